@@ -1,0 +1,68 @@
+"""The error tree, and where in the user's program a mistake was made.
+
+Every error a user can see is a `TeSchedError` whose message has four parts: what was asked, where (stage,
+axis, the user's line), why it cannot be done, and what to do instead.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+_PACKAGE_DIRECTORY = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+class TeSchedError(Exception):
+    """Base of all te_sched errors.
+
+    Parameters
+    ----------
+    what : what was asked for, as the user would say it ("split axis k by factor=0").
+    why : the reason that it cannot be done.
+    cure : what to do instead.
+    where : stage, axis or buffer concerned; the user's file:line is added by itself.
+    """
+
+    def __init__(self, what: str, why: str = "", cure: str = "", where: str = "") -> None:
+        self.what, self.why, self.cure = what, why, cure
+        self.where = ", ".join(part for part in (where, user_location()) if part)
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        labelled = (("where", self.where), ("why", self.why), ("cure", self.cure))
+        return "\n".join([self.what, *(f"  {label}: {text}" for label, text in labelled if text)])
+
+
+class DeclarationError(TeSchedError):
+    """A computation is declared wrongly (placeholder, compute, reduce_axis, expressions)."""
+
+
+class ScheduleError(TeSchedError):
+    """A schedule primitive was asked for something it cannot do. The schedule is unchanged."""
+
+
+class LoweringError(TeSchedError):
+    """A schedule cannot be turned into loops."""
+
+
+class BuildError(TeSchedError):
+    """A lowered program cannot be compiled for the target, or is not legal to run."""
+
+
+class CallError(TeSchedError):
+    """A compiled function was called with arguments that it cannot take."""
+
+
+class InternalError(TeSchedError):
+    """A bug in te_sched itself; please report it with the program that shows it."""
+
+
+def user_location() -> str:
+    """`file:line` of the innermost frame outside te_sched, or "" when there is none."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        if not filename.startswith(_PACKAGE_DIRECTORY) and not filename.startswith("<frozen"):
+            return f"{filename}:{frame.f_lineno}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return ""

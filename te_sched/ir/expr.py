@@ -1,0 +1,444 @@
+"""Expressions: the grammar of values.
+
+The annotated fields of each class are the grammar: generic visitors, mappers, comparers and the verifier read
+them (`ir.visitor.children`). Nodes are immutable by contract: the type checker refuses assignments, and a plain
+`__init__` is three times faster than a run-time check. Equality is identity, but `==` between expressions
+builds an `EQ` node, so inside te_sched compare with `is` or `structural_equal`.
+
+Calling a class builds exactly that node. The functions `add`, `sub`, ... (and the operators `+`, `-`, ... that
+call them) match types, broadcast lanes and fold constants, as a user expects. Must not know statements.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, dataclass_transform
+
+from te_sched.ir import dtypes
+
+_Class = TypeVar("_Class", bound=type)
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
+def node(cls: _Class) -> _Class:
+    """Make a class an IR node: a slotted dataclass with identity equality."""
+    return dataclass(slots=True, eq=False)(cls)
+
+
+class Node:
+    """Base of everything in the IR."""
+
+    __slots__ = ()
+
+
+class Expr(Node):
+    """A value. Every expression has a `dtype`, given or derived from its operands.
+
+    Its operators are the functions of `ir.ops`, which gives them to this class when te_sched.ir is imported.
+    """
+
+    __slots__ = ()
+    dtype: str
+    __hash__ = object.__hash__
+
+    if TYPE_CHECKING:
+
+        def __add__(self, other: Any) -> Expr: ...
+        def __radd__(self, other: Any) -> Expr: ...
+        def __sub__(self, other: Any) -> Expr: ...
+        def __rsub__(self, other: Any) -> Expr: ...
+        def __mul__(self, other: Any) -> Expr: ...
+        def __rmul__(self, other: Any) -> Expr: ...
+        def __truediv__(self, other: Any) -> Expr: ...
+        def __rtruediv__(self, other: Any) -> Expr: ...
+        def __floordiv__(self, other: Any) -> Expr: ...
+        def __rfloordiv__(self, other: Any) -> Expr: ...
+        def __mod__(self, other: Any) -> Expr: ...
+        def __rmod__(self, other: Any) -> Expr: ...
+        def __neg__(self) -> Expr: ...
+        def __lshift__(self, other: Any) -> Expr: ...
+        def __rlshift__(self, other: Any) -> Expr: ...
+        def __rshift__(self, other: Any) -> Expr: ...
+        def __rrshift__(self, other: Any) -> Expr: ...
+        def __and__(self, other: Any) -> Expr: ...
+        def __rand__(self, other: Any) -> Expr: ...
+        def __or__(self, other: Any) -> Expr: ...
+        def __ror__(self, other: Any) -> Expr: ...
+        def __xor__(self, other: Any) -> Expr: ...
+        def __rxor__(self, other: Any) -> Expr: ...
+        def __invert__(self) -> Expr: ...
+        def __lt__(self, other: Any) -> Expr: ...
+        def __le__(self, other: Any) -> Expr: ...
+        def __gt__(self, other: Any) -> Expr: ...
+        def __ge__(self, other: Any) -> Expr: ...
+        def __eq__(self, other: object) -> Expr: ...  # type: ignore[override]
+        def __ne__(self, other: object) -> Expr: ...  # type: ignore[override]
+        def __bool__(self) -> bool: ...
+        def equal(self, other: Any) -> Expr: ...
+        def astype(self, dtype: str) -> Expr: ...
+
+
+class PointerType(NamedTuple):
+    """What a handle variable points to: an element dtype in a storage scope."""
+
+    element: str
+    scope: str = "global"
+
+
+@node
+class Var(Expr):
+    """A variable; its identity is the object, never its name. `is_size` promises a value >= 0."""
+
+    name: str
+    dtype: str = "int32"
+    pointer: PointerType | None = None
+    is_size: bool = False
+
+
+@node
+class IntImm(Expr):
+    """An integer or bool constant (bool: 0 or 1)."""
+
+    value: int
+    dtype: str = "int32"
+
+
+@node
+class FloatImm(Expr):
+    """A floating-point constant, rounded to its dtype when built through `const`."""
+
+    value: float
+    dtype: str = "float32"
+
+
+@node
+class StringImm(Expr):
+    """A string constant (argument of an intrinsic, value of an attribute)."""
+
+    value: str
+    dtype: str = "handle"
+
+
+@node
+class Cast(Expr):
+    """Convert `value` to `dtype` (same number of lanes)."""
+
+    dtype: str
+    value: Expr
+
+
+@node
+class BinaryOp(Expr):
+    """Two operands of one dtype, a result of the same dtype."""
+
+    a: Expr
+    b: Expr
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.dtype = self.a.dtype  # type: ignore[misc]
+
+
+@node
+class Add(BinaryOp):
+    """a + b"""
+
+
+@node
+class Sub(BinaryOp):
+    """a - b"""
+
+
+@node
+class Mul(BinaryOp):
+    """a * b"""
+
+
+@node
+class Div(BinaryOp):
+    """Division; integers round towards zero."""
+
+
+@node
+class Mod(BinaryOp):
+    """Remainder of `Div`: the sign of a."""
+
+
+@node
+class FloorDiv(BinaryOp):
+    """Division rounded towards minus infinity."""
+
+
+@node
+class FloorMod(BinaryOp):
+    """Remainder of `FloorDiv`: the sign of b."""
+
+
+@node
+class Min(BinaryOp):
+    """The smaller of a and b."""
+
+
+@node
+class Max(BinaryOp):
+    """The larger of a and b."""
+
+
+@node
+class CompareOp(Expr):
+    """Two operands of one dtype, a bool result (with their lanes)."""
+
+    a: Expr
+    b: Expr
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        count = dtypes.lanes(self.a.dtype)
+        self.dtype = "bool" if count == 1 else f"boolx{count}"  # type: ignore[misc]
+
+
+@node
+class EQ(CompareOp):
+    """a == b"""
+
+
+@node
+class NE(CompareOp):
+    """a != b"""
+
+
+@node
+class LT(CompareOp):
+    """a < b"""
+
+
+@node
+class LE(CompareOp):
+    """a <= b"""
+
+
+@node
+class GT(CompareOp):
+    """a > b"""
+
+
+@node
+class GE(CompareOp):
+    """a >= b"""
+
+
+@node
+class And(CompareOp):
+    """a and b, of bools; b is evaluated only when a holds."""
+
+
+@node
+class Or(CompareOp):
+    """a or b, of bools; b is evaluated only when a does not hold."""
+
+
+@node
+class Not(Expr):
+    """not a, of a bool."""
+
+    a: Expr
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.dtype = self.a.dtype  # type: ignore[misc]
+
+
+@node
+class Select(Expr):
+    """true_value where condition holds, else false_value; both may be evaluated."""
+
+    condition: Expr
+    true_value: Expr
+    false_value: Expr
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.dtype = self.true_value.dtype  # type: ignore[misc]
+
+
+@node
+class Ramp(Expr):
+    """The vector base, base + stride, ..., of `lanes` lanes."""
+
+    base: Expr
+    stride: Expr
+    lanes: int
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.dtype = dtypes.with_lanes(self.base.dtype, self.lanes)  # type: ignore[misc]
+
+
+@node
+class Broadcast(Expr):
+    """The vector of `lanes` copies of a scalar."""
+
+    value: Expr
+    lanes: int
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.dtype = dtypes.with_lanes(self.value.dtype, self.lanes)  # type: ignore[misc]
+
+
+@node
+class Shuffle(Expr):
+    """Lanes `indices` of the concatenation of `vectors`."""
+
+    vectors: tuple[Expr, ...]
+    indices: tuple[Expr, ...]
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.dtype = dtypes.with_lanes(dtypes.element(self.vectors[0].dtype), len(self.indices))  # type: ignore[misc]
+
+
+@node
+class Call(Expr):
+    """Call of an intrinsic such as "tir.exp", "tir.if_then_else", "tir.call_extern" (see `ir.intrinsics`)."""
+
+    dtype: str
+    op: str
+    args: tuple[Expr, ...]
+
+
+@node
+class Let(Expr):
+    """The value of body where var stands for value."""
+
+    var: Var
+    value: Expr
+    body: Expr
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.dtype = self.body.dtype  # type: ignore[misc]
+
+
+@node
+class Range(Node):
+    """The integers min, min + 1, ..., min + extent - 1."""
+
+    min: Expr
+    extent: Expr
+
+
+@node
+class IterVar(Node):
+    """An axis: a variable with a domain, a kind and, for threads, a tag such as "threadIdx.x".
+
+    `kind` is one of ITER_KINDS. Equality is identity, so axes are keys of dictionaries.
+    """
+
+    dom: Range | None
+    var: Var
+    kind: str
+    thread_tag: str = ""
+
+
+# The kinds of axes, in the order of their printed numbers.
+ITER_KINDS = (
+    "DataPar",
+    "ThreadIndex",
+    "CommReduce",
+    "Ordered",
+    "Opaque",
+    "Unrolled",
+    "Vectorized",
+    "Parallelized",
+    "Tensorized",
+)
+
+
+class DataProducer(Node):
+    """What a ProducerLoad reads before lowering gives it a buffer: a te.Tensor."""
+
+    __slots__ = ()
+    name: str
+    dtype: str
+    shape: tuple[Expr, ...]
+
+
+@node
+class ProducerLoad(Expr):
+    """An element of a tensor that has no buffer yet."""
+
+    producer: DataProducer
+    indices: tuple[Expr, ...]
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.dtype = self.producer.dtype  # type: ignore[misc]
+
+
+@node
+class Buffer(Node):
+    """A view of memory: `data` (a handle Var), element dtype, shape and strides in elements.
+
+    Empty `strides` means compact row-major. `elem_offset` is in elements, `data_alignment` in bytes (-1 before
+    construction means the default of 64), `offset_factor` says that elem_offset is a multiple of it.
+    """
+
+    data: Var
+    dtype: str
+    shape: tuple[Expr, ...]
+    strides: tuple[Expr, ...]
+    elem_offset: Expr
+    name: str
+    data_alignment: int = 64
+    offset_factor: int = 1
+    buffer_type: str = ""  # "" or "auto_broadcast"
+    axis_separators: tuple[int, ...] = ()
+
+    @property
+    def scope(self) -> str:
+        """Storage scope, kept by the type of the data pointer."""
+        return self.data.pointer.scope if self.data.pointer is not None else "global"
+
+
+@node
+class BufferLoad(Expr):
+    """An element of a buffer; a vector of elements when the last index is a vector."""
+
+    buffer: Buffer
+    indices: tuple[Expr, ...]
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        count = dtypes.lanes(self.indices[-1].dtype) if self.indices else 1
+        element = self.buffer.dtype
+        self.dtype = element if count == 1 else dtypes.with_lanes(element, count * dtypes.lanes(element))  # type: ignore[misc]
+
+
+@node
+class CommReducer(Node):
+    """A commutative reduction: result[i] = f(lhs..., rhs...), with an identity per component."""
+
+    lhs: tuple[Var, ...]
+    rhs: tuple[Var, ...]
+    result: tuple[Expr, ...]
+    identity: tuple[Expr, ...]
+
+
+@node
+class Reduce(Expr):
+    """Component `value_index` of reducing `source` over `axis` where `condition` holds, starting from `init`."""
+
+    combiner: CommReducer
+    source: tuple[Expr, ...]
+    init: tuple[Expr, ...]
+    axis: tuple[IterVar, ...]
+    condition: Expr
+    value_index: int
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.dtype = self.source[self.value_index].dtype  # type: ignore[misc]
+
+
+Imm = IntImm | FloatImm | StringImm

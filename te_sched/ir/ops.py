@@ -1,0 +1,255 @@
+"""Building expressions as a user expects: types matched, lanes broadcast, constants folded.
+
+Gives `Expr` its operators. Must not simplify beyond folding (that is `arith`).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from te_sched.errors import DeclarationError
+from te_sched.ir import dtypes
+from te_sched.ir.expr import (
+    EQ, GE, GT, LE, LT, NE, Add, And, Broadcast, Call, Cast, Div, Expr, FloatImm, FloorDiv, FloorMod, IntImm, Max, Min,
+    Mod, Mul, Not, Or, Select, StringImm, Sub, Var,
+)  # fmt: skip
+
+
+def const(value: Any, dtype: str | None = None) -> Expr:
+    """A constant of a dtype; bool, int and float have the defaults bool, int32 and float32."""
+    if dtype is None:
+        dtype = "bool" if isinstance(value, bool) else "int32" if isinstance(value, int) else "float32"
+    if dtypes.is_float(dtype):
+        scalar: Expr = FloatImm(float(value), dtypes.element(dtype))
+    else:
+        scalar = IntImm(int(value), dtypes.element(dtype))
+    count = dtypes.lanes(dtype)
+    return scalar if count == 1 else Broadcast(scalar, count)
+
+
+def convert(value: Any) -> Expr:
+    """Any value that a user may write in an expression, as an expression."""
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, (bool, int, float)):
+        return const(value)
+    if isinstance(value, str):
+        return StringImm(value)
+    if hasattr(value, "var"):  # an IterVar stands for its variable
+        return value.var  # type: ignore[no-any-return]
+    if hasattr(value, "item"):  # a numpy scalar
+        return const(value.item(), str(value.dtype))
+    raise DeclarationError(f"a {type(value).__name__} in an expression", "it is not a number or an expression")
+
+
+def _is_zero(value: Expr) -> bool:
+    return isinstance(value, (IntImm, FloatImm)) and value.value == 0
+
+
+def _is_one(value: Expr) -> bool:
+    return isinstance(value, (IntImm, FloatImm)) and value.value == 1
+
+
+def match_types(a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    """The operands cast to one dtype and broadcast to one number of lanes."""
+    if a.dtype == b.dtype:
+        return a, b
+    lanes_a, lanes_b = dtypes.lanes(a.dtype), dtypes.lanes(b.dtype)
+    if lanes_a != lanes_b:
+        if lanes_a == 1:
+            return match_types(Broadcast(a, lanes_b), b)
+        if lanes_b == 1:
+            return match_types(a, Broadcast(b, lanes_a))
+        raise DeclarationError(f"an operation on {a.dtype} and {b.dtype}", "their numbers of lanes differ")
+    if a.dtype == b.dtype:
+        return a, b
+    kind_a, kind_b = dtypes.parse(a.dtype), dtypes.parse(b.dtype)
+    if "handle" in (kind_a.code, kind_b.code):
+        raise DeclarationError(f"arithmetic on {a.dtype} and {b.dtype}", "handles are not numbers")
+    float_a, float_b = dtypes.is_float(a.dtype), dtypes.is_float(b.dtype)
+    if float_a and not float_b:
+        return a, cast(a.dtype, b)
+    if float_b and not float_a:
+        return cast(b.dtype, a), b
+    if kind_a.code == kind_b.code:
+        return (a, cast(a.dtype, b)) if kind_a.bits > kind_b.bits else (cast(b.dtype, a), b)
+    if float_a:  # float16 with bfloat16 and the like
+        return (a, cast(a.dtype, b)) if kind_a.bits >= kind_b.bits else (cast(b.dtype, a), b)
+    common = dtypes.with_lanes(f"int{max(kind_a.bits, kind_b.bits)}", kind_a.lanes)
+    return cast(common, a), cast(common, b)
+
+
+def cast(dtype: str, value: Expr) -> Expr:
+    """Convert to a dtype; constants are converted now, lanes are broadcast."""
+    if value.dtype == dtype:
+        return value
+    if dtypes.lanes(dtype) > 1 and dtypes.lanes(value.dtype) == 1:
+        return Broadcast(cast(dtypes.element(dtype), value), dtypes.lanes(dtype))
+    if isinstance(value, (IntImm, FloatImm)) and (dtypes.is_float(dtype) or dtypes.parse(dtype).code in ("int", "uint", "bool")):
+        return const(value.value, dtype)
+    if isinstance(value, Broadcast):
+        return Broadcast(cast(dtypes.element(dtype), value.value), value.lanes)
+    return Cast(dtype, value)
+
+
+def _wrap(value: int, dtype: str) -> Expr:
+    kind = dtypes.parse(dtype)
+    value &= (1 << kind.bits) - 1
+    if kind.code == "int" and value >> (kind.bits - 1):
+        value -= 1 << kind.bits
+    return IntImm(value, dtype)
+
+
+def _folded(a: Expr, b: Expr, function: Callable[[Any, Any], Any]) -> Expr | None:
+    if isinstance(a, IntImm) and isinstance(b, IntImm):
+        return _wrap(function(a.value, b.value), a.dtype)
+    if isinstance(a, FloatImm) and isinstance(b, FloatImm):
+        return const(function(a.value, b.value), a.dtype)
+    return None
+
+
+def add(a: Any, b: Any) -> Expr:
+    """a + b"""
+    a, b = match_types(convert(a), convert(b))
+    return _folded(a, b, operator.add) or (b if _is_zero(a) else a if _is_zero(b) else Add(a, b))
+
+
+def sub(a: Any, b: Any) -> Expr:
+    """a - b"""
+    a, b = match_types(convert(a), convert(b))
+    return _folded(a, b, operator.sub) or (a if _is_zero(b) else Sub(a, b))
+
+
+def mul(a: Any, b: Any) -> Expr:
+    """a * b"""
+    a, b = match_types(convert(a), convert(b))
+    if (folded := _folded(a, b, operator.mul)) is not None:
+        return folded
+    if _is_one(a) or _is_zero(b):
+        return b
+    return a if _is_one(b) or _is_zero(a) else Mul(a, b)
+
+
+def floordiv(a: Any, b: Any) -> Expr:
+    """a / b rounded towards minus infinity"""
+    a, b = match_types(convert(a), convert(b))
+    if _is_zero(b):
+        raise DeclarationError("a division by zero", "the divisor is the constant 0")
+    if isinstance(a, IntImm) and isinstance(b, IntImm):
+        return _wrap(a.value // b.value, a.dtype)
+    return a if _is_zero(a) or _is_one(b) else FloorDiv(a, b)
+
+
+def floormod(a: Any, b: Any) -> Expr:
+    """The remainder of floordiv"""
+    a, b = match_types(convert(a), convert(b))
+    if _is_zero(b):
+        raise DeclarationError("a division by zero", "the divisor is the constant 0")
+    if isinstance(a, IntImm) and isinstance(b, IntImm):
+        return _wrap(a.value % b.value, a.dtype)
+    if isinstance(b, IntImm) and b.value == 1:
+        return IntImm(0, a.dtype)
+    return a if _is_zero(a) else FloorMod(a, b)
+
+
+def minimum(a: Any, b: Any) -> Expr:
+    """The smaller of a and b"""
+    a, b = match_types(convert(a), convert(b))
+    return _folded(a, b, min) or (a if a is b else Min(a, b))
+
+
+def maximum(a: Any, b: Any) -> Expr:
+    """The larger of a and b"""
+    a, b = match_types(convert(a), convert(b))
+    return _folded(a, b, max) or (a if a is b else Max(a, b))
+
+
+def _comparison(kind: type[Any], function: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Expr]:
+    def compare(a: Any, b: Any) -> Expr:
+        a, b = match_types(convert(a), convert(b))
+        if isinstance(a, (IntImm, FloatImm)) and isinstance(b, (IntImm, FloatImm)):
+            return IntImm(int(function(a.value, b.value)), "bool")
+        return kind(a, b)  # type: ignore[no-any-return]
+
+    return compare
+
+
+equal = _comparison(EQ, operator.eq)
+not_equal = _comparison(NE, operator.ne)
+less = _comparison(LT, operator.lt)
+less_equal = _comparison(LE, operator.le)
+greater = _comparison(GT, operator.gt)
+greater_equal = _comparison(GE, operator.ge)
+
+
+def logical_and(a: Any, b: Any) -> Expr:
+    """a and b"""
+    a, b = convert(a), convert(b)
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, IntImm):
+            return other if one.value else one
+    return And(a, b)
+
+
+def logical_or(a: Any, b: Any) -> Expr:
+    """a or b"""
+    a, b = convert(a), convert(b)
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, IntImm):
+            return one if one.value else other
+    return Or(a, b)
+
+
+def logical_not(a: Any) -> Expr:
+    """not a"""
+    a = convert(a)
+    return IntImm(1 - a.value, "bool") if isinstance(a, IntImm) else Not(a)
+
+
+TRUE = IntImm(1, "bool")
+FALSE = IntImm(0, "bool")
+
+
+def is_const(value: Any, constant: int) -> bool:
+    """Whether an expression is this integer constant."""
+    return isinstance(value, IntImm) and value.value == constant
+
+
+def _install_operators() -> None:
+    def reflected(function: Callable[[Any, Any], Expr]) -> Callable[[Any, Any], Expr]:
+        return lambda self, other: function(other, self)
+
+    def division(a: Any, b: Any) -> Expr:
+        a, b = match_types(convert(a), convert(b))
+        if not dtypes.is_float(a.dtype):
+            raise DeclarationError(
+                f"{a.dtype} / {b.dtype}",
+                "it is not clear how integers should round",
+                "use // (floordiv) or te.truncdiv, or cast to float first",
+            )
+        return _folded(a, b, operator.truediv) or Div(a, b)
+
+    both = {"add": add, "sub": sub, "mul": mul, "floordiv": floordiv, "mod": floormod, "truediv": division}
+    for name, function in both.items():
+        setattr(Expr, f"__{name}__", function)
+        setattr(Expr, f"__r{name}__", reflected(function))
+    comparisons = {"lt": less, "le": less_equal, "gt": greater, "ge": greater_equal, "eq": equal, "ne": not_equal}
+    for name, function in comparisons.items():
+        setattr(Expr, f"__{name}__", function)
+    Expr.__neg__ = lambda self: mul(self, const(-1, self.dtype))  # type: ignore[method-assign]
+    Expr.equal = equal  # type: ignore[method-assign,assignment]
+    Expr.astype = lambda self, dtype: cast(dtype, self)  # type: ignore[method-assign]
+
+    def no_truth(self: Expr) -> bool:
+        raise DeclarationError(
+            "the truth value of an expression",
+            "it is known only when the program runs, so `if`, `and`, `or` and `not` cannot see it",
+            "use te.if_then_else, te.all, te.any or te.not_",
+        )
+
+    Expr.__bool__ = no_truth  # type: ignore[method-assign]
+
+
+_install_operators()

@@ -1,0 +1,178 @@
+"""Statements, functions and modules: the grammar of programs.
+
+The same contract as `ir.expr`: immutable nodes, identity equality, annotated fields are the grammar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from te_sched.ir.expr import Buffer, DataProducer, Expr, IterVar, Node, Range, Var, node
+from dataclasses import field
+
+
+class Stmt(Node):
+    """Something that is done."""
+
+    __slots__ = ()
+
+
+# How the iterations of a loop run, in the order of their printed numbers.
+FOR_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread_binding")
+
+
+@node
+class For(Stmt):
+    """for loop_var in min .. min + extent - 1: body. `kind` is one of FOR_KINDS."""
+
+    loop_var: Var
+    min: Expr
+    extent: Expr
+    kind: str
+    body: Stmt
+    thread_binding: IterVar | None = None
+    annotations: Mapping[str, Any] = field(default_factory=dict)
+
+
+@node
+class While(Stmt):
+    """while condition: body"""
+
+    condition: Expr
+    body: Stmt
+
+
+@node
+class LetStmt(Stmt):
+    """body, where var stands for value."""
+
+    var: Var
+    value: Expr
+    body: Stmt
+
+
+@node
+class AttrStmt(Stmt):
+    """body, with a fact about it: attribute `key` of `node` is `value` (thread_extent, pragma_..., ...)."""
+
+    node: Any
+    key: str
+    value: Expr
+    body: Stmt
+
+
+@node
+class AssertStmt(Stmt):
+    """Stop with message unless condition holds; then body."""
+
+    condition: Expr
+    message: Expr
+    body: Stmt
+
+
+@node
+class BufferStore(Stmt):
+    """buffer[indices] = value"""
+
+    buffer: Buffer
+    value: Expr
+    indices: tuple[Expr, ...]
+
+
+@node
+class ProducerStore(Stmt):
+    """producer[indices] = value, before the tensor has a buffer."""
+
+    producer: DataProducer
+    value: Expr
+    indices: tuple[Expr, ...]
+
+
+@node
+class ProducerRealize(Stmt):
+    """body, during which the region `bounds` of a tensor exists in `storage_scope`, if condition holds."""
+
+    producer: DataProducer
+    bounds: tuple[Range, ...]
+    condition: Expr
+    body: Stmt
+    storage_scope: str = ""
+
+
+@node
+class BufferRealize(Stmt):
+    """body, during which the region `bounds` of a buffer exists, if condition holds."""
+
+    buffer: Buffer
+    bounds: tuple[Range, ...]
+    condition: Expr
+    body: Stmt
+
+
+@node
+class Allocate(Stmt):
+    """body, during which buffer_var points to room for prod(extents) elements of dtype."""
+
+    buffer_var: Var
+    dtype: str
+    extents: tuple[Expr, ...]
+    condition: Expr
+    body: Stmt
+    annotations: Mapping[str, Any] = field(default_factory=dict)
+
+
+@node
+class Prefetch(Stmt):
+    """Bring a region of a buffer towards the processor."""
+
+    buffer: Any  # a Buffer, or a DataProducer before flattening
+    bounds: tuple[Range, ...]
+
+
+@node
+class SeqStmt(Stmt):
+    """One statement after the other; never nested, never of one statement (`seq` builds it)."""
+
+    seq: tuple[Stmt, ...]
+
+
+@node
+class IfThenElse(Stmt):
+    """then_case where condition holds, else else_case.
+
+    `owner_guard` marks the guard by which one thread of a cross-thread reduction stores the result.
+    """
+
+    condition: Expr
+    then_case: Stmt
+    else_case: Stmt | None = None
+    owner_guard: bool = False
+
+
+@node
+class Evaluate(Stmt):
+    """Evaluate an expression for its effect; Evaluate(0) does nothing."""
+
+    value: Expr
+
+
+@node
+class PrimFunc(Node):
+    """A function: parameters, a body, and the buffers behind handle parameters (in their declared shapes).
+
+    `attrs` holds "global_symbol", "tir.noalias", "from_legacy_te_schedule", ...
+    """
+
+    params: tuple[Var, ...]
+    body: Stmt
+    buffer_map: Mapping[Var, Buffer]
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    ret_type: str = "void"
+
+
+@node
+class IRModule(Node):
+    """Functions by name."""
+
+    functions: Mapping[str, PrimFunc]
