@@ -113,13 +113,17 @@ def _folded(a: Expr, b: Expr, function: Callable[[Any, Any], Any]) -> Expr | Non
 def add(a: Any, b: Any) -> Expr:
     """a + b"""
     a, b = match_types(convert(a), convert(b))
-    return _folded(a, b, operator.add) or (b if _is_zero(a) else a if _is_zero(b) else Add(a, b))
+    if (folded := _folded(a, b, operator.add)) is not None:
+        return folded
+    return b if _is_zero(a) else a if _is_zero(b) else Add(a, b)
 
 
 def sub(a: Any, b: Any) -> Expr:
     """a - b"""
     a, b = match_types(convert(a), convert(b))
-    return _folded(a, b, operator.sub) or (a if _is_zero(b) else Sub(a, b))
+    if (folded := _folded(a, b, operator.sub)) is not None:
+        return folded
+    return a if _is_zero(b) else Sub(a, b)
 
 
 def mul(a: Any, b: Any) -> Expr:
@@ -157,13 +161,17 @@ def floormod(a: Any, b: Any) -> Expr:
 def minimum(a: Any, b: Any) -> Expr:
     """The smaller of a and b"""
     a, b = match_types(convert(a), convert(b))
-    return _folded(a, b, min) or (a if a is b else Min(a, b))
+    if (folded := _folded(a, b, min)) is not None:
+        return folded
+    return a if a is b else Min(a, b)
 
 
 def maximum(a: Any, b: Any) -> Expr:
     """The larger of a and b"""
     a, b = match_types(convert(a), convert(b))
-    return _folded(a, b, max) or (a if a is b else Max(a, b))
+    if (folded := _folded(a, b, max)) is not None:
+        return folded
+    return a if a is b else Max(a, b)
 
 
 def _comparison(kind: type[Any], function: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Expr]:
@@ -229,7 +237,8 @@ def _install_operators() -> None:
                 "it is not clear how integers should round",
                 "use // (floordiv) or te.truncdiv, or cast to float first",
             )
-        return _folded(a, b, operator.truediv) or Div(a, b)
+        folded = _folded(a, b, operator.truediv)
+        return folded if folded is not None else Div(a, b)
 
     both = {"add": add, "sub": sub, "mul": mul, "floordiv": floordiv, "mod": floormod, "truediv": division}
     for name, function in both.items():
