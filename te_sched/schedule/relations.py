@@ -1,0 +1,315 @@
+"""How axes become other axes: Split, Fuse, Rebase, Singleton.
+
+A relation owns everything that follows from it: the ranges of the new axes (`ranges_down`), the value of the
+old axes from the new ones (`indices_up`), sets of values (`sets_up`), whether a bound check is needed
+(`guards_up`) and marks that spread over related axes (`flags_down`, `flags_up`). A stage's relations are
+walked in the order they were made (down), or backwards (up). Must not know stages or statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from te_sched.arith import int_set
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.int_set import IntervalSet
+from te_sched.errors import LoweringError
+from te_sched.ir import ops
+from te_sched.ir.expr import Expr, IntImm, IterVar, Range
+
+Ranges = dict[IterVar, Range]
+Values = dict[IterVar, Expr]
+Sets = dict[IterVar, IntervalSet]
+Flags = dict[IterVar, int]
+
+
+def range_of(minimum: Expr | int, extent: Expr | int) -> Range:
+    """The range of `extent` integers from `minimum`."""
+    return Range(ops.convert(minimum), ops.convert(extent))
+
+
+def _zero_based(extent: Expr) -> Range:
+    return Range(IntImm(0, extent.dtype), extent)
+
+
+def ceil_div(a: Expr, b: Expr, analyzer: Analyzer) -> Expr:
+    """How many groups of b are needed for a things."""
+    if isinstance(a, IntImm) and isinstance(b, IntImm) and b.value > 0:
+        return IntImm(-(-a.value // b.value), a.dtype)
+    return analyzer.simplify(ops.floordiv(a + (b - 1), b))
+
+
+def set_range(ranges: Ranges, axis: IterVar, new: Range, analyzer: Analyzer) -> None:
+    """Record the range of an axis; a second one (a thread bound twice) must have the same extent."""
+    old = ranges.get(axis)
+    if old is None:
+        ranges[axis] = new
+        analyzer.bind(axis.var, new, allow_override=True)
+    elif not (ops.is_const(old.min, 0) and analyzer.can_prove_equal(old.extent, new.extent)):
+        raise LoweringError(
+            f"axis {axis.var.name} has two extents",
+            f"one use gives it the extent {old.extent}, another the extent {new.extent}",
+            "give the axes that are bound to one thread axis the same extent, or bind them to thread axes of their own",
+            where=f"axis {axis.var.name}",
+        )
+
+
+class Relation:
+    """Some axes (`inputs`) replaced by others (`outputs`)."""
+
+    __slots__ = ()
+
+    @property
+    def inputs(self) -> tuple[IterVar, ...]:
+        """The axes that were consumed."""
+        raise NotImplementedError
+
+    @property
+    def outputs(self) -> tuple[IterVar, ...]:
+        """The axes that took their place."""
+        raise NotImplementedError
+
+    def ranges_down(self, ranges: Ranges, analyzer: Analyzer, fixed: frozenset[IterVar] | None) -> None:
+        """Ranges of the outputs from those of the inputs.
+
+        `fixed` are axes that keep the length asked for because a thread depends on them; None keeps all of them.
+        """
+        raise NotImplementedError
+
+    def indices_up(self, values: Values, ranges: Mapping[IterVar, Range]) -> None:
+        """Values of the inputs from those of the outputs."""
+        raise NotImplementedError
+
+    def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range]) -> None:
+        """Sets of values of the inputs from those of the outputs."""
+        raise NotImplementedError
+
+    def guards_up(self, guarded: dict[IterVar, bool], ranges: Mapping[IterVar, Range], analyzer: Analyzer) -> None:
+        """Whether the inputs may run beyond their range and need a bound check."""
+        needed = any([guarded[axis] for axis in self.outputs])
+        for axis in self.inputs:
+            guarded[axis] = needed
+
+    def flags_down(self, flags: Flags) -> None:
+        """Spread marks from inputs to outputs (by or)."""
+        _spread(flags, self.inputs, self.outputs)
+
+    def flags_up(self, flags: Flags) -> None:
+        """Spread marks from outputs to inputs (by or)."""
+        _spread(flags, self.outputs, self.inputs)
+
+
+def _spread(flags: Flags, sources: tuple[IterVar, ...], targets: tuple[IterVar, ...]) -> None:
+    marks = [flags[axis] for axis in sources if axis in flags]
+    if not marks:
+        return
+    union = 0
+    for mark in marks:
+        union |= mark
+    for axis in targets:
+        flags[axis] = flags.get(axis, 0) | union
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split(Relation):
+    """parent = outer * extent(inner) + inner; the length of one of them is given (factor: inner, nparts: outer)."""
+
+    parent: IterVar
+    outer: IterVar
+    inner: IterVar
+    factor: Expr | None
+    nparts: Expr | None
+
+    @property
+    def inputs(self) -> tuple[IterVar, ...]:
+        """The split axis."""
+        return (self.parent,)
+
+    @property
+    def outputs(self) -> tuple[IterVar, ...]:
+        """The outer and the inner axis."""
+        return (self.outer, self.inner)
+
+    def ranges_down(self, ranges: Ranges, analyzer: Analyzer, fixed: frozenset[IterVar] | None) -> None:
+        """The given length goes to one axis (no more than the parent has), what is left to the other."""
+        parent = ranges.get(self.parent)
+        if parent is None:
+            return
+        length = self.factor if self.factor is not None else self.nparts
+        assert length is not None  # the primitive gives one of them
+        given, other = (self.inner, self.outer) if self.factor is not None else (self.outer, self.inner)
+        rest = ceil_div(parent.extent, length, analyzer)
+        set_range(ranges, given, _zero_based(self._tightened(given, length, parent, fixed)), analyzer)
+        set_range(ranges, other, _zero_based(rest), analyzer)
+
+    @staticmethod
+    def _tightened(given: IterVar, length: Expr, parent: Range, fixed: frozenset[IterVar] | None) -> Expr:
+        if fixed is None or given in fixed or ops.is_const(parent.extent, 0):
+            return length
+        if isinstance(length, IntImm) and isinstance(parent.extent, IntImm):
+            return length if length.value <= parent.extent.value else parent.extent
+        return length
+
+    def indices_up(self, values: Values, ranges: Mapping[IterVar, Range]) -> None:
+        """parent = inner + outer * extent(inner) + min(parent)"""
+        if self.outer not in values or self.inner not in values:
+            return
+        factor, minimum = ranges[self.inner].extent, ranges[self.parent].min
+        value = values[self.inner] + values[self.outer] * factor
+        values[self.parent] = value if ops.is_const(minimum, 0) else value + minimum
+
+    def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range]) -> None:
+        """The whole parent where both are whole, else interval arithmetic."""
+        if self.outer not in sets or self.inner not in sets:
+            return
+        outer, inner = sets[self.outer], sets[self.inner]
+        if int_set.matches_range(outer, ranges[self.outer]) and int_set.matches_range(inner, ranges[self.inner]):
+            sets[self.parent] = int_set.from_range(ranges[self.parent])
+            return
+        value = self.outer.var * ranges[self.inner].extent + self.inner.var + ranges[self.parent].min
+        sets[self.parent] = int_set.eval_set(value, {self.outer.var: outer, self.inner.var: inner})
+
+    def guards_up(self, guarded: dict[IterVar, bool], ranges: Mapping[IterVar, Range], analyzer: Analyzer) -> None:
+        """A check is needed unless the two lengths multiply to the parent's."""
+        if guarded[self.outer] or guarded[self.inner]:
+            guarded[self.parent] = True
+            return
+        outer, inner, parent = (ranges[axis].extent for axis in (self.outer, self.inner, self.parent))
+        if isinstance(outer, IntImm) and isinstance(inner, IntImm) and isinstance(parent, IntImm):
+            guarded[self.parent] = parent.value != outer.value * inner.value
+        else:
+            guarded[self.parent] = not analyzer.can_prove_equal(parent, inner * outer)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fuse(Relation):
+    """fused = outer * extent(inner) + inner, with outer and inner counted from their minimum."""
+
+    outer: IterVar
+    inner: IterVar
+    fused: IterVar
+
+    @property
+    def inputs(self) -> tuple[IterVar, ...]:
+        """The outer and the inner axis."""
+        return (self.outer, self.inner)
+
+    @property
+    def outputs(self) -> tuple[IterVar, ...]:
+        """The fused axis."""
+        return (self.fused,)
+
+    def ranges_down(self, ranges: Ranges, analyzer: Analyzer, fixed: frozenset[IterVar] | None) -> None:
+        """The product of the lengths."""
+        outer, inner = ranges.get(self.outer), ranges.get(self.inner)
+        if outer is not None and inner is not None:
+            set_range(ranges, self.fused, _zero_based(outer.extent * inner.extent), analyzer)
+
+    def indices_up(self, values: Values, ranges: Mapping[IterVar, Range]) -> None:
+        """outer = fused // extent(inner), inner = fused % extent(inner)"""
+        if self.fused not in values:
+            return
+        value, factor = values[self.fused], ranges[self.inner].extent
+        values[self.outer] = _shifted(ops.floordiv(value, factor), ranges[self.outer].min)
+        values[self.inner] = _shifted(ops.floormod(value, factor), ranges[self.inner].min)
+
+    def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range]) -> None:
+        """Both whole where fused is whole; else rows, and columns only when fused stays within one row."""
+        fused = sets.get(self.fused)
+        if fused is None:
+            return
+        outer, inner = ranges[self.outer], ranges[self.inner]
+        if int_set.matches_range(fused, ranges[self.fused]):
+            sets[self.outer], sets[self.inner] = int_set.from_range(outer), int_set.from_range(inner)
+            return
+        if int_set.is_single_point(fused):
+            row = _shifted(ops.floordiv(fused.min, inner.extent), outer.min)
+            column = _shifted(ops.floormod(fused.min, inner.extent), inner.min)
+            sets[self.outer], sets[self.inner] = int_set.single_point(row), int_set.single_point(column)
+            return
+        rows = [outer.min + ops.floordiv(end, inner.extent) for end in (fused.min, fused.max)]
+        sets[self.outer] = IntervalSet(rows[0], rows[1])
+        sets[self.inner] = self._columns(fused, inner)
+
+    @staticmethod
+    def _columns(fused: IntervalSet, inner: Range) -> IntervalSet:
+        analyzer = Analyzer()
+        extent = analyzer.simplify(fused.max - fused.min + 1)
+        within_a_row = all(
+            ops.is_const(analyzer.simplify(ops.floormod(a, extent)), 0) for a in (inner.extent, fused.min)
+        )
+        if not within_a_row:
+            return int_set.from_range(inner)
+        columns = [inner.min + ops.floormod(end, inner.extent) for end in (fused.min, fused.max)]
+        return IntervalSet(columns[0], columns[1])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rebase(Relation):
+    """parent = rebased + min(parent): the same axis, counted from zero."""
+
+    parent: IterVar
+    rebased: IterVar
+
+    @property
+    def inputs(self) -> tuple[IterVar, ...]:
+        """The axis whose minimum is not zero."""
+        return (self.parent,)
+
+    @property
+    def outputs(self) -> tuple[IterVar, ...]:
+        """The axis that starts at zero."""
+        return (self.rebased,)
+
+    def ranges_down(self, ranges: Ranges, analyzer: Analyzer, fixed: frozenset[IterVar] | None) -> None:
+        """The same length from zero."""
+        if self.parent in ranges:
+            set_range(ranges, self.rebased, _zero_based(ranges[self.parent].extent), analyzer)
+
+    def indices_up(self, values: Values, ranges: Mapping[IterVar, Range]) -> None:
+        """parent = rebased + min(parent)"""
+        if self.rebased in values:
+            values[self.parent] = _shifted(values[self.rebased], ranges[self.parent].min)
+
+    def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range]) -> None:
+        """The same set, moved."""
+        rebased = sets.get(self.rebased)
+        if rebased is None:
+            return
+        parent = ranges[self.parent]
+        if int_set.matches_range(rebased, ranges[self.rebased]):
+            sets[self.parent] = int_set.from_range(parent)
+        else:
+            sets[self.parent] = int_set.eval_set(self.rebased.var + parent.min, {self.rebased.var: rebased})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Singleton(Relation):
+    """An axis of one iteration, made from none (fusing no axes, attaching to a scalar stage)."""
+
+    iter: IterVar
+
+    @property
+    def inputs(self) -> tuple[IterVar, ...]:
+        """Nothing."""
+        return ()
+
+    @property
+    def outputs(self) -> tuple[IterVar, ...]:
+        """The new axis."""
+        return (self.iter,)
+
+    def ranges_down(self, ranges: Ranges, analyzer: Analyzer, fixed: frozenset[IterVar] | None) -> None:
+        """One iteration."""
+        set_range(ranges, self.iter, range_of(0, 1), analyzer)
+
+    def indices_up(self, values: Values, ranges: Mapping[IterVar, Range]) -> None:
+        """Nothing depends on it."""
+
+    def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range]) -> None:
+        """Nothing depends on it."""
+
+
+def _shifted(value: Expr, minimum: Expr) -> Expr:
+    return value if ops.is_const(minimum, 0) else value + minimum
