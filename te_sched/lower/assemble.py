@@ -1,0 +1,242 @@
+"""From a schedule with known bounds to one program: stages become loops, and loops are put into loops.
+
+A stage's statement is made when the loop that it is attached to is made; what is attached nowhere runs in
+sequence, producers first. Tensors become buffers on the way. (TVM's names: ScheduleOps and
+SchedulePostProcToPrimFunc.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import singledispatchmethod
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.errors import LoweringError
+from te_sched.ir import ops
+from te_sched.ir.expr import Buffer, Call, DataProducer, Expr, IntImm, IterVar, PointerType, Range, Var
+from te_sched.ir.ops import TRUE
+from te_sched.ir.stmt import AttrStmt, BufferRealize, PrimFunc, Stmt
+from te_sched.lower.bounds import attach_path, attach_spec
+from te_sched.lower.nests import guarded, wrap
+from te_sched.lower.provide import BindTensors, Scope, main_nest, provide_compute, sequence, wrap_levels
+from te_sched.lower.tensorize import is_tensorized, provide_tensorized
+from te_sched.schedule.relations import Ranges, range_of
+from te_sched.schedule.schedule import Schedule
+from te_sched.schedule.stage import AttachType, Stage
+from te_sched.te.operation import ComputeOp, ExternOp, Operation, PlaceholderOp, ScanOp
+from te_sched.te.tensor import Tensor
+
+
+def schedule_ops(schedule: Schedule, ranges: Ranges, args: Sequence[Any], name: str) -> PrimFunc:
+    """The program of a normalised schedule, with a BufferRealize round the life of each stage's result.
+
+    `args` are the function's parameters: tensors, buffers, or variables.
+    """
+    return _Assembly(schedule, ranges, args).function(name)
+
+
+class _Assembly:
+    """Puts the statements of all stages together."""
+
+    def __init__(self, schedule: Schedule, ranges: Ranges, args: Sequence[Any]) -> None:
+        self.ranges, self.args = ranges, args
+        self.stages = [stage for stage in schedule.stages if not isinstance(stage.op, PlaceholderOp)]
+        self.by_axis: dict[tuple[Stage, IterVar], list[Stage]] = {}
+        self.scan_init: dict[Stage, list[Stage]] = {}
+        self.scan_update: dict[Stage, list[Stage]] = {}
+        self.root: list[Stage] = []
+        # Under which tensor the result of a stage is known to the user: a cached or factored stage and the parts
+        # of a scan stand for the operation they were made from.
+        self.origin: dict[Tensor, Tensor] = {}
+        self.buffers: dict[Tensor, Buffer] = {}
+        self.stage_of_axis = {axis: stage for stage in self.stages for axis in stage.leaf_iter_vars}
+        self.scopes = {
+            stage.origin_op.output(i): stage.scope for stage in self.stages for i in range(stage.origin_op.num_outputs)
+        }
+        self._find_origins()
+        self._sort_stages()
+        self.is_compact = any(isinstance(s.op, ExternOp) or is_tensorized(s) for s in self.stages)
+
+    def _find_origins(self) -> None:
+        for stage in self.stages:
+            op = stage.op
+            if op is not stage.origin_op:
+                for i in range(op.num_outputs):
+                    self.origin[op.output(i)] = stage.origin_op.output(i)
+            if isinstance(op, ScanOp):
+                for i in range(op.num_outputs):
+                    for part in (op.init[i], op.update[i], op.state_placeholder[i]):
+                        self.origin[part] = op.output(i)
+
+    def _sort_stages(self) -> None:
+        stage_of = {stage.op: stage for stage in self.stages}
+        scan_of_init: dict[Operation, Stage] = {}
+        for stage in self.stages:
+            if isinstance(stage.op, ScanOp):
+                scan_of_init.update((tensor.op, stage) for tensor in stage.op.init if tensor.op in stage_of)
+        for stage in self.stages:
+            spec = attach_spec(stage)
+            if stage.op in scan_of_init:
+                self.scan_init.setdefault(scan_of_init[stage.op], []).append(stage)
+            elif spec.attach_type == AttachType.SCAN_UPDATE:
+                assert spec.attach_stage is not None
+                self.scan_update.setdefault(spec.attach_stage, []).append(stage)
+            elif spec.attach_type == AttachType.SCOPE:
+                assert spec.attach_stage is not None
+                assert spec.attach_ivar is not None
+                self.by_axis.setdefault((spec.attach_stage, spec.attach_ivar), []).append(stage)
+            elif spec.attach_type == AttachType.GROUP_ROOT:
+                self.root.append(stage)
+
+    def function(self, name: str) -> PrimFunc:
+        params: list[Var] = []
+        buffer_map: dict[Var, Buffer] = {}
+        for arg in self.args:
+            if isinstance(arg, Var):
+                params.append(arg)
+                continue
+            buffer = arg if isinstance(arg, Buffer) else self._argument_buffer(arg)
+            param = Var(buffer.name, "handle")
+            params.append(param)
+            buffer_map[param] = buffer
+        body: Stmt | None = None
+        for stage in reversed(self.root):
+            body = self.pipeline(stage, body, frozenset())
+        attrs = {"from_legacy_te_schedule": True, "global_symbol": name, "tir.noalias": True}
+        return PrimFunc(tuple(params), sequence(body), buffer_map, attrs)
+
+    def _argument_buffer(self, tensor: Tensor) -> Buffer:
+        if tensor in self.buffers:
+            raise LoweringError(
+                f"tensor {tensor.op.name} is given twice as an argument",
+                "each argument needs a buffer of its own",
+                "name every tensor once in args",
+            )
+        symbolic = not self.is_compact and any(isinstance(extent, Var) for extent in tensor.shape)
+        strides = tuple(Var("stride", extent.dtype) for extent in tensor.shape) if symbolic else ()
+        data = Var(tensor.op.name, "handle", PointerType("int8" if tensor.dtype == "bool" else tensor.dtype))
+        buffer_type = "auto_broadcast" if symbolic else ""
+        buffer = Buffer(
+            data, tensor.dtype, tensor.shape, strides, _no_offset(tensor.shape), tensor.op.name, 64, 1, buffer_type
+        )
+        self.buffers[tensor] = buffer
+        return buffer
+
+    def buffer_of(self, producer: DataProducer) -> Buffer:
+        """The buffer of a tensor; made at its first use."""
+        assert isinstance(producer, Tensor)
+        tensor = self.origin.get(producer, producer)
+        while tensor in self.origin:
+            tensor = self.origin[tensor]
+        buffer = self.buffers.get(tensor)
+        if buffer is None:
+            name = tensor.op.name if tensor.op.num_outputs == 1 else f"{tensor.op.name}.v{tensor.value_index}"
+            element = "int8" if tensor.dtype == "bool" else tensor.dtype
+            data = Var(name, "handle", PointerType(element, self.scopes.get(tensor, "")))
+            buffer = Buffer(data, tensor.dtype, tensor.shape, (), _no_offset(tensor.shape), name)
+            self.buffers[tensor] = buffer
+        return buffer
+
+    def pipeline(self, stage: Stage, consumer: Stmt | None, threads: frozenset[IterVar]) -> Stmt:
+        """A stage followed by what uses it, while its result exists."""
+        scope = Scope(self.ranges, self.buffer_of, self._attach, threads | self._threads_outside(stage))
+        producer = self.provide(stage.op, stage, scope)
+        if stage.double_buffer:
+            producer = AttrStmt(self.buffer_of(stage.op.output(0)), "double_buffer_scope", IntImm(1), producer)
+        return self.realize(stage, sequence(producer, consumer))
+
+    def _threads_outside(self, stage: Stage) -> frozenset[IterVar]:
+        threads = set()
+        for axis in attach_path(stage):
+            attr = self.stage_of_axis[axis].iter_var_attrs.get(axis)
+            threads.add(attr.bind_thread if attr is not None and attr.bind_thread is not None else axis)
+        return frozenset(thread for thread in threads if thread.thread_tag)
+
+    def _attach(self, stage: Stage, axis: IterVar, body: Stmt) -> Stmt:
+        for producer in reversed(self.by_axis.get((stage, axis), ())):
+            body = self.pipeline(producer, body, frozenset())
+        return body
+
+    @singledispatchmethod
+    def provide(self, op: Operation, stage: Stage, scope: Scope) -> Stmt:
+        """The statement that computes a stage."""
+        raise TypeError(op)
+
+    @provide.register
+    def _(self, op: ComputeOp, stage: Stage, scope: Scope) -> Stmt:
+        return provide_tensorized(stage, scope) if is_tensorized(stage) else provide_compute(stage, scope)
+
+    @provide.register
+    def _(self, op: ExternOp, stage: Stage, scope: Scope) -> Stmt:
+        body: Stmt = AttrStmt(IntImm(0), "extern_scope", IntImm(0), BindTensors({}, self.buffer_of).visit(op.body))
+        outputs = [op.output(i) for i in range(op.num_outputs)]
+        for placeholders, tensors in ((op.output_placeholders, outputs), (op.input_placeholders, op.inputs)):
+            for buffer, tensor in reversed(list(zip(placeholders, tensors, strict=True))):
+                region = [part for extent in buffer.shape for part in (IntImm(0, extent.dtype), extent)]
+                body = bind_buffer(buffer, self.buffer_of(tensor), region, body)
+        return body
+
+    @provide.register
+    def _(self, op: ScanOp, stage: Stage, scope: Scope) -> Stmt:
+        nest = main_nest(stage, scope)
+        threads = 0
+        while threads < len(nest.axes) and nest.axes[threads].kind == "ThreadIndex":
+            threads += 1
+        body: Stmt | None = None
+        for update in reversed(self.scan_update.get(stage, ())):
+            body = self.pipeline(update, body, frozenset())
+        inner = guarded(sequence(body), nest.guards)
+        inner = wrap_levels(inner, stage, scope, nest, threads, len(nest.axes))
+        launched = frozenset(nest.axes[:threads])
+        for init in reversed(self.scan_init.get(stage, ())):
+            inner = self.pipeline(init, inner, launched | scope.outer_threads)
+        return wrap_levels(inner, stage, scope, nest, 0, threads)
+
+    def realize(self, stage: Stage, body: Stmt) -> Stmt:
+        """The body, during which the outputs of a stage exist."""
+        op = stage.op
+        for i in reversed(range(op.num_outputs)):
+            tensor = op.output(i)
+            if self._is_part_of_scan(tensor):
+                continue
+            buffer = self.buffer_of(tensor)
+            body = BufferRealize(buffer, self._realized_region(op, i), TRUE, body)
+            if isinstance(op, ComputeOp):
+                body = _aligned(stage, op, buffer, body)
+        return body
+
+    def _is_part_of_scan(self, tensor: Tensor) -> bool:
+        return isinstance(self.origin.get(tensor, tensor).op, ScanOp) and not isinstance(tensor.op, ScanOp)
+
+    def _realized_region(self, op: Operation, output: int) -> tuple[Range, ...]:
+        if isinstance(op, ComputeOp):
+            return tuple(self.ranges[axis] for axis in op.axis)
+        shape = op.output(output).shape
+        if isinstance(op, ScanOp):
+            steps = self.ranges[op.scan_axis]
+            skip = sum(len(update.shape) - 1 for update in op.update[:output])
+            axes = op.spatial_axis_[skip : skip + len(shape) - 1]
+            return (
+                range_of(0, Analyzer().simplify(steps.extent + steps.min)),
+                *(self.ranges[axis] for axis in axes),
+            )
+        return tuple(range_of(0, extent) for extent in shape)
+
+
+def _no_offset(shape: tuple[Expr, ...]) -> Expr:
+    return IntImm(0, shape[0].dtype if shape else "int32")
+
+
+def _aligned(stage: Stage, op: ComputeOp, buffer: Buffer, body: Stmt) -> Stmt:
+    for dimension, axis in enumerate(op.axis):
+        attr = stage.iter_var_attrs.get(axis)
+        if attr is not None and attr.dim_align_factor != 0:
+            numbers = (IntImm(dimension), ops.convert(attr.dim_align_factor), ops.convert(attr.dim_align_offset))
+            body = AttrStmt(buffer, "buffer_dim_align", Call("handle", "tir.tvm_tuple", numbers), body)
+    return body
+
+
+def bind_buffer(view: Buffer, buffer: Buffer, region: list[Expr], body: Stmt) -> Stmt:
+    """`body`, in which `view` stands for a region (min and extent per dimension) of a buffer."""
+    return AttrStmt((view, buffer), "buffer_bind_scope", Call("handle", "tir.tvm_tuple", tuple(region)), body)

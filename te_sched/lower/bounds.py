@@ -1,0 +1,387 @@
+"""Bound inference: the range of every axis, from what consumers read of a stage at its attach point.
+
+Stages are visited from the outputs to the inputs. The region of a tensor that its consumers need is found by
+giving every consumer axis outside the attach point one value, every axis inside its whole range, and evaluating
+the consumer's indices on these sets. (TVM's name: InferBound.) Must not know statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import singledispatch
+
+from te_sched.arith import int_set
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.int_set import IntervalSet
+from te_sched.errors import LoweringError
+from te_sched.ir import ops
+from te_sched.ir.expr import Expr, IntImm, IterVar, ProducerLoad, Range, Var
+from te_sched.ir.visitor import walk
+from te_sched.schedule.relations import Flags, Ranges, Sets, range_of, set_range
+from te_sched.schedule.schedule import Schedule
+from te_sched.schedule.stage import AttachType, Stage
+from te_sched.te.operation import ComputeOp, ExternOp, Operation, PlaceholderOp, ScanOp
+from te_sched.te.tensor import Tensor
+
+# For each tensor and dimension, the sets of indices that its consumers read.
+Regions = dict[Tensor, list[list[IntervalSet]]]
+
+# Memory is as far from global memory as its rank; a thread of one rank shares memory of lower ranks.
+_SCOPE_RANK = {"global": 0, "shared": 1, "warp": 2, "local": 3}
+_SCOPE_OF_THREAD_RANK = {-1: 0, 0: 1, 1: 3}
+
+
+def thread_rank(tag: str) -> int:
+    """0 for block axes, 1 for threads of a block and virtual threads."""
+    return 0 if tag.startswith("blockIdx") else 1
+
+
+def infer_bound(schedule: Schedule) -> Ranges:
+    """The range of every axis of a normalised schedule (and of the threads they are bound to)."""
+    return _Inference(schedule).run()
+
+
+def attach_spec(stage: Stage) -> Stage:
+    """The stage or group that says where this stage is attached."""
+    while stage.attach_type == AttachType.GROUP_ROOT and stage.group is not None:
+        stage = stage.group
+    return stage
+
+
+def attach_path(stage: Stage) -> list[IterVar]:
+    """The loops round the place where a stage is computed, innermost first, across the stages it sits in."""
+    path: list[IterVar] = []
+    visited = {stage}
+    while True:
+        spec = attach_spec(stage)
+        if spec.attach_type not in (AttachType.SCOPE, AttachType.SCAN_UPDATE):
+            return path
+        assert spec.attach_stage is not None
+        stage = spec.attach_stage
+        if stage in visited:
+            raise LoweringError(
+                f"stage {stage.op.name} is computed inside itself",
+                "the compute_at calls form a cycle",
+                "attach one of the stages of the cycle elsewhere, or use compute_root",
+                where=f"stage {stage.op.name}",
+            )
+        visited.add(stage)
+        leaves = list(stage.leaf_iter_vars)
+        if spec.attach_type == AttachType.SCOPE:
+            leaves = leaves[: _position(leaves, spec.attach_ivar, stage) + 1]
+        path.extend(reversed(leaves))
+
+
+def _position(leaves: list[IterVar], axis: IterVar | None, stage: Stage) -> int:
+    for position, leaf in enumerate(leaves):
+        if leaf is axis:
+            return position
+    name = axis.var.name if axis is not None else "?"
+    raise LoweringError(
+        f"a stage is attached at axis {name} of stage {stage.op.name}, which has no such loop",
+        f"{name} was split, fused or otherwise replaced after compute_at",
+        "call compute_at with one of the axes " + ", ".join(leaf.var.name for leaf in leaves),
+        where=f"stage {stage.op.name}",
+    )
+
+
+class _Inference:
+    """One run of bound inference over a schedule."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.stages = list(schedule.stages)
+        self.stage_of = {stage.op: stage for stage in self.stages}
+        self.analyzer = Analyzer()
+        self.ranges: Ranges = {}
+        self.thread_of: dict[IterVar, IterVar] = {}
+        self.paths: dict[Operation, list[IterVar]] = {}
+        self.consumers: dict[Tensor, list[Operation]] = {}
+        for stage in self.stages:
+            self.paths[stage.op] = attach_path(stage)
+            for axis, attr in stage.iter_var_attrs.items():
+                if attr.bind_thread is not None:
+                    self.thread_of[axis] = attr.bind_thread
+            for tensor in stage.op.input_tensors:
+                self.consumers.setdefault(tensor, []).append(stage.op)
+
+    def run(self) -> Ranges:
+        for stage in reversed(self.stages):
+            self.infer_root_axes(stage)
+            pass_ranges_down(stage, self.ranges, self.analyzer)
+            for thread in stage.env_threads:
+                if thread.dom is None:
+                    raise LoweringError(
+                        f"env_threads of stage {stage.op.name}: thread {thread.var.name} has no extent",
+                        "the threads round a whole stage get their number from the thread axis itself",
+                        'declare it with an extent: te.thread_axis((0, 32), "threadIdx.x")',
+                        where=f"stage {stage.op.name}",
+                    )
+                self.ranges[thread] = thread.dom
+        return {axis: self._simplified(bound) for axis, bound in self.ranges.items()}
+
+    def _simplified(self, bound: Range) -> Range:
+        if type(bound.min) is IntImm and type(bound.extent) is IntImm:
+            return bound
+        return Range(self.analyzer.simplify(bound.min), self.analyzer.simplify(bound.extent))
+
+    def infer_root_axes(self, stage: Stage) -> None:
+        """Ranges of the axes that a stage was declared with."""
+        if stage.attach_type in (AttachType.INLINED_ALREADY, AttachType.INLINE):
+            return
+        if stage.is_output or isinstance(stage.op, PlaceholderOp):
+            for axis in stage.op.root_iter_vars():
+                assert axis.dom is not None
+                self.ranges[axis] = axis.dom
+            return
+        outputs = [stage.op.output(i) for i in range(stage.op.num_outputs)]
+        regions: Regions = {tensor: [[] for _ in tensor.shape] for tensor in outputs}
+        readers = dict.fromkeys(op for tensor in outputs for op in self.consumers.get(tensor, ()))
+        for op in readers:
+            self._require(stage, self.stage_of[op], regions)
+        gather_bound(stage.op, regions, self.ranges)
+
+    def _require(self, stage: Stage, consumer: Stage, regions: Regions) -> None:
+        """Add to `regions` what one consumer reads of a stage at the place where the stage is computed."""
+        spec = attach_spec(stage)
+        scope_rank = self._scope_rank(stage)
+        point = spec.attach_ivar if spec.attach_type == AttachType.SCOPE else None
+        outside = False  # whether the walk outwards has passed the attach point
+        sets: Sets = {}
+        for axis in reversed(consumer.leaf_iter_vars):
+            outside = outside or axis is point
+            bound = self.ranges[axis]
+            if ops.is_const(bound.extent, 1):
+                sets[axis] = int_set.single_point(bound.min)
+            elif self._is_whole(axis, outside, scope_rank):
+                sets[axis] = int_set.from_range(bound)
+            else:
+                sets[axis] = int_set.single_point(self.thread_of.get(axis, axis).var)
+        relaxed: dict[Var, IntervalSet] = {}
+        for axis in self.paths[consumer.op]:
+            outside = outside or axis is point
+            if self._is_whole(axis, outside, scope_rank):
+                whole = int_set.from_range(self.ranges[axis])
+                relaxed[axis.var] = whole
+                if axis in self.thread_of:
+                    relaxed[self.thread_of[axis].var] = whole
+        if point is not None and not outside:
+            raise _not_inside(stage, spec, consumer)
+        for relation in reversed(consumer.relations):
+            relation.sets_up(sets, self.ranges)
+        domains, analyzer = self._root_domains(consumer.op, sets, relaxed)
+        require_inputs(consumer.op, analyzer, domains, regions)
+
+    def _root_domains(
+        self, op: Operation, sets: Sets, relaxed: dict[Var, IntervalSet]
+    ) -> tuple[dict[Var, IntervalSet], Analyzer]:
+        analyzer = Analyzer()
+        domains: dict[Var, IntervalSet] = {}
+        for axis in op.root_iter_vars():
+            assert axis.dom is not None
+            bound = int_set.cover_range(sets[axis], axis.dom) if axis in sets else axis.dom
+            if relaxed:
+                low = int_set.eval_set(bound.min, relaxed).min
+                high = int_set.eval_set(bound.min + bound.extent - 1, relaxed).max
+                domains[axis.var] = IntervalSet(low, high)
+            else:
+                domains[axis.var] = int_set.from_range(bound)
+            analyzer.bind(axis.var, bound, allow_override=True)
+        return domains, analyzer
+
+    def _tag(self, axis: IterVar) -> str:
+        return self.thread_of.get(axis, axis).thread_tag
+
+    def _is_whole(self, axis: IterVar, outside: bool, scope_rank: int) -> bool:
+        """Whether all values of a consumer's axis are needed, because the memory outlives or spans the axis."""
+        tag = self._tag(axis)
+        if tag in ("", "pipeline"):
+            return not outside
+        if scope_rank == _SCOPE_RANK["warp"] and tag == "threadIdx.x":
+            return True  # the lanes of a warp share warp memory
+        return scope_rank <= thread_rank(tag)
+
+    def _scope_rank(self, stage: Stage) -> int:
+        if stage.scope:
+            return _SCOPE_RANK.get(stage.scope.split(".")[0], _SCOPE_RANK["local"])
+        tags = [self._tag(axis) for axis in self.paths[stage.op]]
+        return _SCOPE_OF_THREAD_RANK[max((thread_rank(tag) for tag in tags if tag not in ("", "pipeline")), default=-1)]
+
+
+def _not_inside(stage: Stage, spec: Stage, consumer: Stage) -> LoweringError:
+    assert spec.attach_stage is not None
+    assert spec.attach_ivar is not None
+    name, at = stage.op.name, f"axis {spec.attach_ivar.var.name} of stage {spec.attach_stage.op.name}"
+    return LoweringError(
+        f"stage {name} is computed at {at}, but stage {consumer.op.name} reads it outside of that loop",
+        f"the loops of {consumer.op.name} are not inside {at}, so the value would not exist when it is read",
+        f"attach {name} at a loop that is round all its consumers, or use s[{name}].compute_root()",
+        where=f"stage {name}",
+    )
+
+
+def pass_ranges_down(stage: Stage, ranges: Ranges, analyzer: Analyzer) -> None:
+    """Ranges of all axes of a stage, and of the threads they are bound to, from those it was declared with."""
+    fixed: frozenset[IterVar] = frozenset()
+    bound = {axis: attr.bind_thread for axis, attr in stage.iter_var_attrs.items() if attr.bind_thread is not None}
+    if bound:
+        flags: Flags = dict.fromkeys(bound, 1)
+        for relation in reversed(stage.relations):
+            relation.flags_up(flags)
+        fixed = frozenset(flags)
+    for relation in stage.relations:
+        relation.ranges_down(ranges, analyzer, fixed)
+    for axis, thread in bound.items():
+        set_range(ranges, thread, ranges[axis], analyzer)
+
+
+@singledispatch
+def require_inputs(op: Operation, analyzer: Analyzer, domains: Mapping[Var, IntervalSet], regions: Regions) -> None:
+    """Add to `regions` the indices at which an operation reads its inputs when its axes are in `domains`."""
+    raise TypeError(op)
+
+
+@require_inputs.register
+def _(op: PlaceholderOp, analyzer: Analyzer, domains: Mapping[Var, IntervalSet], regions: Regions) -> None:
+    """A placeholder reads nothing."""
+
+
+@require_inputs.register
+def _(op: ComputeOp, analyzer: Analyzer, domains: Mapping[Var, IntervalSet], regions: Regions) -> None:
+    for body in op.body:
+        for load in walk(body):
+            if type(load) is ProducerLoad and load.producer in regions:
+                for dimension, index in enumerate(load.indices):
+                    read = _clipped(int_set.eval_set(index, domains), load.producer.shape[dimension], analyzer)
+                    regions[load.producer][dimension].append(read)  # type: ignore[index]
+
+
+def _clipped(read: IntervalSet, extent: Expr, analyzer: Analyzer) -> IntervalSet:
+    """The whole dimension where the set is provably wider (indices are within bounds by assumption)."""
+    whole = IntervalSet(IntImm(0, extent.dtype), extent - 1)
+    if int_set.is_everything(read):
+        return whole
+    if not int_set.is_bounded(read):
+        return read
+    wider = analyzer.can_prove(whole.min >= read.min) and analyzer.can_prove(whole.max <= read.max)
+    return whole if wider else read
+
+
+@require_inputs.register
+def _(op: ExternOp, analyzer: Analyzer, domains: Mapping[Var, IntervalSet], regions: Regions) -> None:
+    for tensor in op.inputs:
+        if tensor in regions:
+            for sets, extent in zip(regions[tensor], tensor.shape, strict=True):
+                sets.append(int_set.from_range(range_of(0, extent)))
+
+
+@require_inputs.register
+def _(op: ScanOp, analyzer: Analyzer, domains: Mapping[Var, IntervalSet], regions: Regions) -> None:
+    axes = iter(op.spatial_axis_)
+    for init, update in zip(op.init, op.update, strict=True):
+        if init in regions:
+            regions[init][0].append(int_set.from_range(range_of(0, init.shape[0])))
+        if update in regions:
+            regions[update][0].append(domains[op.scan_axis.var])
+        for dimension in range(1, len(update.shape)):
+            axis = next(axes)
+            for tensor in (init, update):
+                if tensor in regions:
+                    regions[tensor][dimension].append(domains[axis.var])
+
+
+@singledispatch
+def gather_bound(op: Operation, regions: Regions, ranges: Ranges) -> None:
+    """Set the ranges of an operation's own axes from the regions that are needed of its outputs."""
+    raise TypeError(op)
+
+
+@gather_bound.register
+def _(op: PlaceholderOp, regions: Regions, ranges: Ranges) -> None:
+    """A placeholder has no axes."""
+
+
+@gather_bound.register
+def _(op: ExternOp, regions: Regions, ranges: Ranges) -> None:
+    """An extern operation always computes everything."""
+
+
+@gather_bound.register
+def _(op: ComputeOp, regions: Regions, ranges: Ranges) -> None:
+    needed = regions[op.output(0)]
+    for other in range(1, op.num_outputs):
+        needed = [first + more for first, more in zip(needed, regions[op.output(other)], strict=True)]
+    for axis, sets in zip(op.axis, needed, strict=True):
+        ranges[axis] = _cover(sets, axis)
+    for axis in op.reduce_axis:
+        assert axis.dom is not None
+        ranges[axis] = axis.dom
+
+
+@gather_bound.register
+def _(op: ScanOp, regions: Regions, ranges: Ranges) -> None:
+    outputs = [op.output(i) for i in range(op.num_outputs)]
+    whole = op.scan_axis.dom
+    assert whole is not None
+    needed = _cover([step for tensor in outputs for step in regions[tensor][0]], op.scan_axis)
+    # A scan starts from its first step whichever steps are read.
+    extent = Analyzer().simplify(needed.extent + needed.min - whole.min)
+    ranges[op.scan_axis] = Range(whole.min, extent)
+    independent = independent_scan_axes(op)
+    axes = iter(op.spatial_axis_)
+    for tensor in outputs:
+        for dimension in range(1, len(tensor.shape)):
+            axis = next(axes)
+            assert axis.dom is not None
+            ranges[axis] = _cover(regions[tensor][dimension], axis) if axis in independent else axis.dom
+
+
+def _cover(sets: Iterable[IntervalSet], axis: IterVar) -> Range:
+    assert axis.dom is not None
+    return int_set.cover_range(int_set.union(list(sets)), axis.dom)
+
+
+def independent_scan_axes(op: ScanOp) -> frozenset[IterVar]:
+    """The spatial axes along which a step of a scan reads only its own position of the step before."""
+    placement: dict[tuple[Tensor, int], IterVar] = {}
+    axes = iter(op.spatial_axis_)
+    for update in op.update:
+        for dimension in range(1, len(update.shape)):
+            placement[(update, dimension)] = next(axes)
+    states = dict(zip(op.state_placeholder, op.update, strict=True))
+    dependent: set[IterVar] = set()
+    # reads[tensor] maps each dimension of a tensor inside the step to the spatial axis it follows, or None.
+    follows: dict[tuple[Tensor, int], IterVar | None] = dict(placement)
+    pending = list(op.update)
+    seen: set[Tensor] = set()
+    while pending:
+        tensor = pending.pop()
+        if tensor in seen or not isinstance(tensor.op, ComputeOp):
+            continue
+        seen.add(tensor)
+        of_var = {axis.var: follows.get((tensor, d)) for d, axis in enumerate(tensor.op.axis)}
+        for body in tensor.op.body:
+            for load in walk(body):
+                if type(load) is ProducerLoad:
+                    _follow_load(load, of_var, states, placement, follows, dependent)
+                    pending.append(load.producer)  # type: ignore[arg-type]
+    return frozenset(op.spatial_axis_) - dependent
+
+
+def _follow_load(
+    load: ProducerLoad,
+    of_var: dict[Var, IterVar | None],
+    states: dict[Tensor, Tensor],
+    placement: dict[tuple[Tensor, int], IterVar],
+    follows: dict[tuple[Tensor, int], IterVar | None],
+    dependent: set[IterVar],
+) -> None:
+    tensor: Tensor = load.producer  # type: ignore[assignment]
+    for dimension, index in enumerate(load.indices):
+        axis = of_var.get(index) if isinstance(index, Var) else None
+        if tensor in states:
+            own = placement.get((states[tensor], dimension))
+            if own is not None and axis is not own:
+                dependent.add(own)
+        else:
+            key = (tensor, dimension)
+            follows[key] = axis if follows.setdefault(key, axis) is axis else None

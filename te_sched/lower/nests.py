@@ -1,0 +1,212 @@
+"""The loops of one stage: what each axis becomes, the value of the axes it came from, and the guards.
+
+A nest is a list of levels, one per leaf axis; a level is a list of functions that wrap a statement, outermost
+first. Must not know what is computed inside the loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from te_sched.arith import int_set
+from te_sched.arith.analyzer import Analyzer
+from te_sched.errors import LoweringError
+from te_sched.ir import ops
+from te_sched.ir.expr import Call, Expr, IntImm, IterVar, Range, Var
+from te_sched.ir.ops import TRUE
+from te_sched.ir.stmt import AttrStmt, For, IfThenElse, Stmt
+from te_sched.ir.visitor import substitute
+from te_sched.schedule.relations import Ranges, Values
+from te_sched.schedule.stage import IterVarAttr, Stage
+
+Wrap = Callable[[Stmt], Stmt]
+
+_FOR_KIND = {"Unrolled": "unrolled", "Vectorized": "vectorized", "Parallelized": "parallel"}
+VIRTUAL_THREADS = ("vthread", "cthread")
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """Loops of a stage: `levels[i]` wraps what is inside leaf axis `axes[i]`; `values` is known for every axis."""
+
+    axes: list[IterVar]
+    levels: list[list[Wrap]]
+    values: Values
+    guards: list[Expr]
+
+    def substitution(self) -> dict[Var, Expr]:
+        """What to put for the variable of each axis."""
+        return {axis.var: value for axis, value in self.values.items() if value is not axis.var}
+
+
+def wrap(body: Stmt, wrappers: Iterable[Wrap]) -> Stmt:
+    """The statement inside the wrappers, of which the first is outermost."""
+    for wrapper in reversed(list(wrappers)):
+        body = wrapper(body)
+    return body
+
+
+def guarded(body: Stmt, conditions: Iterable[Expr], likely: bool = False) -> Stmt:
+    """The statement under nested ifs, the first condition outermost."""
+    for condition in reversed(list(conditions)):
+        body = IfThenElse(Call("bool", "tir.likely", (condition,)) if likely else condition, body)
+    return body
+
+
+def make_nest(
+    stage: Stage,
+    ranges: Ranges,
+    outer_threads: frozenset[IterVar],
+    first: int = 0,
+    init_of: Values | None = None,
+    skipped: frozenset[IterVar] = frozenset(),
+) -> Nest:
+    """The nest of a stage's leaf axes from number `first` on.
+
+    `outer_threads` are already launched round the stage. For the loops that initialise a reduction, `init_of`
+    holds the values of the axes before `first`, new variables are made, and `skipped` (reduction) axes are left out.
+    """
+    values: Values = dict(init_of) if init_of is not None else {}
+    leaves = list(stage.leaf_iter_vars[first:])
+    levels: list[list[Wrap]] = []
+    launched = set(outer_threads)
+    for axis in leaves:
+        if axis in skipped or axis.kind == "Opaque":
+            values[axis] = axis.var
+            levels.append([])
+            continue
+        attr = stage.iter_var_attrs.get(axis)
+        thread = attr.bind_thread if attr is not None and attr.bind_thread is not None else axis
+        if thread.thread_tag:
+            levels.append(_thread_level(stage, axis, thread, ranges[axis], launched, values))
+        else:
+            levels.append(_loop_level(axis, attr, ranges[axis], init_of is not None, values))
+    for relation in reversed(stage.relations):
+        relation.indices_up(values, ranges)
+    return Nest(leaves, levels, values, [])
+
+
+def _thread_level(
+    stage: Stage, axis: IterVar, thread: IterVar, bound: Range, launched: set[IterVar], values: Values
+) -> list[Wrap]:
+    name = f"stage {stage.op.name}, axis {axis.var.name}"
+    if not ops.is_const(bound.min, 0):
+        raise LoweringError(
+            f"axis {axis.var.name} is bound to {thread.thread_tag} but starts at {bound.min}",
+            "threads count from zero",
+            "split the axis first, or bind an axis that starts at zero",
+            where=name,
+        )
+    virtual = thread.thread_tag in VIRTUAL_THREADS
+    if virtual and not (isinstance(bound.extent, IntImm) and bound.extent.value > 0):
+        raise LoweringError(
+            f"axis {axis.var.name} is bound to a virtual thread but has the extent {bound.extent}",
+            "virtual threads are replicated, so their number must be a positive constant",
+            "bind an axis of constant extent (split with nparts)",
+            where=name,
+        )
+    extent = ops.cast(thread.var.dtype, bound.extent)
+    if ops.is_const(bound.extent, 1) and not virtual:
+        values[axis] = ops.cast(axis.var.dtype, bound.min)
+    else:
+        values[axis] = ops.cast(axis.var.dtype, thread.var)
+    if thread in launched:
+        return []
+    launched.add(thread)
+    key = "virtual_thread" if virtual else "thread_extent"
+    return [lambda body: AttrStmt(thread, key, extent, body)]
+
+
+def _loop_level(axis: IterVar, attr: IterVarAttr | None, bound: Range, init: bool, values: Values) -> list[Wrap]:
+    level: list[Wrap] = []
+    kind = "serial"
+    if attr is not None:
+        kind = _FOR_KIND.get(attr.iter_type or "", "serial")
+        for key, value in zip(attr.pragma_keys, attr.pragma_values, strict=True):
+            level.append(_attribute(axis, f"pragma_{key}", value))
+    if ops.is_const(bound.extent, 1):
+        values[axis] = ops.cast(axis.var.dtype, bound.min)
+    else:
+        starts_at_zero = ops.is_const(bound.min, 0)
+        if init:
+            var = Var(axis.var.name + ".init", axis.var.dtype)
+        elif starts_at_zero:
+            var = axis.var
+        else:
+            var = Var(axis.var.name + ".idx", axis.var.dtype)
+        zero = IntImm(0, axis.var.dtype)
+        extent = ops.cast(axis.var.dtype, bound.extent)
+        values[axis] = var if starts_at_zero else bound.min + var
+        level.append(lambda body: For(var, zero, substitute(extent, _of_vars(values)), kind, body))
+    if attr is not None and attr.prefetch_data:
+        for tensor, offset in zip(attr.prefetch_data, attr.prefetch_offset, strict=True):
+            level.append(_attribute(tensor, "prefetch_scope", offset))
+    return level
+
+
+def _of_vars(values: Values) -> dict[Var, Expr]:
+    # The extent of a data-dependent loop mentions the axes that the stage was declared with.
+    return {axis.var: value for axis, value in values.items() if value is not axis.var}
+
+
+def _attribute(node: object, key: str, value: Expr | None) -> Wrap:
+    return lambda body: AttrStmt(node, key, value if value is not None else IntImm(1), body)
+
+
+def bound_checks(
+    stage: Stage,
+    ranges: Ranges,
+    values: Mapping[IterVar, Expr],
+    domains_checked: bool = True,
+    skipped: frozenset[IterVar] = frozenset(),
+) -> list[Expr]:
+    """Conditions under which the loops of a stage stay within its axes, as far as they cannot be proved."""
+    analyzer = Analyzer()
+    checked = dict.fromkeys(stage.leaf_iter_vars, False)
+    for relation in reversed(stage.relations):
+        relation.guards_up(checked, ranges, analyzer)
+    roots = [axis for axis in stage.op.root_iter_vars() if axis not in skipped and axis.kind != "Opaque"]
+    narrowed = [axis for axis in roots if domains_checked and not _same_range(axis.dom, ranges[axis], analyzer)]
+    uneven = [axis for axis in stage.all_iter_vars if axis not in skipped and axis.kind != "Opaque" and checked[axis]]
+    if not narrowed and not uneven:
+        return []
+    sets = {}
+    for axis, bound in ranges.items():
+        sets[axis.var] = int_set.from_range(bound)
+        analyzer.bind(axis.var, bound, allow_override=True)
+    conditions: list[Expr] = []
+    for axis in uneven:
+        bound = ranges[axis]
+        value = values[axis] - bound.min
+        highest = int_set.eval_set(value, sets).max
+        if highest is None or not analyzer.can_prove(highest < bound.extent):
+            conditions.append(value < bound.extent)
+    for axis in narrowed:
+        assert axis.dom is not None
+        value = values[axis] - axis.dom.min
+        reached = int_set.eval_set(value, sets)
+        if reached.min is None or not analyzer.can_prove(reached.min >= 0):
+            conditions.append(value >= 0)
+        if reached.max is None or not analyzer.can_prove(reached.max < axis.dom.extent):
+            conditions.append(value < axis.dom.extent)
+    return conditions
+
+
+def _same_range(a: Range | None, b: Range, analyzer: Analyzer) -> bool:
+    if a is b:
+        return True
+    if a is None:
+        return False
+    return _same(a.min, b.min, analyzer) and _same(a.extent, b.extent, analyzer)
+
+
+def _same(a: Expr, b: Expr, analyzer: Analyzer) -> bool:
+    if isinstance(a, IntImm) and isinstance(b, IntImm):
+        return a.value == b.value
+    return a is b or analyzer.can_prove_equal(a, b)
+
+
+def always(condition: Expr) -> bool:
+    """Whether a condition is the constant true."""
+    return condition is TRUE or ops.is_const(condition, 1)

@@ -1,0 +1,259 @@
+"""What one compute stage does inside its loops: stores, reductions, cross-thread reductions.
+
+`Scope` is what the statements of a stage need to know of the whole program: ranges, the buffers of tensors, and
+which stages are computed inside which loop. Must not know how stages are put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from te_sched.ir import ops
+from te_sched.ir.expr import (
+    Buffer,
+    BufferLoad,
+    Call,
+    CommReducer,
+    DataProducer,
+    Expr,
+    IntImm,
+    IterVar,
+    PointerType,
+    ProducerLoad,
+    Reduce,
+    Var,
+)
+from te_sched.ir.ops import TRUE
+from te_sched.ir.stmt import Allocate, AttrStmt, BufferStore, Evaluate, IfThenElse, LetStmt, SeqStmt, Stmt
+from te_sched.ir.visitor import Mapper, substitute, walk
+from te_sched.lower.nests import Nest, Wrap, always, bound_checks, guarded, make_nest, wrap
+from te_sched.schedule.relations import Flags, Ranges
+from te_sched.schedule.stage import Stage
+from te_sched.te.operation import ComputeOp
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The surroundings of a stage's statements.
+
+    `attach(stage, axis, body)` puts the stages that are computed at an axis before `body`.
+    """
+
+    ranges: Ranges
+    buffer_of: Callable[[DataProducer], Buffer]
+    attach: Callable[[Stage, IterVar, Stmt], Stmt]
+    outer_threads: frozenset[IterVar]
+
+
+class BindTensors(Mapper):
+    """Replaces variables by values and reads of tensors by reads of their buffers."""
+
+    def __init__(self, values: Mapping[Var, Expr], buffer_of: Callable[[DataProducer], Buffer]) -> None:
+        self.values, self.buffer_of = values, buffer_of
+
+    def visit_Var(self, node: Var) -> Expr:
+        return self.values.get(node, node)
+
+    def visit_ProducerLoad(self, node: ProducerLoad) -> Expr:
+        return BufferLoad(self.buffer_of(node.producer), tuple([self.visit(index) for index in node.indices]))
+
+
+def sequence(*parts: Stmt | None) -> Stmt:
+    """One statement after the other, flattened; statements that do nothing are left out."""
+    flat: list[Stmt] = []
+    for part in parts:
+        if isinstance(part, SeqStmt):
+            flat.extend(part.seq)
+        elif part is not None and not _does_nothing(part):
+            flat.append(part)
+    if not flat:
+        return Evaluate(IntImm(0))
+    return flat[0] if len(flat) == 1 else SeqStmt(tuple(flat))
+
+
+def _does_nothing(statement: Stmt) -> bool:
+    return isinstance(statement, Evaluate) and isinstance(statement.value, IntImm)
+
+
+def main_nest(stage: Stage, scope: Scope) -> Nest:
+    """The loops that compute a stage, with its bound checks as guards."""
+    nest = make_nest(stage, scope.ranges, scope.outer_threads)
+    guards = bound_checks(stage, scope.ranges, nest.values)
+    return Nest(nest.axes, nest.levels, nest.values, guards)
+
+
+def wrap_levels(body: Stmt, stage: Stage, scope: Scope, nest: Nest, start: int, stop: int) -> Stmt:
+    """`body` inside levels start..stop-1, with the stages attached to each of these axes."""
+    for position in reversed(range(start, stop)):
+        body = scope.attach(stage, nest.axes[position], body)
+        body = wrap(body, nest.levels[position])
+    return body
+
+
+def provide_compute(stage: Stage, scope: Scope) -> Stmt:
+    """The loops and stores of a compute stage."""
+    op = stage.op
+    assert isinstance(op, ComputeOp)
+    if op.reduce_axis and _reduces_across_threads(stage, op):
+        return _provide_across_threads(stage, op, scope)
+    nest = main_nest(stage, scope)
+    bind = BindTensors(nest.substitution(), scope.buffer_of)
+    if op.reduce_axis:
+        return _provide_reduction(stage, op, scope, nest, bind)
+    indices = tuple([bind.visit(axis.var) for axis in op.axis])
+    stores = [
+        BufferStore(scope.buffer_of(op.output(i)), bind.visit(body), indices) for i, body in enumerate(op.body)
+    ]
+    inner = _with_guards(sequence(*stores), stage, nest, bind)
+    return wrap_levels(inner, stage, scope, nest, 0, len(nest.axes))
+
+
+def _with_guards(body: Stmt, stage: Stage, nest: Nest, bind: BindTensors) -> Stmt:
+    if stage.store_predicate is not None:
+        body = IfThenElse(bind.visit(stage.store_predicate), body)
+    return guarded(body, nest.guards, likely=True)
+
+
+def first_reduction_level(stage: Stage, op: ComputeOp) -> tuple[int, frozenset[IterVar]]:
+    """The number of leaf axes outside all reduction loops, and the axes that stem from reduce axes only."""
+    data, reduction = 1, 2
+    flags: Flags = dict.fromkeys(op.axis, data) | dict.fromkeys(op.reduce_axis, reduction)
+    for relation in stage.relations:
+        relation.flags_down(flags)
+    pure = frozenset(axis for axis, mark in flags.items() if mark == reduction)
+    for position, axis in enumerate(stage.leaf_iter_vars):
+        if flags.get(axis, 0) & reduction:
+            return position, pure
+    return len(stage.leaf_iter_vars), pure
+
+
+def init_nest(stage: Stage, scope: Scope, nest: Nest, common: int, skipped: frozenset[IterVar]) -> Nest:
+    """The loops that initialise a reduction inside the `common` outer levels of its nest."""
+    known = {axis: nest.values[axis] for axis in nest.axes[:common]}
+    threads = _threads_of(stage, nest.axes[:common])
+    init = make_nest(stage, scope.ranges, scope.outer_threads | threads, common, known, skipped)
+    guards = bound_checks(stage, scope.ranges, init.values, stage.store_predicate is None, skipped)
+    return Nest(init.axes, init.levels, init.values, guards)
+
+
+def _threads_of(stage: Stage, axes: Sequence[IterVar]) -> frozenset[IterVar]:
+    attrs = (stage.iter_var_attrs.get(axis) for axis in axes)
+    return frozenset(attr.bind_thread for attr in attrs if attr is not None and attr.bind_thread is not None)
+
+
+def _provide_reduction(stage: Stage, op: ComputeOp, scope: Scope, nest: Nest, bind: BindTensors) -> Stmt:
+    common, pure = first_reduction_level(stage, op)
+    reduces = _reductions(op)
+    buffers = [scope.buffer_of(op.output(i)) for i in range(op.num_outputs)]
+
+    init = init_nest(stage, scope, nest, common, pure)
+    bind_init = BindTensors(init.substitution(), scope.buffer_of)
+    at_init = tuple([bind_init.visit(axis.var) for axis in op.axis])
+    start = reduces[0].init if reduces[0].init else reduces[0].combiner.identity
+    starts = [BufferStore(buffer, bind_init.visit(value), at_init) for buffer, value in zip(buffers, start, strict=True)]
+    initialise = guarded(sequence(*starts), init.guards, likely=True)
+    initialise = wrap(initialise, [wrapper for level in init.levels for wrapper in level])
+
+    indices = tuple([bind.visit(axis.var) for axis in op.axis])
+    current = [BufferLoad(buffer, indices) for buffer in buffers]
+    sources = [bind.visit(source) for source in reduces[0].source]
+    update = combine_into(reduces[0].combiner, current, sources)
+    if not always(reduces[0].condition):
+        update = IfThenElse(bind.visit(reduces[0].condition), update)
+    update = _with_guards(update, stage, nest, bind)
+    update = wrap_levels(update, stage, scope, nest, common, len(nest.axes))
+    return wrap_levels(sequence(initialise, update), stage, scope, nest, 0, common)
+
+
+def _reductions(op: ComputeOp) -> list[Reduce]:
+    return [body for body in op.body if isinstance(body, Reduce)]
+
+
+def combine_into(combiner: CommReducer, places: Sequence[BufferLoad], sources: Sequence[Expr]) -> Stmt:
+    """places = combiner(places, sources), all components at once."""
+    mapping: dict[Var, Expr] = dict(zip(combiner.lhs, places, strict=True))
+    mapping.update(zip(combiner.rhs, sources, strict=True))
+    values = [substitute(result, mapping) for result in combiner.result]
+    # A component is stored before the next is computed, unless the next still needs the old value.
+    kept: list[tuple[Var, Expr]] = []
+    for position in range(1, len(values)):
+        before = {place.buffer for place in places[:position]}
+        if any(type(part) is BufferLoad and part.buffer in before for part in walk(values[position])):
+            var = Var(f"{places[position].buffer.name}.next", values[position].dtype)
+            kept.append((var, values[position]))
+            values[position] = var
+    body = sequence(*[BufferStore(place.buffer, value, place.indices) for place, value in zip(places, values, strict=True)])
+    for var, value in reversed(kept):
+        body = LetStmt(var, value, body)
+    return body
+
+
+def _reduces_across_threads(stage: Stage, op: ComputeOp) -> bool:
+    return any(axis.kind == "CommReduce" and _threads_of(stage, [axis]) for axis in stage.leaf_iter_vars)
+
+
+def _temporary(name: str, dtype: str) -> Buffer:
+    """A buffer of one element that each thread has for itself."""
+    data = Var(name, "handle", PointerType(dtype, "local"))
+    return Buffer(data, dtype, (IntImm(1),), (), IntImm(0), name)
+
+
+def _provide_across_threads(stage: Stage, op: ComputeOp, scope: Scope) -> Stmt:
+    """Each thread reduces its own part; the threads' results are combined by tvm_thread_allreduce."""
+    nest = main_nest(stage, scope)
+    bind = BindTensors(nest.substitution(), scope.buffer_of)
+    reduces = _reductions(op)
+    condition, combiner = bind.visit(reduces[0].condition), reduces[0].combiner
+    sources = [bind.visit(source) for source in reduces[0].source]
+    threads: list[Var] = []
+    common: list[int] = []
+    serial: list[int] = []
+    for position, axis in enumerate(nest.axes):
+        bound = _threads_of(stage, [axis])
+        if axis.kind == "CommReduce":
+            threads.extend(thread.var for thread in bound)
+        (serial if axis.kind == "CommReduce" and not bound else common).append(position)
+
+    temporaries: list[Buffer] = []
+    before: list[Stmt] = []
+    predicate: Expr = TRUE
+    if serial:
+        partial = [_temporary(f"normal_reduce_temp{i}", reduce.dtype) for i, reduce in enumerate(reduces)]
+        places = [BufferLoad(buffer, (IntImm(0),)) for buffer in partial]
+        before = [BufferStore(p.buffer, value, p.indices) for p, value in zip(places, combiner.identity, strict=True)]
+        update = IfThenElse(condition, combine_into(combiner, places, sources))
+        update = guarded(update, nest.guards)
+        for position in reversed(serial):
+            update = wrap_levels(update, stage, scope, nest, position, position + 1)
+        before.append(update)
+        sources = list(places)
+    else:
+        partial = []
+        for guard in nest.guards:
+            predicate = ops.logical_and(predicate, guard)
+        predicate = ops.logical_and(predicate, condition)
+
+    results = [_temporary(f"reduce_temp{i}", reduce.dtype) for i, reduce in enumerate(reduces)]
+    loads = [BufferLoad(buffer, (IntImm(0),)) for buffer in results]
+    arguments = (IntImm(len(reduces), "uint32"), *sources, predicate, *loads, *threads)
+    combine: Stmt = Evaluate(Call("handle", "tir.tvm_thread_allreduce", arguments))
+    null = Call("handle", "tir.reinterpret", (IntImm(0, "uint64"),))
+    combine = AttrStmt(combiner, "reduce_scope", null, combine)
+
+    indices = tuple([bind.visit(axis.var) for axis in op.axis])
+    store = sequence(
+        *[BufferStore(scope.buffer_of(op.output(i)), load, indices) for i, load in enumerate(loads)]
+    )
+    for thread in reversed(threads):
+        store = IfThenElse(ops.equal(thread, IntImm(0, thread.dtype)), store, None, True)
+    if stage.store_predicate is not None:
+        store = IfThenElse(bind.visit(stage.store_predicate), store)
+    body = sequence(*before, combine, store)
+    for position in reversed(range(len(results))):
+        temporaries = [results[position], *([partial[position]] if partial else [])]
+        for buffer in temporaries:
+            body = Allocate(buffer.data, buffer.dtype, (IntImm(1),), TRUE, body)
+    for position in reversed(common):
+        body = wrap_levels(body, stage, scope, nest, position, position + 1)
+    return body
