@@ -31,14 +31,13 @@ class Node:
     __slots__ = ()
 
 
-class Expr(Node):
-    """A value. Every expression has a `dtype`, given or derived from its operands.
+class Operand:
+    """What a user may compute with: expressions, axes, elements of tensors.
 
     Its operators are the functions of `ir.ops`, which gives them to this class when te_sched.ir is imported.
     """
 
     __slots__ = ()
-    dtype: str
     __hash__ = object.__hash__
 
     if TYPE_CHECKING:
@@ -76,6 +75,13 @@ class Expr(Node):
         def __bool__(self) -> bool: ...
         def equal(self, other: Any) -> Expr: ...
         def astype(self, dtype: str) -> Expr: ...
+
+
+class Expr(Node, Operand):
+    """A value. Every expression has a `dtype`, given or derived from its operands."""
+
+    __slots__ = ()
+    dtype: str
 
 
 class PointerType(NamedTuple):
@@ -329,7 +335,7 @@ class Range(Node):
 
 
 @node
-class IterVar(Node):
+class IterVar(Node, Operand):
     """An axis: a variable with a domain, a kind and, for threads, a tag such as "threadIdx.x".
 
     `kind` is one of ITER_KINDS. Equality is identity, so axes are keys of dictionaries.

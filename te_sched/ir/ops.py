@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 from te_sched.errors import DeclarationError
 from te_sched.ir import dtypes
 from te_sched.ir.expr import (
-    EQ, GE, GT, LE, LT, NE, Add, And, Broadcast, Call, Cast, Div, Expr, FloatImm, FloorDiv, FloorMod, IntImm, Max, Min,
-    Mod, Mul, Not, Or, Select, StringImm, Sub, Var,
+    EQ, GE, GT, LE, LT, NE, Add, And, Broadcast, Cast, Div, Expr, FloatImm, FloorDiv, FloorMod, IntImm, IterVar, Max, Min,
+    Mod, Mul, Not, Operand, Or, StringImm, Sub,
 )  # fmt: skip
 
 
 def const(value: Any, dtype: str | None = None) -> Expr:
     """A constant of a dtype; bool, int and float have the defaults bool, int32 and float32."""
     if dtype is None:
-        dtype = "bool" if isinstance(value, bool) else "int32" if isinstance(value, int) else "float32"
+        dtype = (
+            "bool" if isinstance(value, bool) else "int32" if isinstance(value, int) else "float32"
+        )
     if dtypes.is_float(dtype):
         scalar: Expr = FloatImm(float(value), dtypes.element(dtype))
     else:
@@ -37,11 +40,15 @@ def convert(value: Any) -> Expr:
         return const(value)
     if isinstance(value, str):
         return StringImm(value)
-    if hasattr(value, "var"):  # an IterVar stands for its variable
-        return value.var  # type: ignore[no-any-return]
+    if isinstance(value, IterVar):
+        return value.var
+    if hasattr(value, "as_expr"):  # an element of a tensor
+        return value.as_expr()  # type: ignore[no-any-return]
     if hasattr(value, "item"):  # a numpy scalar
         return const(value.item(), str(value.dtype))
-    raise DeclarationError(f"a {type(value).__name__} in an expression", "it is not a number or an expression")
+    raise DeclarationError(
+        f"a {type(value).__name__} in an expression", "it is not a number or an expression"
+    )
 
 
 def _is_zero(value: Expr) -> bool:
@@ -62,7 +69,9 @@ def match_types(a: Expr, b: Expr) -> tuple[Expr, Expr]:
             return match_types(Broadcast(a, lanes_b), b)
         if lanes_b == 1:
             return match_types(a, Broadcast(b, lanes_a))
-        raise DeclarationError(f"an operation on {a.dtype} and {b.dtype}", "their numbers of lanes differ")
+        raise DeclarationError(
+            f"an operation on {a.dtype} and {b.dtype}", "their numbers of lanes differ"
+        )
     if a.dtype == b.dtype:
         return a, b
     kind_a, kind_b = dtypes.parse(a.dtype), dtypes.parse(b.dtype)
@@ -87,7 +96,9 @@ def cast(dtype: str, value: Expr) -> Expr:
         return value
     if dtypes.lanes(dtype) > 1 and dtypes.lanes(value.dtype) == 1:
         return Broadcast(cast(dtypes.element(dtype), value), dtypes.lanes(dtype))
-    if isinstance(value, (IntImm, FloatImm)) and (dtypes.is_float(dtype) or dtypes.parse(dtype).code in ("int", "uint", "bool")):
+    if isinstance(value, (IntImm, FloatImm)) and (
+        dtypes.is_float(dtype) or dtypes.parse(dtype).code in ("int", "uint", "bool")
+    ):
         return const(value.value, dtype)
     if isinstance(value, Broadcast):
         return Broadcast(cast(dtypes.element(dtype), value.value), value.lanes)
@@ -174,7 +185,9 @@ def maximum(a: Any, b: Any) -> Expr:
     return a if a is b else Max(a, b)
 
 
-def _comparison(kind: type[Any], function: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Expr]:
+def _comparison(
+    kind: type[Any], function: Callable[[Any, Any], bool]
+) -> Callable[[Any, Any], Expr]:
     def compare(a: Any, b: Any) -> Expr:
         a, b = match_types(convert(a), convert(b))
         if isinstance(a, (IntImm, FloatImm)) and isinstance(b, (IntImm, FloatImm)):
@@ -225,6 +238,36 @@ def is_const(value: Any, constant: int) -> bool:
     return isinstance(value, IntImm) and value.value == constant
 
 
+# Set while the function given to te.compute runs: there `a == b` of two axes is a condition, never a truth value.
+declaring: ContextVar[bool] = ContextVar("declaring", default=False)
+
+
+class AxisComparison(Operand):
+    """`a == b` of two axes: a condition in an expression, identity as a truth value (`axis in axes`)."""
+
+    __slots__ = ("a", "b", "is_equality")
+
+    def __init__(self, a: IterVar, b: IterVar, is_equality: bool) -> None:
+        self.a, self.b, self.is_equality = a, b, is_equality
+
+    def as_expr(self) -> Expr:
+        """The condition."""
+        return (equal if self.is_equality else not_equal)(self.a.var, self.b.var)
+
+    def __bool__(self) -> bool:
+        if declaring.get():
+            return bool(self.as_expr())  # raises
+        return (self.a is self.b) is self.is_equality
+
+
+def _axes_equal(a: IterVar, b: Any) -> Any:
+    return AxisComparison(a, b, True) if isinstance(b, IterVar) else b is not None and equal(a, b)
+
+
+def _axes_not_equal(a: IterVar, b: Any) -> Any:
+    return AxisComparison(a, b, False) if isinstance(b, IterVar) else b is None or not_equal(a, b)
+
+
 def _install_operators() -> None:
     def reflected(function: Callable[[Any, Any], Expr]) -> Callable[[Any, Any], Expr]:
         return lambda self, other: function(other, self)
@@ -240,16 +283,30 @@ def _install_operators() -> None:
         folded = _folded(a, b, operator.truediv)
         return folded if folded is not None else Div(a, b)
 
-    both = {"add": add, "sub": sub, "mul": mul, "floordiv": floordiv, "mod": floormod, "truediv": division}
+    both = {
+        "add": add,
+        "sub": sub,
+        "mul": mul,
+        "floordiv": floordiv,
+        "mod": floormod,
+        "truediv": division,
+    }
     for name, function in both.items():
-        setattr(Expr, f"__{name}__", function)
-        setattr(Expr, f"__r{name}__", reflected(function))
-    comparisons = {"lt": less, "le": less_equal, "gt": greater, "ge": greater_equal, "eq": equal, "ne": not_equal}
+        setattr(Operand, f"__{name}__", function)
+        setattr(Operand, f"__r{name}__", reflected(function))
+    comparisons = {
+        "lt": less,
+        "le": less_equal,
+        "gt": greater,
+        "ge": greater_equal,
+        "eq": equal,
+        "ne": not_equal,
+    }
     for name, function in comparisons.items():
-        setattr(Expr, f"__{name}__", function)
-    Expr.__neg__ = lambda self: mul(self, const(-1, self.dtype))  # type: ignore[method-assign]
-    Expr.equal = equal  # type: ignore[method-assign,assignment]
-    Expr.astype = lambda self, dtype: cast(dtype, self)  # type: ignore[method-assign]
+        setattr(Operand, f"__{name}__", function)
+    Operand.__neg__ = lambda self: mul(self, const(-1, convert(self).dtype))  # type: ignore[method-assign]
+    Operand.equal = equal  # type: ignore[method-assign,assignment]
+    Operand.astype = lambda self, dtype: cast(dtype, convert(self))  # type: ignore[method-assign]
 
     def no_truth(self: Expr) -> bool:
         raise DeclarationError(
@@ -258,7 +315,9 @@ def _install_operators() -> None:
             "use te.if_then_else, te.all, te.any or te.not_",
         )
 
-    Expr.__bool__ = no_truth  # type: ignore[method-assign]
+    for name, function in {"eq": _axes_equal, "ne": _axes_not_equal}.items():
+        setattr(IterVar, f"__{name}__", function)
+    Operand.__bool__ = no_truth  # type: ignore[method-assign]
 
 
 _install_operators()

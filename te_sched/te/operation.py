@@ -1,0 +1,279 @@
+"""Operations: how tensors are made.
+
+Each operation knows its outputs, the tensors it reads and the axes it runs over. Operations are immutable and
+equal only to themselves; `op.output(i)` is always the same tensor. Must not know schedules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+from te_sched.ir.expr import Buffer, Expr, IterVar, ProducerLoad, Reduce
+from te_sched.ir.stmt import Stmt
+from te_sched.ir.visitor import CHILD_FIELDS, Mapper, replace
+from te_sched.te.tensor import Tensor
+
+
+class Operation:
+    """Base of all operations.
+
+    `name`, `tag` and `attrs` are the user's; the outputs' shapes and dtypes are those of the tensors.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        tag: str,
+        attrs: Mapping[str, Any] | None,
+        outputs: Iterable[tuple[tuple[Expr, ...], str]],
+    ) -> None:
+        self.name, self.tag, self.attrs = name, tag, dict(attrs or {})
+        self._outputs = tuple(
+            [Tensor(shape, dtype, self, index) for index, (shape, dtype) in enumerate(outputs)]
+        )
+
+    @property
+    def num_outputs(self) -> int:
+        """Number of tensors that the operation makes."""
+        return len(self._outputs)
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """The tensors that the operation makes."""
+        return self._outputs
+
+    def output(self, index: int) -> Tensor:
+        """Tensor number `index` that the operation makes."""
+        return self._outputs[index]
+
+    @property
+    def input_tensors(self) -> tuple[Tensor, ...]:
+        """The tensors that the operation reads, in the order of their first use."""
+        return ()
+
+    @property
+    def axis(self) -> tuple[IterVar, ...]:
+        """The axes of the output."""
+        return ()
+
+    @property
+    def reduce_axis(self) -> tuple[IterVar, ...]:
+        """The axes of the reduction."""
+        return ()
+
+    def root_iter_vars(self) -> tuple[IterVar, ...]:
+        """The axes that a stage of this operation starts with."""
+        return self.axis + self.reduce_axis
+
+    def replace_inputs(self, mapping: Mapping[Tensor, Tensor]) -> Operation:
+        """The operation reading other tensors; the operation itself when it reads none of `mapping`."""
+        return self
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name})"
+
+
+class PlaceholderOp(Operation):
+    """An input of the program."""
+
+    def __init__(self, name: str, shape: tuple[Expr, ...], dtype: str) -> None:
+        super().__init__(name, "", None, [(shape, dtype)])
+        self.shape, self.dtype = shape, dtype
+
+
+class ComputeOp(Operation):
+    """Every element of the outputs by an expression of its indices, `axis`.
+
+    `body` has one expression for each output. In a reduction each is a `Reduce` over the same axes.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        tag: str,
+        attrs: Mapping[str, Any] | None,
+        axis: tuple[IterVar, ...],
+        body: tuple[Expr, ...],
+    ) -> None:
+        shape = tuple([_dom(one).extent for one in axis])
+        super().__init__(name, tag, attrs, [(shape, value.dtype) for value in body])
+        self._axis, self.body = axis, body
+
+    @property
+    def axis(self) -> tuple[IterVar, ...]:
+        """The axes of the output."""
+        return self._axis
+
+    @property
+    def reduce_axis(self) -> tuple[IterVar, ...]:
+        """The axes of the reduction, none for an elementwise computation."""
+        first = self.body[0]
+        return first.axis if isinstance(first, Reduce) else ()
+
+    @cached_property
+    def _inputs(self) -> tuple[Tensor, ...]:
+        return tuple(dict.fromkeys(loaded_tensors(self.body)))
+
+    @property
+    def input_tensors(self) -> tuple[Tensor, ...]:
+        """The tensors that the body reads, in the order of their first use."""
+        return self._inputs
+
+    def replace_inputs(self, mapping: Mapping[Tensor, Tensor]) -> Operation:
+        """The operation reading other tensors."""
+        if not any(tensor in mapping for tensor in self._inputs):
+            return self
+        return ComputeOp(
+            self.name, self.tag, self.attrs, self._axis, replace_tensors(self.body, mapping)
+        )
+
+
+class ScanOp(Operation):
+    """States that grow along `scan_axis`, the first dimension: the first entries from `init`, each next one
+    from `update`, which reads the entries before it through `state_placeholder`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        tag: str,
+        attrs: Mapping[str, Any] | None,
+        scan_axis: IterVar,
+        spatial_axis: tuple[IterVar, ...],
+        init: tuple[Tensor, ...],
+        update: tuple[Tensor, ...],
+        state_placeholder: tuple[Tensor, ...],
+        inputs: tuple[Tensor, ...],
+    ) -> None:
+        super().__init__(
+            name, tag, attrs, [(state.shape, state.dtype) for state in state_placeholder]
+        )
+        self.scan_axis, self.spatial_axis_ = scan_axis, spatial_axis
+        self.init, self.update, self.state_placeholder = init, update, state_placeholder
+        self.inputs = inputs
+
+    @property
+    def axis(self) -> tuple[IterVar, ...]:
+        """The axes of the operation: the scan axis and the other axes of each state."""
+        return (self.scan_axis, *self.spatial_axis_)
+
+    @property
+    def input_tensors(self) -> tuple[Tensor, ...]:
+        """The initial and the updating tensors."""
+        return self.init + self.update
+
+    def root_iter_vars(self) -> tuple[IterVar, ...]:
+        """The scan axis, then the other axes of each state."""
+        return (self.scan_axis, *self.spatial_axis_)
+
+    def replace_inputs(self, mapping: Mapping[Tensor, Tensor]) -> Operation:
+        """The operation with other initial or updating tensors."""
+        if not any(tensor in mapping for tensor in self.init + self.update):
+            return self
+        return ScanOp(
+            self.name,
+            self.tag,
+            self.attrs,
+            self.scan_axis,
+            self.spatial_axis_,
+            tuple([mapping.get(tensor, tensor) for tensor in self.init]),
+            tuple([mapping.get(tensor, tensor) for tensor in self.update]),
+            self.state_placeholder,
+            self.inputs,
+        )
+
+
+class ExternOp(Operation):
+    """Outputs made by a statement over buffers: a call of a function from elsewhere, or hand-written loops."""
+
+    def __init__(
+        self,
+        name: str,
+        tag: str,
+        attrs: Mapping[str, Any] | None,
+        inputs: tuple[Tensor, ...],
+        input_placeholders: tuple[Buffer, ...],
+        output_placeholders: tuple[Buffer, ...],
+        body: Stmt,
+    ) -> None:
+        super().__init__(
+            name, tag, attrs, [(buffer.shape, buffer.dtype) for buffer in output_placeholders]
+        )
+        self.inputs, self.body = inputs, body
+        self.input_placeholders, self.output_placeholders = input_placeholders, output_placeholders
+
+    @property
+    def input_tensors(self) -> tuple[Tensor, ...]:
+        """The tensors behind the input buffers."""
+        return self.inputs
+
+    def replace_inputs(self, mapping: Mapping[Tensor, Tensor]) -> Operation:
+        """The operation reading other tensors."""
+        if not any(tensor in mapping for tensor in self.inputs):
+            return self
+        return ExternOp(
+            self.name,
+            self.tag,
+            self.attrs,
+            tuple([mapping.get(tensor, tensor) for tensor in self.inputs]),
+            self.input_placeholders,
+            self.output_placeholders,
+            self.body,
+        )
+
+
+def _dom(axis: IterVar) -> Any:
+    return axis.dom
+
+
+def loaded_tensors(roots: Iterable[Expr]) -> Iterator[Tensor]:
+    """The tensors that expressions read, the innermost loads first, with repetitions."""
+    seen: set[Any] = set()
+    stack: list[tuple[Any, bool]] = [(root, False) for root in reversed(tuple(roots))]
+    while stack:
+        current, is_below_done = stack.pop()
+        if is_below_done:
+            if isinstance(current.producer, Tensor):
+                yield current.producer
+            continue
+        if current in seen:
+            continue
+        seen.add(current)
+        kind = type(current)
+        if kind is ProducerLoad:
+            stack.append((current, True))
+        below: list[Any] = []
+        if kind is Reduce:
+            below += [axis.dom for axis in current.axis if axis.dom is not None]
+        for name in CHILD_FIELDS[kind]:
+            value = getattr(current, name)
+            if type(value) is tuple:
+                below += value
+            elif value is not None:
+                below.append(value)
+        stack += [(child, False) for child in reversed(below)]
+
+
+class _ReplaceTensors(Mapper):
+    """Makes loads read other tensors."""
+
+    def __init__(self, mapping: Mapping[Any, Tensor]) -> None:
+        self.mapping = mapping
+
+    def visit_ProducerLoad(self, node: ProducerLoad) -> ProducerLoad:
+        load: ProducerLoad = self.generic(node)
+        other = self.mapping.get(load.producer)
+        return load if other is None else ProducerLoad(other, load.indices)
+
+
+def replace_tensors(body: tuple[Expr, ...], mapping: Mapping[Tensor, Tensor]) -> tuple[Expr, ...]:
+    """The body reading other tensors; the components of a reduction go on sharing their sources."""
+    mapper = _ReplaceTensors(mapping)
+    first = mapper.visit(body[0])
+    if isinstance(first, Reduce):
+        rest = [replace(first, value_index=index) for index in range(1, len(body))]
+    else:
+        rest = [mapper.visit(value) for value in body[1:]]
+    return (first, *rest)

@@ -1,0 +1,139 @@
+"""Commutative reductions: sum, max, min, prod, and reducers of the user's own.
+
+Must not know where a reduction is used; `te.compute` checks that.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from te_sched.errors import DeclarationError
+from te_sched.ir import dtypes, intrinsics, ops
+from te_sched.ir.expr import CommReducer, Expr, IterVar, Reduce, Var
+
+
+class Reducer:
+    """A way to combine values, called as `reducer(expr, axis, where=None, init=None)`.
+
+    Without an axis, `reducer(a, b, ...)` combines the values at hand.
+    """
+
+    def __init__(
+        self, combine: Callable[..., Any], identity: Callable[..., Any], name: str = "reduce"
+    ) -> None:
+        self.combine, self.identity, self.__name__ = combine, identity, name
+
+    def __call__(
+        self, expr: Any, axis: Any = None, where: Any = None, init: Any = None, *more: Any
+    ) -> Any:
+        """A reduction of `expr` (a tuple for a reducer of several values) over `axis`, where a condition holds."""
+        if isinstance(axis, (IterVar, list, tuple)) and not more:
+            return self._reduce(expr, axis, where, init)
+        return self._fold(
+            [value for value in (expr, axis, where, init, *more) if value is not None]
+        )
+
+    def _fold(self, values: list[Any]) -> Any:
+        if len(values) < 2:
+            raise DeclarationError(
+                f"{self.__name__} of one value",
+                "there is no axis to reduce over",
+                f"give one: te.{self.__name__}(expr, axis=k), with k = te.reduce_axis((0, n))",
+            )
+        total = values[0]
+        for value in values[1:]:
+            total = self.combine(total, value)
+        return total
+
+    def _reduce(self, expr: Any, axis: Any, where: Any, init: Any) -> Any:
+        axes = (axis,) if isinstance(axis, IterVar) else tuple(axis)
+        self._check_axes(axes)
+        sources = tuple([ops.convert(value) for value in _as_tuple(expr)])
+        condition = ops.TRUE if where is None else ops.convert(where)
+        if not dtypes.is_bool(condition.dtype):
+            raise DeclarationError(
+                f"{self.__name__} where a {condition.dtype}",
+                "`where` is a condition, which is a bool",
+            )
+        start = () if init is None else tuple([ops.convert(value) for value in _as_tuple(init)])
+        if start and len(start) != len(sources):
+            raise DeclarationError(
+                f"{self.__name__} of {len(sources)} values with {len(start)} initial values",
+                "there is one initial value for each reduced value",
+            )
+        combiner = self._combiner(isinstance(expr, (tuple, list)), sources)
+        parts = tuple(
+            [Reduce(combiner, sources, start, axes, condition, i) for i in range(len(sources))]
+        )
+        return parts if len(parts) > 1 else parts[0]
+
+    def _check_axes(self, axes: tuple[Any, ...]) -> None:
+        for one in axes:
+            if not isinstance(one, IterVar) or one.kind != "CommReduce":
+                label = (
+                    f"the {one.kind} axis {one.var.name}" if isinstance(one, IterVar) else repr(one)
+                )
+                raise DeclarationError(
+                    f"{self.__name__} over {label}",
+                    "a reduction runs over reduction axes",
+                    "make one with te.reduce_axis((0, extent))",
+                )
+        if len(set(axes)) != len(axes):
+            names = ", ".join(one.var.name for one in axes)
+            raise DeclarationError(
+                f"{self.__name__} over {names}", "an axis is given twice", "give each axis once"
+            )
+
+    def _combiner(self, is_tuple: bool, sources: tuple[Expr, ...]) -> CommReducer:
+        left, right = self._parameter_names()
+        if not is_tuple:
+            x, y = Var(left, sources[0].dtype), Var(right, sources[0].dtype)
+            result = (ops.convert(self.combine(x, y)),)
+            return CommReducer((x,), (y,), result, (ops.convert(self.identity(sources[0].dtype)),))
+        lhs = tuple([Var(f"{left}_{i}", source.dtype) for i, source in enumerate(sources)])
+        rhs = tuple([Var(f"{right}_{i}", source.dtype) for i, source in enumerate(sources)])
+        result = tuple([ops.convert(value) for value in _as_tuple(self.combine(lhs, rhs))])
+        identity = _as_tuple(self.identity(*[source.dtype for source in sources]))
+        if len(result) != len(sources) or len(identity) != len(sources):
+            raise DeclarationError(
+                f"{self.__name__} of {len(sources)} values",
+                f"its combiner gives {len(result)} values and its identity {len(identity)}",
+                "let both give one value for each reduced value",
+            )
+        return CommReducer(lhs, rhs, result, tuple([ops.convert(value) for value in identity]))
+
+    def _parameter_names(self) -> tuple[str, str]:
+        names = list(inspect.signature(self.combine).parameters)
+        if len(names) != 2:
+            raise DeclarationError(
+                f"the combiner of {self.__name__} takes {len(names)} arguments",
+                "a combiner takes two: the result so far and the next value",
+            )
+        return names[0], names[1]
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def comm_reducer(
+    fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce"
+) -> Reducer:
+    """A reducer of the user's own.
+
+    Parameters
+    ----------
+    fcombine : (x, y) -> value; for several values x, y and the result are tuples.
+    fidentity : (dtype, ...) -> the value that changes nothing, one for each reduced value.
+    """
+    if not callable(fcombine) or not callable(fidentity):
+        raise DeclarationError("comm_reducer", "the combiner and the identity are functions")
+    return Reducer(fcombine, fidentity, name)
+
+
+sum = comm_reducer(lambda x, y: x + y, lambda dtype: ops.const(0, dtype), "sum")
+prod = comm_reducer(lambda x, y: x * y, lambda dtype: ops.const(1, dtype), "prod")
+max = comm_reducer(lambda x, y: ops.maximum(x, y), lambda dtype: intrinsics.min_value(dtype), "max")
+min = comm_reducer(lambda x, y: ops.minimum(x, y), lambda dtype: intrinsics.max_value(dtype), "min")

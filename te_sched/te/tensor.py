@@ -1,0 +1,132 @@
+"""Tensors: what operations produce and expressions read.
+
+Owns indexing. Must not know how a tensor is computed, scheduled or stored.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from te_sched.errors import DeclarationError
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import DataProducer, Expr, IterVar, Operand, ProducerLoad
+
+if TYPE_CHECKING:
+    from te_sched.te.operation import Operation
+
+
+class Tensor(DataProducer, Operand):
+    """Output `value_index` of an operation. Equality is identity; `op.output(i)` is always the same object.
+
+    `t[i, j]`, `t(i, j)` and `t[i][j]` read an element. A tensor without dimensions stands for its element.
+    """
+
+    __slots__ = ("__weakref__", "dtype", "op", "shape", "value_index")
+
+    op: Operation
+    value_index: int
+
+    def __init__(
+        self, shape: tuple[Expr, ...], dtype: str, op: Operation, value_index: int
+    ) -> None:
+        self.shape, self.dtype, self.op, self.value_index = shape, dtype, op, value_index
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The name of the operation, with `.v0`, `.v1`, ... where it has several outputs."""
+        return self.op.name if self.op.num_outputs == 1 else f"{self.op.name}.v{self.value_index}"
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def axis(self) -> tuple[IterVar, ...]:
+        """The axes of the operation."""
+        return self.op.axis
+
+    def __call__(self, *indices: Any) -> ProducerLoad:
+        """The element at these indices, one for each dimension."""
+        if len(indices) != self.ndim:
+            raise DeclarationError(
+                f"{self.name} with {len(indices)} {'index' if len(indices) == 1 else 'indices'}",
+                f"it has {self.ndim} dimensions, of shape {self._shape_text()}",
+                "give one index for each dimension",
+                f"tensor {self.name}",
+            )
+        return ProducerLoad(
+            self, tuple([self._index(index, at) for at, index in enumerate(indices)])
+        )
+
+    def _index(self, index: Any, at: int) -> Expr:
+        value = ops.convert(index)
+        if not dtypes.is_integral(value.dtype):
+            raise DeclarationError(
+                f"index {at} of {self.name} is a {value.dtype}",
+                "an index is an integer",
+                'cast it, for example with .astype("int32")',
+                f"tensor {self.name}",
+            )
+        return value
+
+    def _shape_text(self) -> str:
+        return f"({', '.join(str(getattr(extent, 'value', '?')) for extent in self.shape)})"
+
+    def __getitem__(self, indices: Any) -> TensorSlice:
+        return TensorSlice(self, ())[indices]
+
+    def as_expr(self) -> Expr:
+        """The only element of a tensor without dimensions."""
+        if self.ndim != 0:
+            raise DeclarationError(
+                f"the tensor {self.name} in an expression",
+                f"expressions compute with elements, and it has {self.ndim} dimensions",
+                f"index it: {self.name}[{', '.join('ijklmnop'[: self.ndim])}]",
+                f"tensor {self.name}",
+            )
+        return self()
+
+    def __eq__(self, other: object) -> Any:
+        """Whether this is the same tensor; with a number or an expression, a condition on the element."""
+        if isinstance(other, Tensor) or other is None:
+            return self is other
+        return ops.equal(self, other)
+
+    def __ne__(self, other: object) -> Any:
+        """The opposite of `==`."""
+        if isinstance(other, Tensor) or other is None:
+            return self is not other
+        return ops.not_equal(self, other)
+
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        return f"Tensor(shape={self._shape_text()}, op.name={self.op.name})"
+
+
+class TensorSlice(Operand):
+    """A tensor with its first indices given: `t[i]` of a matrix. With all of them it stands for the element."""
+
+    __slots__ = ("indices", "tensor")
+
+    def __init__(self, tensor: Tensor, indices: tuple[Any, ...]) -> None:
+        self.tensor, self.indices = tensor, indices
+
+    @property
+    def dtype(self) -> str:
+        """The type of an element."""
+        return self.tensor.dtype
+
+    def __getitem__(self, indices: Any) -> TensorSlice:
+        more = indices if isinstance(indices, tuple) else (indices,)
+        if len(self.indices) + len(more) > self.tensor.ndim:
+            self.tensor(*self.indices, *more)  # raises, and says how many there should be
+        return TensorSlice(self.tensor, self.indices + more)
+
+    def as_expr(self) -> Expr:
+        """The element."""
+        return self.tensor(*self.indices)
