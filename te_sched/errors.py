@@ -1,6 +1,7 @@
 """The error tree, and where in the user's program a mistake was made.
 
-Every error a user can see is a `TeSchedError` whose message has four parts: what was asked, where (stage,
+Every error a user can see is a `TeSchedError` whose message has four parts: what was asked, where
+(stage,
 axis, the user's line), why it cannot be done, and what to do instead.
 """
 

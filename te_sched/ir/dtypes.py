@@ -1,4 +1,4 @@
-"""Data types are strings: "float32", "int8", "uint16", "bool", "bfloat16", "handle", "float32x4" (4 lanes).
+"""Data types are strings: "float32", "int8", "uint16", "bool", "handle", "float32x4" (4 lanes).
 
 Owns their spelling, width and arithmetic class. Must not know about expressions.
 """
@@ -6,13 +6,18 @@ Owns their spelling, width and arithmetic class. Must not know about expressions
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
 from te_sched.errors import DeclarationError
 
 _PATTERN = re.compile(r"(float|int|uint|bfloat|handle|bool|void)(\d*)(?:x(\d+))?\Z")
-_LEGAL_BITS = {"float": (16, 32, 64), "bfloat": (16,), "int": (8, 16, 32, 64), "uint": (8, 16, 32, 64)}
+_LEGAL_BITS = {
+    "float": (16, 32, 64),
+    "bfloat": (16,),
+    "int": (8, 16, 32, 64),
+    "uint": (8, 16, 32, 64),
+}
 LEGAL = "bool, int8/16/32/64, uint8/16/32/64, float16/32/64, bfloat16, handle"
 
 
@@ -24,7 +29,7 @@ class DType(NamedTuple):
     lanes: int
 
 
-@lru_cache(maxsize=None)
+@cache
 def parse(dtype: str) -> DType:
     """Take a data type apart; a DeclarationError lists the legal ones."""
     match = _PATTERN.match(dtype)
@@ -44,66 +49,68 @@ def parse(dtype: str) -> DType:
 
 def _unknown(dtype: str) -> DeclarationError:
     return DeclarationError(
-        f"unknown data type {dtype!r}", "it names no type that te_sched has", f"use one of {LEGAL}, with xN for N lanes"
+        f"unknown data type {dtype!r}",
+        "it names no type that te_sched has",
+        f"use one of {LEGAL}, with xN for N lanes",
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def lanes(dtype: str) -> int:
     """Number of vector lanes: 4 for "float32x4", 1 for "float32"."""
     return parse(dtype).lanes
 
 
-@lru_cache(maxsize=None)
+@cache
 def bits(dtype: str) -> int:
     """Width of one lane in bits (bool has 1)."""
     return parse(dtype).bits
 
 
-@lru_cache(maxsize=None)
+@cache
 def with_lanes(dtype: str, count: int) -> str:
     """The same element type with `count` lanes."""
     base = dtype.split("x")[0]
     return base if count == 1 else f"{base}x{count}"
 
 
-@lru_cache(maxsize=None)
+@cache
 def element(dtype: str) -> str:
     """The type of one lane."""
     return with_lanes(dtype, 1)
 
 
-@lru_cache(maxsize=None)
+@cache
 def is_int(dtype: str) -> bool:
     """Signed integers (not bool)."""
     return parse(dtype).code == "int"
 
 
-@lru_cache(maxsize=None)
+@cache
 def is_uint(dtype: str) -> bool:
     """Unsigned integers (not bool)."""
     return parse(dtype).code == "uint"
 
 
-@lru_cache(maxsize=None)
+@cache
 def is_integral(dtype: str) -> bool:
     """Signed or unsigned integers (not bool)."""
     return parse(dtype).code in ("int", "uint")
 
 
-@lru_cache(maxsize=None)
+@cache
 def is_float(dtype: str) -> bool:
     """float16/32/64 and bfloat16."""
     return parse(dtype).code in ("float", "bfloat")
 
 
-@lru_cache(maxsize=None)
+@cache
 def is_bool(dtype: str) -> bool:
     """Truth values."""
     return parse(dtype).code == "bool"
 
 
-@lru_cache(maxsize=None)
+@cache
 def storage_bytes(dtype: str) -> int:
     """Bytes that one element of this type takes in memory (bool takes one)."""
     kind = parse(dtype)

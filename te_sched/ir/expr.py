@@ -1,12 +1,17 @@
 """Expressions: the grammar of values.
 
-The annotated fields of each class are the grammar: generic visitors, mappers, comparers and the verifier read
-them (`ir.visitor.children`). Nodes are immutable by contract: the type checker refuses assignments, and a plain
-`__init__` is three times faster than a run-time check. Equality is identity, but `==` between expressions
+The annotated fields of each class are the grammar: generic visitors, mappers, comparers and the
+verifier read
+them (`ir.visitor.children`). Nodes are immutable by contract: the type checker refuses assignments,
+and a plain
+`__init__` is three times faster than a run-time check. Equality is identity, but `==` between
+expressions
 builds an `EQ` node, so inside te_sched compare with `is` or `structural_equal`.
 
-Calling a class builds exactly that node. The functions `add`, `sub`, ... (and the operators `+`, `-`, ... that
-call them) match types, broadcast lanes and fold constants, as a user expects. Must not know statements.
+Calling a class builds exactly that node. The functions `add`, `sub`, ... (and the operators `+`,
+`-`, ... that
+call them) match types, broadcast lanes and fold constants, as a user expects. Must not know
+statements.
 """
 
 from __future__ import annotations
@@ -34,7 +39,8 @@ class Node:
 class Operand:
     """What a user may compute with: expressions, axes, elements of tensors.
 
-    Its operators are the functions of `ir.ops`, which gives them to this class when te_sched.ir is imported.
+    Its operators are the functions of `ir.ops`, which gives them to this class when te_sched.ir is
+    imported.
     """
 
     __slots__ = ()
@@ -306,7 +312,9 @@ class Shuffle(Expr):
 
 @node
 class Call(Expr):
-    """Call of an intrinsic such as "tir.exp", "tir.if_then_else", "tir.call_extern" (see `ir.intrinsics`)."""
+    """Call of an intrinsic such as "tir.exp", "tir.if_then_else", "tir.call_extern" (see
+    `ir.intrinsics`).
+    """
 
     dtype: str
     op: str
@@ -386,8 +394,10 @@ class ProducerLoad(Expr):
 class Buffer(Node):
     """A view of memory: `data` (a handle Var), element dtype, shape and strides in elements.
 
-    Empty `strides` means compact row-major. `elem_offset` is in elements, `data_alignment` in bytes (-1 before
-    construction means the default of 64), `offset_factor` says that elem_offset is a multiple of it.
+    Empty `strides` means compact row-major. `elem_offset` is in elements, `data_alignment` in bytes
+    (-1 before
+    construction means the default of 64), `offset_factor` says that elem_offset is a multiple of
+    it.
     """
 
     data: Var
@@ -418,7 +428,9 @@ class BufferLoad(Expr):
     def __post_init__(self) -> None:
         count = dtypes.lanes(self.indices[-1].dtype) if self.indices else 1
         element = self.buffer.dtype
-        self.dtype = element if count == 1 else dtypes.with_lanes(element, count * dtypes.lanes(element))  # type: ignore[misc]
+        self.dtype = (
+            element if count == 1 else dtypes.with_lanes(element, count * dtypes.lanes(element))
+        )  # type: ignore[misc]
 
 
 @node
@@ -433,7 +445,9 @@ class CommReducer(Node):
 
 @node
 class Reduce(Expr):
-    """Component `value_index` of reducing `source` over `axis` where `condition` holds, starting from `init`."""
+    """Component `value_index` of reducing `source` over `axis` where `condition` holds, starting
+    from `init`.
+    """
 
     combiner: CommReducer
     source: tuple[Expr, ...]

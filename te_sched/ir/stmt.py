@@ -1,15 +1,16 @@
 """Statements, functions and modules: the grammar of programs.
 
-The same contract as `ir.expr`: immutable nodes, identity equality, annotated fields are the grammar.
+The same contract as `ir.expr`: immutable nodes, identity equality, annotated fields are the
+grammar.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Any
 
 from te_sched.ir.expr import Buffer, DataProducer, Expr, IterVar, Node, Range, Var, node
-from dataclasses import field
 
 
 class Stmt(Node):
@@ -54,7 +55,9 @@ class LetStmt(Stmt):
 
 @node
 class AttrStmt(Stmt):
-    """body, with a fact about it: attribute `key` of `node` is `value` (thread_extent, pragma_..., ...)."""
+    """body, with a fact about it: attribute `key` of `node` is `value` (thread_extent, pragma_...,
+    ...).
+    """
 
     node: Any
     key: str
@@ -91,7 +94,9 @@ class ProducerStore(Stmt):
 
 @node
 class ProducerRealize(Stmt):
-    """body, during which the region `bounds` of a tensor exists in `storage_scope`, if condition holds."""
+    """body, during which the region `bounds` of a tensor exists in `storage_scope`, if condition
+    holds.
+    """
 
     producer: DataProducer
     bounds: tuple[Range, ...]
@@ -141,7 +146,7 @@ class SeqStmt(Stmt):
 class IfThenElse(Stmt):
     """then_case where condition holds, else else_case.
 
-    `owner_guard` marks the guard by which one thread of a cross-thread reduction stores the result.
+    `owner_guard` marks the guard by which one thread stores the result of a cross-thread reduction.
     """
 
     condition: Expr
@@ -159,7 +164,8 @@ class Evaluate(Stmt):
 
 @node
 class PrimFunc(Node):
-    """A function: parameters, a body, and the buffers behind handle parameters (in their declared shapes).
+    """A function: parameters, a body, and the buffers behind handle parameters (in their declared
+    shapes).
 
     `attrs` holds "global_symbol", "tir.noalias", "from_legacy_te_schedule", ...
     """

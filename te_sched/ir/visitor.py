@@ -17,12 +17,15 @@ from te_sched.ir import stmt as S
 from te_sched.ir.expr import Expr, Node, Var
 
 _CHILD_TYPES = {
-    "Expr", "Stmt", "Stmt | None", "Range", "Range | None", "tuple[Expr, ...]", "tuple[Stmt, ...]", "tuple[Range, ...]",
-}  # fmt: skip
+    *("Expr", "Stmt", "Stmt | None", "Range", "Range | None"),
+    *("tuple[Expr, ...]", "tuple[Stmt, ...]", "tuple[Range, ...]"),
+}
 
 
 def _child_fields(cls: type) -> tuple[str, ...]:
-    """Names of the fields that hold expressions, statements or ranges (not variables, buffers or reducers)."""
+    """Names of the fields that hold expressions, statements or ranges (not variables, buffers or
+    reducers).
+    """
     return tuple(f.name for f in dataclasses.fields(cls) if f.init and f.type in _CHILD_TYPES)
 
 
@@ -40,7 +43,9 @@ INIT_FIELDS: dict[type, tuple[str, ...]] = {
 
 def replace(node: Any, **changes: Any) -> Any:
     """A copy of a node with some fields changed."""
-    return type(node)(**{name: changes.get(name, getattr(node, name)) for name in INIT_FIELDS[type(node)]})
+    return type(node)(
+        **{name: changes.get(name, getattr(node, name)) for name in INIT_FIELDS[type(node)]}
+    )
 
 
 def children(node: Any) -> Iterator[Node]:
@@ -65,12 +70,16 @@ def walk(node: Any) -> Iterator[Any]:
 
 
 class Mapper:
-    """Rebuilds a program bottom-up. Override `visit_<Class>(node)`; call `generic(node)` to map what is below."""
+    """Rebuilds a program bottom-up. Override `visit_<Class>(node)`; call `generic(node)` to map
+    what is below.
+    """
 
     _methods: ClassVar[dict[type, Callable[[Any, Any], Any]]]
 
     def __init_subclass__(cls) -> None:
-        cls._methods = {kind: getattr(cls, f"visit_{kind.__name__}", _GENERIC[kind]) for kind in NODE_CLASSES}
+        cls._methods = {
+            kind: getattr(cls, f"visit_{kind.__name__}", _GENERIC[kind]) for kind in NODE_CLASSES
+        }
 
     def visit(self, node: Any) -> Any:
         """The mapped node."""
@@ -82,7 +91,9 @@ class Mapper:
 
 
 def _generic_method(kind: type) -> Callable[[Mapper, Any], Any]:
-    """How a Mapper rebuilds one class of nodes: decided once, here, because every pass runs through it."""
+    """How a Mapper rebuilds one class of nodes: decided once, here, because every pass runs through
+    it.
+    """
     child_fields, init_fields = CHILD_FIELDS[kind], INIT_FIELDS[kind]
 
     def leaf(mapper: Mapper, node: Any) -> Any:
@@ -110,14 +121,18 @@ def _generic_method(kind: type) -> Callable[[Mapper, Any], Any]:
                     changes[name] = new
         if not changes:
             return node
-        return kind(*[changes[name] if name in changes else getattr(node, name) for name in init_fields])
+        return kind(
+            *[changes[name] if name in changes else getattr(node, name) for name in init_fields]
+        )
 
     if not child_fields:
         return leaf
     return two_operands if init_fields == ("a", "b") else rebuild
 
 
-_GENERIC: dict[type, Callable[[Any, Any], Any]] = {kind: _generic_method(kind) for kind in NODE_CLASSES}
+_GENERIC: dict[type, Callable[[Any, Any], Any]] = {
+    kind: _generic_method(kind) for kind in NODE_CLASSES
+}
 
 
 class Substitute(Mapper):

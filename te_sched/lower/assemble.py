@@ -1,25 +1,37 @@
-"""From a schedule with known bounds to one program: stages become loops, and loops are put into loops.
+"""From a schedule with known bounds to one program: stages become loops, and loops are put into
+loops.
 
-A stage's statement is made when the loop that it is attached to is made; what is attached nowhere runs in
+A stage's statement is made when the loop that it is attached to is made; what is attached nowhere
+runs in
 sequence, producers first. Tensors become buffers on the way. (TVM's names: ScheduleOps and
 SchedulePostProcToPrimFunc.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import singledispatchmethod
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import LoweringError
 from te_sched.ir import ops
-from te_sched.ir.expr import Buffer, Call, DataProducer, Expr, IntImm, IterVar, PointerType, Range, Var
+from te_sched.ir.expr import (
+    Buffer,
+    Call,
+    DataProducer,
+    Expr,
+    IntImm,
+    IterVar,
+    PointerType,
+    Range,
+    Var,
+)
 from te_sched.ir.ops import TRUE
 from te_sched.ir.stmt import AttrStmt, BufferRealize, PrimFunc, Stmt
 from te_sched.lower.bounds import attach_path, attach_spec
-from te_sched.lower.nests import guarded, wrap
-from te_sched.lower.provide import BindTensors, Scope, main_nest, provide_compute, sequence, wrap_levels
+from te_sched.lower.nests import Scope, guarded
+from te_sched.lower.provide import BindTensors, main_nest, provide_compute, sequence, wrap_levels
 from te_sched.lower.tensorize import is_tensorized, provide_tensorized
 from te_sched.schedule.relations import Ranges, range_of
 from te_sched.schedule.schedule import Schedule
@@ -28,31 +40,51 @@ from te_sched.te.operation import ComputeOp, ExternOp, Operation, PlaceholderOp,
 from te_sched.te.tensor import Tensor
 
 
-def schedule_ops(schedule: Schedule, ranges: Ranges, args: Sequence[Any], name: str) -> PrimFunc:
-    """The program of a normalised schedule, with a BufferRealize round the life of each stage's result.
+def schedule_ops(
+    schedule: Schedule,
+    ranges: Ranges,
+    args: Sequence[Any],
+    name: str,
+    binds: Mapping[Tensor, Buffer] | None = None,
+) -> PrimFunc:
+    """The program of a normalised schedule, with a BufferRealize round the life of each stage's
+    result.
 
-    `args` are the function's parameters: tensors, buffers, or variables.
+    `args` are the function's parameters: tensors, buffers, or variables; `binds` gives some tensors
+    a buffer.
     """
-    return _Assembly(schedule, ranges, args).function(name)
+    return _Assembly(schedule, ranges, args, binds or {}).function(name)
 
 
 class _Assembly:
     """Puts the statements of all stages together."""
 
-    def __init__(self, schedule: Schedule, ranges: Ranges, args: Sequence[Any]) -> None:
+    def __init__(
+        self,
+        schedule: Schedule,
+        ranges: Ranges,
+        args: Sequence[Any],
+        binds: Mapping[Tensor, Buffer],
+    ) -> None:
         self.ranges, self.args = ranges, args
-        self.stages = [stage for stage in schedule.stages if not isinstance(stage.op, PlaceholderOp)]
+        self.stages = [
+            stage for stage in schedule.stages if not isinstance(stage.op, PlaceholderOp)
+        ]
         self.by_axis: dict[tuple[Stage, IterVar], list[Stage]] = {}
         self.scan_init: dict[Stage, list[Stage]] = {}
         self.scan_update: dict[Stage, list[Stage]] = {}
         self.root: list[Stage] = []
-        # Under which tensor the result of a stage is known to the user: a cached or factored stage and the parts
+        # Under which tensor the result of a stage is known to the user: a cached or factored stage
+        # and the parts
         # of a scan stand for the operation they were made from.
         self.origin: dict[Tensor, Tensor] = {}
+        self.binds = binds
         self.buffers: dict[Tensor, Buffer] = {}
         self.stage_of_axis = {axis: stage for stage in self.stages for axis in stage.leaf_iter_vars}
         self.scopes = {
-            stage.origin_op.output(i): stage.scope for stage in self.stages for i in range(stage.origin_op.num_outputs)
+            stage.origin_op.output(i): stage.scope
+            for stage in self.stages
+            for i in range(stage.origin_op.num_outputs)
         }
         self._find_origins()
         self._sort_stages()
@@ -74,7 +106,9 @@ class _Assembly:
         scan_of_init: dict[Operation, Stage] = {}
         for stage in self.stages:
             if isinstance(stage.op, ScanOp):
-                scan_of_init.update((tensor.op, stage) for tensor in stage.op.init if tensor.op in stage_of)
+                scan_of_init.update(
+                    (tensor.op, stage) for tensor in stage.op.init if tensor.op in stage_of
+                )
         for stage in self.stages:
             spec = attach_spec(stage)
             if stage.op in scan_of_init:
@@ -113,12 +147,27 @@ class _Assembly:
                 "each argument needs a buffer of its own",
                 "name every tensor once in args",
             )
+        if tensor in self.binds:
+            self.buffers[tensor] = self.binds[tensor]
+            return self.binds[tensor]
         symbolic = not self.is_compact and any(isinstance(extent, Var) for extent in tensor.shape)
         strides = tuple(Var("stride", extent.dtype) for extent in tensor.shape) if symbolic else ()
-        data = Var(tensor.op.name, "handle", PointerType("int8" if tensor.dtype == "bool" else tensor.dtype))
+        data = Var(
+            tensor.op.name,
+            "handle",
+            PointerType("int8" if tensor.dtype == "bool" else tensor.dtype),
+        )
         buffer_type = "auto_broadcast" if symbolic else ""
         buffer = Buffer(
-            data, tensor.dtype, tensor.shape, strides, _no_offset(tensor.shape), tensor.op.name, 64, 1, buffer_type
+            data,
+            tensor.dtype,
+            tensor.shape,
+            strides,
+            _no_offset(tensor.shape),
+            tensor.op.name,
+            64,
+            1,
+            buffer_type,
         )
         self.buffers[tensor] = buffer
         return buffer
@@ -131,7 +180,11 @@ class _Assembly:
             tensor = self.origin[tensor]
         buffer = self.buffers.get(tensor)
         if buffer is None:
-            name = tensor.op.name if tensor.op.num_outputs == 1 else f"{tensor.op.name}.v{tensor.value_index}"
+            name = (
+                tensor.op.name
+                if tensor.op.num_outputs == 1
+                else f"{tensor.op.name}.v{tensor.value_index}"
+            )
             element = "int8" if tensor.dtype == "bool" else tensor.dtype
             data = Var(name, "handle", PointerType(element, self.scopes.get(tensor, "")))
             buffer = Buffer(data, tensor.dtype, tensor.shape, (), _no_offset(tensor.shape), name)
@@ -140,17 +193,23 @@ class _Assembly:
 
     def pipeline(self, stage: Stage, consumer: Stmt | None, threads: frozenset[IterVar]) -> Stmt:
         """A stage followed by what uses it, while its result exists."""
-        scope = Scope(self.ranges, self.buffer_of, self._attach, threads | self._threads_outside(stage))
+        scope = Scope(
+            self.ranges, self.buffer_of, self._attach, threads | self._threads_outside(stage)
+        )
         producer = self.provide(stage.op, stage, scope)
         if stage.double_buffer:
-            producer = AttrStmt(self.buffer_of(stage.op.output(0)), "double_buffer_scope", IntImm(1), producer)
+            producer = AttrStmt(
+                self.buffer_of(stage.op.output(0)), "double_buffer_scope", IntImm(1), producer
+            )
         return self.realize(stage, sequence(producer, consumer))
 
     def _threads_outside(self, stage: Stage) -> frozenset[IterVar]:
         threads = set()
         for axis in attach_path(stage):
             attr = self.stage_of_axis[axis].iter_var_attrs.get(axis)
-            threads.add(attr.bind_thread if attr is not None and attr.bind_thread is not None else axis)
+            threads.add(
+                attr.bind_thread if attr is not None and attr.bind_thread is not None else axis
+            )
         return frozenset(thread for thread in threads if thread.thread_tag)
 
     def _attach(self, stage: Stage, axis: IterVar, body: Stmt) -> Stmt:
@@ -165,15 +224,26 @@ class _Assembly:
 
     @provide.register
     def _(self, op: ComputeOp, stage: Stage, scope: Scope) -> Stmt:
-        return provide_tensorized(stage, scope) if is_tensorized(stage) else provide_compute(stage, scope)
+        return (
+            provide_tensorized(stage, scope)
+            if is_tensorized(stage)
+            else provide_compute(stage, scope)
+        )
 
     @provide.register
     def _(self, op: ExternOp, stage: Stage, scope: Scope) -> Stmt:
-        body: Stmt = AttrStmt(IntImm(0), "extern_scope", IntImm(0), BindTensors({}, self.buffer_of).visit(op.body))
+        body: Stmt = AttrStmt(
+            IntImm(0), "extern_scope", IntImm(0), BindTensors({}, self.buffer_of).visit(op.body)
+        )
         outputs = [op.output(i) for i in range(op.num_outputs)]
-        for placeholders, tensors in ((op.output_placeholders, outputs), (op.input_placeholders, op.inputs)):
+        for placeholders, tensors in (
+            (op.output_placeholders, outputs),
+            (op.input_placeholders, op.inputs),
+        ):
             for buffer, tensor in reversed(list(zip(placeholders, tensors, strict=True))):
-                region = [part for extent in buffer.shape for part in (IntImm(0, extent.dtype), extent)]
+                region = [
+                    part for extent in buffer.shape for part in (IntImm(0, extent.dtype), extent)
+                ]
                 body = bind_buffer(buffer, self.buffer_of(tensor), region, body)
         return body
 
@@ -207,7 +277,9 @@ class _Assembly:
         return body
 
     def _is_part_of_scan(self, tensor: Tensor) -> bool:
-        return isinstance(self.origin.get(tensor, tensor).op, ScanOp) and not isinstance(tensor.op, ScanOp)
+        return isinstance(self.origin.get(tensor, tensor).op, ScanOp) and not isinstance(
+            tensor.op, ScanOp
+        )
 
     def _realized_region(self, op: Operation, output: int) -> tuple[Range, ...]:
         if isinstance(op, ComputeOp):
@@ -232,11 +304,19 @@ def _aligned(stage: Stage, op: ComputeOp, buffer: Buffer, body: Stmt) -> Stmt:
     for dimension, axis in enumerate(op.axis):
         attr = stage.iter_var_attrs.get(axis)
         if attr is not None and attr.dim_align_factor != 0:
-            numbers = (IntImm(dimension), ops.convert(attr.dim_align_factor), ops.convert(attr.dim_align_offset))
-            body = AttrStmt(buffer, "buffer_dim_align", Call("handle", "tir.tvm_tuple", numbers), body)
+            numbers = (
+                IntImm(dimension),
+                ops.convert(attr.dim_align_factor),
+                ops.convert(attr.dim_align_offset),
+            )
+            body = AttrStmt(
+                buffer, "buffer_dim_align", Call("handle", "tir.tvm_tuple", numbers), body
+            )
     return body
 
 
 def bind_buffer(view: Buffer, buffer: Buffer, region: list[Expr], body: Stmt) -> Stmt:
     """`body`, in which `view` stands for a region (min and extent per dimension) of a buffer."""
-    return AttrStmt((view, buffer), "buffer_bind_scope", Call("handle", "tir.tvm_tuple", tuple(region)), body)
+    return AttrStmt(
+        (view, buffer), "buffer_bind_scope", Call("handle", "tir.tvm_tuple", tuple(region)), body
+    )

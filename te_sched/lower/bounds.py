@@ -1,7 +1,10 @@
-"""Bound inference: the range of every axis, from what consumers read of a stage at its attach point.
+"""Bound inference: the range of every axis, from what consumers read of a stage at its attach
+point.
 
-Stages are visited from the outputs to the inputs. The region of a tensor that its consumers need is found by
-giving every consumer axis outside the attach point one value, every axis inside its whole range, and evaluating
+Stages are visited from the outputs to the inputs. The region of a tensor that its consumers need is
+found by
+giving every consumer axis outside the attach point one value, every axis inside its whole range,
+and evaluating
 the consumer's indices on these sets. (TVM's name: InferBound.) Must not know statements.
 """
 
@@ -26,7 +29,8 @@ from te_sched.te.tensor import Tensor
 # For each tensor and dimension, the sets of indices that its consumers read.
 Regions = dict[Tensor, list[list[IntervalSet]]]
 
-# Memory is as far from global memory as its rank; a thread of one rank shares memory of lower ranks.
+# Memory is as far from global memory as its rank; a thread of one rank shares memory of lower
+# ranks.
 _SCOPE_RANK = {"global": 0, "shared": 1, "warp": 2, "local": 3}
 _SCOPE_OF_THREAD_RANK = {-1: 0, 0: 1, 1: 3}
 
@@ -49,7 +53,9 @@ def attach_spec(stage: Stage) -> Stage:
 
 
 def attach_path(stage: Stage) -> list[IterVar]:
-    """The loops round the place where a stage is computed, innermost first, across the stages it sits in."""
+    """The loops round the place where a stage is computed, innermost first, across the stages it
+    sits in.
+    """
     path: list[IterVar] = []
     visited = {stage}
     while True:
@@ -111,8 +117,10 @@ class _Inference:
             for thread in stage.env_threads:
                 if thread.dom is None:
                     raise LoweringError(
-                        f"env_threads of stage {stage.op.name}: thread {thread.var.name} has no extent",
-                        "the threads round a whole stage get their number from the thread axis itself",
+                        f"env_threads of stage {stage.op.name}: thread {thread.var.name} has "
+                        "no extent",
+                        "the threads round a whole stage get their number from the thread "
+                        "axis itself",
                         'declare it with an extent: te.thread_axis((0, 32), "threadIdx.x")',
                         where=f"stage {stage.op.name}",
                     )
@@ -141,7 +149,9 @@ class _Inference:
         gather_bound(stage.op, regions, self.ranges)
 
     def _require(self, stage: Stage, consumer: Stage, regions: Regions) -> None:
-        """Add to `regions` what one consumer reads of a stage at the place where the stage is computed."""
+        """Add to `regions` what one consumer reads of a stage at the place where the stage is
+        computed.
+        """
         spec = attach_spec(stage)
         scope_rank = self._scope_rank(stage)
         point = spec.attach_ivar if spec.attach_type == AttachType.SCOPE else None
@@ -192,7 +202,9 @@ class _Inference:
         return self.thread_of.get(axis, axis).thread_tag
 
     def _is_whole(self, axis: IterVar, outside: bool, scope_rank: int) -> bool:
-        """Whether all values of a consumer's axis are needed, because the memory outlives or spans the axis."""
+        """Whether all values of a consumer's axis are needed, because the memory outlives or spans
+        the axis.
+        """
         tag = self._tag(axis)
         if tag in ("", "pipeline"):
             return not outside
@@ -204,25 +216,38 @@ class _Inference:
         if stage.scope:
             return _SCOPE_RANK.get(stage.scope.split(".")[0], _SCOPE_RANK["local"])
         tags = [self._tag(axis) for axis in self.paths[stage.op]]
-        return _SCOPE_OF_THREAD_RANK[max((thread_rank(tag) for tag in tags if tag not in ("", "pipeline")), default=-1)]
+        return _SCOPE_OF_THREAD_RANK[
+            max((thread_rank(tag) for tag in tags if tag not in ("", "pipeline")), default=-1)
+        ]
 
 
 def _not_inside(stage: Stage, spec: Stage, consumer: Stage) -> LoweringError:
     assert spec.attach_stage is not None
     assert spec.attach_ivar is not None
-    name, at = stage.op.name, f"axis {spec.attach_ivar.var.name} of stage {spec.attach_stage.op.name}"
+    name, at = (
+        stage.op.name,
+        f"axis {spec.attach_ivar.var.name} of stage {spec.attach_stage.op.name}",
+    )
     return LoweringError(
-        f"stage {name} is computed at {at}, but stage {consumer.op.name} reads it outside of that loop",
-        f"the loops of {consumer.op.name} are not inside {at}, so the value would not exist when it is read",
+        f"stage {name} is computed at {at}, but stage {consumer.op.name} reads it outside of "
+        "that loop",
+        f"the loops of {consumer.op.name} are not inside {at}, so the value would not exist "
+        "when it is read",
         f"attach {name} at a loop that is round all its consumers, or use s[{name}].compute_root()",
         where=f"stage {name}",
     )
 
 
 def pass_ranges_down(stage: Stage, ranges: Ranges, analyzer: Analyzer) -> None:
-    """Ranges of all axes of a stage, and of the threads they are bound to, from those it was declared with."""
+    """Ranges of all axes of a stage, and of the threads they are bound to, from those it was
+    declared with.
+    """
     fixed: frozenset[IterVar] = frozenset()
-    bound = {axis: attr.bind_thread for axis, attr in stage.iter_var_attrs.items() if attr.bind_thread is not None}
+    bound = {
+        axis: attr.bind_thread
+        for axis, attr in stage.iter_var_attrs.items()
+        if attr.bind_thread is not None
+    }
     if bound:
         flags: Flags = dict.fromkeys(bound, 1)
         for relation in reversed(stage.relations):
@@ -235,28 +260,40 @@ def pass_ranges_down(stage: Stage, ranges: Ranges, analyzer: Analyzer) -> None:
 
 
 @singledispatch
-def require_inputs(op: Operation, analyzer: Analyzer, domains: Mapping[Var, IntervalSet], regions: Regions) -> None:
-    """Add to `regions` the indices at which an operation reads its inputs when its axes are in `domains`."""
+def require_inputs(
+    op: Operation, analyzer: Analyzer, domains: Mapping[Var, IntervalSet], regions: Regions
+) -> None:
+    """Add to `regions` the indices at which an operation reads its inputs when its axes are in
+    `domains`.
+    """
     raise TypeError(op)
 
 
 @require_inputs.register
-def _(op: PlaceholderOp, analyzer: Analyzer, domains: Mapping[Var, IntervalSet], regions: Regions) -> None:
+def _(
+    op: PlaceholderOp, analyzer: Analyzer, domains: Mapping[Var, IntervalSet], regions: Regions
+) -> None:
     """A placeholder reads nothing."""
 
 
 @require_inputs.register
-def _(op: ComputeOp, analyzer: Analyzer, domains: Mapping[Var, IntervalSet], regions: Regions) -> None:
+def _(
+    op: ComputeOp, analyzer: Analyzer, domains: Mapping[Var, IntervalSet], regions: Regions
+) -> None:
     for body in op.body:
         for load in walk(body):
             if type(load) is ProducerLoad and load.producer in regions:
                 for dimension, index in enumerate(load.indices):
-                    read = _clipped(int_set.eval_set(index, domains), load.producer.shape[dimension], analyzer)
+                    read = _clipped(
+                        int_set.eval_set(index, domains), load.producer.shape[dimension], analyzer
+                    )
                     regions[load.producer][dimension].append(read)  # type: ignore[index]
 
 
 def _clipped(read: IntervalSet, extent: Expr, analyzer: Analyzer) -> IntervalSet:
-    """The whole dimension where the set is provably wider (indices are within bounds by assumption)."""
+    """The whole dimension where the set is provably wider (indices are within bounds by
+    assumption).
+    """
     whole = IntervalSet(IntImm(0, extent.dtype), extent - 1)
     if int_set.is_everything(read):
         return whole
@@ -267,7 +304,9 @@ def _clipped(read: IntervalSet, extent: Expr, analyzer: Analyzer) -> IntervalSet
 
 
 @require_inputs.register
-def _(op: ExternOp, analyzer: Analyzer, domains: Mapping[Var, IntervalSet], regions: Regions) -> None:
+def _(
+    op: ExternOp, analyzer: Analyzer, domains: Mapping[Var, IntervalSet], regions: Regions
+) -> None:
     for tensor in op.inputs:
         if tensor in regions:
             for sets, extent in zip(regions[tensor], tensor.shape, strict=True):
@@ -309,7 +348,9 @@ def _(op: ExternOp, regions: Regions, ranges: Ranges) -> None:
 def _(op: ComputeOp, regions: Regions, ranges: Ranges) -> None:
     needed = regions[op.output(0)]
     for other in range(1, op.num_outputs):
-        needed = [first + more for first, more in zip(needed, regions[op.output(other)], strict=True)]
+        needed = [
+            first + more for first, more in zip(needed, regions[op.output(other)], strict=True)
+        ]
     for axis, sets in zip(op.axis, needed, strict=True):
         ranges[axis] = _cover(sets, axis)
     for axis in op.reduce_axis:
@@ -332,7 +373,9 @@ def _(op: ScanOp, regions: Regions, ranges: Ranges) -> None:
         for dimension in range(1, len(tensor.shape)):
             axis = next(axes)
             assert axis.dom is not None
-            ranges[axis] = _cover(regions[tensor][dimension], axis) if axis in independent else axis.dom
+            ranges[axis] = (
+                _cover(regions[tensor][dimension], axis) if axis in independent else axis.dom
+            )
 
 
 def _cover(sets: Iterable[IntervalSet], axis: IterVar) -> Range:
@@ -349,7 +392,8 @@ def independent_scan_axes(op: ScanOp) -> frozenset[IterVar]:
             placement[(update, dimension)] = next(axes)
     states = dict(zip(op.state_placeholder, op.update, strict=True))
     dependent: set[IterVar] = set()
-    # reads[tensor] maps each dimension of a tensor inside the step to the spatial axis it follows, or None.
+    # reads[tensor] maps each dimension of a tensor inside the step to the spatial axis it follows,
+    # or None.
     follows: dict[tuple[Tensor, int], IterVar | None] = dict(placement)
     pending = list(op.update)
     seen: set[Tensor] = set()

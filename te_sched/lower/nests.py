@@ -1,6 +1,8 @@
-"""The loops of one stage: what each axis becomes, the value of the axes it came from, and the guards.
+"""The loops of one stage: what each axis becomes, the value of the axes it came from, and the
+guards.
 
-A nest is a list of levels, one per leaf axis; a level is a list of functions that wrap a statement, outermost
+A nest is a list of levels, one per leaf axis; a level is a list of functions that wrap a statement,
+outermost
 first. Must not know what is computed inside the loops.
 """
 
@@ -13,7 +15,7 @@ from te_sched.arith import int_set
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import LoweringError
 from te_sched.ir import ops
-from te_sched.ir.expr import Call, Expr, IntImm, IterVar, Range, Var
+from te_sched.ir.expr import Buffer, Call, DataProducer, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.ops import TRUE
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, Stmt
 from te_sched.ir.visitor import substitute
@@ -27,8 +29,25 @@ VIRTUAL_THREADS = ("vthread", "cthread")
 
 
 @dataclass(frozen=True, slots=True)
+class Scope:
+    """The surroundings of a stage's statements.
+
+    `attach(stage, axis, body)` puts the stages that are computed at an axis before `body`;
+    `outer_threads` are
+    launched round the stage.
+    """
+
+    ranges: Ranges
+    buffer_of: Callable[[DataProducer], Buffer]
+    attach: Callable[[Stage, IterVar, Stmt], Stmt]
+    outer_threads: frozenset[IterVar]
+
+
+@dataclass(frozen=True, slots=True)
 class Nest:
-    """Loops of a stage: `levels[i]` wraps what is inside leaf axis `axes[i]`; `values` is known for every axis."""
+    """Loops of a stage: `levels[i]` wraps what is inside leaf axis `axes[i]`; `values` is known for
+    every axis.
+    """
 
     axes: list[IterVar]
     levels: list[list[Wrap]]
@@ -56,21 +75,24 @@ def guarded(body: Stmt, conditions: Iterable[Expr], likely: bool = False) -> Stm
 
 def make_nest(
     stage: Stage,
-    ranges: Ranges,
-    outer_threads: frozenset[IterVar],
+    scope: Scope,
     first: int = 0,
     init_of: Values | None = None,
     skipped: frozenset[IterVar] = frozenset(),
 ) -> Nest:
     """The nest of a stage's leaf axes from number `first` on.
 
-    `outer_threads` are already launched round the stage. For the loops that initialise a reduction, `init_of`
-    holds the values of the axes before `first`, new variables are made, and `skipped` (reduction) axes are left out.
+    For the loops that initialise a reduction, `init_of` holds the values of the axes before
+    `first`, new variables
+    are made, and `skipped` (reduction) axes are left out.
     """
+    ranges = scope.ranges
     values: Values = dict(init_of) if init_of is not None else {}
     leaves = list(stage.leaf_iter_vars[first:])
     levels: list[list[Wrap]] = []
-    launched = set(outer_threads)
+    launched = set(scope.outer_threads)
+    if init_of is not None:
+        launched |= threads_of(stage, stage.leaf_iter_vars[:first])
     for axis in leaves:
         if axis in skipped or axis.kind == "Opaque":
             values[axis] = axis.var
@@ -81,14 +103,27 @@ def make_nest(
         if thread.thread_tag:
             levels.append(_thread_level(stage, axis, thread, ranges[axis], launched, values))
         else:
-            levels.append(_loop_level(axis, attr, ranges[axis], init_of is not None, values))
+            levels.append(_loop_level(axis, attr, scope, init_of is not None, values))
     for relation in reversed(stage.relations):
         relation.indices_up(values, ranges)
     return Nest(leaves, levels, values, [])
 
 
+def threads_of(stage: Stage, axes: Iterable[IterVar]) -> frozenset[IterVar]:
+    """The threads that some axes of a stage are bound to."""
+    attrs = (stage.iter_var_attrs.get(axis) for axis in axes)
+    return frozenset(
+        attr.bind_thread for attr in attrs if attr is not None and attr.bind_thread is not None
+    )
+
+
 def _thread_level(
-    stage: Stage, axis: IterVar, thread: IterVar, bound: Range, launched: set[IterVar], values: Values
+    stage: Stage,
+    axis: IterVar,
+    thread: IterVar,
+    bound: Range,
+    launched: set[IterVar],
+    values: Values,
 ) -> list[Wrap]:
     name = f"stage {stage.op.name}, axis {axis.var.name}"
     if not ops.is_const(bound.min, 0):
@@ -118,8 +153,11 @@ def _thread_level(
     return [lambda body: AttrStmt(thread, key, extent, body)]
 
 
-def _loop_level(axis: IterVar, attr: IterVarAttr | None, bound: Range, init: bool, values: Values) -> list[Wrap]:
+def _loop_level(
+    axis: IterVar, attr: IterVarAttr | None, scope: Scope, init: bool, values: Values
+) -> list[Wrap]:
     level: list[Wrap] = []
+    bound = scope.ranges[axis]
     kind = "serial"
     if attr is not None:
         kind = _FOR_KIND.get(attr.iter_type or "", "serial")
@@ -141,7 +179,7 @@ def _loop_level(axis: IterVar, attr: IterVarAttr | None, bound: Range, init: boo
         level.append(lambda body: For(var, zero, substitute(extent, _of_vars(values)), kind, body))
     if attr is not None and attr.prefetch_data:
         for tensor, offset in zip(attr.prefetch_data, attr.prefetch_offset, strict=True):
-            level.append(_attribute(tensor, "prefetch_scope", offset))
+            level.append(_attribute(scope.buffer_of(tensor), "prefetch_scope", offset))
     return level
 
 
@@ -161,14 +199,26 @@ def bound_checks(
     domains_checked: bool = True,
     skipped: frozenset[IterVar] = frozenset(),
 ) -> list[Expr]:
-    """Conditions under which the loops of a stage stay within its axes, as far as they cannot be proved."""
+    """Conditions under which the loops of a stage stay within its axes, as far as they cannot be
+    proved.
+    """
     analyzer = Analyzer()
     checked = dict.fromkeys(stage.leaf_iter_vars, False)
     for relation in reversed(stage.relations):
         relation.guards_up(checked, ranges, analyzer)
-    roots = [axis for axis in stage.op.root_iter_vars() if axis not in skipped and axis.kind != "Opaque"]
-    narrowed = [axis for axis in roots if domains_checked and not _same_range(axis.dom, ranges[axis], analyzer)]
-    uneven = [axis for axis in stage.all_iter_vars if axis not in skipped and axis.kind != "Opaque" and checked[axis]]
+    roots = [
+        axis for axis in stage.op.root_iter_vars() if axis not in skipped and axis.kind != "Opaque"
+    ]
+    narrowed = [
+        axis
+        for axis in roots
+        if domains_checked and not _same_range(axis.dom, ranges[axis], analyzer)
+    ]
+    uneven = [
+        axis
+        for axis in stage.all_iter_vars
+        if axis not in skipped and axis.kind != "Opaque" and checked[axis]
+    ]
     if not narrowed and not uneven:
         return []
     sets = {}

@@ -1,13 +1,11 @@
 """What one compute stage does inside its loops: stores, reductions, cross-thread reductions.
 
-`Scope` is what the statements of a stage need to know of the whole program: ranges, the buffers of tensors, and
-which stages are computed inside which loop. Must not know how stages are put together.
+Must not know how stages are put together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from te_sched.ir import ops
 from te_sched.ir.expr import (
@@ -25,38 +23,47 @@ from te_sched.ir.expr import (
     Var,
 )
 from te_sched.ir.ops import TRUE
-from te_sched.ir.stmt import Allocate, AttrStmt, BufferStore, Evaluate, IfThenElse, LetStmt, SeqStmt, Stmt
+from te_sched.ir.stmt import (
+    Allocate,
+    AttrStmt,
+    BufferStore,
+    Evaluate,
+    IfThenElse,
+    LetStmt,
+    SeqStmt,
+    Stmt,
+)
 from te_sched.ir.visitor import Mapper, substitute, walk
-from te_sched.lower.nests import Nest, Wrap, always, bound_checks, guarded, make_nest, wrap
-from te_sched.schedule.relations import Flags, Ranges
+from te_sched.lower.nests import (
+    Nest,
+    Scope,
+    always,
+    bound_checks,
+    guarded,
+    make_nest,
+    threads_of,
+    wrap,
+)
+from te_sched.schedule.relations import Flags
 from te_sched.schedule.stage import Stage
 from te_sched.te.operation import ComputeOp
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """The surroundings of a stage's statements.
-
-    `attach(stage, axis, body)` puts the stages that are computed at an axis before `body`.
-    """
-
-    ranges: Ranges
-    buffer_of: Callable[[DataProducer], Buffer]
-    attach: Callable[[Stage, IterVar, Stmt], Stmt]
-    outer_threads: frozenset[IterVar]
 
 
 class BindTensors(Mapper):
     """Replaces variables by values and reads of tensors by reads of their buffers."""
 
-    def __init__(self, values: Mapping[Var, Expr], buffer_of: Callable[[DataProducer], Buffer]) -> None:
+    def __init__(
+        self, values: Mapping[Var, Expr], buffer_of: Callable[[DataProducer], Buffer]
+    ) -> None:
         self.values, self.buffer_of = values, buffer_of
 
     def visit_Var(self, node: Var) -> Expr:
         return self.values.get(node, node)
 
     def visit_ProducerLoad(self, node: ProducerLoad) -> Expr:
-        return BufferLoad(self.buffer_of(node.producer), tuple([self.visit(index) for index in node.indices]))
+        return BufferLoad(
+            self.buffer_of(node.producer), tuple([self.visit(index) for index in node.indices])
+        )
 
 
 def sequence(*parts: Stmt | None) -> Stmt:
@@ -78,7 +85,7 @@ def _does_nothing(statement: Stmt) -> bool:
 
 def main_nest(stage: Stage, scope: Scope) -> Nest:
     """The loops that compute a stage, with its bound checks as guards."""
-    nest = make_nest(stage, scope.ranges, scope.outer_threads)
+    nest = make_nest(stage, scope)
     guards = bound_checks(stage, scope.ranges, nest.values)
     return Nest(nest.axes, nest.levels, nest.values, guards)
 
@@ -103,7 +110,8 @@ def provide_compute(stage: Stage, scope: Scope) -> Stmt:
         return _provide_reduction(stage, op, scope, nest, bind)
     indices = tuple([bind.visit(axis.var) for axis in op.axis])
     stores = [
-        BufferStore(scope.buffer_of(op.output(i)), bind.visit(body), indices) for i, body in enumerate(op.body)
+        BufferStore(scope.buffer_of(op.output(i)), bind.visit(body), indices)
+        for i, body in enumerate(op.body)
     ]
     inner = _with_guards(sequence(*stores), stage, nest, bind)
     return wrap_levels(inner, stage, scope, nest, 0, len(nest.axes))
@@ -116,7 +124,9 @@ def _with_guards(body: Stmt, stage: Stage, nest: Nest, bind: BindTensors) -> Stm
 
 
 def first_reduction_level(stage: Stage, op: ComputeOp) -> tuple[int, frozenset[IterVar]]:
-    """The number of leaf axes outside all reduction loops, and the axes that stem from reduce axes only."""
+    """The number of leaf axes outside all reduction loops, and the axes that stem from reduce axes
+    only.
+    """
     data, reduction = 1, 2
     flags: Flags = dict.fromkeys(op.axis, data) | dict.fromkeys(op.reduce_axis, reduction)
     for relation in stage.relations:
@@ -128,21 +138,19 @@ def first_reduction_level(stage: Stage, op: ComputeOp) -> tuple[int, frozenset[I
     return len(stage.leaf_iter_vars), pure
 
 
-def init_nest(stage: Stage, scope: Scope, nest: Nest, common: int, skipped: frozenset[IterVar]) -> Nest:
+def init_nest(
+    stage: Stage, scope: Scope, nest: Nest, common: int, skipped: frozenset[IterVar]
+) -> Nest:
     """The loops that initialise a reduction inside the `common` outer levels of its nest."""
     known = {axis: nest.values[axis] for axis in nest.axes[:common]}
-    threads = _threads_of(stage, nest.axes[:common])
-    init = make_nest(stage, scope.ranges, scope.outer_threads | threads, common, known, skipped)
+    init = make_nest(stage, scope, common, known, skipped)
     guards = bound_checks(stage, scope.ranges, init.values, stage.store_predicate is None, skipped)
     return Nest(init.axes, init.levels, init.values, guards)
 
 
-def _threads_of(stage: Stage, axes: Sequence[IterVar]) -> frozenset[IterVar]:
-    attrs = (stage.iter_var_attrs.get(axis) for axis in axes)
-    return frozenset(attr.bind_thread for attr in attrs if attr is not None and attr.bind_thread is not None)
-
-
-def _provide_reduction(stage: Stage, op: ComputeOp, scope: Scope, nest: Nest, bind: BindTensors) -> Stmt:
+def _provide_reduction(
+    stage: Stage, op: ComputeOp, scope: Scope, nest: Nest, bind: BindTensors
+) -> Stmt:
     common, pure = first_reduction_level(stage, op)
     reduces = _reductions(op)
     buffers = [scope.buffer_of(op.output(i)) for i in range(op.num_outputs)]
@@ -151,7 +159,10 @@ def _provide_reduction(stage: Stage, op: ComputeOp, scope: Scope, nest: Nest, bi
     bind_init = BindTensors(init.substitution(), scope.buffer_of)
     at_init = tuple([bind_init.visit(axis.var) for axis in op.axis])
     start = reduces[0].init if reduces[0].init else reduces[0].combiner.identity
-    starts = [BufferStore(buffer, bind_init.visit(value), at_init) for buffer, value in zip(buffers, start, strict=True)]
+    starts = [
+        BufferStore(buffer, bind_init.visit(value), at_init)
+        for buffer, value in zip(buffers, start, strict=True)
+    ]
     initialise = guarded(sequence(*starts), init.guards, likely=True)
     initialise = wrap(initialise, [wrapper for level in init.levels for wrapper in level])
 
@@ -170,7 +181,9 @@ def _reductions(op: ComputeOp) -> list[Reduce]:
     return [body for body in op.body if isinstance(body, Reduce)]
 
 
-def combine_into(combiner: CommReducer, places: Sequence[BufferLoad], sources: Sequence[Expr]) -> Stmt:
+def combine_into(
+    combiner: CommReducer, places: Sequence[BufferLoad], sources: Sequence[Expr]
+) -> Stmt:
     """places = combiner(places, sources), all components at once."""
     mapping: dict[Var, Expr] = dict(zip(combiner.lhs, places, strict=True))
     mapping.update(zip(combiner.rhs, sources, strict=True))
@@ -179,18 +192,27 @@ def combine_into(combiner: CommReducer, places: Sequence[BufferLoad], sources: S
     kept: list[tuple[Var, Expr]] = []
     for position in range(1, len(values)):
         before = {place.buffer for place in places[:position]}
-        if any(type(part) is BufferLoad and part.buffer in before for part in walk(values[position])):
+        if any(
+            type(part) is BufferLoad and part.buffer in before for part in walk(values[position])
+        ):
             var = Var(f"{places[position].buffer.name}.next", values[position].dtype)
             kept.append((var, values[position]))
             values[position] = var
-    body = sequence(*[BufferStore(place.buffer, value, place.indices) for place, value in zip(places, values, strict=True)])
+    body = sequence(
+        *[
+            BufferStore(place.buffer, value, place.indices)
+            for place, value in zip(places, values, strict=True)
+        ]
+    )
     for var, value in reversed(kept):
         body = LetStmt(var, value, body)
     return body
 
 
 def _reduces_across_threads(stage: Stage, op: ComputeOp) -> bool:
-    return any(axis.kind == "CommReduce" and _threads_of(stage, [axis]) for axis in stage.leaf_iter_vars)
+    return any(
+        axis.kind == "CommReduce" and threads_of(stage, [axis]) for axis in stage.leaf_iter_vars
+    )
 
 
 def _temporary(name: str, dtype: str) -> Buffer:
@@ -210,7 +232,7 @@ def _provide_across_threads(stage: Stage, op: ComputeOp, scope: Scope) -> Stmt:
     common: list[int] = []
     serial: list[int] = []
     for position, axis in enumerate(nest.axes):
-        bound = _threads_of(stage, [axis])
+        bound = threads_of(stage, [axis])
         if axis.kind == "CommReduce":
             threads.extend(thread.var for thread in bound)
         (serial if axis.kind == "CommReduce" and not bound else common).append(position)
@@ -219,9 +241,14 @@ def _provide_across_threads(stage: Stage, op: ComputeOp, scope: Scope) -> Stmt:
     before: list[Stmt] = []
     predicate: Expr = TRUE
     if serial:
-        partial = [_temporary(f"normal_reduce_temp{i}", reduce.dtype) for i, reduce in enumerate(reduces)]
+        partial = [
+            _temporary(f"normal_reduce_temp{i}", reduce.dtype) for i, reduce in enumerate(reduces)
+        ]
         places = [BufferLoad(buffer, (IntImm(0),)) for buffer in partial]
-        before = [BufferStore(p.buffer, value, p.indices) for p, value in zip(places, combiner.identity, strict=True)]
+        before = [
+            BufferStore(p.buffer, value, p.indices)
+            for p, value in zip(places, combiner.identity, strict=True)
+        ]
         update = IfThenElse(condition, combine_into(combiner, places, sources))
         update = guarded(update, nest.guards)
         for position in reversed(serial):

@@ -1,6 +1,7 @@
 """Tensorize: the loops from an axis inwards become one call of a tensor intrinsic.
 
-The regions that the replaced loops read and write are found by bound inference, the computation is compared
+The regions that the replaced loops read and write are found by bound inference, the computation is
+compared
 with the one that the intrinsic declares, and the intrinsic's buffers are bound to the regions.
 """
 
@@ -13,14 +14,13 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import LoweringError
 from te_sched.ir import ops
 from te_sched.ir.expr import Buffer, Call, Expr, IntImm, IterVar, ProducerLoad, Range, Reduce, Var
-from te_sched.ir.stmt import AttrStmt, Stmt
+from te_sched.ir.stmt import AttrStmt, IfThenElse, Stmt
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import Mapper, substitute
 from te_sched.lower.bounds import Regions, require_inputs
-from te_sched.lower.nests import Nest, Wrap, bound_checks, guarded, wrap
+from te_sched.lower.nests import Nest, Scope, Wrap, guarded, wrap
 from te_sched.lower.provide import (
     BindTensors,
-    Scope,
     first_reduction_level,
     init_nest,
     main_nest,
@@ -78,7 +78,9 @@ class _Tensorizer:
             whole = self._bound_branches(first, self.intrin.body, update, scalars)
             return wrap_levels(whole, stage, scope, nest, 0, point)
         init = init_nest(stage, scope, nest, self.common, self.pure)
-        reset = self._bound_outputs(BindTensors({}, scope.buffer_of).visit(self.intrin.reduce_init), init)
+        reset = self._bound_outputs(
+            BindTensors({}, scope.buffer_of).visit(self.intrin.reduce_init), init
+        )
         inner = [wrapper for level in init.levels[: point - self.common] for wrapper in level]
         reset = wrap(guarded(reset, init.guards), inner)
         body = guarded(self._bound(update, nest, scalars), nest.guards)
@@ -93,7 +95,8 @@ class _Tensorizer:
         raise LoweringError(
             f"stage {self.op.name} is tensorized at an axis that is no longer a loop",
             "the axis was split or fused after tensorize",
-            "call tensorize last, on one of " + ", ".join(axis.var.name for axis in self.stage.leaf_iter_vars),
+            "call tensorize last, on one of "
+            + ", ".join(axis.var.name for axis in self.stage.leaf_iter_vars),
             where=f"stage {self.op.name}",
         )
 
@@ -107,7 +110,9 @@ class _Tensorizer:
         )
 
     def _regions(self) -> tuple[Ranges, list[list[Range]]]:
-        """What the tensorized loops write (a range per axis) and read (a range per dimension of each input)."""
+        """What the tensorized loops write (a range per axis) and read (a range per dimension of
+        each input).
+        """
         ranges, sets = self.scope.ranges, Sets()
         for position, axis in enumerate(self.stage.leaf_iter_vars):
             bound = ranges[axis]
@@ -127,12 +132,17 @@ class _Tensorizer:
             out[axis] = int_set.cover_range(sets[axis], ranges[axis])
             analyzer.bind(axis.var, out[axis], allow_override=True)
         regions: Regions = {tensor: [[] for _ in tensor.shape] for tensor in self.inputs}
-        require_inputs(self.op, analyzer, {axis.var: sets[axis] for axis in self.op.root_iter_vars()}, regions)
+        require_inputs(
+            self.op, analyzer, {axis.var: sets[axis] for axis in self.op.root_iter_vars()}, regions
+        )
         covered = []
         for tensor in self.inputs:
             whole = [Range(IntImm(0, extent.dtype), extent) for extent in tensor.shape]
             covered.append(
-                [int_set.cover_range(int_set.union(s), w) for s, w in zip(regions[tensor], whole, strict=True)]
+                [
+                    int_set.cover_range(int_set.union(s), w)
+                    for s, w in zip(regions[tensor], whole, strict=True)
+                ]
             )
         return out, covered
 
@@ -151,11 +161,16 @@ class _Tensorizer:
         """The intrinsic must declare what the tensorized loops compute."""
         declared = self.intrin.op
         if not isinstance(declared, ComputeOp) or len(declared.body) != len(self.op.body):
-            raise self._error("it declares another number of results", "declare the intrinsic with the same outputs")
+            raise self._error(
+                "it declares another number of results",
+                "declare the intrinsic with the same outputs",
+            )
         if len(self.intrin.inputs) != len(self.inputs):
             raise self._error(
-                f"the stage reads {len(self.inputs)} tensors, the intrinsic declares {len(self.intrin.inputs)} inputs",
-                "declare the intrinsic on the inputs of the stage, in the order in which they are read",
+                f"the stage reads {len(self.inputs)} tensors, the intrinsic declares "
+                f"{len(self.intrin.inputs)} inputs",
+                "declare the intrinsic on the inputs of the stage, in the order in which "
+                "they are read",
             )
         analyzer = Analyzer()
         remap = self._declared_axes(declared, analyzer)
@@ -168,7 +183,8 @@ class _Tensorizer:
             if len(given) != len(wanted) or not all(map(structural_equal, given, wanted)):
                 raise self._error(
                     f"the loops compute {_text(given)}, the intrinsic declares {_text(wanted)}",
-                    "tensorize loops that compute exactly what the intrinsic declares: check the axis, "
+                    "tensorize loops that compute exactly what the intrinsic declares: check "
+                    "the axis, "
                     "the split factors and the order of the operands",
                 )
 
@@ -179,13 +195,18 @@ class _Tensorizer:
         for mine, theirs in pairs:
             unit = len(mine) - len(theirs)
             if unit < 0:
-                raise self._error("the intrinsic has more axes than the stage", "declare the intrinsic with fewer axes")
+                raise self._error(
+                    "the intrinsic has more axes than the stage",
+                    "declare the intrinsic with fewer axes",
+                )
             for axis in mine[:unit]:
                 bound = self.out_ranges[axis]
                 if not ops.is_const(analyzer.simplify(bound.extent), 1):
                     raise self._error(
-                        f"axis {axis.var.name} runs over {bound.extent} values inside it, which the intrinsic does not",
-                        f"split {axis.var.name} so that only one value is left inside, or declare it in the intrinsic",
+                        f"axis {axis.var.name} runs over {bound.extent} values inside it, "
+                        "which the intrinsic does not",
+                        f"split {axis.var.name} so that only one value is left inside, or "
+                        "declare it in the intrinsic",
                     )
                 remap[axis.var] = bound.min
             for axis, target in zip(mine[unit:], theirs, strict=True):
@@ -197,10 +218,13 @@ class _Tensorizer:
         bound = self.out_ranges[axis]
         assert target.dom is not None
         analyzer.bind(target.var, target.dom, allow_override=True)
-        if isinstance(target.dom.extent, Var) or analyzer.can_prove_equal(bound.extent, target.dom.extent):
+        if isinstance(target.dom.extent, Var) or analyzer.can_prove_equal(
+            bound.extent, target.dom.extent
+        ):
             return
         raise self._error(
-            f"axis {axis.var.name} has {bound.extent} values inside it, the intrinsic declares {target.dom.extent}",
+            f"axis {axis.var.name} has {bound.extent} values inside it, the intrinsic "
+            f"declares {target.dom.extent}",
             f"split {axis.var.name} by {target.dom.extent}",
         )
 
@@ -209,7 +233,9 @@ class _Tensorizer:
         values: dict[Var, Expr] = {}
         declared = self.intrin.op
         assert isinstance(declared, ComputeOp)
-        for target, axis in zip(reversed(declared.reduce_axis), reversed(self.op.reduce_axis), strict=False):
+        for target, axis in zip(
+            reversed(declared.reduce_axis), reversed(self.op.reduce_axis), strict=False
+        ):
             assert target.dom is not None
             if isinstance(target.dom.extent, Var):
                 values[target.dom.extent] = self.out_ranges[axis].extent
@@ -232,25 +258,30 @@ class _Tensorizer:
 
     def _binding(self, view: Buffer, tensor: Tensor, region: Sequence[Range], nest: Nest) -> Wrap:
         bind = BindTensors(nest.substitution(), self.scope.buffer_of)
-        numbers = tuple([bind.visit(part) for bound in region for part in (bound.min, bound.extent)])
+        numbers = tuple(
+            [bind.visit(part) for bound in region for part in (bound.min, bound.extent)]
+        )
         node = (view, self.scope.buffer_of(tensor))
-        return lambda body: AttrStmt(node, "buffer_bind_scope", Call("handle", "tir.tvm_tuple", numbers), body)
+        return lambda body: AttrStmt(
+            node, "buffer_bind_scope", Call("handle", "tir.tvm_tuple", numbers), body
+        )
 
     def _is_first_step(self) -> Expr:
         """Whether every reduction loop outside of the intrinsic is at its first iteration."""
         first: Expr = ops.TRUE
         for axis in self.nest.axes[self.common : self.point]:
             if axis in self.pure:
-                first = ops.logical_and(first, ops.equal(self.nest.values[axis], self.scope.ranges[axis].min))
+                first = ops.logical_and(
+                    first, ops.equal(self.nest.values[axis], self.scope.ranges[axis].min)
+                )
         return first
 
-    def _bound_branches(self, first: Expr, body: Stmt, update: Stmt, scalars: dict[Var, Expr]) -> Stmt:
+    def _bound_branches(
+        self, first: Expr, body: Stmt, update: Stmt, scalars: dict[Var, Expr]
+    ) -> Stmt:
         from_scratch = self._bound(body, self.nest, scalars)
         onto = self._bound(update, self.nest, scalars)
-        guards = bound_checks(self.stage, self.scope.ranges, self.nest.values)
-        from te_sched.ir.stmt import IfThenElse
-
-        return guarded(IfThenElse(first, from_scratch, onto), guards)
+        return guarded(IfThenElse(first, from_scratch, onto), self.nest.guards)
 
 
 def _values(body: Expr) -> list[Expr]:
@@ -266,7 +297,9 @@ def _text(values: Sequence[Expr]) -> str:
 
 
 class _Relative(Mapper):
-    """A computation seen from inside the tensorized region: indices relative to it, in the intrinsic's axes."""
+    """A computation seen from inside the tensorized region: indices relative to it, in the
+    intrinsic's axes.
+    """
 
     def __init__(
         self,
@@ -284,9 +317,13 @@ class _Relative(Mapper):
         tensor: Tensor = node.producer  # type: ignore[assignment]
         indices = [self.visit(index) for index in node.indices]
         if tensor in self.offsets:
-            indices = [index - bound.min for index, bound in zip(indices, self.offsets[tensor], strict=True)]
+            indices = [
+                index - bound.min
+                for index, bound in zip(indices, self.offsets[tensor], strict=True)
+            ]
             declared = self.tensors[tensor]
-            # Leading dimensions of which one index is read are dropped by an intrinsic of fewer dimensions.
+            # Leading dimensions of which one index is read are dropped by an intrinsic of fewer
+            # dimensions.
             indices = indices[len(indices) - len(declared.shape) :]
             tensor = declared
         return ProducerLoad(tensor, tuple([self.analyzer.simplify(index) for index in indices]))

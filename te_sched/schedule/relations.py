@@ -1,8 +1,11 @@
 """How axes become other axes: Split, Fuse, Rebase, Singleton.
 
-A relation owns everything that follows from it: the ranges of the new axes (`ranges_down`), the value of the
-old axes from the new ones (`indices_up`), sets of values (`sets_up`), whether a bound check is needed
-(`guards_up`) and marks that spread over related axes (`flags_down`, `flags_up`). A stage's relations are
+A relation owns everything that follows from it: the ranges of the new axes (`ranges_down`), the
+value of the
+old axes from the new ones (`indices_up`), sets of values (`sets_up`), whether a bound check is
+needed
+(`guards_up`) and marks that spread over related axes (`flags_down`, `flags_up`). A stage's
+relations are
 walked in the order they were made (down), or backwards (up). Must not know stages or statements.
 """
 
@@ -50,7 +53,8 @@ def set_range(ranges: Ranges, axis: IterVar, new: Range, analyzer: Analyzer) -> 
         raise LoweringError(
             f"axis {axis.var.name} has two extents",
             f"one use gives it the extent {old.extent}, another the extent {new.extent}",
-            "give the axes that are bound to one thread axis the same extent, or bind them to thread axes of their own",
+            "give the axes that are bound to one thread axis the same extent, or bind them "
+            "to thread axes of their own",
             where=f"axis {axis.var.name}",
         )
 
@@ -70,10 +74,13 @@ class Relation:
         """The axes that took their place."""
         raise NotImplementedError
 
-    def ranges_down(self, ranges: Ranges, analyzer: Analyzer, fixed: frozenset[IterVar] | None) -> None:
+    def ranges_down(
+        self, ranges: Ranges, analyzer: Analyzer, fixed: frozenset[IterVar] | None
+    ) -> None:
         """Ranges of the outputs from those of the inputs.
 
-        `fixed` are axes that keep the length asked for because a thread depends on them; None keeps all of them.
+        `fixed` are axes that keep the length asked for because a thread depends on them; None keeps
+        all of them.
         """
         raise NotImplementedError
 
@@ -85,7 +92,9 @@ class Relation:
         """Sets of values of the inputs from those of the outputs."""
         raise NotImplementedError
 
-    def guards_up(self, guarded: dict[IterVar, bool], ranges: Mapping[IterVar, Range], analyzer: Analyzer) -> None:
+    def guards_up(
+        self, guarded: dict[IterVar, bool], ranges: Mapping[IterVar, Range], analyzer: Analyzer
+    ) -> None:
         """Whether the inputs may run beyond their range and need a bound check."""
         needed = any([guarded[axis] for axis in self.outputs])
         for axis in self.inputs:
@@ -113,7 +122,9 @@ def _spread(flags: Flags, sources: tuple[IterVar, ...], targets: tuple[IterVar, 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split(Relation):
-    """parent = outer * extent(inner) + inner; the length of one of them is given (factor: inner, nparts: outer)."""
+    """parent = outer * extent(inner) + inner; the length of one of them is given (factor: inner,
+    nparts: outer).
+    """
 
     parent: IterVar
     outer: IterVar
@@ -131,20 +142,30 @@ class Split(Relation):
         """The outer and the inner axis."""
         return (self.outer, self.inner)
 
-    def ranges_down(self, ranges: Ranges, analyzer: Analyzer, fixed: frozenset[IterVar] | None) -> None:
-        """The given length goes to one axis (no more than the parent has), what is left to the other."""
+    def ranges_down(
+        self, ranges: Ranges, analyzer: Analyzer, fixed: frozenset[IterVar] | None
+    ) -> None:
+        """The given length goes to one axis (no more than the parent has), what is left to the
+        other.
+        """
         parent = ranges.get(self.parent)
         if parent is None:
             return
         length = self.factor if self.factor is not None else self.nparts
         assert length is not None  # the primitive gives one of them
-        given, other = (self.inner, self.outer) if self.factor is not None else (self.outer, self.inner)
+        given, other = (
+            (self.inner, self.outer) if self.factor is not None else (self.outer, self.inner)
+        )
         rest = ceil_div(parent.extent, length, analyzer)
-        set_range(ranges, given, _zero_based(self._tightened(given, length, parent, fixed)), analyzer)
+        set_range(
+            ranges, given, _zero_based(self._tightened(given, length, parent, fixed)), analyzer
+        )
         set_range(ranges, other, _zero_based(rest), analyzer)
 
     @staticmethod
-    def _tightened(given: IterVar, length: Expr, parent: Range, fixed: frozenset[IterVar] | None) -> Expr:
+    def _tightened(
+        given: IterVar, length: Expr, parent: Range, fixed: frozenset[IterVar] | None
+    ) -> Expr:
         if fixed is None or given in fixed or ops.is_const(parent.extent, 0):
             return length
         if isinstance(length, IntImm) and isinstance(parent.extent, IntImm):
@@ -164,18 +185,26 @@ class Split(Relation):
         if self.outer not in sets or self.inner not in sets:
             return
         outer, inner = sets[self.outer], sets[self.inner]
-        if int_set.matches_range(outer, ranges[self.outer]) and int_set.matches_range(inner, ranges[self.inner]):
+        if int_set.matches_range(outer, ranges[self.outer]) and int_set.matches_range(
+            inner, ranges[self.inner]
+        ):
             sets[self.parent] = int_set.from_range(ranges[self.parent])
             return
-        value = self.outer.var * ranges[self.inner].extent + self.inner.var + ranges[self.parent].min
+        value = (
+            self.outer.var * ranges[self.inner].extent + self.inner.var + ranges[self.parent].min
+        )
         sets[self.parent] = int_set.eval_set(value, {self.outer.var: outer, self.inner.var: inner})
 
-    def guards_up(self, guarded: dict[IterVar, bool], ranges: Mapping[IterVar, Range], analyzer: Analyzer) -> None:
+    def guards_up(
+        self, guarded: dict[IterVar, bool], ranges: Mapping[IterVar, Range], analyzer: Analyzer
+    ) -> None:
         """A check is needed unless the two lengths multiply to the parent's."""
         if guarded[self.outer] or guarded[self.inner]:
             guarded[self.parent] = True
             return
-        outer, inner, parent = (ranges[axis].extent for axis in (self.outer, self.inner, self.parent))
+        outer, inner, parent = (
+            ranges[axis].extent for axis in (self.outer, self.inner, self.parent)
+        )
         if isinstance(outer, IntImm) and isinstance(inner, IntImm) and isinstance(parent, IntImm):
             guarded[self.parent] = parent.value != outer.value * inner.value
         else:
@@ -200,7 +229,9 @@ class Fuse(Relation):
         """The fused axis."""
         return (self.fused,)
 
-    def ranges_down(self, ranges: Ranges, analyzer: Analyzer, fixed: frozenset[IterVar] | None) -> None:
+    def ranges_down(
+        self, ranges: Ranges, analyzer: Analyzer, fixed: frozenset[IterVar] | None
+    ) -> None:
         """The product of the lengths."""
         outer, inner = ranges.get(self.outer), ranges.get(self.inner)
         if outer is not None and inner is not None:
@@ -215,18 +246,26 @@ class Fuse(Relation):
         values[self.inner] = _shifted(ops.floormod(value, factor), ranges[self.inner].min)
 
     def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range]) -> None:
-        """Both whole where fused is whole; else rows, and columns only when fused stays within one row."""
+        """Both whole where fused is whole; else rows, and columns only when fused stays within one
+        row.
+        """
         fused = sets.get(self.fused)
         if fused is None:
             return
         outer, inner = ranges[self.outer], ranges[self.inner]
         if int_set.matches_range(fused, ranges[self.fused]):
-            sets[self.outer], sets[self.inner] = int_set.from_range(outer), int_set.from_range(inner)
+            sets[self.outer], sets[self.inner] = (
+                int_set.from_range(outer),
+                int_set.from_range(inner),
+            )
             return
         if int_set.is_single_point(fused):
             row = _shifted(ops.floordiv(fused.min, inner.extent), outer.min)
             column = _shifted(ops.floormod(fused.min, inner.extent), inner.min)
-            sets[self.outer], sets[self.inner] = int_set.single_point(row), int_set.single_point(column)
+            sets[self.outer], sets[self.inner] = (
+                int_set.single_point(row),
+                int_set.single_point(column),
+            )
             return
         rows = [outer.min + ops.floordiv(end, inner.extent) for end in (fused.min, fused.max)]
         sets[self.outer] = IntervalSet(rows[0], rows[1])
@@ -237,7 +276,8 @@ class Fuse(Relation):
         analyzer = Analyzer()
         extent = analyzer.simplify(fused.max - fused.min + 1)
         within_a_row = all(
-            ops.is_const(analyzer.simplify(ops.floormod(a, extent)), 0) for a in (inner.extent, fused.min)
+            ops.is_const(analyzer.simplify(ops.floormod(a, extent)), 0)
+            for a in (inner.extent, fused.min)
         )
         if not within_a_row:
             return int_set.from_range(inner)
@@ -262,7 +302,9 @@ class Rebase(Relation):
         """The axis that starts at zero."""
         return (self.rebased,)
 
-    def ranges_down(self, ranges: Ranges, analyzer: Analyzer, fixed: frozenset[IterVar] | None) -> None:
+    def ranges_down(
+        self, ranges: Ranges, analyzer: Analyzer, fixed: frozenset[IterVar] | None
+    ) -> None:
         """The same length from zero."""
         if self.parent in ranges:
             set_range(ranges, self.rebased, _zero_based(ranges[self.parent].extent), analyzer)
@@ -281,7 +323,9 @@ class Rebase(Relation):
         if int_set.matches_range(rebased, ranges[self.rebased]):
             sets[self.parent] = int_set.from_range(parent)
         else:
-            sets[self.parent] = int_set.eval_set(self.rebased.var + parent.min, {self.rebased.var: rebased})
+            sets[self.parent] = int_set.eval_set(
+                self.rebased.var + parent.min, {self.rebased.var: rebased}
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -300,7 +344,9 @@ class Singleton(Relation):
         """The new axis."""
         return (self.iter,)
 
-    def ranges_down(self, ranges: Ranges, analyzer: Analyzer, fixed: frozenset[IterVar] | None) -> None:
+    def ranges_down(
+        self, ranges: Ranges, analyzer: Analyzer, fixed: frozenset[IterVar] | None
+    ) -> None:
         """One iteration."""
         set_range(ranges, self.iter, range_of(0, 1), analyzer)
 

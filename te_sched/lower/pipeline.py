@@ -1,0 +1,147 @@
+"""Lowering: the story from a schedule to a program, as one tuple of passes.
+
+`lower` prints what TVM printed, also for a schedule that would race; whether a program may run is
+judged by
+`build`. Each pass maps a PrimFunc to a PrimFunc and does nothing where it has nothing to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from te_sched import config
+from te_sched.errors import LoweringError
+from te_sched.ir.expr import Buffer, Var
+from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.ir.verify import verify
+from te_sched.ir.visitor import replace
+from te_sched.lower.assemble import schedule_ops
+from te_sched.lower.bounds import infer_bound
+from te_sched.lower.eliminate_common_subexpressions import eliminate_common_subexpressions
+from te_sched.lower.flatten_storage import flatten_storage
+from te_sched.lower.inject_double_buffer import inject_double_buffer
+from te_sched.lower.inject_prefetch import inject_prefetch
+from te_sched.lower.inject_virtual_threads import inject_virtual_threads
+from te_sched.lower.narrow_index_types import narrow_index_types
+from te_sched.lower.remove_no_op import remove_no_op
+from te_sched.lower.rewrite_storage import rewrite_storage
+from te_sched.lower.rewrite_unsafe_select import rewrite_unsafe_select
+from te_sched.lower.simplify import simplify
+from te_sched.lower.unroll_loops import unroll_loops
+from te_sched.lower.vectorize_loops import vectorize_loops
+from te_sched.schedule.schedule import Schedule
+from te_sched.te.tensor import Tensor
+
+Pass = Callable[[PrimFunc], PrimFunc]
+
+# What happens to a program after schedule_ops, and the level of the IR (see ir.verify) that each
+# pass leaves.
+PASSES: tuple[tuple[Pass, str], ...] = (
+    (inject_prefetch, "buffers"),
+    (flatten_storage, "flat"),
+    (narrow_index_types, "flat"),
+    (simplify, "flat"),
+    (vectorize_loops, "vector"),
+    (inject_virtual_threads, "vector"),
+    (inject_double_buffer, "vector"),
+    (rewrite_storage, "vector"),
+    (unroll_loops, "vector"),
+    (simplify, "vector"),
+    (remove_no_op, "vector"),
+    (rewrite_unsafe_select, "vector"),
+    (eliminate_common_subexpressions, "final"),
+)
+
+
+def lower(
+    inputs: Schedule | PrimFunc | IRModule,
+    args: Sequence[Any] | None = None,
+    name: str = "main",
+    binds: Mapping[Tensor, Buffer] | None = None,
+    simple_mode: bool = False,
+    stop_after: str | None = None,
+) -> IRModule:
+    """The lowered program of a schedule.
+
+    Parameters
+    ----------
+    inputs : a Schedule; a PrimFunc or IRModule is lowered from where it stands.
+    args : the parameters of the function: tensors, buffers and variables, inputs and outputs.
+    name : the name of the function.
+    binds : buffers to use for some of the tensors.
+    simple_mode : accepted for TVM's sake; loops are never partitioned.
+    stop_after : name of the pass to stop after, "schedule_ops" or one of `pass_names()`.
+
+    Returns
+    -------
+    A module with one function. Its `str` is TVMScript, its `astext()` the older primfn text.
+
+    Raises
+    ------
+    LoweringError when args do not fit the schedule or the schedule cannot be turned into loops.
+    """
+    if stop_after is not None and stop_after not in pass_names():
+        raise LoweringError(
+            f"lower(..., stop_after={stop_after!r})",
+            "there is no such pass",
+            "use one of " + ", ".join(pass_names()),
+        )
+    if isinstance(inputs, IRModule):
+        return IRModule(
+            {key: run_passes(func, stop_after) for key, func in inputs.functions.items()}
+        )
+    if isinstance(inputs, PrimFunc):
+        return IRModule({name: run_passes(_named(inputs, name), stop_after)})
+    if not isinstance(inputs, Schedule):
+        raise LoweringError(
+            f"lower a {type(inputs).__name__}",
+            "it is not a schedule",
+            "pass what te.create_schedule returned",
+        )
+    arguments = _checked_args(inputs, args)
+    schedule = inputs.normalize()
+    func = schedule_ops(schedule, infer_bound(schedule), arguments, name, binds or {})
+    if config.current().verify_passes:
+        verify(func, "buffers")
+    return IRModule({name: func if stop_after == "schedule_ops" else run_passes(func, stop_after)})
+
+
+def pass_names() -> list[str]:
+    """Names that `stop_after` takes, in the order of lowering."""
+    return list(dict.fromkeys(["schedule_ops", *(one.__name__ for one, _ in PASSES)]))
+
+
+def run_passes(func: PrimFunc, stop_after: str | None = None) -> PrimFunc:
+    """The function after the passes of PASSES, up to the last one named `stop_after`."""
+    check = config.current().verify_passes
+    last = len(PASSES)
+    if stop_after is not None:
+        last = 1 + max(i for i, (one, _) in enumerate(PASSES) if one.__name__ == stop_after)
+    for one, level in PASSES[:last]:
+        func = one(func)
+        if check:
+            verify(func, level)
+    return func
+
+
+def _named(func: PrimFunc, name: str) -> PrimFunc:
+    return replace(func, attrs={**func.attrs, "global_symbol": name})  # type: ignore[no-any-return]
+
+
+def _checked_args(schedule: Schedule, args: Sequence[Any] | None) -> list[Any]:
+    if args is None:
+        raise LoweringError(
+            "lower a schedule without args",
+            "the parameters of the function are not known",
+            "pass the tensors that the caller gives and receives: te_sched.lower(s, [A, B, C])",
+        )
+    arguments = list(args)
+    for position, arg in enumerate(arguments):
+        if not isinstance(arg, (Tensor, Buffer, Var)):
+            raise LoweringError(
+                f"lower with args[{position}] = {arg!r}",
+                f"a {type(arg).__name__} cannot be a parameter",
+                "args are tensors, variables of the shapes, or buffers from decl_buffer",
+            )
+    return arguments
