@@ -1,0 +1,295 @@
+"""Are two programs the same up to the names and identities of what they bind?
+
+`structural_equal` answers, `structural_difference` says where they first differ, and
+`structural_key` makes a hashable value of an expression. Must not know what any node means beyond
+which of its fields bind variables.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from te_sched.ir import expr as E
+from te_sched.ir import stmt as S
+from te_sched.ir.expr import Buffer, Expr, FloatImm, IntImm, IterVar, Node, StringImm, Var
+from te_sched.ir.visitor import INIT_FIELDS, NODE_CLASSES
+
+# Fields that bind variables; they come into being before the rest of the node is compared.
+_BINDING_FIELDS: dict[type, tuple[str, ...]] = {
+    S.For: ("loop_var",),
+    S.LetStmt: ("var",),
+    E.Let: ("var",),
+    S.Allocate: ("buffer_var",),
+    E.CommReducer: ("lhs", "rhs"),
+}
+_BINDING_ATTRIBUTES = ("thread_extent", "virtual_thread")
+
+
+def structural_equal(a: Any, b: Any, map_free_vars: bool = False) -> bool:
+    """Whether two nodes are the same up to renaming of the variables and buffers that they bind.
+
+    With `map_free_vars`, variables bound in neither may be renamed too, consistently.
+    """
+    return structural_difference(a, b, map_free_vars) is None
+
+
+def structural_difference(a: Any, b: Any, map_free_vars: bool = False) -> str | None:
+    """The first difference of two nodes as `path: left != right`; None when there is none."""
+    comparer = _Comparer(map_free_vars)
+    try:
+        comparer.compare(a, b)
+    except _Differ as difference:
+        return f"{''.join(comparer.path) or 'root'}: {difference.text}"
+    return None
+
+
+class _Differ(Exception):
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
+class _Comparer:
+    """Compares two trees; `path` leads to where it stands."""
+
+    def __init__(self, map_free_vars: bool) -> None:
+        self.map_free_vars = map_free_vars
+        self.path: list[str] = []
+        self.right_of: dict[Var, Var] = {}
+        self.left_of: dict[Var, Var] = {}
+        self.buffers: dict[Buffer, Buffer] = {}
+        self.buffers_back: dict[Buffer, Buffer] = {}
+
+    def compare(self, a: Any, b: Any) -> None:
+        """Raise _Differ where a and b differ."""
+        kind = type(a)
+        if kind is not type(b):
+            raise _Differ(f"{_brief(a)} != {_brief(b)}")
+        method = _METHODS.get(kind)
+        if method is not None:
+            method(self, a, b)
+        elif kind in INIT_FIELDS:
+            self.fields(a, b)
+        elif isinstance(a, (tuple, list)) and not hasattr(a, "_fields"):
+            self.items(a, b)
+        elif isinstance(a, Mapping):
+            self.mapping(a, b)
+        elif isinstance(a, Node):  # a producer: it is what it is
+            if a is not b and (a.name, a.dtype) != (b.name, b.dtype):  # type: ignore[attr-defined]
+                raise _Differ(f"{_brief(a)} != {_brief(b)}")
+        elif a != b:
+            raise _Differ(f"{a!r} != {b!r}")
+
+    def at(self, step: str, a: Any, b: Any) -> None:
+        """Compare what lies one step below."""
+        self.path.append(step)
+        self.compare(a, b)
+        self.path.pop()
+
+    def fields(self, a: Any, b: Any) -> None:
+        """Compare two nodes of one class field by field, what they bind first."""
+        kind = type(a)
+        binding = _BINDING_FIELDS.get(kind, ())
+        for name in binding:
+            self.path.append(f".{name}")
+            self.bind(getattr(a, name), getattr(b, name))
+            self.path.pop()
+        for name in INIT_FIELDS[kind]:
+            if name not in binding:
+                self.at(f".{name}", getattr(a, name), getattr(b, name))
+
+    def items(self, a: Any, b: Any) -> None:
+        """Compare two sequences."""
+        if len(a) != len(b):
+            raise _Differ(f"{len(a)} items != {len(b)} items")
+        for position, (left, right) in enumerate(zip(a, b, strict=True)):
+            self.at(f"[{position}]", left, right)
+
+    def mapping(self, a: Mapping[Any, Any], b: Mapping[Any, Any]) -> None:
+        """Compare two mappings with plain keys."""
+        if set(a) != set(b):
+            raise _Differ(f"keys {sorted(map(str, a))} != {sorted(map(str, b))}")
+        for key in a:
+            self.at(f"[{key!r}]", a[key], b[key])
+
+    def bind(self, a: Any, b: Any) -> None:
+        """From here on, a on the left is b on the right."""
+        if type(a) is tuple:
+            if len(a) != len(b):
+                raise _Differ(f"{len(a)} variables != {len(b)} variables")
+            for left, right in zip(a, b, strict=True):
+                self.bind(left, right)
+            return
+        self.signature(a, b)
+        self.right_of[a] = b
+        self.left_of[b] = a
+
+    def signature(self, a: Var, b: Var) -> None:
+        """Compare everything of two variables but names."""
+        if a.dtype != b.dtype:
+            raise _Differ(f"{a.name}: {a.dtype} != {b.name}: {b.dtype}")
+        if a.pointer != b.pointer and a.pointer is not None and b.pointer is not None:
+            left, right = a.pointer, b.pointer
+            if (left.element, left.scope or "global") != (right.element, right.scope or "global"):
+                raise _Differ(f"{a.name}: {left} != {b.name}: {right}")
+
+    def variable(self, a: Var, b: Var) -> None:
+        """Compare two uses of variables."""
+        left, right = self.left_of.get(b), self.right_of.get(a)
+        if left is None and right is None:
+            if a is b:
+                return
+            if self.map_free_vars:
+                self.bind(a, b)
+                return
+        if left is not a or right is not b:
+            raise _Differ(f"variable {a.name} != {b.name}")
+
+    def buffer(self, a: Buffer, b: Buffer) -> None:
+        """Compare two uses of buffers: by content at the first, by identity from then on."""
+        known, known_back = self.buffers.get(a), self.buffers_back.get(b)
+        if known is b and known_back is a:
+            return
+        if known is not None or known_back is not None:
+            raise _Differ(f"buffer {a.name} stands for another buffer than {b.name}")
+        self.buffers[a], self.buffers_back[b] = b, a
+        for name in INIT_FIELDS[Buffer]:
+            if name != "name":
+                self.at(f".{name}", getattr(a, name), getattr(b, name))
+
+    def realize(self, a: S.BufferRealize, b: S.BufferRealize) -> None:
+        """A BufferRealize brings its buffer into being."""
+        if a.buffer.data not in self.right_of:
+            self.bind(a.buffer.data, b.buffer.data)
+        self.fields(a, b)
+
+    def attribute(self, a: S.AttrStmt, b: S.AttrStmt) -> None:
+        """Some attributes bind the variable of a thread, others name a buffer before it exists."""
+        if a.key != b.key:
+            raise _Differ(f"attribute {a.key!r} != {b.key!r}")
+        left, right = a.node, b.node
+        both_axes = isinstance(left, IterVar) and isinstance(right, IterVar)
+        if both_axes and a.key in _BINDING_ATTRIBUTES and left.var not in self.right_of:
+            self.bind(left.var, right.var)
+        if isinstance(left, Buffer) and isinstance(right, Buffer):
+            self.declare(left.data, right.data)
+        self.fields(a, b)
+
+    def declare(self, a: Var, b: Var) -> None:
+        """A pointer may be mentioned by an attribute outside of what brings it into being."""
+        if a is not b and a not in self.right_of and b not in self.left_of:
+            self.bind(a, b)
+
+    def axis(self, a: IterVar, b: IterVar) -> None:
+        """Axes outside of reductions use their variable; pragmas may name axes that are gone."""
+        if a is b:
+            return
+        if (a.kind, a.thread_tag) != (b.kind, b.thread_tag):
+            raise _Differ(f"axis {_brief(a)} != {_brief(b)}")
+        if self.right_of.get(a.var) is None and self.left_of.get(b.var) is None:
+            self.bind(a.var, b.var)
+        self.at(".var", a.var, b.var)
+
+    def reduction(self, a: E.Reduce, b: E.Reduce) -> None:
+        """A reduction binds its axes."""
+        if len(a.axis) != len(b.axis):
+            raise _Differ(f"{len(a.axis)} axes != {len(b.axis)} axes")
+        for left, right in zip(a.axis, b.axis, strict=True):
+            self.bind(left.var, right.var)
+            self.at(".axis", left.dom, right.dom)
+        self.fields(a, b)
+
+    def function(self, a: S.PrimFunc, b: S.PrimFunc) -> None:
+        """A function binds its parameters, and their buffers bind pointers and symbolic shapes."""
+        self.path.append(".params")
+        self.bind(a.params, b.params)
+        self.path[-1] = ".buffer_map"
+        if {self.right_of[param] for param in a.buffer_map} != set(b.buffer_map):
+            raise _Differ("other parameters have buffers")
+        for param, left in a.buffer_map.items():
+            right = b.buffer_map[self.right_of[param]]
+            self.path[-1] = f".buffer_map[{left.name}]"
+            self.declare(left.data, right.data)
+            for one, other in zip(_symbols(left), _symbols(right), strict=False):
+                self.declare(one, other)
+            self.buffer(left, right)
+        self.path.pop()
+        self.at(".attrs", a.attrs, b.attrs)
+        self.at(".ret_type", a.ret_type, b.ret_type)
+        self.at(".body", a.body, b.body)
+
+    def constant(self, a: FloatImm, b: FloatImm) -> None:
+        """Floating-point constants are equal bit by bit."""
+        if a.dtype != b.dtype or _float_key(a.value) != _float_key(b.value):
+            raise _Differ(f"{a.value!r} ({a.dtype}) != {b.value!r} ({b.dtype})")
+
+
+_METHODS: dict[type, Callable[[_Comparer, Any, Any], None]] = {
+    Var: _Comparer.variable,
+    Buffer: _Comparer.buffer,
+    IterVar: _Comparer.axis,
+    FloatImm: _Comparer.constant,
+    E.Reduce: _Comparer.reduction,
+    S.BufferRealize: _Comparer.realize,
+    S.AttrStmt: _Comparer.attribute,
+    S.PrimFunc: _Comparer.function,
+}
+
+
+def _symbols(buffer: Buffer) -> list[Var]:
+    parts = (*buffer.shape, *buffer.strides, buffer.elem_offset)
+    return [part for part in parts if isinstance(part, Var)]
+
+
+def _brief(value: Any) -> str:
+    """A node in a few words, for messages."""
+    if isinstance(value, (IntImm, FloatImm, StringImm)):
+        return f"{value.value!r} ({value.dtype})"
+    if isinstance(value, (Var, Buffer)):
+        return f"{type(value).__name__} {value.name}"
+    if isinstance(value, IterVar):
+        return f"{value.var.name} ({value.kind} {value.thread_tag})".replace(" )", ")")
+    return type(value).__name__ if isinstance(value, Node) else repr(value)
+
+
+def _float_key(value: float) -> str:
+    return "nan" if math.isnan(value) else value.hex()
+
+
+def structural_key(expr: Expr) -> Any:
+    """A hashable value, equal for expressions of one structure over the same variables and buffers.
+
+    Variables and buffers take part by identity, so keys are meaningful while the expressions live.
+    """
+    return _KEYS[type(expr)](expr)
+
+
+def _key_of_fields(kind: type) -> Callable[[Any], Any]:
+    """How to make the key of one class of nodes: decided once per class."""
+    fields = {f.name: f.type for f in dataclasses.fields(kind) if f.init}
+    if list(fields) == ["a", "b"]:
+        return lambda node: (kind, _KEYS[type(node.a)](node.a), _KEYS[type(node.b)](node.b))
+
+    def part(value: Any) -> Any:
+        if type(value) is tuple:
+            return tuple([part(item) for item in value])
+        make = _KEYS.get(type(value))
+        return make(value) if make is not None else id(value) if isinstance(value, Node) else value
+
+    return lambda node: (kind, *[part(getattr(node, name)) for name in fields])
+
+
+_KEYS: dict[type, Callable[[Any], Any]] = {
+    kind: _key_of_fields(kind) for kind in NODE_CLASSES if issubclass(kind, (Expr, E.Range))
+}
+_KEYS[Var] = id
+_KEYS[IntImm] = lambda node: (IntImm, node.value, node.dtype)
+_KEYS[FloatImm] = lambda node: (FloatImm, _float_key(node.value), node.dtype)
+_KEYS[E.BufferLoad] = lambda node: (
+    E.BufferLoad,
+    id(node.buffer),
+    *[_KEYS[type(index)](index) for index in node.indices],
+)

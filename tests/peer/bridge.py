@@ -1,0 +1,335 @@
+"""From live TVM 0.19 to te_sched's IR: programs, expressions, and every pass of TVM's lowering.
+
+`from_tvm` keeps identity: in one conversion a Var, Buffer or IterVar of TVM is always one object.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pathlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import tvm
+
+from te_sched.ir import expr as E
+from te_sched.ir import stmt as S
+
+GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
+
+
+def from_tvm(obj: Any) -> Any:
+    """The te_sched node of a TVM module, function, statement, expression, buffer, axis, ..."""
+    return Bridge().convert(obj)
+
+
+class Bridge:
+    """One conversion: variables, buffers, axes, reducers and producers keep their identity."""
+
+    def __init__(self) -> None:
+        # TVM's object is kept beside its node, or its address could be given to another.
+        self.known: dict[int, tuple[Any, Any]] = {}
+
+    def convert(self, obj: Any) -> Any:
+        """The node of any TVM object."""
+        if obj is None or isinstance(obj, (bool, int, float, str)):
+            return str(obj) if isinstance(obj, str) else obj
+        if isinstance(obj, (list, tuple, tvm.ir.Array)):
+            return tuple([self.convert(item) for item in obj])
+        name = type(obj).__name__
+        if name in _SHARED:
+            address = obj.handle.value
+            found = self.known.get(address)
+            if found is None:
+                found = self.known[address] = (obj, _CONVERTERS[name](self, obj))
+            return found[1]
+        return _CONVERTERS[name](self, obj)
+
+    def many(self, items: Any) -> tuple[Any, ...]:
+        """The nodes of an array."""
+        return tuple([self.convert(item) for item in items])
+
+    def values(self, mapping: Any) -> dict[str, Any]:
+        """Attributes or annotations as Python values."""
+        if mapping is None:
+            return {}
+        return {str(key): self.value(value) for key, value in mapping.items()}
+
+    def value(self, value: Any) -> Any:
+        """An attribute as a Python value where it is one."""
+        if isinstance(value, tvm.tir.IntImm):
+            return bool(value.value) if value.dtype == "bool" else int(value.value)
+        if isinstance(value, (tvm.tir.FloatImm, tvm.tir.StringImm)):
+            return value.value
+        return self.convert(value)
+
+
+def _var(bridge: Bridge, obj: Any) -> E.Var:
+    pointer = None
+    annotation = obj.type_annotation
+    if isinstance(annotation, tvm.ir.PointerType):
+        element = annotation.element_type
+        dtype = str(element.dtype) if isinstance(element, tvm.ir.PrimType) else "handle"
+        pointer = E.PointerType(dtype or "void", str(annotation.storage_scope))
+    return E.Var(str(obj.name), str(obj.dtype), pointer, isinstance(obj, tvm.tir.SizeVar))
+
+
+def _buffer(bridge: Bridge, obj: Any) -> E.Buffer:
+    return E.Buffer(
+        bridge.convert(obj.data),
+        str(obj.dtype),
+        bridge.many(obj.shape),
+        bridge.many(obj.strides),
+        bridge.convert(obj.elem_offset),
+        str(obj.name),
+        int(obj.data_alignment),
+        int(obj.offset_factor),
+        "auto_broadcast" if "broadcast" in str(obj) and _is_auto_broadcast(obj) else "",
+        tuple([int(axis) for axis in obj.axis_separators]),
+    )
+
+
+def _is_auto_broadcast(obj: Any) -> bool:
+    return 'buffer_type="auto"' in obj.script()
+
+
+def _producer(bridge: Bridge, obj: Any) -> PeerProducer:
+    return PeerProducer(str(obj.op.name), str(obj.dtype), bridge.many(obj.shape), obj.value_index)
+
+
+@E.node
+class PeerProducer(E.DataProducer):
+    """A TVM tensor."""
+
+    name: str
+    dtype: str
+    shape: tuple[E.Expr, ...]
+    value_index: int
+
+
+def _iter_var(bridge: Bridge, obj: Any) -> E.IterVar:
+    return E.IterVar(
+        bridge.convert(obj.dom),
+        bridge.convert(obj.var),
+        E.ITER_KINDS[obj.iter_type],
+        str(obj.thread_tag),
+    )
+
+
+def _call(bridge: Bridge, obj: Any) -> E.Call:
+    name = obj.op.name if isinstance(obj.op, tvm.ir.Op) else obj.op.name_hint
+    return E.Call(str(obj.dtype), str(name), bridge.many(obj.args))
+
+
+def _range(bridge: Bridge, obj: Any) -> E.Range:
+    return E.Range(bridge.convert(obj.min), bridge.convert(obj.extent))
+
+
+def _for(bridge: Bridge, obj: Any) -> S.For:
+    return S.For(
+        bridge.convert(obj.loop_var),
+        bridge.convert(obj.min),
+        bridge.convert(obj.extent),
+        S.FOR_KINDS[obj.kind],
+        bridge.convert(obj.body),
+        bridge.convert(obj.thread_binding),
+        bridge.values(obj.annotations),
+    )
+
+
+def _seq(bridge: Bridge, obj: Any) -> S.SeqStmt:
+    """The guard of a cross-thread reduction's store is known by what stands before it."""
+    statements: list[Any] = []
+    threads: tuple[Any, ...] = ()
+    for item in obj.seq:
+        statement = bridge.convert(item)
+        statements.append(_mark_owner_guard(statement, threads))
+        threads = _reduced_threads(statement) or threads
+    return S.SeqStmt(tuple(statements))
+
+
+def _reduced_threads(statement: Any) -> tuple[Any, ...]:
+    """The threads across which a `reduce_scope` statement reduces."""
+    if not isinstance(statement, S.AttrStmt) or statement.key != "reduce_scope":
+        return ()
+    call = statement.body.value  # type: ignore[attr-defined]
+    return tuple(call.args[2 + 2 * call.args[0].value :])
+
+
+def _mark_owner_guard(statement: Any, threads: tuple[Any, ...]) -> Any:
+    if not isinstance(statement, S.IfThenElse) or not isinstance(statement.condition, E.EQ):
+        return statement
+    condition = statement.condition
+    if not any(condition.a is thread for thread in threads):
+        return statement
+    inner = _mark_owner_guard(statement.then_case, threads)
+    return S.IfThenElse(condition, inner, statement.else_case, True)
+
+
+def _function(bridge: Bridge, obj: Any) -> S.PrimFunc:
+    params = bridge.many(obj.params)
+    buffers = {
+        param: bridge.convert(obj.buffer_map[var])
+        for var, param in zip(obj.params, params, strict=True)
+        if var in obj.buffer_map
+    }
+    return S.PrimFunc(params, bridge.convert(obj.body), buffers, bridge.values(obj.attrs))
+
+
+def _module(bridge: Bridge, obj: Any) -> S.IRModule:
+    return S.IRModule({str(var.name_hint): bridge.convert(f) for var, f in obj.functions.items()})
+
+
+def _fields(kind: type, *names: str) -> Callable[[Bridge, Any], Any]:
+    return lambda bridge, obj: kind(*[bridge.convert(getattr(obj, name)) for name in names])
+
+
+def _allocate(bridge: Bridge, obj: Any) -> S.Allocate:
+    return S.Allocate(
+        bridge.convert(obj.buffer_var),
+        str(obj.dtype),
+        bridge.many(obj.extents),
+        bridge.convert(obj.condition),
+        bridge.convert(obj.body),
+        bridge.values(obj.annotations),
+    )
+
+
+_SHARED = {"Var", "SizeVar", "Buffer", "IterVar", "CommReducer", "Tensor", "TensorSlice"}
+_CONVERTERS: dict[str, Callable[[Bridge, Any], Any]] = {
+    "Var": _var,
+    "SizeVar": _var,
+    "Buffer": _buffer,
+    "IterVar": _iter_var,
+    "Range": _range,
+    "Tensor": _producer,
+    "Op": lambda bridge, obj: str(obj.name),
+    "String": lambda bridge, obj: str(obj),
+    "IntImm": lambda bridge, obj: E.IntImm(int(obj.value), str(obj.dtype)),
+    "FloatImm": lambda bridge, obj: E.FloatImm(float(obj.value), str(obj.dtype)),
+    "StringImm": lambda bridge, obj: E.StringImm(str(obj.value)),
+    "Cast": lambda bridge, obj: E.Cast(str(obj.dtype), bridge.convert(obj.value)),
+    **{
+        name: _fields(getattr(E, name), "a", "b")
+        for name in (
+            *("Add", "Sub", "Mul", "Div", "Mod", "FloorDiv", "FloorMod", "Min", "Max"),
+            *("EQ", "NE", "LT", "LE", "GT", "GE", "And", "Or"),
+        )
+    },
+    "Not": _fields(E.Not, "a"),
+    "Select": _fields(E.Select, "condition", "true_value", "false_value"),
+    "Ramp": lambda bridge, obj: E.Ramp(
+        bridge.convert(obj.base), bridge.convert(obj.stride), int(obj.lanes)
+    ),
+    "Broadcast": lambda bridge, obj: E.Broadcast(bridge.convert(obj.value), int(obj.lanes)),
+    "Shuffle": _fields(E.Shuffle, "vectors", "indices"),
+    "Call": _call,
+    "Let": _fields(E.Let, "var", "value", "body"),
+    "ProducerLoad": _fields(E.ProducerLoad, "producer", "indices"),
+    "BufferLoad": _fields(E.BufferLoad, "buffer", "indices"),
+    "CommReducer": _fields(E.CommReducer, "lhs", "rhs", "result", "identity_element"),
+    "Reduce": lambda bridge, obj: E.Reduce(
+        bridge.convert(obj.combiner),
+        bridge.many(obj.source),
+        bridge.many(obj.init),
+        bridge.many(obj.axis),
+        bridge.convert(obj.condition),
+        int(obj.value_index),
+    ),
+    "For": _for,
+    "While": _fields(S.While, "condition", "body"),
+    "LetStmt": _fields(S.LetStmt, "var", "value", "body"),
+    "AttrStmt": _fields(S.AttrStmt, "node", "attr_key", "value", "body"),
+    "AssertStmt": _fields(S.AssertStmt, "condition", "message", "body"),
+    "BufferStore": _fields(S.BufferStore, "buffer", "value", "indices"),
+    "ProducerStore": _fields(S.ProducerStore, "producer", "value", "indices"),
+    "ProducerRealize": _fields(
+        S.ProducerRealize, "producer", "bounds", "condition", "body", "storage_scope"
+    ),
+    "BufferRealize": _fields(S.BufferRealize, "buffer", "bounds", "condition", "body"),
+    "Allocate": _allocate,
+    "Prefetch": _fields(S.Prefetch, "buffer", "bounds"),
+    "SeqStmt": _seq,
+    "IfThenElse": _fields(S.IfThenElse, "condition", "then_case", "else_case"),
+    "Evaluate": _fields(S.Evaluate, "value"),
+    "PrimFunc": _function,
+    "IRModule": _module,
+}
+
+
+def lowered(schedule: Any, args: Any) -> S.PrimFunc:
+    """What TVM's `lower(schedule, args, simple_mode=True)` gives."""
+    return from_tvm(tvm.lower(schedule, args, simple_mode=True)["main"])  # type: ignore[no-any-return]
+
+
+def assembled(schedule: Any, args: Any) -> S.PrimFunc:
+    """What TVM gives before the first pass."""
+    return from_tvm(tvm.driver.build_module.schedule_to_module(schedule, args, "main")["main"])  # type: ignore[no-any-return]
+
+
+def passes_of(schedule: Any, args: Any) -> list[tuple[str, S.PrimFunc, S.PrimFunc]]:
+    """Each pass of TVM's lowering: its name and the function before and after it.
+
+    A variable that a pass leaves alone is the same object before and after.
+    """
+    bridge = Bridge()
+    recorded = tvm_passes_of(schedule, args)
+    return [
+        (name, bridge.convert(before["main"]), bridge.convert(after["main"]))
+        for name, before, after in recorded
+    ]
+
+
+def tvm_passes_of(schedule: Any, args: Any) -> list[tuple[str, Any, Any]]:
+    """Each pass of TVM's lowering as TVM's own modules."""
+    seen: list[tuple[str, Any, Any]] = []
+    before: list[Any] = []
+
+    @tvm.instrument.pass_instrument
+    class Recorder:
+        def run_before_pass(self, module: Any, info: Any) -> None:
+            before.append(module)
+
+        def run_after_pass(self, module: Any, info: Any) -> None:
+            earlier = before.pop()
+            if any(var.name_hint == "main" for var in earlier.get_global_vars()):
+                seen.append((str(info.name), earlier, module))
+
+    with tvm.transform.PassContext(instruments=[Recorder()]):
+        tvm.lower(schedule, args, simple_mode=True)
+    return [entry for entry in seen if entry[0].startswith("tir.")]
+
+
+def corpus_programs() -> Iterator[tuple[str, Callable[[], list[tuple[Any, Any]]], pathlib.Path]]:
+    """Programs with known lowered IR, from $TE_SCHED_CORPUS or tests/golden.
+
+    Yields the name, a function that gives TVM's (schedule, args) of each step, and the path of
+    the goldens without their suffixes (.script.txt, .primfn.txt).
+    """
+    root = pathlib.Path(os.environ.get("TE_SCHED_CORPUS", GOLDEN))
+    for path in sorted(root.glob("*/*.py")):
+        if (path.parent / "golden").is_dir():
+            yield path.stem, _steps(path), path.parent / "golden" / path.stem
+
+
+def _steps(path: pathlib.Path) -> Callable[[], list[tuple[Any, Any]]]:
+    def steps() -> list[tuple[Any, Any]]:
+        return list(load(path).steps(tvm))
+
+    return steps
+
+
+def load(path: pathlib.Path) -> Any:
+    """The program at `path` as a module."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def golden_steps(text: str) -> list[str]:
+    """The sections of a golden, one per step, without trailing blank lines."""
+    return [part.split("\n", 1)[1].rstrip() for part in text.split("---- step ")[1:]]
