@@ -1,0 +1,86 @@
+"""Every switch of te_sched, in one frozen `Config`: read from the environment once, changed within a scope.
+
+    TE_SCHED_VERIFY=1       check the program after every pass of lowering (slower; tests do it)
+
+`current()` gives the switches in force; `with scoped(verify_passes=True):` changes them for the code inside
+it, in this thread or task alone. Must not know what the switches do.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from te_sched.errors import TeSchedError
+
+_ENVIRONMENT = {"verify_passes": "TE_SCHED_VERIFY"}
+_TRUTHS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False, "": False}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Config:
+    """The switches. Each has an environment variable, listed above."""
+
+    verify_passes: bool = False
+
+
+def from_environment(variables: Mapping[str, str]) -> Config:
+    """The switches that a set of environment variables asks for."""
+    asked = {
+        field: _read_truth(name, variables[name])
+        for field, name in _ENVIRONMENT.items()
+        if name in variables
+    }
+    return Config(**asked)
+
+
+def current() -> Config:
+    """The switches in force here."""
+    scoped_config = _scoped.get()
+    return _default() if scoped_config is None else scoped_config
+
+
+@contextmanager
+def scoped(**changes: Any) -> Iterator[Config]:
+    """The switches in force, with `changes`, for the code inside the `with`.
+
+    >>> with scoped(verify_passes=True):
+    ...     current().verify_passes
+    True
+    """
+    known = {field.name for field in dataclasses.fields(Config)}
+    for name in changes.keys() - known:
+        raise TeSchedError(
+            f"scoped({name}={changes[name]!r})",
+            why="there is no such switch",
+            cure=f"use one of: {', '.join(sorted(known))}",
+        )
+    token = _scoped.set(dataclasses.replace(current(), **changes))
+    try:
+        yield current()
+    finally:
+        _scoped.reset(token)
+
+
+_scoped: ContextVar[Config | None] = ContextVar("te_sched_config", default=None)
+
+
+@functools.cache
+def _default() -> Config:
+    return from_environment(os.environ)
+
+
+def _read_truth(name: str, text: str) -> bool:
+    value = _TRUTHS.get(text.strip().lower())
+    if value is None:
+        raise TeSchedError(
+            f"read the environment variable {name}={text!r}",
+            why="it is neither true nor false",
+            cure=f"set it to one of: {', '.join(word for word in _TRUTHS if word)}",
+        )
+    return value
