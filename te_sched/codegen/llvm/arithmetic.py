@@ -1,0 +1,211 @@
+"""Binary operators, comparisons and selection, by data type, with the bounds of integer results.
+
+Integer arithmetic wraps unless the bounds show that it cannot, or indices assume that it does not. Floating-point
+operations may be contracted to fused multiply-adds and are otherwise exact to the letter. Must not know expressions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from te_sched.codegen.llvm.casts import is_small_float, narrow, widen
+from te_sched.codegen.llvm.function import FunctionText
+from te_sched.codegen.llvm.types import Value, integer, integer_range, llvm_type, splat
+from te_sched.ir import dtypes
+
+_FLOAT = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "mod": "frem"}
+_PREDICATES = {
+    "eq": ("eq", "eq", "oeq"),
+    "ne": ("ne", "ne", "une"),
+    "lt": ("slt", "ult", "olt"),
+    "le": ("sle", "ule", "ole"),
+    "gt": ("sgt", "ugt", "ogt"),
+    "ge": ("sge", "uge", "oge"),
+}
+
+
+def binary(out: FunctionText, name: str, a: Value, b: Value) -> Value:
+    """One of add, sub, mul, div, mod (towards zero), floordiv, floormod, min, max."""
+    if is_small_float(a.dtype):
+        return narrow(out, binary(out, name, widen(out, a), widen(out, b)), a.dtype)
+    return _OPERATIONS[name](out, a, b)
+
+
+def compare(out: FunctionText, name: str, a: Value, b: Value) -> Value:
+    """A comparison: eq, ne, lt, le, gt, ge."""
+    if is_small_float(a.dtype):
+        return compare(out, name, widen(out, a), widen(out, b))
+    signed, unsigned, floating = _PREDICATES[name]
+    result = dtypes.with_lanes("bool", dtypes.lanes(a.dtype))
+    kind, data = llvm_type(a.dtype), a.data or b.data
+    if dtypes.is_float(a.dtype):
+        return Value(out.emit(f"fcmp {floating} {kind} {a.text}, {b.text}"), result, 0, 1, data)
+    predicate = signed if dtypes.is_int(a.dtype) else unsigned
+    return Value(out.emit(f"icmp {predicate} {kind} {a.text}, {b.text}"), result, 0, 1, data)
+
+
+def select(out: FunctionText, condition: Value, yes: Value, no: Value) -> Value:
+    """yes where the condition holds, else no; both are computed."""
+    kind = llvm_type(yes.dtype)
+    text = out.emit(f"select {llvm_type(condition.dtype)} {condition.text}, {kind} {yes.text}, {kind} {no.text}")
+    data = condition.data or yes.data or no.data
+    return Value(text, yes.dtype, min(yes.lo, no.lo), max(yes.hi, no.hi), data)
+
+
+def constant_like(value: int, dtype: str) -> Value:
+    """An integer constant with the lanes of a type."""
+    scalar, lanes = integer(value, dtypes.element(dtype)), dtypes.lanes(dtype)
+    return scalar if lanes == 1 else Value(splat(scalar, lanes), dtype, scalar.lo, scalar.hi, False)
+
+
+def _linear(name: str) -> Callable[[FunctionText, Value, Value], Value]:
+    def emit(out: FunctionText, a: Value, b: Value) -> Value:
+        kind, data = llvm_type(a.dtype), a.data or b.data
+        if dtypes.is_float(a.dtype):
+            flags = "" if name in ("div", "mod") else "contract "
+            return Value(out.emit(f"{_FLOAT[name]} {flags}{kind} {a.text}, {b.text}"), a.dtype, data=data)
+        lo, hi = _BOUNDS[name](a, b)
+        least, most = integer_range(a.dtype)
+        flags = ""
+        if least <= lo and hi <= most:
+            flags = "nsw " if least < 0 else "nuw "
+        else:
+            if least < 0 and (out.indexing or (out.deciding and not data)):
+                flags = "nsw "
+                out.assumed += 1
+                lo, hi = max(lo, least), min(hi, most)
+            if lo < least or hi > most or not flags:
+                lo, hi = least, most
+        return Value(out.emit(f"{name} {flags}{kind} {a.text}, {b.text}"), a.dtype, lo, hi, data)
+
+    return emit
+
+
+def _product_bounds(a: Value, b: Value) -> tuple[int, int]:
+    corners = (a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi)
+    return min(corners), max(corners)
+
+
+_BOUNDS: dict[str, Callable[[Value, Value], tuple[int, int]]] = {
+    "add": lambda a, b: (a.lo + b.lo, a.hi + b.hi),
+    "sub": lambda a, b: (a.lo - b.hi, a.hi - b.lo),
+    "mul": _product_bounds,
+}
+
+
+def _safe_divisor(out: FunctionText, a: Value, b: Value) -> tuple[Value, str | None]:
+    """A divisor that does not trap, and the condition (if any) that the real one is zero.
+
+    Division by zero gives 0, as numpy's does, and the smallest integer divided by -1 gives itself.
+    """
+    kind, least = llvm_type(b.dtype), integer_range(a.dtype)[0]
+    bad, zero = None, None
+    if b.lo <= 0 <= b.hi:
+        bad = zero = out.emit(f"icmp eq {kind} {b.text}, zeroinitializer")
+    if least < 0 and b.lo <= -1 <= b.hi and a.lo == least:
+        minus_one, smallest = constant_like(-1, b.dtype).text, constant_like(least, a.dtype).text
+        negates = out.emit(f"icmp eq {kind} {b.text}, {minus_one}")
+        overflows = out.emit(f"icmp eq {kind} {a.text}, {smallest}")
+        bools = llvm_type(dtypes.with_lanes("bool", dtypes.lanes(b.dtype)))
+        both = out.emit(f"and {bools} {negates}, {overflows}")
+        bad = both if bad is None else out.emit(f"or {bools} {bad}, {both}")
+    if bad is None:
+        return b, None
+    one = constant_like(1, b.dtype)
+    bools = llvm_type(dtypes.with_lanes("bool", dtypes.lanes(b.dtype)))
+    text = out.emit(f"select {bools} {bad}, {kind} {one.text}, {kind} {b.text}")
+    return Value(text, b.dtype, b.lo, b.hi, b.data), zero
+
+
+def _zero_where(out: FunctionText, zero: str | None, text: str, dtype: str) -> str:
+    if zero is None:
+        return text
+    bools = llvm_type(dtypes.with_lanes("bool", dtypes.lanes(dtype)))
+    return out.emit(f"select {bools} {zero}, {llvm_type(dtype)} zeroinitializer, {llvm_type(dtype)} {text}")
+
+
+def _division(quotient: bool, floor: bool) -> Callable[[FunctionText, Value, Value], Value]:
+    float_name = "div" if quotient else "mod"
+
+    def emit(out: FunctionText, a: Value, b: Value) -> Value:
+        if dtypes.is_float(a.dtype):
+            return _float_floor_division(out, quotient, a, b) if floor else _linear(float_name)(out, a, b)
+        b, zero = _safe_divisor(out, a, b)
+        plain = not floor or (a.lo >= 0 and b.lo > 0)
+        text = _plain_division(out, quotient, a, b) if plain else _floor_division(out, quotient, a, b)
+        text = _zero_where(out, zero, text, a.dtype)
+        lo, hi = _division_bounds(quotient, floor, a, b)
+        return Value(text, a.dtype, lo, hi, a.data or b.data)
+
+    return emit
+
+
+def _float_floor_division(out: FunctionText, quotient: bool, a: Value, b: Value) -> Value:
+    kind, lanes = llvm_type(a.dtype), dtypes.lanes(a.dtype)
+    suffix = f"f{dtypes.bits(a.dtype)}" if lanes == 1 else f"v{lanes}f{dtypes.bits(a.dtype)}"
+    function = out.module.declare(f"llvm.floor.{suffix}", kind, (kind,))
+    ratio = out.emit(f"fdiv {kind} {a.text}, {b.text}")
+    floored = Value(out.emit(f"call {kind} {function}({kind} {ratio})"), a.dtype)
+    return floored if quotient else binary(out, "sub", a, binary(out, "mul", floored, b))
+
+
+def _plain_division(out: FunctionText, quotient: bool, a: Value, b: Value) -> str:
+    unsigned = a.lo >= 0 and b.lo >= 0
+    instruction = ("u" if unsigned else "s") + ("div" if quotient else "rem")
+    return out.emit(f"{instruction} {llvm_type(a.dtype)} {a.text}, {b.text}")
+
+
+def _floor_division(out: FunctionText, quotient: bool, a: Value, b: Value) -> str:
+    """Division towards zero, corrected where the remainder and the divisor differ in sign."""
+    kind, bools = llvm_type(a.dtype), llvm_type(dtypes.with_lanes("bool", dtypes.lanes(a.dtype)))
+    rest = out.emit(f"srem {kind} {a.text}, {b.text}")
+    if b.lo > 0:
+        wrong = out.emit(f"icmp slt {kind} {rest}, zeroinitializer")
+    else:
+        signs = out.emit(f"icmp slt {kind} {out.emit(f'xor {kind} {rest}, {b.text}')}, zeroinitializer")
+        wrong = out.emit(f"and {bools} {signs}, {out.emit(f'icmp ne {kind} {rest}, zeroinitializer')}")
+    if quotient:
+        result = out.emit(f"sdiv {kind} {a.text}, {b.text}")
+        return out.emit(f"add {kind} {result}, {out.emit(f'sext {bools} {wrong} to {kind}')}")
+    fix = out.emit(f"select {bools} {wrong}, {kind} {b.text}, {kind} zeroinitializer")
+    return out.emit(f"add {kind} {rest}, {fix}")
+
+
+def _division_bounds(quotient: bool, floor: bool, a: Value, b: Value) -> tuple[int, int]:
+    if b.lo > 0 and quotient and (floor or a.lo >= 0):
+        corners = [x // y for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
+        return min(corners), max(corners)
+    if b.lo > 0 and not quotient and (floor or a.lo >= 0):
+        return 0, min(b.hi - 1, a.hi) if a.lo >= 0 else b.hi - 1
+    return integer_range(a.dtype)
+
+
+def _extremum(name: str) -> Callable[[FunctionText, Value, Value], Value]:
+    better = "lt" if name == "min" else "gt"
+    choose = min if name == "min" else max
+
+    def emit(out: FunctionText, a: Value, b: Value) -> Value:
+        if dtypes.is_float(a.dtype) or dtypes.is_bool(a.dtype):  # a NaN in a gives b
+            return select(out, compare(out, better, a, b), a, b)
+        lanes, bits = dtypes.lanes(a.dtype), dtypes.bits(a.dtype)
+        sign = "s" if dtypes.is_int(a.dtype) else "u"
+        kind = llvm_type(a.dtype)
+        suffix = f"i{bits}" if lanes == 1 else f"v{lanes}i{bits}"
+        function = out.module.declare(f"llvm.{sign}{name}.{suffix}", kind, (kind, kind))
+        text = out.emit(f"call {kind} {function}({kind} {a.text}, {kind} {b.text})")
+        return Value(text, a.dtype, choose(a.lo, b.lo), choose(a.hi, b.hi), a.data or b.data)
+
+    return emit
+
+
+_OPERATIONS: dict[str, Callable[[FunctionText, Value, Value], Value]] = {
+    "add": _linear("add"),
+    "sub": _linear("sub"),
+    "mul": _linear("mul"),
+    "div": _division(quotient=True, floor=False),
+    "mod": _division(quotient=False, floor=False),
+    "floordiv": _division(quotient=True, floor=True),
+    "floormod": _division(quotient=False, floor=True),
+    "min": _extremum("min"),
+    "max": _extremum("max"),
+}

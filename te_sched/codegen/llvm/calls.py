@@ -1,0 +1,147 @@
+"""Calls of the outside world: C functions, registered pointers, Python callbacks, packed functions, LLVM intrinsics.
+
+A C function that the process or a linked module defines is called by its name. Everything registered in Python is
+called through a slot that the loader fills; such calls give an error code, and a code other than 0 leaves the function.
+Must not know statements or the runtime.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.codegen.llvm.casts import cast
+from te_sched.codegen.llvm.expressions import evaluate, evaluate_index
+from te_sched.codegen.llvm.function import FunctionText
+from te_sched.codegen.llvm.memory import address
+from te_sched.codegen.llvm.types import Value, llvm_type, memory_type, unknown
+from te_sched.errors import BuildError
+from te_sched.ir import dtypes
+from te_sched.ir import expr as E
+
+
+def call_extern(out: FunctionText, node: E.Call, pure: bool) -> Value:
+    """call_extern(name, arguments...)"""
+    name = _name(node)
+    values = [evaluate(out, argument) for argument in node.args[1:]]
+    how = out.module.extern_kinds(name)
+    if how == "callback":
+        types = [_callback_type(argument) for argument in node.args[1:]]
+        return _call_back(out, node.dtype, values, kind="callback", name=name, args=types, result=node.dtype)
+    result = llvm_type(node.dtype)
+    operands = ", ".join(f"{llvm_type(value.dtype)}{_extension(value.dtype)} {value.text}" for value in values)
+    if how == "pointer":
+        function = out.load_slot(kind="pointer", name=name)
+    else:
+        out.module.externs.add(name)
+        parameters = tuple(llvm_type(value.dtype) + _extension(value.dtype) for value in values)
+        function = out.module.declare(name, result, parameters, _attributes(values, pure))
+    if result == "void":
+        out.do(f"call void {function}({operands})")
+        return Value("", "void")
+    return unknown(out.emit(f"call {result} {function}({operands})"), node.dtype)
+
+
+def _name(node: E.Call) -> str:
+    if node.args and isinstance(node.args[0], E.StringImm):
+        return node.args[0].value
+    raise BuildError(f"generate code for {node.op}", "its first argument is not the name of a function")
+
+
+def _extension(dtype: str) -> str:
+    """How C passes integers that are narrower than a register."""
+    kind = dtypes.parse(dtype)
+    if kind.code == "bool" or (kind.code in ("int", "uint") and kind.bits < 32):
+        return " signext" if kind.code == "int" else " zeroext"
+    return ""
+
+
+def _attributes(values: list[Value], pure: bool) -> str:
+    if not pure:
+        return "nounwind"
+    reads = any(value.dtype == "handle" for value in values)
+    return f"nounwind willreturn memory({'read' if reads else 'none'})"
+
+
+def _callback_type(argument: E.Expr) -> str:
+    """The dtype of an argument; of a pointer, "float32*" where the element is known, else "handle"."""
+    if argument.dtype != "handle":
+        return argument.dtype
+    if isinstance(argument, E.StringImm):
+        return "str"
+    if isinstance(argument, E.Call) and argument.args and argument.op in ("tir.tvm_access_ptr", "tir.address_of"):
+        return dtypes.element(argument.args[0].dtype) + "*"
+    if isinstance(argument, E.Var) and argument.pointer is not None and argument.pointer.element != "handle":
+        return dtypes.element(argument.pointer.element) + "*"
+    return "handle"
+
+
+def _call_back(out: FunctionText, result: str, values: list[Value], **what: Any) -> Value:
+    """Call int32 slot(pointer to the result, arguments...) and leave if it reports an error."""
+    function = out.load_slot(**what)
+    room = out.allocate_static("i64", 8)
+    out.do(f"store i64 0, ptr {room}, align 8")
+    operands = "".join(f", {llvm_type(value.dtype)}{_extension(value.dtype)} {value.text}" for value in values)
+    out.leave_unless_zero(out.emit(f"call i32 {function}(ptr {room}{operands})"))
+    if result in ("void", "handle"):
+        return Value("", "void") if result == "void" else Value(out.emit(f"load ptr, ptr {room}, align 8"), "handle")
+    text = out.emit(f"load {memory_type(result)}, ptr {room}, align 8")
+    if dtypes.is_bool(result):
+        text = out.emit(f"trunc i8 {text} to i1")
+    return unknown(text, result)
+
+
+def call_packed(out: FunctionText, node: E.Call) -> Value:
+    """call_packed(name, arguments...): arguments travel in an array of 64-bit words."""
+    name, words, kinds = _name(node), list[str](), list[dict[str, Any]]()
+    for argument in node.args[1:]:
+        kinds.append(_pack(out, argument, words))
+    packet = out.allocate_static(f"[{max(1, len(words))} x i64]", 8)
+    for number, word in enumerate(words):
+        place = out.emit(f"getelementptr inbounds i64, ptr {packet}, i64 {number}")
+        out.do(f"store i64 {word}, ptr {place}, align 8")
+    what = {"kind": "packed", "name": name, "args": kinds, "result": node.dtype}
+    return _call_back(out, node.dtype, [Value(packet, "handle")], **what)
+
+
+def _pack(out: FunctionText, argument: E.Expr, words: list[str]) -> dict[str, Any]:
+    """Append the words of an argument; gives what the receiver must know to read them."""
+    if isinstance(argument, E.StringImm):
+        return {"kind": "str", "value": argument.value}
+    if isinstance(argument, E.Call) and argument.op == "tir.tvm_stack_make_array":
+        return _pack_array(out, argument, words)
+    value = evaluate(out, argument)
+    if value.dtype == "handle":
+        words.append(out.emit(f"ptrtoint ptr {value.text} to i64"))
+        return {"kind": "handle"}
+    if dtypes.is_float(value.dtype):
+        words.append(out.emit(f"bitcast double {cast(out, value, 'float64').text} to i64"))
+        return {"kind": "float"}
+    words.append(cast(out, value, "int64").text)
+    return {"kind": "bool" if dtypes.is_bool(value.dtype) else "int"}
+
+
+def _pack_array(out: FunctionText, node: E.Call, words: list[str]) -> dict[str, Any]:
+    data, shape, strides, _ndim, sample, offset = node.args
+    place = address(out, evaluate(out, data), sample.dtype, evaluate_index(out, offset), inside=False)
+    words.append(out.emit(f"ptrtoint ptr {place} to i64"))
+    extents = shape.args if isinstance(shape, E.Call) else ()
+    steps = strides.args if isinstance(strides, E.Call) else ()
+    for value in (*extents, *steps):
+        words.append(cast(out, evaluate_index(out, value), "int64").text)
+    return {"kind": "array", "dtype": sample.dtype, "ndim": len(extents), "strided": bool(steps)}
+
+
+def call_llvm(out: FunctionText, node: E.Call) -> Value:
+    """call_llvm_intrin("llvm.name", ..., arguments...): an LLVM intrinsic by its full or overloaded name."""
+    name = _name(node)
+    arguments = [evaluate(out, argument) for argument in node.args[1:]]
+    if arguments and isinstance(node.args[1], E.IntImm) and node.args[1].dtype == "uint32":
+        arguments = arguments[1:]  # TVM's count of arguments that choose the overload
+    result = llvm_type(node.dtype)
+    function = out.module.declare(name, result, tuple(llvm_type(value.dtype) for value in arguments))
+    operands = ", ".join(f"{llvm_type(value.dtype)} {value.text}" for value in arguments)
+    if result == "void":
+        out.do(f"call void {function}({operands})")
+        return Value("", "void")
+    return unknown(out.emit(f"call {result} {function}({operands})"), node.dtype)
+

@@ -1,0 +1,74 @@
+"""Compile functions: from PrimFuncs by name to an object file and what is needed to show or link it.
+
+Must not know how code is loaded; `extern_kinds` and `is_defined` are what the runtime says about names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from te_sched.codegen.llvm import machine as llvm_machine
+from te_sched.codegen.llvm.entry import write_function
+from te_sched.codegen.llvm.module import ModuleText
+from te_sched.codegen.target import Target, check_available
+from te_sched.errors import BuildError
+from te_sched.ir.stmt import PrimFunc
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """An object file, its metadata (as the loader reads it), and the text that it was compiled from."""
+
+    data: bytes
+    metadata: bytes
+    text: str
+    linked: tuple[str, ...]
+    target: Target
+
+    def source(self, kind: str) -> str:
+        """The optimised LLVM IR ("ll") or the assembly ("asm")."""
+        return llvm_machine.show_source(self.text, self.linked, llvm_machine.machine_of(self.target), kind)
+
+
+def compile_functions(
+    functions: Mapping[str, PrimFunc],
+    target: Target,
+    extern_kinds: Callable[[str], str | None] = lambda name: None,
+    is_defined: Callable[[str], bool] = lambda name: False,
+) -> Compiled:
+    """Generate and compile code for functions.
+
+    `extern_kinds(name)` is "pointer" or "callback" for functions registered in Python; `is_defined(name)` says that another
+    object that will be linked defines it. Raises BuildError for what cannot be compiled, with the names of missing functions.
+    """
+    check_available(target)
+    machine = llvm_machine.machine_of(target)
+    module = ModuleText(extern_kinds)
+    for name, func in functions.items():
+        write_function(module, func, name)
+    _check_externs(module, is_defined)
+    description = machine.describe()
+    text = module.render(description, machine.header)
+    linked = tuple(dict.fromkeys(module.linked_ir))
+    data = llvm_machine.compile_object(text, linked, machine)
+    return Compiled(data, module.describe(description), text, linked, target)
+
+
+def _check_externs(module: ModuleText, is_defined: Callable[[str], bool]) -> None:
+    if not module.externs:
+        return
+    defined: set[str] = set()
+    for text in dict.fromkeys(module.linked_ir):
+        defined |= llvm_machine.defined_symbols(text)
+    missing = sorted(
+        name
+        for name in module.externs - defined
+        if not is_defined(name) and llvm_machine.process_symbol(name) is None
+    )
+    if missing:
+        raise BuildError(
+            f"call external function{'s' if len(missing) > 1 else ''} {', '.join(missing)}",
+            "nothing defines it: no registered function, imported code, or symbol of this process",
+            "register it with te_sched.register_extern, or import its code with a pragma (import_llvm, import_c)",
+        )

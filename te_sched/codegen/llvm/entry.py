@@ -1,0 +1,170 @@
+"""The function that callers see: arguments in, an error code out.
+
+int32 te_sched_<name>(one pointer or scalar for each argument, then the symbols of shapes); 0 is success, a positive
+code is a row of `Signature.failures`, a negative one names an exception that a Python callback raised. Beside it,
+`<symbol>.repeat` calls the function a number of times, which is what timing uses.
+"""
+
+from __future__ import annotations
+
+from te_sched.codegen.llvm import intrinsics as _intrinsics  # gives `expressions` its calls
+from te_sched.codegen.llvm.casts import cast
+from te_sched.codegen.llvm.expressions import evaluate_index
+from te_sched.codegen.llvm.function import AliasScopes, FunctionText
+from te_sched.codegen.llvm.module import ModuleText
+from te_sched.codegen.llvm.statements import execute
+from te_sched.codegen.llvm.types import Value, integer, integer_range, llvm_type, quote, unknown
+from te_sched.codegen.signature import Signature, SignatureBuilder
+from te_sched.ir import dtypes
+from te_sched.ir import expr as E
+from te_sched.ir.stmt import BufferStore, PrimFunc
+from te_sched.ir.visitor import walk
+
+__all__ = ["write_function"]
+assert _intrinsics is not None
+
+
+def write_function(module: ModuleText, func: PrimFunc, name: str) -> Signature:
+    """Add a PrimFunc to the module; gives its signature."""
+    builder = SignatureBuilder(func, name, "te_sched_" + name)
+    signature = builder.signature
+    _mark_written(func, signature)
+    out = FunctionText(module, signature, AliasScopes(module))
+    parameters = _bind_arguments(out, func, builder)
+    if func.attrs.get("tir.noalias") is not None:
+        _check_overlap(out, func, signature)
+    execute(out, func.body)
+    out.scopes.close()
+    _finish(out, parameters)
+    module.signatures.append(signature)
+    return signature
+
+
+def _mark_written(func: PrimFunc, signature: Signature) -> None:
+    written = set()
+    for node in walk(func.body):
+        if isinstance(node, BufferStore):
+            written.add(node.buffer.data)
+        elif isinstance(node, E.Call) and node.op == "tir.tvm_access_ptr":
+            mode, data = node.args[4], node.args[1]
+            if isinstance(mode, E.IntImm) and mode.value & 2 and isinstance(data, E.Var):
+                written.add(data)
+    for param, parameter in zip(func.params, signature.parameters, strict=True):
+        buffer = func.buffer_map.get(param)
+        parameter.written = buffer is not None and buffer.data in written
+
+
+def _bind_arguments(out: FunctionText, func: PrimFunc, builder: SignatureBuilder) -> list[str]:
+    """Give the variables of the function their values; the texts of its parameters."""
+    noalias = bool(func.attrs.get("tir.noalias"))
+    texts = []
+    for number, (param, parameter) in enumerate(zip(func.params, builder.signature.parameters, strict=True)):
+        name = f"%a{number}"
+        if parameter.kind == "scalar":
+            texts.append(_scalar(out, param, name, param in builder.sizes))
+            continue
+        buffer = func.buffer_map.get(param)
+        out.environment[param if buffer is None else buffer.data] = Value(name, "handle", data=False)
+        texts.append(_pointer_text(noalias and buffer is not None) + " " + name)
+        if noalias and buffer is not None:
+            out.scopes.add(buffer.data)
+    for number, (var, symbol) in enumerate(zip(builder.variables, builder.signature.symbols, strict=True)):
+        if symbol.passed:
+            texts.append(_scalar(out, var, f"%n{number}", var in builder.sizes))
+    for offset in builder.offsets:
+        out.environment[offset] = integer(0, offset.dtype)
+    return texts
+
+
+def _pointer_text(noalias: bool) -> str:
+    return "ptr noalias" if noalias else "ptr"
+
+
+def _scalar(out: FunctionText, var: E.Var, name: str, size: bool) -> str:
+    """A number; a symbol of a shape is never negative."""
+    value = unknown(name, var.dtype, data=False)
+    if size or var.is_size:
+        value.lo = 0
+    if dtypes.is_bool(var.dtype):
+        out.environment[var] = Value(out.emit(f"trunc i8 {name} to i1"), var.dtype, 0, 1, False)
+        return f"i8 {name}"
+    if dtypes.parse(var.dtype).bits == 16 and dtypes.is_float(var.dtype):  # small floats arrive as float32
+        out.environment[var] = cast(out, Value(name, "float32", data=False), var.dtype)
+        return f"float {name}"
+    out.environment[var] = value
+    return f"{llvm_type(var.dtype)} {name}"
+
+
+def _check_overlap(out: FunctionText, func: PrimFunc, signature: Signature) -> None:
+    """Refuse an output that shares memory with another argument: code was generated as if it did not."""
+    buffers = [(parameter, func.buffer_map[param]) for param, parameter in zip(func.params, signature.parameters, strict=True) if param in func.buffer_map]
+    places = [_memory_range(out, buffer) for _, buffer in buffers] if any(p.written for p, _ in buffers) and len(buffers) > 1 else []
+    for k, (low, high) in enumerate(places):
+        for other in range(k):
+            if not (buffers[k][0].written or buffers[other][0].written):
+                continue
+            below = out.emit(f"icmp ult ptr {low}, {places[other][1]}")
+            above = out.emit(f"icmp ult ptr {places[other][0]}, {high}")
+            written, read = (k, other) if buffers[k][0].written else (other, k)
+            out.fail_if(
+                out.emit(f"and i1 {below}, {above}"),
+                f"call {signature.name!r}",
+                f"argument {buffers[written][1].name}, which is written, shares memory with argument {buffers[read][1].name}",
+                "pass a copy of one of them",
+            )
+
+
+def _memory_range(out: FunctionText, buffer: E.Buffer) -> tuple[str, str]:
+    """The first address of a buffer and the one after its last."""
+    start = out.lookup(buffer.data).text
+    count = integer(1, "int64")
+    if not buffer.strides:
+        for extent in buffer.shape:
+            count = _wide(out, "mul", count, extent)
+    else:
+        for extent, stride in zip(buffer.shape, buffer.strides, strict=True):
+            last = _wide(out, "mul", _wide_value(out, "sub", cast(out, evaluate_index(out, extent), "int64"), integer(1, "int64")), stride)
+            count = _wide_value(out, "add", count, last)
+    size = _wide_value(out, "mul", count, integer(dtypes.storage_bytes(buffer.dtype), "int64"))
+    return start, out.emit(f"getelementptr i8, ptr {start}, i64 {size.text}")
+
+
+def _wide(out: FunctionText, name: str, a: Value, b: E.Expr) -> Value:
+    return _wide_value(out, name, a, cast(out, evaluate_index(out, b), "int64"))
+
+
+def _wide_value(out: FunctionText, name: str, a: Value, b: Value) -> Value:
+    if a.lo == a.hi and b.lo == b.hi:
+        return integer({"add": a.lo + b.lo, "sub": a.lo - b.lo, "mul": a.lo * b.lo}[name], "int64")
+    lo, hi = integer_range("int64")
+    return Value(out.emit(f"{name} i64 {a.text}, {b.text}"), "int64", lo, hi, False)
+
+
+def _finish(out: FunctionText, parameters: list[str]) -> None:
+    symbol = "@" + quote(out.signature.symbol)
+    out.do("ret i32 0")
+    lines = [f"define i32 {symbol}({', '.join(parameters)}) nounwind noinline {{", "entry:"]
+    out.module.functions.append("\n".join([*lines, *out.prologue, *out.lines, "}"]))
+    out.module.functions.append(_repeat_text(out.signature.symbol, parameters))
+
+
+def _repeat_text(symbol: str, parameters: list[str]) -> str:
+    """int32 symbol.repeat(int64 count, arguments...): call the function until it fails or `count` calls are done."""
+    plain = [text.replace(" noalias", "") for text in parameters]
+    return f"""define i32 @{quote(symbol + ".repeat")}({", ".join(["i64 %count", *plain])}) nounwind {{
+entry:
+  br label %head
+head:
+  %done = phi i64 [ 0, %entry ], [ %next, %again ]
+  %more = icmp slt i64 %done, %count
+  br i1 %more, label %again, label %good
+again:
+  %code = call i32 @{quote(symbol)}({", ".join(plain)})
+  %next = add nsw i64 %done, 1
+  %failed = icmp ne i32 %code, 0
+  br i1 %failed, label %bad, label %head
+good:
+  ret i32 0
+bad:
+  ret i32 %code
+}}"""

@@ -1,0 +1,278 @@
+"""Expressions into LLVM values: one function per class of node.
+
+Must not know statements. Calls of intrinsics are handed to a function that `entry` provides, so that the tables of
+intrinsics can use `evaluate` in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from te_sched.codegen.llvm import arithmetic, memory
+from te_sched.codegen.llvm.casts import cast
+from te_sched.codegen.llvm.function import FunctionText
+from te_sched.codegen.llvm.types import Value, floating, integer, llvm_type
+from te_sched.errors import BuildError, InternalError
+from te_sched.ir import dtypes
+from te_sched.ir import expr as E
+from te_sched.ir.visitor import walk
+
+
+def evaluate(out: FunctionText, node: E.Expr) -> Value:
+    """Write the instructions that compute an expression; gives its value."""
+    writer = _WRITERS.get(type(node))
+    if writer is None:
+        raise BuildError(
+            f"generate code for a {type(node).__name__}",
+            "it is not part of a lowered program",
+            "lower the schedule with te_sched.lower first",
+        )
+    return writer(out, node)
+
+
+def evaluate_index(out: FunctionText, node: E.Expr) -> Value:
+    """An expression whose integers are assumed not to overflow: an index, a bound, an extent."""
+    out.indexing += 1
+    value = evaluate(out, node)
+    out.indexing -= 1
+    return value
+
+
+def evaluate_condition(out: FunctionText, node: E.Expr) -> Value:
+    """A condition; what depends on loop variables alone is assumed not to overflow."""
+    out.deciding += 1
+    value = evaluate(out, node)
+    out.deciding -= 1
+    return value
+
+
+def is_speculatable(node: E.Expr) -> bool:
+    """Whether evaluating the expression early can neither fail nor cost much: no memory, calls or divisions."""
+    return not any(type(part) in _NOT_SPECULATABLE for part in walk(node))
+
+
+_NOT_SPECULATABLE = {E.BufferLoad, E.Call, E.Div, E.Mod, E.FloorDiv, E.FloorMod, E.Let}
+
+
+def bind(out: FunctionText, var: E.Var, expression: E.Expr) -> None:
+    """Give a variable the value of an expression: once as indices see it and, where that differs, once exactly."""
+    before = out.assumed
+    out.plain.pop(var, None)
+    if dtypes.parse(var.dtype).code != "int":
+        out.environment[var] = evaluate(out, expression)
+        return
+    out.deciding += 1  # not `indexing`: what comes from memory may wrap
+    out.environment[var] = evaluate(out, expression)
+    out.deciding -= 1
+    if out.assumed != before and not (out.indexing or out.deciding):
+        out.plain[var] = evaluate(out, expression)
+
+
+def flatten_index(buffer: E.Buffer, indices: tuple[E.Expr, ...]) -> E.Expr:
+    """One index for a buffer that still has several dimensions."""
+    if len(indices) == 1 and (not buffer.strides or _is_one(buffer.strides[0])):
+        return indices[0]
+    if not indices:
+        return E.IntImm(0)
+    strides: list[E.Expr] = list(buffer.strides)
+    if not strides:
+        strides = [E.IntImm(1, indices[0].dtype)] * len(indices)
+        for k in range(len(indices) - 2, -1, -1):
+            strides[k] = strides[k + 1] * buffer.shape[k + 1]
+    total = indices[0] * strides[0]
+    for index, stride in zip(indices[1:], strides[1:], strict=True):
+        total = total + index * stride
+    return total
+
+
+def _is_one(value: E.Expr) -> bool:
+    return isinstance(value, E.IntImm) and value.value == 1
+
+
+def contiguous_base(index: E.Expr) -> E.Expr | None:
+    """The first element of an index that is base, base + 1, ...; None for any other index."""
+    if isinstance(index, E.Ramp) and _is_one(index.stride):
+        return index.base
+    return None
+
+
+def _var(out: FunctionText, node: E.Var) -> Value:
+    return out.lookup(node)
+
+
+def _int(out: FunctionText, node: E.IntImm) -> Value:
+    return integer(node.value, node.dtype)
+
+
+def _float(out: FunctionText, node: E.FloatImm) -> Value:
+    return floating(node.value, node.dtype)
+
+
+def _string(out: FunctionText, node: E.StringImm) -> Value:
+    return Value(out.module.string(node.value), "handle", data=False)
+
+
+def _cast(out: FunctionText, node: E.Cast) -> Value:
+    value = evaluate(out, node.value)
+    if dtypes.lanes(node.dtype) != dtypes.lanes(value.dtype):
+        value = memory.broadcast(out, value, dtypes.lanes(node.dtype))
+    return cast(out, value, node.dtype)
+
+
+def _binary(name: str) -> Callable[[FunctionText, Any], Value]:
+    def write(out: FunctionText, node: E.BinaryOp) -> Value:
+        return arithmetic.binary(out, name, evaluate(out, node.a), evaluate(out, node.b))
+
+    return write
+
+
+def _comparison(name: str) -> Callable[[FunctionText, Any], Value]:
+    def write(out: FunctionText, node: E.CompareOp) -> Value:
+        return arithmetic.compare(out, name, evaluate(out, node.a), evaluate(out, node.b))
+
+    return write
+
+
+def _logical(name: str) -> Callable[[FunctionText, Any], Value]:
+    def write(out: FunctionText, node: E.CompareOp) -> Value:
+        a = evaluate(out, node.a)
+        if dtypes.lanes(a.dtype) == 1 and not is_speculatable(node.b):
+            return _short_circuit(out, name, a, node.b)
+        b = evaluate(out, node.b)
+        return Value(out.emit(f"{name} {llvm_type(a.dtype)} {a.text}, {b.text}"), a.dtype, 0, 1, a.data or b.data)
+
+    return write
+
+
+def _short_circuit(out: FunctionText, name: str, a: Value, node: E.Expr) -> Value:
+    """Evaluate b only when a does not decide."""
+    first, more, done = out.block, out.label("more"), out.label("decided")
+    out.branch_if(a.text, *((more, done) if name == "and" else (done, more)))
+    out.open(more)
+    b = evaluate(out, node)
+    last = out.block
+    out.branch(done)
+    out.open(done)
+    decided = "false" if name == "and" else "true"
+    return Value(out.emit(f"phi i1 [ {decided}, %{first} ], [ {b.text}, %{last} ]"), "bool", 0, 1)
+
+
+def _not(out: FunctionText, node: E.Not) -> Value:
+    a = evaluate(out, node.a)
+    ones = arithmetic.constant_like(1, a.dtype).text
+    return Value(out.emit(f"xor {llvm_type(a.dtype)} {a.text}, {ones}"), a.dtype, 0, 1, a.data)
+
+
+def _select(out: FunctionText, node: E.Select) -> Value:
+    condition = evaluate_condition(out, node.condition)
+    return arithmetic.select(out, condition, evaluate(out, node.true_value), evaluate(out, node.false_value))
+
+
+def conditional(out: FunctionText, condition: E.Expr, yes: E.Expr, no: E.Expr) -> Value:
+    """if_then_else: only the side that is taken is evaluated."""
+    test = evaluate_condition(out, condition)
+    if dtypes.lanes(test.dtype) > 1:
+        raise InternalError("generate code for if_then_else", "its condition is a vector")
+    if is_speculatable(yes) and is_speculatable(no):
+        return arithmetic.select(out, test, evaluate(out, yes), evaluate(out, no))
+    then, other, done = out.label("then"), out.label("else"), out.label("done")
+    out.branch_if(test.text, then, other)
+    values, ends = [], []
+    for block, side in ((then, yes), (other, no)):
+        out.open(block)
+        values.append(evaluate(out, side))
+        ends.append(out.block)
+        out.branch(done)
+    out.open(done)
+    pairs = ", ".join(f"[ {value.text}, %{end} ]" for value, end in zip(values, ends, strict=True))
+    lo, hi = min(value.lo for value in values), max(value.hi for value in values)
+    return Value(out.emit(f"phi {llvm_type(values[0].dtype)} {pairs}"), values[0].dtype, lo, hi)
+
+
+def _ramp(out: FunctionText, node: E.Ramp) -> Value:
+    base, stride = evaluate(out, node.base), evaluate(out, node.stride)
+    element = dtypes.element(node.dtype)
+    steps = ", ".join(f"{llvm_type(element)} {k}" for k in range(node.lanes))
+    steps_value = Value(f"<{steps}>", node.dtype, 0, node.lanes - 1, False)
+    start = memory.broadcast(out, base, node.lanes)
+    if stride.text != "1":
+        steps_value = arithmetic.binary(out, "mul", steps_value, memory.broadcast(out, stride, node.lanes))
+    return arithmetic.binary(out, "add", start, steps_value)
+
+
+def _broadcast(out: FunctionText, node: E.Broadcast) -> Value:
+    return memory.broadcast(out, evaluate(out, node.value), node.lanes)
+
+
+def _shuffle(out: FunctionText, node: E.Shuffle) -> Value:
+    indices = []
+    for index in node.indices:
+        if not isinstance(index, E.IntImm):
+            raise BuildError("generate code for a Shuffle", "its lane numbers are not constants")
+        indices.append(index.value)
+    return memory.shuffle(out, [evaluate(out, vector) for vector in node.vectors], indices)
+
+
+def _load(out: FunctionText, node: E.BufferLoad) -> Value:
+    index = flatten_index(node.buffer, node.indices)
+    if isinstance(index, E.Broadcast):  # one element in every lane
+        one = memory.load(out, node.buffer, evaluate_index(out, index.value))
+        return memory.broadcast(out, one, index.lanes) if dtypes.lanes(one.dtype) == 1 else memory.concatenate(out, [one] * index.lanes)
+    base = contiguous_base(index)
+    if base is not None:
+        shape = Value("", index.dtype)
+        return memory.load(out, node.buffer, shape, evaluate_index(out, base))
+    return memory.load(out, node.buffer, evaluate_index(out, index))
+
+
+def _let(out: FunctionText, node: E.Let) -> Value:
+    bind(out, node.var, node.value)
+    return evaluate(out, node.body)
+
+
+def _call(out: FunctionText, node: E.Call) -> Value:
+    writer: Callable[[FunctionText, E.Call], Value] = _CALLS["write"]
+    return writer(out, node)
+
+
+_CALLS: dict[str, Any] = {}
+
+
+def use_calls(writer: Callable[[FunctionText, E.Call], Value]) -> None:
+    """Provide the function that writes calls (done once, by `intrinsics`)."""
+    _CALLS["write"] = writer
+
+
+_WRITERS: dict[type, Callable[[FunctionText, Any], Value]] = {
+    E.Var: _var,
+    E.IntImm: _int,
+    E.FloatImm: _float,
+    E.StringImm: _string,
+    E.Cast: _cast,
+    E.Add: _binary("add"),
+    E.Sub: _binary("sub"),
+    E.Mul: _binary("mul"),
+    E.Div: _binary("div"),
+    E.Mod: _binary("mod"),
+    E.FloorDiv: _binary("floordiv"),
+    E.FloorMod: _binary("floormod"),
+    E.Min: _binary("min"),
+    E.Max: _binary("max"),
+    E.EQ: _comparison("eq"),
+    E.NE: _comparison("ne"),
+    E.LT: _comparison("lt"),
+    E.LE: _comparison("le"),
+    E.GT: _comparison("gt"),
+    E.GE: _comparison("ge"),
+    E.And: _logical("and"),
+    E.Or: _logical("or"),
+    E.Not: _not,
+    E.Select: _select,
+    E.Ramp: _ramp,
+    E.Broadcast: _broadcast,
+    E.Shuffle: _shuffle,
+    E.Call: _call,
+    E.Let: _let,
+    E.BufferLoad: _load,
+}

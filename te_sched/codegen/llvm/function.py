@@ -1,0 +1,184 @@
+"""Writing one LLVM function: blocks, names, variables in scope, captures, and what to free on the way out.
+
+A function that runs the body of a parallel loop has a `parent`: variables of the parent that it uses are captured,
+which means stored by the parent into a struct and loaded here on entry. Must not know the IR's statements.
+"""
+
+from __future__ import annotations
+
+from te_sched.codegen.llvm.module import ModuleText
+from te_sched.codegen.llvm.types import Value, llvm_type
+from te_sched.codegen.signature import Signature
+from te_sched.errors import InternalError
+from te_sched.ir import dtypes
+from te_sched.ir.expr import Var
+
+# Room on the stack that the allocations of one function may take, and that one allocation may take, in bytes.
+STACK_LIMIT = 128 * 1024
+STACK_ITEM_LIMIT = 32 * 1024
+
+
+class AliasScopes:
+    """Metadata that says which pointers never meet: one scope for each buffer's data pointer."""
+
+    def __init__(self, module: ModuleText) -> None:
+        self._module = module
+        self._domain = module.metadata()
+        module.set_metadata(self._domain, f"distinct !{{!{self._domain}}}")
+        self._scopes: dict[Var, tuple[int, int, int]] = {}  # scope, list of this scope, list of the others
+
+    def add(self, data: Var) -> None:
+        """Promise that `data` points to memory that no other promised pointer reaches."""
+        if data in self._scopes:
+            return
+        module = self._module
+        scope = module.metadata()
+        module.set_metadata(scope, f"distinct !{{!{scope}, !{self._domain}}}")
+        alone = module.metadata(f"!{{!{scope}}}")
+        self._scopes[data] = (scope, alone, module.metadata())
+
+    def suffix(self, data: Var) -> str:
+        """What an access through `data` says after its operands."""
+        found = self._scopes.get(data)
+        return f", !alias.scope !{found[1]}, !noalias !{found[2]}" if found is not None else ""
+
+    def close(self) -> None:
+        """Write the lists of the others, now that all scopes are known."""
+        for scope, _alone, others in self._scopes.values():
+            names = ", ".join(f"!{other[0]}" for other in self._scopes.values() if other[0] != scope)
+            self._module.set_metadata(others, f"!{{{names}}}")
+
+
+class FunctionText:
+    """The text of a function while it is written."""
+
+    def __init__(
+        self, module: ModuleText, signature: Signature, scopes: AliasScopes, parent: FunctionText | None = None
+    ) -> None:
+        self.module, self.signature, self.scopes, self.parent = module, signature, scopes, parent
+        self.prologue: list[str] = []  # allocas and loads of captures, in the entry block
+        self.lines: list[str] = []
+        self.block = "entry"
+        self.environment: dict[Var, Value] = {}
+        self.plain: dict[Var, Value] = {}  # exact values of variables whose value above assumes no overflow
+        self.live: list[str] = []  # heap blocks to free when the function ends early
+        self.captured: list[tuple[int, Value]] = []  # offset in the struct, value in the parent
+        self.captured_bytes = 0
+        self.error_slot = ""  # where a parallel body reports an error
+        self.indexing = 0  # inside indices and bounds: integers are assumed not to overflow
+        self.deciding = 0  # inside conditions: the same for what depends on loop variables alone
+        self.assumed = 0  # how often that assumption was needed
+        self._counter = 0
+        self._stack_bytes = 0
+
+    # -- text ---------------------------------------------------------------------------------------------------
+
+    def emit(self, instruction: str) -> str:
+        """Append an instruction with a result; gives the name of the result."""
+        self._counter += 1
+        name = f"%v{self._counter}"
+        self.lines.append(f"  {name} = {instruction}")
+        return name
+
+    def do(self, instruction: str) -> None:
+        """Append an instruction without a result."""
+        self.lines.append(f"  {instruction}")
+
+    def label(self, hint: str) -> str:
+        """A new name of a block (without the %)."""
+        self._counter += 1
+        return f"{hint}.{self._counter}"
+
+    def open(self, block: str) -> None:
+        """Begin a block."""
+        self.lines.append(f"{block}:")
+        self.block = block
+
+    def branch(self, block: str) -> None:
+        """Jump to a block."""
+        self.lines.append(f"  br label %{block}")
+
+    def branch_if(self, condition: str, yes: str, no: str) -> None:
+        """Jump to one of two blocks."""
+        self.lines.append(f"  br i1 {condition}, label %{yes}, label %{no}")
+
+    def allocate_static(self, what: str, align: int = 0) -> str:
+        """A stack slot that exists during the whole function."""
+        self._counter += 1
+        name = f"%s{self._counter}"
+        self.prologue.append(f"  {name} = alloca {what}" + (f", align {align}" if align else ""))
+        return name
+
+    def take_stack(self, size: int) -> bool:
+        """Whether an allocation of `size` bytes may live on the stack; if so its room is taken."""
+        if size > STACK_ITEM_LIMIT or self._stack_bytes + size > STACK_LIMIT:
+            return False
+        self._stack_bytes += size
+        return True
+
+    # -- variables ----------------------------------------------------------------------------------------------
+
+    def lookup(self, var: Var) -> Value:
+        """The value of a variable; one of the enclosing function is captured."""
+        assuming, exact = self._find(var)
+        return assuming if exact is None or self.indexing or self.deciding else exact
+
+    def _find(self, var: Var) -> tuple[Value, Value | None]:
+        """The value that indices use, and the exact one where it differs."""
+        found = self.environment.get(var)
+        if found is not None:
+            return found, self.plain.get(var)
+        if self.parent is None:
+            raise InternalError(f"generate code for variable {var.name}", "it has no value where it is used")
+        assuming, exact = self.parent._find(var)
+        found = self.environment[var] = self.import_value(assuming)
+        if exact is not None:
+            self.plain[var] = self.import_value(exact)
+        return found, self.plain.get(var)
+
+    def import_value(self, value: Value) -> Value:
+        """A value of the enclosing function, captured for use here."""
+        if not value.text.startswith("%"):
+            return value
+        offset = self.captured_bytes
+        self.captured.append((offset, value))
+        self.captured_bytes += (dtypes.storage_bytes(value.dtype) + 7) // 8 * 8
+        self._counter += 1
+        address, name = f"%p{self._counter}", f"%c{self._counter}"
+        self.prologue.append(f"  {address} = getelementptr inbounds i8, ptr %data, i64 {offset}")
+        self.prologue.append(f"  {name} = load {llvm_type(value.dtype)}, ptr {address}, align 8")
+        return Value(name, value.dtype, value.lo, value.hi, value.data)
+
+    # -- leaving ------------------------------------------------------------------------------------------------
+
+    def leave(self, code: str) -> None:
+        """End the function early with an error code, freeing what is allocated."""
+        for pointer in reversed(self.live):
+            self.do(f"call void @te_sched_release(ptr {pointer})")
+        if self.parent is None:
+            self.do(f"ret i32 {code}")
+            return
+        self.emit(f"cmpxchg ptr {self.error_slot}, i32 0, i32 {code} monotonic monotonic")
+        self.do("ret void")
+
+    def leave_if(self, condition: str, code: str) -> None:
+        """Leave with an error code where a condition (i1) holds; go on otherwise."""
+        bad, good = self.label("fail"), self.label("ok")
+        self.do(f"br i1 {condition}, label %{bad}, label %{good}")
+        self.open(bad)
+        self.leave(code)
+        self.open(good)
+
+    def leave_unless_zero(self, code: str) -> None:
+        """Leave with a code (i32) that a call returned unless it is 0."""
+        self.leave_if(self.emit(f"icmp ne i32 {code}, 0"), code)
+
+    def fail_if(self, condition: str, what: str, why: str, cure: str) -> None:
+        """Leave with a described failure where a condition holds."""
+        self.leave_if(condition, str(self.module.failure(self.signature, what, why, cure)))
+
+    def load_slot(self, **what: object) -> str:
+        """The pointer in the slot of an import."""
+        number = self.module.slot(**what)
+        address = f"getelementptr inbounds (ptr, ptr @te_sched_slots, i64 {number})"
+        return self.emit(f"load ptr, ptr {address}, align 8")

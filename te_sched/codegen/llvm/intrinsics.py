@@ -1,0 +1,304 @@
+"""Intrinsic functions: mathematics, bits, addresses, control.
+
+One table per kind of lowering: an LLVM intrinsic, a function of libm, or a few instructions. Calls of the outside
+world are in `calls`. Must not know statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from te_sched.codegen.llvm import arithmetic, calls, memory
+from te_sched.codegen.llvm.casts import cast, is_small_float, narrow, widen
+from te_sched.codegen.llvm.expressions import conditional, evaluate, evaluate_condition, evaluate_index, flatten_index, use_calls
+from te_sched.codegen.llvm.function import FunctionText
+from te_sched.codegen.llvm.types import Value, floating, llvm_type, unknown
+from te_sched.errors import BuildError
+from te_sched.ir import dtypes
+from te_sched.ir import expr as E
+
+_PURE = "nounwind willreturn memory(none)"
+
+# Functions that LLVM knows for every floating-point type and vector; it calls libm where it must.
+_LLVM_MATH = {
+    **{name: name for name in ("exp", "exp2", "exp10", "log", "log2", "log10", "sqrt", "sin", "cos", "tan")},
+    **{name: name for name in ("asin", "acos", "atan", "sinh", "cosh", "tanh", "atan2", "pow")},
+    **{name: name for name in ("floor", "ceil", "round", "nearbyint", "trunc", "rint", "fabs", "copysign", "fma")},
+}
+# Functions of libm (the float32 version has an f at its end).
+_LIBM = ("erf", "log1p", "expm1", "asinh", "acosh", "atanh", "hypot", "nextafter", "cbrt", "lgamma", "tgamma")
+_OF_LLVM = frozenset(_LLVM_MATH)
+
+
+def call(out: FunctionText, node: E.Call) -> Value:
+    """The value of a call."""
+    name = node.op.removeprefix("tir.")
+    writer = _WRITERS.get(name)
+    if writer is not None:
+        return writer(out, node)
+    if name in _OF_LLVM or name in _LIBM:
+        return _mathematics(out, name, [evaluate(out, argument) for argument in node.args])
+    raise BuildError(
+        f"generate code for the intrinsic {node.op}",
+        _why_unknown(name),
+        "use one of: " + ", ".join(sorted({*_WRITERS, *_OF_LLVM, *_LIBM})),
+    )
+
+
+def _why_unknown(name: str) -> str:
+    if name.startswith(("tvm_storage_sync", "tvm_thread", "tvm_warp", "ptx_", "cuda_")):
+        return "it exists only on devices with threads, and the target is a processor"
+    return "the llvm target does not have it"
+
+
+def _suffix(dtype: str) -> str:
+    kind = dtypes.parse(dtype)
+    letter = "f" if kind.code == "float" else "i"
+    return f"{letter}{kind.bits}" if kind.lanes == 1 else f"v{kind.lanes}{letter}{kind.bits}"
+
+
+def llvm_call(out: FunctionText, name: str, values: list[Value], flags: str = "") -> Value:
+    """Call the LLVM intrinsic of a name for the type of the first value."""
+    dtype = values[0].dtype
+    kind = llvm_type(dtype)
+    function = out.module.declare(f"llvm.{name}.{_suffix(dtype)}", kind, (kind,) * len(values))
+    operands = ", ".join(f"{kind} {value.text}" for value in values)
+    return Value(out.emit(f"call {flags}{kind} {function}({operands})"), dtype)
+
+
+def _mathematics(out: FunctionText, name: str, values: list[Value]) -> Value:
+    dtype = values[0].dtype
+    if is_small_float(dtype):
+        return narrow(out, _mathematics(out, name, [widen(out, value) for value in values]), dtype)
+    if not dtypes.is_float(dtype):
+        raise BuildError(f"generate code for {name} of {dtype}", "it is defined for floats", 'cast with .astype("float32")')
+    if name in _OF_LLVM:
+        return llvm_call(out, _LLVM_MATH[name], values)
+    return _each_lane(out, values, lambda lanes: _libm(out, name, lanes))
+
+
+def _libm(out: FunctionText, name: str, values: list[Value]) -> Value:
+    dtype = values[0].dtype
+    kind = llvm_type(dtype)
+    function = out.module.declare(name + ("f" if dtype == "float32" else ""), kind, (kind,) * len(values), _PURE)
+    operands = ", ".join(f"{kind} {value.text}" for value in values)
+    return Value(out.emit(f"call {kind} {function}({operands})"), dtype)
+
+
+def _each_lane(out: FunctionText, values: list[Value], function: Callable[[list[Value]], Value]) -> Value:
+    count = dtypes.lanes(values[0].dtype)
+    if count == 1:
+        return function(values)
+    results = [function([memory.lane(out, value, k) for value in values]) for k in range(count)]
+    return memory.concatenate(out, results)
+
+
+def _constant(value: float, dtype: str) -> Value:
+    scalar, lanes = floating(value, dtypes.element(dtype)), dtypes.lanes(dtype)
+    return scalar if lanes == 1 else Value(f"splat ({llvm_type(scalar.dtype)} {scalar.text})", dtype)
+
+
+def _in_float32(function: Callable[[FunctionText, Value], Value]) -> Callable[[FunctionText, E.Call], Value]:
+    """A function of one float, computed in float32 when its argument is smaller."""
+
+    def write(out: FunctionText, node: E.Call) -> Value:
+        value = evaluate(out, node.args[0])
+        if is_small_float(value.dtype):
+            return narrow(out, function(out, widen(out, value)), value.dtype)
+        return function(out, value)
+
+    return write
+
+
+def _rsqrt(out: FunctionText, value: Value) -> Value:
+    return arithmetic.binary(out, "div", _constant(1.0, value.dtype), llvm_call(out, "sqrt", [value]))
+
+
+def _sigmoid(out: FunctionText, value: Value) -> Value:
+    one = _constant(1.0, value.dtype)
+    negative = Value(out.emit(f"fneg {llvm_type(value.dtype)} {value.text}"), value.dtype)
+    return arithmetic.binary(out, "div", one, arithmetic.binary(out, "add", one, llvm_call(out, "exp", [negative])))
+
+
+def _absolute(out: FunctionText, node: E.Call) -> Value:
+    value = evaluate(out, node.args[0])
+    if dtypes.is_float(value.dtype):
+        return _mathematics(out, "fabs", [value])
+    if not dtypes.is_int(value.dtype):
+        return value
+    return arithmetic.select(
+        out,
+        arithmetic.compare(out, "lt", value, arithmetic.constant_like(0, value.dtype)),
+        arithmetic.binary(out, "sub", arithmetic.constant_like(0, value.dtype), value),
+        value,
+    )
+
+
+def _remainder(out: FunctionText, node: E.Call) -> Value:
+    return arithmetic.binary(out, "mod", evaluate(out, node.args[0]), evaluate(out, node.args[1]))
+
+
+def _scale_by_power(out: FunctionText, node: E.Call) -> Value:
+    value, power = evaluate(out, node.args[0]), evaluate(out, node.args[1])
+    exponent = cast(out, power, dtypes.with_lanes("int32", dtypes.lanes(power.dtype)))
+    wide = widen(out, value) if is_small_float(value.dtype) else value
+    kind, integers = llvm_type(wide.dtype), llvm_type(exponent.dtype)
+    name = f"llvm.ldexp.{_suffix(wide.dtype)}.{_suffix(exponent.dtype)}"
+    function = out.module.declare(name, kind, (kind, integers))
+    result = Value(out.emit(f"call {kind} {function}({kind} {wide.text}, {integers} {exponent.text})"), wide.dtype)
+    return cast(out, result, value.dtype)
+
+
+def _classify(out: FunctionText, node: E.Call, name: str) -> Value:
+    value = evaluate(out, node.args[0])
+    if not dtypes.is_float(value.dtype):
+        return arithmetic.constant_like(int(name == "isfinite"), dtypes.with_lanes("bool", dtypes.lanes(value.dtype)))
+    value = widen(out, value) if is_small_float(value.dtype) else value
+    kind, result = llvm_type(value.dtype), dtypes.with_lanes("bool", dtypes.lanes(value.dtype))
+    if name == "isnan":
+        return Value(out.emit(f"fcmp uno {kind} {value.text}, {value.text}"), result, 0, 1)
+    size, infinite = llvm_call(out, "fabs", [value]), _constant(float("inf"), value.dtype)
+    test = "oeq" if name == "isinf" else "one"
+    return Value(out.emit(f"fcmp {test} {kind} {size.text}, {infinite.text}"), result, 0, 1)
+
+
+def _bits(instruction: str) -> Callable[[FunctionText, E.Call], Value]:
+    def write(out: FunctionText, node: E.Call) -> Value:
+        a, b = evaluate(out, node.args[0]), evaluate(out, node.args[1])
+        name = "lshr" if instruction == "ashr" and not dtypes.is_int(a.dtype) else instruction
+        return _with_bounds(Value(out.emit(f"{name} {llvm_type(a.dtype)} {a.text}, {b.text}"), a.dtype), name, a, b)
+
+    return write
+
+
+def _with_bounds(result: Value, name: str, a: Value, b: Value) -> Value:
+    value = unknown(result.text, result.dtype, a.data or b.data)
+    if name in ("ashr", "lshr") and a.lo >= 0 and b.lo == b.hi >= 0:
+        value.lo, value.hi = a.lo >> b.lo, a.hi >> b.lo
+    elif name == "and" and max(a.lo, b.lo) >= 0:
+        value.lo, value.hi = 0, min(x.hi for x in (a, b) if x.lo >= 0)
+    return value
+
+
+def _bitwise_not(out: FunctionText, node: E.Call) -> Value:
+    value = evaluate(out, node.args[0])
+    ones = arithmetic.constant_like(1 if dtypes.is_bool(value.dtype) else -1, value.dtype)
+    return unknown(out.emit(f"xor {llvm_type(value.dtype)} {value.text}, {ones.text}"), value.dtype, value.data)
+
+
+def _popcount(out: FunctionText, node: E.Call) -> Value:
+    return cast(out, _rebound(llvm_call(out, "ctpop", [evaluate(out, node.args[0])])), node.dtype)
+
+
+def _leading_zeros(out: FunctionText, node: E.Call) -> Value:
+    value = evaluate(out, node.args[0])
+    kind = llvm_type(value.dtype)
+    function = out.module.declare(f"llvm.ctlz.{_suffix(value.dtype)}", kind, (kind, "i1"))
+    result = unknown(out.emit(f"call {kind} {function}({kind} {value.text}, i1 false)"), value.dtype)
+    return cast(out, result, node.dtype)
+
+
+def _rebound(value: Value) -> Value:
+    return unknown(value.text, value.dtype)
+
+
+def _reinterpret(out: FunctionText, node: E.Call) -> Value:
+    value = evaluate(out, node.args[0])
+    source, target = llvm_type(value.dtype), llvm_type(node.dtype)
+    text = value.text if source == target else out.emit(f"bitcast {source} {value.text} to {target}")
+    return unknown(text, node.dtype)
+
+
+def _if_then_else(out: FunctionText, node: E.Call) -> Value:
+    return conditional(out, *node.args)
+
+
+def _likely(out: FunctionText, node: E.Call) -> Value:
+    value = evaluate_condition(out, node.args[0])
+    if dtypes.lanes(value.dtype) > 1 or not value.text.startswith("%"):
+        return value
+    function = out.module.declare("llvm.expect.i1", "i1", ("i1", "i1"))
+    return Value(out.emit(f"call i1 {function}(i1 {value.text}, i1 true)"), "bool", 0, 1, value.data)
+
+
+def _address_of(out: FunctionText, node: E.Call) -> Value:
+    load = node.args[0]
+    if not isinstance(load, E.BufferLoad):
+        raise BuildError("generate code for address_of", f"its argument is a {type(load).__name__}", "give it a buffer's element")
+    index = evaluate_index(out, flatten_index(load.buffer, load.indices))
+    pointer = out.lookup(load.buffer.data)
+    return Value(memory.address(out, pointer, load.buffer.dtype, memory.lane(out, index, 0), inside=False), "handle")
+
+
+def _access_pointer(out: FunctionText, node: E.Call) -> Value:
+    """tvm_access_ptr(type, data, offset, extent, mode): the address of element `offset`."""
+    annotation, data, offset = node.args[:3]
+    index = evaluate_index(out, offset)
+    return Value(memory.address(out, evaluate(out, data), annotation.dtype, index, inside=False), "handle")
+
+
+def _prefetch(out: FunctionText, node: E.Call) -> Value:
+    values = [evaluate(out, argument) for argument in node.args]
+    options = [f"i32 {value.text}" for value in values[1:4]] + ["i32 0", "i32 3", "i32 1"][len(values) - 1 :]
+    function = out.module.declare("llvm.prefetch.p0", "void", ("ptr", "i32 immarg", "i32 immarg", "i32 immarg"))
+    out.do(f"call void {function}(ptr {values[0].text}, {', '.join(options)})")
+    return Value("", "void")
+
+
+def _large_unsigned(out: FunctionText, node: E.Call) -> Value:
+    low, high = (argument.value for argument in node.args[:2] if isinstance(argument, E.IntImm))
+    return evaluate(out, E.IntImm((high << 32) | low, node.dtype))
+
+
+def _assume(out: FunctionText, node: E.Call) -> Value:
+    function = out.module.declare("llvm.assume", "void", ("i1",))
+    out.do(f"call void {function}(i1 {evaluate_condition(out, node.args[0]).text})")
+    return Value("", "void")
+
+
+def _undefined(out: FunctionText, node: E.Call) -> Value:
+    return unknown("undef", node.dtype)
+
+
+def _is_null(out: FunctionText, node: E.Call) -> Value:
+    return Value(out.emit(f"icmp eq ptr {evaluate(out, node.args[0]).text}, null"), "bool", 0, 1)
+
+
+_WRITERS: dict[str, Callable[[FunctionText, E.Call], Value]] = {
+    "if_then_else": _if_then_else,
+    "likely": _likely,
+    "rsqrt": _in_float32(_rsqrt),
+    "sigmoid": _in_float32(_sigmoid),
+    "abs": _absolute,
+    "fabs": _absolute,
+    "fmod": _remainder,
+    "truncmod": _remainder,
+    "ldexp": _scale_by_power,
+    "isnan": lambda out, node: _classify(out, node, "isnan"),
+    "isinf": lambda out, node: _classify(out, node, "isinf"),
+    "isfinite": lambda out, node: _classify(out, node, "isfinite"),
+    "bitwise_and": _bits("and"),
+    "bitwise_or": _bits("or"),
+    "bitwise_xor": _bits("xor"),
+    "bitwise_not": _bitwise_not,
+    "shift_left": _bits("shl"),
+    "shift_right": _bits("ashr"),
+    "popcount": _popcount,
+    "clz": _leading_zeros,
+    "reinterpret": _reinterpret,
+    "address_of": _address_of,
+    "tvm_access_ptr": _access_pointer,
+    "prefetch": _prefetch,
+    "large_uint_imm": _large_unsigned,
+    "assume": _assume,
+    "undef": _undefined,
+    "isnullptr": _is_null,
+    "call_extern": lambda out, node: calls.call_extern(out, node, pure=False),
+    "call_pure_extern": lambda out, node: calls.call_extern(out, node, pure=True),
+    "call_packed": calls.call_packed,
+    "tvm_call_packed": calls.call_packed,
+    "call_llvm_intrin": calls.call_llvm,
+    "call_llvm_pure_intrin": calls.call_llvm,
+}
+
+use_calls(call)

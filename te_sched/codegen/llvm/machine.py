@@ -1,0 +1,136 @@
+"""LLVM itself: target machines, the optimiser, object code. The only module of codegen that loads llvmlite.
+
+Text in, bytes out. Every compilation uses an LLVM context of its own, so threads may compile at once.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from te_sched.codegen.target import Target
+from te_sched.errors import BuildError
+
+_LOCK = threading.Lock()
+_MACHINES: dict[tuple[str, str, str, int], Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A processor to generate code for. `describe()` is kept in object files, for whoever loads them."""
+
+    triple: str
+    cpu: str
+    features: str
+    level: int
+    handle: Any
+
+    def describe(self) -> dict[str, Any]:
+        """What an object file says about the machine that it needs."""
+        needed = [name for name in self.features.split(",") if name.startswith("+")]
+        return {"triple": self.triple, "cpu": self.cpu, "features": ",".join(needed)}
+
+    @property
+    def header(self) -> str:
+        """The first lines of a module for this machine."""
+        return f'target datalayout = "{self.handle.target_data}"\ntarget triple = "{self.triple}"'
+
+
+def machine_of(target: Target) -> Machine:
+    """The machine that a target names; by default this computer, with all its features."""
+    _initialize()
+    triple = target.mtriple or _host_triple()
+    host = target.mcpu is None or target.mcpu == "native"
+    cpu = _host_cpu() if host else str(target.mcpu)
+    features = host_features() if host and target.mtriple is None else ""
+    if target.mattr:
+        features = ",".join(part for part in (features, target.mattr) if part)
+    key = (triple, cpu, features, target.opt_level)
+    with _LOCK:
+        if key not in _MACHINES:
+            _MACHINES[key] = _create(target, key)
+        return Machine(*key, _MACHINES[key])
+
+
+def _create(target: Target, key: tuple[str, str, str, int]) -> Any:
+    triple, cpu, features, level = key
+    try:
+        kind = llvm.Target.from_triple(triple)
+    except RuntimeError as error:
+        raise BuildError(f"build for target {target.text!r}", f"LLVM says: {error}", "check -mtriple") from None
+    return kind.create_target_machine(cpu=cpu, features=features, opt=level, reloc="pic", codemodel="default")
+
+
+@cache
+def _initialize() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()
+
+
+@cache
+def _host_triple() -> str:
+    return str(llvm.get_process_triple())
+
+
+@cache
+def _host_cpu() -> str:
+    return str(llvm.get_host_cpu_name())
+
+
+@cache
+def host_features() -> str:
+    """The features of this computer's processor, as LLVM writes them (+avx2,-avx512f,...)."""
+    return str(llvm.get_host_cpu_features().flatten())
+
+
+def _optimized(text: str, linked: tuple[str, ...], machine: Machine) -> Any:
+    context = llvm.create_context()
+    module = _parse(text, context, "the generated code")
+    for extra in linked:
+        module.link_in(_parse(extra, context, "the LLVM IR of a pragma import_llvm"))
+    options = llvm.create_pipeline_tuning_options(speed_level=machine.level)
+    options.loop_vectorization = options.slp_vectorization = machine.level > 1
+    options.loop_interleaving = options.loop_unrolling = machine.level > 1
+    builder = llvm.create_pass_builder(machine.handle, options)
+    builder.getModulePassManager().run(module, builder)
+    return module
+
+
+def _parse(text: str, context: Any, what: str) -> Any:
+    try:
+        module = llvm.parse_assembly(text, context)
+        module.verify()
+    except RuntimeError as error:
+        raise BuildError(f"compile {what}", f"LLVM says: {error}") from None
+    return module
+
+
+def defined_symbols(text: str) -> set[str]:
+    """Names of the functions that LLVM IR text defines."""
+    _initialize()
+    module = _parse(text, llvm.create_context(), "the LLVM IR of a pragma import_llvm")
+    return {function.name for function in module.functions if not function.is_declaration}
+
+
+def compile_object(text: str, linked: tuple[str, ...], machine: Machine) -> bytes:
+    """LLVM text optimised and compiled to an object file."""
+    return bytes(machine.handle.emit_object(_optimized(text, linked, machine)))
+
+
+def show_source(text: str, linked: tuple[str, ...], machine: Machine, kind: str) -> str:
+    """The optimised LLVM IR ("ll") or the assembly ("asm") of LLVM text."""
+    shown = "\n".join(line for line in text.splitlines() if not line.startswith("@te_sched_metadata"))
+    module = _optimized(shown, linked, machine)
+    return str(machine.handle.emit_assembly(module)) if kind == "asm" else str(module)
+
+
+def process_symbol(name: str) -> int | None:
+    """The address of a symbol of this process (libc, libm, ...), or None."""
+    _initialize()
+    address = llvm.address_of_symbol(name)
+    return int(address) if address else None

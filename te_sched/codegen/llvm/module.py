@@ -1,0 +1,121 @@
+"""What the functions of one LLVM module share: declarations, constants, metadata and the table of imports.
+
+Everything that is known only when code is loaded (OpenMP, Python callbacks, registered functions) is reached through
+the global array `te_sched_slots`; `imports[k]` says what the loader puts into slot k. Must not know statements.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from te_sched.codegen.llvm.types import quote, string_bytes
+from te_sched.codegen.signature import Signature
+
+FORMAT_VERSION = 1
+METADATA_MAGIC = "te_sched-module:"
+
+
+class ModuleText:
+    """Collects the text of a module."""
+
+    def __init__(self, extern_kinds: Callable[[str], str | None] = lambda name: None) -> None:
+        self.extern_kinds = extern_kinds  # "pointer" or "callback" for names registered in Python
+        self.functions: list[str] = []
+        self.signatures: list[Signature] = []
+        self.imports: list[dict[str, Any]] = []
+        self.externs: set[str] = set()  # symbols that the process or a linked module must define
+        self.linked_ir: list[str] = []  # LLVM IR text of "import_llvm" pragmas
+        self._declarations: dict[str, str] = {}
+        self._metadata: list[str] = []
+        self._shared_metadata: dict[str, int] = {}
+        self._strings: dict[str, str] = {}
+        self._slots: dict[str, int] = {}
+        self._counter = 0
+
+    def fresh(self) -> int:
+        """A number that no other name of this module uses."""
+        self._counter += 1
+        return self._counter
+
+    def declare(self, name: str, result: str, parameters: tuple[str, ...], attributes: str = "") -> str:
+        """Declare a function once; gives its quoted name with the @."""
+        quoted = "@" + quote(name)
+        if name not in self._declarations:
+            self._declarations[name] = f"declare {result} {quoted}({', '.join(parameters)}) {attributes}"
+        return quoted
+
+    def define(self, name: str, text: str) -> None:
+        """Define a helper function once (in place of a declaration)."""
+        self._declarations.setdefault(name, text)
+
+    def metadata(self, text: str = "") -> int:
+        """A new metadata node; its text may be set later with `set_metadata`."""
+        self._metadata.append(text)
+        return len(self._metadata) - 1
+
+    def shared_metadata(self, text: str) -> int:
+        """The metadata node of a text, made once."""
+        if text not in self._shared_metadata:
+            self._shared_metadata[text] = self.metadata(text)
+        return self._shared_metadata[text]
+
+    def set_metadata(self, number: int, text: str) -> None:
+        """Give a reserved metadata node its text."""
+        self._metadata[number] = text
+
+    def string(self, text: str) -> str:
+        """A pointer to a constant string."""
+        if text not in self._strings:
+            self._strings[text] = f"@te_sched.text.{len(self._strings)}"
+        return self._strings[text]
+
+    def slot(self, **what: Any) -> int:
+        """The number of the slot that the loader fills with `what`."""
+        key = json.dumps(what, sort_keys=True)
+        if key not in self._slots:
+            self._slots[key] = len(self.imports)
+            self.imports.append(what)
+        return self._slots[key]
+
+    def failure(self, signature: Signature, what: str, why: str, cure: str) -> int:
+        """The error code of a failure that generated code reports."""
+        text = [what, why, cure]
+        if text not in signature.failures:
+            signature.failures.append(text)
+        return signature.failures.index(text) + 1
+
+    def describe(self, target: dict[str, Any]) -> bytes:
+        """The metadata that an object file carries for its loader."""
+        data = {
+            "version": FORMAT_VERSION,
+            "target": target,
+            "imports": self.imports,
+            "functions": [signature.to_json() for signature in self.signatures],
+        }
+        return (METADATA_MAGIC + json.dumps(data, separators=(",", ":"))).encode()
+
+    def render(self, target: dict[str, Any], header: str = "") -> str:
+        """The whole module as LLVM text."""
+        size, text = string_bytes(self.describe(target))
+        count = len(self.imports)
+        table = ", ".join(f"ptr @{quote(s.symbol)}, ptr @{quote(s.symbol + '.repeat')}" for s in self.signatures)
+        parts = [
+            header,
+            f"@te_sched_slots = global [{count} x ptr] zeroinitializer, align 8",
+            f"@te_sched_metadata = constant [{size} x i8] {text}, align 1",
+            f"@te_sched_functions = constant [{2 * len(self.signatures)} x ptr] [{table}], align 8",
+            *self._string_constants(),
+            *self.functions,
+            *self._declarations.values(),
+            *(f"!{number} = {node}" for number, node in enumerate(self._metadata)),
+        ]
+        return "\n".join(parts) + "\n"
+
+    def _string_constants(self) -> list[str]:
+        lines = []
+        for text, name in self._strings.items():
+            size, body = string_bytes(text)
+            lines.append(f"{name} = private unnamed_addr constant [{size} x i8] {body}, align 1")
+        return lines

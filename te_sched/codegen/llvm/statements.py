@@ -1,0 +1,250 @@
+"""Statements into LLVM: loops, branches, allocations, stores.
+
+Must not know how functions begin and end (`entry`, `parallel`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from te_sched.codegen.llvm import memory
+from te_sched.codegen.llvm.casts import cast
+from te_sched.codegen.llvm.expressions import (
+    bind,
+    contiguous_base,
+    evaluate,
+    evaluate_condition,
+    evaluate_index,
+    flatten_index,
+)
+from te_sched.codegen.llvm.function import FunctionText
+from te_sched.codegen.llvm.loops import serial_loop
+from te_sched.codegen.llvm.parallel import run_parallel
+from te_sched.codegen.llvm.types import Value, integer, llvm_type, memory_type
+from te_sched.errors import BuildError
+from te_sched.ir import dtypes
+from te_sched.ir import expr as E
+from te_sched.ir import stmt as S
+
+ALIGNMENT = 64  # of allocations, in bytes
+
+
+def execute(out: FunctionText, node: S.Stmt) -> None:
+    """Write the instructions of a statement."""
+    writer = _WRITERS.get(type(node))
+    if writer is None:
+        raise BuildError(
+            f"generate code for a {type(node).__name__}",
+            "it is not part of a lowered program",
+            "lower the schedule with te_sched.lower first",
+        )
+    writer(out, node)
+
+
+def _for(out: FunctionText, node: S.For) -> None:
+    if node.kind == "thread_binding":
+        raise _needs_device(node.thread_binding.thread_tag if node.thread_binding is not None else "")
+    if isinstance(node.extent, E.IntImm) and node.extent.value <= 0:
+        return
+    start, extent = evaluate_index(out, node.min), evaluate_index(out, node.extent)
+    if start.dtype != node.loop_var.dtype:
+        start = cast(out, start, node.loop_var.dtype)
+    if extent.dtype != start.dtype:
+        extent = cast(out, extent, start.dtype)
+    if extent.lo == extent.hi == 1:
+        out.environment[node.loop_var] = Value(start.text, start.dtype, start.lo, start.hi, False)
+        execute(out, node.body)
+    elif node.kind == "parallel" and out.parent is None:
+        run_parallel(out, node, start, extent, execute)
+    else:
+        serial_loop(out, node, start, _end(out, start, extent), execute)
+
+
+def _end(out: FunctionText, start: Value, extent: Value) -> Value:
+    if start.text == "0":
+        return Value(extent.text, extent.dtype, extent.lo, extent.hi, False)
+    if not start.text.startswith("%") and not extent.text.startswith("%"):
+        return integer(start.lo + extent.lo, start.dtype)
+    text = out.emit(f"add nsw {llvm_type(start.dtype)} {start.text}, {extent.text}")
+    return Value(text, start.dtype, start.lo + extent.lo, start.hi + extent.hi, False)
+
+
+def _while(out: FunctionText, node: S.While) -> None:
+    head, inside, after = out.label("head"), out.label("loop"), out.label("after")
+    out.branch(head)
+    out.open(head)
+    out.branch_if(evaluate(out, node.condition).text, inside, after)
+    out.open(inside)
+    execute(out, node.body)
+    out.branch(head)
+    out.open(after)
+
+
+def _if(out: FunctionText, node: S.IfThenElse) -> None:
+    condition = evaluate_condition(out, node.condition)
+    if condition.text in ("true", "false"):
+        taken = node.then_case if condition.text == "true" else node.else_case
+        if taken is not None:
+            execute(out, taken)
+        return
+    then, done = out.label("then"), out.label("done")
+    other = out.label("else") if node.else_case is not None else done
+    out.branch_if(condition.text, then, other)
+    out.open(then)
+    execute(out, node.then_case)
+    out.branch(done)
+    if node.else_case is not None:
+        out.open(other)
+        execute(out, node.else_case)
+        out.branch(done)
+    out.open(done)
+
+
+def _let(out: FunctionText, node: S.LetStmt) -> None:
+    bind(out, node.var, node.value)
+    execute(out, node.body)
+
+
+def _sequence(out: FunctionText, node: S.SeqStmt) -> None:
+    for part in node.seq:
+        execute(out, part)
+
+
+def _evaluate(out: FunctionText, node: S.Evaluate) -> None:
+    if not isinstance(node.value, (E.IntImm, E.FloatImm, E.StringImm)):
+        evaluate(out, node.value)
+
+
+def _attribute(out: FunctionText, node: S.AttrStmt) -> None:
+    if node.key in ("thread_extent", "virtual_thread"):
+        raise _needs_device(node.node.thread_tag or node.node.var.name)
+    if node.key == "pragma_import_llvm" and isinstance(node.value, E.StringImm):
+        out.module.linked_ir.append(node.value.value)
+    execute(out, node.body)
+
+
+def _needs_device(tag: str) -> BuildError:
+    return BuildError(
+        "build a program bound to device threads for target llvm",
+        f"an axis is bound to {tag}, and a processor has no such threads",
+        "use parallel() or vectorize() in place of bind() for llvm",
+    )
+
+
+def _assert(out: FunctionText, node: S.AssertStmt) -> None:
+    condition = evaluate_condition(out, node.condition)
+    message = node.message.value if isinstance(node.message, E.StringImm) else "a condition of the program"
+    failed = out.emit(f"xor i1 {condition.text}, true")
+    out.fail_if(failed, f"run function {out.signature.name!r}", f"an assertion does not hold: {message}", "")
+    execute(out, node.body)
+
+
+def _store(out: FunctionText, node: S.BufferStore) -> None:
+    buffer = node.buffer
+    index = flatten_index(buffer, node.indices)
+    value = evaluate(out, node.value)
+    base = contiguous_base(index)
+    lanes = dtypes.lanes(index.dtype)
+    if lanes > 1 and dtypes.lanes(value.dtype) == 1:
+        value = memory.broadcast(out, value, lanes)
+    if base is not None:
+        memory.store(out, buffer, Value("", index.dtype), value, evaluate_index(out, base))
+    else:
+        memory.store(out, buffer, evaluate_index(out, index), value)
+
+
+def _allocate(out: FunctionText, node: S.Allocate) -> None:
+    data = node.buffer_var
+    out.scopes.add(data)
+    item = dtypes.storage_bytes(node.dtype)
+    count = math.prod(extent.value if isinstance(extent, E.IntImm) else -1 for extent in node.extents)
+    constant = all(isinstance(extent, E.IntImm) for extent in node.extents)
+    if constant and out.take_stack(max(count, 1) * item):
+        room = f"[{max(count, 1)} x {memory_type(node.dtype)}]"
+        out.environment[data] = Value(out.allocate_static(room, ALIGNMENT), "handle")
+        execute(out, node.body)
+        return
+    pointer = _heap_block(out, node, item)
+    out.environment[data] = Value(pointer, "handle")
+    execute(out, node.body)
+    out.live.pop()
+    out.do(f"call void @te_sched_release(ptr {pointer})")
+
+
+def _heap_block(out: FunctionText, node: S.Allocate, item: int) -> str:
+    """Memory from the heap; the function fails when there is none."""
+    define_heap(out)
+    size = str(item)
+    multiply = out.module.declare("llvm.umul.with.overflow.i64", "{i64, i1}", ("i64", "i64"))
+    overflow = "false"
+    for extent in node.extents:
+        wide = cast(out, evaluate_index(out, extent), "int64")
+        positive = out.emit(f"call i64 {out.module.declare('llvm.smax.i64', 'i64', ('i64', 'i64'))}(i64 {wide.text}, i64 0)")
+        pair = out.emit(f"call {{i64, i1}} {multiply}(i64 {size}, i64 {positive})")
+        size = out.emit(f"extractvalue {{i64, i1}} {pair}, 0")
+        overflow = out.emit(f"or i1 {overflow}, {out.emit(f'extractvalue {{i64, i1}} {pair}, 1')}")
+    kept = out.emit(f"select i1 {overflow}, i64 -1, i64 {size}")
+    pointer = out.emit(f"call align {ALIGNMENT} ptr @te_sched_workspace(i64 {kept})")
+    failed = out.emit(f"icmp eq ptr {pointer}, null")
+    name = node.buffer_var.name
+    out.fail_if(
+        failed,
+        f"run function {out.signature.name!r}",
+        f"there is not enough memory for the intermediate buffer {name}",
+        "use smaller arrays, or compute the stage inside its consumer (compute_at)",
+    )
+    out.live.append(pointer)
+    return pointer
+
+
+def define_heap(out: FunctionText) -> None:
+    """The allocator: malloc, aligned by hand, with the block's own address kept below the pointer."""
+    out.module.declare("malloc", "ptr", ("i64",), "nounwind")
+    out.module.declare("free", "void", ("ptr",), "nounwind")
+    out.module.define("te_sched_workspace", _WORKSPACE)
+    out.module.define("te_sched_release", _RELEASE)
+
+
+_WORKSPACE = f"""define internal noalias ptr @te_sched_workspace(i64 %size) nounwind noinline {{
+  %large = icmp ugt i64 %size, 4611686018427387904
+  %room = add i64 %size, {ALIGNMENT + 8}
+  %wanted = select i1 %large, i64 -1, i64 %room
+  br i1 %large, label %none, label %try
+try:
+  %block = call ptr @malloc(i64 %wanted)
+  %failed = icmp eq ptr %block, null
+  br i1 %failed, label %none, label %align
+align:
+  %address = ptrtoint ptr %block to i64
+  %above = add i64 %address, {ALIGNMENT + 7}
+  %aligned = and i64 %above, -{ALIGNMENT}
+  %offset = sub i64 %aligned, %address
+  %pointer = getelementptr i8, ptr %block, i64 %offset
+  %below = getelementptr i8, ptr %pointer, i64 -8
+  store ptr %block, ptr %below, align 8
+  ret ptr %pointer
+none:
+  ret ptr null
+}}"""
+_RELEASE = """define internal void @te_sched_release(ptr %pointer) nounwind noinline {
+  %below = getelementptr i8, ptr %pointer, i64 -8
+  %block = load ptr, ptr %below, align 8
+  call void @free(ptr %block)
+  ret void
+}"""
+
+
+_WRITERS: dict[type, Callable[[FunctionText, Any], None]] = {
+    S.For: _for,
+    S.While: _while,
+    S.IfThenElse: _if,
+    S.LetStmt: _let,
+    S.SeqStmt: _sequence,
+    S.Evaluate: _evaluate,
+    S.AttrStmt: _attribute,
+    S.AssertStmt: _assert,
+    S.BufferStore: _store,
+    S.Allocate: _allocate,
+}

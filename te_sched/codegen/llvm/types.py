@@ -1,0 +1,140 @@
+"""Data types as LLVM writes them, constants, and values with what is known about them.
+
+Must not know how instructions are written.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from functools import cache
+
+from te_sched.ir import dtypes
+
+_NAMES = {("float", 16): "half", ("float", 32): "float", ("float", 64): "double", ("bfloat", 16): "i16"}
+
+
+class Value:
+    """A computed operand: its LLVM text, its dtype and, for integers, bounds.
+
+    `data` says that it depends on memory or on calls, and not only on loop variables and sizes.
+    """
+
+    __slots__ = ("data", "dtype", "hi", "lo", "text")
+
+    def __init__(self, text: str, dtype: str, lo: int = 0, hi: int = 0, data: bool = True) -> None:
+        self.text, self.dtype, self.lo, self.hi, self.data = text, dtype, lo, hi, data
+
+    def __repr__(self) -> str:
+        return f"Value({llvm_type(self.dtype)} {self.text})"
+
+
+@cache
+def llvm_type(dtype: str) -> str:
+    """The type of a value in a register (bool is i1, bfloat16 its 16 bits)."""
+    kind = dtypes.parse(dtype)
+    if kind.code == "handle":
+        name = "ptr"
+    elif kind.code == "void":
+        return "void"
+    elif kind.code in ("float", "bfloat"):
+        name = _NAMES[kind.code, kind.bits]
+    else:
+        name = f"i{kind.bits}"
+    return name if kind.lanes == 1 else f"<{kind.lanes} x {name}>"
+
+
+@cache
+def memory_type(dtype: str) -> str:
+    """The type of a value in memory (bool takes a byte)."""
+    kind = dtypes.parse(dtype)
+    if kind.code != "bool":
+        return llvm_type(dtype)
+    return "i8" if kind.lanes == 1 else f"<{kind.lanes} x i8>"
+
+
+@cache
+def integer_range(dtype: str) -> tuple[int, int]:
+    """The smallest and the largest value of an integer type."""
+    kind = dtypes.parse(dtype)
+    if kind.code == "int":
+        return -(1 << (kind.bits - 1)), (1 << (kind.bits - 1)) - 1
+    if kind.code in ("uint", "bool"):
+        return 0, (1 << kind.bits) - 1
+    return 0, 0
+
+
+def unknown(text: str, dtype: str, data: bool = True) -> Value:
+    """A value of which nothing is known but its type."""
+    lo, hi = integer_range(dtype)
+    return Value(text, dtype, lo, hi, data)
+
+
+def integer(value: int, dtype: str) -> Value:
+    """An integer or bool constant (scalar)."""
+    if dtypes.is_bool(dtype):
+        value = int(value != 0)
+        return Value("true" if value else "false", dtype, value, value, False)
+    bits = dtypes.bits(dtype)
+    wrapped = value & ((1 << bits) - 1)
+    if dtypes.is_int(dtype) and wrapped >> (bits - 1):
+        wrapped -= 1 << bits
+    return Value(str(wrapped), dtype, wrapped, wrapped, False)
+
+
+def floating(value: float, dtype: str) -> Value:
+    """A floating-point constant (scalar)."""
+    return Value(_float_text(value, dtype), dtype, data=False)
+
+
+def _float_text(value: float, dtype: str) -> str:
+    kind = dtypes.parse(dtype)
+    if kind.code == "bfloat":
+        return str(_bfloat_bits(value))
+    if kind.bits == 16:
+        return f"0xH{struct.unpack('<H', struct.pack('<e', _clamp_half(value)))[0]:04X}"
+    if kind.bits == 32:
+        value = _round_to_float32(value)
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+def _clamp_half(value: float) -> float:
+    """Values that round beyond the largest float16 are infinite."""
+    return math.copysign(math.inf, value) if abs(value) >= 65520.0 else value
+
+
+def _round_to_float32(value: float) -> float:
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def _bfloat_bits(value: float) -> int:
+    bits = int(struct.unpack("<I", struct.pack("<f", _round_to_float32(value)))[0])
+    if math.isnan(value):
+        return bits >> 16 | 0x40
+    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+
+
+def splat(constant: Value, lanes: int) -> str:
+    """The text of a vector of `lanes` copies of a constant."""
+    return f"splat ({llvm_type(constant.dtype)} {constant.text})"
+
+
+def quote(name: str) -> str:
+    """A name as LLVM writes it after @ (always in quotes, since users choose names)."""
+    if name.replace("_", "a").replace(".", "a").isalnum() and name.isascii() and not name[0].isdigit():
+        return name
+    return '"' + "".join(c if 32 <= ord(c) < 127 and c not in '"\\' else _escaped(c) for c in name) + '"'
+
+
+def _escaped(character: str) -> str:
+    return "".join(f"\\{byte:02X}" for byte in character.encode())
+
+
+def string_bytes(text: str | bytes) -> tuple[int, str]:
+    """Length and LLVM text (c"...") of a zero-terminated string."""
+    data = (text.encode() if isinstance(text, str) else text) + b"\0"
+    body = "".join(chr(byte) if 32 <= byte < 127 and byte not in (34, 92) else f"\\{byte:02X}" for byte in data)
+    return len(data), f'c"{body}"'

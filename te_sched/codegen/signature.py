@@ -1,0 +1,189 @@
+"""What a compiled function expects: the contract between generated code, its callers and saved files.
+
+A `Signature` is plain data (it travels as JSON inside exported files). Shapes are integers or small trees over
+symbols, so that a caller can check and bind symbolic dimensions without any IR. Must not know LLVM or arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from te_sched.errors import BuildError
+from te_sched.ir import dtypes
+from te_sched.ir import expr as E
+from te_sched.ir.stmt import PrimFunc
+
+# A dimension: an integer, ["symbol", k] for the k-th symbol, or [operator, a, b].
+Dimension = int | list[Any]
+
+_OPERATORS: dict[type, str] = {
+    E.Add: "+",
+    E.Sub: "-",
+    E.Mul: "*",
+    E.FloorDiv: "//",
+    E.FloorMod: "%",
+    E.Div: "trunc/",
+    E.Mod: "trunc%",
+    E.Min: "min",
+    E.Max: "max",
+}
+_EVALUATE: dict[str, Callable[[int, int], int]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "trunc/": lambda a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
+    "trunc%": lambda a, b: abs(a) % abs(b) * (1 if a >= 0 else -1),
+    "min": min,
+    "max": max,
+}
+
+
+@dataclass(slots=True)
+class Parameter:
+    """One argument. `kind` is "buffer", "scalar" or "handle" (a raw pointer)."""
+
+    kind: str
+    name: str
+    dtype: str
+    shape: list[Dimension] = field(default_factory=list)
+    strides: list[Dimension] | None = None  # in elements; None: compact row-major
+    written: bool = False
+    symbol: int | None = None  # a scalar that is also a symbol of some shape
+    broadcast: bool = False  # a dimension of extent 1 has stride 0
+
+
+@dataclass(slots=True)
+class Symbol:
+    """A variable of shapes; unless a scalar argument gives it, it is passed after the arguments."""
+
+    name: str
+    dtype: str
+    passed: bool = True
+
+
+@dataclass(slots=True)
+class Signature:
+    """Arguments of a function, the symbols in their shapes, and what its error codes mean.
+
+    `failures[code - 1]` is the (what, why, cure) of a positive code that the native function returns.
+    """
+
+    name: str
+    symbol: str
+    parameters: list[Parameter]
+    symbols: list[Symbol]
+    failures: list[list[str]] = field(default_factory=list)
+    parallel: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain dictionaries and lists."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Signature:
+        """The signature that `to_json` gave."""
+        parameters = [Parameter(**item) for item in data["parameters"]]
+        symbols = [Symbol(**item) for item in data["symbols"]]
+        return Signature(data["name"], data["symbol"], parameters, symbols, data["failures"], data["parallel"])
+
+
+def evaluate(dimension: Dimension, values: Sequence[int | None]) -> int | None:
+    """The value of a dimension, or None while a symbol in it has no value (or it divides by zero)."""
+    if isinstance(dimension, int):
+        return dimension
+    if dimension[0] == "symbol":
+        return values[dimension[1]]
+    a, b = evaluate(dimension[1], values), evaluate(dimension[2], values)
+    if a is None or b is None:
+        return None
+    try:
+        return _EVALUATE[dimension[0]](a, b)
+    except ZeroDivisionError:
+        return None
+
+
+def describe(dimension: Dimension, symbols: Sequence[Symbol]) -> str:
+    """A dimension as text for messages."""
+    if isinstance(dimension, int):
+        return str(dimension)
+    if dimension[0] == "symbol":
+        return symbols[dimension[1]].name
+    a, b = describe(dimension[1], symbols), describe(dimension[2], symbols)
+    operator = dimension[0].removeprefix("trunc")
+    return f"{operator}({a}, {b})" if operator in ("min", "max") else f"({a} {operator} {b})"
+
+
+class SignatureBuilder:
+    """Reads the signature of a PrimFunc; `variables[k]` is the variable behind symbol k."""
+
+    def __init__(self, func: PrimFunc, name: str, symbol: str) -> None:
+        self.func, self.name = func, name
+        self.variables: list[E.Var] = []
+        self._symbols: list[Symbol] = []
+        self._index: dict[E.Var, int] = {}
+        self.sizes: set[E.Var] = set()  # symbols that are an extent, and so never negative
+        self.offsets: list[E.Var] = []  # element offsets: the pointer that is passed includes them
+        parameters = [self._parameter(param) for param in func.params]
+        self.signature = Signature(name, symbol, parameters, self._symbols)
+        self._check_bound()
+
+    def _parameter(self, param: E.Var) -> Parameter:
+        buffer = self.func.buffer_map.get(param)
+        if buffer is not None:
+            return self._buffer(buffer)
+        if param.dtype == "handle":
+            return Parameter("handle", param.name, "handle")
+        symbol = self._symbol(param)
+        self._symbols[symbol].passed = False
+        return Parameter("scalar", param.name, param.dtype, symbol=symbol)
+
+    def _buffer(self, buffer: E.Buffer) -> Parameter:
+        if isinstance(buffer.elem_offset, E.Var):
+            self.offsets.append(buffer.elem_offset)
+        elif not (isinstance(buffer.elem_offset, E.IntImm) and buffer.elem_offset.value == 0):
+            raise self._error(f"the element offset of buffer {buffer.name} is an expression")
+        self.sizes.update(extent for extent in buffer.shape if isinstance(extent, E.Var))
+        shape = [self._dimension(extent) for extent in buffer.shape]
+        strides = [self._dimension(stride) for stride in buffer.strides] if buffer.strides else None
+        auto = buffer.buffer_type != ""
+        return Parameter("buffer", buffer.name, buffer.dtype, shape, strides, broadcast=auto)
+
+    def _symbol(self, var: E.Var) -> int:
+        if var not in self._index:
+            self._index[var] = len(self.variables)
+            self.variables.append(var)
+            self._symbols.append(Symbol(var.name, var.dtype))
+        return self._index[var]
+
+    def _dimension(self, value: E.Expr) -> Dimension:
+        if isinstance(value, E.IntImm):
+            return value.value
+        if isinstance(value, E.Var):
+            return ["symbol", self._symbol(value)]
+        if isinstance(value, E.Cast) and dtypes.is_integral(value.dtype):
+            return self._dimension(value.value)
+        operator = _OPERATORS.get(type(value))
+        if operator is None or not isinstance(value, E.BinaryOp):
+            raise self._error(f"a shape or stride contains a {type(value).__name__}")
+        return [operator, self._dimension(value.a), self._dimension(value.b)]
+
+    def _check_bound(self) -> None:
+        """Every symbol must stand alone in some shape or stride, or be an argument."""
+        bound = {parameter.symbol for parameter in self.signature.parameters}
+        for parameter in self.signature.parameters:
+            for dimension in [*parameter.shape, *(parameter.strides or [])]:
+                if isinstance(dimension, list) and dimension[0] == "symbol":
+                    bound.add(dimension[1])
+        for number, symbol in enumerate(self._symbols):
+            if number not in bound:
+                raise self._error(
+                    f"the value of {symbol.name} cannot be read from any argument",
+                    "pass it as an argument, or use it alone as a dimension of an argument",
+                )
+
+    def _error(self, why: str, cure: str = "use integers, variables and + - * // % in shapes") -> BuildError:
+        return BuildError(f"build function {self.name!r}", why, cure)

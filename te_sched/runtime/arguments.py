@@ -1,0 +1,214 @@
+"""Checking the arguments of a call before native code runs.
+
+What was found good is remembered by `module` under the key of the arguments, so this module may take its time and say
+exactly what is wrong. Must not know how functions are called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from te_sched.codegen.llvm.types import integer_range
+from te_sched.codegen.signature import Parameter, Signature, Symbol, describe, evaluate
+from te_sched.errors import CallError
+from te_sched.ir import dtypes
+from te_sched.runtime.dlpack import View, read_capsule
+from te_sched.runtime.ndarray import NDArray, view_numpy
+
+_CPU = 1
+
+
+def view_of(value: Any, keep: list[Any]) -> View | None:
+    """An argument as an array, or None when it is none; what must live during the call is appended to `keep`."""
+    if isinstance(value, NDArray):
+        return View(*value.key, value.address)
+    if isinstance(value, np.ndarray):
+        return view_numpy(value)
+    if isinstance(value, np.generic) or not hasattr(value, "__dlpack__"):
+        return None
+    try:
+        capsule = value.__dlpack__()
+    except CallError:
+        raise
+    except Exception as error:  # the other library says no, in its own words
+        raise CallError(f"read a {type(value).__name__} through DLPack", f"its library says: {error}") from error
+    keep.append(capsule)
+    return read_capsule(capsule)
+
+
+def check(signature: Signature, values: Sequence[Any], views: Sequence[View | None]) -> tuple[int, ...]:
+    """Check all arguments of a call; gives the symbols to pass after them."""
+    count = len(signature.parameters)
+    if len(values) != count:
+        names = ", ".join(parameter.name for parameter in signature.parameters)
+        raise CallError(
+            f"call {signature.name!r} with {len(values)} arguments",
+            f"it takes {count}: {names}",
+            "pass the inputs and the outputs, in the order of the argument list it was built with",
+        )
+    return _Check(signature).run(values, views)
+
+
+class _Check:
+    def __init__(self, signature: Signature) -> None:
+        self.signature = signature
+        self.bound: list[int | None] = [None] * len(signature.symbols)
+        self.source: list[str] = [""] * len(signature.symbols)
+
+    def run(self, values: Sequence[Any], views: Sequence[View | None]) -> tuple[int, ...]:
+        parameters = self.signature.parameters
+        for parameter, value, view in zip(parameters, values, views, strict=True):
+            if parameter.kind == "buffer":
+                self._check_kind(parameter, value, view)
+            elif parameter.kind == "scalar":
+                self._check_scalar(parameter, value)
+            elif view is None and not isinstance(value, int):
+                raise self._error(parameter, "it is a pointer", "pass an array or an address")
+        for parameter, view in zip(parameters, views, strict=True):
+            if parameter.kind == "buffer" and view is not None:
+                self._bind(parameter, view)
+        for parameter, view in zip(parameters, views, strict=True):
+            if parameter.kind == "buffer" and view is not None:
+                self._check_extents(parameter, view)
+        return self._passed()
+
+    def _passed(self) -> tuple[int, ...]:
+        """The values of the symbols that are passed; a stride that nothing gives (no elements) is 0."""
+        return tuple(
+            value if value is not None else 0
+            for value, symbol in zip(self.bound, self.signature.symbols, strict=True)
+            if symbol.passed
+        )
+
+    def _check_kind(self, parameter: Parameter, value: Any, view: View | None) -> None:
+        if view is None:
+            cure = "make an array with te_sched.nd.array or numpy.array"
+            raise self._error(parameter, f"a {type(value).__name__} is not an array", cure)
+        if view.dtype != parameter.dtype:
+            cure = f"convert it (.astype), or declare the placeholder with dtype {view.dtype!r}"
+            raise self._error(parameter, f"its dtype is {view.dtype}, and {parameter.dtype} was declared", cure)
+        if view.device_type != _CPU:
+            raise self._error(parameter, "it is not in the processor's memory", "move it to the CPU first")
+        if len(view.shape) != len(parameter.shape):
+            why = f"it has {len(view.shape)} dimensions {view.shape}, and {self._shape(parameter)} was declared"
+            raise self._error(parameter, why, "reshape it")
+        if parameter.written and not view.writable:
+            cure = "pass an array that can be written (a copy)"
+            raise self._error(parameter, "it is an output, and its memory is read-only", cure)
+        size = dtypes.storage_bytes(dtypes.element(parameter.dtype))
+        if view.address % size:
+            why = f"its address is not a multiple of its elements' {size} bytes"
+            raise self._error(parameter, why, "pass an aligned copy (numpy.array(x))")
+
+    def _check_scalar(self, parameter: Parameter, value: Any) -> None:
+        if isinstance(value, np.generic):
+            value = value.item()
+        if dtypes.is_float(parameter.dtype):
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise self._error(parameter, f"a {type(value).__name__} is not a {parameter.dtype}", "pass a float")
+            return
+        if not isinstance(value, int) or (isinstance(value, bool) and not dtypes.is_bool(parameter.dtype)):
+            raise self._error(parameter, f"a {type(value).__name__} is not an {parameter.dtype}", "pass an int")
+        low, high = integer_range(parameter.dtype)
+        if not low <= value <= high:
+            raise self._error(parameter, f"{value} does not fit into {parameter.dtype}", f"use {low} to {high}")
+        if parameter.symbol is not None:
+            self.bound[parameter.symbol], self.source[parameter.symbol] = value, f"argument {parameter.name}"
+
+    def _bind(self, parameter: Parameter, view: View) -> None:
+        """Take symbols from where they stand alone: extents, then strides."""
+        strides = self._strides(parameter, view)
+        for what, dimensions, actual in (
+            ("shape", parameter.shape, view.shape),
+            ("strides", parameter.strides or [], strides),
+        ):
+            for axis, (dimension, value) in enumerate(zip(dimensions, actual, strict=False)):
+                if isinstance(dimension, list) and dimension[0] == "symbol" and value is not None:
+                    self._bind_symbol(parameter, f"{what}[{axis}]", dimension[1], value)
+
+    def _bind_symbol(self, parameter: Parameter, place: str, number: int, value: int) -> None:
+        symbol: Symbol = self.signature.symbols[number]
+        known = self.bound[number]
+        if known is not None and known != value:
+            raise self._error(
+                parameter,
+                f"its {place} is {value}, and {symbol.name} is {known} by {self.source[number]}",
+                f"make the arguments agree on {symbol.name}",
+            )
+        if value < 0 or value > integer_range(symbol.dtype)[1]:
+            raise self._error(parameter, f"its {place} is {value}, which {symbol.name} ({symbol.dtype}) cannot be", "")
+        self.bound[number], self.source[number] = value, f"{place} of argument {parameter.name}"
+
+    def _strides(self, parameter: Parameter, view: View) -> list[int | None]:
+        """The array's strides; None for an axis that is never stepped along."""
+        actual = view.strides if view.strides is not None else _compact(view.shape)
+        if 0 in view.shape:
+            actual = _compact(view.shape)
+        for axis, (step, extent) in enumerate(zip(actual, view.shape, strict=True)):
+            if extent > 1 and (step < 0 or step != int(step)):
+                cure = "pass numpy.ascontiguousarray(x)"
+                raise self._error(parameter, f"its stride {step} of axis {axis} is not a whole positive number", cure)
+        if parameter.broadcast:
+            return [0 if extent == 1 else int(step) for step, extent in zip(actual, view.shape, strict=True)]
+        return [int(step) for step in actual]
+
+    def _check_extents(self, parameter: Parameter, view: View) -> None:
+        for axis, (dimension, extent) in enumerate(zip(parameter.shape, view.shape, strict=True)):
+            expected = evaluate(dimension, self.bound)
+            if expected != extent:
+                where = "" if isinstance(dimension, int) else f" ({describe(dimension, self.signature.symbols)})"
+                raise self._error(
+                    parameter,
+                    f"its shape is {view.shape}, and axis {axis} should be {expected}{where}",
+                    f"pass an array of shape {self._shape(parameter)}",
+                )
+        self._check_strides(parameter, view)
+        self._check_index_range(parameter, view)
+
+    def _check_strides(self, parameter: Parameter, view: View) -> None:
+        actual = self._strides(parameter, view)
+        wanted: list[int | None]
+        if parameter.strides is None:
+            wanted = list(_compact(view.shape))
+        else:
+            wanted = [evaluate(dimension, self.bound) for dimension in parameter.strides]
+        for axis, (have, want, extent) in enumerate(zip(actual, wanted, view.shape, strict=True)):
+            if extent > 1 and have != want and 0 not in view.shape:
+                raise self._error(
+                    parameter,
+                    f"its strides are {tuple(actual)} elements, and stride {want} of axis {axis} was declared "
+                    f"({'compact rows' if parameter.strides is None else 'by the buffer'})",
+                    "pass a compact copy (numpy.ascontiguousarray(x))",
+                )
+
+    def _check_index_range(self, parameter: Parameter, view: View) -> None:
+        """Indices of symbolic programs are int32: refuse arrays that they cannot reach."""
+        symbolic = any(isinstance(dimension, list) for dimension in parameter.shape)
+        last = sum(
+            max(extent - 1, 0) * (step or 0)
+            for extent, step in zip(view.shape, self._strides(parameter, view), strict=True)
+        )
+        narrow = all(symbol.dtype == "int32" for symbol in self.signature.symbols)
+        if symbolic and narrow and last > integer_range("int32")[1]:
+            why = f"its last element is number {last}, beyond what int32 indices reach"
+            raise self._error(parameter, why, 'declare the sizes as te.var(name, dtype="int64")')
+
+    def _shape(self, parameter: Parameter) -> str:
+        extents = [describe(dimension, self.signature.symbols) for dimension in parameter.shape]
+        return f"({', '.join(extents)}{',' if len(extents) == 1 else ''})"
+
+    def _error(self, parameter: Parameter, why: str, cure: str) -> CallError:
+        number = next(k for k, other in enumerate(self.signature.parameters) if other is parameter)
+        where = f"argument {number} ({parameter.name})"
+        return CallError(f"call {self.signature.name!r} with this {parameter.name}", why, cure, where)
+
+
+def _compact(shape: Sequence[int]) -> tuple[int, ...]:
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))

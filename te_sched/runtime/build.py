@@ -1,0 +1,40 @@
+"""build: from lowered functions to a module that can be called. Must not know schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from te_sched.codegen.llvm.compile import compile_functions
+from te_sched.codegen.target import Target, as_target, check_available
+from te_sched.errors import BuildError
+from te_sched.ir.expr import StringImm
+from te_sched.ir.stmt import AttrStmt, PrimFunc
+from te_sched.ir.visitor import walk
+from te_sched.runtime import registry
+from te_sched.runtime.csource import compile_c
+from te_sched.runtime.module import Module, make_module
+
+
+def build_functions(functions: Mapping[str, PrimFunc], target: str | Target | None = None) -> Module:
+    """Compile lowered functions for a target. Raises BuildError for what cannot be compiled or linked."""
+    target = as_target(target)
+    check_available(target)
+    if not functions:
+        raise BuildError("build a module", "it has no functions", "give it at least one")
+    sources = dict.fromkeys(text for func in functions.values() for text in _c_sources(func))
+    objects = [compile_c(source) for source in sources]
+
+    def is_defined(name: str) -> bool:
+        return any(name.encode() + b"\0" in data for data in objects)
+
+    compiled = compile_functions(functions, target, registry.extern_kind, is_defined)
+    return make_module(compiled, objects)
+
+
+def _c_sources(func: PrimFunc) -> list[str]:
+    """The C source texts of pragmas import_c."""
+    return [
+        node.value.value
+        for node in walk(func.body)
+        if isinstance(node, AttrStmt) and node.key == "pragma_import_c" and isinstance(node.value, StringImm)
+    ]

@@ -1,0 +1,127 @@
+"""C entry points for Python functions: how generated code calls registered functions.
+
+Each gives 0, or a code by which the caller finds the exception that was raised. Must not know how code is loaded.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from te_sched.errors import CallError
+from te_sched.ir import dtypes
+from te_sched.runtime import registry
+from te_sched.runtime.ndarray import NDArray, storage_name, wrap
+
+_CTYPES: dict[str, Any] = {
+    "bool": ctypes.c_bool,
+    "float32": ctypes.c_float,
+    "float64": ctypes.c_double,
+    "float16": ctypes.c_uint16,
+    "bfloat16": ctypes.c_uint16,
+    "handle": ctypes.c_void_p,
+    "str": ctypes.c_char_p,
+    **{f"int{bits}": getattr(ctypes, f"c_int{bits}") for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": getattr(ctypes, f"c_uint{bits}") for bits in (8, 16, 32, 64)},
+}
+
+
+def ctype_of(dtype: str) -> Any:
+    """The ctypes type of a dtype, of a pointer ("float32*") or of a string."""
+    if dtype.endswith("*"):
+        return ctypes.POINTER(_CTYPES[dtype[:-1]])
+    return _CTYPES[dtype]
+
+
+def make_callback(name: str, args: list[str], result: str) -> Any:
+    """The entry point int32 f(pointer to the result, arguments...) of the Python function of an extern."""
+    converters = [_CONVERTERS.get(kind) for kind in args]
+
+    def call(place: int, *values: Any) -> int:
+        try:
+            extern = registry.find_extern(name)
+            if extern is None or extern.function is None:
+                raise CallError(f"call extern {name!r}", "it is not registered as a Python function any more")
+            pairs = zip(converters, values, strict=True)
+            answer = extern.function(*[value if convert is None else convert(value) for convert, value in pairs])
+            _write_result(place, result, answer)
+        except BaseException as error:  # whatever it is, the native caller must not see it
+            return registry.keep_exception(error)
+        return 0
+
+    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, *[ctype_of(kind) for kind in args])(call)
+
+
+_CONVERTERS: dict[str, Callable[[Any], Any]] = {"str": lambda value: value.decode()}
+
+
+def make_packed(name: str, args: list[dict[str, Any]], result: str) -> Any:
+    """The entry point int32 f(pointer to the result, pointer to 64-bit words) of a registered function."""
+
+    def call(place: int, packet: int) -> int:
+        try:
+            words = iter(_Words(packet))
+            values = [_read(kind, words) for kind in args]
+            function = registry.get_global_func(name)
+            assert function is not None
+            _write_result(place, result, function(*values))
+        except BaseException as error:
+            return registry.keep_exception(error)
+        return 0
+
+    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(call)
+
+
+class _Words:
+    """The words of a packet, read as they are asked for."""
+
+    def __init__(self, address: int) -> None:
+        self._address = address
+
+    def __iter__(self) -> Iterator[int]:
+        while True:
+            yield ctypes.c_int64.from_address(self._address).value
+            self._address += 8
+
+
+def _read(kind: dict[str, Any], words: Iterator[int]) -> Any:
+    what = kind["kind"]
+    if what == "str":
+        return kind["value"]
+    if what == "array":
+        return _read_array(kind, words)
+    word = next(words)
+    if what == "float":
+        return ctypes.c_double.from_buffer_copy(ctypes.c_int64(word)).value
+    return bool(word) if what == "bool" else word & (2**64 - 1) if what == "handle" else word
+
+
+def _read_array(kind: dict[str, Any], words: Iterator[int]) -> NDArray:
+    address = next(words)
+    shape = tuple(next(words) for _ in range(kind["ndim"]))
+    steps = tuple(next(words) for _ in range(kind["ndim"])) if kind["strided"] else None
+    return wrap(array_at(address, kind["dtype"], shape, steps), kind["dtype"])
+
+
+def array_at(address: int, dtype: str, shape: tuple[int, ...], steps: tuple[int, ...] | None) -> np.ndarray[Any, Any]:
+    """A numpy array over memory that generated code owns; valid during the call."""
+    element = np.dtype(storage_name(dtype))
+    steps = steps if steps is not None else tuple(int(np.prod(shape[k + 1 :])) for k in range(len(shape)))
+    if 0 in shape:
+        return np.empty(shape, element)
+    size = 1 + sum((extent - 1) * step for extent, step in zip(shape, steps, strict=True))
+    memory = (ctypes.c_char * (size * element.itemsize)).from_address(address)
+    flat = np.frombuffer(memory, element)
+    strides = [step * element.itemsize for step in steps]
+    return np.lib.stride_tricks.as_strided(flat, shape, strides)
+
+
+def _write_result(place: int, dtype: str, answer: Any) -> None:
+    if dtype in ("void", "") or answer is None:
+        return
+    if dtypes.parse(dtype).code == "bfloat" or dtype == "float16":
+        raise CallError(f"return a {dtype} from a Python callback", "it is not supported", "return float32 and cast it")
+    _CTYPES[dtype].from_address(place).value = answer

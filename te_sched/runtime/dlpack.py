@@ -1,0 +1,108 @@
+"""DLPack: reading arrays of other libraries in place, and giving ours to them.
+
+Owns the memory layout of DLPack's structures. Must not know NDArray.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, NamedTuple
+
+from te_sched.errors import CallError
+
+_CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
+_NUMBERS = {name: code for code, name in _CODES.items()}
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+_Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class _Managed(ctypes.Structure):
+    _fields_ = (("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _Deleter))
+
+
+class View(NamedTuple):
+    """An array in memory: what a call must know of it. `strides` are in elements; None means compact."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    writable: bool
+    device_type: int
+    address: int
+
+
+_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer.restype, _pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+_new = ctypes.pythonapi.PyCapsule_New
+_new.restype, _new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+_is_valid = ctypes.pythonapi.PyCapsule_IsValid
+_is_valid.restype, _is_valid.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
+
+
+def read_capsule(capsule: Any) -> View:
+    """The array behind a capsule that `__dlpack__` gave; valid while the capsule (never consumed) lives."""
+    if not _is_valid(capsule, b"dltensor"):
+        raise CallError("read a DLPack capsule", "it was consumed already, or is not an unversioned DLPack tensor")
+    tensor = ctypes.cast(_pointer(capsule, b"dltensor"), ctypes.POINTER(_Managed)).contents.tensor
+    shape = tuple(tensor.shape[: tensor.ndim])
+    strides = tuple(tensor.strides[: tensor.ndim]) if tensor.strides else None
+    code = _CODES.get(tensor.code, f"code{tensor.code}_")
+    dtype = "bool" if code == "bool" else f"{code}{tensor.bits}"
+    if dtype == "bfloat16" or tensor.lanes == 1:
+        dtype = dtype if tensor.lanes == 1 else f"{dtype}x{tensor.lanes}"
+    address = (tensor.data or 0) + tensor.byte_offset
+    return View(dtype, shape, strides, True, tensor.device_type, address)
+
+
+_exported: dict[int, Any] = {}  # what keeps an exported array alive until its consumer deletes it
+
+
+@_Deleter
+def _release(pointer: int) -> None:
+    _exported.pop(pointer, None)
+
+
+_CapsuleDestructor = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+_capsule_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(
+    ("PyCapsule_IsValid", ctypes.pythonapi)
+)
+
+
+@ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+def _destroy_capsule(capsule: int) -> None:
+    """A capsule that nobody consumed still owns its array."""
+    if _capsule_valid(capsule, b"dltensor"):
+        _exported.pop(_capsule_pointer(capsule, b"dltensor"), None)
+
+
+def make_capsule(view: View, keep_alive: Any, code: str, bits: int) -> Any:
+    """A capsule for an array; `keep_alive` lives until its consumer lets go."""
+    managed = _Managed()
+    shape = (ctypes.c_int64 * len(view.shape))(*view.shape)
+    tensor = managed.tensor
+    tensor.data, tensor.device_type, tensor.ndim = view.address, view.device_type, len(view.shape)
+    tensor.code, tensor.bits, tensor.lanes = _NUMBERS[code], bits, 1
+    tensor.shape = ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64))
+    managed.deleter = _release
+    address = ctypes.addressof(managed)
+    _exported[address] = (managed, shape, keep_alive)
+    return _new(address, b"dltensor", ctypes.cast(_destroy_capsule, ctypes.c_void_p))

@@ -1,0 +1,67 @@
+"""Linking object code into this process, and out of it again. Must not know what the code does."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import threading
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from te_sched.codegen.llvm.machine import machine_of
+from te_sched.codegen.target import Target
+from te_sched.errors import BuildError
+
+_lock = threading.Lock()
+_numbers = itertools.count()
+_state: dict[str, Any] = {}
+
+
+class Linked:
+    """Code in memory; it goes when this object goes."""
+
+    def __init__(self, tracker: Any, addresses: dict[str, int]) -> None:
+        self._tracker, self._addresses = tracker, addresses
+
+    def address(self, name: str) -> int:
+        """The address of an exported symbol."""
+        return self._addresses[name]
+
+
+def _engine() -> Any:
+    with _lock:
+        if "engine" not in _state:
+            _state["engine"] = llvm.create_lljit_compiler(machine_of(Target("llvm")).handle)
+        return _state["engine"]
+
+
+def _link(builder: Any, exports: tuple[str, ...], imports: dict[str, int]) -> Linked:
+    for name in exports:
+        builder.export_symbol(name)
+    for name, address in imports.items():
+        builder.import_symbol(name, address)
+    builder.add_current_process()
+    engine = _engine()
+    try:
+        tracker = builder.link(engine, f"te_sched.{next(_numbers)}")
+    except RuntimeError as error:
+        missing = re.search(r"Symbols not found: \[(.*?)\]", str(error))
+        if missing is None:
+            raise BuildError("link the compiled code", f"LLVM says: {error}") from None
+        names = missing[1].strip()
+        raise BuildError(f"link the compiled code with {names}", "nothing in this process defines it") from None
+    return Linked(tracker, {name: tracker[name] for name in exports})
+
+
+def link_objects(objects: tuple[bytes, ...], exports: tuple[str, ...]) -> Linked:
+    """Link object files together; symbols that they lack are taken from this process."""
+    builder = llvm.JITLibraryBuilder()
+    for data in objects:
+        builder.add_object_img(data)
+    return _link(builder, exports, {})
+
+
+def link_text(text: str, exports: tuple[str, ...], imports: dict[str, int]) -> Linked:
+    """Compile and link LLVM IR text."""
+    return _link(llvm.JITLibraryBuilder().add_ir(text), exports, imports)

@@ -1,0 +1,119 @@
+"""Code in memory and its metadata: linked into this process from objects, or loaded from files.
+
+Fills the slots through which generated code reaches OpenMP, registered functions and callbacks. Must not know how
+functions are called.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import weakref
+from pathlib import Path
+from typing import Any
+
+from te_sched.codegen.llvm.machine import host_features, machine_of
+from te_sched.codegen.llvm.module import FORMAT_VERSION, METADATA_MAGIC
+from te_sched.codegen.signature import Signature
+from te_sched.codegen.target import Target
+from te_sched.errors import BuildError, CallError
+from te_sched.runtime import callbacks, jit, registry, threads
+
+_EXPORTS = ("te_sched_slots", "te_sched_functions")
+
+
+class Code:
+    """Loaded code: signatures by name and the addresses of functions. It stays while this object is referenced."""
+
+    def __init__(self, metadata: dict[str, Any], slots: int, functions: int, keep_alive: Any) -> None:
+        self._keep_alive = [keep_alive]
+        self.signatures = [Signature.from_json(data) for data in metadata["functions"]]
+        count = len(self.signatures)
+        table = (ctypes.c_void_p * (2 * count)).from_address(functions)
+        self.addresses = {s.name: (table[2 * k] or 0, table[2 * k + 1] or 0) for k, s in enumerate(self.signatures)}
+        imports = metadata["imports"]
+        values = (ctypes.c_void_p * len(imports)).from_address(slots)
+        for number, wanted in enumerate(imports):
+            values[number] = self._slot(wanted)
+
+    def _slot(self, wanted: dict[str, Any]) -> int:
+        kind, name = wanted["kind"], wanted["name"]
+        if kind == "thread":
+            return threads.slot_value(name)
+        if kind == "packed":
+            return self._keep(callbacks.make_packed(name, wanted["args"], wanted["result"]))
+        extern = registry.find_extern(name)
+        if extern is None or extern.kind != kind:
+            raise BuildError(
+                f"link external function {name}",
+                "it is not registered" if extern is None else f"it was a {kind} when the code was compiled, and is a {extern.kind}",
+                f'register it with te_sched.register_extern("{name}", function) first',
+            )
+        self._keep_alive.append(extern)
+        if kind == "pointer":
+            return extern.address
+        return self._keep(callbacks.make_callback(name, wanted["args"], wanted["result"]))
+
+    def _keep(self, function: Any) -> int:
+        self._keep_alive.append(function)
+        return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def read_metadata(data: bytes, where: str = "") -> dict[str, Any]:
+    """The metadata inside an object file or library; refuses other versions and machines."""
+    magic = METADATA_MAGIC.encode() + b"{"
+    start = data.find(magic)
+    if start < 0:
+        raise CallError(f"load {where}", "it was not made by te_sched", "export a module with export_library first")
+    start += len(magic) - 1
+    metadata: dict[str, Any] = json.loads(data[start : data.index(b"\0", start)])
+    if metadata.get("version") != FORMAT_VERSION:
+        why = f"its format is version {metadata.get('version')}, and this te_sched reads version {FORMAT_VERSION}"
+        raise CallError(f"load {where}", why, "export it again with this te_sched")
+    _check_machine(metadata["target"], where)
+    return metadata
+
+
+def _check_machine(target: dict[str, Any], where: str) -> None:
+    host = machine_of(Target("llvm")).triple
+    if target["triple"] != host:
+        why = f"it was compiled for {target['triple']}, and this is {host}"
+        raise CallError(f"load {where}", why, "compile it on this kind of computer")
+    have = set(host_features().split(","))
+    missing = sorted(name for name in target["features"].split(",") if name.startswith("+") and name not in have)
+    if missing:
+        why = f"this processor lacks {', '.join(name[1:] for name in missing)}"
+        raise CallError(f"load {where}", why, 'build it for an older processor (target "llvm -mcpu=x86-64-v2")')
+
+
+def load_objects(objects: tuple[bytes, ...], metadata: dict[str, Any]) -> Code:
+    """Link object files into this process."""
+    linked = jit.link_objects(objects, _EXPORTS)
+    return Code(metadata, linked.address("te_sched_slots"), linked.address("te_sched_functions"), linked)
+
+
+_libraries: weakref.WeakValueDictionary[int, Code] = weakref.WeakValueDictionary()
+
+
+def load_file(path: str | os.PathLike[str]) -> Code:
+    """Load a shared library (.so, .dylib, .dll) or an object file (.o) that export_library wrote."""
+    place = Path(path).resolve()
+    try:
+        data = place.read_bytes()
+    except OSError as error:
+        raise CallError(f"load {place}", f"it cannot be read: {error.strerror}", "check the path") from None
+    metadata = read_metadata(data, str(place))
+    if place.suffix == ".o":
+        return load_objects((data,), metadata)
+    try:
+        library = ctypes.CDLL(str(place))
+    except OSError as error:
+        raise CallError(f"load {place}", f"the system's loader says: {error}", "check what it depends on") from None
+    known = _libraries.get(library._handle)
+    if known is not None:  # two modules of one library share its slots
+        return known
+    addresses = [ctypes.addressof(ctypes.c_char.in_dll(library, name)) for name in _EXPORTS]
+    code = Code(metadata, *addresses, library)
+    _libraries[library._handle] = code
+    return code

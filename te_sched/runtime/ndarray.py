@@ -1,0 +1,209 @@
+"""Arrays on a device. On the processor an NDArray wraps numpy memory, aligned for vector instructions.
+
+Must not know compiled functions; they read `NDArray.key` and `NDArray.address`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from typing import Any
+
+import numpy as np
+
+from te_sched.errors import CallError
+from te_sched.ir import dtypes
+from te_sched.runtime import dlpack
+from te_sched.runtime.device import Device, check_usable, cpu
+
+_ALIGNMENT = 64
+_NUMPY_NAMES = frozenset(
+    ["bool", "float16", "float32", "float64", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))]
+)
+
+
+class NDArray:
+    """An array of numbers; call compiled functions with it, or exchange it through DLPack.
+
+    `dtype` is one of te_sched's names; bfloat16 elements are kept as their 16 bits.
+    """
+
+    __slots__ = ("__weakref__", "_array", "address", "device", "dtype", "key")
+
+    def __init__(self, storage: np.ndarray[Any, Any], dtype: str, device: Device) -> None:
+        self._array, self.dtype, self.device = storage, dtype, device
+        view = view_numpy(storage, dtype)
+        self.address = view.address
+        self.key = view[:5]  # all that a call must check
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents."""
+        return self._array.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return self._array.ndim
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self._array.size
+
+    @property
+    def ctx(self) -> Device:
+        """The device, by its older name."""
+        return self.device
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """A copy as a numpy array (bfloat16 needs the package ml_dtypes; without it, its bits as uint16)."""
+        return self._readable().copy()
+
+    asnumpy = numpy
+
+    def _readable(self) -> np.ndarray[Any, Any]:
+        kind = _bfloat16() if self.dtype == "bfloat16" else None
+        return self._array if kind is None else self._array.view(kind)
+
+    def copyfrom(self, source: Any) -> NDArray:
+        """Fill this array from another one, a numpy array or nested lists of the same shape."""
+        self._assign(source)
+        return self
+
+    def copyto(self, target: NDArray | Device) -> NDArray:
+        """Copy into an array of the same shape, or into a new one on a device."""
+        if isinstance(target, Device):
+            target = empty(self.shape, self.dtype, target)
+        target._assign(self)
+        return target
+
+    def _assign(self, source: Any) -> None:
+        values = source._readable() if isinstance(source, NDArray) else np.asarray(source)
+        if values.shape != self.shape:
+            raise CallError(
+                f"copy an array of shape {values.shape} into one of shape {self.shape}",
+                "the shapes differ",
+                "make an array with te_sched.nd.array(values)",
+            )
+        if not self._array.flags.writeable:
+            raise CallError("copy into an array", "its memory is read-only", "copy into one made by nd.empty")
+        np.copyto(self._array, as_storage(values, self.dtype), casting="unsafe")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        values = self._readable()
+        return np.array(values, dtype=dtype, copy=copy)
+
+    def __dlpack__(self, *, stream: Any = None, **options: Any) -> Any:
+        if self.dtype != "bfloat16":
+            return self._array.__dlpack__(stream=stream, **options)
+        return dlpack.make_capsule(view_numpy(self._array, self.dtype), self, "bfloat", 16)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device.device_type, self.device.device_id
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._readable()[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        values = value._readable() if isinstance(value, NDArray) else np.asarray(value)
+        self._array[index] = as_storage(values, self.dtype)
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __repr__(self) -> str:
+        return f"<te_sched.nd.NDArray shape={self.shape}, {self.dtype}, {self.device}>\n{self._readable()}"
+
+
+def array(values: Any, device: Device | None = None, dtype: str | None = None) -> NDArray:
+    """A new array with these values. Python floats become float32, as in TVM; numpy arrays keep their dtype."""
+    if isinstance(values, NDArray):
+        source, name = values._readable(), values.dtype
+    else:
+        source = np.asarray(values)
+        name = source.dtype.name
+        if not hasattr(values, "dtype") and name == "float64":
+            name = "float32"
+    name = dtype if dtype is not None else name
+    _check_dtype(name)
+    result = empty(source.shape, name, device)
+    np.copyto(result._array, as_storage(source, name), casting="unsafe")
+    return result
+
+
+def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> NDArray:
+    """A new array whose elements are undefined."""
+    device = device if device is not None else cpu(0)
+    check_usable(device, f"make an array of shape {shape}")
+    _check_dtype(dtype)
+    extents = tuple(int(extent) for extent in ((shape,) if np.isscalar(shape) else shape))
+    if any(extent < 0 for extent in extents):
+        raise CallError(f"make an array of shape {extents}", "an extent is negative", "use extents of 0 or more")
+    kind = np.dtype(storage_name(dtype))
+    size = math.prod(extents) * kind.itemsize
+    try:
+        memory = np.empty(size + _ALIGNMENT, np.uint8)
+    except (MemoryError, ValueError) as error:
+        raise CallError(f"make an array of shape {extents}", f"there is no room for it: {error}") from None
+    offset = -memory.ctypes.data % _ALIGNMENT
+    return NDArray(memory[offset : offset + size].view(kind).reshape(extents), dtype, device)
+
+
+def wrap(memory: np.ndarray[Any, Any], dtype: str, device: Device | None = None) -> NDArray:
+    """An NDArray over existing numpy memory, without a copy."""
+    return NDArray(memory, dtype, device if device is not None else cpu(0))
+
+
+def from_dlpack(source: Any) -> NDArray:
+    """An NDArray over the memory of an array of another library, without a copy."""
+    if not hasattr(source, "__dlpack__"):
+        raise CallError(f"read a {type(source).__name__} through DLPack", "it has no __dlpack__")
+    return wrap(memory := np.from_dlpack(source), memory.dtype.name)
+
+
+def storage_name(dtype: str) -> str:
+    """The numpy dtype in which elements are kept."""
+    return "uint16" if dtype == "bfloat16" else dtype
+
+
+def as_storage(values: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any]:
+    """Values as they are kept: bfloat16 as 16 bits (rounded to nearest even), the others themselves."""
+    if dtype != "bfloat16" or values.dtype == np.uint16:
+        return values
+    if values.dtype.name == "bfloat16":
+        return values.view(np.uint16)
+    wide = values.astype(np.float32)
+    bits = wide.view(np.uint32)
+    rounded = (bits + (0x7FFF + (bits >> 16 & 1))) >> 16
+    return np.where(np.isnan(wide), bits >> 16 | 0x40, rounded).astype(np.uint16)
+
+
+def view_numpy(values: np.ndarray[Any, Any], dtype: str | None = None) -> dlpack.View:
+    """A numpy array as calls see it."""
+    interface = values.__array_interface__
+    address, readonly = interface["data"]
+    size = values.dtype.itemsize
+    strides = interface["strides"]
+    if strides is not None and size:
+        misfit = any(step % size for step in strides)
+        strides = tuple(step / size if misfit else step // size for step in strides)
+    name = dtype if dtype is not None else _dtype_name(values)
+    return dlpack.View(name, values.shape, strides, not readonly, 1, address)
+
+
+def _dtype_name(values: np.ndarray[Any, Any]) -> str:
+    name = values.dtype.name
+    return name if values.dtype.isnative else f"{name} of foreign byte order"
+
+
+def _check_dtype(dtype: str) -> None:
+    if dtype not in _NUMPY_NAMES and dtype != "bfloat16":
+        raise CallError(f"make an array of {dtype}", "it is not a data type of arrays", f"use one of {dtypes.LEGAL}")
+
+
+def _bfloat16() -> Any:
+    try:
+        return importlib.import_module("ml_dtypes").bfloat16
+    except ImportError:
+        return None

@@ -1,0 +1,143 @@
+"""Names that generated code may call: Python functions (call_packed) and C functions or callbacks (call_extern).
+
+Also keeps the exceptions that callbacks raise until their caller raises them again. Must not know modules.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import itertools
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from te_sched.errors import CallError
+
+
+@dataclass(frozen=True, slots=True)
+class Extern:
+    """A registered C function (`address`) or Python callback (`function`)."""
+
+    name: str
+    address: int = 0
+    function: Callable[..., Any] | None = None
+    keep_alive: Any = None
+
+    @property
+    def kind(self) -> str:
+        """How generated code calls it: "pointer" or "callback"."""
+        return "pointer" if self.function is None else "callback"
+
+
+_functions: dict[str, Callable[..., Any]] = {}
+_externs: dict[str, Extern] = {}
+_C_FUNCTION = type(ctypes.CFUNCTYPE(None)()).__mro__[1]
+
+
+def register_func(name: Any, function: Callable[..., Any] | None = None, override: bool = False) -> Any:
+    """Register a Python function for call_packed; with a name alone, or nothing, a decorator."""
+    if callable(name):
+        return register_func(name.__name__, name, override)
+    if function is None:
+        return lambda decorated: register_func(name, decorated, override)
+    if name in _functions and not override:
+        raise CallError(
+            f"register function {name!r}", "a function of this name is registered already", "say override=True to replace it"
+        )
+    _functions[name] = function
+    return function
+
+
+def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any] | None:
+    """The Python function registered under a name."""
+    function = _functions.get(name)
+    if function is None and not allow_missing:
+        known = ", ".join(sorted(_functions)) or "none"
+        raise CallError(
+            f"find function {name!r}",
+            f"no function of this name is registered (registered: {known})",
+            f'register it with te_sched.register_func("{name}", function)',
+        )
+    return function
+
+
+def remove_global_func(name: str) -> None:
+    """Forget a registered function."""
+    _functions.pop(name, None)
+
+
+def register_extern(name: str, function: Any, override: bool = True) -> Any:
+    """Register what call_extern(name, ...) calls.
+
+    `function` is a ctypes or cffi function pointer, an address, an object with an `address` (numba's cfunc), or a
+    Python function. Python functions get numbers as int and float, and pointers as ctypes pointers to their element type.
+    """
+    if name in _externs and not override:
+        raise CallError(f"register extern {name!r}", "it is registered already", "say override=True to replace it")
+    address = _address_of(function)
+    if address is not None and address == 0:
+        raise CallError(f"register extern {name!r}", "the pointer is null", "give it a function")
+    if address is None and not callable(function):
+        raise CallError(
+            f"register extern {name!r}",
+            f"a {type(function).__name__} is neither a function pointer nor callable",
+            "give it a ctypes or cffi function pointer, an address or a Python function",
+        )
+    _externs[name] = Extern(name, address or 0, function if address is None else None, function)
+    return function
+
+
+def remove_extern(name: str) -> None:
+    """Forget a registered extern."""
+    _externs.pop(name, None)
+
+
+def find_extern(name: str) -> Extern | None:
+    """The extern registered under a name."""
+    return _externs.get(name)
+
+
+def extern_kind(name: str) -> str | None:
+    """How generated code calls a registered name; None when it is not registered."""
+    found = _externs.get(name)
+    return found.kind if found is not None else None
+
+
+def _address_of(function: Any) -> int | None:
+    if isinstance(function, bool):
+        return None
+    if isinstance(function, int):
+        return function
+    if isinstance(function, ctypes.c_void_p):
+        return function.value or 0
+    if isinstance(function, _C_FUNCTION):
+        return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
+    if type(function).__module__.startswith("_cffi_backend"):
+        return int(importlib.import_module("cffi").FFI().cast("intptr_t", function))
+    address = getattr(function, "address", None)
+    return address if isinstance(address, int) else None
+
+
+_pending: dict[int, BaseException] = {}
+_tickets = itertools.count(1)
+_lock = threading.Lock()
+_PENDING_LIMIT = 64
+
+
+def keep_exception(error: BaseException) -> int:
+    """Keep an exception; gives the (negative) code by which its caller finds it."""
+    code = -(next(_tickets) % (1 << 30) + 1)
+    with _lock:
+        _pending[code] = error
+        while len(_pending) > _PENDING_LIMIT:  # those of threads whose error was not the first
+            _pending.pop(next(iter(_pending)))
+    return code
+
+
+def take_exception(code: int) -> BaseException:
+    """The exception that a callback raised."""
+    with _lock:
+        found = _pending.pop(code, None)
+    return found if found is not None else CallError(f"call a function (code {code})", "a callback failed")

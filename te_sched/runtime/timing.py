@@ -1,0 +1,89 @@
+"""Measuring compiled functions: the timed loop runs natively. Must not know how functions are compiled."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from te_sched.errors import CallError
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileResult:
+    """Seconds per call, one for each repetition."""
+
+    results: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """Mean of the repetitions."""
+        return statistics.fmean(self.results)
+
+    @property
+    def median(self) -> float:
+        """Median of the repetitions."""
+        return statistics.median(self.results)
+
+    @property
+    def min(self) -> float:
+        """The fastest repetition."""
+        return min(self.results)
+
+    @property
+    def max(self) -> float:
+        """The slowest repetition."""
+        return max(self.results)
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the repetitions."""
+        return statistics.pstdev(self.results)
+
+    def __str__(self) -> str:
+        head = "  ".join(f"{name:>10}" for name in ("mean (ms)", "median (ms)", "max (ms)", "min (ms)", "std (ms)"))
+        values = (self.mean, self.median, self.max, self.min, self.std)
+        return f"{head}\n" + "  ".join(f"{value * 1e3:>10.4f}" for value in values)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluator:
+    """Times a function; call it with the function's arguments."""
+
+    run: Callable[..., None]  # run(count, *arguments)
+    number: int
+    repeat: int
+    min_repeat_ms: float
+    cooldown_interval_ms: float
+    repeats_to_cooldown: int
+
+    def __post_init__(self) -> None:
+        if self.number < 1 or self.repeat < 1 or self.min_repeat_ms < 0:
+            raise CallError(
+                f"time {self.number} calls, repeated {self.repeat} times, for at least {self.min_repeat_ms} ms",
+                "there is nothing to measure",
+                "use number >= 1, repeat >= 1 and min_repeat_ms >= 0",
+            )
+
+    def __call__(self, *args: Any) -> ProfileResult:
+        """Run once to warm up, then measure."""
+        self.run(1, *args)
+        number, results = self.number, list[float]()
+        for done in range(self.repeat):
+            if self.cooldown_interval_ms and done and done % self.repeats_to_cooldown == 0:
+                time.sleep(self.cooldown_interval_ms / 1e3)
+            seconds = self._measure(number, args)
+            while seconds * 1e3 < self.min_repeat_ms:
+                wanted = self.min_repeat_ms / 1e3 / max(seconds / number, 1e-9)
+                number = max(math.ceil(wanted * 1.1), number * 2 if seconds * 1e3 * 10 < self.min_repeat_ms else number + 1)
+                seconds = self._measure(number, args)
+            results.append(seconds / number)
+        return ProfileResult(tuple(results))
+
+    def _measure(self, number: int, args: tuple[Any, ...]) -> float:
+        start = time.perf_counter_ns()
+        self.run(number, *args)
+        return (time.perf_counter_ns() - start) / 1e9
