@@ -1,0 +1,83 @@
+"""Whether a schedule may run as it says: loops that run at once must not depend on each other.
+
+`lower` prints any schedule; `build` asks here first. Must not know targets beyond what threads can combine.
+"""
+
+from __future__ import annotations
+
+from te_sched.errors import BuildError
+from te_sched.ir.expr import IterVar
+from te_sched.schedule.relations import Flags
+from te_sched.schedule.schedule import Schedule
+from te_sched.schedule.stage import AttachType, Stage
+from te_sched.te.operation import ScanOp
+
+_AT_ONCE = {"Parallelized": "parallel", "Vectorized": "vectorize"}
+
+
+def check_legality(schedule: Schedule) -> None:
+    """Refuse a schedule whose loops would race.
+
+    Raises
+    ------
+    BuildError for the first axis that runs at once (parallel, vectorize, a GPU block or virtual
+    thread) although its iterations add to the same elements or depend on the one before.
+    """
+    for stage in schedule.stages:
+        if stage.attach_type not in (AttachType.INLINE, AttachType.INLINED_ALREADY):
+            _check_stage(stage)
+
+
+def _check_stage(stage: Stage) -> None:
+    reduced = _stemming_from(stage, stage.op.reduce_axis)
+    steps = _stemming_from(stage, (stage.op.scan_axis,) if isinstance(stage.op, ScanOp) else ())
+    if not reduced and not steps:
+        return
+    for axis in stage.leaf_iter_vars:
+        how = _runs_at_once(stage, axis)
+        if how is None:
+            continue
+        if axis in steps:
+            raise _refusal(
+                stage,
+                axis,
+                how,
+                "each step of a scan reads the step before it",
+                f"{how} one of the other axes of the update instead",
+            )
+        if axis in reduced:
+            raise _refusal(
+                stage,
+                axis,
+                how,
+                "it is a reduction axis: its iterations add to the same elements at the same time",
+                f"{how} a data axis, or first make the partial results a stage of their own with "
+                f"s.rfactor({stage.op.name}, {axis.var.name}) and {how} that stage's new axis",
+            )
+
+
+def _stemming_from(stage: Stage, roots: tuple[IterVar, ...]) -> Flags:
+    flags: Flags = dict.fromkeys(roots, 1)
+    for relation in stage.relations:
+        relation.flags_down(flags)
+    return flags
+
+
+def _runs_at_once(stage: Stage, axis: IterVar) -> str | None:
+    """The primitive by which the iterations of an axis run at once, if they cannot be combined."""
+    attr = stage.iter_var_attrs.get(axis)
+    if attr is None:
+        return None
+    if attr.bind_thread is not None:
+        tag = attr.bind_thread.thread_tag
+        return None if tag.startswith("threadIdx") else f'bind to "{tag}"'
+    return _AT_ONCE.get(attr.iter_type or "")
+
+
+def _refusal(stage: Stage, axis: IterVar, how: str, why: str, cure: str) -> BuildError:
+    return BuildError(
+        f"{how} axis {axis.var.name} of stage {stage.op.name}",
+        why,
+        cure + "; build(..., verify=False) insists",
+        where=f"stage {stage.op.name}, axis {axis.var.name}",
+    )
