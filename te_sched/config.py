@@ -1,9 +1,11 @@
-"""Every switch of te_sched, in one frozen `Config`: read from the environment once, changed within a scope.
+"""Every switch of te_sched, in one frozen `Config`.
+
+A switch is read from the environment once, and can be changed for a block of code:
 
     TE_SCHED_VERIFY=1       check the program after every pass of lowering (slower; tests do it)
 
-`current()` gives the switches in force; `with scoped(verify_passes=True):` changes them for the code inside
-it, in this thread or task alone. Must not know what the switches do.
+`current()` gives the switches in force; `with scoped(verify_passes=True):` changes them for
+the code inside it, in this thread or task alone. Must not know what the switches do.
 """
 
 from __future__ import annotations

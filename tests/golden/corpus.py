@@ -1,0 +1,81 @@
+"""The programs of the corpus and their goldens.
+
+A program is a file that defines `steps(tvm)`, a generator of (schedule, args), where `tvm` is the
+implementation under test. Nothing here knows an implementation: functions take it as a parameter.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+FAMILIES = ("primitives", "gemm_gpu", "programs", "random")
+DIALECTS = ("script", "primfn")
+_SEPARATOR = "---- step "
+
+
+@dataclass(frozen=True)
+class Program:
+    """One file of the corpus; `name` is unique within its `family`."""
+
+    family: str
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+    @cached_property
+    def module(self) -> ModuleType:
+        """The program itself, loaded anew for each Program object."""
+        spec = importlib.util.spec_from_file_location(f"corpus_{self.name}", self.path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    def step_names(self) -> tuple[str, ...]:
+        """What to call the steps: before and after a primitive, if the program says nothing else."""
+        count = len(self.golden("script"))
+        names = ("before", "after") if count == 2 else tuple(map(str, range(count)))
+        return getattr(self.module, "step_names", names)
+
+    def golden(self, dialect: str) -> list[str]:
+        """The known text of each step."""
+        return sections((self.path.parent / "golden" / f"{self.name}.{dialect}.txt").read_text())
+
+    def steps(self, tvm: Any) -> Iterator[tuple[Any, list[Any]]]:
+        """(schedule, args) of each step. The schedule is changed when the next one is asked for."""
+        return self.module.steps(tvm)
+
+
+def programs(*families: str, root: Path = HERE) -> list[Program]:
+    """The programs of some families (all of them by default), in the order of their names."""
+    return [
+        Program(family, path)
+        for family in families or FAMILIES
+        for path in sorted((root / family).glob("*.py"))
+    ]
+
+
+def sections(text: str) -> list[str]:
+    """The text of each step of a golden file."""
+    parts = text.split(_SEPARATOR)[1:]
+    return [part.partition("\n")[2].rstrip("\n") for part in parts]
+
+
+def as_golden(text: str) -> str:
+    """A printed program the way the golden files hold it: no blanks at the ends of lines."""
+    return "\n".join(line.rstrip() for line in text.rstrip().splitlines())
+
+
+def text_of(module: Any, dialect: str) -> str:
+    """The text of a lowered IRModule in one dialect."""
+    return as_golden(module.script() if dialect == "script" else module.astext())

@@ -1,0 +1,121 @@
+"""Running one step of a corpus program on the CPU and comparing it with numpy.
+
+Whether a step can run there is read off the step itself (`why_not_on_cpu`), never off its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+_THREAD = re.compile(r'T\.(?:launch_thread|env_thread)\("([\w.]+)"')
+_UNBOUND = re.compile(r"^\s*(\w+) = T\.int32\(\)$", re.MULTILINE)
+
+
+def why_not_on_cpu(schedule: Any, script: str) -> str | None:
+    """Why this step cannot run on the CPU, or None when it can.
+
+    `script` is its TVMScript: it shows the threads of loops and the variables that nothing binds.
+    """
+    if threads := _THREAD.findall(script):
+        return f"loops are bound to {', '.join(dict.fromkeys(threads))}"
+    if unbound := _UNBOUND.findall(script):
+        return f"no loop binds {', '.join(dict.fromkeys(unbound))}"
+    for stage in schedule.stages:
+        if racing := _parallel_reductions(stage):
+            return f"parallel over the reduction axis {', '.join(racing)} would race"
+    return None
+
+
+def _parallel_reductions(stage: Any) -> list[str]:
+    """Names of the reduction axes of a stage that run in parallel."""
+    reductions = {axis for axis in stage.leaf_iter_vars if _is_reduction(axis)}
+    attributes = stage.iter_var_attrs.items()
+    return [
+        axis.var.name
+        for axis, attribute in attributes
+        if axis in reductions and _is_parallel(attribute.iter_type)
+    ]
+
+
+def _is_reduction(axis: Any) -> bool:
+    return axis.iter_type in ("CommReduce", 2)  # TVM numbers the kinds of axes
+
+
+def _is_parallel(kind: Any) -> bool:
+    return kind in ("Parallelized", "parallel", 7)
+
+
+def inputs_and_outputs(args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """The placeholders among the arguments of a program, and the tensors it computes."""
+    inputs = [tensor for tensor in args if not tensor.op.input_tensors and not _has_body(tensor)]
+    return inputs, [tensor for tensor in args if not any(tensor is other for other in inputs)]
+
+
+def _has_body(tensor: Any) -> bool:
+    return type(tensor.op).__name__ != "PlaceholderOp"
+
+
+def shape_of(tensor: Any) -> tuple[int, ...]:
+    """The extents of a tensor of constant shape."""
+    return tuple(int(extent) for extent in tensor.shape)
+
+
+def random_array(tensor: Any, generator: np.random.Generator) -> np.ndarray:
+    """Values that suit the dtype: small integers, or floats of a few units."""
+    shape, dtype = shape_of(tensor), np.dtype(tensor.dtype)
+    if dtype.kind == "f":
+        return generator.uniform(-2.0, 2.0, shape).astype(dtype)
+    return generator.integers(0, 2 if dtype.kind == "b" else 8, shape).astype(dtype)
+
+
+def untouched_array(tensor: Any) -> np.ndarray:
+    """What outputs hold before the call: a value that no program computes, so that gaps show."""
+    shape, dtype = shape_of(tensor), np.dtype(tensor.dtype)
+    if dtype.kind == "f":
+        return np.full(shape, np.nan, dtype)
+    return np.full(shape, True if dtype.kind == "b" else np.iinfo(dtype).max, dtype)
+
+
+def run(tvm: Any, program: ModuleType, schedule: Any, args: Sequence[Any]) -> float:
+    """Build a step for the CPU, run it and compare it with the program's `reference`.
+
+    Returns the largest difference, relative to the largest value; AssertionError if it is too large.
+    """
+    inputs, outputs = inputs_and_outputs(args)
+    generator = np.random.default_rng(0)
+    values = [random_array(tensor, generator) for tensor in inputs]
+    expected = program.reference(np, *values)
+    for name, extern in getattr(program, "externs", {}).items():
+        tvm.register_extern(name, extern, override=True)
+    function = tvm.build(schedule, args, target="llvm")
+    arrays = [tvm.nd.array(value) for value in [*values, *map(untouched_array, outputs)]]
+    function(*_in_order(args, [*inputs, *outputs], arrays))
+    results = [array.numpy() for array in arrays[len(inputs) :]]
+    return max(map(difference, results, expected), default=0.0)
+
+
+def _in_order(args: Sequence[Any], tensors: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
+    """The arrays in the order of the function's arguments."""
+    return [
+        array
+        for arg in args
+        for tensor, array in zip(tensors, arrays, strict=True)
+        if tensor is arg
+    ]
+
+
+def difference(result: np.ndarray, expected: np.ndarray) -> float:
+    """How far a result is from the expected one; AssertionError if too far for its dtype."""
+    assert result.shape == expected.shape
+    if result.dtype.kind != "f":
+        np.testing.assert_array_equal(result, expected)
+        return 0.0
+    scale = float(np.max(np.abs(expected), initial=1e-30))
+    tolerance = {2: 1e-2, 4: 1e-4, 8: 1e-10}[result.dtype.itemsize]
+    np.testing.assert_allclose(result, expected, rtol=tolerance, atol=tolerance * scale)
+    return float(np.max(np.abs(result - expected), initial=0.0)) / scale

@@ -1,0 +1,52 @@
+"""Switches: defaults, environment, scopes, threads."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from te_sched import config
+from te_sched.errors import TeSchedError
+
+
+def test_scope_ends_with_the_block():
+    with config.scoped(verify_passes=False):
+        with config.scoped(verify_passes=True):
+            assert config.current().verify_passes
+        assert not config.current().verify_passes
+
+
+def test_scope_is_left_on_an_error():
+    before = config.current()
+    with pytest.raises(ZeroDivisionError), config.scoped(verify_passes=not before.verify_passes):
+        1 / 0  # noqa: B018
+    assert config.current() == before
+
+
+def test_scope_is_not_seen_by_other_threads():
+    with ThreadPoolExecutor(1) as pool:
+        outside = pool.submit(config.current).result()
+        with config.scoped(verify_passes=not outside.verify_passes):
+            assert pool.submit(config.current).result() == outside
+
+
+def test_scope_rejects_an_unknown_switch():
+    with pytest.raises(TeSchedError, match="no such switch"), config.scoped(verify=True):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("1", True), ("TRUE", True), ("off", False), ("", False)]
+)
+def test_environment_is_read(text, value):
+    assert config.from_environment({"TE_SCHED_VERIFY": text}).verify_passes is value
+
+
+def test_environment_rejects_what_is_neither_true_nor_false():
+    with pytest.raises(TeSchedError, match="TE_SCHED_VERIFY='maybe'"):
+        config.from_environment({"TE_SCHED_VERIFY": "maybe"})
+
+
+def test_every_switch_is_in_the_table():
+    for name in config._ENVIRONMENT.values():
+        assert f"{name}=" in (config.__doc__ or "")
+    assert set(config._ENVIRONMENT) == {field for field in config.Config.__dataclass_fields__}

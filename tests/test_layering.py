@@ -1,0 +1,61 @@
+"""Imports go downward only: the contracts of pyproject.toml, and no imports hidden in functions."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def test_import_contracts_are_kept():
+    script = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "--no-cache", "--no-logo"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_function_imports_the_library():
+    """A local import is for an optional or slow dependency; here it would hide a direction."""
+    hidden = [
+        f"{path.relative_to(ROOT)}:{statement.lineno}"
+        for path in sorted((ROOT / "te_sched").rglob("*.py"))
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for statement in ast.walk(function)
+        if _imports_te_sched(statement)
+    ]
+    assert hidden == []
+
+
+def test_nothing_below_imports_the_package_face():
+    """`from te_sched import lower` inside the library would need the whole of it."""
+    faces = [
+        f"{path.relative_to(ROOT)}:{statement.lineno}"
+        for path in sorted((ROOT / "te_sched").glob("*/**/*.py"))
+        for statement in ast.walk(ast.parse(path.read_text()))
+        if isinstance(statement, ast.ImportFrom) and statement.module == "te_sched"
+        for name in statement.names
+        if not _is_module(name.name)
+    ]
+    assert faces == []
+
+
+def _imports_te_sched(statement: ast.AST) -> bool:
+    if isinstance(statement, ast.ImportFrom):
+        return (statement.module or "").split(".")[0] == "te_sched"
+    if isinstance(statement, ast.Import):
+        return any(name.name.split(".")[0] == "te_sched" for name in statement.names)
+    return False
+
+
+def _is_module(name: str) -> bool:
+    path = ROOT / "te_sched" / name
+    return path.with_suffix(".py").exists() or (path / "__init__.py").exists()

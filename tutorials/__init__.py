@@ -1,0 +1,1 @@
+"""Executable tutorials (see README.md)."""

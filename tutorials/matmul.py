@@ -1,0 +1,172 @@
+"""A matrix product, scheduled step by step: the declaration stays, the loops change.
+
+    python -m tutorials.matmul [SIZE]
+
+prints the time of each step and numpy's. The steps are those of the classic CPU tutorial: blocking,
+vectorisation, sums in registers, packing one matrix, and all cores.
+"""
+
+from __future__ import annotations
+
+import importlib
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from te_sched.tools.table import table
+
+BLOCK = 32
+ROWS = 8
+
+Program = tuple[Any, list[Any]]
+
+
+def as_declared(te: Any, size: int) -> Program:
+    """Three loops, as the mathematics is written."""
+    s, A, B, C = _declare(te, size)
+    return s, [A, B, C]
+
+
+def blocked(te: Any, size: int) -> Program:
+    """Blocks of 32 x 32 of the result, so that what is read stays in the cache."""
+    s, A, B, C = _declare(te, size)
+    _block(s, C)
+    return s, [A, B, C]
+
+
+def vectorized(te: Any, size: int) -> Program:
+    """The innermost loop becomes vector instructions."""
+    s, A, B, C = _declare(te, size)
+    s[C].vectorize(_block(s, C))
+    return s, [A, B, C]
+
+
+def in_registers(te: Any, size: int) -> Program:
+    """A block of 8 x 32 sums stays in registers, and B is packed so that it is read in order."""
+    s, A, B, C, _ = _declare_packed(te, size)
+    return s, [A, B, C]
+
+
+def parallel(te: Any, size: int) -> Program:
+    """The same on all cores."""
+    s, A, B, C, packed = _declare_packed(te, size)
+    s[packed].parallel(packed.op.axis[0])
+    s[C].parallel(s[C].leaf_iter_vars[0])
+    return s, [A, B, C]
+
+
+STEPS: tuple[tuple[str, Callable[[Any, int], Program]], ...] = (
+    ("as declared", as_declared),
+    ("+ blocking", blocked),
+    ("+ vectorize", vectorized),
+    ("+ sums in registers, B packed", in_registers),
+    ("+ parallel", parallel),
+)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One way of computing the product: its median time, and whether it gave numpy's result."""
+
+    label: str
+    seconds: float
+    correct: bool
+
+
+def measure(tvm: Any, size: int) -> list[Timing]:
+    """numpy's time, then the time of each step: medians, with the results checked."""
+    generator = np.random.default_rng(0)
+    a, b = (generator.random((size, size), dtype=np.float32) for _ in range(2))
+    expected = a @ b
+    timings = [Timing("numpy", _numpy_seconds(a, b), True)]
+    for label, step in STEPS:
+        schedule, args = step(tvm.te, size)
+        function = tvm.build(schedule, args, target="llvm")
+        arrays = [tvm.nd.array(x) for x in (a, b, np.full_like(a, np.nan))]
+        function(*arrays)
+        correct = np.allclose(arrays[2].numpy(), expected, rtol=1e-4)
+        evaluator = function.time_evaluator(function.entry_name, tvm.cpu(0), number=1, repeat=3)
+        timings.append(Timing(label, evaluator(*arrays).median, bool(correct)))
+    return timings
+
+
+def report(timings: list[Timing], size: int) -> str:
+    """The timings as a table."""
+    numpy_seconds = timings[0].seconds
+    rows = [
+        [
+            one.label,
+            f"{one.seconds * 1e3:.1f}",
+            f"{2 * size**3 / one.seconds / 1e9:.1f}",
+            f"{numpy_seconds / one.seconds:.2f}x",
+            "ok" if one.correct else "WRONG",
+        ]
+        for one in timings
+    ]
+    header = [f"float32, {size} x {size} x {size}", "ms", "GFLOP/s", "of numpy's speed", "result"]
+    return table(header, rows, right=[1, 2, 3])
+
+
+def _declare(te: Any, size: int) -> tuple[Any, Any, Any, Any]:
+    k = te.reduce_axis((0, size), "k")
+    A = te.placeholder((size, size), name="A")
+    B = te.placeholder((size, size), name="B")
+    C = te.compute((size, size), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    return te.create_schedule(C.op), A, B, C
+
+
+def _block(s: Any, C: Any) -> Any:
+    """Tile the loops of C; returns the innermost one."""
+    rows, columns, i, j = s[C].tile(C.op.axis[0], C.op.axis[1], BLOCK, BLOCK)
+    ko, ki = s[C].split(s[C].op.reduce_axis[0], factor=4)
+    s[C].reorder(rows, columns, ko, i, ki, j)
+    return j
+
+
+def _declare_packed(te: Any, size: int) -> tuple[Any, Any, Any, Any, Any]:
+    k = te.reduce_axis((0, size), "k")
+    A = te.placeholder((size, size), name="A")
+    B = te.placeholder((size, size), name="B")
+    packed = te.compute(
+        (size // BLOCK, size, BLOCK), lambda bj, k, j: B[k, bj * BLOCK + j], name="packed"
+    )
+    C = te.compute(
+        (size, size),
+        lambda i, j: te.sum(A[i, k] * packed[j // BLOCK, k, j % BLOCK], axis=k),
+        name="C",
+    )
+    s = te.create_schedule(C.op)
+    sums = s.cache_write(C, "global")
+    _, columns, _, j = s[C].tile(C.op.axis[0], C.op.axis[1], ROWS, BLOCK)
+    s[C].vectorize(j)
+    s[sums].compute_at(s[C], columns)
+    i, j = s[sums].op.axis
+    s[sums].reorder(s[sums].op.reduce_axis[0], i, j)
+    s[sums].unroll(i)
+    s[sums].vectorize(j)
+    s[packed].vectorize(packed.op.axis[2])
+    return s, A, B, C, packed
+
+
+def _numpy_seconds(a: np.ndarray, b: np.ndarray) -> float:
+    out = np.empty_like(a)
+    seconds = []
+    for _ in range(6):
+        start = time.perf_counter()
+        np.matmul(a, b, out=out)
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds[1:])
+
+
+def main() -> None:
+    size = int(sys.argv[1]) if len(sys.argv) > 1 else 1024
+    print(report(measure(importlib.import_module("te_sched"), size), size))
+
+
+if __name__ == "__main__":
+    main()
