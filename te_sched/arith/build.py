@@ -1,0 +1,279 @@
+"""Building integer and bool expressions whose operands already agree in type.
+
+The folding that `ir.ops` does for users, without its matching of types: what rewriting calls thousands of times.
+Must not simplify beyond folding constants and neutral elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from te_sched.ir import dtypes
+from te_sched.ir.expr import (
+    EQ,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    Broadcast,
+    Call,
+    Cast,
+    Div,
+    Expr,
+    FloatImm,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    Ramp,
+    Select,
+    Sub,
+)
+from te_sched.ir.ops import FALSE, TRUE
+
+_WRAP = {
+    "int32": (1 << 31, 1 << 32),
+    "int64": (1 << 63, 1 << 64),
+    "int16": (1 << 15, 1 << 16),
+    "int8": (1 << 7, 1 << 8),
+}
+
+
+def imm(value: int, dtype: str) -> Expr:
+    """An integer constant, wrapped to its type; a vector type gives the broadcast constant."""
+    wrap = _WRAP.get(dtype)
+    if wrap is None:
+        return _other_imm(value, dtype)
+    half, whole = wrap
+    if not -half <= value < half:
+        value = (value + half) % whole - half
+    return IntImm(value, dtype)
+
+
+def _other_imm(value: int, dtype: str) -> Expr:
+    kind = dtypes.parse(dtype)
+    if kind.lanes > 1:
+        return Broadcast(imm(value, dtypes.element(dtype)), kind.lanes)
+    if kind.code in ("float", "bfloat"):
+        return FloatImm(float(value), dtype)
+    return IntImm(value & ((1 << kind.bits) - 1), dtype)
+
+
+def truth(value: bool, dtype: str = "bool") -> Expr:
+    """True or False, for every lane of a bool type."""
+    scalar = TRUE if value else FALSE
+    return scalar if dtype == "bool" else Broadcast(scalar, dtypes.lanes(dtype))
+
+
+def add(a: Any, b: Any) -> Any:
+    """a + b"""
+    if type(a) is IntImm:
+        if type(b) is IntImm:
+            return imm(a.value + b.value, a.dtype)
+        if a.value == 0:
+            return b
+    elif type(b) is IntImm and b.value == 0:
+        return a
+    return Add(a, b)
+
+
+def sub(a: Any, b: Any) -> Any:
+    """a - b"""
+    if type(b) is IntImm:
+        if type(a) is IntImm:
+            return imm(a.value - b.value, a.dtype)
+        if b.value == 0:
+            return a
+    return Sub(a, b)
+
+
+def mul(a: Any, b: Any) -> Any:
+    """a * b"""
+    if type(b) is IntImm:
+        if type(a) is IntImm:
+            return imm(a.value * b.value, a.dtype)
+        if b.value == 1:
+            return a
+        if b.value == 0:
+            return b
+    elif type(a) is IntImm:
+        if a.value == 1:
+            return b
+        if a.value == 0:
+            return a
+    return Mul(a, b)
+
+
+def floordiv(a: Any, b: Any) -> Any:
+    """a // b"""
+    if type(b) is IntImm and b.value != 0:
+        if type(a) is IntImm:
+            return imm(a.value // b.value, a.dtype)
+        if b.value == 1:
+            return a
+    if type(a) is IntImm and a.value == 0:
+        return a
+    return FloorDiv(a, b)
+
+
+def floormod(a: Any, b: Any) -> Any:
+    """a % b"""
+    if type(b) is IntImm and b.value != 0:
+        if type(a) is IntImm:
+            return imm(a.value % b.value, a.dtype)
+        if b.value == 1:
+            return imm(0, a.dtype)
+    if type(a) is IntImm and a.value == 0:
+        return a
+    return FloorMod(a, b)
+
+
+def truncdiv(a: Any, b: Any) -> Any:
+    """a / b rounded towards zero"""
+    if type(b) is IntImm and b.value != 0:
+        if type(a) is IntImm:
+            quotient = abs(a.value) // abs(b.value)
+            return imm(quotient if (a.value >= 0) == (b.value > 0) else -quotient, a.dtype)
+        if b.value == 1:
+            return a
+    if type(a) is IntImm and a.value == 0:
+        return a
+    return Div(a, b)
+
+
+def truncmod(a: Any, b: Any) -> Any:
+    """The remainder of truncdiv"""
+    if type(b) is IntImm and b.value != 0:
+        if type(a) is IntImm:
+            rest = abs(a.value) % abs(b.value)
+            return imm(rest if a.value >= 0 else -rest, a.dtype)
+        if b.value == 1:
+            return imm(0, a.dtype)
+    if type(a) is IntImm and a.value == 0:
+        return a
+    return Mod(a, b)
+
+
+def minimum(a: Any, b: Any) -> Any:
+    """min(a, b)"""
+    if type(a) is IntImm and type(b) is IntImm:
+        return a if a.value <= b.value else b
+    return a if a is b else Min(a, b)
+
+
+def maximum(a: Any, b: Any) -> Any:
+    """max(a, b)"""
+    if type(a) is IntImm and type(b) is IntImm:
+        return a if a.value >= b.value else b
+    return a if a is b else Max(a, b)
+
+
+def less(a: Any, b: Any) -> Any:
+    """a < b"""
+    if type(a) is IntImm and type(b) is IntImm:
+        return truth(a.value < b.value)
+    return LT(a, b)
+
+
+def less_equal(a: Any, b: Any) -> Any:
+    """a <= b"""
+    if type(a) is IntImm and type(b) is IntImm:
+        return truth(a.value <= b.value)
+    return LE(a, b)
+
+
+def equal(a: Any, b: Any) -> Any:
+    """a == b"""
+    if type(a) is IntImm and type(b) is IntImm:
+        return truth(a.value == b.value)
+    return EQ(a, b)
+
+
+def not_equal(a: Any, b: Any) -> Any:
+    """a != b"""
+    if type(a) is IntImm and type(b) is IntImm:
+        return truth(a.value != b.value)
+    return NE(a, b)
+
+
+def both(a: Any, b: Any) -> Any:
+    """a and b"""
+    if type(a) is IntImm:
+        return b if a.value else a
+    if type(b) is IntImm:
+        return a if b.value else b
+    return And(a, b)
+
+
+def either(a: Any, b: Any) -> Any:
+    """a or b"""
+    if type(a) is IntImm:
+        return a if a.value else b
+    if type(b) is IntImm:
+        return b if b.value else a
+    return Or(a, b)
+
+
+def negate(a: Any) -> Any:
+    """not a"""
+    return truth(not a.value) if type(a) is IntImm else Not(a)
+
+
+def select(condition: Any, a: Any, b: Any) -> Any:
+    """a where condition holds, else b"""
+    if type(condition) is IntImm:
+        return a if condition.value else b
+    return Select(condition, a, b)
+
+
+def if_then_else(condition: Any, a: Any, b: Any) -> Any:
+    """a where condition holds, else b; only one of them is evaluated"""
+    if type(condition) is IntImm:
+        return a if condition.value else b
+    return Call(a.dtype, "tir.if_then_else", (condition, a, b))
+
+
+def ramp(base: Any, stride: Any, lanes: int) -> Any:
+    """base, base + stride, ..."""
+    return Ramp(base, stride, lanes)
+
+
+def broadcast(value: Any, lanes: int) -> Any:
+    """lanes copies of value"""
+    return Broadcast(value, lanes)
+
+
+def cast(dtype: str, value: Any) -> Any:
+    """value converted to dtype"""
+    if value.dtype == dtype:
+        return value
+    if type(value) is IntImm and dtypes.is_integral(dtype):
+        return imm(value.value, dtype)
+    return Cast(dtype, value)
+
+
+Binary = Callable[[Any, Any], Any]
+BINARY: dict[type, Binary] = {
+    Add: add,
+    Sub: sub,
+    Mul: mul,
+    FloorDiv: floordiv,
+    FloorMod: floormod,
+    Div: truncdiv,
+    Mod: truncmod,
+    Min: minimum,
+    Max: maximum,
+    LT: less,
+    LE: less_equal,
+    EQ: equal,
+    NE: not_equal,
+    And: both,
+    Or: either,
+}

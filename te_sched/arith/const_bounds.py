@@ -1,0 +1,302 @@
+"""Constant intervals: the smallest and the largest value that an expression can have.
+
+Owns interval arithmetic on integers that saturates at INFINITY. Must not know how expressions are rewritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from te_sched.arith.same import same
+from te_sched.ir import dtypes
+from te_sched.ir.expr import (
+    Add,
+    Broadcast,
+    Call,
+    Cast,
+    Div,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Let,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Ramp,
+    Range,
+    Select,
+    Sub,
+    Var,
+)
+
+INFINITY = (1 << 63) - 1
+Interval = tuple[int, int]
+EVERYTHING: Interval = (-INFINITY, INFINITY)
+
+
+def _dtype_interval(dtype: str) -> Interval:
+    kind = dtypes.parse(dtype)
+    if kind.code == "bool":
+        return (0, 1)
+    if kind.code == "int" and kind.bits < 64:
+        return (-(1 << (kind.bits - 1)), (1 << (kind.bits - 1)) - 1)
+    if kind.code == "uint":
+        return (0, (1 << kind.bits) - 1 if kind.bits < 64 else INFINITY)
+    return EVERYTHING
+
+
+_DTYPE_INTERVALS: dict[str, Interval] = {}
+
+
+def of_dtype(dtype: str) -> Interval:
+    """What a dtype can hold."""
+    found = _DTYPE_INTERVALS.get(dtype)
+    if found is None:
+        found = _DTYPE_INTERVALS[dtype] = _dtype_interval(dtype)
+    return found
+
+
+def _clamp(value: int) -> int:
+    return INFINITY if value > INFINITY else -INFINITY if value < -INFINITY else value
+
+
+def add(x: int, y: int) -> int:
+    """x + y where either may be infinite (an infinite x wins)."""
+    if x == INFINITY or x == -INFINITY:
+        return x
+    return y if y == INFINITY or y == -INFINITY else _clamp(x + y)
+
+
+def _mul(x: int, y: int) -> int:
+    return _clamp(x * y)
+
+
+def _floordiv(x: int, y: int) -> int:
+    if x == INFINITY or x == -INFINITY:
+        return x if y > 0 else -x
+    return x // y
+
+
+def _truncdiv(x: int, y: int) -> int:
+    if x == INFINITY or x == -INFINITY:
+        return x if y > 0 else -x
+    quotient = abs(x) // abs(y)
+    return quotient if (x >= 0) == (y > 0) else -quotient
+
+
+def _corners(a: Interval, b: Interval, function: Callable[[int, int], int]) -> Interval:
+    values = [function(x, y) for x in a for y in b]
+    return min(values), max(values)
+
+
+def _division(a: Interval, b: Interval, function: Callable[[int, int], int]) -> Interval:
+    """Division, the divisor being known not to be zero when the program runs."""
+    low, high = b
+    if low == 0 and high == 0:
+        return EVERYTHING
+    if low == 0:
+        return _corners(a, (1, high), function)
+    if high == 0:
+        return _corners(a, (low, -1), function)
+    if low < 0 < high:
+        with_negative = _corners(a, (low, -1), function)
+        with_positive = _corners(a, (1, high), function)
+        return min(with_negative[0], with_positive[0]), max(with_negative[1], with_positive[1])
+    return _corners(a, b, function)
+
+
+class ConstBounds:
+    """The constant intervals of expressions, under known intervals of variables and of other expressions."""
+
+    __slots__ = ("facts", "memo", "variables")
+
+    def __init__(self) -> None:
+        self.variables: dict[Var, Interval] = {}
+        self.facts: list[tuple[Expr, int, int]] = []
+        self.memo: dict[Expr, Interval] = {}
+
+    def bind(self, var: Var, value: Range | Expr) -> None:
+        """Note what a variable stands for, or the range it runs over."""
+        if isinstance(value, Range):
+            low, high = self.of(value.min), self.of(value.extent)
+            self.variables[var] = (low[0], add(low[1], add(high[1], -1)))
+        else:
+            self.variables[var] = self.of(value)
+
+    def of(self, e: Expr) -> Interval:
+        """The smallest and the largest value of e."""
+        kind = type(e)
+        if kind is IntImm:
+            return (e.value, e.value)  # type: ignore[attr-defined]
+        if kind is Var and not self.facts:
+            found = self.variables.get(e)  # type: ignore[call-overload]
+            return found if found is not None else _free_var(e)
+        found = self.memo.get(e)
+        if found is None:
+            method = _METHODS.get(kind)
+            found = method(self, e) if method is not None else of_dtype(e.dtype)
+            if self.facts:
+                found = self._within_facts(e, found)
+            self.memo[e] = found
+        return found
+
+    def _within_facts(self, e: Expr, interval: Interval) -> Interval:
+        low, high = interval
+        for fact, fact_low, fact_high in self.facts:
+            if same(fact, e):
+                low, high = max(low, fact_low), min(high, fact_high)
+        return low, high
+
+
+def _free_var(e: Any) -> Interval:
+    return (0, INFINITY) if e.is_size else of_dtype(e.dtype)
+
+
+def _var(self: ConstBounds, e: Any) -> Interval:
+    found = self.variables.get(e)
+    return found if found is not None else _free_var(e)
+
+
+def _add(self: ConstBounds, e: Any) -> Interval:
+    a, b = self.of(e.a), self.of(e.b)
+    return add(a[0], b[0]), add(a[1], b[1])
+
+
+def _sub(self: ConstBounds, e: Any) -> Interval:
+    a, b = self.of(e.a), self.of(e.b)
+    return add(a[0], -b[1]), add(a[1], -b[0])
+
+
+def _product(self: ConstBounds, e: Any) -> Interval:
+    a, b = self.of(e.a), self.of(e.b)
+    if b[0] == b[1] and b[0] > 0:
+        return _mul(a[0], b[0]), _mul(a[1], b[0])
+    return _corners(a, b, _mul)
+
+
+def _floor_quotient(self: ConstBounds, e: Any) -> Interval:
+    return _division(self.of(e.a), self.of(e.b), _floordiv)
+
+
+def _trunc_quotient(self: ConstBounds, e: Any) -> Interval:
+    return _division(self.of(e.a), self.of(e.b), _truncdiv)
+
+
+def _floor_remainder(self: ConstBounds, e: Any) -> Interval:
+    a, b = self.of(e.a), self.of(e.b)
+    if b[0] > 0:
+        if a[0] >= 0 and a[1] < b[0]:
+            return a
+        return 0, (add(b[1], -1) if a[0] < 0 else min(a[1], add(b[1], -1)))
+    if b[0] == 0 and b[1] == 0:
+        return EVERYTHING
+    return min(0, add(b[0], 1)), max(0, add(b[1], -1))
+
+
+def _trunc_remainder(self: ConstBounds, e: Any) -> Interval:
+    a, b = self.of(e.a), self.of(e.b)
+    reach = add(max(abs(b[0]), abs(b[1])), -1)
+    if b[0] > 0 and a[0] >= 0 and a[1] < b[0]:
+        return a
+    return max(-reach, min(a[0], 0)), min(reach, max(a[1], 0))
+
+
+def _smaller(self: ConstBounds, e: Any) -> Interval:
+    a, b = self.of(e.a), self.of(e.b)
+    return min(a[0], b[0]), min(a[1], b[1])
+
+
+def _larger(self: ConstBounds, e: Any) -> Interval:
+    a, b = self.of(e.a), self.of(e.b)
+    return max(a[0], b[0]), max(a[1], b[1])
+
+
+def _choice(self: ConstBounds, e: Any) -> Interval:
+    a, b = self.of(e.true_value), self.of(e.false_value)
+    return min(a[0], b[0]), max(a[1], b[1])
+
+
+def _cast(self: ConstBounds, e: Any) -> Interval:
+    whole = of_dtype(e.dtype)
+    if not (dtypes.is_integral(e.value.dtype) or dtypes.is_bool(e.value.dtype)):
+        return whole
+    a = self.of(e.value)
+    # A value that does not fit wraps, so that anything may come out.
+    return a if whole[0] <= a[0] and a[1] <= whole[1] else whole
+
+
+def _ramp(self: ConstBounds, e: Any) -> Interval:
+    base, stride = self.of(e.base), self.of(e.stride)
+    last = _corners(stride, (e.lanes - 1, e.lanes - 1), _mul)
+    return add(base[0], min(0, last[0])), add(base[1], max(0, last[1]))
+
+
+def _broadcast(self: ConstBounds, e: Any) -> Interval:
+    return self.of(e.value)
+
+
+def _let(self: ConstBounds, e: Any) -> Interval:
+    self.bind(e.var, e.value)
+    return self.of(e.body)
+
+
+def _call(self: ConstBounds, e: Any) -> Interval:
+    method = _CALLS.get(e.op)
+    return method(self, e) if method is not None else of_dtype(e.dtype)
+
+
+def _likely(self: ConstBounds, e: Any) -> Interval:
+    return self.of(e.args[0])
+
+
+def _shift_right(self: ConstBounds, e: Any) -> Interval:
+    a, b = self.of(e.args[0]), self.of(e.args[1])
+    if b[0] < 0 or b[1] >= 63:
+        return of_dtype(e.dtype)
+    return _corners(a, b, lambda x, y: x if abs(x) == INFINITY else x >> y)
+
+
+def _shift_left(self: ConstBounds, e: Any) -> Interval:
+    a, b = self.of(e.args[0]), self.of(e.args[1])
+    if b[0] < 0 or b[1] >= 63:
+        return of_dtype(e.dtype)
+    return _corners(a, b, lambda x, y: _mul(x, 1 << y))
+
+
+def _bitwise_and(self: ConstBounds, e: Any) -> Interval:
+    a, b = self.of(e.args[0]), self.of(e.args[1])
+    if a[0] >= 0 and b[0] >= 0:
+        return 0, min(a[1], b[1])
+    if b[0] >= 0:
+        return 0, b[1]
+    return (0, a[1]) if a[0] >= 0 else of_dtype(e.dtype)
+
+
+_CALLS: dict[str, Callable[[ConstBounds, Any], Interval]] = {
+    "tir.likely": _likely,
+    "tir.shift_right": _shift_right,
+    "tir.shift_left": _shift_left,
+    "tir.bitwise_and": _bitwise_and,
+}
+
+_METHODS: dict[type, Callable[[ConstBounds, Any], Interval]] = {
+    Var: _var,
+    Add: _add,
+    Sub: _sub,
+    Mul: _product,
+    FloorDiv: _floor_quotient,
+    FloorMod: _floor_remainder,
+    Div: _trunc_quotient,
+    Mod: _trunc_remainder,
+    Min: _smaller,
+    Max: _larger,
+    Select: _choice,
+    Cast: _cast,
+    Ramp: _ramp,
+    Broadcast: _broadcast,
+    Let: _let,
+    Call: _call,
+}

@@ -1,0 +1,177 @@
+"""What is known: about variables, about conditions that hold, and about differences of expressions.
+
+Owns the bookkeeping (adding facts, and taking them back when a scope ends) and the search for x - y <= k through
+known inequalities. Must not know how expressions are rewritten.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from te_sched.arith import build
+from te_sched.arith.const_bounds import INFINITY, ConstBounds
+from te_sched.arith.modular import ModularSets
+from te_sched.arith.same import same
+from te_sched.ir.expr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    Expr,
+    FloorMod,
+    IntImm,
+    Not,
+    Range,
+    Sub,
+    Var,
+)
+
+_MIRROR: dict[type, type] = {LT: GT, LE: GE, GT: LT, GE: LE, EQ: EQ, NE: NE}
+_NEGATION: dict[type, type] = {LT: GE, LE: GT, GT: LE, GE: LT, EQ: NE, NE: EQ}
+
+
+@dataclass(slots=True)
+class Difference:
+    """A known inequality: a - b <= limit."""
+
+    a: Expr
+    b: Expr
+    limit: int
+    owner: Var | None = None  # the variable whose range says so
+
+
+@dataclass(slots=True)
+class Facts:
+    """Everything known at a place of the program."""
+
+    bounds: ConstBounds = field(default_factory=ConstBounds)
+    modular: ModularSets = field(default_factory=ModularSets)
+    values: dict[Var, Expr] = field(default_factory=dict)
+    true: list[Expr] = field(default_factory=list)
+    differences: list[Difference] = field(default_factory=list)
+
+    def mark(self) -> tuple[int, int, int, int]:
+        """A point to `undo` to."""
+        return (
+            len(self.true),
+            len(self.differences),
+            len(self.bounds.facts),
+            len(self.modular.facts),
+        )
+
+    def undo(self, mark: tuple[int, int, int, int]) -> None:
+        """Forget the conditions that were assumed since the mark."""
+        lists: tuple[list[Any], ...] = (
+            self.true,
+            self.differences,
+            self.bounds.facts,
+            self.modular.facts,
+        )
+        for facts, length in zip(lists, mark, strict=True):
+            del facts[length:]
+
+    def unbind(self, var: Var) -> None:
+        """Forget the value and the ends that a variable was bound to."""
+        self.values.pop(var, None)
+        self.differences = [known for known in self.differences if known.owner is not var]
+
+    def assume_range(self, var: Var, bound: Range) -> None:
+        """Note the symbolic ends of a range: min <= var < min + extent."""
+        if type(bound.min) is not IntImm:
+            first, offset = split_offset(bound.min)
+            self.differences.append(Difference(first, var, -offset, var))
+        if type(bound.extent) is not IntImm or type(bound.min) is not IntImm:
+            last, offset = split_offset(build.add(bound.min, bound.extent))
+            self.differences.append(Difference(var, last, offset - 1, var))
+
+    def assume(self, condition: Expr) -> None:
+        """Note that a condition holds."""
+        kind = type(condition)
+        if kind is And:
+            self.assume(condition.a)  # type: ignore[attr-defined]
+            self.assume(condition.b)  # type: ignore[attr-defined]
+            return
+        if kind is Not and type(condition.a) in _NEGATION:  # type: ignore[attr-defined]
+            inner = condition.a  # type: ignore[attr-defined]
+            self.true.append(condition)
+            self.assume(_NEGATION[type(inner)](inner.a, inner.b))
+            return
+        self.true.append(condition)
+        if kind in _NEGATION:
+            self._assume_comparison(kind, condition.a, condition.b)  # type: ignore[attr-defined]
+
+    def _assume_comparison(self, kind: type, a: Expr, b: Expr) -> None:
+        if a.dtype not in ("int32", "int64"):
+            return
+        if type(a) is IntImm and type(b) is not IntImm:
+            kind, a, b = _MIRROR[kind], b, a
+        if kind is NE:
+            return
+        if type(b) is IntImm:
+            self._assume_limit(kind, a, b.value)
+        if kind in (LT, LE, EQ):
+            self._assume_difference(a, b, -1 if kind is LT else 0)
+        if kind in (GT, GE, EQ):
+            self._assume_difference(b, a, -1 if kind is GT else 0)
+
+    def _assume_limit(self, kind: type, e: Expr, limit: int) -> None:
+        low, high = -INFINITY, INFINITY
+        if kind in (LT, LE, EQ):
+            high = limit - 1 if kind is LT else limit
+        if kind in (GT, GE, EQ):
+            low = limit + 1 if kind is GT else limit
+        self.bounds.facts.append((e, low, high))
+        if kind is EQ and type(e) is FloorMod and type(e.b) is IntImm and e.b.value > 0:
+            self.modular.facts.append((e.a, e.b.value, limit % e.b.value))
+
+    def _assume_difference(self, a: Expr, b: Expr, limit: int) -> None:
+        (a, plus_a), (b, plus_b) = split_offset(a), split_offset(b)
+        self.differences.append(Difference(a, b, limit - plus_a + plus_b))
+
+    def highest_difference(self, x: Expr, y: Expr) -> int:
+        """The least k for which x - y <= k follows from the known inequalities, or INFINITY."""
+        if not self.differences:
+            return INFINITY
+        (x, plus_x), (y, plus_y) = split_offset(x), split_offset(y)
+        return build_limit(self._shortest(x, y), plus_x - plus_y)
+
+    def _shortest(self, start: Expr, goal: Expr) -> int:
+        reached: list[tuple[Expr, int]] = [(start, 0)]
+        best = INFINITY
+        for _ in range(len(self.differences) + 1):
+            fresh = []
+            for place, distance in reached:
+                for known in self.differences:
+                    if not same(known.a, place):
+                        continue
+                    limit = distance + known.limit
+                    if same(known.b, goal):
+                        best = min(best, limit)
+                    else:
+                        fresh.append((known.b, limit))
+            if not fresh or len(fresh) > 32:
+                break
+            reached = fresh
+        return best
+
+
+def build_limit(limit: int, plus: int) -> int:
+    """limit + plus, where an infinite limit stays infinite."""
+    return limit if limit == INFINITY else limit + plus
+
+
+def split_offset(e: Any) -> tuple[Expr, int]:
+    """(x, c) of an expression x + c; constants are 0 + c."""
+    kind = type(e)
+    if kind is IntImm:
+        return build.imm(0, e.dtype), e.value
+    if kind is Add and type(e.b) is IntImm:
+        return e.a, e.b.value
+    if kind is Sub and type(e.b) is IntImm:
+        return e.a, -e.b.value
+    return e, 0

@@ -1,0 +1,387 @@
+"""Sets of integers as intervals with symbolic ends, and what an expression can be when its variables run over sets.
+
+The engine of bound inference: the region of a tensor that is read is the set of the index expressions. Ends are built
+by folding constants only; callers simplify where they need it. Must not know schedules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from te_sched.arith import build
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.same import same
+from te_sched.ir.expr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    Broadcast,
+    BufferLoad,
+    Cast,
+    Div,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Or,
+    ProducerLoad,
+    Ramp,
+    Range,
+    Select,
+    Sub,
+    Var,
+)
+
+
+class IntervalSet(NamedTuple):
+    """The integers from min to max. An end None is infinite; `NOTHING` is the empty set."""
+
+    min: Expr | None
+    max: Expr | None
+
+
+EVERYTHING = IntervalSet(None, None)
+# Told apart by identity: an interval whose ends are constants never is this object.
+NOTHING = IntervalSet(None, None)
+Domains = Mapping[Var, IntervalSet]
+
+
+def single_point(value: Expr) -> IntervalSet:
+    """The set of one value."""
+    return IntervalSet(value, value)
+
+
+def from_range(bound: Range) -> IntervalSet:
+    """The values of a range."""
+    if type(bound.extent) is IntImm and bound.extent.value == 1:
+        return single_point(bound.min)
+    last = build.sub(build.add(bound.extent, bound.min), build.imm(1, bound.min.dtype))
+    return IntervalSet(bound.min, last)
+
+
+def is_nothing(interval: IntervalSet) -> bool:
+    """Whether the set is empty."""
+    return interval is NOTHING
+
+
+def is_everything(interval: IntervalSet) -> bool:
+    """Whether nothing is known of the ends."""
+    return interval is not NOTHING and interval.min is None and interval.max is None
+
+
+def is_bounded(interval: IntervalSet) -> bool:
+    """Whether both ends are known."""
+    return interval.min is not None and interval.max is not None
+
+
+def is_single_point(interval: IntervalSet) -> bool:
+    """Whether the set is one value by construction."""
+    return interval.min is not None and interval.min is interval.max
+
+
+def union(sets: Sequence[IntervalSet]) -> IntervalSet:
+    """The smallest interval round all sets; its ends are simplified when there are several."""
+    if not sets:
+        return NOTHING
+    found = sets[0]
+    for other in sets[1:]:
+        found = _hull(found, other)
+    return _simplified(found) if len(sets) > 1 else found
+
+
+def _hull(a: IntervalSet, b: IntervalSet) -> IntervalSet:
+    if a is NOTHING or b is NOTHING:
+        return b if a is NOTHING else a
+    low = None if a.min is None or b.min is None else build.minimum(a.min, b.min)
+    high = None if a.max is None or b.max is None else build.maximum(a.max, b.max)
+    return IntervalSet(low, high)
+
+
+def intersect(sets: Sequence[IntervalSet]) -> IntervalSet:
+    """What all sets have in common; its ends are simplified when there are several."""
+    if not sets:
+        return NOTHING
+    found = sets[0]
+    for other in sets[1:]:
+        found = _overlap(found, other)
+    return _simplified(found) if len(sets) > 1 else found
+
+
+def _overlap(a: IntervalSet, b: IntervalSet) -> IntervalSet:
+    if a is NOTHING or b is NOTHING:
+        return NOTHING
+    low = a.min if b.min is None else b.min if a.min is None else build.maximum(a.min, b.min)
+    high = a.max if b.max is None else b.max if a.max is None else build.minimum(a.max, b.max)
+    if low is not None and high is not None and Analyzer().can_prove(build.less(high, low)):
+        return NOTHING
+    return IntervalSet(low, high)
+
+
+def _simplified(interval: IntervalSet) -> IntervalSet:
+    if interval is NOTHING:
+        return interval
+    analyzer = Analyzer()
+    low, high = interval
+    return IntervalSet(
+        None if low is None else analyzer.simplify(low),
+        None if high is None else analyzer.simplify(high),
+    )
+
+
+def cover_range(interval: IntervalSet, default: Range) -> Range:
+    """The range of the set's values, or the default when an end is not known."""
+    low, high = interval
+    if low is None or high is None:
+        return default
+    extent = build.sub(build.add(high, build.imm(1, high.dtype)), low)
+    return Range(low, Analyzer().simplify(extent))
+
+
+def matches_range(interval: IntervalSet, bound: Range) -> bool:
+    """Whether the set is provably the values of the range."""
+    low, high = interval
+    if low is None or high is None:
+        return False
+    whole = from_range(bound)
+    if whole.min is low and (whole.max is high or whole.max is not None and same(whole.max, high)):
+        return True
+    analyzer = Analyzer()
+    assert whole.min is not None
+    assert whole.max is not None
+    return analyzer.can_prove_equal(low, whole.min) and analyzer.can_prove_equal(high, whole.max)
+
+
+def eval_set(e: Expr, domains: Domains) -> IntervalSet:
+    """The interval of an expression's values when each variable of `domains` runs over its set."""
+    return _Evaluator(domains).visit(e)
+
+
+class _Evaluator:
+    """Evaluates expressions on sets."""
+
+    def __init__(self, domains: Domains) -> None:
+        self.domains = domains
+        self._depth = 0
+        self._shared: Analyzer | None = None
+
+    @property
+    def analyzer(self) -> Analyzer:
+        """An analyzer that knows nothing, made when first needed."""
+        if self._shared is None:
+            self._shared = Analyzer()
+        return self._shared
+
+    def visit(self, e: Any) -> IntervalSet:
+        """The set of e."""
+        if type(e) is IntImm:
+            return IntervalSet(e, e)
+        method = _METHODS.get(type(e))
+        return method(self, e) if method is not None else EVERYTHING
+
+    def visit_var(self, e: Any) -> IntervalSet:
+        found = self.domains.get(e)
+        if found is None:
+            return IntervalSet(e, e)
+        if found.min is e and found.max is e or self._depth >= len(self.domains):
+            return found
+        if (found.min is None or type(found.min) is IntImm) and (
+            found.max is None or type(found.max) is IntImm
+        ):
+            return found
+        # The ends may name variables that run over sets themselves.
+        self._depth += 1
+        low = None if found.min is None else self.visit(found.min).min
+        high = low if found.min is found.max and low is found.min else None
+        if high is None and found.max is not None:
+            high = self.visit(found.max).max
+        self._depth -= 1
+        return IntervalSet(low, high)
+
+    def visit_binary(self, e: Any) -> IntervalSet:
+        a, b = self.visit(e.a), self.visit(e.b)
+        if is_single_point(a) and is_single_point(b):
+            if a.min is e.a and b.min is e.b:
+                return IntervalSet(e, e)
+            return single_point(_BUILD[type(e)](a.min, b.min))
+        if a is NOTHING or b is NOTHING:
+            return NOTHING
+        combine = _COMBINE.get(type(e))
+        return combine(self, a, b) if combine is not None else self.unknown_truth(e)
+
+    def unknown_truth(self, e: Any) -> IntervalSet:
+        return IntervalSet(build.truth(False), build.truth(True))
+
+    def add(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
+        return IntervalSet(
+            None if a.min is None or b.min is None else build.add(a.min, b.min),
+            None if a.max is None or b.max is None else build.add(a.max, b.max),
+        )
+
+    def subtract(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
+        return IntervalSet(
+            None if a.min is None or b.max is None else build.sub(a.min, b.max),
+            None if a.max is None or b.min is None else build.sub(a.max, b.min),
+        )
+
+    def multiply(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
+        if is_single_point(a):
+            a, b = b, a
+        if not is_single_point(b):
+            return EVERYTHING
+        factor = b.min
+        assert factor is not None
+        if type(factor) is IntImm and factor.value in (0, 1):
+            return a if factor.value else b
+        return self._monotone(a, factor, build.mul)
+
+    def _monotone(
+        self, a: IntervalSet, factor: Expr, operation: Callable[[Any, Any], Any]
+    ) -> IntervalSet:
+        """a * factor or a / factor: the sign of the factor decides which end is which."""
+        first = None if a.min is None else operation(a.min, factor)
+        second = None if a.max is None else operation(a.max, factor)
+        if self.analyzer.can_prove_greater_equal(factor, 0):
+            return IntervalSet(first, second)
+        if self.analyzer.can_prove_less(factor, 0):
+            return IntervalSet(second, first)
+        if first is None or second is None:
+            return EVERYTHING
+        positive = build.less_equal(build.imm(0, factor.dtype), factor)
+        return IntervalSet(
+            build.select(positive, first, second), build.select(positive, second, first)
+        )
+
+    def _divide(
+        self, a: IntervalSet, b: IntervalSet, operation: Callable[[Any, Any], Any]
+    ) -> IntervalSet:
+        if not is_single_point(b):
+            return EVERYTHING
+        assert b.min is not None
+        if type(b.min) is IntImm and b.min.value in (0, 1):
+            return a if b.min.value else EVERYTHING
+        return self._monotone(a, b.min, operation)
+
+    def floordiv(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
+        return self._divide(a, b, build.floordiv)
+
+    def truncdiv(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
+        return self._divide(a, b, build.truncdiv)
+
+    def floormod(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
+        if not is_single_point(b):
+            return EVERYTHING
+        divisor = b.min
+        assert divisor is not None
+        if not self.analyzer.can_prove_greater_equal(divisor, 0):
+            return EVERYTHING
+        if type(divisor) is IntImm and a.min is not None and a.max is not None:
+            first, last = build.floordiv(a.min, divisor), build.floordiv(a.max, divisor)
+            if self.analyzer.can_prove_equal(first, last):
+                return IntervalSet(
+                    build.sub(a.min, build.mul(divisor, first)),
+                    build.sub(a.max, build.mul(divisor, last)),
+                )
+        return IntervalSet(
+            build.imm(0, divisor.dtype), build.sub(divisor, build.imm(1, divisor.dtype))
+        )
+
+    def truncmod(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
+        if not is_single_point(b):
+            return EVERYTHING
+        divisor = b.min
+        assert divisor is not None
+        if not self.analyzer.can_prove_greater_equal(divisor, 0):
+            return EVERYTHING
+        last = build.sub(divisor, build.imm(1, divisor.dtype))
+        if a.min is not None and self.analyzer.can_prove_greater_equal(a.min, 0):
+            return IntervalSet(build.imm(0, divisor.dtype), last)
+        return IntervalSet(build.sub(build.imm(0, divisor.dtype), last), last)
+
+    def minimum(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
+        return IntervalSet(
+            None if a.min is None or b.min is None else build.minimum(a.min, b.min),
+            _lesser(a.max, b.max, build.minimum),
+        )
+
+    def maximum(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
+        return IntervalSet(
+            _lesser(a.min, b.min, build.maximum),
+            None if a.max is None or b.max is None else build.maximum(a.max, b.max),
+        )
+
+    def visit_select(self, e: Any) -> IntervalSet:
+        return _simplified(_hull(self.visit(e.true_value), self.visit(e.false_value)))
+
+    def visit_cast(self, e: Any) -> IntervalSet:
+        inner = self.visit(e.value)
+        if is_single_point(inner):
+            return single_point(e if inner.min is e.value else build.cast(e.dtype, inner.min))
+        return IntervalSet(
+            None if inner.min is None else build.cast(e.dtype, inner.min),
+            None if inner.max is None else build.cast(e.dtype, inner.max),
+        )
+
+    def visit_load(self, e: Any) -> IntervalSet:
+        """A loaded value is one value when its place is; then it may stand in an end."""
+        for index in e.indices:
+            if not is_single_point(self.visit(index)):
+                return EVERYTHING
+        return single_point(e)
+
+    def visit_ramp(self, e: Any) -> IntervalSet:
+        if type(e.stride) is not IntImm:
+            return EVERYTHING
+        reach = build.imm(e.stride.value * (e.lanes - 1), e.base.dtype)
+        zero = build.imm(0, e.base.dtype)
+        lanes = IntervalSet(zero, reach) if e.stride.value >= 0 else IntervalSet(reach, zero)
+        return self.add(self.visit(e.base), lanes)
+
+    def visit_broadcast(self, e: Any) -> IntervalSet:
+        return self.visit(e.value)
+
+
+def _lesser(a: Expr | None, b: Expr | None, choose: Callable[[Any, Any], Any]) -> Expr | None:
+    """The end that the other side cannot pass."""
+    if a is None or b is None:
+        return b if a is None else a
+    chosen: Expr = choose(a, b)
+    return chosen
+
+
+_BUILD: dict[type, Callable[[Any, Any], Any]] = {
+    **build.BINARY,
+    GT: lambda a, b: GT(a, b),
+    GE: lambda a, b: GE(a, b),
+}
+_COMBINE: dict[type, Callable[[_Evaluator, IntervalSet, IntervalSet], IntervalSet]] = {
+    Add: _Evaluator.add,
+    Sub: _Evaluator.subtract,
+    Mul: _Evaluator.multiply,
+    Div: _Evaluator.truncdiv,
+    Mod: _Evaluator.truncmod,
+    FloorDiv: _Evaluator.floordiv,
+    FloorMod: _Evaluator.floormod,
+    Min: _Evaluator.minimum,
+    Max: _Evaluator.maximum,
+}
+_METHODS: dict[type, Callable[[_Evaluator, Any], IntervalSet]] = {
+    Var: _Evaluator.visit_var,
+    **dict.fromkeys(_COMBINE, _Evaluator.visit_binary),
+    **dict.fromkeys((LT, LE, GT, GE, EQ, NE, And, Or), _Evaluator.visit_binary),
+    Select: _Evaluator.visit_select,
+    Cast: _Evaluator.visit_cast,
+    BufferLoad: _Evaluator.visit_load,
+    ProducerLoad: _Evaluator.visit_load,
+    Ramp: _Evaluator.visit_ramp,
+    Broadcast: _Evaluator.visit_broadcast,
+}

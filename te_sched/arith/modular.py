@@ -1,0 +1,160 @@
+"""Modular sets: expressions known to be coeff * k + base for some integer k.
+
+coeff 0 means the constant base. Otherwise 0 <= base < coeff. Must not know how expressions are rewritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import gcd
+from typing import Any
+
+from te_sched.arith.same import same
+from te_sched.ir import dtypes
+from te_sched.ir.expr import (
+    Add,
+    Call,
+    Cast,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Let,
+    Max,
+    Min,
+    Mul,
+    Range,
+    Select,
+    Sub,
+    Var,
+)
+
+Residue = tuple[int, int]
+ANYTHING: Residue = (1, 0)
+
+
+def _normalized(coeff: int, base: int) -> Residue:
+    coeff = abs(coeff)
+    return (coeff, base % coeff) if coeff else (0, base)
+
+
+def _union(a: Residue, b: Residue) -> Residue:
+    """What is known of a value that is in a or in b."""
+    return _normalized(gcd(a[0], b[0], abs(a[1] - b[1])), a[1])
+
+
+class ModularSets:
+    """The modular sets of expressions, under what is known of variables and of other expressions."""
+
+    __slots__ = ("facts", "memo", "variables")
+
+    def __init__(self) -> None:
+        self.variables: dict[Var, Residue] = {}
+        self.facts: list[tuple[Expr, int, int]] = []
+        self.memo: dict[Expr, Residue] = {}
+
+    def bind(self, var: Var, value: Range | Expr) -> None:
+        """Note what a variable stands for; a range of more than one value says nothing."""
+        if not isinstance(value, Range):
+            self.variables[var] = self.of(value)
+        elif type(value.extent) is IntImm and value.extent.value == 1:
+            self.variables[var] = self.of(value.min)
+
+    def of(self, e: Expr) -> Residue:
+        """(coeff, base) of e."""
+        kind = type(e)
+        if kind is IntImm:
+            return (0, e.value)  # type: ignore[attr-defined]
+        found = self.memo.get(e)
+        if found is None:
+            method = _METHODS.get(kind)
+            found = method(self, e) if method is not None else ANYTHING
+            for fact, coeff, base in self.facts:
+                if found == ANYTHING and same(fact, e):
+                    found = (coeff, base)
+            self.memo[e] = found
+        return found
+
+
+def _var(self: ModularSets, e: Any) -> Residue:
+    return self.variables.get(e, ANYTHING)
+
+
+def _add(self: ModularSets, e: Any) -> Residue:
+    a, b = self.of(e.a), self.of(e.b)
+    return _normalized(gcd(a[0], b[0]), a[1] + b[1])
+
+
+def _sub(self: ModularSets, e: Any) -> Residue:
+    a, b = self.of(e.a), self.of(e.b)
+    return _normalized(gcd(a[0], b[0]), a[1] - b[1])
+
+
+def _mul(self: ModularSets, e: Any) -> Residue:
+    a, b = self.of(e.a), self.of(e.b)
+    coeff = gcd(a[0] * b[0], a[0] * b[1], a[1] * b[0])
+    return _normalized(coeff, a[1] * b[1])
+
+
+def _divided(a: Residue, divisor: int) -> Residue:
+    if divisor > 0 and a[0] % divisor == 0:
+        return _normalized(a[0] // divisor, a[1] // divisor)
+    return ANYTHING
+
+
+def _floordiv(self: ModularSets, e: Any) -> Residue:
+    b = self.of(e.b)
+    return _divided(self.of(e.a), b[1]) if b[0] == 0 and b[1] else ANYTHING
+
+
+def _floormod(self: ModularSets, e: Any) -> Residue:
+    b = self.of(e.b)
+    if b[0] != 0 or b[1] <= 0:
+        return ANYTHING
+    a = self.of(e.a)
+    return _normalized(gcd(a[0], b[1]), a[1]) if a[0] else (0, a[1] % b[1])
+
+
+def _either(self: ModularSets, e: Any) -> Residue:
+    return _union(self.of(e.a), self.of(e.b))
+
+
+def _select(self: ModularSets, e: Any) -> Residue:
+    return _union(self.of(e.true_value), self.of(e.false_value))
+
+
+def _cast(self: ModularSets, e: Any) -> Residue:
+    return self.of(e.value) if dtypes.is_integral(e.value.dtype) else ANYTHING
+
+
+def _let(self: ModularSets, e: Any) -> Residue:
+    self.bind(e.var, e.value)
+    return self.of(e.body)
+
+
+def _call(self: ModularSets, e: Any) -> Residue:
+    if e.op not in ("tir.shift_right", "tir.shift_left"):
+        return ANYTHING
+    b = self.of(e.args[1])
+    if b[0] != 0 or not 0 <= b[1] < 63:
+        return ANYTHING
+    a, power = self.of(e.args[0]), 1 << b[1]
+    if e.op == "tir.shift_right":
+        return _divided(a, power)
+    return ANYTHING
+
+
+_METHODS: dict[type, Callable[[ModularSets, Any], Residue]] = {
+    Var: _var,
+    Add: _add,
+    Sub: _sub,
+    Mul: _mul,
+    FloorDiv: _floordiv,
+    FloorMod: _floormod,
+    Min: _either,
+    Max: _either,
+    Select: _select,
+    Cast: _cast,
+    Let: _let,
+    Call: _call,
+}

@@ -1,0 +1,511 @@
+"""Rewriting bottom-up by the rules of `tables`: what `Analyzer.rewrite_simplify` does.
+
+Owns the traversal, and the decisions that need proofs (comparisons, min and max by bounds). Must not know linear forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from te_sched.arith import build
+from te_sched.arith.const_bounds import INFINITY, Interval
+from te_sched.arith.facts import Facts
+from te_sched.arith.rules import Rule, RuleTable, apply
+from te_sched.arith.same import same
+from te_sched.arith.tables import INDEX, LOGIC, VECTOR
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    Broadcast,
+    Call,
+    Cast,
+    Div,
+    Expr,
+    FloatImm,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Let,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Node,
+    Not,
+    Or,
+    Ramp,
+    Select,
+    Sub,
+    Var,
+)
+from te_sched.ir.visitor import NODE_CLASSES, Mapper, substitute
+
+INDEX_TYPES = frozenset(("int32", "int64"))
+_MAX_DEPTH = 24
+
+
+class Rewriter:
+    """Rewrites expressions under facts. One object keeps the results of its expressions until facts change."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.memo: dict[Expr, Expr] = {}
+        self._depth = 0
+        self._children = _Children(self)
+
+    # -- what rules ask --------------------------------------------------------------------------------------------
+
+    def operand_dtype(self, e: Any) -> str:
+        """The type of the constants that a rule for e makes."""
+        return dtypes.element(e.a.dtype)
+
+    def low(self, e: Expr) -> int:
+        """The smallest value of e."""
+        return self.facts.bounds.of(e)[0]
+
+    def high(self, e: Expr) -> int:
+        """The largest value of e."""
+        return self.facts.bounds.of(e)[1]
+
+    def zero(self, e: Expr) -> bool:
+        """Whether e may be zero as far as rules care: only the constant is."""
+        return type(e) is IntImm and e.value == 0
+
+    def not_const(self, e: Expr) -> bool:
+        """Whether e is not an integer constant."""
+        return type(e) is not IntImm
+
+    def in_one_bin(self, base: Expr, stride: int, lanes: int, divisor: int) -> bool:
+        """Whether all lanes of ramp(base, stride, lanes) have the same quotient by the divisor."""
+        if divisor <= 0:
+            return False
+        last = stride * (lanes - 1)
+        coeff, rest = self.facts.modular.of(base)
+        if coeff == 0:
+            return rest // divisor == (rest + last) // divisor
+        if coeff % divisor == 0:
+            return rest % divisor // divisor == (rest % divisor + last) // divisor
+        if divisor % coeff == 0:
+            # base % divisor is rest + k * coeff: the extremes decide.
+            lowest, highest = rest, divisor - coeff + rest
+            return 0 <= min(lowest, lowest + last) and max(highest, highest + last) < divisor
+        return False
+
+    # -- traversal -------------------------------------------------------------------------------------------------
+
+    def visit(self, e: Any) -> Any:
+        """The rewritten expression."""
+        done = self.memo.get(e)
+        if done is None:
+            if self._depth > _MAX_DEPTH:
+                return e
+            self._depth += 1
+            try:
+                done = self.methods[type(e)](self, e)
+            finally:
+                self._depth -= 1
+            self.memo[e] = done
+            self.memo[done] = done
+        return done
+
+    def operands(self, e: Any) -> Any:
+        """e with its two operands rewritten."""
+        a, b = self.visit(e.a), self.visit(e.b)
+        return e if a is e.a and b is e.b else type(e)(a, b)
+
+    def use_rules(self, table: dict[type, RuleTable], e: Any) -> Any | None:
+        """What the rules of a table make of an operation, or None."""
+        rules = table[type(e)].rules(type(e.a), type(e.b))
+        return apply(rules, e, self) if rules else None
+
+    def visit_arithmetic(self, e: Any) -> Any:
+        """+, -, *, floordiv, floormod."""
+        e = self.operands(e)
+        folded = fold(e)
+        if folded is not None:
+            return folded
+        return self.finish_arithmetic(e)
+
+    def finish_arithmetic(self, e: Any) -> Any:
+        """The rules for an operation whose operands are done and not all constant."""
+        if type(e) not in INDEX:
+            return e
+        if e.dtype in INDEX_TYPES:
+            found = self.use_rules(INDEX, e)
+        elif dtypes.lanes(e.dtype) > 1:
+            found = self.use_rules(VECTOR, e)
+        else:
+            return e
+        return e if found is None else found
+
+    def visit_floordiv(self, e: Any) -> Any:
+        """Floor division: also by the bounds of its operands."""
+        e = self.operands(e)
+        if (folded := fold(e)) is not None:
+            return folded
+        if e.dtype in INDEX_TYPES and type(e.b) is IntImm and e.b.value > 0:
+            low, high = self.facts.bounds.of(e.a)
+            if 0 <= low and high < e.b.value:
+                return build.imm(0, e.dtype)
+        return self.finish_arithmetic(e)
+
+    def visit_floormod(self, e: Any) -> Any:
+        """Floor remainder: also by bounds and by modular sets."""
+        e = self.operands(e)
+        if (folded := fold(e)) is not None:
+            return folded
+        if e.dtype not in INDEX_TYPES or type(e.b) is not IntImm or e.b.value <= 0:
+            return self.finish_arithmetic(e)
+        low, high = self.facts.bounds.of(e.a)
+        if 0 <= low and high < e.b.value:
+            return e.a
+        found = self.use_rules(INDEX, e)
+        if found is not None:
+            return found
+        coeff, base = self.facts.modular.of(e.a)
+        return build.imm(base % e.b.value, e.dtype) if coeff % e.b.value == 0 else e
+
+    def difference(self, x: Expr, y: Expr) -> Interval:
+        """The least and the largest value of x - y."""
+        gap = self.visit(build.sub(x, y))
+        low, high = self.facts.bounds.of(gap)
+        if self.facts.differences and low != high:
+            high = min(high, self.facts.highest_difference(x, y))
+            below = self.facts.highest_difference(y, x)
+            low = max(low, -below) if below != INFINITY else low
+        return low, high
+
+    def visit_extremum(self, e: Any) -> Any:
+        """min and max."""
+        e = self.operands(e)
+        if (folded := fold(e)) is not None:
+            return folded
+        if e.dtype not in INDEX_TYPES:
+            return self.finish_arithmetic(e)
+        if same(e.a, e.b):
+            return e.a
+        low, high = self.difference(e.a, e.b)
+        if high <= 0:
+            return e.a if type(e) is Min else e.b
+        if low >= 0:
+            return e.b if type(e) is Min else e.a
+        return self.finish_arithmetic(e)
+
+    # -- comparisons -----------------------------------------------------------------------------------------------
+
+    def literal(self, e: Any) -> Any | None:
+        """True or False for a condition that is known to hold or not to hold."""
+        for known in self.facts.true:
+            if same(known, e):
+                return build.truth(True)
+            if type(known) is Not and same(known.a, e):
+                return build.truth(False)
+            if type(known) is NE and type(e) is EQ and same(known.a, e.a) and same(known.b, e.b):
+                return build.truth(False)
+            if type(known) is EQ and type(e) is NE and same(known.a, e.a) and same(known.b, e.b):
+                return build.truth(False)
+        return None
+
+    def visit_comparison(self, e: Any) -> Any:
+        """Comparisons: all are expressed by LT and EQ, or their negations."""
+        kind = type(e)
+        a, b = self.visit(e.a), self.visit(e.b)
+        if kind is LT:
+            return self.less(a, b)
+        if kind is GT:
+            return self.less(b, a)
+        if kind is LE:
+            return self.negated(self.less(b, a))
+        if kind is GE:
+            return self.negated(self.less(a, b))
+        if kind is EQ:
+            return self.equals(a, b)
+        return self.negated(self.equals(a, b))
+
+    def less(self, a: Any, b: Any) -> Any:
+        """a < b, of operands that are done."""
+        if (folded := fold_comparison(LT, a, b)) is not None:
+            return folded
+        e = LT(a, b)
+        if self.facts.true and (known := self.literal(e)) is not None:
+            return known
+        if a.dtype in INDEX_TYPES:
+            low, high = self.difference(a, b)
+            if high < 0:
+                return build.truth(True)
+            if low >= 0:
+                return build.truth(False)
+            found = self.use_rules(INDEX, e)
+            return e if found is None else found
+        if dtypes.lanes(a.dtype) > 1 and (found := self.use_rules(VECTOR, e)) is not None:
+            return found
+        return e
+
+    def equals(self, a: Any, b: Any) -> Any:
+        """a == b, of operands that are done."""
+        if (folded := fold_comparison(EQ, a, b)) is not None:
+            return folded
+        e = EQ(a, b)
+        if self.facts.true and (known := self.literal(e)) is not None:
+            return known
+        if a.dtype in INDEX_TYPES:
+            low, high = self.difference(a, b)
+            if low == high == 0:
+                return build.truth(True)
+            if low > 0 or high < 0 or self.facts.modular.of(self.visit(build.sub(a, b)))[1] != 0:
+                return build.truth(False)
+            found = self.use_rules(INDEX, e)
+            return e if found is None else found
+        if dtypes.lanes(a.dtype) > 1 and (found := self.use_rules(VECTOR, e)) is not None:
+            return found
+        return e
+
+    def negated(self, e: Any) -> Any:
+        """not e, of an e that is done."""
+        if type(e) is IntImm:
+            return build.truth(not e.value)
+        result = Not(e)
+        table = LOGIC if dtypes.lanes(e.dtype) == 1 or type(e) is not Broadcast else VECTOR
+        rules = table[Not].rules(type(e), Expr)
+        found = apply(rules, result, self) if rules else None
+        result = result if found is None else found
+        if self.facts.true and (known := self.literal(result)) is not None:
+            return known
+        return result
+
+    # -- logic -----------------------------------------------------------------------------------------------------
+
+    def visit_not(self, e: Any) -> Any:
+        """not"""
+        return self.negated(self.visit(e.a))
+
+    def visit_logic(self, e: Any) -> Any:
+        """and, or"""
+        e = self.operands(e)
+        if type(e.a) is IntImm or type(e.b) is IntImm:
+            return build.BINARY[type(e)](e.a, e.b)
+        if self.facts.true and (known := self.literal(e)) is not None:
+            return known
+        table = LOGIC if dtypes.lanes(e.dtype) == 1 else VECTOR
+        found = self.use_rules(table, e)
+        return e if found is None else found
+
+    @contextmanager
+    def assuming(self, condition: Expr) -> Iterator[None]:
+        """Rewrite under a condition."""
+        memos = self.memo, self.facts.bounds.memo, self.facts.modular.memo
+        mark = self.facts.mark()
+        self.memo, self.facts.bounds.memo, self.facts.modular.memo = {}, {}, {}
+        self.facts.assume(condition)
+        try:
+            yield
+        finally:
+            self.facts.undo(mark)
+            self.memo, self.facts.bounds.memo, self.facts.modular.memo = memos
+
+    def branches(self, condition: Expr, true_value: Expr, false_value: Expr) -> tuple[Expr, Expr]:
+        """The two values of a choice, each rewritten under what its condition tells."""
+        with self.assuming(condition):
+            first = self.visit(true_value)
+        with self.assuming(self.negated(condition)):
+            second = self.visit(false_value)
+        return first, second
+
+    def visit_select(self, e: Any) -> Any:
+        """select"""
+        condition = self.visit(e.condition)
+        if type(condition) is IntImm:
+            return self.visit(e.true_value if condition.value else e.false_value)
+        first, second = self.branches(condition, e.true_value, e.false_value)
+        if same(first, second):
+            return first
+        if condition is e.condition and first is e.true_value and second is e.false_value:
+            return e
+        return Select(condition, first, second)
+
+    # -- the rest --------------------------------------------------------------------------------------------------
+
+    def visit_var(self, e: Any) -> Any:
+        """A variable, or the value it is bound to."""
+        if e.dtype == "bool" and self.facts.true and (known := self.literal(e)) is not None:
+            return known
+        return self.facts.values.get(e, e)
+
+    def visit_call(self, e: Any) -> Any:
+        """Intrinsics."""
+        if e.op == "tir.if_then_else":
+            return self.visit_choice(e)
+        e = self._children.generic(e)
+        if e.op == "tir.likely" and type(e.args[0]) is IntImm:
+            return e.args[0]
+        method = _FOLDED_CALLS.get(e.op)
+        if method is not None and all(type(arg) is IntImm for arg in e.args):
+            return build.imm(method(*(arg.value for arg in e.args)), e.dtype)
+        return e
+
+    def visit_choice(self, e: Any) -> Any:
+        """if_then_else"""
+        condition = self.visit(e.args[0])
+        if type(condition) is IntImm:
+            return self.visit(e.args[1] if condition.value else e.args[2])
+        first, second = self.branches(condition, e.args[1], e.args[2])
+        if same(first, second):
+            return first
+        if condition is e.args[0] and first is e.args[1] and second is e.args[2]:
+            return e
+        return Call(e.dtype, e.op, (condition, first, second))
+
+    def visit_cast(self, e: Any) -> Any:
+        """Conversions: constants are converted now."""
+        value = self.visit(e.value)
+        if value.dtype == e.dtype:
+            return value
+        if type(value) is Broadcast and dtypes.lanes(e.dtype) > 1:
+            return Broadcast(self.visit(Cast(dtypes.element(e.dtype), value.value)), value.lanes)
+        if type(value) in (IntImm, FloatImm):
+            return ops.cast(e.dtype, value)
+        return e if value is e.value else Cast(e.dtype, value)
+
+    def visit_let(self, e: Any) -> Any:
+        """let: a constant or a variable is put in place of the name."""
+        value = self.visit(e.value)
+        if type(value) in (IntImm, FloatImm, Var):
+            return self.visit(substitute(e.body, {e.var: value}))
+        self.facts.bounds.bind(e.var, value)
+        body = self.visit(e.body)
+        return e if value is e.value and body is e.body else Let(e.var, value, body)
+
+    def visit_ramp(self, e: Any) -> Any:
+        """ramp: a stride of 0 makes it a broadcast."""
+        e = self._children.generic(e)
+        if type(e.stride) is IntImm and e.stride.value == 0:
+            return Broadcast(e.base, e.lanes)
+        return e
+
+    def visit_children(self, e: Any) -> Any:
+        """Any other expression: only what is below it."""
+        return self._children.generic(e)
+
+    methods: dict[type, Callable[[Any, Any], Any]] = {}
+
+
+class _Children(Mapper):
+    """Rebuilds a node from the rewritten nodes below it."""
+
+    def __init__(self, rewriter: Rewriter) -> None:
+        self._rewriter = rewriter
+
+
+def _visit_below(mapper: Any, node: Any) -> Any:
+    return mapper._rewriter.visit(node)
+
+
+_Children._methods = {
+    kind: _visit_below if issubclass(kind, Expr) else method
+    for kind, method in _Children._methods.items()
+}
+
+
+def fold(e: Any) -> Any | None:
+    """The value of an operation on constants, or what a neutral operand leaves; else None."""
+    a, b = e.a, e.b
+    kind_a, kind_b = type(a), type(b)
+    if kind_a is IntImm or kind_b is IntImm:
+        folded = build.BINARY[type(e)](a, b)
+        return None if type(folded) is type(e) else folded
+    if kind_a is FloatImm or kind_b is FloatImm:
+        return _fold_float(type(e), a, b)
+    return None
+
+
+_FLOAT_FOLDS: dict[type, Callable[[float, float], float]] = {
+    Add: lambda x, y: x + y,
+    Sub: lambda x, y: x - y,
+    Mul: lambda x, y: x * y,
+    Min: min,
+    Max: max,
+}
+
+
+def _fold_float(kind: type, a: Any, b: Any) -> Any | None:
+    first = a.value if type(a) is FloatImm else None
+    second = b.value if type(b) is FloatImm else None
+    if first is not None and second is not None:
+        if kind is Div:
+            return ops.const(first / second, a.dtype) if second != 0 else None
+        function = _FLOAT_FOLDS.get(kind)
+        return None if function is None else ops.const(function(first, second), a.dtype)
+    if kind is Add:
+        return b if first == 0 else a if second == 0 else None
+    if kind is Sub:
+        return a if second == 0 else None
+    if kind is Mul:
+        if first in (0, 1) and first is not None:
+            return b if first == 1 else a
+        if second in (0, 1) and second is not None:
+            return a if second == 1 else b
+        return None
+    if kind is Div:
+        return a if first == 0 or second == 1 else None
+    return None
+
+
+_COMPARE: dict[type, Callable[[Any, Any], bool]] = {
+    LT: lambda x, y: bool(x < y),
+    EQ: lambda x, y: bool(x == y),
+}
+
+
+def fold_comparison(kind: type, a: Any, b: Any) -> Any | None:
+    """The truth of a comparison of constants, or None."""
+    if type(a) in (IntImm, FloatImm) and type(b) is type(a):
+        return build.truth(_COMPARE[kind](a.value, b.value))
+    return None
+
+
+_FOLDED_CALLS: dict[str, Callable[..., int]] = {
+    "tir.shift_left": lambda x, y: x << y,
+    "tir.shift_right": lambda x, y: x >> y,
+    "tir.bitwise_and": lambda x, y: x & y,
+    "tir.bitwise_or": lambda x, y: x | y,
+    "tir.bitwise_xor": lambda x, y: x ^ y,
+    "tir.bitwise_not": lambda x: ~x,
+}
+
+
+def _method_table() -> dict[type, Callable[[Any, Any], Any]]:
+    table: dict[type, Callable[[Any, Any], Any]] = {
+        kind: Rewriter.visit_children for kind in NODE_CLASSES if issubclass(kind, Node)
+    }
+    for kind in (Add, Sub, Mul, Div, Mod):
+        table[kind] = Rewriter.visit_arithmetic
+    for kind in (Min, Max):
+        table[kind] = Rewriter.visit_extremum
+    for kind in (LT, LE, GT, GE, EQ, NE):
+        table[kind] = Rewriter.visit_comparison
+    for kind in (And, Or):
+        table[kind] = Rewriter.visit_logic
+    table |= {
+        FloorDiv: Rewriter.visit_floordiv,
+        FloorMod: Rewriter.visit_floormod,
+        Not: Rewriter.visit_not,
+        Select: Rewriter.visit_select,
+        Var: Rewriter.visit_var,
+        Call: Rewriter.visit_call,
+        Cast: Rewriter.visit_cast,
+        Let: Rewriter.visit_let,
+        Ramp: Rewriter.visit_ramp,
+    }
+    return table
+
+
+Rewriter.methods = _method_table()

@@ -1,0 +1,47 @@
+"""Structural equality of expressions, variables and buffers compared by identity.
+
+Owns the comparison that rewriting needs many times per expression. Must not know what expressions mean.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.ir.expr import FloatImm, IntImm, Node, StringImm, Var
+from te_sched.ir.visitor import CHILD_FIELDS, INIT_FIELDS
+
+_IMMEDIATES = frozenset((IntImm, FloatImm, StringImm))
+_OTHER_FIELDS = {
+    kind: tuple(name for name in fields if name not in CHILD_FIELDS[kind])
+    for kind, fields in INIT_FIELDS.items()
+}
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two expressions are written alike."""
+    if a is b:
+        return True
+    kind = type(a)
+    if kind is not type(b) or kind is Var:
+        return False
+    if kind in _IMMEDIATES:
+        return bool(a.value == b.value and a.dtype == b.dtype)
+    for name in _OTHER_FIELDS[kind]:
+        mine, other = getattr(a, name), getattr(b, name)
+        if mine is not other and (_has_node(mine) or mine != other):
+            return False
+    for name in CHILD_FIELDS[kind]:
+        mine, other = getattr(a, name), getattr(b, name)
+        if type(mine) is tuple:
+            if len(mine) != len(other) or not all(map(same, mine, other)):
+                return False
+        elif not same(mine, other):
+            return False
+    return True
+
+
+def _has_node(value: Any) -> bool:
+    """Whether `==` on the value would compare nodes (they are equal only when they are one object)."""
+    if isinstance(value, tuple):
+        return any(map(_has_node, value))
+    return isinstance(value, Node)
