@@ -42,7 +42,7 @@ class Program:
         return module
 
     def step_names(self) -> tuple[str, ...]:
-        """What to call the steps: before and after a primitive, if the program says nothing else."""
+        """What to call the steps: before and after, where the program says nothing else."""
         count = len(self.golden("script"))
         names = ("before", "after") if count == 2 else tuple(map(str, range(count)))
         return getattr(self.module, "step_names", names)

@@ -84,7 +84,7 @@ def untouched_array(tensor: Any) -> np.ndarray:
 def run(tvm: Any, program: ModuleType, schedule: Any, args: Sequence[Any]) -> float:
     """Build a step for the CPU, run it and compare it with the program's `reference`.
 
-    Returns the largest difference, relative to the largest value; AssertionError if it is too large.
+    Returns the largest difference relative to the largest value; AssertionError if too large.
     """
     inputs, outputs = inputs_and_outputs(args)
     generator = np.random.default_rng(0)

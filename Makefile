@@ -1,0 +1,52 @@
+# make demo    every primitive before and after, and a matrix product against numpy
+# make test    the tests
+# make check   what CI runs: lint, types, layering, tests
+# make bench   the time of lowering, beside TVM 0.19's (EXTRAS=dev,peers installs that)
+#
+# Needs Python >= 3.11 and nothing else; PYTHON=... names one, EXTRAS=... installs more.
+
+EXTRAS ?= dev
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/installed-$(EXTRAS)
+PYTEST_FLAGS ?= -n auto
+export PYTHON
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint types layering format bench clean
+
+help:
+	@sed -n '/^# make/s/^# //p' Makefile
+
+# Made once; renewed when the dependencies may have changed.
+$(STAMP): pyproject.toml scripts/venv.sh
+	@sh scripts/venv.sh $(VENV) $(EXTRAS)
+	@touch $@
+
+demo: $(STAMP)
+	@$(BIN)/python -m tutorials.demo
+
+test: $(STAMP)
+	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+check: lint types layering test
+
+lint: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+layering: $(STAMP)
+	$(BIN)/lint-imports --no-logo
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks.lowering
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
