@@ -51,6 +51,12 @@ class Analyzer:
             facts.values[var] = self._canonicalizer.visit(value)
         self._forget()
 
+    def mark_nonnegative(self, var: Var) -> None:
+        """Note that a variable is never negative."""
+        low, high = self._facts.bounds.of(var)
+        self._facts.bounds.variables[var] = (max(low, 0), high)
+        self._forget()
+
     def _forget(self) -> None:
         """Drop remembered results: they were found with other facts."""
         if self._memo:

@@ -256,7 +256,7 @@ class _Evaluator:
             return IntervalSet(second, first)
         if first is None or second is None:
             return EVERYTHING
-        positive = build.less_equal(build.imm(0, factor.dtype), factor)
+        positive = GE(factor, build.imm(0, factor.dtype))
         return IntervalSet(
             build.select(positive, first, second), build.select(positive, second, first)
         )
@@ -287,10 +287,8 @@ class _Evaluator:
         if type(divisor) is IntImm and a.min is not None and a.max is not None:
             first, last = build.floordiv(a.min, divisor), build.floordiv(a.max, divisor)
             if self.analyzer.can_prove_equal(first, last):
-                return IntervalSet(
-                    build.sub(a.min, build.mul(divisor, first)),
-                    build.sub(a.max, build.mul(divisor, last)),
-                )
+                below = build.mul(divisor, first)
+                return IntervalSet(build.sub(a.min, below), build.sub(a.max, below))
         return IntervalSet(
             build.imm(0, divisor.dtype), build.sub(divisor, build.imm(1, divisor.dtype))
         )
@@ -320,7 +318,7 @@ class _Evaluator:
         )
 
     def visit_select(self, e: Any) -> IntervalSet:
-        return _simplified(_hull(self.visit(e.true_value), self.visit(e.false_value)))
+        return _hull(self.visit(e.false_value), self.visit(e.true_value))
 
     def visit_cast(self, e: Any) -> IntervalSet:
         inner = self.visit(e.value)

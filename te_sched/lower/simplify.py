@@ -1,0 +1,149 @@
+"""Simplify every expression of a program with what is known where it stands.
+
+Owns which statements tell what: loops and threads give ranges, conditions hold in their branches, branches that
+cannot be reached go. (TVM's name: Simplify.) Must not know how expressions are simplified.
+
+    for i in range(8):                      for i in range(8):
+        if likely(i + j * 8 < 64):    ->        if likely(j < 8):
+            A[i + j * 8] = 0                        A[j * 8 + i] = 0
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.arith import build
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.same import same
+from te_sched.ir.expr import (
+    BufferLoad,
+    Call,
+    Expr,
+    FloatImm,
+    IntImm,
+    IterVar,
+    Range,
+    Var,
+)
+from te_sched.ir.ops import const
+from te_sched.ir.stmt import (
+    AssertStmt,
+    AttrStmt,
+    BufferStore,
+    Evaluate,
+    For,
+    IfThenElse,
+    LetStmt,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+)
+from te_sched.ir.visitor import Mapper, replace
+
+_THREAD_KEYS = frozenset(("thread_extent", "virtual_thread"))
+
+
+def simplify(func: PrimFunc) -> PrimFunc:
+    """The function with its expressions simplified and its unreachable branches removed."""
+    simplifier = _Simplifier()
+    for buffer in func.buffer_map.values():
+        for extent in buffer.shape:
+            if type(extent) is Var:
+                simplifier.analyzer.mark_nonnegative(extent)
+    body = simplifier.visit(func.body)
+    return func if body is func.body else replace(func, body=body)
+
+
+class _Simplifier(Mapper):
+    """Simplifies statements from the outside in, so that facts are known before they are used."""
+
+    def __init__(self) -> None:
+        self.analyzer = Analyzer()
+
+    def visit_For(self, node: For) -> Stmt:
+        self.analyzer.bind(node.loop_var, Range(node.min, node.extent))
+        return self.generic(node)  # type: ignore[no-any-return]
+
+    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
+        if node.key in _THREAD_KEYS and isinstance(node.node, IterVar):
+            zero = const(0, node.value.dtype)
+            self.analyzer.bind(node.node.var, Range(zero, node.value))
+        return self.generic(node)  # type: ignore[no-any-return]
+
+    def visit_LetStmt(self, node: LetStmt) -> Stmt:
+        value = self.analyzer.simplify(node.value)
+        if type(value) in (IntImm, FloatImm, Var):
+            self.analyzer.bind(node.var, value)
+            return self.visit(node.body)  # type: ignore[no-any-return]
+        body = self.visit(node.body)
+        if value is node.value and body is node.body:
+            return node
+        return LetStmt(node.var, value, body)
+
+    def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
+        condition = self.analyzer.simplify(node.condition)
+        known = condition.args[0] if _is_likely(condition) else condition  # type: ignore[attr-defined]
+        if type(known) is IntImm:
+            if known.value:
+                return self.visit(node.then_case)  # type: ignore[no-any-return]
+            return Evaluate(const(0)) if node.else_case is None else self.visit(node.else_case)
+        with self.analyzer.constraint(known):
+            then_case = self.visit(node.then_case)
+        else_case = node.else_case
+        if else_case is not None:
+            with self.analyzer.constraint(self.analyzer.rewrite_simplify(build.negate(known))):
+                else_case = self.visit(else_case)
+        unchanged = condition is node.condition and then_case is node.then_case
+        if unchanged and else_case is node.else_case:
+            return node
+        return IfThenElse(condition, then_case, else_case, node.owner_guard)
+
+    def visit_AssertStmt(self, node: AssertStmt) -> Stmt:
+        condition = self.analyzer.simplify(node.condition)
+        if type(condition) is IntImm and condition.value:
+            return self.visit(node.body)  # type: ignore[no-any-return]
+        with self.analyzer.constraint(condition):
+            body = self.visit(node.body)
+        if condition is node.condition and body is node.body:
+            return node
+        return AssertStmt(condition, node.message, body)
+
+    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        store: BufferStore = self.generic(node)
+        value = store.value
+        if (
+            type(value) is BufferLoad
+            and value.buffer.data is store.buffer.data
+            and len(value.indices) == len(store.indices)
+            and all(map(same, value.indices, store.indices))
+        ):
+            return Evaluate(const(0))
+        return store
+
+    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
+        seq: SeqStmt = self.generic(node)
+        if seq is node:
+            return node
+        flat: list[Stmt] = []
+        for stmt in seq.seq:
+            flat.extend(stmt.seq if type(stmt) is SeqStmt else (stmt,))
+        kept = [stmt for stmt in flat if not _is_nothing(stmt)]
+        return SeqStmt(tuple(kept)) if len(kept) > 1 else kept[0] if kept else flat[0]
+
+
+def _is_likely(condition: Expr) -> bool:
+    return type(condition) is Call and condition.op == "tir.likely"
+
+
+def _is_nothing(stmt: Stmt) -> bool:
+    return type(stmt) is Evaluate and type(stmt.value) is IntImm
+
+
+def _visit_expression(simplifier: Any, e: Expr) -> Expr:
+    return simplifier.analyzer.simplify(e)  # type: ignore[no-any-return]
+
+
+_Simplifier._methods = {
+    kind: _visit_expression if issubclass(kind, Expr) else method
+    for kind, method in _Simplifier._methods.items()
+}
