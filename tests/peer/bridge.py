@@ -301,11 +301,12 @@ def tvm_passes_of(schedule: Any, args: Any) -> list[tuple[str, Any, Any]]:
     return [entry for entry in seen if entry[0].startswith("tir.")]
 
 
-def corpus_programs() -> Iterator[tuple[str, Callable[[], list[tuple[Any, Any]]], pathlib.Path]]:
+def corpus_programs() -> Iterator[tuple[str, Callable[[], Iterator[Any]], pathlib.Path]]:
     """Programs with known lowered IR, from $TE_SCHED_CORPUS or tests/golden.
 
-    Yields the name, a function that gives TVM's (schedule, args) of each step, and the path of
-    the goldens without their suffixes (.script.txt, .primfn.txt).
+    Yields the name, a function that iterates over TVM's (schedule, args) of each step, and the
+    path of the goldens without their suffixes (.script.txt, .primfn.txt). Lower each step before
+    the next: a program may go on with the same schedule.
     """
     root = pathlib.Path(os.environ.get("TE_SCHED_CORPUS", GOLDEN))
     for path in sorted(root.glob("*/*.py")):
@@ -313,11 +314,8 @@ def corpus_programs() -> Iterator[tuple[str, Callable[[], list[tuple[Any, Any]]]
             yield path.stem, _steps(path), path.parent / "golden" / path.stem
 
 
-def _steps(path: pathlib.Path) -> Callable[[], list[tuple[Any, Any]]]:
-    def steps() -> list[tuple[Any, Any]]:
-        return list(load(path).steps(tvm))
-
-    return steps
+def _steps(path: pathlib.Path) -> Callable[[], Iterator[Any]]:
+    return lambda: load(path).steps(tvm)
 
 
 def load(path: pathlib.Path) -> Any:
