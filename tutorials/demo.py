@@ -146,14 +146,9 @@ def _run(step: Step, tvm: Any, program: corpus.Program, schedule: Any, args: lis
 def _print_programs(examples: Sequence[Example]) -> None:
     for example in examples:
         for when, step in example.steps.items():
-            print(f"# {example.name}{': ' if when else ''}{when}\n{_function(step.script)}\n")
-
-
-def _function(script: str) -> str:
-    """The function of a printed module, without the module round it."""
-    _, found, function = script.partition("    @T.prim_func\n")
-    lines = [line[4:] for line in function.split("\n") if "T.func_attr(" not in line]
-    return "\n".join(lines) if found else script
+            print(
+                f"# {example.name}{': ' if when else ''}{when}\n{corpus.function_of(step.script)}\n"
+            )
 
 
 def _print_table(examples: Sequence[Example]) -> None:

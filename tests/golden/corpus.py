@@ -34,12 +34,7 @@ class Program:
     @cached_property
     def module(self) -> ModuleType:
         """The program itself, loaded anew for each Program object."""
-        spec = importlib.util.spec_from_file_location(f"corpus_{self.name}", self.path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
+        return load(self.path)
 
     def step_names(self) -> tuple[str, ...]:
         """What to call the steps: before and after, where the program says nothing else."""
@@ -54,6 +49,16 @@ class Program:
     def steps(self, tvm: Any) -> Iterator[tuple[Any, list[Any]]]:
         """(schedule, args) of each step. The schedule is changed when the next one is asked for."""
         return self.module.steps(tvm)
+
+
+def load(path: Path) -> ModuleType:
+    """The module in a file that need not be importable by name."""
+    spec = importlib.util.spec_from_file_location(f"corpus_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def programs(*families: str, root: Path = HERE) -> list[Program]:
@@ -79,3 +84,10 @@ def as_golden(text: str) -> str:
 def text_of(module: Any, dialect: str) -> str:
     """The text of a lowered IRModule in one dialect."""
     return as_golden(module.script() if dialect == "script" else module.astext())
+
+
+def function_of(script: str) -> str:
+    """The function of a printed module, without the module round it and without its attributes."""
+    _, found, function = as_golden(script).partition("    @T.prim_func\n")
+    lines = [line[4:] for line in function.split("\n") if "T.func_attr(" not in line]
+    return "\n".join(lines) if found else script

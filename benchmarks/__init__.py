@@ -1,0 +1,1 @@
+"""Measurements, one module per table (see README.md)."""
