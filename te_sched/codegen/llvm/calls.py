@@ -26,7 +26,7 @@ def call_extern(out: FunctionText, node: E.Call, pure: bool) -> Value:
     how = out.module.extern_kinds(name)
     if how == "callback":
         types = [_callback_type(argument) for argument in node.args[1:]]
-        return _call_back(out, node.dtype, values, kind="callback", name=name, args=types, result=node.dtype)
+        return _call_back(out, values, {"kind": "callback", "name": name, "args": types, "result": node.dtype})
     result = llvm_type(node.dtype)
     operands = ", ".join(f"{llvm_type(value.dtype)}{_extension(value.dtype)} {value.text}" for value in values)
     if how == "pointer":
@@ -75,9 +75,9 @@ def _callback_type(argument: E.Expr) -> str:
     return "handle"
 
 
-def _call_back(out: FunctionText, result: str, values: list[Value], **what: Any) -> Value:
+def _call_back(out: FunctionText, values: list[Value], what: dict[str, Any]) -> Value:
     """Call int32 slot(pointer to the result, arguments...) and leave if it reports an error."""
-    function = out.load_slot(**what)
+    function, result = out.load_slot(**what), str(what["result"])
     room = out.allocate_static("i64", 8)
     out.do(f"store i64 0, ptr {room}, align 8")
     operands = "".join(f", {llvm_type(value.dtype)}{_extension(value.dtype)} {value.text}" for value in values)
@@ -100,7 +100,7 @@ def call_packed(out: FunctionText, node: E.Call) -> Value:
         place = out.emit(f"getelementptr inbounds i64, ptr {packet}, i64 {number}")
         out.do(f"store i64 {word}, ptr {place}, align 8")
     what = {"kind": "packed", "name": name, "args": kinds, "result": node.dtype}
-    return _call_back(out, node.dtype, [Value(packet, "handle")], **what)
+    return _call_back(out, [Value(packet, "handle")], what)
 
 
 def _pack(out: FunctionText, argument: E.Expr, words: list[str]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from te_sched.codegen.llvm.module import ModuleText
 from te_sched.codegen.llvm.types import Value, llvm_type
 from te_sched.codegen.signature import Signature
-from te_sched.errors import InternalError
+from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Var
 
@@ -129,7 +129,11 @@ class FunctionText:
         if found is not None:
             return found, self.plain.get(var)
         if self.parent is None:
-            raise InternalError(f"generate code for variable {var.name}", "it has no value where it is used")
+            raise BuildError(
+                f"build function {self.signature.name!r}",
+                f"nothing gives the variable {var.name} a value where it is used",
+                _cure_unbound(var.name),
+            )
         assuming, exact = self.parent._find(var)
         found = self.environment[var] = self.import_value(assuming)
         if exact is not None:
@@ -182,3 +186,9 @@ class FunctionText:
         number = self.module.slot(**what)
         address = f"getelementptr inbounds (ptr, ptr @te_sched_slots, i64 {number})"
         return self.emit(f"load ptr, ptr {address}, align 8")
+
+
+def _cure_unbound(name: str) -> str:
+    if name.startswith(("threadIdx", "blockIdx", "vthread", "cthread")):
+        return "bind an axis to this thread and build for a device; a processor has no threads of this kind"
+    return "add it to the arguments, or use it inside the loop that defines it"

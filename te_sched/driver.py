@@ -1,0 +1,77 @@
+"""build: from a schedule to a module that can be called.
+
+Joins lowering, the legality analysis and the runtime. Must not know how any of them works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from te_sched.analysis.legality import check_legality
+from te_sched.codegen.target import Target, as_target, check_available
+from te_sched.errors import BuildError
+from te_sched.ir.expr import Buffer
+from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.lower.pipeline import lower
+from te_sched.schedule.schedule import Schedule
+from te_sched.te.tensor import Tensor
+
+if TYPE_CHECKING:
+    from te_sched.runtime.module import Module
+
+
+def build(
+    inputs: Schedule | PrimFunc | IRModule | Mapping[str, Any],
+    args: Sequence[Any] | None = None,
+    target: str | Target | None = None,
+    target_host: str | Target | None = None,
+    name: str = "main",
+    binds: Mapping[Tensor, Buffer] | None = None,
+    verify: bool = True,
+) -> Module:
+    """Compile a program for a target.
+
+    Parameters
+    ----------
+    inputs : a Schedule, a PrimFunc, an IRModule, or functions by name.
+    args : for a schedule, the parameters of the function: inputs and outputs.
+    target : "llvm" (the default), "llvm -mcpu=skylake-avx512 -mattr=+avx2", or a Target.
+    target_host : accepted for TVM's sake; the host is the target.
+    name : the name of the function.
+    binds : buffers to use for some of the tensors of a schedule.
+    verify : refuse a schedule whose loops would race; False insists.
+
+    Raises
+    ------
+    BuildError when the program may not run as it is scheduled, or cannot be compiled for the target.
+    """
+    from te_sched.runtime.build import build_functions  # loads LLVM
+
+    del target_host
+    wanted = as_target(target)
+    check_available(wanted)
+    if isinstance(inputs, Schedule):
+        if verify:
+            check_legality(inputs)
+        module = lower(inputs, args, name=name, binds=binds, simple_mode=False)
+        return build_functions(module.functions, wanted)
+    return build_functions(_functions(inputs, name), wanted)
+
+
+def _functions(inputs: Any, name: str) -> Mapping[str, PrimFunc]:
+    """Functions by name, lowered from where they stand."""
+    if isinstance(inputs, PrimFunc):
+        inputs = IRModule({name: inputs})
+    elif isinstance(inputs, Mapping):
+        functions: dict[str, PrimFunc] = {}
+        for key, value in inputs.items():
+            functions.update(_functions(value, str(key)))
+        inputs = IRModule(functions)
+    if not isinstance(inputs, IRModule):
+        raise BuildError(
+            f"build a {type(inputs).__name__}",
+            "it is neither a schedule nor a program",
+            "pass a Schedule with args, a PrimFunc, or what te_sched.lower gave",
+        )
+    return lower(inputs).functions

@@ -1,0 +1,110 @@
+"""Arithmetic of every data type, scalar and vector, against numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from te_sched.ir import expr as E
+from te_sched.ir import ops
+from tests.codegen.programs import build, elementwise
+
+INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+N = 64
+
+
+def values(dtype: str, low: int = -100, high: int = 100) -> np.ndarray:
+    generator = np.random.default_rng(1)
+    if dtype.startswith("float"):
+        return generator.uniform(low, high, N).astype(dtype)
+    limits = np.iinfo(dtype)
+    return generator.integers(max(low, limits.min), min(high, limits.max), N).astype(dtype)
+
+
+def run(compute, *arrays: np.ndarray, lanes: int = 1, result: str | None = None) -> np.ndarray:
+    output = np.zeros(N, result or arrays[0].dtype)
+    build(elementwise(compute, [array.dtype.name for array in arrays], N, lanes=lanes))(*arrays, output)
+    return output
+
+
+@pytest.mark.parametrize("lanes", [1, 8])
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_integers_wrap(dtype: str, lanes: int) -> None:
+    a, b = values(dtype, -(1 << 62), 1 << 62), values(dtype, -(1 << 62), 1 << 62)[::-1].copy()
+    np.testing.assert_array_equal(run(lambda x, y: E.Sub(E.Mul(x, y), E.Add(x, y)), a, b, lanes=lanes), a * b - (a + b))
+
+
+@pytest.mark.parametrize("lanes", [1, 8])
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_floor_division_follows_the_divisor_sign(dtype: str, lanes: int) -> None:
+    a, b = values(dtype, -9, 9), values(dtype, -3, 4)[::-1].copy()
+    b[b == 0] = 2
+    quotient = run(lambda x, y: E.FloorDiv(x, y), a, b, lanes=lanes)
+    rest = run(lambda x, y: E.FloorMod(x, y), a, b, lanes=lanes)
+    np.testing.assert_array_equal(quotient, a // b)
+    np.testing.assert_array_equal(rest, a % b)
+
+
+def test_truncated_division_follows_the_dividend_sign() -> None:
+    a, b = values("int32", -9, 9), np.where(np.arange(N) % 2, 3, -3).astype("int32")
+    np.testing.assert_array_equal(run(lambda x, y: E.Div(x, y), a, b), np.trunc(a / b))
+    np.testing.assert_array_equal(run(lambda x, y: E.Mod(x, y), a, b), np.fmod(a, b))
+
+
+@pytest.mark.parametrize("node", [E.FloorDiv, E.FloorMod, E.Div, E.Mod])
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "int64"])
+def test_division_by_zero_gives_zero(node: type, dtype: str) -> None:
+    a = values(dtype)
+    np.testing.assert_array_equal(run(lambda x, y: node(x, y), a, np.zeros_like(a)), np.zeros_like(a))
+
+
+def test_division_of_the_smallest_integer_by_minus_one_does_not_trap() -> None:
+    a = np.full(N, np.iinfo("int32").min, "int32")
+    np.testing.assert_array_equal(run(lambda x, y: E.FloorDiv(x, y), a, np.full_like(a, -1)), a)
+
+
+@pytest.mark.parametrize("lanes", [1, 8])
+@pytest.mark.parametrize("dtype", [*INTEGERS, "float16", "float32", "float64"])
+def test_comparisons_and_extrema(dtype: str, lanes: int) -> None:
+    a, b = values(dtype, -5, 5), values(dtype, -5, 5)[::-1].copy()
+    greatest = run(lambda x, y: E.Max(E.Min(x, y), y), a, b, lanes=lanes)
+    np.testing.assert_array_equal(greatest, np.maximum(np.minimum(a, b), b))
+    for node, expected in ((E.LT, a < b), (E.LE, a <= b), (E.EQ, a == b), (E.NE, a != b), (E.GE, a >= b)):
+        np.testing.assert_array_equal(run(lambda x, y, n=node: n(x, y), a, b, lanes=lanes, result="bool"), expected)
+
+
+def test_extrema_give_the_second_operand_for_nan() -> None:
+    a, b = np.full(N, np.nan, "float32"), np.ones(N, "float32")
+    np.testing.assert_array_equal(run(lambda x, y: E.Max(x, y), a, b), b)
+    assert np.isnan(run(lambda x, y: E.Min(y, x), a, b)).all()
+
+
+@pytest.mark.parametrize("source", [*INTEGERS, "float16", "float32", "float64"])
+def test_casts_from(source: str) -> None:
+    a = values(source, 0, 120)
+    for target in [*INTEGERS, "float16", "float32", "float64", "bool"]:
+        np.testing.assert_array_equal(run(lambda x, t=target: E.Cast(t, x), a, result=target), a.astype(target))
+
+
+def test_float64_rounds_once_to_float16() -> None:
+    a = np.random.default_rng(0).uniform(-2.0, 2.0, N)
+    a[:2] = 1 + 2.0**-11 + 2.0**-40, 1 + 2.0**-11 - 2.0**-40  # beside a tie, lost in float32
+    np.testing.assert_array_equal(run(lambda x: E.Cast("float16", x), a, result="float16"), a.astype("float16"))
+
+
+def test_constants_of_small_floats_are_exact() -> None:
+    a = np.ones(N, "float16")
+    result = run(lambda x: E.Mul(x, ops.const(0.1, "float16")), a)
+    np.testing.assert_array_equal(result, np.full(N, 0.1, "float16"))
+    assert np.isinf(run(lambda x: E.Mul(x, E.FloatImm(1e9, "float16")), a)).all()
+
+
+def test_multiply_and_add_are_fused() -> None:
+    program = elementwise(lambda x, y: E.Add(E.Mul(x, y), x), ["float32", "float32"], N)
+    assert "vfmadd" in build(program, "llvm -mcpu=haswell").get_source("asm")
+
+
+def test_index_arithmetic_of_data_wraps() -> None:
+    a = np.full(N, np.iinfo("int32").max, "int32")
+    result = run(lambda x: E.Select(E.LT(E.Add(x, E.IntImm(1)), x), E.IntImm(1), E.IntImm(0)), a)
+    np.testing.assert_array_equal(result, np.ones(N, "int32"))
