@@ -85,13 +85,9 @@ def _buffer(bridge: Bridge, obj: Any) -> E.Buffer:
         str(obj.name),
         int(obj.data_alignment),
         int(obj.offset_factor),
-        "auto_broadcast" if "broadcast" in str(obj) and _is_auto_broadcast(obj) else "",
+        "auto_broadcast" if obj.buffer_type == 2 else "",
         tuple([int(axis) for axis in obj.axis_separators]),
     )
-
-
-def _is_auto_broadcast(obj: Any) -> bool:
-    return 'buffer_type="auto"' in obj.script()
 
 
 def _producer(bridge: Bridge, obj: Any) -> PeerProducer:

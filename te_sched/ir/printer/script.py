@@ -1,0 +1,527 @@
+"""Programs as TVMScript: the text that TVM 0.17 prints.
+
+A text is built of blocks. A statement that ends its block and only introduces something (a let, an
+allocation, a launch) stands as a line of its own, elsewhere as a `with` block. Variables and buffers
+that the program does not bind are declared, just before their first use, in the innermost block that
+holds all of their uses (`uses`). Must not know what any attribute means, but for threads and scopes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from te_sched.ir import expr as E
+from te_sched.ir import ops
+from te_sched.ir import stmt as S
+from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Node, Var
+from te_sched.ir.printer.names import Names, identifier
+from te_sched.ir.printer.script_expr import ExprPrinter, quoted
+from te_sched.ir.printer.uses import Uses
+from te_sched.ir.visitor import walk
+
+_TIR = "# from tvm.script import tir as T"
+_IR = "# from tvm.script import ir as I"
+_RESERVED = ("I", "T", "R")
+_LAUNCHES = ("thread_extent", "virtual_thread")
+_OMITTED = "# Metadata omitted. Use show_meta=True in script() method to show it."
+
+
+def script(node: Any) -> str:
+    """The TVMScript text of a module, function, statement or expression."""
+    if isinstance(node, S.IRModule):
+        return _module(node)
+    printer = ScriptPrinter()
+    if isinstance(node, S.PrimFunc):
+        name = str(node.attrs.get("global_symbol", "main"))
+        lines = [_TIR, "", *printer.function(node, name, "")]
+    elif isinstance(node, S.Stmt):
+        lines = printer.fragment(node)
+    else:
+        lines = [printer.expression(node)]
+    return "\n".join([*lines, *printer.footer()])
+
+
+def _module(module: S.IRModule) -> str:
+    lines = [_IR, _TIR] if module.functions else [_IR]
+    lines += ["", "@I.ir_module", "class Module:"]
+    if not module.functions:
+        return "\n".join([*lines, "    pass"])
+    footer: list[str] = []
+    for position, name in enumerate(sorted(module.functions)):
+        printer = ScriptPrinter()
+        if position:
+            lines.append("")
+        lines += printer.function(module.functions[name], name, "    ")
+        footer = footer if footer else printer.footer()
+    return "\n".join([*lines, *footer])
+
+
+class Block:
+    """An open block: its lines so far, its indentation, and what it named."""
+
+    __slots__ = ("indent", "lines", "named", "names", "node")
+
+    def __init__(self, node: Any, indent: str) -> None:
+        self.node = node
+        self.indent = indent
+        self.lines: list[str] = []
+        self.names: list[str] = []
+        self.named: list[Any] = []
+
+    def add(self, line: str) -> None:
+        """Append a line of text."""
+        self.lines.append(self.indent + line)
+
+
+class ScriptPrinter(ExprPrinter):
+    """Prints one text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.allocator = Names(_RESERVED)
+        self.uses = Uses(None)
+        self.open: dict[int, Block] = {}
+        self.block = self.root = Block(None, "")
+
+    # Blocks
+
+    def enter(self, node: Any, indent: str) -> tuple[Block, Block]:
+        """Open a block for a statement; returns it and the block round it."""
+        outer, inner = self.block, Block(node, indent)
+        self.open.setdefault(id(node), inner)
+        self.block = inner
+        return inner, outer
+
+    def leave(self, inner: Block, outer: Block) -> None:
+        """Close a block: its names are free again, and its lines go into the block round it."""
+        if self.open.get(id(inner.node)) is inner:
+            del self.open[id(inner.node)]
+        self.release(inner)
+        outer.lines += inner.lines
+        self.block = outer
+
+    def release(self, block: Block) -> None:
+        """The names that a block defined may be taken again."""
+        self.allocator.give_back(block.names)
+        for one in block.named:
+            del self.names[one]
+
+    def name(self, one: Any, hint: str, block: Block, default: str = "v") -> str:
+        """Name something for as long as a block is open; what has a name keeps it."""
+        known = self.names.get(one)
+        if known is not None:
+            return known
+        name = self.allocator.take(identifier(hint, default))
+        block.names.append(name)
+        self.alias(one, name, block)
+        return name
+
+    def alias(self, one: Any, text: str, block: Block) -> None:
+        """Call something by a text that is no name of its own, such as `A.data`."""
+        self.names[one] = text
+        block.named.append(one)
+
+    def home(self, one: Any) -> Block:
+        """The open block in which something free is declared."""
+        scope = self.uses.lowest.get(one)
+        while scope is not None:
+            block = self.open.get(id(scope.node))
+            if block is not None and scope.node is not None:
+                return block
+            scope = scope.parent
+        return self.root
+
+    # What is declared at its first use
+
+    def declare_variable(self, var: Var) -> str:
+        block = self.home(var)
+        name = self.name(var, var.name, block)
+        block.add(f"{name} = {_declaration(var)}")
+        return name
+
+    def declare_buffer(self, buffer: Buffer) -> str:
+        block = self.home(buffer)
+        return self.view(buffer, block, "T.Buffer(")
+
+    def view(self, buffer: Buffer, block: Block, call: str) -> str:
+        """Declare a buffer, and with it what it alone brings in (its data, its strides)."""
+        self._declare_free(buffer.shape, block)
+        name = self.name(buffer, buffer.name, block, "buffer")
+        shape = self.list(buffer.shape)
+        args = [f"({shape},)" if len(buffer.shape) == 1 else f"({shape})"]
+        if buffer.dtype != "float32":
+            args.append(quoted(buffer.dtype))
+        if buffer.data in self.names:
+            args.append(f"data={self.names[buffer.data]}")
+        else:
+            self.alias(buffer.data, f"{name}.data", block)
+        if buffer.strides:
+            args.append(f"strides={self._strides(buffer, name, block)}")
+        args += self._offset(buffer, name, block)
+        if buffer.scope() not in ("global", ""):
+            args.append(f"scope={quoted(buffer.scope())}")
+        args += _layout(buffer, name, self.names.get(buffer.elem_offset))
+        block.add(f"{name} = {call}{', '.join(args)})")
+        return name
+
+    def _declare_free(self, exprs: tuple[Expr, ...], block: Block) -> None:
+        found = (node for expr in exprs if type(expr) is not IntImm for node in walk(expr))
+        free = [v for v in dict.fromkeys(found) if type(v) is Var and v not in self.names]
+        if free:
+            names = ", ".join([self.name(var, var.name, block) for var in free])
+            block.add(f"{names} = {', '.join([_declaration(var) for var in free])}")
+
+    def _strides(self, buffer: Buffer, name: str, block: Block) -> str:
+        own = {s for s in buffer.strides if type(s) is Var and s not in self.names}
+        self._declare_free(tuple([s for s in buffer.strides if s not in own]), block)
+        texts = []
+        for position, stride in enumerate(buffer.strides):
+            if type(stride) is Var and stride not in self.names:
+                self.alias(stride, f"{name}.strides[{position}]", block)
+                texts.append(quoted(stride.name))
+            else:
+                texts.append(self.text(stride))
+        return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
+
+    def _offset(self, buffer: Buffer, name: str, block: Block) -> list[str]:
+        offset = buffer.elem_offset
+        if type(offset) is IntImm and offset.value == 0:
+            return []
+        if type(offset) is Var and offset not in self.names:
+            self.alias(offset, f"{name}.elem_offset", block)
+            return []
+        self._declare_free((offset,), block)
+        return [f"elem_offset={self.text(offset)}"]
+
+    def named_for(self, variables: tuple[Var, ...], result: tuple[Expr, ...]) -> tuple[str, str]:
+        block = Block(None, "")
+        names = [self.name(var, var.name, block) for var in variables]
+        text = self.list(result)
+        self.release(block)
+        return ", ".join(names), text
+
+    # Whole texts
+
+    def footer(self) -> list[str]:
+        """What stands at the end of a text that left something out."""
+        return [_OMITTED] if self.metadata else []
+
+    def expression(self, node: Any) -> str:
+        """An expression alone: what is free in it needs no declaration."""
+        return self.text(node)
+
+    def fragment(self, node: S.Stmt) -> list[str]:
+        """A statement alone."""
+        self.uses = Uses(node)
+        if isinstance(node, S.SeqStmt):
+            self.body(node)
+        else:
+            self.statement(node, False)
+        return self.root.lines
+
+    def function(self, func: S.PrimFunc, name: str, indent: str) -> list[str]:
+        """A function, from its decorator on."""
+        self.uses = Uses(func.body)
+        root = self.root = self.block = Block(func, indent + "    ")
+        plain = {param: func.buffer_map[param] for param in func.params if self._is_plain(func, param)}  # fmt: skip
+        params = [self._parameter(param, plain.get(param)) for param in func.params]
+        symbol = func.attrs.get("global_symbol")
+        attrs = {k: v for k, v in func.attrs.items() if k != "global_symbol" or v != name}
+        if attrs:
+            root.add(f"T.func_attr({self.text(attrs)})")
+        for param in func.params:
+            if param in func.buffer_map and param not in plain:
+                buffer = func.buffer_map[param]
+                self.view(buffer, root, f"T.match_buffer({self.names[param]}, ")
+        self.body(func.body)
+        result = f" -> T.{func.ret_type}" if func.ret_type != "void" else ""
+        decorator = "@T.prim_func" if symbol is not None else "@T.prim_func(private=True)"
+        return [
+            indent + decorator,
+            f"{indent}def {name}({', '.join(params)}){result}:",
+            *root.lines,
+        ]
+
+    def _is_plain(self, func: S.PrimFunc, param: Var) -> bool:
+        """Whether a parameter's buffer needs no match_buffer: it can be written as an annotation."""
+        buffer = func.buffer_map.get(param)
+        return (
+            buffer is not None
+            and param not in self.uses.lowest
+            and all(type(extent) is IntImm for extent in buffer.shape)
+            and not buffer.strides
+            and ops.is_const(buffer.elem_offset, 0)
+            and buffer.scope() in ("global", "")
+            and not _layout(buffer, "", None)
+            and sum(one.data is buffer.data for one in func.buffer_map.values()) == 1
+        )
+
+    def _parameter(self, param: Var, buffer: Buffer | None) -> str:
+        if buffer is None:
+            name = self.name(param, param.name, self.root)
+            return f"{name}: {_annotation(param)}"
+        name = self.name(buffer, buffer.name, self.root, "buffer")
+        self.alias(buffer.data, f"{name}.data", self.root)
+        shape = self.list(buffer.shape)
+        comma = "," if len(buffer.shape) == 1 else ""
+        return f"{name}: T.Buffer(({shape}{comma}), {quoted(buffer.dtype)})"
+
+    # Statements
+
+    def body(self, node: S.Stmt) -> None:
+        """Print statements into the current block; the last may stand without a block of its own."""
+        if type(node) is S.SeqStmt:
+            last = len(node.seq) - 1
+            for position, item in enumerate(node.seq):
+                if type(item) is S.SeqStmt:
+                    self.body(item)
+                else:
+                    self.statement(item, position == last)
+        else:
+            self.statement(node, True)
+
+    def statement(self, node: Any, is_last: bool) -> None:
+        """Print one statement into the current block."""
+        _STATEMENTS[type(node)](self, node, is_last)
+
+    def nested(self, node: S.Stmt, line: str, is_last: bool, as_block: str) -> None:
+        """Print `line` and the body after it, or `with as_block:` and the body inside."""
+        self.nested_of(node, node.body, line, is_last, as_block)  # type: ignore[attr-defined]
+
+    def nested_of(self, node: Any, body: S.Stmt, line: str, is_last: bool, as_block: str) -> None:
+        """The same, for a body that is not the node's own."""
+        inner, outer = self.enter(node, self.block.indent + ("" if is_last else "    "))
+        self.body(body)
+        outer.add(line if is_last else f"with {as_block}:")
+        self.leave(inner, outer)
+
+    def _store(self, node: S.BufferStore, is_last: bool) -> None:
+        target = f"{self.buffer(node.buffer)}[{self.indices(node.indices)}]"
+        value = self.text(node.value)
+        self.block.add(f"{target} = {value}")
+
+    def _producer_store(self, node: S.ProducerStore, is_last: bool) -> None:
+        target = f"{node.producer.name}[{self.indices(node.indices)}]"
+        self.block.add(f"{target} = {self.text(node.value)}")
+
+    def _evaluate(self, node: S.Evaluate, is_last: bool) -> None:
+        value = node.value
+        if type(value) is E.Call and value.op == "tir.ret":
+            self.block.add(f"return {self.list(value.args)}".rstrip())
+        elif type(value) is E.Call:
+            self.block.add(self.text(value))
+        else:
+            self.block.add(f"T.evaluate({self.text(value)})")
+
+    def _for(self, node: S.For, is_last: bool) -> None:
+        inner, outer = self.enter(node, self.block.indent + "    ")
+        loops = [node]
+        if _is_grid_loop(node):
+            while _continues_grid(loops):
+                loops.append(loops[-1].body)  # type: ignore[arg-type]
+        names = [self.name(loop.loop_var, loop.loop_var.name, inner) for loop in loops]
+        if len(loops) > 1:
+            header = f"T.grid({self.list([loop.extent for loop in loops])})"
+        else:
+            header = self._loop_header(node)
+        self.body(loops[-1].body)
+        outer.add(f"for {', '.join(names)} in {header}:")
+        self.leave(inner, outer)
+
+    def _loop_header(self, node: S.For) -> str:
+        if ops.is_const(node.min, 0):
+            args = [self.text(node.extent)]
+        else:
+            args = [self.text(node.min), self.text(ops.add(node.min, node.extent))]
+        kind = {"vectorized": "vectorized", "unrolled": "unroll"}.get(node.kind, node.kind)
+        if node.thread_binding is not None:
+            args.append(f"thread={quoted(node.thread_binding.thread_tag)}")
+        if node.annotations:
+            args.append(f"annotations={self.text(node.annotations)}")
+        elif kind == "serial":
+            return f"range({', '.join(args)})"
+        return f"T.{kind}({', '.join(args)})"
+
+    def _while(self, node: S.While, is_last: bool) -> None:
+        condition = self.text(node.condition)
+        inner, outer = self.enter(node, self.block.indent + "    ")
+        self.body(node.body)
+        outer.add(f"while {condition}:")
+        self.leave(inner, outer)
+
+    def _if(self, node: S.IfThenElse, is_last: bool) -> None:
+        condition = self.text(node.condition)
+        lines: list[str] = []
+        outer = self.block
+        for header, branch in ((f"if {condition}:", node.then_case), ("else:", node.else_case)):
+            if branch is not None:
+                collected = self.block = Block(None, outer.indent)
+                inner, _ = self.enter(branch, outer.indent + "    ")
+                self.body(branch)
+                collected.add(header)
+                self.leave(inner, collected)
+                lines += collected.lines
+        self.block = outer
+        outer.lines += lines
+
+    def _let(self, node: S.LetStmt, is_last: bool) -> None:
+        value = self.text(node.value)
+        inner, outer = self.enter(node, self.block.indent + ("" if is_last else "    "))
+        known = self.names.get(node.var)
+        name = self.name(node.var, node.var.name, inner)
+        self.body(node.body)
+        if is_last and known is None:
+            outer.add(f"{name}: {_annotation(node.var)} = {value}")
+        elif is_last:
+            outer.add(f"T.LetStmt({value}, var={name})")
+        elif known is None:
+            outer.add(f"with T.LetStmt({value}) as {name}:")
+        else:
+            outer.add(f"with T.LetStmt({value}, var={name}):")
+        self.leave(inner, outer)
+
+    def _allocate(self, node: S.Allocate, is_last: bool) -> None:
+        scope = node.buffer_var.pointer.scope if node.buffer_var.pointer is not None else "global"
+        args = [self.text(node.extents), quoted(node.dtype), quoted(scope or "global")]
+        if not ops.is_const(node.condition, 1):
+            args.append(self.text(node.condition))
+        if node.annotations:
+            args.append(f"annotations={self.text(node.annotations)}")
+        call = f"T.allocate({', '.join(args)})"
+        inner, outer = self.enter(node, self.block.indent + ("" if is_last else "    "))
+        name = self.name(node.buffer_var, node.buffer_var.name, inner)
+        self.body(node.body)
+        outer.add(f"{name} = {call}" if is_last else f"with {call} as {name}:")
+        self.leave(inner, outer)
+
+    def _assert(self, node: S.AssertStmt, is_last: bool) -> None:
+        condition, message = self.text(node.condition), self.text(node.message)
+        line = f"assert {condition}, {message}"
+        self.nested(node, line, is_last, f"T.Assert({condition}, {message})")
+
+    def _realize(self, node: S.BufferRealize, is_last: bool, scope: str | None = None) -> None:
+        args = [f"{self.buffer(node.buffer)}[{self.region(node.bounds)}]"]
+        if scope is not None:
+            args.append(quoted(scope))
+        if not ops.is_const(node.condition, 1):
+            args.append(f"condition={self.text(node.condition)}")
+        call = f"T.realize({', '.join(args)})"
+        self.nested(node, call, is_last, call)
+
+    def _producer_realize(self, node: S.ProducerRealize, is_last: bool) -> None:
+        args = [f"{node.producer.name}[{self.region(node.bounds)}]", quoted(node.storage_scope)]
+        if not ops.is_const(node.condition, 1):
+            args.append(f"condition={self.text(node.condition)}")
+        call = f"T.ProducerRealize({', '.join(args)})"
+        self.nested(node, call, is_last, call)
+
+    def _prefetch(self, node: S.Prefetch, is_last: bool) -> None:
+        self.block.add(f"T.prefetch({self.text(node.buffer)}, {self.text(node.bounds)})")
+
+    def _attribute(self, node: S.AttrStmt, is_last: bool) -> None:
+        target, body = node.node, node.body
+        if node.key == "realize_scope" and isinstance(body, S.BufferRealize) and body.buffer is target:  # fmt: skip
+            scope = node.value.value if isinstance(node.value, E.StringImm) else ""
+            self._realize(body, is_last, scope)
+        elif node.key in _LAUNCHES and isinstance(target, IterVar):
+            self._launch(node, target, is_last)
+        else:
+            shown = self.text(target)
+            call = f"T.attr({shown}, {quoted(node.key)}, {self.text(node.value)})"
+            self.nested(node, call, is_last, call)
+
+    def _launch(self, node: S.AttrStmt, thread: IterVar, is_last: bool) -> None:
+        var = thread.var
+        scope, lowest = self.uses.scopes.get(id(node)), self.uses.lowest.get(var)
+        known = self.names.get(var)
+        if known is None and scope is not None and not scope.holds(lowest):
+            home = self.home(var)
+            known = self.name(var, var.name, home)
+            home.add(f"{known} = T.env_thread({quoted(thread.thread_tag)})")
+        extent = self.text(node.value)
+        if known is not None:
+            call = f"T.launch_thread({known}, {extent})"
+            self.nested(node, call, is_last, call)
+            return
+        call = f"T.launch_thread({quoted(thread.thread_tag)}, {extent})"
+        inner, outer = self.enter(node, self.block.indent + ("" if is_last else "    "))
+        name = self.name(var, var.name, inner)
+        self.body(node.body)
+        outer.add(f"{name} = {call}" if is_last else f"with {call} as {name}:")
+        self.leave(inner, outer)
+
+
+def _is_grid_loop(node: S.For) -> bool:
+    return (
+        node.kind == "serial"
+        and not node.annotations
+        and node.thread_binding is None
+        and ops.is_const(node.min, 0)
+    )
+
+
+def _continues_grid(loops: list[S.For]) -> bool:
+    """Whether the body of the last loop is a loop that can join, independent of those before."""
+    inner = loops[-1].body
+    if type(inner) is not S.For or not _is_grid_loop(inner):
+        return False
+    if type(inner.extent) is IntImm:
+        return True
+    outer_vars = {loop.loop_var for loop in loops}
+    return not any(type(node) is Var and node in outer_vars for node in walk(inner.extent))
+
+
+def _layout(buffer: Buffer, name: str, offset: str | None) -> list[str]:
+    """Arguments of a buffer that differ from what most buffers have."""
+    args = []
+    if buffer.data_alignment not in (64, -1):
+        args.append(f"align={buffer.data_alignment}")
+    if buffer.offset_factor > 1 or (offset is not None and offset == f"{name}.elem_offset"):
+        args.append(f"offset_factor={buffer.offset_factor}")
+    if buffer.buffer_type:
+        args.append('buffer_type="auto"')
+    if buffer.axis_separators:
+        args.append(f"axis_separators={list(buffer.axis_separators)}")
+    return args
+
+
+def _annotation(var: Var) -> str:
+    """The type of a variable."""
+    if var.pointer is None:
+        return f"T.{var.dtype}"
+    return f"T.handle({_pointer(var)})"
+
+
+def _declaration(var: Var) -> str:
+    """What a free variable is assigned where it is declared."""
+    if var.pointer is not None:
+        return f"T.handle({_pointer(var)})"
+    return f"T.{var.dtype}({'is_size_var=True' if var.is_size else ''})"
+
+
+def _pointer(var: Var) -> str:
+    assert var.pointer is not None
+    if var.pointer.scope in ("global", ""):
+        return quoted(var.pointer.element)
+    return f"{quoted(var.pointer.element)}, {quoted(var.pointer.scope)}"
+
+
+_STATEMENTS: dict[type, Callable[[ScriptPrinter, Any, bool], None]] = {
+    S.BufferStore: ScriptPrinter._store,
+    S.ProducerStore: ScriptPrinter._producer_store,
+    S.Evaluate: ScriptPrinter._evaluate,
+    S.For: ScriptPrinter._for,
+    S.While: ScriptPrinter._while,
+    S.IfThenElse: ScriptPrinter._if,
+    S.LetStmt: ScriptPrinter._let,
+    S.Allocate: ScriptPrinter._allocate,
+    S.AssertStmt: ScriptPrinter._assert,
+    S.BufferRealize: ScriptPrinter._realize,
+    S.ProducerRealize: ScriptPrinter._producer_realize,
+    S.Prefetch: ScriptPrinter._prefetch,
+    S.AttrStmt: ScriptPrinter._attribute,
+    S.SeqStmt: lambda printer, node, is_last: printer.body(node),
+}
+
+__all__ = ["Node", "ScriptPrinter", "script"]

@@ -1,0 +1,301 @@
+"""Expressions in TVMScript. Must not know statements, nor where names come from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from te_sched.ir import dtypes, ops
+from te_sched.ir import expr as E
+from te_sched.ir.expr import Buffer, Expr, FloatImm, IntImm, IterVar, StringImm, Var
+
+_OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT = range(1, 7)
+_BINARY: dict[type, tuple[str, int]] = {
+    E.Or: ("or", _OR),
+    E.And: ("and", _AND),
+    E.EQ: ("==", _COMPARE),
+    E.NE: ("!=", _COMPARE),
+    E.LT: ("<", _COMPARE),
+    E.LE: ("<=", _COMPARE),
+    E.GT: (">", _COMPARE),
+    E.GE: (">=", _COMPARE),
+    E.Add: ("+", _SUM),
+    E.Sub: ("-", _SUM),
+    E.Mul: ("*", _PRODUCT),
+    E.FloorDiv: ("//", _PRODUCT),
+    E.FloorMod: ("%", _PRODUCT),
+    E.Div: ("/", _PRODUCT),
+}
+_LEVEL: dict[type, int] = {E.Not: _NOT, **{kind: level for kind, (_, level) in _BINARY.items()}}
+_FUNCTION: dict[type, str] = {E.Min: "min", E.Max: "max", E.Mod: "truncmod"}
+
+# What the operators of the language would build; where that is another node, the text names the class.
+_BUILD: dict[type, Callable[[Any, Any], Expr]] = {
+    E.Or: ops.logical_or,
+    E.And: ops.logical_and,
+    E.EQ: ops.equal,
+    E.NE: ops.not_equal,
+    E.LT: ops.less,
+    E.LE: ops.less_equal,
+    E.GT: ops.greater,
+    E.GE: ops.greater_equal,
+    E.Add: ops.add,
+    E.Sub: ops.sub,
+    E.Mul: ops.mul,
+    E.FloorDiv: ops.floordiv,
+    E.FloorMod: ops.floormod,
+    E.Div: lambda a, b: a / b,
+}
+_CONSTANT = (IntImm, FloatImm)
+
+# Intrinsics whose text has the data type, first or last, and those with another name.
+_DTYPE_FIRST = frozenset(
+    "tir." + name
+    for name in (
+        "call_extern call_pure_extern call_llvm_intrin call_llvm_pure_intrin reinterpret "
+        "type_annotation vectorhigh vectorlow vectorcombine dp4a get_active_lane_mask mma_store "
+        "mma_fill ptx_mma ptx_mma_sp ptx_ldmatrix ptx_cp_async ptx_cp_async_bulk"
+    ).split()
+)
+_DTYPE_LAST = frozenset(["tir.tvm_struct_get"])
+_RENAMED = {
+    "tir.tvm_call_packed": "call_packed",
+    "tir.tvm_call_cpacked": "call_cpacked",
+    "tir.tvm_call_packed_lowered": "call_packed_lowered",
+    "tir.tvm_call_cpacked_lowered": "call_cpacked_lowered",
+}
+
+
+def quoted(text: str) -> str:
+    """A string literal."""
+    escapes = {ord('"'): '\\"', ord("\\"): "\\\\", ord("\t"): "\\t", ord("\r"): "\\r"}
+    return '"' + "".join(
+        escapes.get(byte) or (chr(byte) if 32 <= byte < 127 else f"\\x{byte:02X}")
+        for byte in text.encode()
+    ) + '"'  # fmt: skip
+
+
+def float_text(value: float) -> str:
+    """A floating-point number with the 17 digits that give it back exactly."""
+    if math.isfinite(value):
+        return f"{value:.17g}"
+    return '"nan"' if math.isnan(value) else '"inf"' if value > 0 else '"-inf"'
+
+
+class ExprPrinter:
+    """Text of expressions; a subclass says what variables and buffers are called."""
+
+    def __init__(self) -> None:
+        self.names: dict[Any, str] = {}
+        self.metadata: list[Any] = []
+
+    def declare_variable(self, var: Var) -> str:
+        """The text of a variable that has none yet."""
+        raise NotImplementedError
+
+    def declare_buffer(self, buffer: Buffer) -> str:
+        """The text of a buffer that has none yet."""
+        raise NotImplementedError
+
+    def named_for(self, variables: tuple[Var, ...], result: tuple[Expr, ...]) -> tuple[str, str]:
+        """The variables, named for this once, and the result in which they occur."""
+        raise NotImplementedError
+
+    def text(self, node: Any) -> str:
+        """The text of an expression, range, axis, buffer or plain value."""
+        return _METHODS[type(node)](self, node)
+
+    def buffer(self, buffer: Buffer) -> str:
+        """The name of a buffer."""
+        name = self.names.get(buffer)
+        return name if name is not None else self.declare_buffer(buffer)
+
+    def _variable(self, node: Var) -> str:
+        name = self.names.get(node)
+        return name if name is not None else self.declare_variable(node)
+
+    def _integer(self, node: IntImm) -> str:
+        if node.dtype == "int32":
+            return str(node.value)
+        if node.dtype == "bool":
+            return "T.bool(True)" if node.value else "T.bool(False)"
+        return f"T.{node.dtype}({node.value})"
+
+    def _float(self, node: FloatImm) -> str:
+        return f"T.{node.dtype}({float_text(node.value)})"
+
+    def _string(self, node: StringImm) -> str:
+        if "\n" not in node.value:
+            return quoted(node.value)
+        self.metadata.append(node)
+        return f'metadata["tir.StringImm"][{len(self.metadata) - 1}]'
+
+    def _binary(self, node: Any) -> str:
+        kind, a, b = type(node), node.a, node.b
+        operator, level = _BINARY[kind]
+        left, right = self.text(a), self.text(b)
+        if (type(a) in _CONSTANT or type(b) in _CONSTANT) and _folds(node):
+            return f"T.{kind.__name__}({left}, {right})"
+        if kind is E.Div and not dtypes.is_float(node.dtype):
+            return f"T.Div({left}, {right})"
+        own = _LEVEL.get(type(a))
+        if own is not None and own < level and _is_operator(a):
+            left = f"({left})"
+        own = _LEVEL.get(type(b))
+        if own is not None and own <= level and _is_operator(b):
+            right = f"({right})"
+        return f"{left} {operator} {right}"
+
+    def _function(self, node: Any) -> str:
+        return f"T.{_FUNCTION[type(node)]}({self.text(node.a)}, {self.text(node.b)})"
+
+    def _not(self, node: E.Not) -> str:
+        inner = self.text(node.a)
+        own = _LEVEL.get(type(node.a))
+        if own is not None and own < _NOT and _is_operator(node.a):
+            inner = f"({inner})"
+        return f"not {inner}"
+
+    def _cast(self, node: E.Cast) -> str:
+        return f"T.Cast({quoted(node.dtype)}, {self.text(node.value)})"
+
+    def _select(self, node: E.Select) -> str:
+        return f"T.Select({self.list((node.condition, node.true_value, node.false_value))})"
+
+    def _ramp(self, node: E.Ramp) -> str:
+        return f"T.Ramp({self.text(node.base)}, {self.text(node.stride)}, {node.lanes})"
+
+    def _broadcast(self, node: E.Broadcast) -> str:
+        return f"T.Broadcast({self.text(node.value)}, {node.lanes})"
+
+    def _shuffle(self, node: E.Shuffle) -> str:
+        return f"T.Shuffle({self.text(node.vectors)}, {self.text(node.indices)})"
+
+    def _let(self, node: E.Let) -> str:
+        body = self.text(node.body)
+        return f"T.Let({body}, where={{{self.text(node.var)}: {self.text(node.value)}}})"
+
+    def _call(self, node: E.Call) -> str:
+        op = node.op
+        args = [self.text(arg) for arg in node.args]
+        if op in _DTYPE_FIRST:
+            args.insert(0, quoted(node.dtype))
+        elif op in _DTYPE_LAST:
+            args.append(quoted(node.dtype))
+        name = _RENAMED.get(op)
+        if name is None:
+            name = op.removeprefix("tir.")
+        return f"T.{name}({', '.join(args)})"
+
+    def _load(self, node: E.BufferLoad) -> str:
+        return f"{self.buffer(node.buffer)}[{self.indices(node.indices)}]"
+
+    def _producer_load(self, node: E.ProducerLoad) -> str:
+        return f"{node.producer.name}[{self.indices(node.indices)}]"
+
+    def indices(self, indices: tuple[Expr, ...]) -> str:
+        """What stands between the brackets; a vector of indices is a slice."""
+        if not indices:
+            return "()"
+        return ", ".join([self._index(index) for index in indices])
+
+    def _index(self, index: Expr) -> str:
+        if type(index) is not E.Ramp or not isinstance(index.stride, IntImm):
+            return self.text(index)
+        base, stride = index.base, index.stride
+        stop = ops.add(base, index.lanes * stride.value)
+        slice_text = f"{self.text(base)}:{self.text(stop)}"
+        return slice_text if stride.value == 1 else f"{slice_text}:{self.text(stride)}"
+
+    def region(self, ranges: tuple[E.Range, ...]) -> str:
+        """What stands between the brackets of a region."""
+        return ", ".join(
+            f"{self.text(r.min)}:{self.text(ops.add(r.min, r.extent))}" for r in ranges
+        )
+
+    def list(self, items: Any) -> str:
+        """Texts with commas between."""
+        return ", ".join([self.text(item) for item in items])
+
+    def _reducer(self, node: E.CommReducer) -> str:
+        names, result = self.named_for((*node.lhs, *node.rhs), node.result)
+        if len(node.result) != 1:
+            result = f"({result})"
+        return f"T.comm_reducer(lambda {names}: {result}, {self.text(node.identity)})"
+
+    def _reduce(self, node: E.Reduce) -> str:
+        parts = (
+            self._reducer(node.combiner),
+            f"source={self.text(node.source)}",
+            f"init={self.text(node.init)}",
+            f"axis={self.text(node.axis)}",
+            f"condition={self.text(node.condition)}",
+            f"value_index={node.value_index}",
+        )
+        return f"T.reduce({', '.join(parts)})"
+
+    def _range(self, node: E.Range) -> str:
+        return f"T.Range({self.text(node.min)}, {self.text(ops.add(node.extent, node.min))})"
+
+    def _axis(self, node: IterVar) -> str:
+        var, dom = self.text(node.var), self.text(node.dom)
+        return f"T.iter_var({var}, {dom}, {quoted(node.kind)}, {quoted(node.thread_tag)})"
+
+    def _mapping(self, node: Any) -> str:
+        return f"{{{', '.join(f'{quoted(key)}: {self.text(node[key])}' for key in sorted(node))}}}"
+
+
+def _is_operator(node: Any) -> bool:
+    """Whether the text of a node with a level has its operator (and may need parentheses)."""
+    kind = type(node)
+    if kind is E.Not:
+        return True
+    if kind is E.Div and not dtypes.is_float(node.dtype):
+        return False
+    has_constant = type(node.a) in _CONSTANT or type(node.b) in _CONSTANT
+    return not (has_constant and _folds(node))
+
+
+def _folds(node: Any) -> bool:
+    """Whether the operator would fold these operands instead of building this node."""
+    kind, a, b = type(node), node.a, node.b
+    if kind in (E.Div, E.FloorDiv, E.FloorMod) and ops.is_const(b, 0):
+        return False
+    if kind is E.Div and not dtypes.is_float(node.dtype):
+        return False
+    built = _BUILD[kind](a, b)
+    return built is a or built is b or type(built) is not kind
+
+
+_METHODS: dict[type, Callable[[ExprPrinter, Any], str]] = {
+    Var: ExprPrinter._variable,
+    IntImm: ExprPrinter._integer,
+    FloatImm: ExprPrinter._float,
+    StringImm: ExprPrinter._string,
+    **{kind: ExprPrinter._binary for kind in _BINARY},
+    **{kind: ExprPrinter._function for kind in _FUNCTION},
+    E.Not: ExprPrinter._not,
+    E.Cast: ExprPrinter._cast,
+    E.Select: ExprPrinter._select,
+    E.Ramp: ExprPrinter._ramp,
+    E.Broadcast: ExprPrinter._broadcast,
+    E.Shuffle: ExprPrinter._shuffle,
+    E.Let: ExprPrinter._let,
+    E.Call: ExprPrinter._call,
+    E.BufferLoad: ExprPrinter._load,
+    E.ProducerLoad: ExprPrinter._producer_load,
+    E.CommReducer: ExprPrinter._reducer,
+    E.Reduce: ExprPrinter._reduce,
+    E.Range: ExprPrinter._range,
+    IterVar: ExprPrinter._axis,
+    Buffer: ExprPrinter.buffer,
+    tuple: lambda printer, node: f"[{printer.list(node)}]",
+    list: lambda printer, node: f"[{printer.list(node)}]",
+    dict: ExprPrinter._mapping,
+    str: lambda printer, node: quoted(node),
+    bool: lambda printer, node: f"T.bool({node})",
+    int: lambda printer, node: str(node),
+    float: lambda printer, node: float_text(node),
+    type(None): lambda printer, node: "None",
+}

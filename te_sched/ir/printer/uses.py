@@ -1,0 +1,167 @@
+"""Where a printed program uses the variables and buffers that it does not bind.
+
+Owns the tree of scopes of a program and, for each variable and buffer, the innermost scope that
+holds all of its uses: that is where a text declares it. Must not know how anything is printed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.ir import expr as E
+from te_sched.ir import stmt as S
+from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, FloatImm, IntImm, StringImm, Var
+from te_sched.ir.visitor import children
+
+
+class Scope:
+    """A statement with a text block of its own; `node` is None for the outermost."""
+
+    __slots__ = ("depth", "node", "parent")
+
+    def __init__(self, node: Any, parent: Scope | None) -> None:
+        self.node = node
+        self.parent = parent
+        self.depth: int = 0 if parent is None else parent.depth + 1
+
+    def holds(self, other: Scope | None) -> bool:
+        """Whether the other scope is this one or lies within."""
+        while other is not None and other.depth > self.depth:
+            other = other.parent
+        return other is self
+
+
+def _common(a: Scope, b: Scope) -> Scope:
+    while a is not b:
+        if a.depth >= b.depth:
+            assert a.parent is not None
+            a = a.parent
+        else:
+            assert b.parent is not None
+            b = b.parent
+    return a
+
+
+_CONSTANTS = (IntImm, FloatImm, StringImm)
+
+
+class Uses:
+    """`lowest` gives the innermost scope that holds every use of a variable or buffer.
+
+    `scopes` gives the scope of a statement that has one, by the identity of the statement.
+    """
+
+    def __init__(self, root: Any) -> None:
+        self.lowest: dict[Any, Scope] = {}
+        self.scopes: dict[int, Scope] = {}
+        self.root = Scope(None, None)
+        if isinstance(root, S.Stmt):
+            self._statement(root, self.root)
+        elif isinstance(root, Expr):
+            self._expression(root, self.root)
+
+    def _inner(self, node: S.Stmt, scope: Scope) -> Scope:
+        known = self.scopes.get(id(node))
+        if known is not None and (known is scope or known.parent is scope):
+            return known  # a branch that is a block itself, or a statement that stands here twice
+        inner = self.scopes[id(node)] = Scope(node, scope)
+        return inner
+
+    def _note(self, used: Var | Buffer, scope: Scope) -> None:
+        known = self.lowest.get(used)
+        if known is None:
+            self.lowest[used] = scope
+        elif known is not scope:
+            self.lowest[used] = _common(known, scope)
+
+    def _buffer(self, buffer: Buffer, scope: Scope) -> None:
+        if self.lowest.get(buffer) is scope:
+            return
+        self._note(buffer, scope)
+        self._note(buffer.data, scope)
+        for part in (*buffer.shape, *buffer.strides, buffer.elem_offset):
+            if type(part) is not IntImm:
+                self._expression(part, scope)
+
+    def _expression(self, root: Expr, scope: Scope) -> None:
+        stack: list[Any] = [root]
+        while stack:
+            node = stack.pop()
+            kind = type(node)
+            if kind is Var:
+                self._note(node, scope)
+            elif kind in _CONSTANTS:
+                pass
+            elif kind is BufferLoad:
+                self._buffer(node.buffer, scope)
+                stack.extend(node.indices)
+            elif kind is Call:
+                stack.extend(node.args)
+            elif kind is E.Reduce:
+                stack.extend((*node.source, *node.init, node.condition))
+            else:
+                stack.extend(children(node))
+
+    def _statement(self, node: Any, scope: Scope) -> None:
+        """Note the uses in a statement; chains of statements are followed without recursion."""
+        while True:
+            kind = type(node)
+            if kind is S.SeqStmt:
+                for item in node.seq:
+                    self._statement(item, scope)
+                return
+            if kind is S.BufferStore:
+                self._buffer(node.buffer, scope)
+                for index in node.indices:
+                    self._expression(index, scope)
+                self._expression(node.value, scope)
+                return
+            if kind is S.IfThenElse:
+                self._expression(node.condition, scope)
+                self._statement(node.then_case, self._inner(node.then_case, scope))
+                if node.else_case is None:
+                    return
+                node, scope = node.else_case, self._inner(node.else_case, scope)
+                continue
+            body = getattr(node, "body", None)
+            if body is None:
+                self._leaf(node, scope)
+                return
+            scope = self._inner(node, scope)
+            self._header(node, scope)
+            node = body
+
+    def _leaf(self, node: Any, scope: Scope) -> None:
+        if isinstance(node, S.Prefetch) and isinstance(node.buffer, Buffer):
+            self._buffer(node.buffer, scope)
+        for child in children(node):
+            self._part(child, scope)
+
+    def _part(self, node: Any, scope: Scope) -> None:
+        for one in (node.min, node.extent) if isinstance(node, E.Range) else (node,):
+            self._expression(one, scope)
+
+    def _header(self, node: Any, scope: Scope) -> None:
+        """Note what a statement with a body uses before its body."""
+        if isinstance(node, S.AttrStmt):
+            self._attribute_node(node, scope)
+        elif isinstance(node, S.BufferRealize):
+            self._buffer(node.buffer, scope)
+        for child in children(node):
+            if not isinstance(child, S.Stmt):
+                self._part(child, scope)
+
+    def _attribute_node(self, node: S.AttrStmt, scope: Scope) -> None:
+        target = node.node
+        if isinstance(target, E.IterVar):
+            # Of a thread that is launched again and again, the first launch counts.
+            if target.var not in self.lowest:
+                self._note(target.var, scope)
+        elif isinstance(target, Buffer):
+            self._buffer(target, scope)
+        elif isinstance(target, Expr):
+            self._expression(target, scope)
+        elif isinstance(target, tuple):
+            for one in target:
+                if isinstance(one, Buffer):
+                    self._buffer(one, scope)
