@@ -2,7 +2,12 @@
 
 A switch is read from the environment once, and can be changed for a block of code:
 
-    TE_SCHED_VERIFY=1       check the program after every pass of lowering (slower; tests do it)
+    TE_SCHED_VERIFY=1        check the program after every pass of lowering (slower; tests do it)
+
+Two more variables are of the whole process, and read by `te_sched.runtime.threads` when it starts:
+
+    TE_SCHED_NUM_THREADS=4   run parallel loops on this many threads (default: all cores)
+    TE_SCHED_OPENMP=LIBRARY  the OpenMP runtime to use; "serial" for none (default: the first found)
 
 `current()` gives the switches in force; `with scoped(verify_passes=True):` changes them for
 the code inside it, in this thread or task alone. Must not know what the switches do.

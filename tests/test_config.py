@@ -1,6 +1,8 @@
 """Switches: defaults, environment, scopes, threads."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -46,7 +48,16 @@ def test_environment_rejects_what_is_neither_true_nor_false():
         config.from_environment({"TE_SCHED_VERIFY": "maybe"})
 
 
-def test_every_switch_is_in_the_table():
-    for name in config._ENVIRONMENT.values():
-        assert f"{name}=" in (config.__doc__ or "")
-    assert set(config._ENVIRONMENT) == {field for field in config.Config.__dataclass_fields__}
+def test_every_variable_is_in_the_table():
+    package = Path(config.__file__).parent
+    used = {
+        name
+        for path in package.rglob("*.py")
+        for name in re.findall(r"\bTE_SCHED_[A-Z_]+\b", path.read_text())
+    }
+    listed = set(re.findall(r"^    (TE_SCHED_[A-Z_]+)=", config.__doc__ or "", re.MULTILINE))
+    assert used == listed
+
+
+def test_every_switch_has_a_variable():
+    assert config._ENVIRONMENT.keys() == config.Config.__dataclass_fields__.keys()
