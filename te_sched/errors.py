@@ -63,7 +63,8 @@ def user_location() -> str:
     frame = sys._getframe(1)
     while frame is not None:
         filename = frame.f_code.co_filename
-        if not filename.startswith(_PACKAGE_DIRECTORY) and not filename.startswith("<frozen"):
+        is_ours = filename.startswith((_PACKAGE_DIRECTORY, "<frozen"))
+        if not is_ours and not frame.f_globals.get("__name__", "").startswith("sympy."):
             return f"{filename}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]
     return ""

@@ -1,5 +1,5 @@
 """The program: expressions, statements, buffers, functions; two printers, one verifier."""
 
-from te_sched.ir import ops  # gives expressions their operators
+from te_sched.ir import operators, ops  # operators: gives expressions theirs
 
-__all__ = ["ops"]
+__all__ = ["operators", "ops"]

@@ -27,7 +27,8 @@ _Class = TypeVar("_Class", bound=type)
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 def node(cls: _Class) -> _Class:
     """Make a class an IR node: a slotted dataclass with identity equality."""
-    return dataclass(slots=True, eq=False)(cls)
+    made: _Class = dataclass(slots=True, eq=False)(cls)  # type: ignore[assignment]
+    return made
 
 
 class Node:
@@ -114,6 +115,16 @@ class IntImm(Expr):
     value: int
     dtype: str = "int32"
 
+    def __int__(self) -> int:
+        return self.value
+
+    def __index__(self) -> int:
+        return self.value
+
+    def __bool__(self) -> bool:
+        """Constants are the only expressions with a truth value."""
+        return self.value != 0
+
 
 @node
 class FloatImm(Expr):
@@ -121,6 +132,9 @@ class FloatImm(Expr):
 
     value: float
     dtype: str = "float32"
+
+    def __float__(self) -> float:
+        return self.value
 
 
 @node
@@ -354,6 +368,11 @@ class IterVar(Node, Operand):
     kind: str
     thread_tag: str = ""
 
+    @property
+    def dtype(self) -> str:
+        """The type of the variable."""
+        return self.var.dtype
+
 
 # The kinds of axes, in the order of their printed numbers.
 ITER_KINDS = (
@@ -394,10 +413,9 @@ class ProducerLoad(Expr):
 class Buffer(Node):
     """A view of memory: `data` (a handle Var), element dtype, shape and strides in elements.
 
-    Empty `strides` means compact row-major. `elem_offset` is in elements, `data_alignment` in bytes
-    (-1 before
-    construction means the default of 64), `offset_factor` says that elem_offset is a multiple of
-    it.
+    Empty `strides` means compact row-major. `elem_offset` is in elements and a multiple of
+    `offset_factor`, `data_alignment` in bytes. `ir.buffer` makes buffers and gives them the methods
+    by which users access them.
     """
 
     data: Var
@@ -411,10 +429,25 @@ class Buffer(Node):
     buffer_type: str = ""  # "" or "auto_broadcast"
     axis_separators: tuple[int, ...] = ()
 
-    @property
     def scope(self) -> str:
         """Storage scope, kept by the type of the data pointer."""
-        return self.data.pointer.scope if self.data.pointer is not None else "global"
+        return (self.data.pointer.scope if self.data.pointer is not None else "") or "global"
+
+    if TYPE_CHECKING:
+
+        def access_ptr(
+            self,
+            access_mask: str | int,
+            ptr_type: str = "handle",
+            content_lanes: int = 1,
+            offset: Any = 0,
+            extent: Any = None,
+        ) -> Call: ...
+        def offset_of(self, indices: Any) -> Expr: ...
+        def get_flattened_buffer(self) -> Buffer: ...
+        def vload(self, begin: Any, dtype: str | None = None) -> BufferLoad: ...
+        def vstore(self, begin: Any, value: Any) -> Any: ...
+        def __getitem__(self, indices: Any) -> BufferLoad: ...
 
 
 @node
@@ -428,9 +461,9 @@ class BufferLoad(Expr):
     def __post_init__(self) -> None:
         count = dtypes.lanes(self.indices[-1].dtype) if self.indices else 1
         element = self.buffer.dtype
-        self.dtype = (
-            element if count == 1 else dtypes.with_lanes(element, count * dtypes.lanes(element))
-        )  # type: ignore[misc]
+        if count > 1:
+            element = dtypes.with_lanes(element, count * dtypes.lanes(element))
+        self.dtype = element  # type: ignore[misc]
 
 
 @node

@@ -1,111 +1,237 @@
 """Building expressions as a user expects: types matched, lanes broadcast, constants folded.
 
-Gives `Expr` its operators. Must not simplify beyond folding (that is `arith`).
+The functions take anything that a user may write (`convert` says what that is) and fold as much as
+TVM's operators do, because what they build is what is printed. Must not simplify beyond that (that
+is `arith`).
 """
 
 from __future__ import annotations
 
+import ctypes
+import math
+import numbers
 import operator
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Any
 
 from te_sched.errors import DeclarationError
 from te_sched.ir import dtypes
 from te_sched.ir.expr import (
-    EQ, GE, GT, LE, LT, NE, Add, And, Broadcast, Cast, Div, Expr, FloatImm, FloorDiv, FloorMod, IntImm, IterVar, Max, Min,
-    Mod, Mul, Not, Operand, Or, StringImm, Sub,
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    Broadcast,
+    Call,
+    Cast,
+    Div,
+    Expr,
+    FloatImm,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    IterVar,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    StringImm,
+    Sub,
 )  # fmt: skip
+
+TRUE = IntImm(1, "bool")
+FALSE = IntImm(0, "bool")
+
+_CONSTANTS = (IntImm, FloatImm)
+_INT32_MAX = 2**31 - 1
+_INT64_MAX = 2**63 - 1
+_FLOAT_MAX = {"float16": 65504.0, "float32": 3.4028234663852886e38}
+
+# Objects of other libraries (sympy) that stand for expressions: each function gives one, or None.
+FOREIGN_CONVERSIONS: list[Callable[[Any], Expr | None]] = []
 
 
 def const(value: Any, dtype: str | None = None) -> Expr:
-    """A constant of a dtype; bool, int and float have the defaults bool, int32 and float32."""
+    """A constant of a dtype.
+
+    The default dtype is bool, int32 (int64 for large integers) or float32, or that of a numpy
+    scalar. A DeclarationError says when the value has no place in the dtype.
+    """
     if dtype is None:
-        dtype = (
-            "bool" if isinstance(value, bool) else "int32" if isinstance(value, int) else "float32"
+        dtype = _default_dtype(value)
+    if not isinstance(value, numbers.Number) and not hasattr(value, "item"):
+        raise DeclarationError(
+            f"a constant {value!r}", "it is not a number", "give a bool, int or float"
         )
-    if dtypes.is_float(dtype):
-        scalar: Expr = FloatImm(float(value), dtypes.element(dtype))
+    element = dtypes.element(dtype)
+    kind = dtypes.parse(element)
+    if kind.code in ("float", "bfloat"):
+        scalar: Expr = _float_const(float(value), element)
+    elif kind.code in ("int", "uint", "bool"):
+        scalar = _int_const(value, element)
     else:
-        scalar = IntImm(int(value), dtypes.element(dtype))
+        raise DeclarationError(f"a constant of type {dtype}", "only numbers have constants")
     count = dtypes.lanes(dtype)
     return scalar if count == 1 else Broadcast(scalar, count)
 
 
+def _default_dtype(value: Any) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int):
+        return "int32" if -_INT32_MAX - 1 <= value <= _INT32_MAX else "int64"
+    if hasattr(value, "item") and hasattr(value, "dtype"):
+        return str(value.dtype)
+    return "float32"
+
+
+def _float_const(value: float, dtype: str) -> Expr:
+    if abs(value) > _FLOAT_MAX.get(dtype, math.inf) and not math.isinf(value):
+        raise DeclarationError(
+            f"the constant {value!r} of type {dtype}",
+            f"the largest {dtype} is {_FLOAT_MAX[dtype]!r}",
+            "use a wider type, or float('inf')",
+        )
+    return FloatImm(value, dtype)
+
+
+def _int_const(value: Any, dtype: str) -> Expr:
+    try:
+        number = int(value)
+    except (OverflowError, ValueError):
+        raise DeclarationError(f"the constant {value!r} of type {dtype}", "no integer") from None
+    low, high = int_limits(dtype)
+    if not low <= number <= high:
+        raise DeclarationError(
+            f"the constant {number} of type {dtype}",
+            f"a {dtype} lies between {low} and {high}",
+            "use a wider type",
+        )
+    if number > _INT64_MAX:  # such constants are calls, as in TVM: an IntImm has 63 bits
+        halves = (IntImm(number & 0xFFFFFFFF, "uint32"), IntImm(number >> 32, "uint32"))
+        return Call(dtype, "tir.large_uint_imm", halves)
+    return IntImm(number, dtype)
+
+
+def int_limits(dtype: str) -> tuple[int, int]:
+    """The smallest and the largest value of an integer type or bool."""
+    kind = dtypes.parse(dtype)
+    if kind.code == "int":
+        return -(1 << (kind.bits - 1)), (1 << (kind.bits - 1)) - 1
+    return 0, (1 << kind.bits) - 1
+
+
 def convert(value: Any) -> Expr:
-    """Any value that a user may write in an expression, as an expression."""
+    """Any value that a user may write in an expression, as an expression.
+
+    Expressions, axes, elements of tensors, numbers (int32, or int64 if large, and float32), bools,
+    strings, sympy expressions.
+    """
     if isinstance(value, Expr):
         return value
-    if isinstance(value, (bool, int, float)):
-        return const(value)
-    if isinstance(value, str):
-        return StringImm(value)
     if isinstance(value, IterVar):
         return value.var
-    if hasattr(value, "as_expr"):  # an element of a tensor
-        return value.as_expr()  # type: ignore[no-any-return]
-    if hasattr(value, "item"):  # a numpy scalar
-        return const(value.item(), str(value.dtype))
+    if isinstance(value, bool):
+        return IntImm(int(value), "bool")
+    if isinstance(value, numbers.Integral):  # numpy's integers too: their width is not meant
+        return const(int(value))
+    if isinstance(value, numbers.Real) and isinstance(value, float | _NumpyFloating):
+        return const(float(value), "float32")
+    if isinstance(value, str):
+        return StringImm(value)
+    if hasattr(value, "_te_expr_"):  # an element of a tensor
+        return value._te_expr_()  # type: ignore[no-any-return]
+    for conversion in FOREIGN_CONVERSIONS:
+        if (found := conversion(value)) is not None:
+            return found
+    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
+        return const(value.item())
     raise DeclarationError(
-        f"a {type(value).__name__} in an expression", "it is not a number or an expression"
+        f"a {type(value).__name__} in an expression",
+        "it is not a number or an expression",
+        "use numbers, axes, variables and elements of tensors",
     )
 
 
-def _is_zero(value: Expr) -> bool:
-    return isinstance(value, (IntImm, FloatImm)) and value.value == 0
+class _FloatingMeta(type):
+    """Recognises numpy's floating-point scalars without importing numpy."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return type(instance).__module__ == "numpy" and hasattr(instance, "dtype")
 
 
-def _is_one(value: Expr) -> bool:
-    return isinstance(value, (IntImm, FloatImm)) and value.value == 1
+class _NumpyFloating(metaclass=_FloatingMeta):
+    pass
+
+
+def operands(a: Any, b: Any) -> tuple[Any, Any]:
+    """Two values that meet in an operation: expressions of one dtype."""
+    if not isinstance(a, Expr):
+        a = convert(a)
+    if not isinstance(b, Expr):
+        b = convert(b)
+    return (a, b) if a.dtype == b.dtype else match_types(a, b)
 
 
 def match_types(a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    """The operands cast to one dtype and broadcast to one number of lanes."""
-    if a.dtype == b.dtype:
-        return a, b
-    lanes_a, lanes_b = dtypes.lanes(a.dtype), dtypes.lanes(b.dtype)
-    if lanes_a != lanes_b:
-        if lanes_a == 1:
-            return match_types(Broadcast(a, lanes_b), b)
-        if lanes_b == 1:
-            return match_types(a, Broadcast(b, lanes_a))
-        raise DeclarationError(
-            f"an operation on {a.dtype} and {b.dtype}", "their numbers of lanes differ"
-        )
+    """The operands cast to one dtype and broadcast to one number of lanes.
+
+    A float wins over an integer, the wider over the narrower, of equal width the unsigned one.
+    """
     if a.dtype == b.dtype:
         return a, b
     kind_a, kind_b = dtypes.parse(a.dtype), dtypes.parse(b.dtype)
     if "handle" in (kind_a.code, kind_b.code):
-        raise DeclarationError(f"arithmetic on {a.dtype} and {b.dtype}", "handles are not numbers")
-    float_a, float_b = dtypes.is_float(a.dtype), dtypes.is_float(b.dtype)
-    if float_a and not float_b:
-        return a, cast(a.dtype, b)
-    if float_b and not float_a:
-        return cast(b.dtype, a), b
-    if kind_a.code == kind_b.code:
-        return (a, cast(a.dtype, b)) if kind_a.bits > kind_b.bits else (cast(b.dtype, a), b)
-    if float_a:  # float16 with bfloat16 and the like
-        return (a, cast(a.dtype, b)) if kind_a.bits >= kind_b.bits else (cast(b.dtype, a), b)
-    common = dtypes.with_lanes(f"int{max(kind_a.bits, kind_b.bits)}", kind_a.lanes)
-    return cast(common, a), cast(common, b)
+        raise DeclarationError(
+            f"an operation on {a.dtype} and {b.dtype}", "handles and strings are not numbers"
+        )
+    if kind_a.lanes != kind_b.lanes:
+        if 1 not in (kind_a.lanes, kind_b.lanes):
+            raise DeclarationError(
+                f"an operation on {a.dtype} and {b.dtype}", "their numbers of lanes differ"
+            )
+        if kind_a.lanes == 1:
+            return match_types(Broadcast(a, kind_b.lanes), b)
+        return match_types(a, Broadcast(b, kind_a.lanes))
+    return (a, cast(a.dtype, b)) if _rank(kind_a) >= _rank(kind_b) else (cast(b.dtype, a), b)
 
 
-def cast(dtype: str, value: Expr) -> Expr:
+def _rank(kind: dtypes.DType) -> tuple[int, int, int]:
+    is_float = {"float": 2, "bfloat": 1}.get(kind.code, 0)
+    return is_float, kind.bits, int(kind.code != "int")
+
+
+def cast(dtype: str, value: Any) -> Expr:
     """Convert to a dtype; constants are converted now, lanes are broadcast."""
-    if value.dtype == dtype:
-        return value
-    if dtypes.lanes(dtype) > 1 and dtypes.lanes(value.dtype) == 1:
-        return Broadcast(cast(dtypes.element(dtype), value), dtypes.lanes(dtype))
-    if isinstance(value, (IntImm, FloatImm)) and (
-        dtypes.is_float(dtype) or dtypes.parse(dtype).code in ("int", "uint", "bool")
-    ):
-        return const(value.value, dtype)
-    if isinstance(value, Broadcast):
-        return Broadcast(cast(dtypes.element(dtype), value.value), value.lanes)
-    return Cast(dtype, value)
+    source = convert(value)
+    if source.dtype == dtype:
+        return source
+    count = dtypes.lanes(dtype)
+    if count > 1 and dtypes.lanes(source.dtype) == 1:
+        return Broadcast(cast(dtypes.element(dtype), source), count)
+    if dtypes.lanes(source.dtype) != count:
+        raise DeclarationError(
+            f"a cast of {source.dtype} to {dtype}", "the numbers of lanes differ"
+        )
+    if isinstance(source, Broadcast):
+        return Broadcast(cast(dtypes.element(dtype), source.value), source.lanes)
+    if isinstance(source, (IntImm, FloatImm)) and dtypes.parse(dtype).code != "handle":
+        if dtype == "bool":
+            return IntImm(int(source.value != 0), "bool")
+        if dtypes.is_float(dtype) or math.isfinite(source.value):
+            return const(source.value, dtype)
+    if dtypes.parse(source.dtype).code == "handle" and dtypes.parse(dtype).code != "handle":
+        raise DeclarationError(f"a cast of a handle to {dtype}", "handles are not numbers")
+    return Cast(dtype, source)
 
 
-def _wrap(value: int, dtype: str) -> Expr:
+def _wrapped(value: int, dtype: str) -> IntImm:
     kind = dtypes.parse(dtype)
     value &= (1 << kind.bits) - 1
     if kind.code == "int" and value >> (kind.bits - 1):
@@ -113,85 +239,179 @@ def _wrap(value: int, dtype: str) -> Expr:
     return IntImm(value, dtype)
 
 
-def _folded(a: Expr, b: Expr, function: Callable[[Any, Any], Any]) -> Expr | None:
-    if isinstance(a, IntImm) and isinstance(b, IntImm):
-        return _wrap(function(a.value, b.value), a.dtype)
-    if isinstance(a, FloatImm) and isinstance(b, FloatImm):
-        return const(function(a.value, b.value), a.dtype)
+def _folded(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Expr | None:
+    """The result for two constants: integers wrap around, float32 rounds; smaller floats stay."""
+    if type(a) is IntImm and type(b) is IntImm:
+        return _wrapped(function(a.value, b.value), a.dtype)
+    if type(a) is FloatImm and type(b) is FloatImm:
+        if a.dtype == "float64":
+            return FloatImm(function(a.value, b.value), "float64")
+        if a.dtype == "float32":
+            x, y = ctypes.c_float(a.value).value, ctypes.c_float(b.value).value
+            return FloatImm(ctypes.c_float(function(x, y)).value, "float32")
     return None
+
+
+def _is(value: Any, number: int) -> bool:
+    return type(value) in _CONSTANTS and bool(value.value == number)
 
 
 def add(a: Any, b: Any) -> Expr:
     """a + b"""
-    a, b = match_types(convert(a), convert(b))
-    if (folded := _folded(a, b, operator.add)) is not None:
-        return folded
-    return b if _is_zero(a) else a if _is_zero(b) else Add(a, b)
+    a, b = operands(a, b)
+    if type(a) in _CONSTANTS:
+        if (folded := _folded(operator.add, a, b)) is not None:
+            return folded
+        if a.value == 0:
+            return b  # type: ignore[no-any-return]
+    return a if _is(b, 0) else Add(a, b)
 
 
 def sub(a: Any, b: Any) -> Expr:
     """a - b"""
-    a, b = match_types(convert(a), convert(b))
-    if (folded := _folded(a, b, operator.sub)) is not None:
-        return folded
-    return a if _is_zero(b) else Sub(a, b)
+    a, b = operands(a, b)
+    if type(b) in _CONSTANTS:
+        if (folded := _folded(operator.sub, a, b)) is not None:
+            return folded
+        if b.value == 0:
+            return a  # type: ignore[no-any-return]
+    return Sub(a, b)
 
 
 def mul(a: Any, b: Any) -> Expr:
     """a * b"""
-    a, b = match_types(convert(a), convert(b))
-    if (folded := _folded(a, b, operator.mul)) is not None:
+    a, b = operands(a, b)
+    if type(a) in _CONSTANTS:
+        if (folded := _folded(operator.mul, a, b)) is not None:
+            return folded
+        if a.value == 1:
+            return b  # type: ignore[no-any-return]
+        if a.value == 0:
+            return a  # type: ignore[no-any-return]
+    if type(b) in _CONSTANTS:
+        if b.value == 1:
+            return a  # type: ignore[no-any-return]
+        if b.value == 0:
+            return b  # type: ignore[no-any-return]
+    return Mul(a, b)
+
+
+def negative(a: Any) -> Expr:
+    """-a"""
+    a = convert(a)
+    if dtypes.parse(a.dtype).code in ("uint", "bool"):
+        raise DeclarationError(
+            f"the negative of a {a.dtype}",
+            "it has no negative numbers",
+            'cast it first, for example with .astype("int32")',
+        )
+    return mul(a, const(-1, a.dtype))
+
+
+def _divisible(a: Any, b: Any, name: str) -> tuple[Any, Any]:
+    a, b = operands(a, b)
+    if not dtypes.is_integral(a.dtype) and not dtypes.is_bool(a.dtype):
+        raise DeclarationError(
+            f"{name} of {a.dtype} and {b.dtype}",
+            "it is a division of integers",
+            "use / or te.fmod for floats, or cast to an integer type",
+        )
+    _check_divisor(b)
+    return a, b
+
+
+def _check_divisor(b: Any) -> None:
+    if _is(b, 0):
+        raise DeclarationError("a division by zero", "the divisor is the constant 0")
+
+
+def truncate_division(a: int, b: int) -> int:
+    """a / b rounded towards zero, of Python integers."""
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+def div(a: Any, b: Any) -> Expr:
+    """a / b; integers round towards zero"""
+    a, b = operands(a, b)
+    _check_divisor(b)
+    is_float = dtypes.is_float(a.dtype)
+    function: Callable[[Any, Any], Any] = operator.truediv if is_float else truncate_division
+    if (folded := _folded(function, a, b)) is not None:
         return folded
-    if _is_one(a) or _is_zero(b):
-        return b
-    return a if _is_one(b) or _is_zero(a) else Mul(a, b)
+    return a if _is(a, 0) or _is(b, 1) else Div(a, b)
+
+
+def truncdiv(a: Any, b: Any) -> Expr:
+    """a / b of integers, rounded towards zero"""
+    return div(*_divisible(a, b, "truncdiv"))
+
+
+def truncmod(a: Any, b: Any) -> Expr:
+    """The remainder of truncdiv, with the sign of a"""
+    a, b = operands(a, b)
+    return _modulo(Mod, lambda x, y: x - y * truncate_division(x, y), a, b)
 
 
 def floordiv(a: Any, b: Any) -> Expr:
-    """a / b rounded towards minus infinity"""
-    a, b = match_types(convert(a), convert(b))
-    if _is_zero(b):
-        raise DeclarationError("a division by zero", "the divisor is the constant 0")
-    if isinstance(a, IntImm) and isinstance(b, IntImm):
-        return _wrap(a.value // b.value, a.dtype)
-    return a if _is_zero(a) or _is_one(b) else FloorDiv(a, b)
+    """a / b of integers, rounded towards minus infinity"""
+    a, b = _divisible(a, b, "floordiv")
+    if (folded := _folded(operator.floordiv, a, b)) is not None:
+        return folded
+    return a if _is(a, 0) or _is(b, 1) else FloorDiv(a, b)
 
 
 def floormod(a: Any, b: Any) -> Expr:
-    """The remainder of floordiv"""
-    a, b = match_types(convert(a), convert(b))
-    if _is_zero(b):
-        raise DeclarationError("a division by zero", "the divisor is the constant 0")
-    if isinstance(a, IntImm) and isinstance(b, IntImm):
-        return _wrap(a.value % b.value, a.dtype)
-    if isinstance(b, IntImm) and b.value == 1:
-        return IntImm(0, a.dtype)
-    return a if _is_zero(a) else FloorMod(a, b)
+    """The remainder of floordiv, with the sign of b"""
+    return _modulo(FloorMod, operator.mod, *_divisible(a, b, "floormod"))
+
+
+def _modulo(kind: type[Any], function: Callable[[Any, Any], Any], a: Any, b: Any) -> Expr:
+    _check_divisor(b)
+    if is_index_type(a.dtype):
+        if type(a) is IntImm and (a.value == 0 or type(b) is IntImm):
+            return IntImm(function(a.value, b.value) if a.value else 0, a.dtype)
+        if _is(b, 1):
+            return IntImm(0, a.dtype)
+    return kind(a, b)  # type: ignore[no-any-return]
+
+
+def is_index_type(dtype: str) -> bool:
+    """int32 and int64: only these types fold in remainders, shifts and bit operations."""
+    return dtype in ("int32", "int64")
+
+
+def ceildiv(a: Any, b: Any) -> Expr:
+    """a / b of integers, rounded towards infinity"""
+    a, b = _divisible(a, b, "ceildiv")
+    return floordiv(sub(add(a, b), const(1, a.dtype)), b)
 
 
 def minimum(a: Any, b: Any) -> Expr:
     """The smaller of a and b"""
-    a, b = match_types(convert(a), convert(b))
-    if (folded := _folded(a, b, min)) is not None:
-        return folded
-    return a if a is b else Min(a, b)
+    return _extremum(Min, min, a, b)
 
 
 def maximum(a: Any, b: Any) -> Expr:
     """The larger of a and b"""
-    a, b = match_types(convert(a), convert(b))
-    if (folded := _folded(a, b, max)) is not None:
-        return folded
-    return a if a is b else Max(a, b)
+    return _extremum(Max, max, a, b)
+
+
+def _extremum(kind: type[Any], function: Callable[[Any, Any], Any], a: Any, b: Any) -> Expr:
+    a, b = operands(a, b)
+    if type(a) in _CONSTANTS and type(b) is type(a):
+        chosen: Expr = type(a)(function(a.value, b.value), a.dtype)
+        return chosen
+    return a if a is b else kind(a, b)  # type: ignore[no-any-return]
 
 
 def _comparison(
     kind: type[Any], function: Callable[[Any, Any], bool]
 ) -> Callable[[Any, Any], Expr]:
     def compare(a: Any, b: Any) -> Expr:
-        a, b = match_types(convert(a), convert(b))
-        if isinstance(a, (IntImm, FloatImm)) and isinstance(b, (IntImm, FloatImm)):
-            return IntImm(int(function(a.value, b.value)), "bool")
+        a, b = operands(a, b)
+        if type(a) in _CONSTANTS and type(b) in _CONSTANTS:
+            return TRUE if function(a.value, b.value) else FALSE
         return kind(a, b)  # type: ignore[no-any-return]
 
     return compare
@@ -205,119 +425,96 @@ greater = _comparison(GT, operator.gt)
 greater_equal = _comparison(GE, operator.ge)
 
 
+def _conditions(a: Any, b: Any, name: str) -> tuple[Expr, Expr]:
+    a, b = operands(a, b)
+    if not dtypes.is_bool(dtypes.element(a.dtype)):
+        raise DeclarationError(
+            f"{name} of {a.dtype} and {b.dtype}",
+            "its operands are conditions",
+            "compare with something, or cast to bool",
+        )
+    return a, b
+
+
 def logical_and(a: Any, b: Any) -> Expr:
     """a and b"""
-    a, b = convert(a), convert(b)
+    a, b = _conditions(a, b, "and")
     for one, other in ((a, b), (b, a)):
-        if isinstance(one, IntImm):
+        if type(one) is IntImm:
             return other if one.value else one
     return And(a, b)
 
 
 def logical_or(a: Any, b: Any) -> Expr:
     """a or b"""
-    a, b = convert(a), convert(b)
+    a, b = _conditions(a, b, "or")
     for one, other in ((a, b), (b, a)):
-        if isinstance(one, IntImm):
+        if type(one) is IntImm:
             return one if one.value else other
     return Or(a, b)
 
 
 def logical_not(a: Any) -> Expr:
     """not a"""
-    a = convert(a)
-    return IntImm(1 - a.value, "bool") if isinstance(a, IntImm) else Not(a)
+    a, _ = _conditions(a, TRUE, "not")
+    return IntImm(1 - a.value, "bool") if type(a) is IntImm else Not(a)
 
 
-TRUE = IntImm(1, "bool")
-FALSE = IntImm(0, "bool")
+def _bit_operands(a: Any, b: Any, name: str) -> tuple[Any, Any]:
+    """A plain number takes the type of the other operand here."""
+    if isinstance(a, Expr) and isinstance(b, numbers.Integral):
+        b = const(int(b), a.dtype)
+    elif isinstance(b, Expr) and isinstance(a, numbers.Integral):
+        a = const(int(a), b.dtype)
+    a, b = operands(a, b)
+    if dtypes.is_float(a.dtype):
+        raise DeclarationError(
+            f"{name} of {a.dtype} and {b.dtype}", "floats have no bits to work on", "cast first"
+        )
+    return a, b
+
+
+def _bitwise(name: str, function: Callable[[Any, Any], int]) -> Callable[[Any, Any], Expr]:
+    def build(a: Any, b: Any) -> Expr:
+        a, b = _bit_operands(a, b, name)
+        if type(a) is IntImm and type(b) is IntImm and is_index_type(a.dtype):
+            return IntImm(function(a.value, b.value), a.dtype)
+        return Call(a.dtype, f"tir.{name}", (a, b))
+
+    return build
+
+
+def _shift(name: str, function: Callable[[Any, Any], int]) -> Callable[[Any, Any], Expr]:
+    def build(a: Any, b: Any) -> Expr:
+        a, b = _bit_operands(a, b, name)
+        if type(b) is IntImm and is_index_type(a.dtype):
+            if not 0 <= b.value < dtypes.bits(a.dtype):
+                raise DeclarationError(
+                    f"a shift of {a.dtype} by {b.value}",
+                    f"it goes from 0 to {dtypes.bits(a.dtype) - 1}",
+                )
+            if type(a) is IntImm:
+                return const(function(a.value, b.value), a.dtype)
+            if b.value == 0:
+                return a  # type: ignore[no-any-return]
+        return Call(a.dtype, f"tir.{name}", (a, b))
+
+    return build
+
+
+bitwise_and = _bitwise("bitwise_and", operator.and_)
+bitwise_or = _bitwise("bitwise_or", operator.or_)
+bitwise_xor = _bitwise("bitwise_xor", operator.xor)
+shift_left = _shift("shift_left", operator.lshift)
+shift_right = _shift("shift_right", operator.rshift)
+
+
+def bitwise_not(a: Any) -> Expr:
+    """~a"""
+    a, _ = _bit_operands(a, a, "bitwise_not")
+    return Call(a.dtype, "tir.bitwise_not", (a,))
 
 
 def is_const(value: Any, constant: int) -> bool:
     """Whether an expression is this integer constant."""
-    return isinstance(value, IntImm) and value.value == constant
-
-
-# Set while the function given to te.compute runs: there `a == b` of two axes is a condition, never a truth value.
-declaring: ContextVar[bool] = ContextVar("declaring", default=False)
-
-
-class AxisComparison(Operand):
-    """`a == b` of two axes: a condition in an expression, identity as a truth value (`axis in axes`)."""
-
-    __slots__ = ("a", "b", "is_equality")
-
-    def __init__(self, a: IterVar, b: IterVar, is_equality: bool) -> None:
-        self.a, self.b, self.is_equality = a, b, is_equality
-
-    def as_expr(self) -> Expr:
-        """The condition."""
-        return (equal if self.is_equality else not_equal)(self.a.var, self.b.var)
-
-    def __bool__(self) -> bool:
-        if declaring.get():
-            return bool(self.as_expr())  # raises
-        return (self.a is self.b) is self.is_equality
-
-
-def _axes_equal(a: IterVar, b: Any) -> Any:
-    return AxisComparison(a, b, True) if isinstance(b, IterVar) else b is not None and equal(a, b)
-
-
-def _axes_not_equal(a: IterVar, b: Any) -> Any:
-    return AxisComparison(a, b, False) if isinstance(b, IterVar) else b is None or not_equal(a, b)
-
-
-def _install_operators() -> None:
-    def reflected(function: Callable[[Any, Any], Expr]) -> Callable[[Any, Any], Expr]:
-        return lambda self, other: function(other, self)
-
-    def division(a: Any, b: Any) -> Expr:
-        a, b = match_types(convert(a), convert(b))
-        if not dtypes.is_float(a.dtype):
-            raise DeclarationError(
-                f"{a.dtype} / {b.dtype}",
-                "it is not clear how integers should round",
-                "use // (floordiv) or te.truncdiv, or cast to float first",
-            )
-        folded = _folded(a, b, operator.truediv)
-        return folded if folded is not None else Div(a, b)
-
-    both = {
-        "add": add,
-        "sub": sub,
-        "mul": mul,
-        "floordiv": floordiv,
-        "mod": floormod,
-        "truediv": division,
-    }
-    for name, function in both.items():
-        setattr(Operand, f"__{name}__", function)
-        setattr(Operand, f"__r{name}__", reflected(function))
-    comparisons = {
-        "lt": less,
-        "le": less_equal,
-        "gt": greater,
-        "ge": greater_equal,
-        "eq": equal,
-        "ne": not_equal,
-    }
-    for name, function in comparisons.items():
-        setattr(Operand, f"__{name}__", function)
-    Operand.__neg__ = lambda self: mul(self, const(-1, convert(self).dtype))  # type: ignore[method-assign]
-    Operand.equal = equal  # type: ignore[method-assign,assignment]
-    Operand.astype = lambda self, dtype: cast(dtype, convert(self))  # type: ignore[method-assign]
-
-    def no_truth(self: Expr) -> bool:
-        raise DeclarationError(
-            "the truth value of an expression",
-            "it is known only when the program runs, so `if`, `and`, `or` and `not` cannot see it",
-            "use te.if_then_else, te.all, te.any or te.not_",
-        )
-
-    for name, function in {"eq": _axes_equal, "ne": _axes_not_equal}.items():
-        setattr(IterVar, f"__{name}__", function)
-    Operand.__bool__ = no_truth  # type: ignore[method-assign]
-
-
-_install_operators()
+    return type(value) is IntImm and value.value == constant

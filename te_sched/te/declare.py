@@ -11,9 +11,12 @@ from typing import Any
 
 from te_sched.errors import DeclarationError
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Expr, IntImm, IterVar, Range, Reduce, Var
+from te_sched.ir.expr import Expr, IntImm, IterVar, Range, Reduce, StringImm, Var
+from te_sched.ir.operators import declaring
+from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import walk
 from te_sched.te.operation import ComputeOp, PlaceholderOp
+from te_sched.te.tag import tag_or_current
 from te_sched.te.tensor import Tensor
 
 const = ops.const
@@ -21,21 +24,31 @@ const = ops.const
 
 def var(name: str = "tindex", dtype: str = "int32") -> Var:
     """A number known only when the program runs, such as an extent."""
-    dtypes.parse(dtype)
-    return Var(name, dtype)
+    return Var(_name(name, "var"), _dtype(dtype))
 
 
 def size_var(name: str = "size", dtype: str = "int32") -> Var:
     """A `var` that is never negative."""
-    dtypes.parse(dtype)
-    return Var(name, dtype, is_size=True)
+    return Var(_name(name, "size_var"), _dtype(dtype), is_size=True)
+
+
+def _dtype(dtype: Any) -> str:
+    text = str(dtype)
+    dtypes.parse(text)
+    return text
+
+
+def _name(name: Any, what: str) -> str:
+    if not isinstance(name, str):
+        raise DeclarationError(f"{what} with the name {name!r}", "a name is a string")
+    return name
 
 
 def as_shape(shape: Any, what: str) -> tuple[Expr, ...]:
     """A shape as expressions; a DeclarationError says what is wrong with it."""
-    extents = (
-        tuple(shape) if isinstance(shape, Sequence) and not isinstance(shape, str) else (shape,)
-    )
+    if isinstance(shape, str):
+        raise DeclarationError(f"{what} of the shape {shape!r}", "a shape is a tuple of integers")
+    extents = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     return tuple([_as_extent(extent, what) for extent in extents])
 
 
@@ -44,17 +57,27 @@ def _as_extent(extent: Any, what: str) -> Expr:
         extent = int(extent)
     value = ops.convert(extent)
     if not dtypes.is_integral(value.dtype):
-        raise DeclarationError(f"{what} of an extent {extent!r}", "an extent is an integer")
+        raise DeclarationError(
+            f"{what} with the extent {extent!r}",
+            "an extent is an integer",
+            "give an int, or a te.var for one that is known only when the program runs",
+        )
     if isinstance(value, IntImm) and value.value < 0:
-        raise DeclarationError(f"{what} of an extent {value.value}", "an extent is not negative")
+        raise DeclarationError(
+            f"{what} with the extent {value.value}",
+            "an extent is not negative",
+            "give the number of elements; 0 is allowed",
+        )
     return value
 
 
 def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder") -> Tensor:
     """An input of the program: a tensor of a shape, of float32 unless said otherwise."""
-    dtype = "float32" if dtype is None else str(dtype)
-    dtypes.parse(dtype)
-    return PlaceholderOp(name, as_shape(shape, f"placeholder {name}"), dtype).output(0)
+    element = _dtype("float32" if dtype is None else dtype)
+    if dtypes.parse(element).code == "void":
+        raise DeclarationError(f"placeholder {name} of type void", "it has no values")
+    extents = as_shape(shape, f"placeholder {name}")
+    return PlaceholderOp(_name(name, "placeholder"), extents, element).output(0)
 
 
 def compute(
@@ -67,71 +90,115 @@ def compute(
 ) -> Any:
     """A tensor whose element at (i, j, ...) is `fcompute(i, j, ...)`.
 
-    The result is a tuple of tensors when `fcompute` gives a tuple of expressions.
+    Parameters
+    ----------
+    fcompute : gives an expression, a reduction, or a tuple of them for several outputs. Its
+        parameters name the axes; `lambda *i: ...` takes any number of them.
+    tag, attrs : kept with the operation.
+    varargs_names : names of the axes that `*i` takes; i0, i1, ... by default.
+
+    Returns
+    -------
+    The tensor, or a tuple of them when `fcompute` gives a tuple.
     """
-    extents = as_shape(shape, f"compute {name}")
-    names = _axis_names(fcompute, len(extents), name, varargs_names)
-    axis = tuple(
-        [
-            IterVar(Range(IntImm(0, extent.dtype), extent), Var(axis_name, extent.dtype), "DataPar")
-            for axis_name, extent in zip(names, extents, strict=True)
-        ]
-    )
-    token = ops.declaring.set(True)
+    what = f"compute {_name(name, 'compute')}"
+    extents = as_shape(shape, what)
+    names = _axis_names(fcompute, len(extents), what, varargs_names)
+    axis = tuple([_spatial_axis(*pair) for pair in zip(names, extents, strict=True)])
+    token = declaring.set(axis)
     try:
         value = fcompute(*[one.var for one in axis])
     finally:
-        ops.declaring.reset(token)
-    body = tuple(
-        [_as_body(part, name) for part in (value if isinstance(value, (tuple, list)) else [value])]
-    )
-    _check_reductions(body, name)
-    op = ComputeOp(name, tag, attrs, axis, body)
-    return op.outputs if len(body) > 1 or isinstance(value, (tuple, list)) else op.output(0)
+        declaring.reset(token)
+    is_tuple = isinstance(value, list | tuple)
+    body = tuple([_as_body(part, what) for part in (value if is_tuple else [value])])
+    _check_body(body, what)
+    op = ComputeOp(name, tag_or_current(tag), attrs, axis, body)
+    return op.outputs if is_tuple else op.output(0)
+
+
+def _spatial_axis(name: str, extent: Expr) -> IterVar:
+    return IterVar(Range(IntImm(0, extent.dtype), extent), Var(name, extent.dtype), "DataPar")
 
 
 def _axis_names(
-    fcompute: Any, count: int, name: str, varargs_names: Sequence[str] | None
+    fcompute: Any, count: int, what: str, varargs_names: Sequence[str] | None
 ) -> list[str]:
     if not callable(fcompute):
         raise DeclarationError(
-            f"compute {name} by {fcompute!r}", "it is not a function of the indices"
+            f"{what} by {fcompute!r}",
+            "it is not a function of the indices",
+            "give one, for example lambda i, j: A[i, j] + 1",
         )
     parameters = inspect.signature(fcompute).parameters.values()
-    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    required = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    names = [p.name for p in required]
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        more = varargs_names or [f"i{i}" for i in range(count - len(names))]
-        names += more
+        more = count - len(names)
+        names += varargs_names or [f"i{i}" for i in range(more)]
+    elif len(names) > count:  # parameters with a default keep it
+        names = [p.name for p in required if p.default is p.empty]
     if len(names) != count:
         raise DeclarationError(
-            f"compute {name} of {count} dimensions by a function of {len(names)} arguments",
+            f"{what} of {count} dimensions by a function of {len(names)} arguments",
             "the function takes one index for each dimension",
-            "let the shape and the function agree, or take any number of indices with `lambda *i: ...`",
+            "let them agree, or take any number of indices with `lambda *i: ...`",
         )
     return names
 
 
-def _as_body(value: Any, name: str) -> Expr:
+def _as_body(value: Any, what: str) -> Expr:
     if value is None:
         raise DeclarationError(
-            f"compute {name} by a function that returns nothing",
+            f"{what} by a function that returns nothing",
             "the function gives the value of an element",
             "return an expression",
         )
-    return ops.convert(value)
+    body = ops.convert(value)
+    if isinstance(body, StringImm) or dtypes.parse(body.dtype).code in ("handle", "void"):
+        raise DeclarationError(
+            f"{what} by a function that returns a {type(value).__name__}",
+            "the value of an element is a number",
+            "return an expression",
+        )
+    return body
 
 
-def _check_reductions(body: tuple[Expr, ...], name: str) -> None:
+def _check_body(body: tuple[Expr, ...], what: str) -> None:
+    if not body:
+        raise DeclarationError(
+            f"{what} by a function that returns an empty tuple", "there is nothing to compute"
+        )
     for value in body:
-        inner = walk(value)
+        below = walk(value)
         if isinstance(value, Reduce):
-            next(inner)
-        if any(isinstance(node, Reduce) for node in inner):
+            next(below)
+        if any(type(node) is Reduce for node in below):
             raise DeclarationError(
-                f"compute {name} with a reduction inside an expression",
+                f"{what} with a reduction inside an expression",
                 "a reduction is the whole value of a tensor",
-                "compute the reduction as a tensor of its own, then compute with its elements",
-                f"tensor {name}",
+                "make the reduction a tensor of its own and compute with its elements",
+            )
+    if len(body) > 1 and any(isinstance(value, Reduce) for value in body):
+        _check_tuple_reduction(body, what)
+
+
+def _check_tuple_reduction(body: tuple[Expr, ...], what: str) -> None:
+    first = body[0]
+    for index, value in enumerate(body):
+        is_same = (
+            isinstance(value, Reduce)
+            and isinstance(first, Reduce)
+            and value.value_index == index
+            and value.axis == first.axis
+            and structural_equal(value.combiner, first.combiner)
+            and all(map(structural_equal, value.source, first.source))
+        )
+        if not is_same:
+            raise DeclarationError(
+                f"{what} of a tuple with different reductions",
+                "the outputs of one operation come out of one loop nest",
+                "use one reducer of several values (te.comm_reducer), or several te.compute",
             )
 
 
@@ -139,20 +206,32 @@ def as_range(dom: Any, what: str) -> Range:
     """A domain given as (min, end) or as a Range."""
     if isinstance(dom, Range):
         return dom
-    if not isinstance(dom, (tuple, list)) or len(dom) != 2:
-        raise DeclarationError(f"{what} with the domain {dom!r}", "a domain is a pair (min, end)")
-    low, end = ops.match_types(ops.convert(dom[0]), ops.convert(dom[1]))
+    if not isinstance(dom, list | tuple) or len(dom) != 2:
+        raise DeclarationError(
+            f"{what} with the domain {dom!r}",
+            "a domain is a pair (min, end)",
+            "write (0, extent)",
+        )
+    low, end = (ops.convert(bound) for bound in dom)
+    for bound in (low, end):
+        if not dtypes.is_integral(bound.dtype):
+            raise DeclarationError(
+                f"{what} with a bound of type {bound.dtype}", "the bounds of an axis are integers"
+            )
+    low, end = ops.match_types(low, end)
     extent = ops.sub(end, low)
     if isinstance(extent, IntImm) and extent.value < 0:
         raise DeclarationError(
-            f"{what} with the domain {dom!r}", "the end lies before the beginning"
+            f"{what} with the domain {dom!r}",
+            "its end lies before its beginning",
+            "write (min, end) with min <= end",
         )
     return Range(low, extent)
 
 
 def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: object = None) -> IterVar:
     """An axis to reduce over, from dom[0] to dom[1] - 1."""
-    domain = as_range(dom, f"reduce_axis {name}")
+    domain = as_range(dom, f"reduce_axis {_name(name, 'reduce_axis')}")
     return IterVar(domain, Var(name, domain.extent.dtype), "CommReduce", thread_tag)
 
 
@@ -162,7 +241,9 @@ def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: object = N
         tag, dom = dom, None
     if not tag:
         raise DeclarationError(
-            "a thread axis without a tag", 'a thread axis has one, such as "threadIdx.x"'
+            "a thread axis without a tag",
+            "the tag says which threads it runs over",
+            'write te.thread_axis("threadIdx.x")',
         )
     name = name or tag
     domain = None if dom is None else as_range(dom, f"thread_axis {name}")

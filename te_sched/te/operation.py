@@ -1,7 +1,8 @@
 """Operations: how tensors are made.
 
-Each operation knows its outputs, the tensors it reads and the axes it runs over. Operations are immutable and
-equal only to themselves; `op.output(i)` is always the same tensor. Must not know schedules.
+Each operation knows its outputs, the tensors it reads and the axes it runs over. Operations are
+immutable and equal only to themselves; `op.output(i)` is always the same tensor. Must not know
+schedules.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from te_sched.te.tensor import Tensor
 class Operation:
     """Base of all operations.
 
-    `name`, `tag` and `attrs` are the user's; the outputs' shapes and dtypes are those of the tensors.
+    `name`, `tag` and `attrs` are the user's; shapes and dtypes are those of the tensors.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class Operation:
         return self.axis + self.reduce_axis
 
     def replace_inputs(self, mapping: Mapping[Tensor, Tensor]) -> Operation:
-        """The operation reading other tensors; the operation itself when it reads none of `mapping`."""
+        """The operation reading other tensors; itself when it reads none of `mapping`."""
         return self
 
     def __repr__(self) -> str:
@@ -131,8 +132,10 @@ class ComputeOp(Operation):
 
 
 class ScanOp(Operation):
-    """States that grow along `scan_axis`, the first dimension: the first entries from `init`, each next one
-    from `update`, which reads the entries before it through `state_placeholder`.
+    """States that grow along `scan_axis`, the first dimension.
+
+    The first entries come from `init`, each next one from `update`, which reads the entries before
+    it through `state_placeholder`.
     """
 
     def __init__(
@@ -153,11 +156,6 @@ class ScanOp(Operation):
         self.scan_axis, self.spatial_axis_ = scan_axis, spatial_axis
         self.init, self.update, self.state_placeholder = init, update, state_placeholder
         self.inputs = inputs
-
-    @property
-    def axis(self) -> tuple[IterVar, ...]:
-        """The axes of the operation: the scan axis and the other axes of each state."""
-        return (self.scan_axis, *self.spatial_axis_)
 
     @property
     def input_tensors(self) -> tuple[Tensor, ...]:
@@ -186,7 +184,7 @@ class ScanOp(Operation):
 
 
 class ExternOp(Operation):
-    """Outputs made by a statement over buffers: a call of a function from elsewhere, or hand-written loops."""
+    """Outputs made by a statement over buffers: a call of a function, or hand-written loops."""
 
     def __init__(
         self,

@@ -28,7 +28,7 @@ class Reducer:
     def __call__(
         self, expr: Any, axis: Any = None, where: Any = None, init: Any = None, *more: Any
     ) -> Any:
-        """A reduction of `expr` (a tuple for a reducer of several values) over `axis`, where a condition holds."""
+        """A reduction of `expr` (or a tuple of them) over `axis`, where a condition holds."""
         if isinstance(axis, (IterVar, list, tuple)) and not more:
             return self._reduce(expr, axis, where, init)
         return self._fold(
@@ -90,8 +90,10 @@ class Reducer:
         left, right = self._parameter_names()
         if not is_tuple:
             x, y = Var(left, sources[0].dtype), Var(right, sources[0].dtype)
-            result = (ops.convert(self.combine(x, y)),)
-            return CommReducer((x,), (y,), result, (ops.convert(self.identity(sources[0].dtype)),))
+            value = ops.convert(self.combine(x, y))
+            return CommReducer(
+                (x,), (y,), (value,), (ops.convert(self.identity(sources[0].dtype)),)
+            )
         lhs = tuple([Var(f"{left}_{i}", source.dtype) for i, source in enumerate(sources)])
         rhs = tuple([Var(f"{right}_{i}", source.dtype) for i, source in enumerate(sources)])
         result = tuple([ops.convert(value) for value in _as_tuple(self.combine(lhs, rhs))])

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 
 class Tensor(DataProducer, Operand):
-    """Output `value_index` of an operation. Equality is identity; `op.output(i)` is always the same object.
+    """Output `value_index` of an operation. Equality is identity.
 
-    `t[i, j]`, `t(i, j)` and `t[i][j]` read an element. A tensor without dimensions stands for its element.
+    `t[i, j]`, `t(i, j)` and `t[i][j]` read an element. A tensor without dimensions stands for its
+    element.
     """
 
     __slots__ = ("__weakref__", "dtype", "op", "shape", "value_index")
@@ -56,10 +57,11 @@ class Tensor(DataProducer, Operand):
                 f"tensor {self.name}",
             )
         return ProducerLoad(
-            self, tuple([self._index(index, at) for at, index in enumerate(indices)])
+            self, tuple([self.index(index, at) for at, index in enumerate(indices)])
         )
 
-    def _index(self, index: Any, at: int) -> Expr:
+    def index(self, index: Any, at: int) -> Expr:
+        """Index number `at` as an expression; a DeclarationError when it is not an integer."""
         value = ops.convert(index)
         if not dtypes.is_integral(value.dtype):
             raise DeclarationError(
@@ -76,7 +78,7 @@ class Tensor(DataProducer, Operand):
     def __getitem__(self, indices: Any) -> TensorSlice:
         return TensorSlice(self, ())[indices]
 
-    def as_expr(self) -> Expr:
+    def _te_expr_(self) -> Expr:
         """The only element of a tensor without dimensions."""
         if self.ndim != 0:
             raise DeclarationError(
@@ -88,7 +90,7 @@ class Tensor(DataProducer, Operand):
         return self()
 
     def __eq__(self, other: object) -> Any:
-        """Whether this is the same tensor; with a number or an expression, a condition on the element."""
+        """Whether this is the same tensor; with a number, a condition on the element."""
         if isinstance(other, Tensor) or other is None:
             return self is other
         return ops.equal(self, other)
@@ -109,11 +111,11 @@ class Tensor(DataProducer, Operand):
 
 
 class TensorSlice(Operand):
-    """A tensor with its first indices given: `t[i]` of a matrix. With all of them it stands for the element."""
+    """A tensor with its first indices given: `t[i]`. With all of them it stands for the element."""
 
     __slots__ = ("indices", "tensor")
 
-    def __init__(self, tensor: Tensor, indices: tuple[Any, ...]) -> None:
+    def __init__(self, tensor: Tensor, indices: tuple[Expr, ...]) -> None:
         self.tensor, self.indices = tensor, indices
 
     @property
@@ -125,8 +127,10 @@ class TensorSlice(Operand):
         more = indices if isinstance(indices, tuple) else (indices,)
         if len(self.indices) + len(more) > self.tensor.ndim:
             self.tensor(*self.indices, *more)  # raises, and says how many there should be
-        return TensorSlice(self.tensor, self.indices + more)
+        first = len(self.indices)
+        checked = [self.tensor.index(index, first + at) for at, index in enumerate(more)]
+        return TensorSlice(self.tensor, (*self.indices, *checked))
 
-    def as_expr(self) -> Expr:
+    def _te_expr_(self) -> Expr:
         """The element."""
         return self.tensor(*self.indices)

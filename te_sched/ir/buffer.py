@@ -1,0 +1,259 @@
+"""Buffers: declaring them, and the accesses that users write.
+
+Gives `Buffer` the methods access_ptr, vload, vstore, offset_of, get_flattened_buffer, and
+`buffer[...]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from te_sched.errors import DeclarationError
+from te_sched.ir import calls, dtypes, ops
+from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, PointerType, Ramp, Var
+from te_sched.ir.stmt import BufferStore
+
+READ, WRITE = 1, 2
+DEFAULT_ALIGNMENT = 64
+_BUFFER_TYPES = {"": "", "default": "", "auto_broadcast": "auto_broadcast"}
+
+
+def decl_buffer(
+    shape: Any,
+    dtype: str | None = None,
+    name: str = "buffer",
+    data: Var | None = None,
+    strides: Sequence[Any] | None = None,
+    elem_offset: Any = None,
+    scope: str = "",
+    data_alignment: int = -1,
+    offset_factor: int = 0,
+    buffer_type: str = "",
+    axis_separators: Sequence[int] | None = None,
+) -> Buffer:
+    """A buffer: a view of memory that an intrinsic or a hand-written loop nest accesses.
+
+    Parameters
+    ----------
+    strides : in elements, one for each dimension; none means compact and row-major.
+    elem_offset : of the first element. A variable by itself when `offset_factor` is given, else 0.
+    data_alignment : of the data, in bytes; -1 means 64.
+    offset_factor : elem_offset is a multiple of it.
+    buffer_type : "auto_broadcast" lets a dimension of extent 1 stand for any extent.
+    """
+    dtype = str(dtype or "float32")
+    kind = dtypes.parse(dtype)
+    extents = _extents(shape, name)
+    element = dtypes.with_lanes("int8", kind.lanes) if kind.code == "bool" else dtype
+    if data is None:
+        data = Var(name, "handle", PointerType(element, scope or "global"))
+    elif data.pointer is None:
+        raise DeclarationError(
+            f"buffer {name} on the variable {data.name}",
+            "the variable does not say what it points to",
+            "use the data of another buffer, or leave `data` out",
+            f"buffer {name}",
+        )
+    if buffer_type not in _BUFFER_TYPES:
+        raise DeclarationError(
+            f"buffer {name} of the type {buffer_type!r}", 'a buffer is "" or "auto_broadcast"'
+        )
+    return Buffer(
+        data,
+        dtype,
+        extents,
+        _strides(strides, extents, buffer_type, name),
+        _offset(elem_offset, offset_factor, extents, name),
+        name,
+        DEFAULT_ALIGNMENT if data_alignment <= 0 else data_alignment,
+        max(1, offset_factor),
+        _BUFFER_TYPES[buffer_type],
+        tuple([int(separator) for separator in axis_separators or ()]),
+    )
+
+
+def _extents(shape: Any, name: str) -> tuple[Expr, ...]:
+    sizes = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
+    return tuple([_integer(size, f"buffer {name}", "an extent") for size in sizes])
+
+
+def _integer(value: Any, where: str, what: str) -> Expr:
+    number = ops.convert(value)
+    if not dtypes.is_integral(dtypes.element(number.dtype)):
+        raise DeclarationError(f"{where} with a {number.dtype}", f"{what} is an integer", "", where)
+    if what == "an extent" and isinstance(number, IntImm) and number.value < 0:
+        raise DeclarationError(f"{where} with {number.value}", f"{what} is not negative", "", where)
+    return number
+
+
+def _strides(
+    strides: Sequence[Any] | None, shape: tuple[Expr, ...], buffer_type: str, name: str
+) -> tuple[Expr, ...]:
+    if not strides:
+        if buffer_type == "auto_broadcast":
+            return tuple([Var("stride", extent.dtype) for extent in shape])
+        return ()
+    if len(strides) != len(shape):
+        raise DeclarationError(
+            f"buffer {name} of {len(shape)} dimensions with {len(strides)} strides",
+            "there is one stride for each dimension",
+            "give all of them, or none for a compact buffer",
+            f"buffer {name}",
+        )
+    return tuple([_integer(stride, f"buffer {name}", "a stride") for stride in strides])
+
+
+def _offset(offset: Any, factor: int, shape: tuple[Expr, ...], name: str) -> Expr:
+    if offset is not None:
+        return _integer(offset, f"buffer {name}", "an offset")
+    if factor:
+        return Var(f"{name}_elem_offset", shape[0].dtype if shape else "int32")
+    return IntImm(0, shape[0].dtype if shape else "int64")
+
+
+def access_ptr(
+    self: Buffer,
+    access_mask: str | int,
+    ptr_type: str = "handle",
+    content_lanes: int = 1,
+    offset: Any = 0,
+    extent: Any = None,
+) -> Call:
+    """A pointer into the buffer, to hand to a function.
+
+    Parameters
+    ----------
+    access_mask : "r", "w" or "rw", what the function does with the elements.
+    content_lanes : the function sees vectors of so many elements.
+    offset : elements before the pointer.
+    extent : number of elements that are accessed; the rest of the buffer unless given.
+    """
+    start = ops.add(self.elem_offset, offset)
+    size = ops.sub(_size(self), offset) if extent is None else ops.convert(extent)
+    content = self.dtype
+    if content_lanes > 1:
+        content = dtypes.with_lanes(dtypes.element(self.dtype), content_lanes)
+        start, size = ops.div(start, content_lanes), ops.div(size, content_lanes)
+    arguments = (calls.type_annotation(content), self.data, start, size, IntImm(_mask(access_mask)))
+    return Call(ptr_type, "tir.tvm_access_ptr", arguments)
+
+
+def _mask(mask: str | int) -> int:
+    if isinstance(mask, int) and 0 < mask <= READ | WRITE:
+        return mask
+    if isinstance(mask, str) and mask and set(mask) <= {"r", "w"}:
+        return (READ if "r" in mask else 0) | (WRITE if "w" in mask else 0)
+    raise DeclarationError(f"access_ptr({mask!r})", 'the access is "r", "w" or "rw"')
+
+
+def _size(buffer: Buffer) -> Expr:
+    """The number of elements from the first to the last, gaps between rows included."""
+    if buffer.strides:
+        return ops.mul(buffer.strides[0], buffer.shape[0])
+    size: Expr | None = None
+    for extent in buffer.shape:
+        size = extent if size is None else ops.mul(size, extent)
+    return IntImm(1, buffer.elem_offset.dtype) if size is None else size
+
+
+def offset_of(self: Buffer, indices: Any) -> Expr:
+    """The position of an element, counted in elements from the data pointer."""
+    checked = _indices(self, indices)
+    offset: Expr | None = None
+    if self.strides:
+        for index, stride in zip(checked, self.strides, strict=True):
+            step = ops.mul(index, stride)
+            offset = step if offset is None else ops.add(offset, step)
+    else:
+        for index, extent in zip(checked, self.shape, strict=True):
+            offset = index if offset is None else ops.add(ops.mul(offset, extent), index)
+    return self.elem_offset if offset is None else ops.add(offset, self.elem_offset)
+
+
+def get_flattened_buffer(self: Buffer) -> Buffer:
+    """The same memory as a buffer of one dimension."""
+    size = IntImm(1) if not self.shape else _size(self)
+    return Buffer(
+        self.data,
+        self.dtype,
+        (size,),
+        (),
+        self.elem_offset,
+        self.name,
+        self.data_alignment,
+        self.offset_factor,
+        self.buffer_type,
+    )
+
+
+def _indices(buffer: Buffer, indices: Any) -> tuple[Expr, ...]:
+    given = tuple(indices) if isinstance(indices, list | tuple) else (indices,)
+    if len(given) != len(buffer.shape):
+        raise DeclarationError(
+            f"{buffer.name} with {len(given)} {'index' if len(given) == 1 else 'indices'}",
+            f"it has {len(buffer.shape)} dimensions",
+            "give one index for each dimension",
+            f"buffer {buffer.name}",
+        )
+    return tuple([_index(index, buffer) for index in given])
+
+
+def _index(index: Any, buffer: Buffer) -> Expr:
+    if not isinstance(index, slice):
+        return _integer(index, f"buffer {buffer.name}", "an index")
+    start = 0 if index.start is None else index.start
+    step = 1 if index.step is None else index.step
+    length = ops.ceildiv(ops.sub(index.stop, start), step) if index.stop is not None else None
+    if not isinstance(length, IntImm) or length.value < 1:
+        raise DeclarationError(
+            f"a slice of {buffer.name}",
+            "its number of elements is not known",
+            "write it as start : start + n with a constant n",
+            f"buffer {buffer.name}",
+        )
+    if length.value == 1:
+        return ops.convert(start)
+    return Ramp(ops.convert(start), ops.convert(step), length.value)
+
+
+def vload(self: Buffer, begin: Any, dtype: str | None = None) -> BufferLoad:
+    """The vector of type `dtype` that starts at `begin` (an element, unless given)."""
+    return BufferLoad(self, _vector_indices(self, begin, dtype))
+
+
+def vstore(self: Buffer, begin: Any, value: Any) -> BufferStore:
+    """Store a value, or a vector from `begin` on."""
+    stored = ops.convert(value)
+    return BufferStore(self, stored, _vector_indices(self, begin, stored.dtype))
+
+
+def _vector_indices(buffer: Buffer, begin: Any, dtype: str | None) -> tuple[Expr, ...]:
+    indices = _indices(buffer, begin)
+    if dtype is None or dtype == buffer.dtype:
+        return indices
+    if dtypes.element(dtype) != dtypes.element(buffer.dtype):
+        raise DeclarationError(
+            f"an access of {buffer.name} as {dtype}",
+            f"its elements are of type {buffer.dtype}",
+            "cast the value",
+            f"buffer {buffer.name}",
+        )
+    count = dtypes.lanes(dtype) // dtypes.lanes(buffer.dtype)
+    return (*indices[:-1], Ramp(indices[-1], ops.const(1, indices[-1].dtype), count))
+
+
+def element(self: Buffer, indices: Any) -> BufferLoad:
+    """`buffer[i, j]`; a slice with a constant number of elements gives a vector."""
+    return BufferLoad(self, _indices(self, indices))
+
+
+def _install_methods() -> None:
+    for method in (access_ptr, offset_of, get_flattened_buffer, vload, vstore):
+        setattr(Buffer, method.__name__, method)
+    setattr(Buffer, "__getitem__", element)  # noqa: B010
+    setattr(Buffer, "READ", READ)  # noqa: B010
+    setattr(Buffer, "WRITE", WRITE)  # noqa: B010
+
+
+_install_methods()

@@ -1,0 +1,301 @@
+"""Building statements by hand, in the order in which they are done: `tir.ir_builder.create()`.
+
+ib = tir.ir_builder.create()
+a = ib.buffer_ptr(buffer)
+with ib.for_range(0, n, name="i") as i:
+    a[i] = a[i] * 2
+body = ib.get()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from te_sched.errors import DeclarationError
+from te_sched.ir import dtypes, intrinsics, ops
+from te_sched.ir.buffer import decl_buffer
+from te_sched.ir.expr import (
+    Buffer,
+    BufferLoad,
+    Expr,
+    IntImm,
+    Node,
+    Operand,
+    PointerType,
+    StringImm,
+    Var,
+)  # fmt: skip
+from te_sched.ir.stmt import (
+    FOR_KINDS,
+    Allocate,
+    AttrStmt,
+    BufferStore,
+    Evaluate,
+    For,
+    IfThenElse,
+    LetStmt,
+    SeqStmt,
+    Stmt,
+    While,
+)  # fmt: skip
+
+_LOOP_KINDS = {
+    **{kind: kind for kind in FOR_KINDS},
+    "vectorize": "vectorized",
+    "unroll": "unrolled",
+}
+_AUTOMATIC_NAMES = "ijk"
+
+
+class BufferVar(Operand):
+    """A buffer that a hand-written statement reads by `b[i]` and writes by `b[i] = value`.
+
+    One index counts elements in row-major order; else there is one for each dimension.
+    """
+
+    __slots__ = ("_builder", "buffer")
+
+    def __init__(self, builder: IRBuilder, buffer: Buffer) -> None:
+        self._builder, self.buffer = builder, buffer
+
+    @property
+    def dtype(self) -> str:
+        """The type of an element."""
+        return self.buffer.dtype
+
+    def _te_expr_(self) -> Expr:
+        """The pointer to the data, as an argument of a call."""
+        return self.buffer.data
+
+    def asobject(self) -> Var:
+        """The pointer to the data."""
+        return self.buffer.data
+
+    def __getitem__(self, index: Any) -> BufferLoad:
+        return BufferLoad(self.buffer, self._indices(index))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        indices = self._indices(index)
+        stored = ops.convert(value)
+        expected = BufferLoad(self.buffer, indices).dtype
+        if stored.dtype != expected:
+            raise DeclarationError(
+                f"a store of {stored.dtype} into {self.buffer.name}",
+                f"its elements are of type {expected}",
+                f'cast the value, for example with .astype("{expected}") or tir.const',
+                f"buffer {self.buffer.name}",
+            )
+        self._builder.emit(BufferStore(self.buffer, stored, indices))
+
+    def _indices(self, index: Any) -> tuple[Expr, ...]:
+        given = tuple(index) if isinstance(index, list | tuple) else (index,)
+        shape = self.buffer.shape
+        indices = [ops.convert(one) for one in given]
+        for one in indices:
+            if not dtypes.is_integral(dtypes.element(one.dtype)):
+                raise DeclarationError(
+                    f"an index of {self.buffer.name} is a {one.dtype}", "an index is an integer"
+                )
+        if len(indices) == 1 and len(shape) > 1:
+            return _unravelled(indices[0], shape)
+        if len(indices) != len(shape):
+            raise DeclarationError(
+                f"{self.buffer.name} with {len(indices)} indices",
+                f"it has {len(shape)} dimensions",
+                "give one index for each dimension, or a single one that counts elements",
+                f"buffer {self.buffer.name}",
+            )
+        return tuple(indices)
+
+
+def _unravelled(index: Expr, shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    reversed_indices: list[Expr] = []
+    for extent in reversed(shape[1:]):
+        reversed_indices.append(ops.floormod(index, extent))
+        index = ops.floordiv(index, extent)
+    return (index, *reversed(reversed_indices))
+
+
+class IRBuilder:
+    """Collects statements; `get()` gives them as one. The scopes are context managers."""
+
+    def __init__(self) -> None:
+        self._scopes: list[list[_Item]] = [[]]
+        self._unnamed_loops = 0
+
+    def emit(self, stmt: Any) -> None:
+        """Add a statement, or an expression evaluated for its effect."""
+        if isinstance(stmt, _Wrapper):
+            self._scopes[-1].append(stmt)
+            return
+        if not isinstance(stmt, Stmt):
+            stmt = Evaluate(ops.convert(stmt))
+        self._scopes[-1].append(stmt)
+
+    def get(self) -> Stmt:
+        """All that was emitted, as one statement."""
+        if len(self._scopes) != 1:
+            raise DeclarationError(
+                "get() of an ir_builder inside one of its scopes",
+                "the statement is not complete there",
+                "call it after the `with` blocks",
+            )
+        items, self._scopes = self._scopes[0], [[]]
+        return _sequence(items)
+
+    @contextmanager
+    def _scope(self, finish: Callable[[Stmt], Stmt]) -> Iterator[None]:
+        self._scopes.append([])
+        try:
+            yield
+        except BaseException:
+            self._scopes.pop()
+            raise
+        self.emit(finish(_sequence(self._scopes.pop())))
+
+    def new_scope(self) -> Any:
+        """A scope that ends the reach of attributes and allocations."""
+        return self._scope(lambda body: body)
+
+    @contextmanager
+    def for_range(
+        self,
+        begin: Any,
+        end: Any,
+        name: str = "i",
+        dtype: str | None = None,
+        kind: str = "serial",
+    ) -> Iterator[Var]:
+        """A loop from begin to end - 1; `with` gives its variable.
+
+        `kind` is serial, parallel, vectorize or unroll.
+        """
+        if kind not in _LOOP_KINDS:
+            raise DeclarationError(
+                f"a loop of the kind {kind!r}",
+                "there is no such kind",
+                f"use one of {', '.join(_LOOP_KINDS)}",
+            )
+        if name == "i":
+            name = self._automatic_name()
+        low, high = ops.operands(begin, end)
+        dtype = dtype or low.dtype
+        low, high = ops.cast(dtype, low), ops.cast(dtype, high)
+        if not dtypes.is_integral(dtype):
+            raise DeclarationError(f"a loop over {dtype}", "the bounds of a loop are integers")
+        variable, extent = Var(name, dtype), ops.sub(high, low)
+        with self._scope(lambda body: For(variable, low, extent, _LOOP_KINDS[kind], body)):
+            yield variable
+
+    def _automatic_name(self) -> str:
+        count = self._unnamed_loops
+        self._unnamed_loops += 1
+        return _AUTOMATIC_NAMES[count] if count < 3 else f"i_{count - 3}"
+
+    def while_loop(self, condition: Any) -> Any:
+        """A loop that runs as long as the condition holds."""
+        held = ops.convert(condition)
+        return self._scope(lambda body: While(held, body))
+
+    def if_scope(self, cond: Any) -> Any:
+        """What is done where the condition holds."""
+        condition = ops.convert(cond)
+        return self._scope(lambda body: IfThenElse(condition, body))
+
+    def else_scope(self) -> Any:
+        """What is done where the condition of the if_scope just before does not hold."""
+        scope = self._scopes[-1]
+        previous = scope[-1] if scope else None
+        if not isinstance(previous, IfThenElse) or previous.else_case is not None:
+            raise DeclarationError(
+                "an else_scope without an if_scope",
+                "it belongs directly after one",
+                "write `with ib.if_scope(...): ...` before it",
+            )
+        scope.pop()
+        return self._scope(lambda body: IfThenElse(previous.condition, previous.then_case, body))
+
+    def let(self, var_name: str | Var, value: Any) -> Var:
+        """A variable with a value, for what follows in this scope."""
+        bound = ops.convert(value)
+        variable = var_name if isinstance(var_name, Var) else Var(var_name, bound.dtype)
+        self.emit(_Wrapper(lambda body: LetStmt(variable, bound, body)))
+        return variable
+
+    def scope_attr(self, node: Any, attr_key: str, value: Any) -> None:
+        """A fact about a node, for what follows in this scope (`thread_extent`, `pragma_...`)."""
+        if isinstance(node, str):
+            node = StringImm(node)
+        if isinstance(node, BufferVar):
+            node = node.buffer
+        if not isinstance(node, Node):
+            raise DeclarationError(f"an attribute of {node!r}", "it is not an axis or a variable")
+        fact = ops.convert(value)
+        self.emit(_Wrapper(lambda body: AttrStmt(node, attr_key, fact, body)))
+
+    def allocate(
+        self,
+        dtype: str,
+        shape: Any,
+        name: str = "buf",
+        axis_separators: Any = None,
+        scope: str = "",
+    ) -> BufferVar:
+        """Room for a buffer, for what follows in this scope."""
+        buffer = decl_buffer(shape, dtype, name, scope=scope, axis_separators=axis_separators)
+        if scope == "":
+            data = Var(name, "handle", PointerType(buffer.data.pointer.element, ""))  # type: ignore[union-attr]
+            buffer = decl_buffer(shape, dtype, name, data=data, axis_separators=axis_separators)
+        self.emit(_Wrapper(lambda body: Allocate(buffer.data, dtype, buffer.shape, ops.TRUE, body)))
+        return BufferVar(self, buffer)
+
+    def pointer(self, content_type: str, name: str = "ptr", scope: str = "") -> BufferVar:
+        """A pointer that comes from elsewhere, with elements of a type."""
+        return BufferVar(self, decl_buffer((1,), content_type, name, scope=scope))
+
+    def buffer_ptr(self, buf: Buffer) -> BufferVar:
+        """A buffer, to read and write its elements."""
+        if not isinstance(buf, Buffer):
+            raise DeclarationError(
+                f"buffer_ptr of {type(buf).__name__}", "it takes a buffer", "use tir.decl_buffer"
+            )
+        return BufferVar(self, buf)
+
+    def likely(self, expr: Any) -> Expr:
+        """The condition, marked as one that nearly always holds."""
+        return intrinsics.likely(expr)
+
+
+class _Wrapper:
+    """What encloses all that follows in its scope: a variable, an attribute, an allocation."""
+
+    def __init__(self, wrap: Callable[[Stmt], Stmt]) -> None:
+        self.wrap = wrap
+
+
+_Item = Stmt | _Wrapper
+
+
+def _sequence(items: list[_Item]) -> Stmt:
+    done: list[Stmt] = []
+    for item in reversed(items):
+        if isinstance(item, _Wrapper):
+            done = [item.wrap(_joined(done))]
+        elif isinstance(item, SeqStmt):
+            done[:0] = item.seq
+        else:
+            done.insert(0, item)
+    return _joined(done)
+
+
+def _joined(stmts: list[Stmt]) -> Stmt:
+    if not stmts:
+        return Evaluate(IntImm(0))
+    return stmts[0] if len(stmts) == 1 else SeqStmt(tuple(stmts))
+
+
+def create() -> IRBuilder:
+    """A new builder."""
+    return IRBuilder()

@@ -1,0 +1,187 @@
+"""Calls of functions from elsewhere and of named intrinsics, and the effects of calls.
+
+Owns the table of effects by which passes decide whether a call may be moved, shared or dropped.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+from te_sched.errors import DeclarationError
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, StringImm, Var
+
+
+class Effect(IntEnum):
+    """What a call does besides giving a value, the weakest first."""
+
+    ANNOTATION = 0  # says something about a value
+    PURE = 1
+    READ_STATE = 2  # reads memory or other state
+    UPDATE_STATE = 3  # writes memory, synchronises, calls the unknown
+    SPECIAL_ARGUMENT = 4  # means something only as the argument of another call
+    EMBED_INFO = 5  # tells the compiler something
+    CONTROL_JUMP = 6  # leaves the function
+
+
+def _effects() -> dict[str, Effect]:
+    by_effect = {
+        Effect.ANNOTATION: "likely",
+        Effect.PURE: (
+            "exp exp2 exp10 log log2 log10 log1p sqrt rsqrt sigmoid tanh erf sin cos tan "
+            "asin acos atan sinh cosh asinh acosh atanh atan2 pow fmod ldexp hypot nextafter "
+            "copysign fabs floor ceil round nearbyint trunc fma popcount clz isnan isinf "
+            "isfinite if_then_else reinterpret q_multiply_shift q_multiply_shift_per_axis "
+            "bitwise_and bitwise_or bitwise_xor bitwise_not shift_left shift_right "
+            "large_uint_imm address_of isnullptr type_annotation call_pure_extern "
+            "call_llvm_pure_intrin tvm_check_return tvm_thread_invariant vectorhigh "
+            "vectorlow vectorcombine vscale get_active_lane_mask dp4a ptx_ldg32 "
+            "cuda.__activemask start_profile_intrinsic end_profile_intrinsic"
+        ),
+        Effect.READ_STATE: "tvm_struct_get tvm_load_matrix_sync tvm_context_id undef",
+        Effect.SPECIAL_ARGUMENT: "tvm_access_ptr tvm_static_handle",
+        Effect.EMBED_INFO: "assume tvm_tuple",
+        Effect.CONTROL_JUMP: "ret",
+    }
+    return {f"tir.{name}": effect for effect, names in by_effect.items() for name in names.split()}
+
+
+EFFECTS = _effects()
+
+
+def call_effect(op: str) -> Effect:
+    """The effect of calling an intrinsic; one that is not in the table may do anything."""
+    return EFFECTS.get(op, Effect.UPDATE_STATE)
+
+
+def is_pure(op: str) -> bool:
+    """Whether calling an intrinsic gives a value and does nothing else."""
+    return call_effect(op) <= Effect.PURE
+
+
+def call_intrin(dtype: str, func_name: str, *args: Any) -> Call:
+    """A call of the intrinsic "tir.<something>"."""
+    if not isinstance(func_name, str) or not func_name.startswith("tir."):
+        raise DeclarationError(
+            f"call_intrin of {func_name!r}",
+            'intrinsics have names like "tir.exp"',
+            "use call_extern for a function, call_llvm_intrin for an intrinsic of LLVM",
+        )
+    return Call(_checked(dtype), func_name, _arguments(args))
+
+
+call_pure_intrin = call_intrin
+
+
+def call_extern(dtype: str | None, func_name: str, *args: Any) -> Call:
+    """A call of a C function, which may do anything."""
+    return _call_named(dtype, "tir.call_extern", func_name, args)
+
+
+def call_pure_extern(dtype: str | None, func_name: str, *args: Any) -> Call:
+    """A call of a C function that only gives a value."""
+    return _call_named(dtype, "tir.call_pure_extern", func_name, args)
+
+
+def _call_named(dtype: str | None, op: str, func_name: str, args: tuple[Any, ...]) -> Call:
+    if not isinstance(func_name, str):
+        raise DeclarationError(
+            f"{op.removeprefix('tir.')} of {func_name!r}",
+            "the second argument is the name of the function",
+            'write call_extern("int32", "name", arguments...)',
+        )
+    return Call(_checked(dtype or "void"), op, (StringImm(func_name), *_arguments(args)))
+
+
+def call_llvm_intrin(dtype: str, name: str | int, *args: Any) -> Call:
+    """A call of an intrinsic of LLVM, by name, which may do anything.
+
+    TVM's first argument, the number of arguments that choose the intrinsic's types (an unsigned
+    constant), is accepted and kept.
+    """
+    return Call(_checked(dtype), "tir.call_llvm_intrin", (_llvm_name(name), *_arguments(args)))
+
+
+def call_llvm_pure_intrin(dtype: str, name: str | int, *args: Any) -> Call:
+    """A call of an intrinsic of LLVM that only gives a value."""
+    return Call(_checked(dtype), "tir.call_llvm_pure_intrin", (_llvm_name(name), *_arguments(args)))
+
+
+def _llvm_name(name: str | int) -> Expr:
+    return StringImm(name) if isinstance(name, str) else IntImm(int(name), "uint32")
+
+
+def call_packed(func_name: str, *args: Any) -> Call:
+    """A call of a registered Python function; buffers arrive there as arrays."""
+    return Call("int32", "tir.tvm_call_packed", (StringImm(func_name), *_arguments(args, True)))
+
+
+def call_cpacked(func_name: str, *args: Any) -> Call:
+    """A call of a registered C function of the packed convention."""
+    return Call("int32", "tir.tvm_call_cpacked", (StringImm(func_name), *_arguments(args, True)))
+
+
+def _arguments(args: tuple[Any, ...], are_packed: bool = False) -> tuple[Expr, ...]:
+    return tuple([_argument(value, are_packed) for value in args])
+
+
+def _argument(value: Any, is_packed: bool) -> Expr:
+    if not isinstance(value, Buffer):
+        return ops.convert(value)
+    if not is_packed:
+        raise DeclarationError(
+            f"the buffer {value.name} as an argument",
+            "a C function takes a pointer",
+            f'give {value.name}.access_ptr("r"), or {value.name}.data for its beginning',
+            f"buffer {value.name}",
+        )
+    return buffer_as_array(value)
+
+
+def buffer_as_array(buffer: Buffer) -> Call:
+    """The descriptor of a buffer that packed functions receive."""
+    shape = Call("handle", "tir.tvm_stack_make_shape", buffer.shape)
+    strides: Expr = IntImm(0)
+    if buffer.strides:
+        strides = Call("handle", "tir.tvm_stack_make_shape", buffer.strides)
+    arguments = (
+        buffer.data,
+        shape,
+        strides,
+        IntImm(len(buffer.shape)),
+        ops.const(0, buffer.dtype),
+        buffer.elem_offset,
+    )
+    return Call("handle", "tir.tvm_stack_make_array", arguments)
+
+
+def type_annotation(dtype: str) -> Call:
+    """A data type as an argument."""
+    return Call(_checked(dtype), "tir.type_annotation", ())
+
+
+def tvm_access_ptr(ptype: Any, data: Var, offset: Any, extent: Any, rw_mask: Any) -> Call:
+    """The address of element `offset` of `data`, to read (1) or write (2) `extent` elements."""
+    annotation = type_annotation(ptype) if isinstance(ptype, str) else ptype
+    arguments = _arguments((annotation, data, offset, extent, rw_mask))
+    return Call("handle", "tir.tvm_access_ptr", arguments)
+
+
+def address_of(load: Any) -> Call:
+    """The address of an element of a buffer (of the first one, for a buffer)."""
+    if isinstance(load, Buffer):
+        load = BufferLoad(load, tuple([ops.const(0, extent.dtype) for extent in load.shape]))
+    if not isinstance(load, BufferLoad):
+        raise DeclarationError("address_of", "only elements of buffers have an address")
+    return Call("handle", "tir.address_of", (load,))
+
+
+def isnullptr(pointer: Any) -> Call:
+    """Whether a pointer points nowhere."""
+    return Call("bool", "tir.isnullptr", (ops.convert(pointer),))
+
+
+def _checked(dtype: str) -> str:
+    dtypes.parse(str(dtype))
+    return str(dtype)

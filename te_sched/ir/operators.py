@@ -1,0 +1,119 @@
+"""Gives `Operand` its Python operators (`+`, `<`, `==`, ...), which are the functions of `ir.ops`.
+
+Owns what an expression answers when Python asks for its truth value. Imported by te_sched.ir for
+this effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+from te_sched.errors import DeclarationError
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import Expr, IterVar, Operand
+
+# The axes of the te.compute whose function is running, else None. There `a == b` of two axes is a
+# condition, never a truth value.
+declaring: ContextVar[tuple[IterVar, ...] | None] = ContextVar("declaring", default=None)
+
+
+class AxisComparison(Operand):
+    """`a == b` of two axes: a condition; as a truth value (`axis in axes`) identity."""
+
+    __slots__ = ("a", "b", "is_equality")
+
+    def __init__(self, a: IterVar, b: IterVar, is_equality: bool) -> None:
+        self.a, self.b, self.is_equality = a, b, is_equality
+
+    def _te_expr_(self) -> Expr:
+        """The condition."""
+        compare = ops.equal if self.is_equality else ops.not_equal
+        return compare(self.a.var, self.b.var)
+
+    def __bool__(self) -> bool:
+        if declaring.get() is not None:
+            return bool(self._te_expr_())  # raises
+        return (self.a is self.b) is self.is_equality
+
+
+def _axes_equal(a: IterVar, b: Any) -> Any:
+    return AxisComparison(a, b, True) if isinstance(b, IterVar) else _equal(a, b)
+
+
+def _axes_not_equal(a: IterVar, b: Any) -> Any:
+    return AxisComparison(a, b, False) if isinstance(b, IterVar) else _not_equal(a, b)
+
+
+def _equal(a: Any, b: Any) -> Any:
+    return False if b is None else ops.equal(a, b)
+
+
+def _not_equal(a: Any, b: Any) -> Any:
+    return True if b is None else ops.not_equal(a, b)
+
+
+def division(a: Any, b: Any) -> Expr:
+    """a / b, refused for two integers, of which it is not clear how they should round."""
+    a, b = ops.convert(a), ops.convert(b)
+    if dtypes.is_int(a.dtype) and dtypes.is_int(b.dtype):
+        raise DeclarationError(
+            f"{a.dtype} / {b.dtype}",
+            "integers can be divided in several ways",
+            "use // (te.floordiv, rounds down) or te.truncdiv (rounds to zero), or cast to float",
+        )
+    return ops.div(a, b)
+
+
+def _no_truth(self: Operand) -> bool:
+    raise DeclarationError(
+        "the truth value of an expression",
+        "it is known only when the program runs, so `if`, `and`, `or` and `not` cannot see it",
+        "use te.if_then_else, te.all, te.any or te.not_",
+    )
+
+
+def _reflected(function: Callable[[Any, Any], Expr]) -> Callable[[Any, Any], Expr]:
+    return lambda self, other: function(other, self)
+
+
+_ARITHMETIC: dict[str, Callable[[Any, Any], Expr]] = {
+    "add": ops.add,
+    "sub": ops.sub,
+    "mul": ops.mul,
+    "truediv": division,
+    "floordiv": ops.floordiv,
+    "mod": ops.floormod,
+    "lshift": ops.shift_left,
+    "rshift": ops.shift_right,
+    "and": ops.bitwise_and,
+    "or": ops.bitwise_or,
+    "xor": ops.bitwise_xor,
+}
+_OTHERS: dict[str, Any] = {
+    "__lt__": ops.less,
+    "__le__": ops.less_equal,
+    "__gt__": ops.greater,
+    "__ge__": ops.greater_equal,
+    "__eq__": _equal,
+    "__ne__": _not_equal,
+    "__neg__": ops.negative,
+    "__invert__": ops.bitwise_not,
+    "__bool__": _no_truth,
+    "equal": ops.equal,
+    "astype": lambda self, dtype: ops.cast(str(dtype), self),
+}
+
+
+def _install() -> None:
+    for name, function in _ARITHMETIC.items():
+        setattr(Operand, f"__{name}__", function)
+        setattr(Operand, f"__r{name}__", _reflected(function))
+    for name, function in _OTHERS.items():
+        setattr(Operand, name, function)
+    for name, function in (("__eq__", _axes_equal), ("__ne__", _axes_not_equal)):
+        setattr(IterVar, name, function)
+
+
+_install()

@@ -1,0 +1,156 @@
+"""Declaring operations made by a statement: calls of functions, hand-written loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from te_sched.errors import DeclarationError
+from te_sched.ir import dtypes
+from te_sched.ir.buffer import decl_buffer
+from te_sched.ir.expr import Buffer, Expr, Var
+from te_sched.ir.stmt import Evaluate, Stmt
+from te_sched.ir.structural import structural_equal
+from te_sched.te.declare import as_shape
+from te_sched.te.operation import ExternOp
+from te_sched.te.tag import tag_or_current
+from te_sched.te.tensor import Tensor
+
+
+def extern(
+    shape: Any,
+    inputs: Sequence[Tensor],
+    fcompute: Callable[..., Any],
+    name: str = "extern",
+    dtype: str | Sequence[str] | None = None,
+    in_buffers: Buffer | Sequence[Buffer] | None = None,
+    out_buffers: Buffer | Sequence[Buffer] | None = None,
+    tag: str = "",
+    attrs: Mapping[str, Any] | None = None,
+) -> Any:
+    """Tensors made by a statement.
+
+    Parameters
+    ----------
+    shape : of the output, or a list of shapes for several outputs.
+    fcompute : (input buffers, output buffers) -> a call, or a statement of `tir.ir_builder`.
+    dtype : of the outputs; that of the inputs unless given.
+    in_buffers, out_buffers : declared by the user, in place of compact ones.
+
+    Returns
+    -------
+    A tensor, or a list of them for several outputs.
+    """
+    tensors = _tensors(inputs, name)
+    ins = _input_buffers(tensors, in_buffers, name)
+    outs = _output_buffers(shape, tensors, dtype, out_buffers, name)
+    body = _statement(fcompute(list(ins), list(outs)), name)
+    op = ExternOp(name, tag_or_current(tag), attrs, tensors, ins, outs, body)
+    return op.output(0) if op.num_outputs == 1 else list(op.outputs)
+
+
+def _tensors(inputs: Any, name: str) -> tuple[Tensor, ...]:
+    tensors = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    for tensor in tensors:
+        if not isinstance(tensor, Tensor):
+            raise DeclarationError(f"extern {name} of {tensor!r}", "its inputs are tensors")
+    return tensors
+
+
+def _buffers(given: Any) -> tuple[Buffer, ...]:
+    return (given,) if isinstance(given, Buffer) else tuple(given)
+
+
+def _placeholder_buffer(shape: tuple[Expr, ...], dtype: str, name: str) -> Buffer:
+    return decl_buffer(shape, dtype, name, elem_offset=Var("elem_offset", "int32"))
+
+
+def _input_buffers(tensors: tuple[Tensor, ...], given: Any, name: str) -> tuple[Buffer, ...]:
+    if given is None:
+        made: dict[Tensor, Buffer] = {}
+        for tensor in tensors:
+            if tensor not in made:
+                made[tensor] = _placeholder_buffer(tensor.shape, tensor.dtype, tensor.op.name)
+        return tuple([made[tensor] for tensor in tensors])
+    buffers = _buffers(given)
+    if len(buffers) != len(tensors):
+        raise DeclarationError(
+            f"extern {name} of {len(tensors)} inputs with {len(buffers)} in_buffers",
+            "there is one buffer for each input",
+        )
+    for tensor, buffer in zip(tensors, buffers, strict=True):
+        check_buffer_of(tensor, buffer, f"extern {name}")
+    return buffers
+
+
+def check_buffer_of(tensor: Tensor, buffer: Buffer, what: str) -> None:
+    """Refuse a buffer that cannot stand for a tensor: another type or another shape."""
+    if not isinstance(buffer, Buffer):
+        raise DeclarationError(f"{what} with {buffer!r} for {tensor.name}", "it is not a buffer")
+    if buffer.dtype != tensor.dtype:
+        problem = f"the tensor is of type {tensor.dtype}, the buffer of {buffer.dtype}"
+    elif len(buffer.shape) != tensor.ndim:
+        problem = f"the tensor has {tensor.ndim} dimensions, the buffer {len(buffer.shape)}"
+    elif not all(map(structural_equal, tensor.shape, buffer.shape)):
+        problem = "they have different shapes"
+    else:
+        return
+    raise DeclarationError(
+        f"{what} with the buffer {buffer.name} for the tensor {tensor.name}",
+        problem,
+        "declare it with decl_buffer(tensor.shape, tensor.dtype, ...)",
+        f"buffer {buffer.name}",
+    )
+
+
+def _output_buffers(
+    shape: Any, tensors: tuple[Tensor, ...], dtype: Any, given: Any, name: str
+) -> tuple[Buffer, ...]:
+    if given is not None:
+        return _buffers(given)
+    shapes = _shapes(shape, name)
+    types = _dtypes(dtype, len(shapes), tensors, name)
+    return tuple(
+        [_placeholder_buffer(one, kind, name) for one, kind in zip(shapes, types, strict=True)]
+    )
+
+
+def _shapes(shape: Any, name: str) -> list[tuple[Expr, ...]]:
+    what = f"extern {name}"
+    if isinstance(shape, list | tuple) and shape and isinstance(shape[0], list | tuple):
+        return [as_shape(one, what) for one in shape]
+    return [as_shape(shape, what)]
+
+
+def _dtypes(dtype: Any, count: int, tensors: tuple[Tensor, ...], name: str) -> list[str]:
+    if dtype is None:
+        kinds = {tensor.dtype for tensor in tensors}
+        if len(kinds) != 1:
+            raise DeclarationError(
+                f"extern {name} without a dtype",
+                "it cannot be told from the inputs, which are of"
+                + (f" the types {', '.join(sorted(kinds))}" if kinds else " no type"),
+                'give one, for example dtype="float32", or a list with one for each output',
+            )
+        return [*kinds] * count
+    types = [dtype] * count if isinstance(dtype, str) else [str(one) for one in dtype]
+    if len(types) != count:
+        raise DeclarationError(
+            f"extern {name} of {count} outputs with {len(types)} dtypes",
+            "there is one dtype for each output",
+        )
+    for one in types:
+        dtypes.parse(one)
+    return types
+
+
+def _statement(value: Any, name: str) -> Stmt:
+    if isinstance(value, Stmt):
+        return value
+    if isinstance(value, Expr):
+        return Evaluate(value)
+    raise DeclarationError(
+        f"extern {name} by a function that returns a {type(value).__name__}",
+        "it gives a call or a statement",
+        "return tir.call_packed(...), tir.call_extern(...) or the get() of an ir_builder",
+    )

@@ -1,0 +1,112 @@
+"""Declaring scans: states that grow along their first dimension. Must not know schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from te_sched.errors import DeclarationError
+from te_sched.ir import ops
+from te_sched.ir.expr import Expr, IntImm, IterVar, Range, Var
+from te_sched.ir.structural import structural_equal
+from te_sched.te.operation import ScanOp
+from te_sched.te.tag import tag_or_current
+from te_sched.te.tensor import Tensor
+
+
+def scan(
+    init: Any,
+    update: Any,
+    state_placeholder: Any,
+    inputs: Sequence[Tensor] | None = None,
+    name: str = "scan",
+    tag: str = "",
+    attrs: Mapping[str, Any] | None = None,
+) -> Any:
+    """A recurrence along the first dimension.
+
+    Parameters
+    ----------
+    init : tensors with the first entries of each state.
+    update : tensors with all entries, which read the earlier ones from the placeholders.
+    state_placeholder : placeholders with the shapes of the states.
+    inputs : the other tensors that `update` reads (kept for the user; found anyway).
+
+    Returns
+    -------
+    The state, or a list of them when lists are given.
+    """
+    states = [_tensors(given, name) for given in (init, update, state_placeholder)]
+    first, steps, places = states
+    if not len(first) == len(steps) == len(places):
+        raise DeclarationError(
+            f"scan {name} of {len(first)} initial tensors, {len(steps)} updates and"
+            f" {len(places)} placeholders",
+            "each state has one of each",
+        )
+    for start, step, place in zip(first, steps, places, strict=True):
+        _check_state(start, step, place, name)
+    op = ScanOp(
+        name,
+        tag_or_current(tag),
+        attrs,
+        _scan_axis(first[0], steps[0], name),
+        tuple([axis for at, place in enumerate(places) for axis in _other_axes(place, at, name)]),
+        first,
+        steps,
+        places,
+        tuple(inputs or ()),
+    )
+    return op.output(0) if isinstance(init, Tensor) else list(op.outputs)
+
+
+def _tensors(given: Any, name: str) -> tuple[Tensor, ...]:
+    tensors = (given,) if isinstance(given, Tensor) else tuple(given)
+    for tensor in tensors:
+        if not isinstance(tensor, Tensor) or tensor.ndim == 0:
+            raise DeclarationError(
+                f"scan {name} of {tensor!r}", "states are tensors of at least one dimension"
+            )
+    return tensors
+
+
+def _check_state(init: Tensor, update: Tensor, state: Tensor, name: str) -> None:
+    for tensor, what in ((init, "initial tensor"), (update, "update")):
+        if tensor.dtype != state.dtype:
+            problem = f"its type is {tensor.dtype}, that of the state {state.dtype}"
+        elif tensor.ndim != state.ndim:
+            problem = f"it has {tensor.ndim} dimensions, the state {state.ndim}"
+        elif not _same_extents(tensor.shape[1:], state.shape[1:]):
+            problem = "its dimensions after the first are not those of the state"
+        elif tensor is update and not _same_extents(tensor.shape[:1], state.shape[:1]):
+            problem = "its first dimension is not that of the state"
+        else:
+            continue
+        raise DeclarationError(
+            f"scan {name} with the {what} {tensor.name}",
+            problem,
+            "declare them with one shape; only the initial tensor is shorter",
+            f"tensor {tensor.name}",
+        )
+
+
+def _same_extents(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
+    return all(structural_equal(x, y) for x, y in zip(a, b, strict=True))
+
+
+def _scan_axis(init: Tensor, update: Tensor, name: str) -> IterVar:
+    start, end = ops.match_types(init.shape[0], update.shape[0])
+    domain = Range(start, ops.sub(end, start))
+    return IterVar(domain, Var(f"{name}.idx", start.dtype), "Ordered")
+
+
+def _other_axes(state: Tensor, at: int, name: str) -> list[IterVar]:
+    return [
+        IterVar(
+            Range(IntImm(0, extent.dtype), extent),
+            Var(f"{name}.out{at}.i{dimension}", extent.dtype),
+            "Opaque",
+        )
+        for dimension, extent in enumerate(state.shape)
+        if dimension > 0
+    ]

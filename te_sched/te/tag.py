@@ -1,0 +1,59 @@
+"""The tag scope: a tag for every operation declared inside. Must not know operations."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from typing import Any
+
+from te_sched.errors import DeclarationError
+
+_CURRENT: ContextVar[str | None] = ContextVar("tag", default=None)
+
+
+class TagScope:
+    """`with te.tag_scope("tag"):`, or a decorator of a function that declares operations."""
+
+    def __init__(self, tag: str) -> None:
+        self.tag = tag
+        self._token: Token[str | None] | None = None
+
+    def __enter__(self) -> TagScope:
+        if _CURRENT.get() is not None:
+            raise DeclarationError(
+                f"the tag scope {self.tag!r} inside the tag scope {_CURRENT.get()!r}",
+                "an operation has one tag",
+                "leave the outer scope first",
+            )
+        self._token = _CURRENT.set(self.tag)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._token is not None:
+            _CURRENT.reset(self._token)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def tagged(*args: Any, **kwargs: Any) -> Any:
+            with TagScope(self.tag):
+                return function(*args, **kwargs)
+
+        return tagged
+
+
+def tag_scope(tag: str) -> TagScope:
+    """Tag the operations declared in a `with` block or in a decorated function."""
+    return TagScope(tag)
+
+
+def tag_or_current(tag: str) -> str:
+    """The tag of an operation: its own or that of the scope, never both."""
+    current = _CURRENT.get()
+    if current is not None and tag:
+        raise DeclarationError(
+            f"the tag {tag!r} inside the tag scope {current!r}",
+            "an operation has one tag",
+            "leave out one of the two",
+        )
+    return tag if current is None else current

@@ -1,0 +1,123 @@
+"""Tensor intrinsics: a computation together with the statement that does it on hardware.
+
+Must not know how a schedule finds the computation in a loop nest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from te_sched.errors import DeclarationError
+from te_sched.ir.buffer import decl_buffer
+from te_sched.ir.expr import Buffer, Expr, Var
+from te_sched.ir.stmt import Evaluate, Stmt
+from te_sched.te.operation import ComputeOp, Operation, PlaceholderOp
+from te_sched.te.tensor import Tensor
+
+
+class TensorIntrin:
+    """What `Stage.tensorize` puts in the place of loops.
+
+    `buffers` are those of the inputs, then those of the outputs. `body` does the whole computation;
+    for a reduction `reduce_init` and `reduce_update` do its beginning and a step, where given.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        op: ComputeOp,
+        inputs: tuple[Tensor, ...],
+        buffers: tuple[Buffer, ...],
+        scalar_params: tuple[Var, ...],
+        body: Stmt | None,
+        reduce_init: Stmt | None,
+        reduce_update: Stmt | None,
+    ) -> None:
+        self.name, self.op, self.inputs, self.buffers = name, op, inputs, buffers
+        self.scalar_params = scalar_params
+        self.body, self.reduce_init, self.reduce_update = body, reduce_init, reduce_update
+
+    def __repr__(self) -> str:
+        return f"TensorIntrin({self.name})"
+
+
+def decl_tensor_intrin(
+    op: Operation,
+    fcompute: Callable[..., Any],
+    name: str = "tensor_intrin",
+    binds: Mapping[Tensor, Buffer] | None = None,
+    scalar_params: Sequence[Var] | None = None,
+    default_buffer_params: Mapping[str, Any] | None = None,
+) -> TensorIntrin:
+    """A tensor intrinsic.
+
+    Parameters
+    ----------
+    op : the computation, over placeholders.
+    fcompute : (input buffers, output buffers[, scalars]) -> the statement that does it; for a
+        reduction also a tuple (body, reset, update), of which `body`, or both others, may be None.
+    binds : buffers for some of the tensors; the others get compact ones.
+    scalar_params : further arguments of the intrinsic.
+    default_buffer_params : arguments of `tir.decl_buffer` for the tensors that are not bound.
+    """
+    what = f"tensor intrinsic {name}"
+    if not isinstance(op, ComputeOp):
+        raise DeclarationError(
+            f"{what} of {op!r}", "it does a computation", "give the op of a te.compute"
+        )
+    for tensor in op.input_tensors:
+        if not isinstance(tensor.op, PlaceholderOp):
+            raise DeclarationError(
+                f"{what} of a computation that reads {tensor.name}",
+                "its inputs are placeholders, and this one is computed itself",
+                "describe a single computation",
+                f"tensor {tensor.name}",
+            )
+    buffers = {
+        tensor: _buffer(tensor, binds or {}, default_buffer_params or {})
+        for tensor in (*op.input_tensors, *op.outputs)
+    }
+    ins = [buffers[tensor] for tensor in op.input_tensors]
+    outs = [buffers[tensor] for tensor in op.outputs]
+    scalars = tuple(scalar_params or ())
+    made = fcompute(ins, outs, list(scalars)) if scalars else fcompute(ins, outs)
+    body, init, update = _statements(made, what)
+    return TensorIntrin(name, op, op.input_tensors, tuple(ins + outs), scalars, body, init, update)
+
+
+def _buffer(tensor: Tensor, binds: Mapping[Tensor, Buffer], defaults: Mapping[str, Any]) -> Buffer:
+    bound = binds.get(tensor)
+    if bound is not None:
+        return bound
+    return decl_buffer(tensor.shape, tensor.dtype, tensor.op.name, **defaults)
+
+
+def _statements(made: Any, what: str) -> tuple[Stmt | None, Stmt | None, Stmt | None]:
+    parts = list(made) if isinstance(made, list | tuple) else [made]
+    statements = [_statement(part, what) for part in parts]
+    if not 1 <= len(statements) <= 3:
+        raise DeclarationError(
+            f"{what} with {len(statements)} statements", "there are body, reset and update"
+        )
+    statements += [None] * (3 - len(statements))
+    body, init, update = statements
+    if body is None and (init is None or update is None):
+        raise DeclarationError(
+            f"{what} without a body",
+            "it must do the whole computation, or both reset and update it",
+            "return a call, a statement, or a tuple (body, reset, update)",
+        )
+    return body, init, update
+
+
+def _statement(part: Any, what: str) -> Stmt | None:
+    if part is None or isinstance(part, Stmt):
+        return part
+    if isinstance(part, Expr):
+        return Evaluate(part)
+    raise DeclarationError(
+        f"{what} by a function that returns a {type(part).__name__}",
+        "it gives a call, a statement, or a tuple (body, reset, update) of them",
+        "return tir.call_extern(...) or the get() of an ir_builder",
+    )

@@ -1,0 +1,175 @@
+"""Node classes as users of TVM call them: numbers stand for expressions, and types are checked.
+
+`tir.Add(x, 1)` builds exactly that node, unlike `x + 1`, which folds. In `isinstance` each name
+here recognises the nodes of its class.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from te_sched.errors import DeclarationError
+from te_sched.ir import dtypes, expr, ops, stmt
+from te_sched.ir.expr import ITER_KINDS, Expr, IterVar, PointerType, Range
+from te_sched.ir.stmt import FOR_KINDS, Stmt
+
+
+class Constructor:
+    """A node class with a constructor that takes what users write."""
+
+    def __init__(self, kind: type[Any], build: Callable[..., Any]) -> None:
+        self.kind, self._build = kind, build
+        self.__name__, self.__doc__ = kind.__name__, kind.__doc__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._build(*args, **kwargs)
+
+    def __instancecheck__(self, instance: object) -> bool:
+        return isinstance(instance, self.kind)
+
+    def __repr__(self) -> str:
+        return f"<tir.{self.__name__}>"
+
+
+def _as_statement(value: Any) -> Stmt:
+    return value if isinstance(value, Stmt) else stmt.Evaluate(ops.convert(value))
+
+
+_CONVERSIONS: dict[str, Callable[[Any], Any]] = {
+    "Expr": ops.convert,
+    "tuple[Expr, ...]": lambda values: tuple([ops.convert(value) for value in values]),
+    "Stmt": _as_statement,
+    "Stmt | None": lambda value: None if value is None else _as_statement(value),
+    "tuple[Stmt, ...]": lambda values: tuple([_as_statement(value) for value in values]),
+}
+
+
+def _by_fields(kind: type[Any]) -> Constructor:
+    """A constructor with the fields as parameters."""
+    fields = [field for field in dataclasses.fields(kind) if field.init]
+
+    def build(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > len(fields):
+            raise DeclarationError(
+                f"tir.{kind.__name__} of {len(args)} arguments", f"it takes {len(fields)}"
+            )
+        values = dict(zip([field.name for field in fields], args, strict=False)) | kwargs
+        values.pop("span", None)
+        for field in fields:
+            if field.name in values and str(field.type) in _CONVERSIONS:
+                values[field.name] = _CONVERSIONS[str(field.type)](values[field.name])
+        return kind(**values)
+
+    return Constructor(kind, build)
+
+
+def _of_two(kind: type[Any], is_logical: bool = False) -> Constructor:
+    def build(a: Any, b: Any, span: object = None) -> Any:
+        left, right = ops.operands(a, b)
+        if is_logical and not dtypes.is_bool(dtypes.element(left.dtype)):
+            raise DeclarationError(
+                f"tir.{kind.__name__} of {left.dtype}", "its operands are conditions"
+            )
+        return kind(left, right)
+
+    return Constructor(kind, build)
+
+
+Add, Sub, Mul, Div, Mod = map(_of_two, (expr.Add, expr.Sub, expr.Mul, expr.Div, expr.Mod))
+FloorDiv, FloorMod = map(_of_two, (expr.FloorDiv, expr.FloorMod))
+Min, Max = map(_of_two, (expr.Min, expr.Max))
+EQ, NE, LT = map(_of_two, (expr.EQ, expr.NE, expr.LT))
+LE, GT, GE = map(_of_two, (expr.LE, expr.GT, expr.GE))
+And, Or = _of_two(expr.And, True), _of_two(expr.Or, True)
+Not, Broadcast, Shuffle = map(_by_fields, (expr.Not, expr.Broadcast, expr.Shuffle))
+Let, Cast, Call = map(_by_fields, (expr.Let, expr.Cast, expr.Call))
+BufferLoad, ProducerLoad = map(_by_fields, (expr.BufferLoad, expr.ProducerLoad))
+StringImm = _by_fields(expr.StringImm)
+Evaluate, AttrStmt, BufferStore = map(_by_fields, (stmt.Evaluate, stmt.AttrStmt, stmt.BufferStore))
+IfThenElse, LetStmt, While = map(_by_fields, (stmt.IfThenElse, stmt.LetStmt, stmt.While))
+AssertStmt, SeqStmt, Allocate = map(_by_fields, (stmt.AssertStmt, stmt.SeqStmt, stmt.Allocate))
+
+
+def _ramp(base: Any, stride: Any, lanes: int) -> Expr:
+    first, step = ops.operands(base, stride)
+    return expr.Ramp(first, step, int(lanes))
+
+
+def _select(condition: Any, true_value: Any, false_value: Any, span: object = None) -> Expr:
+    chosen, held = ops.convert(true_value), ops.convert(condition)
+    other = false_value
+    if isinstance(other, int | float):  # a plain number takes the type of the other value
+        other = ops.const(other, chosen.dtype)
+    other = ops.convert(other)
+    if chosen.dtype != other.dtype or not dtypes.is_bool(dtypes.element(held.dtype)):
+        raise DeclarationError(
+            f"tir.Select({held.dtype}, {chosen.dtype}, {other.dtype})",
+            "it takes a condition and two values of one type",
+            "cast one of the values, or use te.if_then_else, which does",
+        )
+    return expr.Select(held, chosen, other)
+
+
+def _var(name: str, dtype: Any = "int32", span: object = None) -> Expr:
+    if isinstance(dtype, PointerType):
+        return expr.Var(name, "handle", dtype)
+    dtypes.parse(str(dtype))
+    return expr.Var(name, str(dtype))
+
+
+def _size_var(name: str, dtype: str = "int32", span: object = None) -> Expr:
+    dtypes.parse(str(dtype))
+    return expr.Var(name, str(dtype), is_size=True)
+
+
+def _int_imm(dtype: str, value: int, span: object = None) -> Expr:
+    return ops.const(int(value), dtype)
+
+
+def _float_imm(dtype: str, value: float, span: object = None) -> Expr:
+    return ops.const(float(value), dtype)
+
+
+def _for(
+    loop_var: Any,
+    min: Any,
+    extent: Any,
+    kind: Any,
+    body: Any,
+    thread_binding: IterVar | None = None,
+    annotations: Any = None,
+    span: object = None,
+) -> Stmt:
+    named = FOR_KINDS[kind] if isinstance(kind, int) else str(kind)
+    if named not in FOR_KINDS:
+        raise DeclarationError(f"a loop of the kind {kind!r}", f"use one of {', '.join(FOR_KINDS)}")
+    start, size = ops.operands(min, extent)
+    statement = _as_statement(body)
+    return stmt.For(
+        loop_var, start, size, named, statement, thread_binding, dict(annotations or {})
+    )
+
+
+def _iter_var(
+    dom: Any, var: Any, iter_type: int | str, thread_tag: str = "", span: object = None
+) -> IterVar:
+    domain = dom
+    if isinstance(dom, list | tuple):
+        low, end = ops.operands(*dom)
+        domain = Range(low, ops.sub(end, low))
+    if isinstance(var, str):
+        var = expr.Var(var, "int32" if domain is None else domain.extent.dtype)
+    kind = ITER_KINDS[iter_type] if isinstance(iter_type, int) else iter_type
+    return IterVar(domain, var, kind, thread_tag)
+
+
+Ramp = Constructor(expr.Ramp, _ramp)
+Select = Constructor(expr.Select, _select)
+Var = Constructor(expr.Var, _var)
+SizeVar = Constructor(expr.Var, _size_var)
+IntImm = Constructor(expr.IntImm, _int_imm)
+FloatImm = Constructor(expr.FloatImm, _float_imm)
+For = Constructor(stmt.For, _for)
+IterVar_ = Constructor(IterVar, _iter_var)
