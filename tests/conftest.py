@@ -1,15 +1,22 @@
-"""What every test shares: the program is verified after each pass of lowering."""
+"""What every test shares: programs are verified after each pass, hypothesis knows no deadline."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 
 from te_sched import config
 
+# The same examples in each CI run; new ones on each run of a developer.
+hypothesis.settings.register_profile("developer", deadline=None)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "developer")
 
-@pytest.fixture(autouse=True)
+
+@pytest.fixture(autouse=True, scope="session")
 def _verified_passes() -> Iterator[None]:
     with config.scoped(verify_passes=True):
         yield
