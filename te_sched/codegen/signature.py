@@ -1,7 +1,8 @@
 """What a compiled function expects: the contract between generated code, its callers and saved files.
 
-A `Signature` is plain data (it travels as JSON inside exported files). Shapes are integers or small trees over
-symbols, so that a caller can check and bind symbolic dimensions without any IR. Must not know LLVM or arrays.
+A `Signature` is plain data (it travels as JSON inside exported files). Shapes are integers or small
+trees over symbols, so that a caller can check and bind symbolic dimensions without any IR. Must not
+know LLVM or arrays.
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ class Symbol:
 class Signature:
     """Arguments of a function, the symbols in their shapes, and what its error codes mean.
 
-    `failures[code - 1]` is the (what, why, cure) of a positive code that the native function returns.
+    `failures[code - 1]` is the (what, why, cure) of a positive code that the native function
+    returns.
     """
 
     name: str
@@ -88,7 +90,9 @@ class Signature:
         """The signature that `to_json` gave."""
         parameters = [Parameter(**item) for item in data["parameters"]]
         symbols = [Symbol(**item) for item in data["symbols"]]
-        return Signature(data["name"], data["symbol"], parameters, symbols, data["failures"], data["parallel"])
+        return Signature(
+            data["name"], data["symbol"], parameters, symbols, data["failures"], data["parallel"]
+        )
 
 
 def evaluate(dimension: Dimension, values: Sequence[int | None]) -> int | None:
@@ -185,5 +189,7 @@ class SignatureBuilder:
                     "pass it as an argument, or use it alone as a dimension of an argument",
                 )
 
-    def _error(self, why: str, cure: str = "use integers, variables and + - * // % in shapes") -> BuildError:
+    def _error(
+        self, why: str, cure: str = "use integers, variables and + - * // % in shapes"
+    ) -> BuildError:
         return BuildError(f"build function {self.name!r}", why, cure)

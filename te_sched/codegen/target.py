@@ -1,6 +1,7 @@
 """Targets: for which machine code is generated.
 
-Owns the spelling of target strings ("llvm -mcpu=skylake-avx512 -mattr=+avx2"). Must not know code generation.
+Owns the spelling of target strings ("llvm -mcpu=skylake-avx512 -mattr=+avx2"). Must not know code
+generation.
 """
 
 from __future__ import annotations
@@ -27,12 +28,20 @@ class Target:
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
-            raise BuildError(f"use {self.text!r} as a target", "a target is text", 'use "llvm" or "llvm -mcpu=..."')
+            raise BuildError(
+                f"use {self.text!r} as a target",
+                "a target is text",
+                'use "llvm" or "llvm -mcpu=..."',
+            )
         words = shlex.split(self.text)
         kind = _ALIASES.get(words[0], words[0]) if words else ""
         if kind not in _OPTIONS:
             legal = ", ".join(_OPTIONS)
-            raise BuildError(f"use {self.text!r} as a target", f"{kind!r} is no kind of target", f"use one of {legal}")
+            raise BuildError(
+                f"use {self.text!r} as a target",
+                f"{kind!r} is no kind of target",
+                f"use one of {legal}",
+            )
         object.__setattr__(self, "kind", kind)
         object.__setattr__(self, "options", _read_options(kind, words[1:], self.text))
 
@@ -84,7 +93,11 @@ def _read_options(kind: str, words: list[str], text: str) -> dict[str, str]:
         name, equals, value = word.lstrip("-").partition("=")
         if not word.startswith("-") or name not in _OPTIONS[kind]:
             legal = ", ".join(f"-{option}=..." for option in _OPTIONS[kind])
-            raise BuildError(f"use {text!r} as a target", f"{word!r} is not an option of {kind}", f"use one of {legal}")
+            raise BuildError(
+                f"use {text!r} as a target",
+                f"{word!r} is not an option of {kind}",
+                f"use one of {legal}",
+            )
         options[name] = value if equals else next(rest, "")
     level = options.get("opt-level", "3")
     if level not in ("0", "1", "2", "3"):

@@ -1,7 +1,7 @@
 """Checking the arguments of a call before native code runs.
 
-What was found good is remembered by `module` under the key of the arguments, so this module may take its time and say
-exactly what is wrong. Must not know how functions are called.
+What was found good is remembered by `module` under the key of the arguments, so this module may
+take its time and say exactly what is wrong. Must not know how functions are called.
 """
 
 from __future__ import annotations
@@ -34,12 +34,16 @@ def view_of(value: Any, keep: list[Any]) -> View | None:
     except CallError:
         raise
     except Exception as error:  # the other library says no, in its own words
-        raise CallError(f"read a {type(value).__name__} through DLPack", f"its library says: {error}") from error
+        raise CallError(
+            f"read a {type(value).__name__} through DLPack", f"its library says: {error}"
+        ) from error
     keep.append(capsule)
     return read_capsule(capsule)
 
 
-def check(signature: Signature, values: Sequence[Any], views: Sequence[View | None]) -> tuple[int, ...]:
+def check(
+    signature: Signature, values: Sequence[Any], views: Sequence[View | None]
+) -> tuple[int, ...]:
     """Check all arguments of a call; gives the symbols to pass after them."""
     count = len(signature.parameters)
     if len(values) != count:
@@ -89,9 +93,13 @@ class _Check:
             raise self._error(parameter, f"a {type(value).__name__} is not an array", cure)
         if view.dtype != parameter.dtype:
             cure = f"convert it (.astype), or declare the placeholder with dtype {view.dtype!r}"
-            raise self._error(parameter, f"its dtype is {view.dtype}, and {parameter.dtype} was declared", cure)
+            raise self._error(
+                parameter, f"its dtype is {view.dtype}, and {parameter.dtype} was declared", cure
+            )
         if view.device_type != _CPU:
-            raise self._error(parameter, "it is not in the processor's memory", "move it to the CPU first")
+            raise self._error(
+                parameter, "it is not in the processor's memory", "move it to the CPU first"
+            )
         if len(view.shape) != len(parameter.shape):
             why = f"it has {len(view.shape)} dimensions {view.shape}, and {self._shape(parameter)} was declared"
             raise self._error(parameter, why, "reshape it")
@@ -108,15 +116,28 @@ class _Check:
             value = value.item()
         if dtypes.is_float(parameter.dtype):
             if isinstance(value, bool) or not isinstance(value, (int, float)):
-                raise self._error(parameter, f"a {type(value).__name__} is not a {parameter.dtype}", "pass a float")
+                raise self._error(
+                    parameter,
+                    f"a {type(value).__name__} is not a {parameter.dtype}",
+                    "pass a float",
+                )
             return
-        if not isinstance(value, int) or (isinstance(value, bool) and not dtypes.is_bool(parameter.dtype)):
-            raise self._error(parameter, f"a {type(value).__name__} is not an {parameter.dtype}", "pass an int")
+        if not isinstance(value, int) or (
+            isinstance(value, bool) and not dtypes.is_bool(parameter.dtype)
+        ):
+            raise self._error(
+                parameter, f"a {type(value).__name__} is not an {parameter.dtype}", "pass an int"
+            )
         low, high = integer_range(parameter.dtype)
         if not low <= value <= high:
-            raise self._error(parameter, f"{value} does not fit into {parameter.dtype}", f"use {low} to {high}")
+            raise self._error(
+                parameter, f"{value} does not fit into {parameter.dtype}", f"use {low} to {high}"
+            )
         if parameter.symbol is not None:
-            self.bound[parameter.symbol], self.source[parameter.symbol] = value, f"argument {parameter.name}"
+            self.bound[parameter.symbol], self.source[parameter.symbol] = (
+                value,
+                f"argument {parameter.name}",
+            )
 
     def _bind(self, parameter: Parameter, view: View) -> None:
         """Take symbols from where they stand alone: extents, then strides."""
@@ -139,7 +160,11 @@ class _Check:
                 f"make the arguments agree on {symbol.name}",
             )
         if value < 0 or value > integer_range(symbol.dtype)[1]:
-            raise self._error(parameter, f"its {place} is {value}, which {symbol.name} ({symbol.dtype}) cannot be", "")
+            raise self._error(
+                parameter,
+                f"its {place} is {value}, which {symbol.name} ({symbol.dtype}) cannot be",
+                "",
+            )
         self.bound[number], self.source[number] = value, f"{place} of argument {parameter.name}"
 
     def _strides(self, parameter: Parameter, view: View) -> list[int | None]:
@@ -150,16 +175,27 @@ class _Check:
         for axis, (step, extent) in enumerate(zip(actual, view.shape, strict=True)):
             if extent > 1 and (step < 0 or step != int(step)):
                 cure = "pass numpy.ascontiguousarray(x)"
-                raise self._error(parameter, f"its stride {step} of axis {axis} is not a whole positive number", cure)
+                raise self._error(
+                    parameter,
+                    f"its stride {step} of axis {axis} is not a whole positive number",
+                    cure,
+                )
         if parameter.broadcast:
-            return [0 if extent == 1 else int(step) for step, extent in zip(actual, view.shape, strict=True)]
+            return [
+                0 if extent == 1 else int(step)
+                for step, extent in zip(actual, view.shape, strict=True)
+            ]
         return [int(step) for step in actual]
 
     def _check_extents(self, parameter: Parameter, view: View) -> None:
         for axis, (dimension, extent) in enumerate(zip(parameter.shape, view.shape, strict=True)):
             expected = evaluate(dimension, self.bound)
             if expected != extent:
-                where = "" if isinstance(dimension, int) else f" ({describe(dimension, self.signature.symbols)})"
+                where = (
+                    ""
+                    if isinstance(dimension, int)
+                    else f" ({describe(dimension, self.signature.symbols)})"
+                )
                 raise self._error(
                     parameter,
                     f"its shape is {view.shape}, and axis {axis} should be {expected}{where}",
@@ -203,7 +239,9 @@ class _Check:
     def _error(self, parameter: Parameter, why: str, cure: str) -> CallError:
         number = next(k for k, other in enumerate(self.signature.parameters) if other is parameter)
         where = f"argument {number} ({parameter.name})"
-        return CallError(f"call {self.signature.name!r} with this {parameter.name}", why, cure, where)
+        return CallError(
+            f"call {self.signature.name!r} with this {parameter.name}", why, cure, where
+        )
 
 
 def _compact(shape: Sequence[int]) -> tuple[int, ...]:

@@ -15,7 +15,9 @@ from te_sched.runtime.csource import compile_c
 from te_sched.runtime.module import Module, make_module
 
 
-def build_functions(functions: Mapping[str, PrimFunc], target: str | Target | None = None) -> Module:
+def build_functions(
+    functions: Mapping[str, PrimFunc], target: str | Target | None = None
+) -> Module:
     """Compile lowered functions for a target. Raises BuildError for what cannot be compiled or linked."""
     target = as_target(target)
     check_available(target)
@@ -25,10 +27,10 @@ def build_functions(functions: Mapping[str, PrimFunc], target: str | Target | No
     objects = [compile_c(source) for source in sources]
 
     def is_defined(name: str) -> bool:
-        return any(name.encode() + b"\0" in data for data in objects)
+        return any(name in code.symbols for code in objects)
 
     compiled = compile_functions(functions, target, registry.extern_kind, is_defined)
-    return make_module(compiled, objects)
+    return make_module(compiled, [code.data for code in objects])
 
 
 def _c_sources(func: PrimFunc) -> list[str]:
@@ -36,5 +38,7 @@ def _c_sources(func: PrimFunc) -> list[str]:
     return [
         node.value.value
         for node in walk(func.body)
-        if isinstance(node, AttrStmt) and node.key == "pragma_import_c" and isinstance(node.value, StringImm)
+        if isinstance(node, AttrStmt)
+        and node.key == "pragma_import_c"
+        and isinstance(node.value, StringImm)
     ]

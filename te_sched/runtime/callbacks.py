@@ -1,6 +1,7 @@
 """C entry points for Python functions: how generated code calls registered functions.
 
-Each gives 0, or a code by which the caller finds the exception that was raised. Must not know how code is loaded.
+Each gives 0, or a code by which the caller finds the exception that was raised. Must not know how
+code is loaded.
 """
 
 from __future__ import annotations
@@ -44,15 +45,21 @@ def make_callback(name: str, args: list[str], result: str) -> Any:
         try:
             extern = registry.find_extern(name)
             if extern is None or extern.function is None:
-                raise CallError(f"call extern {name!r}", "it is not registered as a Python function any more")
+                raise CallError(
+                    f"call extern {name!r}", "it is not registered as a Python function any more"
+                )
             pairs = zip(converters, values, strict=True)
-            answer = extern.function(*[value if convert is None else convert(value) for convert, value in pairs])
+            answer = extern.function(
+                *[value if convert is None else convert(value) for convert, value in pairs]
+            )
             _write_result(place, result, answer)
         except BaseException as error:  # whatever it is, the native caller must not see it
             return registry.keep_exception(error)
         return 0
 
-    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, *[ctype_of(kind) for kind in args])(call)
+    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, *[ctype_of(kind) for kind in args])(
+        call
+    )
 
 
 _CONVERTERS: dict[str, Callable[[Any], Any]] = {"str": lambda value: value.decode()}
@@ -67,7 +74,9 @@ def make_packed(name: str, args: list[dict[str, Any]], result: str) -> Any:
             values = [_read(kind, words) for kind in args]
             function = registry.get_global_func(name)
             assert function is not None
-            _write_result(place, result, function(*values))
+            answer = function(*values)
+            if isinstance(answer, (int, float, np.number)):  # an array, for chaining, is no result
+                _write_result(place, result, answer)
         except BaseException as error:
             return registry.keep_exception(error)
         return 0
@@ -106,15 +115,21 @@ def _read_array(kind: dict[str, Any], words: Iterator[int]) -> NDArray:
     return wrap(array_at(address, kind["dtype"], shape, steps), kind["dtype"])
 
 
-def array_at(address: int, dtype: str, shape: tuple[int, ...], steps: tuple[int, ...] | None) -> np.ndarray[Any, Any]:
+def array_at(
+    address: int, dtype: str, shape: tuple[int, ...], steps: tuple[int, ...] | None
+) -> np.ndarray[Any, Any]:
     """A numpy array over memory that generated code owns; valid during the call."""
     element = np.dtype(storage_name(dtype))
-    steps = steps if steps is not None else tuple(int(np.prod(shape[k + 1 :])) for k in range(len(shape)))
+    steps = (
+        steps
+        if steps is not None
+        else tuple(int(np.prod(shape[k + 1 :])) for k in range(len(shape)))
+    )
     if 0 in shape:
         return np.empty(shape, element)
     size = 1 + sum((extent - 1) * step for extent, step in zip(shape, steps, strict=True))
     memory = (ctypes.c_char * (size * element.itemsize)).from_address(address)
-    flat = np.frombuffer(memory, element)
+    flat = np.frombuffer(memoryview(memory), element)
     strides = [step * element.itemsize for step in steps]
     return np.lib.stride_tricks.as_strided(flat, shape, strides)
 
@@ -123,5 +138,14 @@ def _write_result(place: int, dtype: str, answer: Any) -> None:
     if dtype in ("void", "") or answer is None:
         return
     if dtypes.parse(dtype).code == "bfloat" or dtype == "float16":
-        raise CallError(f"return a {dtype} from a Python callback", "it is not supported", "return float32 and cast it")
-    _CTYPES[dtype].from_address(place).value = answer
+        raise CallError(
+            f"return a {dtype} from a Python callback",
+            "it is not supported",
+            "return float32 and cast it",
+        )
+    try:
+        _CTYPES[dtype].from_address(place).value = answer
+    except TypeError as error:
+        raise CallError(
+            f"return {answer!r} from a Python callback", f"it is no {dtype}: {error}"
+        ) from None

@@ -6,9 +6,11 @@ Must not know what is compiled.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from te_sched.errors import BuildError
@@ -23,15 +25,26 @@ def find_compiler() -> str | None:
     return None
 
 
-def compile_c(source: str, options: tuple[str, ...] = ("-O3", "-march=native")) -> bytes:
+@dataclass(frozen=True, slots=True)
+class CObject:
+    """Compiled C code and the functions and variables that it defines."""
+
+    data: bytes
+    symbols: frozenset[str]
+
+
+def compile_c(source: str, options: tuple[str, ...] = ("-O3", "-march=native")) -> CObject:
     """C source text (or the path of a .c file) compiled to an object file."""
+    what = "compile C source"
     if "\n" not in source and source.endswith(".c") and Path(source).is_file():
         source = Path(source).read_text()
     with tempfile.TemporaryDirectory(prefix="te_sched") as folder:
-        (Path(folder) / "code.c").write_text(source)
-        output = Path(folder) / "code.o"
-        _run([*_compiler("compile C source"), *options, "-fPIC", "-c", "code.c", "-o", "code.o"], folder, "compile C source")
-        return output.read_bytes()
+        place = Path(folder)
+        (place / "code.c").write_text(source)
+        _run([*_compiler(what), *options, "-fPIC", "-S", "code.c", "-o", "code.s"], folder, what)
+        _run([*_compiler(what), "-c", "code.s", "-o", "code.o"], folder, what)
+        labels = re.findall(r"^_?([A-Za-z_]\w*):", (place / "code.s").read_text(), re.MULTILINE)
+        return CObject((place / "code.o").read_bytes(), frozenset(labels))
 
 
 def link_shared(objects: tuple[bytes, ...], path: Path) -> None:
@@ -58,11 +71,19 @@ def _link(objects: tuple[bytes, ...], path: Path, options: list[str], libraries:
 def _compiler(what: str) -> list[str]:
     found = find_compiler()
     if found is None:
-        raise BuildError(what, "no C compiler is installed", "install gcc or clang, or set CC; a .o file needs none")
+        raise BuildError(
+            what,
+            "no C compiler is installed",
+            "install gcc or clang, or set CC; a .o file needs none",
+        )
     return [found]
 
 
 def _run(command: list[str], folder: str, what: str) -> None:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise BuildError(what, f"{Path(command[0]).name} says: {done.stderr.strip()[:2000]}", "correct the source")
+        raise BuildError(
+            what,
+            f"{Path(command[0]).name} says: {done.stderr.strip()[:2000]}",
+            "correct the source",
+        )

@@ -29,7 +29,9 @@ class Device:
         del stream
 
     def __str__(self) -> str:
-        return f"{_NAMES.get(self.device_type, f'device_type_{self.device_type}')}({self.device_id})"
+        return (
+            f"{_NAMES.get(self.device_type, f'device_type_{self.device_type}')}({self.device_id})"
+        )
 
     def __repr__(self) -> str:
         return str(self)
@@ -46,7 +48,9 @@ def device(name: str, device_id: int = 0) -> Device:
     kind = _ALIASES.get(kind, kind)
     if kind not in DEVICE_TYPES or (number and not number.isdigit()):
         legal = ", ".join([*DEVICE_TYPES, *_ALIASES])
-        raise CallError(f"find device {name!r}", "there is no such kind of device", f"use one of {legal}")
+        raise CallError(
+            f"find device {name!r}", "there is no such kind of device", f"use one of {legal}"
+        )
     return Device(DEVICE_TYPES[kind], int(number) if number else device_id)
 
 
@@ -54,5 +58,7 @@ def check_usable(where: Device, what: str) -> None:
     """Refuse a device that is not there."""
     if not where.exist:
         raise CallError(
-            what, f"the device {where} is not available in this version of te_sched or on this computer", "use cpu(0)"
+            what,
+            f"the device {where} is not available in this version of te_sched or on this computer",
+            "use cpu(0)",
         )

@@ -58,14 +58,16 @@ _is_valid.restype, _is_valid.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.
 def read_capsule(capsule: Any) -> View:
     """The array behind a capsule that `__dlpack__` gave; valid while the capsule (never consumed) lives."""
     if not _is_valid(capsule, b"dltensor"):
-        raise CallError("read a DLPack capsule", "it was consumed already, or is not an unversioned DLPack tensor")
+        raise CallError(
+            "read a DLPack capsule",
+            "it was consumed already, or is not an unversioned DLPack tensor",
+        )
     tensor = ctypes.cast(_pointer(capsule, b"dltensor"), ctypes.POINTER(_Managed)).contents.tensor
     shape = tuple(tensor.shape[: tensor.ndim])
     strides = tuple(tensor.strides[: tensor.ndim]) if tensor.strides else None
     code = _CODES.get(tensor.code, f"code{tensor.code}_")
     dtype = "bool" if code == "bool" else f"{code}{tensor.bits}"
-    if dtype == "bfloat16" or tensor.lanes == 1:
-        dtype = dtype if tensor.lanes == 1 else f"{dtype}x{tensor.lanes}"
+    dtype = dtype if tensor.lanes == 1 else f"{dtype}x{tensor.lanes}"
     address = (tensor.data or 0) + tensor.byte_offset
     return View(dtype, shape, strides, True, tensor.device_type, address)
 
@@ -73,12 +75,12 @@ def read_capsule(capsule: Any) -> View:
 _exported: dict[int, Any] = {}  # what keeps an exported array alive until its consumer deletes it
 
 
-@_Deleter
 def _release(pointer: int) -> None:
     _exported.pop(pointer, None)
 
 
-_CapsuleDestructor = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_RELEASE = _Deleter(_release)
+
 _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
@@ -87,11 +89,13 @@ _capsule_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_
 )
 
 
-@ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 def _destroy_capsule(capsule: int) -> None:
     """A capsule that nobody consumed still owns its array."""
     if _capsule_valid(capsule, b"dltensor"):
         _exported.pop(_capsule_pointer(capsule, b"dltensor"), None)
+
+
+_DESTROY = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(_destroy_capsule)
 
 
 def make_capsule(view: View, keep_alive: Any, code: str, bits: int) -> Any:
@@ -102,7 +106,7 @@ def make_capsule(view: View, keep_alive: Any, code: str, bits: int) -> Any:
     tensor.data, tensor.device_type, tensor.ndim = view.address, view.device_type, len(view.shape)
     tensor.code, tensor.bits, tensor.lanes = _NUMBERS[code], bits, 1
     tensor.shape = ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64))
-    managed.deleter = _release
+    managed.deleter = _RELEASE
     address = ctypes.addressof(managed)
     _exported[address] = (managed, shape, keep_alive)
-    return _new(address, b"dltensor", ctypes.cast(_destroy_capsule, ctypes.c_void_p))
+    return _new(address, b"dltensor", ctypes.cast(_DESTROY, ctypes.c_void_p))

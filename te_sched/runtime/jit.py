@@ -50,7 +50,9 @@ def _link(builder: Any, exports: tuple[str, ...], imports: dict[str, int]) -> Li
         if missing is None:
             raise BuildError("link the compiled code", f"LLVM says: {error}") from None
         names = missing[1].strip()
-        raise BuildError(f"link the compiled code with {names}", "nothing in this process defines it") from None
+        raise BuildError(
+            f"link the compiled code with {names}", "nothing in this process defines it"
+        ) from None
     return Linked(tracker, {name: tracker[name] for name in exports})
 
 

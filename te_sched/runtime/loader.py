@@ -1,14 +1,16 @@
 """Code in memory and its metadata: linked into this process from objects, or loaded from files.
 
-Fills the slots through which generated code reaches OpenMP, registered functions and callbacks. Must not know how
-functions are called.
+Fills the slots through which generated code reaches OpenMP, registered functions and callbacks.
+Must not know how functions are called.
 """
 
 from __future__ import annotations
 
+import _ctypes
 import ctypes
 import json
 import os
+import tempfile
 import weakref
 from pathlib import Path
 from typing import Any
@@ -26,12 +28,17 @@ _EXPORTS = ("te_sched_slots", "te_sched_functions")
 class Code:
     """Loaded code: signatures by name and the addresses of functions. It stays while this object is referenced."""
 
-    def __init__(self, metadata: dict[str, Any], slots: int, functions: int, keep_alive: Any) -> None:
+    def __init__(
+        self, metadata: dict[str, Any], slots: int, functions: int, keep_alive: Any
+    ) -> None:
         self._keep_alive = [keep_alive]
         self.signatures = [Signature.from_json(data) for data in metadata["functions"]]
         count = len(self.signatures)
         table = (ctypes.c_void_p * (2 * count)).from_address(functions)
-        self.addresses = {s.name: (table[2 * k] or 0, table[2 * k + 1] or 0) for k, s in enumerate(self.signatures)}
+        self.addresses = {
+            s.name: (table[2 * k] or 0, table[2 * k + 1] or 0)
+            for k, s in enumerate(self.signatures)
+        }
         imports = metadata["imports"]
         values = (ctypes.c_void_p * len(imports)).from_address(slots)
         for number, wanted in enumerate(imports):
@@ -47,7 +54,9 @@ class Code:
         if extern is None or extern.kind != kind:
             raise BuildError(
                 f"link external function {name}",
-                "it is not registered" if extern is None else f"it was a {kind} when the code was compiled, and is a {extern.kind}",
+                "it is not registered"
+                if extern is None
+                else f"it was a {kind} when the code was compiled, and is a {extern.kind}",
                 f'register it with te_sched.register_extern("{name}", function) first',
             )
         self._keep_alive.append(extern)
@@ -65,7 +74,11 @@ def read_metadata(data: bytes, where: str = "") -> dict[str, Any]:
     magic = METADATA_MAGIC.encode() + b"{"
     start = data.find(magic)
     if start < 0:
-        raise CallError(f"load {where}", "it was not made by te_sched", "export a module with export_library first")
+        raise CallError(
+            f"load {where}",
+            "it was not made by te_sched",
+            "export a module with export_library first",
+        )
     start += len(magic) - 1
     metadata: dict[str, Any] = json.loads(data[start : data.index(b"\0", start)])
     if metadata.get("version") != FORMAT_VERSION:
@@ -81,19 +94,22 @@ def _check_machine(target: dict[str, Any], where: str) -> None:
         why = f"it was compiled for {target['triple']}, and this is {host}"
         raise CallError(f"load {where}", why, "compile it on this kind of computer")
     have = set(host_features().split(","))
-    missing = sorted(name for name in target["features"].split(",") if name.startswith("+") and name not in have)
+    missing = sorted(
+        name for name in target["features"].split(",") if name.startswith("+") and name not in have
+    )
     if missing:
         why = f"this processor lacks {', '.join(name[1:] for name in missing)}"
-        raise CallError(f"load {where}", why, 'build it for an older processor (target "llvm -mcpu=x86-64-v2")')
+        raise CallError(
+            f"load {where}", why, 'build it for an older processor (target "llvm -mcpu=x86-64-v2")'
+        )
 
 
 def load_objects(objects: tuple[bytes, ...], metadata: dict[str, Any]) -> Code:
     """Link object files into this process."""
     linked = jit.link_objects(objects, _EXPORTS)
-    return Code(metadata, linked.address("te_sched_slots"), linked.address("te_sched_functions"), linked)
-
-
-_libraries: weakref.WeakValueDictionary[int, Code] = weakref.WeakValueDictionary()
+    return Code(
+        metadata, linked.address("te_sched_slots"), linked.address("te_sched_functions"), linked
+    )
 
 
 def load_file(path: str | os.PathLike[str]) -> Code:
@@ -102,18 +118,29 @@ def load_file(path: str | os.PathLike[str]) -> Code:
     try:
         data = place.read_bytes()
     except OSError as error:
-        raise CallError(f"load {place}", f"it cannot be read: {error.strerror}", "check the path") from None
+        raise CallError(
+            f"load {place}", f"it cannot be read: {error.strerror}", "check the path"
+        ) from None
     metadata = read_metadata(data, str(place))
     if place.suffix == ".o":
         return load_objects((data,), metadata)
     try:
-        library = ctypes.CDLL(str(place))
+        library = _load_library(data, place.suffix)
     except OSError as error:
-        raise CallError(f"load {place}", f"the system's loader says: {error}", "check what it depends on") from None
-    known = _libraries.get(library._handle)
-    if known is not None:  # two modules of one library share its slots
-        return known
-    addresses = [ctypes.addressof(ctypes.c_char.in_dll(library, name)) for name in _EXPORTS]
-    code = Code(metadata, *addresses, library)
-    _libraries[library._handle] = code
+        raise CallError(
+            f"load {place}", f"the system's loader says: {error}", "check what it depends on"
+        ) from None
+    slots, functions = (ctypes.addressof(ctypes.c_char.in_dll(library, name)) for name in _EXPORTS)
+    code = Code(metadata, slots, functions, library)
+    if os.name == "posix":
+        weakref.finalize(code, _ctypes.dlclose, library._handle).atexit = False
     return code
+
+
+def _load_library(data: bytes, suffix: str) -> ctypes.CDLL:
+    """Load a copy under a name of its own: the system's loader would share one library among modules (and their
+    slots), and give the old one for a file that was written anew."""
+    with tempfile.TemporaryDirectory(prefix="te_sched", ignore_cleanup_errors=True) as folder:
+        copy = Path(folder) / f"module{suffix}"
+        copy.write_bytes(data)
+        return ctypes.CDLL(str(copy))

@@ -1,7 +1,7 @@
 """Modules and functions that can be called: the lean road from Python into compiled code.
 
-A call makes a key of its arguments (dtypes, shapes, strides; not addresses), and arguments whose key was found good
-before go straight to the native function. Must not know how code is compiled.
+A call makes a key of its arguments (dtypes, shapes, strides; not addresses), and arguments whose
+key was found good before go straight to the native function. Must not know how code is compiled.
 """
 
 from __future__ import annotations
@@ -41,7 +41,11 @@ class Function:
         self._native = ctypes.CFUNCTYPE(ctypes.c_int32, *types)(call)
         self._repeat = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, *types)(repeat)
         self._good: dict[tuple[Any, ...], tuple[int, ...]] = {}
-        sizes = [dtypes.storage_bytes(dtypes.element(p.dtype)) for p in signature.parameters if p.kind == "buffer"]
+        sizes = [
+            dtypes.storage_bytes(dtypes.element(p.dtype))
+            for p in signature.parameters
+            if p.kind == "buffer"
+        ]
         self._misaligned = max(sizes, default=1) - 1
 
     @property
@@ -86,7 +90,9 @@ class Function:
             elif kind is np.ndarray:
                 interface = argument.__array_interface__
                 address, readonly = interface["data"]
-                keys.append((interface["typestr"], interface["shape"], interface["strides"], readonly))
+                keys.append(
+                    (interface["typestr"], interface["shape"], interface["strides"], readonly)
+                )
             elif kind is int or kind is float:
                 keys.append((kind, argument))
                 values.append(argument)
@@ -109,7 +115,12 @@ class Function:
         """An argument that is neither an NDArray, a numpy array, an int nor a float."""
         view = view_of(argument, keep)
         if view is None:
-            keys.append((type(argument), argument if isinstance(argument, (bool, np.generic)) else id(argument)))
+            keys.append(
+                (
+                    type(argument),
+                    argument if isinstance(argument, (bool, np.generic)) else id(argument),
+                )
+            )
             return None
         keys.append(view[:5])
         return view.address
@@ -161,8 +172,17 @@ def _make_evaluator(
     check_usable(dev, f"time {function.name!r} on {dev}")
     if cache_flush_bytes or f_preproc:
         what = "cache_flush_bytes" if cache_flush_bytes else "f_preproc"
-        raise CallError(f"time {function.name!r} with {what}", "it is not available", "leave it out")
-    return Evaluator(function.run_repeatedly, number, repeat, min_repeat_ms, cooldown_interval_ms, repeats_to_cooldown)
+        raise CallError(
+            f"time {function.name!r} with {what}", "it is not available", "leave it out"
+        )
+    return Evaluator(
+        function.run_repeatedly,
+        number,
+        repeat,
+        min_repeat_ms,
+        cooldown_interval_ms,
+        repeats_to_cooldown,
+    )
 
 
 class Module:
@@ -170,9 +190,13 @@ class Module:
 
     type_key = "llvm"
 
-    def __init__(self, code: Code, compiled: Compiled | None = None, extra_objects: tuple[bytes, ...] = ()) -> None:
+    def __init__(
+        self, code: Code, compiled: Compiled | None = None, extra_objects: tuple[bytes, ...] = ()
+    ) -> None:
         self._code, self._compiled, self._extra_objects = code, compiled, extra_objects
-        self._functions = {signature.name: Function(code, signature) for signature in code.signatures}
+        self._functions = {
+            signature.name: Function(code, signature) for signature in code.signatures
+        }
         names = list(self._functions)
         self.entry_name = "main" if "main" in names else names[0]
         self._entry = self._functions[self.entry_name]
@@ -188,7 +212,9 @@ class Module:
             return self._entry
         if function is None:
             raise CallError(
-                f"find function {name!r} in a module", "it has no such function", f"use one of {', '.join(self._functions)}"
+                f"find function {name!r} in a module",
+                "it has no such function",
+                f"use one of {', '.join(self._functions)}",
             )
         return function
 
@@ -203,7 +229,13 @@ class Module:
         return tuple(self._functions)
 
     def time_evaluator(
-        self, func_name: str, dev: Device, number: int = 10, repeat: int = 1, min_repeat_ms: float = 0, **options: Any
+        self,
+        func_name: str,
+        dev: Device,
+        number: int = 10,
+        repeat: int = 1,
+        min_repeat_ms: float = 0,
+        **options: Any,
     ) -> Evaluator:
         """What times a function: call it with the function's arguments for mean, median, min, max, std, results.
 
@@ -215,21 +247,33 @@ class Module:
         """The optimised LLVM IR ("ll", the default) or the assembly ("asm", "s")."""
         kind = {"": "ll", "ll": "ll", "asm": "asm", "s": "asm"}.get(fmt)
         if kind is None:
-            raise CallError(f"show the source as {fmt!r}", "there is no such form", 'use "ll" or "asm"')
+            raise CallError(
+                f"show the source as {fmt!r}", "there is no such form", 'use "ll" or "asm"'
+            )
         if self._compiled is None:
-            raise CallError("show the source of a loaded module", "a file keeps machine code alone", "build it again")
+            raise CallError(
+                "show the source of a loaded module",
+                "a file keeps machine code alone",
+                "build it again",
+            )
         return self._compiled.source(kind)
 
     def export_library(self, path: str | os.PathLike[str]) -> None:
         """Save the module: a shared library, or an object file (.o), that te_sched.runtime.load_module reads."""
         place = Path(path).resolve()
         if self._compiled is None:
-            raise CallError(f"export to {place}", "this module was loaded from a file", "copy the file")
+            raise CallError(
+                f"export to {place}", "this module was loaded from a file", "copy the file"
+            )
         objects = (self._compiled.data, *self._extra_objects)
         if place.suffix not in (".o", ".so", ".dylib", ".dll"):
-            raise CallError(f"export to {place}", f"{place.suffix!r} is no kind of library", "use .so or .o")
+            raise CallError(
+                f"export to {place}", f"{place.suffix!r} is no kind of library", "use .so or .o"
+            )
         if not place.parent.is_dir():
-            raise CallError(f"export to {place}", "its folder does not exist", "make the folder first")
+            raise CallError(
+                f"export to {place}", "its folder does not exist", "make the folder first"
+            )
         if place.suffix != ".o":
             csource.link_shared(objects, place)
         elif len(objects) == 1:

@@ -18,7 +18,13 @@ from te_sched.runtime.device import Device, check_usable, cpu
 
 _ALIGNMENT = 64
 _NUMPY_NAMES = frozenset(
-    ["bool", "float16", "float32", "float64", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))]
+    [
+        "bool",
+        "float16",
+        "float32",
+        "float64",
+        *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    ]
 )
 
 
@@ -39,7 +45,7 @@ class NDArray:
     @property
     def shape(self) -> tuple[int, ...]:
         """Extents."""
-        return self._array.shape
+        return tuple(self._array.shape)
 
     @property
     def ndim(self) -> int:
@@ -87,7 +93,9 @@ class NDArray:
                 "make an array with te_sched.nd.array(values)",
             )
         if not self._array.flags.writeable:
-            raise CallError("copy into an array", "its memory is read-only", "copy into one made by nd.empty")
+            raise CallError(
+                "copy into an array", "its memory is read-only", "copy into one made by nd.empty"
+            )
         np.copyto(self._array, as_storage(values, self.dtype), casting="unsafe")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -137,15 +145,19 @@ def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> N
     device = device if device is not None else cpu(0)
     check_usable(device, f"make an array of shape {shape}")
     _check_dtype(dtype)
-    extents = tuple(int(extent) for extent in ((shape,) if np.isscalar(shape) else shape))
+    extents = (int(shape),) if np.ndim(shape) == 0 else tuple(int(extent) for extent in shape)
     if any(extent < 0 for extent in extents):
-        raise CallError(f"make an array of shape {extents}", "an extent is negative", "use extents of 0 or more")
+        raise CallError(
+            f"make an array of shape {extents}", "an extent is negative", "use extents of 0 or more"
+        )
     kind = np.dtype(storage_name(dtype))
     size = math.prod(extents) * kind.itemsize
     try:
         memory = np.empty(size + _ALIGNMENT, np.uint8)
     except (MemoryError, ValueError) as error:
-        raise CallError(f"make an array of shape {extents}", f"there is no room for it: {error}") from None
+        raise CallError(
+            f"make an array of shape {extents}", f"there is no room for it: {error}"
+        ) from None
     offset = -memory.ctypes.data % _ALIGNMENT
     return NDArray(memory[offset : offset + size].view(kind).reshape(extents), dtype, device)
 
@@ -199,7 +211,11 @@ def _dtype_name(values: np.ndarray[Any, Any]) -> str:
 
 def _check_dtype(dtype: str) -> None:
     if dtype not in _NUMPY_NAMES and dtype != "bfloat16":
-        raise CallError(f"make an array of {dtype}", "it is not a data type of arrays", f"use one of {dtypes.LEGAL}")
+        raise CallError(
+            f"make an array of {dtype}",
+            "it is not a data type of arrays",
+            f"use one of {dtypes.LEGAL}",
+        )
 
 
 def _bfloat16() -> Any:

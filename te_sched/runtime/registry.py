@@ -1,6 +1,7 @@
 """Names that generated code may call: Python functions (call_packed) and C functions or callbacks (call_extern).
 
-Also keeps the exceptions that callbacks raise until their caller raises them again. Must not know modules.
+Also keeps the exceptions that callbacks raise until their caller raises them again. Must not know
+modules.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ _externs: dict[str, Extern] = {}
 _C_FUNCTION = type(ctypes.CFUNCTYPE(None)()).__mro__[1]
 
 
-def register_func(name: Any, function: Callable[..., Any] | None = None, override: bool = False) -> Any:
+def register_func(
+    name: Any, function: Callable[..., Any] | None = None, override: bool = False
+) -> Any:
     """Register a Python function for call_packed; with a name alone, or nothing, a decorator."""
     if callable(name):
         return register_func(name.__name__, name, override)
@@ -44,7 +47,9 @@ def register_func(name: Any, function: Callable[..., Any] | None = None, overrid
         return lambda decorated: register_func(name, decorated, override)
     if name in _functions and not override:
         raise CallError(
-            f"register function {name!r}", "a function of this name is registered already", "say override=True to replace it"
+            f"register function {name!r}",
+            "a function of this name is registered already",
+            "say override=True to replace it",
         )
     _functions[name] = function
     return function
@@ -71,11 +76,16 @@ def remove_global_func(name: str) -> None:
 def register_extern(name: str, function: Any, override: bool = True) -> Any:
     """Register what call_extern(name, ...) calls.
 
-    `function` is a ctypes or cffi function pointer, an address, an object with an `address` (numba's cfunc), or a
-    Python function. Python functions get numbers as int and float, and pointers as ctypes pointers to their element type.
+    `function` is a ctypes or cffi function pointer, an address, an object with an `address`
+    (numba's cfunc), or a Python function. Python functions get numbers as int and float, and
+    pointers as ctypes pointers to their element type.
     """
     if name in _externs and not override:
-        raise CallError(f"register extern {name!r}", "it is registered already", "say override=True to replace it")
+        raise CallError(
+            f"register extern {name!r}",
+            "it is registered already",
+            "say override=True to replace it",
+        )
     address = _address_of(function)
     if address is not None and address == 0:
         raise CallError(f"register extern {name!r}", "the pointer is null", "give it a function")
@@ -140,4 +150,8 @@ def take_exception(code: int) -> BaseException:
     """The exception that a callback raised."""
     with _lock:
         found = _pending.pop(code, None)
-    return found if found is not None else CallError(f"call a function (code {code})", "a callback failed")
+    return (
+        found
+        if found is not None
+        else CallError(f"call a function (code {code})", "a callback failed")
+    )

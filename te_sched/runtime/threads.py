@@ -1,8 +1,8 @@
 """The OpenMP runtime that runs parallel loops: found, not brought along.
 
-Looked for in this order: the library named by TE_SCHED_OPENMP ("serial" for none), one that is loaded already, the
-system's, one that a PyPI package installed (intel-openmp, torch, scikit-learn, ...). Without any, parallel loops run
-serially and a warning says so. Must not know modules.
+Looked for in this order: the library named by TE_SCHED_OPENMP ("serial" for none), one that is
+loaded already, the system's, one that a PyPI package installed (intel-openmp, torch, scikit-learn,
+...). Without any, parallel loops run serially and a warning says so. Must not know modules.
 """
 
 from __future__ import annotations
@@ -23,7 +23,15 @@ from typing import Any, TypeVar
 from te_sched.errors import CallError
 from te_sched.runtime import jit
 
-_SONAMES = ("libgomp.so.1", "libiomp5.so", "libomp.so.5", "libomp.so", "libomp.dylib", "libiomp5md.dll", "libgomp-1.dll")
+_SONAMES = (
+    "libgomp.so.1",
+    "libiomp5.so",
+    "libomp.so.5",
+    "libomp.so",
+    "libomp.dylib",
+    "libiomp5md.dll",
+    "libgomp-1.dll",
+)
 _PATTERNS = ("libgomp*.so*", "libiomp5*", "libomp*.so*", "libomp*.dylib")
 _Answer = TypeVar("_Answer")
 
@@ -69,8 +77,15 @@ go:
 class Runtime:
     """An OpenMP runtime: its name, and the addresses that generated code calls."""
 
-    def __init__(self, name: str, addresses: dict[str, int], keep_alive: Any, survives_fork: bool) -> None:
-        self.name, self.addresses, self._keep_alive, self.survives_fork = name, addresses, keep_alive, survives_fork
+    def __init__(
+        self, name: str, addresses: dict[str, int], keep_alive: Any, survives_fork: bool
+    ) -> None:
+        self.name, self.addresses, self._keep_alive, self.survives_fork = (
+            name,
+            addresses,
+            keep_alive,
+            survives_fork,
+        )
 
 
 _limit = ctypes.c_int32(0)  # threads of a team; 0 leaves it to the OpenMP runtime
@@ -86,15 +101,25 @@ def limit_address() -> int:
 def set_num_threads(count: int) -> None:
     """Run parallel loops on this many threads; 0 leaves it to the OpenMP runtime (OMP_NUM_THREADS, or all cores)."""
     if count < 0:
-        raise CallError(f"run on {count} threads", "it is less than none", "use 1 or more, or 0 for the default")
+        raise CallError(
+            f"run on {count} threads", "it is less than none", "use 1 or more, or 0 for the default"
+        )
     _limit.value = count
 
 
 def get_num_threads() -> int:
     """How many threads parallel loops run on."""
     found = runtime()
-    most = ctypes.CFUNCTYPE(ctypes.c_int32)(found.addresses["most"])() if "most" in found.addresses else 1
-    return min(_limit.value, most) if _limit.value and "most" not in found.addresses else _limit.value or most
+    most = (
+        ctypes.CFUNCTYPE(ctypes.c_int32)(found.addresses["most"])()
+        if "most" in found.addresses
+        else 1
+    )
+    return (
+        min(_limit.value, most)
+        if _limit.value and "most" not in found.addresses
+        else _limit.value or most
+    )
 
 
 def _read_environment() -> None:
@@ -114,7 +139,11 @@ def runtime() -> Runtime:
         if found is not None:
             return found
     if wanted:
-        raise CallError(f"use the OpenMP runtime {wanted}", "it cannot be loaded or is none", "correct TE_SCHED_OPENMP")
+        raise CallError(
+            f"use the OpenMP runtime {wanted}",
+            "it cannot be loaded or is none",
+            "correct TE_SCHED_OPENMP",
+        )
     warnings.warn(
         "te_sched found no OpenMP runtime, so parallel loops run on one core; install one "
         "(`pip install intel-openmp`, or the system's libgomp), or name it in TE_SCHED_OPENMP",
@@ -138,10 +167,18 @@ def _candidates(wanted: str) -> Iterator[tuple[str, int]]:
 
 def _installed() -> Iterator[str]:
     """OpenMP libraries that packages of this Python brought along."""
-    packages = {sysconfig.get_paths()["purelib"], sysconfig.get_paths()["platlib"], site.getusersitepackages()}
+    packages = {
+        sysconfig.get_paths()["purelib"],
+        sysconfig.get_paths()["platlib"],
+        site.getusersitepackages(),
+    }
     folders = [Path(sys.prefix) / "lib", Path(sys.prefix) / "Library" / "bin"]
     for package in map(Path, sorted(packages)):
-        folders += [package / "torch" / "lib", package / "sklearn" / ".dylibs", *sorted(package.glob("*.libs"))]
+        folders += [
+            package / "torch" / "lib",
+            package / "sklearn" / ".dylibs",
+            *sorted(package.glob("*.libs")),
+        ]
     for folder in folders:
         for pattern in _PATTERNS:
             yield from map(str, sorted(folder.glob(pattern)))
@@ -166,7 +203,12 @@ def _try_library(name: str, mode: int) -> Runtime | None:
     return Runtime(name, addresses, keep, survives_fork=bool(clang))
 
 
-_NAMES = {"fork": "GOMP_parallel", "id": "omp_get_thread_num", "count": "omp_get_num_threads", "most": "omp_get_max_threads"}
+_NAMES = {
+    "fork": "GOMP_parallel",
+    "id": "omp_get_thread_num",
+    "count": "omp_get_num_threads",
+    "most": "omp_get_max_threads",
+}
 _KMPC_NAMES = ("__kmpc_fork_call", "__kmpc_global_thread_num", "__kmpc_push_num_threads")
 
 
@@ -189,7 +231,11 @@ def slot_value(name: str) -> int:
 
 def has_lost_team() -> bool:
     """Whether this thread's team of OpenMP threads stayed behind in the parent process (libgomp would wait for it)."""
-    return _stale_thread is not None and _stale_thread == threading.get_ident() and not runtime().survives_fork
+    return (
+        _stale_thread is not None
+        and _stale_thread == threading.get_ident()
+        and not runtime().survives_fork
+    )
 
 
 def run_elsewhere(function: Callable[..., _Answer], *args: Any) -> _Answer:

@@ -44,7 +44,10 @@ class ProfileResult:
         return statistics.pstdev(self.results)
 
     def __str__(self) -> str:
-        head = "  ".join(f"{name:>10}" for name in ("mean (ms)", "median (ms)", "max (ms)", "min (ms)", "std (ms)"))
+        head = "  ".join(
+            f"{name:>10}"
+            for name in ("mean (ms)", "median (ms)", "max (ms)", "min (ms)", "std (ms)")
+        )
         values = (self.mean, self.median, self.max, self.min, self.std)
         return f"{head}\n" + "  ".join(f"{value * 1e3:>10.4f}" for value in values)
 
@@ -78,7 +81,10 @@ class Evaluator:
             seconds = self._measure(number, args)
             while seconds * 1e3 < self.min_repeat_ms:
                 wanted = self.min_repeat_ms / 1e3 / max(seconds / number, 1e-9)
-                number = max(math.ceil(wanted * 1.1), number * 2 if seconds * 1e3 * 10 < self.min_repeat_ms else number + 1)
+                number = max(
+                    math.ceil(wanted * 1.1),
+                    number * 2 if seconds * 1e3 * 10 < self.min_repeat_ms else number + 1,
+                )
                 seconds = self._measure(number, args)
             results.append(seconds / number)
         return ProfileResult(tuple(results))

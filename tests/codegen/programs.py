@@ -35,7 +35,11 @@ def loop(extent: Any, body: Callable[[E.Var], S.Stmt], kind: str = "serial") -> 
 
 
 def elementwise(
-    compute: Callable[..., E.Expr], dtypes: Sequence[str], n: Any, kind: str = "serial", lanes: int = 1
+    compute: Callable[..., E.Expr],
+    dtypes: Sequence[str],
+    n: Any,
+    kind: str = "serial",
+    lanes: int = 1,
 ) -> S.PrimFunc:
     """C[i] = compute(A0[i], A1[i], ...), `lanes` elements at a time."""
     inputs = [buffer(f"A{k}", [n], dtype) for k, dtype in enumerate(dtypes)]
@@ -47,7 +51,9 @@ def elementwise(
     output = buffer("C", [n], dtype)
 
     def body(i: E.Var) -> S.Stmt:
-        return S.BufferStore(output, compute(*[E.BufferLoad(a, (index(i),)) for a in inputs]), (index(i),))
+        return S.BufferStore(
+            output, compute(*[E.BufferLoad(a, (index(i),)) for a in inputs]), (index(i),)
+        )
 
     return function([*inputs, output], loop(ops.floordiv(n, lanes), body, kind))
 

@@ -23,7 +23,9 @@ def values(dtype: str, low: int = -100, high: int = 100) -> np.ndarray:
 
 def run(compute, *arrays: np.ndarray, lanes: int = 1, result: str | None = None) -> np.ndarray:
     output = np.zeros(N, result or arrays[0].dtype)
-    build(elementwise(compute, [array.dtype.name for array in arrays], N, lanes=lanes))(*arrays, output)
+    build(elementwise(compute, [array.dtype.name for array in arrays], N, lanes=lanes))(
+        *arrays, output
+    )
     return output
 
 
@@ -31,7 +33,9 @@ def run(compute, *arrays: np.ndarray, lanes: int = 1, result: str | None = None)
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_integers_wrap(dtype: str, lanes: int) -> None:
     a, b = values(dtype, -(1 << 62), 1 << 62), values(dtype, -(1 << 62), 1 << 62)[::-1].copy()
-    np.testing.assert_array_equal(run(lambda x, y: E.Sub(E.Mul(x, y), E.Add(x, y)), a, b, lanes=lanes), a * b - (a + b))
+    np.testing.assert_array_equal(
+        run(lambda x, y: E.Sub(E.Mul(x, y), E.Add(x, y)), a, b, lanes=lanes), a * b - (a + b)
+    )
 
 
 @pytest.mark.parametrize("lanes", [1, 8])
@@ -55,7 +59,9 @@ def test_truncated_division_follows_the_dividend_sign() -> None:
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "int64"])
 def test_division_by_zero_gives_zero(node: type, dtype: str) -> None:
     a = values(dtype)
-    np.testing.assert_array_equal(run(lambda x, y: node(x, y), a, np.zeros_like(a)), np.zeros_like(a))
+    np.testing.assert_array_equal(
+        run(lambda x, y: node(x, y), a, np.zeros_like(a)), np.zeros_like(a)
+    )
 
 
 def test_division_of_the_smallest_integer_by_minus_one_does_not_trap() -> None:
@@ -69,8 +75,16 @@ def test_comparisons_and_extrema(dtype: str, lanes: int) -> None:
     a, b = values(dtype, -5, 5), values(dtype, -5, 5)[::-1].copy()
     greatest = run(lambda x, y: E.Max(E.Min(x, y), y), a, b, lanes=lanes)
     np.testing.assert_array_equal(greatest, np.maximum(np.minimum(a, b), b))
-    for node, expected in ((E.LT, a < b), (E.LE, a <= b), (E.EQ, a == b), (E.NE, a != b), (E.GE, a >= b)):
-        np.testing.assert_array_equal(run(lambda x, y, n=node: n(x, y), a, b, lanes=lanes, result="bool"), expected)
+    for node, expected in (
+        (E.LT, a < b),
+        (E.LE, a <= b),
+        (E.EQ, a == b),
+        (E.NE, a != b),
+        (E.GE, a >= b),
+    ):
+        np.testing.assert_array_equal(
+            run(lambda x, y, n=node: n(x, y), a, b, lanes=lanes, result="bool"), expected
+        )
 
 
 def test_extrema_give_the_second_operand_for_nan() -> None:
@@ -83,13 +97,17 @@ def test_extrema_give_the_second_operand_for_nan() -> None:
 def test_casts_from(source: str) -> None:
     a = values(source, 0, 120)
     for target in [*INTEGERS, "float16", "float32", "float64", "bool"]:
-        np.testing.assert_array_equal(run(lambda x, t=target: E.Cast(t, x), a, result=target), a.astype(target))
+        np.testing.assert_array_equal(
+            run(lambda x, t=target: E.Cast(t, x), a, result=target), a.astype(target)
+        )
 
 
 def test_float64_rounds_once_to_float16() -> None:
     a = np.random.default_rng(0).uniform(-2.0, 2.0, N)
     a[:2] = 1 + 2.0**-11 + 2.0**-40, 1 + 2.0**-11 - 2.0**-40  # beside a tie, lost in float32
-    np.testing.assert_array_equal(run(lambda x: E.Cast("float16", x), a, result="float16"), a.astype("float16"))
+    np.testing.assert_array_equal(
+        run(lambda x: E.Cast("float16", x), a, result="float16"), a.astype("float16")
+    )
 
 
 def test_constants_of_small_floats_are_exact() -> None:

@@ -28,7 +28,9 @@ def call(name: str, *arguments: E.Expr, dtype: str = "") -> E.Call:
 
 def run(compute, *arrays: np.ndarray, lanes: int = 1, result: str | None = None) -> np.ndarray:
     output = np.zeros(N, result or arrays[0].dtype)
-    build(elementwise(compute, [array.dtype.name for array in arrays], N, lanes=lanes))(*arrays, output)
+    build(elementwise(compute, [array.dtype.name for array in arrays], N, lanes=lanes))(
+        *arrays, output
+    )
     return output
 
 
@@ -38,7 +40,9 @@ def test_mathematics(name: str) -> None:
         a = np.random.default_rng(0).uniform(0.05, 0.9, N).astype(dtype)
         expected = FUNCTIONS[name](a.astype("float64"))
         for lanes in (1, 4):
-            np.testing.assert_allclose(run(lambda x: call(name, x), a, lanes=lanes), expected, tolerance)
+            np.testing.assert_allclose(
+                run(lambda x: call(name, x), a, lanes=lanes), expected, tolerance
+            )
 
 
 def test_powers_and_remainders() -> None:
@@ -60,14 +64,20 @@ def test_bits(dtype: str) -> None:
     a = np.arange(-8, N - 8).astype(dtype)
     two = E.IntImm(2, dtype)
     np.testing.assert_array_equal(run(lambda x: call("shift_right", x, two), a), a >> 2)
-    np.testing.assert_array_equal(run(lambda x: call("bitwise_xor", call("shift_left", x, two), x), a), (a << 2) ^ a)
+    np.testing.assert_array_equal(
+        run(lambda x: call("bitwise_xor", call("shift_left", x, two), x), a), (a << 2) ^ a
+    )
     np.testing.assert_array_equal(run(lambda x: call("bitwise_not", x), a), ~a)
-    np.testing.assert_array_equal(run(lambda x: call("popcount", x), a), np.bitwise_count(a.view(f"u{a.itemsize}")))
+    np.testing.assert_array_equal(
+        run(lambda x: call("popcount", x), a), np.bitwise_count(a.view(f"u{a.itemsize}"))
+    )
 
 
 def test_reinterpret_keeps_the_bits() -> None:
     a = np.linspace(-1, 1, N).astype("float32")
-    np.testing.assert_array_equal(run(lambda x: call("reinterpret", x, dtype="int32"), a, result="int32"), a.view("int32"))
+    np.testing.assert_array_equal(
+        run(lambda x: call("reinterpret", x, dtype="int32"), a, result="int32"), a.view("int32")
+    )
 
 
 def test_unknown_intrinsic_is_refused() -> None:

@@ -41,7 +41,11 @@ def test_gather_and_scatter() -> None:
     source, places, target = buffer("A", [N]), buffer("P", [8], "int32"), buffer("B", [N])
     index = load(places, E.Ramp(ZERO, E.IntImm(1), 8))
     body = S.BufferStore(target, load(source, index), (index,))
-    a, p, b = np.arange(N, dtype="float32"), np.array([3, 9, 1, 30, 2, 11, 5, 7], "int32"), np.zeros(N, "float32")
+    a, p, b = (
+        np.arange(N, dtype="float32"),
+        np.array([3, 9, 1, 30, 2, 11, 5, 7], "int32"),
+        np.zeros(N, "float32"),
+    )
     build(function([source, places, target], body))(a, p, b)
     np.testing.assert_array_equal(b, np.where(np.isin(a, p), a, 0))
 
@@ -98,7 +102,9 @@ def test_allocations_on_stack_and_heap(size: int, kind: str) -> None:
 def test_allocation_that_fails_is_an_error() -> None:
     n = E.Var("n", "int64")
     target, room = buffer("B", [1]), buffer("T", [n])
-    body = S.Allocate(room.data, "float32", (n, n), ops.TRUE, S.BufferStore(target, load(room, ZERO), (ZERO,)))
+    body = S.Allocate(
+        room.data, "float32", (n, n), ops.TRUE, S.BufferStore(target, load(room, ZERO), (ZERO,))
+    )
     module = build(function([n, target], body))
     for size in (1 << 26, 1 << 40):
         with pytest.raises(CallError, match="not enough memory for the intermediate buffer T"):

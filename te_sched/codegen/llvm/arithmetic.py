@@ -1,7 +1,8 @@
 """Binary operators, comparisons and selection, by data type, with the bounds of integer results.
 
-Integer arithmetic wraps unless the bounds show that it cannot, or indices assume that it does not. Floating-point
-operations may be contracted to fused multiply-adds and are otherwise exact to the letter. Must not know expressions.
+Integer arithmetic wraps unless the bounds show that it cannot, or indices assume that it does not.
+Floating-point operations may be contracted to fused multiply-adds and are otherwise exact to the
+letter. Must not know expressions.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ def compare(out: FunctionText, name: str, a: Value, b: Value) -> Value:
 def select(out: FunctionText, condition: Value, yes: Value, no: Value) -> Value:
     """yes where the condition holds, else no; both are computed."""
     kind = llvm_type(yes.dtype)
-    text = out.emit(f"select {llvm_type(condition.dtype)} {condition.text}, {kind} {yes.text}, {kind} {no.text}")
+    text = out.emit(
+        f"select {llvm_type(condition.dtype)} {condition.text}, {kind} {yes.text}, {kind} {no.text}"
+    )
     data = condition.data or yes.data or no.data
     return Value(text, yes.dtype, min(yes.lo, no.lo), max(yes.hi, no.hi), data)
 
@@ -63,7 +66,9 @@ def _linear(name: str) -> Callable[[FunctionText, Value, Value], Value]:
         kind, data = llvm_type(a.dtype), a.data or b.data
         if dtypes.is_float(a.dtype):
             flags = "" if name in ("div", "mod") else "contract "
-            return Value(out.emit(f"{_FLOAT[name]} {flags}{kind} {a.text}, {b.text}"), a.dtype, data=data)
+            return Value(
+                out.emit(f"{_FLOAT[name]} {flags}{kind} {a.text}, {b.text}"), a.dtype, data=data
+            )
         lo, hi = _BOUNDS[name](a, b)
         least, most = integer_range(a.dtype)
         flags = ""
@@ -121,7 +126,9 @@ def _zero_where(out: FunctionText, zero: str | None, text: str, dtype: str) -> s
     if zero is None:
         return text
     bools = llvm_type(dtypes.with_lanes("bool", dtypes.lanes(dtype)))
-    return out.emit(f"select {bools} {zero}, {llvm_type(dtype)} zeroinitializer, {llvm_type(dtype)} {text}")
+    return out.emit(
+        f"select {bools} {zero}, {llvm_type(dtype)} zeroinitializer, {llvm_type(dtype)} {text}"
+    )
 
 
 def _division(quotient: bool, floor: bool) -> Callable[[FunctionText, Value, Value], Value]:
@@ -129,10 +136,16 @@ def _division(quotient: bool, floor: bool) -> Callable[[FunctionText, Value, Val
 
     def emit(out: FunctionText, a: Value, b: Value) -> Value:
         if dtypes.is_float(a.dtype):
-            return _float_floor_division(out, quotient, a, b) if floor else _linear(float_name)(out, a, b)
+            return (
+                _float_floor_division(out, quotient, a, b)
+                if floor
+                else _linear(float_name)(out, a, b)
+            )
         b, zero = _safe_divisor(out, a, b)
         plain = not floor or (a.lo >= 0 and b.lo > 0)
-        text = _plain_division(out, quotient, a, b) if plain else _floor_division(out, quotient, a, b)
+        text = (
+            _plain_division(out, quotient, a, b) if plain else _floor_division(out, quotient, a, b)
+        )
         text = _zero_where(out, zero, text, a.dtype)
         lo, hi = _division_bounds(quotient, floor, a, b)
         return Value(text, a.dtype, lo, hi, a.data or b.data)
@@ -162,8 +175,12 @@ def _floor_division(out: FunctionText, quotient: bool, a: Value, b: Value) -> st
     if b.lo > 0:
         wrong = out.emit(f"icmp slt {kind} {rest}, zeroinitializer")
     else:
-        signs = out.emit(f"icmp slt {kind} {out.emit(f'xor {kind} {rest}, {b.text}')}, zeroinitializer")
-        wrong = out.emit(f"and {bools} {signs}, {out.emit(f'icmp ne {kind} {rest}, zeroinitializer')}")
+        signs = out.emit(
+            f"icmp slt {kind} {out.emit(f'xor {kind} {rest}, {b.text}')}, zeroinitializer"
+        )
+        wrong = out.emit(
+            f"and {bools} {signs}, {out.emit(f'icmp ne {kind} {rest}, zeroinitializer')}"
+        )
     if quotient:
         result = out.emit(f"sdiv {kind} {a.text}, {b.text}")
         return out.emit(f"add {kind} {result}, {out.emit(f'sext {bools} {wrong} to {kind}')}")

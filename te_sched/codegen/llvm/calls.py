@@ -1,8 +1,8 @@
 """Calls of the outside world: C functions, registered pointers, Python callbacks, packed functions, LLVM intrinsics.
 
-A C function that the process or a linked module defines is called by its name. Everything registered in Python is
-called through a slot that the loader fills; such calls give an error code, and a code other than 0 leaves the function.
-Must not know statements or the runtime.
+A C function that the process or a linked module defines is called by its name. Everything
+registered in Python is called through a slot that the loader fills; such calls give an error code,
+and a code other than 0 leaves the function. Must not know statements or the runtime.
 """
 
 from __future__ import annotations
@@ -26,9 +26,13 @@ def call_extern(out: FunctionText, node: E.Call, pure: bool) -> Value:
     how = out.module.extern_kinds(name)
     if how == "callback":
         types = [_callback_type(argument) for argument in node.args[1:]]
-        return _call_back(out, values, {"kind": "callback", "name": name, "args": types, "result": node.dtype})
+        return _call_back(
+            out, values, {"kind": "callback", "name": name, "args": types, "result": node.dtype}
+        )
     result = llvm_type(node.dtype)
-    operands = ", ".join(f"{llvm_type(value.dtype)}{_extension(value.dtype)} {value.text}" for value in values)
+    operands = ", ".join(
+        f"{llvm_type(value.dtype)}{_extension(value.dtype)} {value.text}" for value in values
+    )
     if how == "pointer":
         function = out.load_slot(kind="pointer", name=name)
     else:
@@ -44,7 +48,9 @@ def call_extern(out: FunctionText, node: E.Call, pure: bool) -> Value:
 def _name(node: E.Call) -> str:
     if node.args and isinstance(node.args[0], E.StringImm):
         return node.args[0].value
-    raise BuildError(f"generate code for {node.op}", "its first argument is not the name of a function")
+    raise BuildError(
+        f"generate code for {node.op}", "its first argument is not the name of a function"
+    )
 
 
 def _extension(dtype: str) -> str:
@@ -68,9 +74,17 @@ def _callback_type(argument: E.Expr) -> str:
         return argument.dtype
     if isinstance(argument, E.StringImm):
         return "str"
-    if isinstance(argument, E.Call) and argument.args and argument.op in ("tir.tvm_access_ptr", "tir.address_of"):
+    if (
+        isinstance(argument, E.Call)
+        and argument.args
+        and argument.op in ("tir.tvm_access_ptr", "tir.address_of")
+    ):
         return dtypes.element(argument.args[0].dtype) + "*"
-    if isinstance(argument, E.Var) and argument.pointer is not None and argument.pointer.element != "handle":
+    if (
+        isinstance(argument, E.Var)
+        and argument.pointer is not None
+        and argument.pointer.element != "handle"
+    ):
         return dtypes.element(argument.pointer.element) + "*"
     return "handle"
 
@@ -80,10 +94,16 @@ def _call_back(out: FunctionText, values: list[Value], what: dict[str, Any]) -> 
     function, result = out.load_slot(**what), str(what["result"])
     room = out.allocate_static("i64", 8)
     out.do(f"store i64 0, ptr {room}, align 8")
-    operands = "".join(f", {llvm_type(value.dtype)}{_extension(value.dtype)} {value.text}" for value in values)
+    operands = "".join(
+        f", {llvm_type(value.dtype)}{_extension(value.dtype)} {value.text}" for value in values
+    )
     out.leave_unless_zero(out.emit(f"call i32 {function}(ptr {room}{operands})"))
     if result in ("void", "handle"):
-        return Value("", "void") if result == "void" else Value(out.emit(f"load ptr, ptr {room}, align 8"), "handle")
+        return (
+            Value("", "void")
+            if result == "void"
+            else Value(out.emit(f"load ptr, ptr {room}, align 8"), "handle")
+        )
     text = out.emit(f"load {memory_type(result)}, ptr {room}, align 8")
     if dtypes.is_bool(result):
         text = out.emit(f"trunc i8 {text} to i1")
@@ -122,7 +142,9 @@ def _pack(out: FunctionText, argument: E.Expr, words: list[str]) -> dict[str, An
 
 def _pack_array(out: FunctionText, node: E.Call, words: list[str]) -> dict[str, Any]:
     data, shape, strides, _ndim, sample, offset = node.args
-    place = address(out, evaluate(out, data), sample.dtype, evaluate_index(out, offset), inside=False)
+    place = address(
+        out, evaluate(out, data), sample.dtype, evaluate_index(out, offset), inside=False
+    )
     words.append(out.emit(f"ptrtoint ptr {place} to i64"))
     extents = shape.args if isinstance(shape, E.Call) else ()
     steps = strides.args if isinstance(strides, E.Call) else ()
@@ -138,10 +160,11 @@ def call_llvm(out: FunctionText, node: E.Call) -> Value:
     if arguments and isinstance(node.args[1], E.IntImm) and node.args[1].dtype == "uint32":
         arguments = arguments[1:]  # TVM's count of arguments that choose the overload
     result = llvm_type(node.dtype)
-    function = out.module.declare(name, result, tuple(llvm_type(value.dtype) for value in arguments))
+    function = out.module.declare(
+        name, result, tuple(llvm_type(value.dtype) for value in arguments)
+    )
     operands = ", ".join(f"{llvm_type(value.dtype)} {value.text}" for value in arguments)
     if result == "void":
         out.do(f"call void {function}({operands})")
         return Value("", "void")
     return unknown(out.emit(f"call {result} {function}({operands})"), node.dtype)
-

@@ -1,13 +1,13 @@
 """Conversions between data types, and arithmetic of the small floats through float32.
 
-float16 values live in registers as `half`, bfloat16 values as their 16 bits; both are widened to float32 for every
-operation and rounded (to nearest even) after it. Must not know expressions.
+float16 values live in registers as `half`, bfloat16 values as their 16 bits; both are widened to
+float32 for every operation and rounded (to nearest even) after it. Must not know expressions.
 """
 
 from __future__ import annotations
 
 from te_sched.codegen.llvm.function import FunctionText
-from te_sched.codegen.llvm.types import Value, integer_range, llvm_type, splat, integer, unknown
+from te_sched.codegen.llvm.types import Value, integer, integer_range, llvm_type, splat, unknown
 from te_sched.ir import dtypes
 
 
@@ -39,10 +39,14 @@ def narrow(out: FunctionText, value: Value, dtype: str) -> Value:
     high = out.emit(f"lshr {kind} {bits}, {_constant(16, integers)}")
     odd = out.emit(f"and {kind} {high}, {_constant(1, integers)}")
     bias = out.emit(f"add {kind} {odd}, {_constant(0x7FFF, integers)}")
-    rounded = out.emit(f"lshr {kind} {out.emit(f'add {kind} {bits}, {bias}')}, {_constant(16, integers)}")
+    rounded = out.emit(
+        f"lshr {kind} {out.emit(f'add {kind} {bits}, {bias}')}, {_constant(16, integers)}"
+    )
     quiet = out.emit(f"or {kind} {high}, {_constant(0x40, integers)}")
     nan = out.emit(f"fcmp uno {llvm_type(value.dtype)} {value.text}, {value.text}")
-    kept = out.emit(f"select {llvm_type(_like(value.dtype, 'bool'))} {nan}, {kind} {quiet}, {kind} {rounded}")
+    kept = out.emit(
+        f"select {llvm_type(_like(value.dtype, 'bool'))} {nan}, {kind} {quiet}, {kind} {rounded}"
+    )
     return Value(_convert(out, "trunc", kept, integers, dtype), dtype)
 
 
@@ -100,10 +104,16 @@ def _from_float(out: FunctionText, value: Value, dtype: str) -> Value:
     target = dtypes.parse(dtype)
     if target.code == "float":
         instruction = "fpext" if target.bits > dtypes.bits(value.dtype) else "fptrunc"
-        return Value(_convert(out, instruction, value.text, value.dtype, dtype), dtype, data=value.data)
-    if target.bits < 32:  # through a wider integer, so that values out of range wrap as C compilers do
+        return Value(
+            _convert(out, instruction, value.text, value.dtype, dtype), dtype, data=value.data
+        )
+    if (
+        target.bits < 32
+    ):  # through a wider integer, so that values out of range wrap as C compilers do
         wide = _like(dtype, "int32")
-        return _resize(out, unknown(_convert(out, "fptosi", value.text, value.dtype, wide), wide), dtype)
+        return _resize(
+            out, unknown(_convert(out, "fptosi", value.text, value.dtype, wide), wide), dtype
+        )
     instruction = "fptosi" if target.code == "int" else "fptoui"
     return unknown(_convert(out, instruction, value.text, value.dtype, dtype), dtype, value.data)
 
@@ -120,13 +130,16 @@ def _resize(out: FunctionText, value: Value, dtype: str) -> Value:
         return Value(value.text, dtype, lo, hi, value.data)
     extend = "sext" if source.code == "int" else "zext"
     instruction = extend if target.bits > source.bits else "trunc"
-    return Value(_convert(out, instruction, value.text, value.dtype, dtype), dtype, lo, hi, value.data)
+    return Value(
+        _convert(out, instruction, value.text, value.dtype, dtype), dtype, lo, hi, value.data
+    )
 
 
 def _to_float32_for_rounding(out: FunctionText, value: Value, dtype: str) -> Value:
     """A float32 from which rounding to a small float gives what rounding directly would give.
 
-    From float64, the last bit of an inexact float32 is made odd ("round to odd"), so that it is never a tie.
+    From float64, the last bit of an inexact float32 is made odd ("round to odd"), so that it is
+    never a tie.
     """
     wide = _like(dtype, "float32")
     if not dtypes.is_float(value.dtype) or dtypes.bits(value.dtype) == 32:
@@ -139,7 +152,9 @@ def _to_float32_for_rounding(out: FunctionText, value: Value, dtype: str) -> Val
     inexact = out.emit(f"fcmp one {double} {back}, {value.text}")
     sizes = [_magnitude(out, text, value.dtype) for text in (back, value.text)]
     above = out.emit(f"fcmp ogt {double} {sizes[0]}, {sizes[1]}")
-    below = out.emit(f"select {bools} {above}, {kind} {_constant(-1, wide)}, {kind} {_constant(0, wide)}")
+    below = out.emit(
+        f"select {bools} {above}, {kind} {_constant(-1, wide)}, {kind} {_constant(0, wide)}"
+    )
     towards_zero = out.emit(f"add {kind} {bits}, {below}")
     odd = out.emit(f"or {kind} {towards_zero}, {_constant(1, wide)}")
     chosen = out.emit(f"select {bools} {inexact}, {kind} {odd}, {kind} {bits}")

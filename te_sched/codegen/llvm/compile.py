@@ -1,6 +1,7 @@
 """Compile functions: from PrimFuncs by name to an object file and what is needed to show or link it.
 
-Must not know how code is loaded; `extern_kinds` and `is_defined` are what the runtime says about names.
+Must not know how code is loaded; `extern_kinds` and `is_defined` are what the runtime says about
+names.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ class Compiled:
 
     def source(self, kind: str) -> str:
         """The optimised LLVM IR ("ll") or the assembly ("asm")."""
-        return llvm_machine.show_source(self.text, self.linked, llvm_machine.machine_of(self.target), kind)
+        return llvm_machine.show_source(
+            self.text, self.linked, llvm_machine.machine_of(self.target), kind
+        )
 
 
 def compile_functions(
@@ -39,8 +42,9 @@ def compile_functions(
 ) -> Compiled:
     """Generate and compile code for functions.
 
-    `extern_kinds(name)` is "pointer" or "callback" for functions registered in Python; `is_defined(name)` says that another
-    object that will be linked defines it. Raises BuildError for what cannot be compiled, with the names of missing functions.
+    `extern_kinds(name)` is "pointer" or "callback" for functions registered in Python;
+    `is_defined(name)` says that another object that will be linked defines it. Raises BuildError
+    for what cannot be compiled, with the names of missing functions.
     """
     check_available(target)
     machine = llvm_machine.machine_of(target)

@@ -1,8 +1,9 @@
 """The function that callers see: arguments in, an error code out.
 
-int32 te_sched_<name>(one pointer or scalar for each argument, then the symbols of shapes); 0 is success, a positive
-code is a row of `Signature.failures`, a negative one names an exception that a Python callback raised. Beside it,
-`<symbol>.repeat` calls the function a number of times, which is what timing uses.
+int32 te_sched_<name>(one pointer or scalar for each argument, then the symbols of shapes); 0 is
+success, a positive code is a row of `Signature.failures`, a negative one names an exception that a
+Python callback raised. Beside it, `<symbol>.repeat` calls the function a number of times, which is
+what timing uses.
 """
 
 from __future__ import annotations
@@ -58,17 +59,23 @@ def _bind_arguments(out: FunctionText, func: PrimFunc, builder: SignatureBuilder
     """Give the variables of the function their values; the texts of its parameters."""
     noalias = bool(func.attrs.get("tir.noalias"))
     texts = []
-    for number, (param, parameter) in enumerate(zip(func.params, builder.signature.parameters, strict=True)):
+    for number, (param, parameter) in enumerate(
+        zip(func.params, builder.signature.parameters, strict=True)
+    ):
         name = f"%a{number}"
         if parameter.kind == "scalar":
             texts.append(_scalar(out, param, name, param in builder.sizes))
             continue
         buffer = func.buffer_map.get(param)
-        out.environment[param if buffer is None else buffer.data] = Value(name, "handle", data=False)
+        out.environment[param if buffer is None else buffer.data] = Value(
+            name, "handle", data=False
+        )
         texts.append(_pointer_text(noalias and buffer is not None) + " " + name)
         if noalias and buffer is not None:
             out.scopes.add(buffer.data)
-    for number, (var, symbol) in enumerate(zip(builder.variables, builder.signature.symbols, strict=True)):
+    for number, (var, symbol) in enumerate(
+        zip(builder.variables, builder.signature.symbols, strict=True)
+    ):
         if symbol.passed:
             texts.append(_scalar(out, var, f"%n{number}", var in builder.sizes))
     for offset in builder.offsets:
@@ -88,7 +95,9 @@ def _scalar(out: FunctionText, var: E.Var, name: str, size: bool) -> str:
     if dtypes.is_bool(var.dtype):
         out.environment[var] = Value(out.emit(f"trunc i8 {name} to i1"), var.dtype, 0, 1, False)
         return f"i8 {name}"
-    if dtypes.parse(var.dtype).bits == 16 and dtypes.is_float(var.dtype):  # small floats arrive as float32
+    if dtypes.parse(var.dtype).bits == 16 and dtypes.is_float(
+        var.dtype
+    ):  # small floats arrive as float32
         out.environment[var] = cast(out, Value(name, "float32", data=False), var.dtype)
         return f"float {name}"
     out.environment[var] = value
@@ -97,8 +106,16 @@ def _scalar(out: FunctionText, var: E.Var, name: str, size: bool) -> str:
 
 def _check_overlap(out: FunctionText, func: PrimFunc, signature: Signature) -> None:
     """Refuse an output that shares memory with another argument: code was generated as if it did not."""
-    buffers = [(parameter, func.buffer_map[param]) for param, parameter in zip(func.params, signature.parameters, strict=True) if param in func.buffer_map]
-    places = [_memory_range(out, buffer) for _, buffer in buffers] if any(p.written for p, _ in buffers) and len(buffers) > 1 else []
+    buffers = [
+        (parameter, func.buffer_map[param])
+        for param, parameter in zip(func.params, signature.parameters, strict=True)
+        if param in func.buffer_map
+    ]
+    places = (
+        [_memory_range(out, buffer) for _, buffer in buffers]
+        if any(p.written for p, _ in buffers) and len(buffers) > 1
+        else []
+    )
     for k, (low, high) in enumerate(places):
         for other in range(k):
             if not (buffers[k][0].written or buffers[other][0].written):
@@ -123,7 +140,14 @@ def _memory_range(out: FunctionText, buffer: E.Buffer) -> tuple[str, str]:
             count = _wide(out, "mul", count, extent)
     else:
         for extent, stride in zip(buffer.shape, buffer.strides, strict=True):
-            last = _wide(out, "mul", _wide_value(out, "sub", cast(out, evaluate_index(out, extent), "int64"), integer(1, "int64")), stride)
+            last = _wide(
+                out,
+                "mul",
+                _wide_value(
+                    out, "sub", cast(out, evaluate_index(out, extent), "int64"), integer(1, "int64")
+                ),
+                stride,
+            )
             count = _wide_value(out, "add", count, last)
     size = _wide_value(out, "mul", count, integer(dtypes.storage_bytes(buffer.dtype), "int64"))
     return start, out.emit(f"getelementptr i8, ptr {start}, i64 {size.text}")

@@ -1,7 +1,7 @@
 """Expressions into LLVM values: one function per class of node.
 
-Must not know statements. Calls of intrinsics are handed to a function that `entry` provides, so that the tables of
-intrinsics can use `evaluate` in turn.
+Must not know statements. Calls of intrinsics are handed to a function that `entry` provides, so
+that the tables of intrinsics can use `evaluate` in turn.
 """
 
 from __future__ import annotations
@@ -140,7 +140,13 @@ def _logical(name: str) -> Callable[[FunctionText, Any], Value]:
         if dtypes.lanes(a.dtype) == 1 and not is_speculatable(node.b):
             return _short_circuit(out, name, a, node.b)
         b = evaluate(out, node.b)
-        return Value(out.emit(f"{name} {llvm_type(a.dtype)} {a.text}, {b.text}"), a.dtype, 0, 1, a.data or b.data)
+        return Value(
+            out.emit(f"{name} {llvm_type(a.dtype)} {a.text}, {b.text}"),
+            a.dtype,
+            0,
+            1,
+            a.data or b.data,
+        )
 
     return write
 
@@ -166,7 +172,9 @@ def _not(out: FunctionText, node: E.Not) -> Value:
 
 def _select(out: FunctionText, node: E.Select) -> Value:
     condition = evaluate_condition(out, node.condition)
-    return arithmetic.select(out, condition, evaluate(out, node.true_value), evaluate(out, node.false_value))
+    return arithmetic.select(
+        out, condition, evaluate(out, node.true_value), evaluate(out, node.false_value)
+    )
 
 
 def conditional(out: FunctionText, condition: E.Expr, yes: E.Expr, no: E.Expr) -> Value:
@@ -197,7 +205,9 @@ def _ramp(out: FunctionText, node: E.Ramp) -> Value:
     steps_value = Value(f"<{steps}>", node.dtype, 0, node.lanes - 1, False)
     start = memory.broadcast(out, base, node.lanes)
     if stride.text != "1":
-        steps_value = arithmetic.binary(out, "mul", steps_value, memory.broadcast(out, stride, node.lanes))
+        steps_value = arithmetic.binary(
+            out, "mul", steps_value, memory.broadcast(out, stride, node.lanes)
+        )
     return arithmetic.binary(out, "add", start, steps_value)
 
 
@@ -218,7 +228,11 @@ def _load(out: FunctionText, node: E.BufferLoad) -> Value:
     index = flatten_index(node.buffer, node.indices)
     if isinstance(index, E.Broadcast):  # one element in every lane
         one = memory.load(out, node.buffer, evaluate_index(out, index.value))
-        return memory.broadcast(out, one, index.lanes) if dtypes.lanes(one.dtype) == 1 else memory.concatenate(out, [one] * index.lanes)
+        return (
+            memory.broadcast(out, one, index.lanes)
+            if dtypes.lanes(one.dtype) == 1
+            else memory.concatenate(out, [one] * index.lanes)
+        )
     base = contiguous_base(index)
     if base is not None:
         shape = Value("", index.dtype)

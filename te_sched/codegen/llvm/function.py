@@ -1,7 +1,8 @@
 """Writing one LLVM function: blocks, names, variables in scope, captures, and what to free on the way out.
 
-A function that runs the body of a parallel loop has a `parent`: variables of the parent that it uses are captured,
-which means stored by the parent into a struct and loaded here on entry. Must not know the IR's statements.
+A function that runs the body of a parallel loop has a `parent`: variables of the parent that it
+uses are captured, which means stored by the parent into a struct and loaded here on entry. Must not
+know the IR's statements.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ class AliasScopes:
         self._module = module
         self._domain = module.metadata()
         module.set_metadata(self._domain, f"distinct !{{!{self._domain}}}")
-        self._scopes: dict[Var, tuple[int, int, int]] = {}  # scope, list of this scope, list of the others
+        self._scopes: dict[
+            Var, tuple[int, int, int]
+        ] = {}  # scope, list of this scope, list of the others
 
     def add(self, data: Var) -> None:
         """Promise that `data` points to memory that no other promised pointer reaches."""
@@ -45,7 +48,9 @@ class AliasScopes:
     def close(self) -> None:
         """Write the lists of the others, now that all scopes are known."""
         for scope, _alone, others in self._scopes.values():
-            names = ", ".join(f"!{other[0]}" for other in self._scopes.values() if other[0] != scope)
+            names = ", ".join(
+                f"!{other[0]}" for other in self._scopes.values() if other[0] != scope
+            )
             self._module.set_metadata(others, f"!{{{names}}}")
 
 
@@ -53,14 +58,20 @@ class FunctionText:
     """The text of a function while it is written."""
 
     def __init__(
-        self, module: ModuleText, signature: Signature, scopes: AliasScopes, parent: FunctionText | None = None
+        self,
+        module: ModuleText,
+        signature: Signature,
+        scopes: AliasScopes,
+        parent: FunctionText | None = None,
     ) -> None:
         self.module, self.signature, self.scopes, self.parent = module, signature, scopes, parent
         self.prologue: list[str] = []  # allocas and loads of captures, in the entry block
         self.lines: list[str] = []
         self.block = "entry"
         self.environment: dict[Var, Value] = {}
-        self.plain: dict[Var, Value] = {}  # exact values of variables whose value above assumes no overflow
+        self.plain: dict[
+            Var, Value
+        ] = {}  # exact values of variables whose value above assumes no overflow
         self.live: list[str] = []  # heap blocks to free when the function ends early
         self.captured: list[tuple[int, Value]] = []  # offset in the struct, value in the parent
         self.captured_bytes = 0

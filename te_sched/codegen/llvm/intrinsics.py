@@ -1,7 +1,7 @@
 """Intrinsic functions: mathematics, bits, addresses, control.
 
-One table per kind of lowering: an LLVM intrinsic, a function of libm, or a few instructions. Calls of the outside
-world are in `calls`. Must not know statements.
+One table per kind of lowering: an LLVM intrinsic, a function of libm, or a few instructions. Calls
+of the outside world are in `calls`. Must not know statements.
 """
 
 from __future__ import annotations
@@ -10,7 +10,14 @@ from collections.abc import Callable
 
 from te_sched.codegen.llvm import arithmetic, calls, memory
 from te_sched.codegen.llvm.casts import cast, is_small_float, narrow, widen
-from te_sched.codegen.llvm.expressions import conditional, evaluate, evaluate_condition, evaluate_index, flatten_index, use_calls
+from te_sched.codegen.llvm.expressions import (
+    conditional,
+    evaluate,
+    evaluate_condition,
+    evaluate_index,
+    flatten_index,
+    use_calls,
+)
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.types import Value, floating, llvm_type, unknown
 from te_sched.errors import BuildError
@@ -21,12 +28,40 @@ _PURE = "nounwind willreturn memory(none)"
 
 # Functions that LLVM knows for every floating-point type and vector; it calls libm where it must.
 _LLVM_MATH = {
-    **{name: name for name in ("exp", "exp2", "exp10", "log", "log2", "log10", "sqrt", "sin", "cos", "tan")},
+    **{
+        name: name
+        for name in ("exp", "exp2", "exp10", "log", "log2", "log10", "sqrt", "sin", "cos", "tan")
+    },
     **{name: name for name in ("asin", "acos", "atan", "sinh", "cosh", "tanh", "atan2", "pow")},
-    **{name: name for name in ("floor", "ceil", "round", "nearbyint", "trunc", "rint", "fabs", "copysign", "fma")},
+    **{
+        name: name
+        for name in (
+            "floor",
+            "ceil",
+            "round",
+            "nearbyint",
+            "trunc",
+            "rint",
+            "fabs",
+            "copysign",
+            "fma",
+        )
+    },
 }
 # Functions of libm (the float32 version has an f at its end).
-_LIBM = ("erf", "log1p", "expm1", "asinh", "acosh", "atanh", "hypot", "nextafter", "cbrt", "lgamma", "tgamma")
+_LIBM = (
+    "erf",
+    "log1p",
+    "expm1",
+    "asinh",
+    "acosh",
+    "atanh",
+    "hypot",
+    "nextafter",
+    "cbrt",
+    "lgamma",
+    "tgamma",
+)
 _OF_LLVM = frozenset(_LLVM_MATH)
 
 
@@ -71,7 +106,11 @@ def _mathematics(out: FunctionText, name: str, values: list[Value]) -> Value:
     if is_small_float(dtype):
         return narrow(out, _mathematics(out, name, [widen(out, value) for value in values]), dtype)
     if not dtypes.is_float(dtype):
-        raise BuildError(f"generate code for {name} of {dtype}", "it is defined for floats", 'cast with .astype("float32")')
+        raise BuildError(
+            f"generate code for {name} of {dtype}",
+            "it is defined for floats",
+            'cast with .astype("float32")',
+        )
     if name in _OF_LLVM:
         return llvm_call(out, _LLVM_MATH[name], values)
     return _each_lane(out, values, lambda lanes: _libm(out, name, lanes))
@@ -80,12 +119,16 @@ def _mathematics(out: FunctionText, name: str, values: list[Value]) -> Value:
 def _libm(out: FunctionText, name: str, values: list[Value]) -> Value:
     dtype = values[0].dtype
     kind = llvm_type(dtype)
-    function = out.module.declare(name + ("f" if dtype == "float32" else ""), kind, (kind,) * len(values), _PURE)
+    function = out.module.declare(
+        name + ("f" if dtype == "float32" else ""), kind, (kind,) * len(values), _PURE
+    )
     operands = ", ".join(f"{kind} {value.text}" for value in values)
     return Value(out.emit(f"call {kind} {function}({operands})"), dtype)
 
 
-def _each_lane(out: FunctionText, values: list[Value], function: Callable[[list[Value]], Value]) -> Value:
+def _each_lane(
+    out: FunctionText, values: list[Value], function: Callable[[list[Value]], Value]
+) -> Value:
     count = dtypes.lanes(values[0].dtype)
     if count == 1:
         return function(values)
@@ -95,10 +138,14 @@ def _each_lane(out: FunctionText, values: list[Value], function: Callable[[list[
 
 def _constant(value: float, dtype: str) -> Value:
     scalar, lanes = floating(value, dtypes.element(dtype)), dtypes.lanes(dtype)
-    return scalar if lanes == 1 else Value(f"splat ({llvm_type(scalar.dtype)} {scalar.text})", dtype)
+    return (
+        scalar if lanes == 1 else Value(f"splat ({llvm_type(scalar.dtype)} {scalar.text})", dtype)
+    )
 
 
-def _in_float32(function: Callable[[FunctionText, Value], Value]) -> Callable[[FunctionText, E.Call], Value]:
+def _in_float32(
+    function: Callable[[FunctionText, Value], Value],
+) -> Callable[[FunctionText, E.Call], Value]:
     """A function of one float, computed in float32 when its argument is smaller."""
 
     def write(out: FunctionText, node: E.Call) -> Value:
@@ -111,13 +158,17 @@ def _in_float32(function: Callable[[FunctionText, Value], Value]) -> Callable[[F
 
 
 def _rsqrt(out: FunctionText, value: Value) -> Value:
-    return arithmetic.binary(out, "div", _constant(1.0, value.dtype), llvm_call(out, "sqrt", [value]))
+    return arithmetic.binary(
+        out, "div", _constant(1.0, value.dtype), llvm_call(out, "sqrt", [value])
+    )
 
 
 def _sigmoid(out: FunctionText, value: Value) -> Value:
     one = _constant(1.0, value.dtype)
     negative = Value(out.emit(f"fneg {llvm_type(value.dtype)} {value.text}"), value.dtype)
-    return arithmetic.binary(out, "div", one, arithmetic.binary(out, "add", one, llvm_call(out, "exp", [negative])))
+    return arithmetic.binary(
+        out, "div", one, arithmetic.binary(out, "add", one, llvm_call(out, "exp", [negative]))
+    )
 
 
 def _absolute(out: FunctionText, node: E.Call) -> Value:
@@ -145,14 +196,19 @@ def _scale_by_power(out: FunctionText, node: E.Call) -> Value:
     kind, integers = llvm_type(wide.dtype), llvm_type(exponent.dtype)
     name = f"llvm.ldexp.{_suffix(wide.dtype)}.{_suffix(exponent.dtype)}"
     function = out.module.declare(name, kind, (kind, integers))
-    result = Value(out.emit(f"call {kind} {function}({kind} {wide.text}, {integers} {exponent.text})"), wide.dtype)
+    result = Value(
+        out.emit(f"call {kind} {function}({kind} {wide.text}, {integers} {exponent.text})"),
+        wide.dtype,
+    )
     return cast(out, result, value.dtype)
 
 
 def _classify(out: FunctionText, node: E.Call, name: str) -> Value:
     value = evaluate(out, node.args[0])
     if not dtypes.is_float(value.dtype):
-        return arithmetic.constant_like(int(name == "isfinite"), dtypes.with_lanes("bool", dtypes.lanes(value.dtype)))
+        return arithmetic.constant_like(
+            int(name == "isfinite"), dtypes.with_lanes("bool", dtypes.lanes(value.dtype))
+        )
     value = widen(out, value) if is_small_float(value.dtype) else value
     kind, result = llvm_type(value.dtype), dtypes.with_lanes("bool", dtypes.lanes(value.dtype))
     if name == "isnan":
@@ -166,7 +222,9 @@ def _bits(instruction: str) -> Callable[[FunctionText, E.Call], Value]:
     def write(out: FunctionText, node: E.Call) -> Value:
         a, b = evaluate(out, node.args[0]), evaluate(out, node.args[1])
         name = "lshr" if instruction == "ashr" and not dtypes.is_int(a.dtype) else instruction
-        return _with_bounds(Value(out.emit(f"{name} {llvm_type(a.dtype)} {a.text}, {b.text}"), a.dtype), name, a, b)
+        return _with_bounds(
+            Value(out.emit(f"{name} {llvm_type(a.dtype)} {a.text}, {b.text}"), a.dtype), name, a, b
+        )
 
     return write
 
@@ -183,7 +241,9 @@ def _with_bounds(result: Value, name: str, a: Value, b: Value) -> Value:
 def _bitwise_not(out: FunctionText, node: E.Call) -> Value:
     value = evaluate(out, node.args[0])
     ones = arithmetic.constant_like(1 if dtypes.is_bool(value.dtype) else -1, value.dtype)
-    return unknown(out.emit(f"xor {llvm_type(value.dtype)} {value.text}, {ones.text}"), value.dtype, value.data)
+    return unknown(
+        out.emit(f"xor {llvm_type(value.dtype)} {value.text}, {ones.text}"), value.dtype, value.data
+    )
 
 
 def _popcount(out: FunctionText, node: E.Call) -> Value:
@@ -194,7 +254,9 @@ def _leading_zeros(out: FunctionText, node: E.Call) -> Value:
     value = evaluate(out, node.args[0])
     kind = llvm_type(value.dtype)
     function = out.module.declare(f"llvm.ctlz.{_suffix(value.dtype)}", kind, (kind, "i1"))
-    result = unknown(out.emit(f"call {kind} {function}({kind} {value.text}, i1 false)"), value.dtype)
+    result = unknown(
+        out.emit(f"call {kind} {function}({kind} {value.text}, i1 false)"), value.dtype
+    )
     return cast(out, result, node.dtype)
 
 
@@ -205,7 +267,9 @@ def _rebound(value: Value) -> Value:
 def _reinterpret(out: FunctionText, node: E.Call) -> Value:
     value = evaluate(out, node.args[0])
     source, target = llvm_type(value.dtype), llvm_type(node.dtype)
-    text = value.text if source == target else out.emit(f"bitcast {source} {value.text} to {target}")
+    text = (
+        value.text if source == target else out.emit(f"bitcast {source} {value.text} to {target}")
+    )
     return unknown(text, node.dtype)
 
 
@@ -218,29 +282,44 @@ def _likely(out: FunctionText, node: E.Call) -> Value:
     if dtypes.lanes(value.dtype) > 1 or not value.text.startswith("%"):
         return value
     function = out.module.declare("llvm.expect.i1", "i1", ("i1", "i1"))
-    return Value(out.emit(f"call i1 {function}(i1 {value.text}, i1 true)"), "bool", 0, 1, value.data)
+    return Value(
+        out.emit(f"call i1 {function}(i1 {value.text}, i1 true)"), "bool", 0, 1, value.data
+    )
 
 
 def _address_of(out: FunctionText, node: E.Call) -> Value:
     load = node.args[0]
     if not isinstance(load, E.BufferLoad):
-        raise BuildError("generate code for address_of", f"its argument is a {type(load).__name__}", "give it a buffer's element")
+        raise BuildError(
+            "generate code for address_of",
+            f"its argument is a {type(load).__name__}",
+            "give it a buffer's element",
+        )
     index = evaluate_index(out, flatten_index(load.buffer, load.indices))
     pointer = out.lookup(load.buffer.data)
-    return Value(memory.address(out, pointer, load.buffer.dtype, memory.lane(out, index, 0), inside=False), "handle")
+    return Value(
+        memory.address(out, pointer, load.buffer.dtype, memory.lane(out, index, 0), inside=False),
+        "handle",
+    )
 
 
 def _access_pointer(out: FunctionText, node: E.Call) -> Value:
     """tvm_access_ptr(type, data, offset, extent, mode): the address of element `offset`."""
     annotation, data, offset = node.args[:3]
     index = evaluate_index(out, offset)
-    return Value(memory.address(out, evaluate(out, data), annotation.dtype, index, inside=False), "handle")
+    return Value(
+        memory.address(out, evaluate(out, data), annotation.dtype, index, inside=False), "handle"
+    )
 
 
 def _prefetch(out: FunctionText, node: E.Call) -> Value:
     values = [evaluate(out, argument) for argument in node.args]
-    options = [f"i32 {value.text}" for value in values[1:4]] + ["i32 0", "i32 3", "i32 1"][len(values) - 1 :]
-    function = out.module.declare("llvm.prefetch.p0", "void", ("ptr", "i32 immarg", "i32 immarg", "i32 immarg"))
+    options = [f"i32 {value.text}" for value in values[1:4]] + ["i32 0", "i32 3", "i32 1"][
+        len(values) - 1 :
+    ]
+    function = out.module.declare(
+        "llvm.prefetch.p0", "void", ("ptr", "i32 immarg", "i32 immarg", "i32 immarg")
+    )
     out.do(f"call void {function}(ptr {values[0].text}, {', '.join(options)})")
     return Value("", "void")
 

@@ -11,11 +11,20 @@ from te_sched.ir import stmt as S
 
 
 def serial_loop(
-    out: FunctionText, node: S.For, start: Value, end: Value, body: Callable[[FunctionText, S.Stmt], None]
+    out: FunctionText,
+    node: S.For,
+    start: Value,
+    end: Value,
+    body: Callable[[FunctionText, S.Stmt], None],
 ) -> None:
     """for loop_var in start .. end - 1: body"""
     kind = llvm_type(start.dtype)
-    before, head, inside, after = out.block, out.label("head"), out.label("loop"), out.label("after")
+    before, head, inside, after = (
+        out.block,
+        out.label("head"),
+        out.label("loop"),
+        out.label("after"),
+    )
     out.branch(head)
     out.open(head)
     counter, following = f"%{head}.i", f"%{head}.next"
@@ -24,10 +33,14 @@ def serial_loop(
     test = out.emit(f"icmp slt {kind} {counter}, {end.text}")
     out.branch_if(test, inside, after)
     out.open(inside)
-    out.environment[node.loop_var] = Value(counter, start.dtype, start.lo, max(start.lo, end.hi - 1), False)
+    out.environment[node.loop_var] = Value(
+        counter, start.dtype, start.lo, max(start.lo, end.hi - 1), False
+    )
     body(out, node.body)
     out.do(f"{following} = add nsw {kind} {counter}, 1")
-    out.lines[place] = f"  {counter} = phi {kind} [ {start.text}, %{before} ], [ {following}, %{out.block} ]"
+    out.lines[place] = (
+        f"  {counter} = phi {kind} [ {start.text}, %{before} ], [ {following}, %{out.block} ]"
+    )
     out.do(f"br label %{head}{_loop_metadata(out, node)}")
     out.open(after)
 
@@ -42,5 +55,7 @@ def _loop_metadata(out: FunctionText, node: S.For) -> str:
         wishes.append('!"llvm.loop.vectorize.enable", i1 true')
     hints = [out.module.shared_metadata(f"!{{{wish}}}") for wish in wishes]
     number = out.module.metadata()
-    out.module.set_metadata(number, f"distinct !{{!{number}, {', '.join(f'!{hint}' for hint in hints)}}}")
+    out.module.set_metadata(
+        number, f"distinct !{{!{number}, {', '.join(f'!{hint}' for hint in hints)}}}"
+    )
     return f", !llvm.loop !{number}"

@@ -1,6 +1,7 @@
 """LLVM itself: target machines, the optimiser, object code. The only module of codegen that loads llvmlite.
 
-Text in, bytes out. Every compilation uses an LLVM context of its own, so threads may compile at once.
+Text in, bytes out. Every compilation uses an LLVM context of its own, so threads may compile at
+once.
 """
 
 from __future__ import annotations
@@ -61,8 +62,12 @@ def _create(target: Target, key: tuple[str, str, str, int]) -> Any:
     try:
         kind = llvm.Target.from_triple(triple)
     except RuntimeError as error:
-        raise BuildError(f"build for target {target.text!r}", f"LLVM says: {error}", "check -mtriple") from None
-    return kind.create_target_machine(cpu=cpu, features=features, opt=level, reloc="pic", codemodel="default")
+        raise BuildError(
+            f"build for target {target.text!r}", f"LLVM says: {error}", "check -mtriple"
+        ) from None
+    return kind.create_target_machine(
+        cpu=cpu, features=features, opt=level, reloc="pic", codemodel="default"
+    )
 
 
 @cache
@@ -124,7 +129,9 @@ def compile_object(text: str, linked: tuple[str, ...], machine: Machine) -> byte
 
 def show_source(text: str, linked: tuple[str, ...], machine: Machine, kind: str) -> str:
     """The optimised LLVM IR ("ll") or the assembly ("asm") of LLVM text."""
-    shown = "\n".join(line for line in text.splitlines() if not line.startswith("@te_sched_metadata"))
+    shown = "\n".join(
+        line for line in text.splitlines() if not line.startswith("@te_sched_metadata")
+    )
     module = _optimized(shown, linked, machine)
     return str(machine.handle.emit_assembly(module)) if kind == "asm" else str(module)
 

@@ -11,12 +11,16 @@ from te_sched.ir import dtypes
 from te_sched.ir.expr import Buffer
 
 
-def address(out: FunctionText, pointer: Value, dtype: str, index: Value, inside: bool = True) -> str:
+def address(
+    out: FunctionText, pointer: Value, dtype: str, index: Value, inside: bool = True
+) -> str:
     """The address of element `index` (a scalar integer) of an array of `dtype`; `inside` says that it exists."""
     if index.text == "0":
         return pointer.text
     bounds = "inbounds " if inside else ""
-    return out.emit(f"getelementptr {bounds}{memory_type(dtype)}, ptr {pointer.text}, i64 {_as_i64(out, index)}")
+    return out.emit(
+        f"getelementptr {bounds}{memory_type(dtype)}, ptr {pointer.text}, i64 {_as_i64(out, index)}"
+    )
 
 
 def _as_i64(out: FunctionText, index: Value) -> str:
@@ -36,11 +40,16 @@ def load(out: FunctionText, buffer: Buffer, index: Value, base: Value | None = N
         dtype = dtypes.with_lanes(buffer.dtype, lanes * inner)
         return _load_at(out, buffer, address(out, pointer, buffer.dtype, first), dtype)
     lane_dtype = buffer.dtype
-    values = [_load_at(out, buffer, address(out, pointer, lane_dtype, lane(out, index, k)), lane_dtype) for k in range(lanes)]
+    values = [
+        _load_at(out, buffer, address(out, pointer, lane_dtype, lane(out, index, k)), lane_dtype)
+        for k in range(lanes)
+    ]
     return concatenate(out, values)
 
 
-def store(out: FunctionText, buffer: Buffer, index: Value, value: Value, base: Value | None = None) -> None:
+def store(
+    out: FunctionText, buffer: Buffer, index: Value, value: Value, base: Value | None = None
+) -> None:
     """buffer[index] = value; a vector `index` scatters in the order of lanes, unless `base` makes it contiguous."""
     pointer = out.lookup(buffer.data)
     lanes = dtypes.lanes(index.dtype)
@@ -79,7 +88,9 @@ def concatenate(out: FunctionText, values: list[Value]) -> Value:
     dtype = dtypes.with_lanes(parts[0].dtype, len(parts))
     text = "poison"
     for number, part in enumerate(parts):
-        text = out.emit(f"insertelement {llvm_type(dtype)} {text}, {llvm_type(part.dtype)} {part.text}, i64 {number}")
+        text = out.emit(
+            f"insertelement {llvm_type(dtype)} {text}, {llvm_type(part.dtype)} {part.text}, i64 {number}"
+        )
     lo, hi = min(part.lo for part in parts), max(part.hi for part in parts)
     return Value(text, dtype, lo, hi, any(part.data for part in parts))
 

@@ -1,7 +1,8 @@
 """What the functions of one LLVM module share: declarations, constants, metadata and the table of imports.
 
-Everything that is known only when code is loaded (OpenMP, Python callbacks, registered functions) is reached through
-the global array `te_sched_slots`; `imports[k]` says what the loader puts into slot k. Must not know statements.
+Everything that is known only when code is loaded (OpenMP, Python callbacks, registered functions)
+is reached through the global array `te_sched_slots`; `imports[k]` says what the loader puts into
+slot k. Must not know statements.
 """
 
 from __future__ import annotations
@@ -39,11 +40,15 @@ class ModuleText:
         self._counter += 1
         return self._counter
 
-    def declare(self, name: str, result: str, parameters: tuple[str, ...], attributes: str = "") -> str:
+    def declare(
+        self, name: str, result: str, parameters: tuple[str, ...], attributes: str = ""
+    ) -> str:
         """Declare a function once; gives its quoted name with the @."""
         quoted = "@" + quote(name)
         if name not in self._declarations:
-            self._declarations[name] = f"declare {result} {quoted}({', '.join(parameters)}) {attributes}"
+            self._declarations[name] = (
+                f"declare {result} {quoted}({', '.join(parameters)}) {attributes}"
+            )
         return quoted
 
     def define(self, name: str, text: str) -> None:
@@ -100,7 +105,9 @@ class ModuleText:
         """The whole module as LLVM text."""
         size, text = string_bytes(self.describe(target))
         count = len(self.imports)
-        table = ", ".join(f"ptr @{quote(s.symbol)}, ptr @{quote(s.symbol + '.repeat')}" for s in self.signatures)
+        table = ", ".join(
+            f"ptr @{quote(s.symbol)}, ptr @{quote(s.symbol + '.repeat')}" for s in self.signatures
+        )
         parts = [
             header,
             f"@te_sched_slots = global [{count} x ptr] zeroinitializer, align 8",

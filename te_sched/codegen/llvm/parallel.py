@@ -1,8 +1,8 @@
 """Parallel loops: the body becomes a function that an OpenMP runtime runs on every thread of a team.
 
-The loader puts GOMP_parallel and friends of the OpenMP runtime into slots (or serial stand-ins with the same
-interface), so nothing here depends on which runtime there is. Each thread takes one contiguous share of the iterations.
-A parallel loop inside a parallel loop runs serially.
+The loader puts GOMP_parallel and friends of the OpenMP runtime into slots (or serial stand-ins with
+the same interface), so nothing here depends on which runtime there is. Each thread takes one
+contiguous share of the iterations. A parallel loop inside a parallel loop runs serially.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ def run_parallel(out: FunctionText, node: S.For, start: Value, extent: Value, bo
     out.leave_unless_zero(out.emit(f"load i32, ptr {error}, align 4"))
 
 
-def _write_share(inner: FunctionText, node: S.For, start: Value, extent: Value, body: _Body) -> None:
+def _write_share(
+    inner: FunctionText, node: S.For, start: Value, extent: Value, body: _Body
+) -> None:
     """The loop over this thread's share: extent * id / count up to extent * (id + 1) / count."""
     first = inner.import_value(start)
     total = cast(inner, inner.import_value(extent), "int64")
@@ -46,7 +48,9 @@ def _write_share(inner: FunctionText, node: S.For, start: Value, extent: Value, 
     values = []
     for bound in bounds:
         cut = bound if kind == "i64" else inner.emit(f"trunc i64 {bound} to {kind}")
-        values.append(cut if first.text == "0" else inner.emit(f"add nsw {kind} {cut}, {first.text}"))
+        values.append(
+            cut if first.text == "0" else inner.emit(f"add nsw {kind} {cut}, {first.text}")
+        )
     low, high = start.lo, start.hi + max(extent.hi, 0)
     begin, end = (Value(text, start.dtype, low, high, False) for text in values)
     serial_loop(inner, node, begin, end, body)

@@ -45,7 +45,9 @@ def execute(out: FunctionText, node: S.Stmt) -> None:
 
 def _for(out: FunctionText, node: S.For) -> None:
     if node.kind == "thread_binding":
-        raise _needs_device(node.thread_binding.thread_tag if node.thread_binding is not None else "")
+        raise _needs_device(
+            node.thread_binding.thread_tag if node.thread_binding is not None else ""
+        )
     if isinstance(node.extent, E.IntImm) and node.extent.value <= 0:
         return
     start, extent = evaluate_index(out, node.min), evaluate_index(out, node.extent)
@@ -135,9 +137,15 @@ def _needs_device(tag: str) -> BuildError:
 
 def _assert(out: FunctionText, node: S.AssertStmt) -> None:
     condition = evaluate_condition(out, node.condition)
-    message = node.message.value if isinstance(node.message, E.StringImm) else "a condition of the program"
+    message = (
+        node.message.value
+        if isinstance(node.message, E.StringImm)
+        else "a condition of the program"
+    )
     failed = out.emit(f"xor i1 {condition.text}, true")
-    out.fail_if(failed, f"run function {out.signature.name!r}", f"an assertion does not hold: {message}", "")
+    out.fail_if(
+        failed, f"run function {out.signature.name!r}", f"an assertion does not hold: {message}", ""
+    )
     execute(out, node.body)
 
 
@@ -159,7 +167,9 @@ def _allocate(out: FunctionText, node: S.Allocate) -> None:
     data = node.buffer_var
     out.scopes.add(data)
     item = dtypes.storage_bytes(node.dtype)
-    count = math.prod(extent.value if isinstance(extent, E.IntImm) else -1 for extent in node.extents)
+    count = math.prod(
+        extent.value if isinstance(extent, E.IntImm) else -1 for extent in node.extents
+    )
     constant = all(isinstance(extent, E.IntImm) for extent in node.extents)
     if constant and out.take_stack(max(count, 1) * item):
         room = f"[{max(count, 1)} x {memory_type(node.dtype)}]"
@@ -181,7 +191,9 @@ def _heap_block(out: FunctionText, node: S.Allocate, item: int) -> str:
     overflow = "false"
     for extent in node.extents:
         wide = cast(out, evaluate_index(out, extent), "int64")
-        positive = out.emit(f"call i64 {out.module.declare('llvm.smax.i64', 'i64', ('i64', 'i64'))}(i64 {wide.text}, i64 0)")
+        positive = out.emit(
+            f"call i64 {out.module.declare('llvm.smax.i64', 'i64', ('i64', 'i64'))}(i64 {wide.text}, i64 0)"
+        )
         pair = out.emit(f"call {{i64, i1}} {multiply}(i64 {size}, i64 {positive})")
         size = out.emit(f"extractvalue {{i64, i1}} {pair}, 0")
         overflow = out.emit(f"or i1 {overflow}, {out.emit(f'extractvalue {{i64, i1}} {pair}, 1')}")

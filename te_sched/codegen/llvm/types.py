@@ -11,7 +11,12 @@ from functools import cache
 
 from te_sched.ir import dtypes
 
-_NAMES = {("float", 16): "half", ("float", 32): "float", ("float", 64): "double", ("bfloat", 16): "i16"}
+_NAMES = {
+    ("float", 16): "half",
+    ("float", 32): "float",
+    ("float", 64): "double",
+    ("bfloat", 16): "i16",
+}
 
 
 class Value:
@@ -124,9 +129,17 @@ def splat(constant: Value, lanes: int) -> str:
 
 def quote(name: str) -> str:
     """A name as LLVM writes it after @ (always in quotes, since users choose names)."""
-    if name.replace("_", "a").replace(".", "a").isalnum() and name.isascii() and not name[0].isdigit():
+    if (
+        name.replace("_", "a").replace(".", "a").isalnum()
+        and name.isascii()
+        and not name[0].isdigit()
+    ):
         return name
-    return '"' + "".join(c if 32 <= ord(c) < 127 and c not in '"\\' else _escaped(c) for c in name) + '"'
+    return (
+        '"'
+        + "".join(c if 32 <= ord(c) < 127 and c not in '"\\' else _escaped(c) for c in name)
+        + '"'
+    )
 
 
 def _escaped(character: str) -> str:
@@ -136,5 +149,7 @@ def _escaped(character: str) -> str:
 def string_bytes(text: str | bytes) -> tuple[int, str]:
     """Length and LLVM text (c"...") of a zero-terminated string."""
     data = (text.encode() if isinstance(text, str) else text) + b"\0"
-    body = "".join(chr(byte) if 32 <= byte < 127 and byte not in (34, 92) else f"\\{byte:02X}" for byte in data)
+    body = "".join(
+        chr(byte) if 32 <= byte < 127 and byte not in (34, 92) else f"\\{byte:02X}" for byte in data
+    )
     return len(data), f'c"{body}"'

@@ -1,0 +1,199 @@
+"""What calls check before native code runs, and what they take."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from te_sched import nd
+from te_sched.errors import BuildError, CallError
+from te_sched.ir import expr as E
+from te_sched.ir import ops
+from te_sched.ir import stmt as S
+from te_sched.runtime.module import Module
+from tests.codegen.programs import buffer, build, elementwise, function, loop
+
+N = 32
+
+
+@pytest.fixture(scope="module")
+def add_one() -> Module:
+    return build(elementwise(lambda x: ops.add(x, 1.0), ["float32"], N))
+
+
+@pytest.fixture(scope="module")
+def symbolic() -> Module:
+    """B[i] = A[i] * 2 of strided arrays of n elements, with C of n * 2 elements."""
+    n, step = E.Var("n"), E.Var("step")
+    source, target = buffer("A", [n], strides=[step]), buffer("B", [n])
+    other = buffer("C", [ops.mul(n, 2)])
+
+    def body(i: E.Var) -> S.Stmt:
+        return S.BufferStore(target, ops.mul(E.BufferLoad(source, (ops.mul(i, step),)), 2.0), (i,))
+
+    flat = buffer("A", [ops.mul(n, step)])
+    flat = E.Buffer(source.data, "float32", flat.shape, (), E.IntImm(0), "A")
+
+    def flat_body(i: E.Var) -> S.Stmt:
+        return S.BufferStore(target, ops.mul(E.BufferLoad(flat, (ops.mul(i, step),)), 2.0), (i,))
+
+    del body
+    return build(function([source, target, other], loop(n, flat_body)))
+
+
+def floats(*shape: int) -> np.ndarray:
+    return np.arange(np.prod(shape), dtype="float32").reshape(shape)
+
+
+def test_takes_numpy_and_ndarrays_without_copies(add_one: Module) -> None:
+    a = floats(N)
+    for output in (np.zeros(N, "float32"), nd.empty((N,))):
+        add_one(nd.array(a), output)
+        np.testing.assert_array_equal(np.asarray(output), a + 1)
+        add_one(a, output)
+        np.testing.assert_array_equal(np.asarray(output), a + 1)
+
+
+class Foreign:
+    """An array of another library: all that is known of it is DLPack."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = values
+
+    def __dlpack__(self, **options: object) -> object:
+        return self.values.__dlpack__()
+
+
+def test_takes_dlpack_without_copies(add_one: Module) -> None:
+    a, b = floats(N), np.zeros(N, "float32")
+    for _ in range(3):
+        add_one(Foreign(a), Foreign(b))
+        np.testing.assert_array_equal(b, a + 1)
+        a += 1
+
+
+def test_takes_slices_of_compact_rows(add_one: Module) -> None:
+    a, b = floats(4, N), np.zeros((4, N), "float32")
+    add_one(a[2], b[3])
+    np.testing.assert_array_equal(b[3], a[2] + 1)
+
+
+def read_only() -> np.ndarray:
+    values = np.zeros(N, "float32")
+    values.flags.writeable = False
+    return values
+
+
+def misaligned() -> np.ndarray:
+    return np.zeros(4 * N + 1, "uint8")[1:].view("float32")
+
+
+BAD = {
+    "few": ((floats(N),), "1 arguments"),
+    "many": ((floats(N),) * 3, "it takes 2: A0, C"),
+    "list": ((floats(N), [0.0] * N), "a list is not an array"),
+    "dtype": (
+        (floats(N).astype("float64"), floats(N)),
+        "its dtype is float64, and float32 was declared",
+    ),
+    "byte order": ((floats(N).astype(">f4"), floats(N)), "foreign byte order"),
+    "rank": ((floats(1, N), floats(N)), "it has 2 dimensions"),
+    "shape": ((floats(N + 1), floats(N)), rf"its shape is \({N + 1},\), and axis 0 should be {N}"),
+    "strides": ((floats(2 * N)[::2], floats(N)), "its strides are"),
+    "negative": ((floats(N)[::-1], floats(N)), "not a whole positive number"),
+    "read-only": ((floats(N), read_only()), "its memory is read-only"),
+    "alignment": ((misaligned(), floats(N)), "not a multiple of its elements' 4 bytes"),
+    "none": ((None, floats(N)), "a NoneType is not an array"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_rejects(case: str, add_one: Module) -> None:
+    arguments, message = BAD[case]
+    add_one(floats(N), np.zeros(N, "float32"))  # good ones are remembered, bad ones must not pass
+    with pytest.raises(CallError, match=message):
+        add_one(*arguments)
+
+
+def test_error_has_four_parts(add_one: Module) -> None:
+    with pytest.raises(CallError) as caught:
+        add_one(floats(N + 1), floats(N))
+    error = caught.value
+    assert error.what == "call 'main' with this A0"
+    assert "argument 0 (A0)" in error.where
+    assert "test_arguments.py" in error.where
+    assert error.cure == f"pass an array of shape ({N},)"
+
+
+def test_rejects_outputs_that_share_memory(add_one: Module) -> None:
+    memory = floats(2 * N)
+    with pytest.raises(CallError, match="C, which is written, shares memory with argument A0"):
+        add_one(memory[:N], memory[N // 2 : N // 2 + N])
+    add_one(memory[:N], memory[N:])
+
+
+def test_symbolic_shapes_are_bound_and_compared(symbolic: Module) -> None:
+    for n in (0, 1, 5, 40):
+        a, b = floats(n), np.zeros(n, "float32")
+        symbolic(a, b, floats(2 * n))
+        np.testing.assert_array_equal(b, 2 * a)
+    with pytest.raises(
+        CallError, match=r"its shape\[0\] is 6, and n is 5 by shape\[0\] of argument A"
+    ):
+        symbolic(floats(5), floats(6), floats(10))
+    with pytest.raises(CallError, match=r"axis 0 should be 10 \(\(n \* 2\)\)"):
+        symbolic(floats(5), floats(5), floats(11))
+
+
+def test_symbolic_strides_are_bound(symbolic: Module) -> None:
+    a, b = floats(30)[::3], np.zeros(10, "float32")
+    symbolic(a, b, floats(20))
+    np.testing.assert_array_equal(b, 2 * a)
+
+
+def test_size_that_no_argument_gives_is_refused() -> None:
+    n = E.Var("n")
+    source, target = buffer("A", [ops.mul(n, 2)]), buffer("B", [1])
+    body = S.BufferStore(target, E.BufferLoad(source, (E.IntImm(0),)), (E.IntImm(0),))
+    with pytest.raises(BuildError, match="the value of n cannot be read from any argument"):
+        build(function([source, target], body))
+
+
+@pytest.mark.parametrize(
+    "dtype", ["int8", "uint16", "int32", "int64", "float32", "float64", "float16", "bool"]
+)
+def test_scalars(dtype: str) -> None:
+    x = E.Var("x", dtype)
+    target = buffer("B", [1], dtype)
+    module = build(function([x, target], S.BufferStore(target, x, (E.IntImm(0),))))
+    b = np.zeros(1, dtype)
+    for value in (1, np.dtype(dtype).type(1)):
+        value = (
+            bool(value) if dtype == "bool" else float(value) if dtype.startswith("float") else value
+        )
+        b[:] = 0
+        module(value, b)
+        assert b[0] == 1
+
+
+def test_rejects_scalars_that_do_not_fit() -> None:
+    x, y = E.Var("x", "int8"), E.Var("y", "float32")
+    target = buffer("B", [1], "int8")
+    module = build(function([x, y, target], S.BufferStore(target, x, (E.IntImm(0),))))
+    b = np.zeros(1, "int8")
+    module(1, 1.0, b)
+    for wrong, message in (
+        (200, "200 does not fit into int8"),
+        (1.0, "a float is not an int8"),
+        (True, "a bool is not"),
+    ):
+        with pytest.raises(CallError, match=message):
+            module(wrong, 1.0, b)
+    with pytest.raises(CallError, match="a str is not a float32"):
+        module(1, "1", b)
+
+
+def test_many_shapes_do_not_pile_up(symbolic: Module) -> None:
+    for n in range(600):
+        symbolic(floats(n), np.zeros(n, "float32"), floats(2 * n))
+    assert len(symbolic["main"]._good) <= 256

@@ -1,0 +1,136 @@
+"""Modules: functions by name, source, timing, targets, and freeing."""
+
+from __future__ import annotations
+
+import gc
+import time
+import weakref
+
+import numpy as np
+import pytest
+
+from te_sched import nd
+from te_sched.codegen.target import Target
+from te_sched.errors import BuildError, CallError
+from te_sched.ir import ops
+from te_sched.runtime.build import build_functions
+from te_sched.runtime.module import Module
+from te_sched.runtime.timing import Evaluator
+from tests.codegen.programs import build, elementwise
+
+N = 64
+
+
+def adder(value: float, name: str = "main") -> Module:
+    return build(elementwise(lambda x: ops.add(x, value), ["float32"], N), name=name)
+
+
+def apply(function) -> float:
+    a, b = np.zeros(N, "float32"), np.zeros(N, "float32")
+    function(a, b)
+    return float(b[0])
+
+
+def test_several_functions() -> None:
+    programs = {
+        f"add{k}": elementwise(lambda x, k=k: ops.add(x, float(k)), ["float32"], N) for k in (1, 2)
+    }
+    module = build_functions(programs)
+    assert module.function_names == ("add1", "add2")
+    assert [apply(module), apply(module["add2"]), apply(module.get_function("add1"))] == [1, 2, 1]
+    with pytest.raises(CallError, match="use one of add1, add2"):
+        module["add3"]
+
+
+@pytest.mark.parametrize(
+    "name", ["main", "expf", "malloc", "memcpy", "my-function", "ü", 'quo"te', "printf"]
+)
+def test_names_do_not_clash(name: str) -> None:
+    module = adder(1.0, name)
+    assert module.entry_name == name
+    assert apply(module) == apply(module[module.entry_name]) == 1
+
+
+def test_source() -> None:
+    module = adder(1.0)
+    assert (
+        "define noundef i32 @te_sched_main" in module.get_source()
+        or "@te_sched_main(" in module.get_source("ll")
+    )
+    assert "te_sched_main:" in module.get_source("asm")
+    with pytest.raises(CallError, match='use "ll" or "asm"'):
+        module.get_source("cuda")
+
+
+def test_target_chooses_the_processor() -> None:
+    program = elementwise(lambda x: ops.add(x, 1.0), ["float32"], N)
+    assert "zmm" in build(program, "llvm -mcpu=skylake-avx512 -mattr=-prefer-256-bit").get_source(
+        "asm"
+    )
+    assert "ymm" not in build(program, "llvm -mcpu=x86-64").get_source("asm")
+    assert "ymm" in build(program, "llvm -mcpu=x86-64 -mattr=+avx2").get_source("asm")
+
+
+def test_targets_are_checked() -> None:
+    assert str(Target("llvm -mcpu=native")) == "llvm -mcpu=native"
+    assert Target("llvm") == Target("llvm")
+    with pytest.raises(BuildError, match="'opengl' is no kind of target"):
+        Target("opengl")
+    with pytest.raises(BuildError, match="'-fast' is not an option of llvm"):
+        Target("llvm -fast")
+    with pytest.raises(BuildError, match="not available in this version"):
+        build(elementwise(lambda x: x, ["float32"], N), "cuda")
+    with pytest.raises(BuildError, match="a target is text"):
+        Target(3)  # type: ignore[arg-type]
+
+
+def test_time_evaluator() -> None:
+    module = adder(1.0)
+    a, b = nd.array(np.zeros(N, "float32")), nd.empty((N,))
+    result = module.time_evaluator(module.entry_name, nd.cpu(0), number=3, repeat=4)(a, b)
+    assert len(result.results) == 4
+    assert 0 < result.min <= result.median <= result.max < 1
+    assert result.min <= result.mean <= result.max
+    assert result.std >= 0
+    assert "median (ms)" in str(result)
+    assert b.numpy()[0] == 1
+
+
+def test_time_evaluator_repeats_for_long_enough() -> None:
+    counted = []
+
+    class Counting:
+        def __call__(self, count: int, *args: object) -> None:
+            counted.append(count)
+            time.sleep(count * 1e-5)
+
+    Evaluator(Counting(), 1, 1, 2.0, 0, 1)()
+    assert counted[0] == 1  # the warm-up
+    assert counted[-1] > 10
+
+
+def test_time_evaluator_rejects() -> None:
+    module = adder(1.0)
+    with pytest.raises(CallError, match="there is nothing to measure"):
+        module.time_evaluator("main", nd.cpu(0), number=0)
+    with pytest.raises(CallError, match=r"cuda\(0\) is not available"):
+        module.time_evaluator("main", nd.device("cuda"))
+    with pytest.raises(CallError, match="axis 0 should be 64"):
+        module.time_evaluator("main", nd.cpu(0))(nd.empty((1,)), nd.empty((1,)))
+
+
+def test_code_goes_with_its_module() -> None:
+    module = adder(1.0)
+    code = weakref.ref(module._code)
+    function = module["main"]
+    del module
+    gc.collect()
+    assert apply(function) == 1  # a function keeps its code
+    del function
+    gc.collect()
+    assert code() is None
+
+
+def test_empty_module_is_refused() -> None:
+    with pytest.raises(BuildError, match="it has no functions"):
+        build_functions({})

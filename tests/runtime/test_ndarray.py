@@ -1,0 +1,99 @@
+"""Arrays on devices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from te_sched import nd
+from te_sched.errors import CallError
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "float32", "float64"])
+def test_array_keeps_values_and_dtype(dtype: str) -> None:
+    values = np.arange(6).reshape(2, 3).astype(dtype)
+    a = nd.array(values, nd.cpu(0))
+    assert (a.shape, a.dtype, a.device, a.ndim, a.size, len(a)) == (
+        (2, 3),
+        dtype,
+        nd.cpu(0),
+        2,
+        6,
+        2,
+    )
+    np.testing.assert_array_equal(a.numpy(), values)
+    np.testing.assert_array_equal(np.asarray(a), values)
+
+
+def test_lists_of_floats_become_float32() -> None:
+    assert nd.array([[1.0, 2.0]]).dtype == "float32"
+    assert nd.array([1, 2]).dtype == "int64"
+    assert nd.array([1.5], dtype="float64").dtype == "float64"
+
+
+def test_array_is_a_copy_and_so_is_numpy() -> None:
+    values = np.zeros(3, "float32")
+    a = nd.array(values)
+    values[0] = 1
+    a.numpy()[1] = 1
+    np.testing.assert_array_equal(a.asnumpy(), np.zeros(3))
+
+
+def test_memory_is_aligned() -> None:
+    assert all(nd.empty((n,)).address % 64 == 0 for n in range(1, 40))
+
+
+def test_copies() -> None:
+    a, b = nd.array(np.arange(4, dtype="float32")), nd.empty((4,))
+    assert a.copyto(b) is b
+    np.testing.assert_array_equal(b.numpy(), a.numpy())
+    b.copyfrom([4, 5, 6, 7])
+    np.testing.assert_array_equal(a.copyto(nd.cpu(0)).numpy(), np.arange(4))
+    np.testing.assert_array_equal(b.numpy(), [4, 5, 6, 7])
+    with pytest.raises(CallError, match=r"copy an array of shape \(3,\) into one of shape \(4,\)"):
+        b.copyfrom(np.zeros(3))
+
+
+def test_items() -> None:
+    a = nd.array(np.zeros((2, 2), "float32"))
+    a[0, 1] = 3
+    a[1] = nd.array([1.0, 2.0])
+    np.testing.assert_array_equal(a[:], [[0, 3], [1, 2]])
+
+
+def test_bfloat16_rounds_to_nearest_even() -> None:
+    values = np.array([1.0, 1 + 2.0**-8, 1 + 3 * 2.0**-8, -3.14159, np.inf, np.nan], "float32")
+    bits = np.asarray(nd.array(values, dtype="bfloat16")._array)
+    np.testing.assert_array_equal(bits, [0x3F80, 0x3F80, 0x3F82, 0xC049, 0x7F80, 0x7FC0])
+
+
+def test_dlpack_shares_memory_both_ways() -> None:
+    a = nd.array(np.arange(4, dtype="float32"))
+    shared = np.from_dlpack(a)
+    a[0] = 9
+    assert shared[0] == 9
+    back = nd.from_dlpack(shared)
+    assert back.address == a.address
+    assert a.__dlpack_device__() == (1, 0)
+
+
+def test_rejects() -> None:
+    with pytest.raises(CallError, match=r"the device cuda\(0\) is not available"):
+        nd.empty((1,), device=nd.device("cuda", 0))
+    with pytest.raises(CallError, match="an extent is negative"):
+        nd.empty((-1,))
+    with pytest.raises(CallError, match="make an array of complex128"):
+        nd.array(np.zeros(2, "complex128"))
+    with pytest.raises(CallError, match="there is no room for it"):
+        nd.empty((1 << 60,))
+    with pytest.raises(CallError, match="find device 'tpu'"):
+        nd.device("tpu")
+    with pytest.raises(CallError, match="it has no __dlpack__"):
+        nd.from_dlpack(3)
+
+
+def test_devices() -> None:
+    assert nd.device("cpu") == nd.cpu() == nd.device("llvm") == nd.device("cpu:0")
+    assert str(nd.device("cuda", 1)) == "cuda(1)"
+    assert nd.cpu(0).exist
+    assert not nd.device("gpu").exist
