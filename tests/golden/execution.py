@@ -33,21 +33,11 @@ def why_not_on_cpu(schedule: Any, script: str) -> str | None:
 
 def _parallel_reductions(stage: Any) -> list[str]:
     """Names of the reduction axes of a stage that run in parallel."""
-    reductions = {axis for axis in stage.leaf_iter_vars if _is_reduction(axis)}
-    attributes = stage.iter_var_attrs.items()
     return [
         axis.var.name
-        for axis, attribute in attributes
-        if axis in reductions and _is_parallel(attribute.iter_type)
+        for axis, attribute in stage.iter_var_attrs.items()
+        if axis.kind == "CommReduce" and attribute.iter_type == "Parallelized"
     ]
-
-
-def _is_reduction(axis: Any) -> bool:
-    return axis.iter_type in ("CommReduce", 2)  # TVM numbers the kinds of axes
-
-
-def _is_parallel(kind: Any) -> bool:
-    return kind in ("Parallelized", "parallel", 7)
 
 
 def inputs_and_outputs(args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
