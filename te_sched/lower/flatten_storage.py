@@ -1,0 +1,435 @@
+"""Storage becomes flat: realised regions become allocations, every buffer is read and written by one index.
+
+An index is relative to the region that is realised. Strides come from the buffer, from storage_align, or are compact;
+the storage scope that a stage left open follows from the threads round it. Views that tensor intrinsics and extern
+operations declare (`buffer_bind_scope`) disappear: their pointers, offsets, strides and shapes become those of the
+regions they stand for. Before and after, for a stage realised in a loop over i:
+
+    realize(B[i * 4:i * 4 + 4, 0:8])         B = allocate([32], "float32")
+    B[i * 4 + x, y] = A[i * 4 + x, y]        B[x * 8 + y] = A_1[i * 32 + x * 8 + y]    # A_1 = A.data, flat
+
+(TVM's name: StorageFlatten.) Must not know why a stage has the region that it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.errors import LoweringError
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import (
+    Buffer,
+    BufferLoad,
+    Call,
+    Cast,
+    Expr,
+    IntImm,
+    IterVar,
+    PointerType,
+    StringImm,
+    Var,
+)
+from te_sched.ir.stmt import (
+    Allocate,
+    AssertStmt,
+    AttrStmt,
+    BufferRealize,
+    BufferStore,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+)
+from te_sched.ir.visitor import Mapper, replace
+
+# Temporaries start at such a number of bytes, unless they are smaller.
+_ALIGNMENT = 64
+
+
+def flatten_storage(func: PrimFunc) -> PrimFunc:
+    """The function with one-dimensional storage only; its parameters keep their declared buffers."""
+    body = _Flattener(func).visit(func.body)
+    return func if body is func.body else replace(func, body=body)  # type: ignore[no-any-return]
+
+
+@dataclass(slots=True)
+class _Layout:
+    """How elements of a buffer lie in its flat buffer.
+
+    `shape` is that of the region which exists, `origin` its first element (None: all zeros), `strides` are empty where
+    the region is compact. `view_of` is the buffer that this one is a view of, beginning at `origin`.
+    """
+
+    flat: Buffer
+    shape: tuple[Expr, ...]
+    strides: tuple[Expr, ...] = ()
+    origin: tuple[Expr, ...] | None = None
+    offset: Expr | None = None
+    view_of: Buffer | None = None
+
+
+@dataclass(slots=True)
+class _Alignment:
+    """storage_align of some dimensions: dimension to (factor, offset)."""
+
+    dims: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+
+class _Flattener(Mapper):
+    """Rebuilds the body; `layouts` says where the elements of each buffer are."""
+
+    def __init__(self, func: PrimFunc) -> None:
+        self.analyzer = Analyzer()  # it knows no ranges: those are used by `simplify`, which comes next
+        self.params = set(func.buffer_map.values())
+        self.layouts: dict[Buffer, _Layout] = {}
+        self.alignments: dict[Buffer, _Alignment] = {}
+        self.values: dict[Var, Expr] = {}
+        self.threads: list[str] = []
+        # Stores and loads of a reduction share their index tuple: flattened once.
+        self.found: dict[tuple[Buffer, tuple[Expr, ...]], Expr] = {}
+
+    # -- expressions -------------------------------------------------------------------------------
+
+    def visit_Var(self, node: Var) -> Expr:
+        return self.values.get(node, node)
+
+    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        layout = self.layout_of(node.buffer)
+        load = BufferLoad(layout.flat, (self.index(node.buffer, node.indices),))
+        return Cast(node.dtype, load) if load.dtype != node.dtype else load
+
+    def visit_Call(self, node: Call) -> Expr:
+        if node.op == "tir.address_of" and type(node.args[0]) is BufferLoad:
+            load = self.visit_BufferLoad(node.args[0])
+            return Call(node.dtype, node.op, (load.value if type(load) is Cast else load,))
+        return self.generic(node)  # type: ignore[no-any-return]
+
+    def index(self, buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
+        """The flat index of an element."""
+        key = (buffer, indices)
+        found = self.found.get(key)
+        if found is None:
+            mapped = tuple([self.visit(index) for index in indices])
+            found = self.found[key] = self.analyzer.simplify(self.position(buffer, mapped))
+        return found
+
+    def position(self, buffer: Buffer, indices: Sequence[Expr]) -> Expr:
+        """Where an element lies in flat storage, not simplified."""
+        layout = self.layout_of(buffer)
+        if layout.view_of is not None:
+            return self.position(layout.view_of, _inside_view(layout.origin or (), indices))
+        if layout.origin is not None:
+            indices = [
+                ops.sub(index, start) for index, start in zip(indices, layout.origin, strict=True)
+            ]
+        if layout.strides:
+            flat = _weighted_sum(indices, layout.strides)
+        else:
+            flat = _row_major(indices, layout.shape)
+        return flat if layout.offset is None else ops.add(flat, layout.offset)
+
+    def layout_of(self, buffer: Buffer) -> _Layout:
+        """How a buffer lies in memory; parameters and temporaries as they are declared."""
+        layout = self.layouts.get(buffer)
+        if layout is None:
+            offset = None if ops.is_const(buffer.elem_offset, 0) else buffer.elem_offset
+            layout = _Layout(
+                _flat_buffer(buffer, buffer.data, buffer.shape, buffer.strides),
+                buffer.shape,
+                buffer.strides,
+                None,
+                offset,
+            )
+            self.layouts[buffer] = layout
+        return layout
+
+    # -- statements --------------------------------------------------------------------------------
+
+    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        layout = self.layout_of(node.buffer)
+        index = self.index(node.buffer, node.indices)
+        value = self.visit(node.value)
+        if dtypes.is_bool(node.buffer.dtype):
+            value = Cast(dtypes.with_lanes(layout.flat.dtype, dtypes.lanes(value.dtype)), value)
+        return BufferStore(layout.flat, value, (index,))
+
+    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
+        method = _ATTRIBUTES.get(node.key)
+        if method is not None:
+            return method(self, node)
+        if type(node.node) is Buffer:
+            data = self.layout_of(node.node).flat.data
+            return AttrStmt(data, node.key, self.visit(node.value), self.visit(node.body))
+        return self.generic(node)  # type: ignore[no-any-return]
+
+    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
+        mapped = [self.visit(part) for part in node.seq]
+        if any(type(part) is SeqStmt for part in mapped):  # a realisation has disappeared
+            flat = [part.seq if type(part) is SeqStmt else (part,) for part in mapped]
+            mapped = [part for parts in flat for part in parts]
+        return SeqStmt(tuple(mapped))
+
+    def thread(self, node: AttrStmt) -> Stmt:
+        """Inside of a thread axis."""
+        assert isinstance(node.node, IterVar)
+        self.threads.append(node.node.thread_tag)
+        inside = self.generic(node)
+        self.threads.pop()
+        return inside  # type: ignore[no-any-return]
+
+    def align(self, node: AttrStmt) -> Stmt:
+        """storage_align: remembered for the realisation inside."""
+        assert isinstance(node.value, Call)
+        dim, factor, offset = [_integer(arg) for arg in node.value.args]
+        self.alignments.setdefault(node.node, _Alignment()).dims[dim] = (factor, offset)
+        return self.visit(node.body)  # type: ignore[no-any-return]
+
+    def visit_BufferRealize(self, node: BufferRealize) -> Stmt:
+        buffer = node.buffer
+        if buffer in self.params:
+            return self.visit(node.body)  # type: ignore[no-any-return]
+        origin = tuple([self.visit(bound.min) for bound in node.bounds])
+        shape = tuple([self.visit(bound.extent) for bound in node.bounds])
+        strides = self.aligned_strides(buffer, shape)
+        data = self.scoped(buffer)
+        flat = _flat_buffer(buffer, data, shape, strides)
+        flat = replace(flat, data_alignment=_temporary_alignment(flat, buffer.dtype))
+        self.layouts[buffer] = _Layout(flat, shape, strides, origin)
+        if self.found:
+            self.found = {}
+        body = self.visit(node.body)
+        return Allocate(data, flat.dtype, flat.shape, self.visit(node.condition), body)
+
+    def visit_Allocate(self, node: Allocate) -> Stmt:
+        if len(node.extents) < 2:
+            return self.generic(node)  # type: ignore[no-any-return]
+        return self.generic(replace(node, extents=(_product(node.extents),)))  # type: ignore[no-any-return]
+
+    def aligned_strides(self, buffer: Buffer, shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """Strides of a realised region, enlarged as storage_align asks; empty when compact."""
+        alignment = self.alignments.get(buffer)
+        if alignment is None:
+            return ()
+        strides: list[Expr] = []
+        stride: Expr = IntImm(1, shape[-1].dtype)
+        for dim in reversed(range(len(shape))):
+            if strides:
+                stride = ops.mul(strides[-1], shape[dim + 1])
+            if dim in alignment.dims:
+                factor, offset = alignment.dims[dim]
+                gap = ops.floormod(
+                    ops.sub(factor + offset, ops.floormod(stride, factor)), factor
+                )
+                stride = ops.add(stride, gap)
+            stride = self.analyzer.simplify(stride)
+            strides.append(stride)
+        return tuple(reversed(strides))
+
+    def scoped(self, buffer: Buffer) -> Var:
+        """The pointer of a realised buffer, with the scope that its threads suggest where none is given."""
+        data = buffer.data
+        if data.pointer is not None and data.pointer.scope:
+            return data
+        element = data.pointer.element if data.pointer is not None else _stored(buffer.dtype)
+        fresh = Var(data.name, data.dtype, PointerType(element, self.default_scope()))
+        self.values[data] = fresh
+        return fresh
+
+    def default_scope(self) -> str:
+        """Where a stage lives that has no storage scope: threads share what is outside of them."""
+        if not self.threads:
+            return "global"
+        return "shared" if self.threads[-1].startswith("blockIdx") else "local"
+
+    # -- views -------------------------------------------------------------------------------------
+
+    def bind_view(self, node: AttrStmt) -> Stmt:
+        """A view becomes the region that it stands for."""
+        view, buffer = node.node
+        assert isinstance(node.value, Call)
+        region = [self.visit(part) for part in node.value.args]
+        begins, extents = tuple(region[::2]), tuple(region[1::2])
+        layout = self.layout_of(buffer)
+        binder = _Binder(self, view, buffer)
+        binder.check_scope(layout.flat)
+        binder.bind("pointer", view.data, layout.flat.data)
+        offset = self.analyzer.simplify(self.position(buffer, begins))
+        binder.bind("offset", view.elem_offset, offset)
+        if view.offset_factor > 1:
+            remainder = ops.truncmod(offset, view.offset_factor)
+            binder.require(ops.equal(remainder, 0), f"its offset must be a multiple of {view.offset_factor}")
+        dropped = len(extents) - len(view.shape)
+        binder.check_rank(extents[:dropped] if dropped > 0 else (), dropped)
+        for wanted, given in zip(view.shape, extents[dropped:], strict=True):
+            binder.bind("shape", wanted, given)
+        strides = self.strides_of(buffer)[dropped:]
+        if view.strides:
+            for wanted, given in zip(view.strides, strides, strict=True):
+                binder.bind("stride", wanted, given)
+        else:
+            binder.check_compact(extents[dropped:], strides)
+        self.layouts[view] = _Layout(layout.flat, extents[dropped:], origin=begins, view_of=buffer)
+        body = self.visit(node.body)
+        for condition, message in reversed(binder.asserts):
+            body = AssertStmt(condition, StringImm(message), body)
+        return body  # type: ignore[no-any-return]
+
+    def strides_of(self, buffer: Buffer) -> tuple[Expr, ...]:
+        """The strides of a buffer, also where they are compact."""
+        layout = self.layout_of(buffer)
+        if layout.view_of is not None:
+            outer = self.strides_of(layout.view_of)
+            return outer[len(outer) - len(layout.shape) :]
+        if layout.strides:
+            return layout.strides
+        strides: list[Expr] = [IntImm(1, layout.shape[-1].dtype)] if layout.shape else []
+        for extent in reversed(layout.shape[1:]):
+            strides.append(self.analyzer.simplify(ops.mul(strides[-1], extent)))
+        return tuple(reversed(strides))
+
+
+class _Binder:
+    """Makes the parts of a view equal to those of a region: by definition, by proof or by an assertion."""
+
+    def __init__(self, flattener: _Flattener, view: Buffer, buffer: Buffer) -> None:
+        self.flattener, self.view, self.buffer = flattener, view, buffer
+        self.asserts: list[tuple[Expr, str]] = []
+
+    def bind(self, part: str, wanted: Expr, given: Expr) -> None:
+        """Define a variable of the view, or require a fixed part of it."""
+        if type(wanted) is Var and wanted not in self.flattener.values:
+            self.flattener.values[wanted] = given
+            return
+        wanted = self.flattener.visit(wanted)
+        if wanted is not given:
+            self.require(ops.equal(wanted, given), f"its {part} must fit")
+
+    def require(self, condition: Expr, why: str) -> None:
+        """The condition must hold: proved, refuted (an error), or asserted when the program runs."""
+        simplified = self.flattener.analyzer.simplify(condition)
+        if type(simplified) is not IntImm:
+            self.asserts.append((simplified, f"Argument {self.view.name}: {why}"))
+        elif simplified.value == 0:
+            raise self.error(why)
+
+    def check_scope(self, flat: Buffer) -> None:
+        """Both must be in the same memory."""
+        wanted, given = self.view.scope() or "global", flat.scope() or "global"
+        if wanted != given:
+            raise self.error(
+                f"it is declared in scope {wanted!r}, and {self.buffer.name} is in {given!r}",
+                f"declare it with decl_buffer(..., scope={given!r})",
+            )
+
+    def check_rank(self, dropped: Sequence[Expr], count: int) -> None:
+        """Leading dimensions of the region may be dropped when they have one element."""
+        if count < 0:
+            raise self.error(
+                f"it has {len(self.view.shape)} dimensions, and the region has fewer",
+                "declare it with the dimensions of the tensor",
+            )
+        for extent in dropped:
+            if not self.flattener.analyzer.can_prove_equal(extent, IntImm(1, extent.dtype)):
+                raise self.error(
+                    "the region has more dimensions of more than one element",
+                    "declare it with the dimensions of the tensor",
+                )
+
+    def check_compact(self, extents: Sequence[Expr], strides: Sequence[Expr]) -> None:
+        """A view without strides is compact: so must be the region."""
+        analyzer = self.flattener.analyzer
+        expected: Expr | None = None
+        for extent, stride in reversed(list(zip(extents, strides, strict=True))):
+            one = IntImm(1, extent.dtype)
+            expected = one if expected is None else expected
+            if not analyzer.can_prove_equal(extent, one):
+                self.require(ops.equal(expected, stride), "it has no strides, and the region is not compact")
+            expected = ops.mul(expected, extent)
+
+    def error(self, why: str, cure: str = "give it strides, or use another region") -> LoweringError:
+        """The error of a view that does not fit."""
+        return LoweringError(
+            f"bind buffer {self.view.name} to a region of {self.buffer.name}", why, cure
+        )
+
+
+_ATTRIBUTES = {
+    "thread_extent": _Flattener.thread,
+    "buffer_dim_align": _Flattener.align,
+    "buffer_bind_scope": _Flattener.bind_view,
+}
+
+
+def _inside_view(begins: Sequence[Expr], indices: Sequence[Expr]) -> list[Expr]:
+    """Indices of a view as indices of what it is a view of."""
+    dropped = len(begins) - len(indices)
+    inner = [ops.add(begin, index) for begin, index in zip(begins[dropped:], indices, strict=True)]
+    return [*begins[:dropped], *inner]
+
+
+def _weighted_sum(indices: Sequence[Expr], strides: Sequence[Expr]) -> Expr:
+    total: Expr | None = None
+    for index, stride in zip(indices, strides, strict=True):
+        term = ops.mul(index, stride)
+        total = term if total is None else ops.add(total, term)
+    return IntImm(0) if total is None else total
+
+
+def _row_major(indices: Sequence[Expr], shape: Sequence[Expr]) -> Expr:
+    total: Expr | None = None
+    for index, extent in zip(indices, shape, strict=True):
+        total = index if total is None else ops.add(ops.mul(total, extent), index)
+    return IntImm(0) if total is None else total
+
+
+def _product(shape: Sequence[Expr]) -> Expr:
+    total: Expr | None = None
+    for extent in shape:
+        total = extent if total is None else ops.mul(total, extent)
+    return IntImm(1) if total is None else total
+
+
+def _stored(dtype: str) -> str:
+    """Truth values are stored as bytes."""
+    return dtypes.with_lanes("int8", dtypes.lanes(dtype)) if dtypes.is_bool(dtype) else dtype
+
+
+def _flat_buffer(
+    buffer: Buffer, data: Var, shape: tuple[Expr, ...], strides: tuple[Expr, ...]
+) -> Buffer:
+    """The one-dimensional buffer of the same memory; the buffer itself when it is that already."""
+    dtype = _stored(buffer.dtype)
+    same = data is buffer.data and dtype == buffer.dtype and shape is buffer.shape
+    if same and len(shape) == 1 and not strides:
+        return buffer
+    size = ops.mul(strides[0], shape[0]) if strides else _product(shape)
+    return Buffer(
+        data,
+        dtype,
+        (size,),
+        (),
+        buffer.elem_offset,
+        buffer.name,
+        buffer.data_alignment,
+        buffer.offset_factor,
+        buffer.buffer_type,
+    )
+
+
+def _temporary_alignment(flat: Buffer, dtype: str) -> int:
+    """Bytes to which a temporary is aligned: no more than it has."""
+    size = flat.shape[0]
+    if type(size) is not IntImm:
+        return _ALIGNMENT
+    room = size.value * dtypes.bits(dtype) * dtypes.lanes(dtype) // 8
+    align = _ALIGNMENT
+    while align > room:
+        align //= 2
+    return align if align > 0 else _ALIGNMENT
+
+
+def _integer(value: Expr) -> int:
+    assert isinstance(value, IntImm)
+    return value.value
