@@ -1,4 +1,4 @@
-"""What a compiled function expects: the contract between generated code, its callers and saved files.
+"""What a compiled function expects: the contract of generated code, callers and saved files.
 
 A `Signature` is plain data (it travels as JSON inside exported files). Shapes are integers or small
 trees over symbols, so that a caller can check and bind symbolic dimensions without any IR. Must not
@@ -96,7 +96,7 @@ class Signature:
 
 
 def evaluate(dimension: Dimension, values: Sequence[int | None]) -> int | None:
-    """The value of a dimension, or None while a symbol in it has no value (or it divides by zero)."""
+    """The value of a dimension; None if a symbol in it has none, or it divides by zero."""
     if isinstance(dimension, int):
         return dimension
     if dimension[0] == "symbol":

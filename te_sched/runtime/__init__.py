@@ -1,4 +1,4 @@
-"""Running compiled code: devices, arrays, modules, threads, timing, functions that compiled code may call.
+"""Running compiled code: devices, arrays, modules, threads, timing, registered functions.
 
 What needs LLVM is loaded when it is first used.
 """

@@ -22,7 +22,7 @@ _CPU = 1
 
 
 def view_of(value: Any, keep: list[Any]) -> View | None:
-    """An argument as an array, or None when it is none; what must live during the call is appended to `keep`."""
+    """An argument as an array, or None; what must live during the call is put into `keep`."""
     if isinstance(value, NDArray):
         return View(*value.key, value.address)
     if isinstance(value, np.ndarray):
@@ -80,7 +80,7 @@ class _Check:
         return self._passed()
 
     def _passed(self) -> tuple[int, ...]:
-        """The values of the symbols that are passed; a stride that nothing gives (no elements) is 0."""
+        """The values of the symbols that are passed; a stride that nothing gives is 0."""
         return tuple(
             value if value is not None else 0
             for value, symbol in zip(self.bound, self.signature.symbols, strict=True)
@@ -101,7 +101,8 @@ class _Check:
                 parameter, "it is not in the processor's memory", "move it to the CPU first"
             )
         if len(view.shape) != len(parameter.shape):
-            why = f"it has {len(view.shape)} dimensions {view.shape}, and {self._shape(parameter)} was declared"
+            declared = self._shape(parameter)
+            why = f"it has {len(view.shape)} dimensions {view.shape}, and {declared} was declared"
             raise self._error(parameter, why, "reshape it")
         if parameter.written and not view.writable:
             cure = "pass an array that can be written (a copy)"
@@ -213,10 +214,11 @@ class _Check:
             wanted = [evaluate(dimension, self.bound) for dimension in parameter.strides]
         for axis, (have, want, extent) in enumerate(zip(actual, wanted, view.shape, strict=True)):
             if extent > 1 and have != want and 0 not in view.shape:
+                kind = "compact rows" if parameter.strides is None else "by the buffer"
                 raise self._error(
                     parameter,
-                    f"its strides are {tuple(actual)} elements, and stride {want} of axis {axis} was declared "
-                    f"({'compact rows' if parameter.strides is None else 'by the buffer'})",
+                    f"its strides are {tuple(actual)} elements, and stride {want} of axis {axis} "
+                    f"was declared ({kind})",
                     "pass a compact copy (numpy.ascontiguousarray(x))",
                 )
 

@@ -18,7 +18,7 @@ from te_sched.runtime.module import Module, make_module
 def build_functions(
     functions: Mapping[str, PrimFunc], target: str | Target | None = None
 ) -> Module:
-    """Compile lowered functions for a target. Raises BuildError for what cannot be compiled or linked."""
+    """Compile lowered functions; raises BuildError for what cannot be compiled or linked."""
     target = as_target(target)
     check_available(target)
     if not functions:

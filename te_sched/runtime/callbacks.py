@@ -38,7 +38,7 @@ def ctype_of(dtype: str) -> Any:
 
 
 def make_callback(name: str, args: list[str], result: str) -> Any:
-    """The entry point int32 f(pointer to the result, arguments...) of the Python function of an extern."""
+    """The entry point int32 f(pointer to the result, arguments...) of a Python extern."""
     converters = [_CONVERTERS.get(kind) for kind in args]
 
     def call(place: int, *values: Any) -> int:
@@ -66,7 +66,7 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {"str": lambda value: value.decod
 
 
 def make_packed(name: str, args: list[dict[str, Any]], result: str) -> Any:
-    """The entry point int32 f(pointer to the result, pointer to 64-bit words) of a registered function."""
+    """The entry point int32 f(result, 64-bit words) of a registered function."""
 
     def call(place: int, packet: int) -> int:
         try:

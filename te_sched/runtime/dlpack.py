@@ -37,7 +37,7 @@ class _Managed(ctypes.Structure):
 
 
 class View(NamedTuple):
-    """An array in memory: what a call must know of it. `strides` are in elements; None means compact."""
+    """What a call must know of an array. `strides` are in elements; None means compact."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -56,7 +56,7 @@ _is_valid.restype, _is_valid.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.
 
 
 def read_capsule(capsule: Any) -> View:
-    """The array behind a capsule that `__dlpack__` gave; valid while the capsule (never consumed) lives."""
+    """The array behind a capsule of `__dlpack__`; valid while the (unconsumed) capsule lives."""
     if not _is_valid(capsule, b"dltensor"):
         raise CallError(
             "read a DLPack capsule",

@@ -26,7 +26,7 @@ _EXPORTS = ("te_sched_slots", "te_sched_functions")
 
 
 class Code:
-    """Loaded code: signatures by name and the addresses of functions. It stays while this object is referenced."""
+    """Loaded code: signatures and addresses of functions. It stays while this object lives."""
 
     def __init__(
         self, metadata: dict[str, Any], slots: int, functions: int, keep_alive: Any
@@ -82,7 +82,8 @@ def read_metadata(data: bytes, where: str = "") -> dict[str, Any]:
     start += len(magic) - 1
     metadata: dict[str, Any] = json.loads(data[start : data.index(b"\0", start)])
     if metadata.get("version") != FORMAT_VERSION:
-        why = f"its format is version {metadata.get('version')}, and this te_sched reads version {FORMAT_VERSION}"
+        found = metadata.get("version")
+        why = f"its format is version {found}, and this te_sched reads version {FORMAT_VERSION}"
         raise CallError(f"load {where}", why, "export it again with this te_sched")
     _check_machine(metadata["target"], where)
     return metadata
@@ -113,7 +114,7 @@ def load_objects(objects: tuple[bytes, ...], metadata: dict[str, Any]) -> Code:
 
 
 def load_file(path: str | os.PathLike[str]) -> Code:
-    """Load a shared library (.so, .dylib, .dll) or an object file (.o) that export_library wrote."""
+    """Load a shared library or an object file (.o) that export_library wrote."""
     place = Path(path).resolve()
     try:
         data = place.read_bytes()
@@ -138,8 +139,11 @@ def load_file(path: str | os.PathLike[str]) -> Code:
 
 
 def _load_library(data: bytes, suffix: str) -> ctypes.CDLL:
-    """Load a copy under a name of its own: the system's loader would share one library among modules (and their
-    slots), and give the old one for a file that was written anew."""
+    """Load a copy under a name of its own.
+
+    The system's loader would share one library (and its slots) among modules, and give the old
+    library for a file that was written anew.
+    """
     with tempfile.TemporaryDirectory(prefix="te_sched", ignore_cleanup_errors=True) as folder:
         copy = Path(folder) / f"module{suffix}"
         copy.write_bytes(data)

@@ -145,7 +145,8 @@ class Function:
         return _make_evaluator(self, dev, **options)
 
     def __repr__(self) -> str:
-        return f"<te_sched function {self.name}({', '.join(p.name for p in self.signature.parameters)})>"
+        names = ", ".join(parameter.name for parameter in self.signature.parameters)
+        return f"<te_sched function {self.name}({names})>"
 
 
 def _argument_type(parameter: Parameter) -> Any:
@@ -186,7 +187,7 @@ def _make_evaluator(
 
 
 class Module:
-    """Compiled functions. Calling the module calls its entry function; `module["name"]` is one of them."""
+    """Compiled functions: `module(...)` calls the entry function, `module["name"]` is any."""
 
     type_key = "llvm"
 
@@ -237,7 +238,7 @@ class Module:
         min_repeat_ms: float = 0,
         **options: Any,
     ) -> Evaluator:
-        """What times a function: call it with the function's arguments for mean, median, min, max, std, results.
+        """What times a function: call it with the function's arguments for a ProfileResult.
 
         Each of `repeat` measurements runs `number` calls, or more until it takes `min_repeat_ms`.
         """
@@ -259,7 +260,7 @@ class Module:
         return self._compiled.source(kind)
 
     def export_library(self, path: str | os.PathLike[str]) -> None:
-        """Save the module: a shared library, or an object file (.o), that te_sched.runtime.load_module reads."""
+        """Save as a shared library or an object file (.o) for te_sched.runtime.load_module."""
         place = Path(path).resolve()
         if self._compiled is None:
             raise CallError(

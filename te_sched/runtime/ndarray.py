@@ -1,4 +1,4 @@
-"""Arrays on a device. On the processor an NDArray wraps numpy memory, aligned for vector instructions.
+"""Arrays on a device: on the processor, numpy memory aligned for vector instructions.
 
 Must not know compiled functions; they read `NDArray.key` and `NDArray.address`.
 """
@@ -63,7 +63,7 @@ class NDArray:
         return self.device
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """A copy as a numpy array (bfloat16 needs the package ml_dtypes; without it, its bits as uint16)."""
+        """A copy as a numpy array (bfloat16 needs ml_dtypes; without it, bits as uint16)."""
         return self._readable().copy()
 
     asnumpy = numpy
@@ -121,11 +121,12 @@ class NDArray:
         return len(self._array)
 
     def __repr__(self) -> str:
-        return f"<te_sched.nd.NDArray shape={self.shape}, {self.dtype}, {self.device}>\n{self._readable()}"
+        head = f"<te_sched.nd.NDArray shape={self.shape}, {self.dtype}, {self.device}>"
+        return f"{head}\n{self._readable()}"
 
 
 def array(values: Any, device: Device | None = None, dtype: str | None = None) -> NDArray:
-    """A new array with these values. Python floats become float32, as in TVM; numpy arrays keep their dtype."""
+    """A new array with these values; Python floats become float32, numpy dtypes stay."""
     if isinstance(values, NDArray):
         source, name = values._readable(), values.dtype
     else:
@@ -180,7 +181,7 @@ def storage_name(dtype: str) -> str:
 
 
 def as_storage(values: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any]:
-    """Values as they are kept: bfloat16 as 16 bits (rounded to nearest even), the others themselves."""
+    """Values as they are kept: bfloat16 as its 16 bits (rounded to nearest even)."""
     if dtype != "bfloat16" or values.dtype == np.uint16:
         return values
     if values.dtype.name == "bfloat16":

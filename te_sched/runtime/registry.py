@@ -1,4 +1,4 @@
-"""Names that generated code may call: Python functions (call_packed) and C functions or callbacks (call_extern).
+"""Names that generated code may call: Python functions (call_packed), externs (call_extern).
 
 Also keeps the exceptions that callbacks raise until their caller raises them again. Must not know
 modules.

@@ -68,7 +68,8 @@ limit:
   call void @__kmpc_push_num_threads(ptr @where, i32 %me, i32 %count)
   br label %go
 go:
-  call void (ptr, i32, ptr, ...) @__kmpc_fork_call(ptr @where, i32 2, ptr @team, ptr %function, ptr %data)
+  call void (ptr, i32, ptr, ...)
+    @__kmpc_fork_call(ptr @where, i32 2, ptr @team, ptr %function, ptr %data)
   ret void
 }
 """
@@ -99,7 +100,7 @@ def limit_address() -> int:
 
 
 def set_num_threads(count: int) -> None:
-    """Run parallel loops on this many threads; 0 leaves it to the OpenMP runtime (OMP_NUM_THREADS, or all cores)."""
+    """Run parallel loops on this many threads; 0 means OMP_NUM_THREADS, or all cores."""
     if count < 0:
         raise CallError(
             f"run on {count} threads", "it is less than none", "use 1 or more, or 0 for the default"
@@ -230,7 +231,7 @@ def slot_value(name: str) -> int:
 
 
 def has_lost_team() -> bool:
-    """Whether this thread's team of OpenMP threads stayed behind in the parent process (libgomp would wait for it)."""
+    """Whether a fork left this thread without its team, for which libgomp would wait."""
     return (
         _stale_thread is not None
         and _stale_thread == threading.get_ident()

@@ -1,4 +1,4 @@
-"""Measuring compiled functions: the timed loop runs natively. Must not know how functions are compiled."""
+"""Timing compiled functions: the timed loop is native. Must not know how they are compiled."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Evaluator:
     def __post_init__(self) -> None:
         if self.number < 1 or self.repeat < 1 or self.min_repeat_ms < 0:
             raise CallError(
-                f"time {self.number} calls, repeated {self.repeat} times, for at least {self.min_repeat_ms} ms",
+                f"time {self.number} calls, {self.repeat} times, for {self.min_repeat_ms} ms",
                 "there is nothing to measure",
                 "use number >= 1, repeat >= 1 and min_repeat_ms >= 0",
             )

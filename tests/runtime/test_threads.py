@@ -1,4 +1,4 @@
-"""Parallel loops: every iteration once, from several callers, nested, after fork, without OpenMP."""
+"""Parallel loops: each iteration once, nested, from several callers, after fork."""
 
 from __future__ import annotations
 

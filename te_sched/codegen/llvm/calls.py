@@ -1,4 +1,4 @@
-"""Calls of the outside world: C functions, registered pointers, Python callbacks, packed functions, LLVM intrinsics.
+"""Calls of the outside world: C functions, Python callbacks, packed functions, LLVM intrinsics.
 
 A C function that the process or a linked module defines is called by its name. Everything
 registered in Python is called through a slot that the loader fills; such calls give an error code,
@@ -69,7 +69,7 @@ def _attributes(values: list[Value], pure: bool) -> str:
 
 
 def _callback_type(argument: E.Expr) -> str:
-    """The dtype of an argument; of a pointer, "float32*" where the element is known, else "handle"."""
+    """The dtype of an argument; of a pointer "float32*" where its element is known."""
     if argument.dtype != "handle":
         return argument.dtype
     if isinstance(argument, E.StringImm):
@@ -154,7 +154,7 @@ def _pack_array(out: FunctionText, node: E.Call, words: list[str]) -> dict[str, 
 
 
 def call_llvm(out: FunctionText, node: E.Call) -> Value:
-    """call_llvm_intrin("llvm.name", ..., arguments...): an LLVM intrinsic by its full or overloaded name."""
+    """call_llvm_intrin("llvm.name", ..., arguments...): an LLVM intrinsic by name."""
     name = _name(node)
     arguments = [evaluate(out, argument) for argument in node.args[1:]]
     if arguments and isinstance(node.args[1], E.IntImm) and node.args[1].dtype == "uint32":

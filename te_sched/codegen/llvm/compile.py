@@ -1,4 +1,4 @@
-"""Compile functions: from PrimFuncs by name to an object file and what is needed to show or link it.
+"""From PrimFuncs by name to an object file, and what is needed to show or link it.
 
 Must not know how code is loaded; `extern_kinds` and `is_defined` are what the runtime says about
 names.
@@ -19,7 +19,7 @@ from te_sched.ir.stmt import PrimFunc
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """An object file, its metadata (as the loader reads it), and the text that it was compiled from."""
+    """An object file, its metadata for the loader, and the text that it was compiled from."""
 
     data: bytes
     metadata: bytes
@@ -74,5 +74,6 @@ def _check_externs(module: ModuleText, is_defined: Callable[[str], bool]) -> Non
         raise BuildError(
             f"call external function{'s' if len(missing) > 1 else ''} {', '.join(missing)}",
             "nothing defines it: no registered function, imported code, or symbol of this process",
-            "register it with te_sched.register_extern, or import its code with a pragma (import_llvm, import_c)",
+            "register it with te_sched.register_extern, or import its code with a pragma "
+            "(import_llvm, import_c)",
         )

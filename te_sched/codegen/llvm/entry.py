@@ -105,7 +105,7 @@ def _scalar(out: FunctionText, var: E.Var, name: str, size: bool) -> str:
 
 
 def _check_overlap(out: FunctionText, func: PrimFunc, signature: Signature) -> None:
-    """Refuse an output that shares memory with another argument: code was generated as if it did not."""
+    """Refuse an output that shares memory with another argument: the code relies on it."""
     buffers = [
         (parameter, func.buffer_map[param])
         for param, parameter in zip(func.params, signature.parameters, strict=True)
@@ -126,7 +126,8 @@ def _check_overlap(out: FunctionText, func: PrimFunc, signature: Signature) -> N
             out.fail_if(
                 out.emit(f"and i1 {below}, {above}"),
                 f"call {signature.name!r}",
-                f"argument {buffers[written][1].name}, which is written, shares memory with argument {buffers[read][1].name}",
+                f"argument {buffers[written][1].name}, which is written, "
+                f"shares memory with argument {buffers[read][1].name}",
                 "pass a copy of one of them",
             )
 
@@ -173,9 +174,10 @@ def _finish(out: FunctionText, parameters: list[str]) -> None:
 
 
 def _repeat_text(symbol: str, parameters: list[str]) -> str:
-    """int32 symbol.repeat(int64 count, arguments...): call the function until it fails or `count` calls are done."""
+    """int32 symbol.repeat(int64 count, arguments...): `count` calls, unless one fails."""
     plain = [text.replace(" noalias", "") for text in parameters]
-    return f"""define i32 @{quote(symbol + ".repeat")}({", ".join(["i64 %count", *plain])}) nounwind {{
+    name = quote(symbol + ".repeat")
+    return f"""define i32 @{name}({", ".join(["i64 %count", *plain])}) nounwind {{
 entry:
   br label %head
 head:

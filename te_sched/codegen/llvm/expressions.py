@@ -48,7 +48,7 @@ def evaluate_condition(out: FunctionText, node: E.Expr) -> Value:
 
 
 def is_speculatable(node: E.Expr) -> bool:
-    """Whether evaluating the expression early can neither fail nor cost much: no memory, calls or divisions."""
+    """Whether evaluating it early is safe and cheap: no memory, calls or divisions."""
     return not any(type(part) in _NOT_SPECULATABLE for part in walk(node))
 
 
@@ -56,7 +56,7 @@ _NOT_SPECULATABLE = {E.BufferLoad, E.Call, E.Div, E.Mod, E.FloorDiv, E.FloorMod,
 
 
 def bind(out: FunctionText, var: E.Var, expression: E.Expr) -> None:
-    """Give a variable the value of an expression: once as indices see it and, where that differs, once exactly."""
+    """Give a variable its value: as indices see it and, where that differs, exactly."""
     before = out.assumed
     out.plain.pop(var, None)
     if dtypes.parse(var.dtype).code != "int":

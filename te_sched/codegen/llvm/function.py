@@ -1,4 +1,4 @@
-"""Writing one LLVM function: blocks, names, variables in scope, captures, and what to free on the way out.
+"""Writing one LLVM function: blocks, names, variables, captures, and what to free at the end.
 
 A function that runs the body of a parallel loop has a `parent`: variables of the parent that it
 uses are captured, which means stored by the parent into a struct and loaded here on entry. Must not
@@ -14,7 +14,7 @@ from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Var
 
-# Room on the stack that the allocations of one function may take, and that one allocation may take, in bytes.
+# Bytes on the stack that all allocations of a function, and a single one, may take.
 STACK_LIMIT = 128 * 1024
 STACK_ITEM_LIMIT = 32 * 1024
 
@@ -82,7 +82,7 @@ class FunctionText:
         self._counter = 0
         self._stack_bytes = 0
 
-    # -- text ---------------------------------------------------------------------------------------------------
+    # -- text ----------------------------------------------------------------------------------
 
     def emit(self, instruction: str) -> str:
         """Append an instruction with a result; gives the name of the result."""
@@ -127,7 +127,7 @@ class FunctionText:
         self._stack_bytes += size
         return True
 
-    # -- variables ----------------------------------------------------------------------------------------------
+    # -- variables -----------------------------------------------------------------------------
 
     def lookup(self, var: Var) -> Value:
         """The value of a variable; one of the enclosing function is captured."""
@@ -164,7 +164,7 @@ class FunctionText:
         self.prologue.append(f"  {name} = load {llvm_type(value.dtype)}, ptr {address}, align 8")
         return Value(name, value.dtype, value.lo, value.hi, value.data)
 
-    # -- leaving ------------------------------------------------------------------------------------------------
+    # -- leaving -------------------------------------------------------------------------------
 
     def leave(self, code: str) -> None:
         """End the function early with an error code, freeing what is allocated."""
@@ -201,5 +201,5 @@ class FunctionText:
 
 def _cure_unbound(name: str) -> str:
     if name.startswith(("threadIdx", "blockIdx", "vthread", "cthread")):
-        return "bind an axis to this thread and build for a device; a processor has no threads of this kind"
+        return "bind an axis to this thread and build for a device; a processor has no such threads"
     return "add it to the arguments, or use it inside the loop that defines it"

@@ -1,4 +1,4 @@
-"""The serial loop, and what the optimiser is told about it. Must not know statements other than loops."""
+"""The serial loop, and what the optimiser is told about it. Must not know other statements."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def serial_loop(
 
 
 def _loop_metadata(out: FunctionText, node: S.For) -> str:
-    """What the optimiser should know: a loop that ends, and one that the schedule wants unrolled or vectorised."""
+    """What the optimiser should know: the loop ends, and what the schedule wants of it."""
     wishes = ['!"llvm.loop.mustprogress"']
     if node.kind == "unrolled":
         full = isinstance(node.extent, E.IntImm) and node.extent.value <= 256

@@ -1,4 +1,4 @@
-"""LLVM itself: target machines, the optimiser, object code. The only module of codegen that loads llvmlite.
+"""LLVM itself: target machines, the optimiser, object code. Only this module loads llvmlite here.
 
 Text in, bytes out. Every compilation uses an LLVM context of its own, so threads may compile at
 once.
@@ -22,7 +22,7 @@ _MACHINES: dict[tuple[str, str, str, int], Any] = {}
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A processor to generate code for. `describe()` is kept in object files, for whoever loads them."""
+    """A processor to generate code for; object files keep its description."""
 
     triple: str
     cpu: str

@@ -1,4 +1,4 @@
-"""Addresses, loads and stores of buffers: contiguous vectors, strided and gathered ones, bools as bytes.
+"""Loads and stores of buffers: contiguous vectors, strided and gathered ones, bools as bytes.
 
 Must not know statements; indices arrive as values.
 """
@@ -14,7 +14,7 @@ from te_sched.ir.expr import Buffer
 def address(
     out: FunctionText, pointer: Value, dtype: str, index: Value, inside: bool = True
 ) -> str:
-    """The address of element `index` (a scalar integer) of an array of `dtype`; `inside` says that it exists."""
+    """The address of element `index` of an array of `dtype`; `inside` says that it exists."""
     if index.text == "0":
         return pointer.text
     bounds = "inbounds " if inside else ""
@@ -50,7 +50,7 @@ def load(out: FunctionText, buffer: Buffer, index: Value, base: Value | None = N
 def store(
     out: FunctionText, buffer: Buffer, index: Value, value: Value, base: Value | None = None
 ) -> None:
-    """buffer[index] = value; a vector `index` scatters in the order of lanes, unless `base` makes it contiguous."""
+    """buffer[index] = value; a vector scatters in the order of lanes, unless `base` is given."""
     pointer = out.lookup(buffer.data)
     lanes = dtypes.lanes(index.dtype)
     if lanes == 1 or base is not None:
@@ -88,9 +88,8 @@ def concatenate(out: FunctionText, values: list[Value]) -> Value:
     dtype = dtypes.with_lanes(parts[0].dtype, len(parts))
     text = "poison"
     for number, part in enumerate(parts):
-        text = out.emit(
-            f"insertelement {llvm_type(dtype)} {text}, {llvm_type(part.dtype)} {part.text}, i64 {number}"
-        )
+        element = f"{llvm_type(part.dtype)} {part.text}"
+        text = out.emit(f"insertelement {llvm_type(dtype)} {text}, {element}, i64 {number}")
     lo, hi = min(part.lo for part in parts), max(part.hi for part in parts)
     return Value(text, dtype, lo, hi, any(part.data for part in parts))
 

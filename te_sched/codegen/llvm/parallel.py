@@ -1,4 +1,4 @@
-"""Parallel loops: the body becomes a function that an OpenMP runtime runs on every thread of a team.
+"""Parallel loops: the body becomes a function that OpenMP runs on every thread of a team.
 
 The loader puts GOMP_parallel and friends of the OpenMP runtime into slots (or serial stand-ins with
 the same interface), so nothing here depends on which runtime there is. Each thread takes one
@@ -19,7 +19,7 @@ _Body = Callable[[FunctionText, S.Stmt], None]
 
 
 def run_parallel(out: FunctionText, node: S.For, start: Value, extent: Value, body: _Body) -> None:
-    """Run the iterations of a loop on the team's threads; leave with the first error that a thread reports."""
+    """Run a loop on the team's threads; leave with the first error that one reports."""
     out.signature.parallel = True
     name = f"{out.signature.symbol}.parallel.{out.module.fresh()}"
     inner = FunctionText(out.module, out.signature, out.scopes, parent=out)
@@ -67,7 +67,7 @@ def _fill_captures(out: FunctionText, inner: FunctionText) -> str:
 
 
 def _start_team(out: FunctionText, name: str, data: str) -> str:
-    """Call the OpenMP runtime; gives the address of the error code (the first word of the struct)."""
+    """Call the OpenMP runtime; gives the address of the error code."""
     out.do(f"store i64 0, ptr {data}, align 8")
     limit = out.emit(f"load i32, ptr {out.load_slot(kind='thread', name='limit')}, align 4")
     fork = out.load_slot(kind="thread", name="fork")

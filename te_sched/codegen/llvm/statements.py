@@ -188,12 +188,11 @@ def _heap_block(out: FunctionText, node: S.Allocate, item: int) -> str:
     define_heap(out)
     size = str(item)
     multiply = out.module.declare("llvm.umul.with.overflow.i64", "{i64, i1}", ("i64", "i64"))
+    larger = out.module.declare("llvm.smax.i64", "i64", ("i64", "i64"))
     overflow = "false"
     for extent in node.extents:
         wide = cast(out, evaluate_index(out, extent), "int64")
-        positive = out.emit(
-            f"call i64 {out.module.declare('llvm.smax.i64', 'i64', ('i64', 'i64'))}(i64 {wide.text}, i64 0)"
-        )
+        positive = out.emit(f"call i64 {larger}(i64 {wide.text}, i64 0)")
         pair = out.emit(f"call {{i64, i1}} {multiply}(i64 {size}, i64 {positive})")
         size = out.emit(f"extractvalue {{i64, i1}} {pair}, 0")
         overflow = out.emit(f"or i1 {overflow}, {out.emit(f'extractvalue {{i64, i1}} {pair}, 1')}")
@@ -212,7 +211,7 @@ def _heap_block(out: FunctionText, node: S.Allocate, item: int) -> str:
 
 
 def define_heap(out: FunctionText) -> None:
-    """The allocator: malloc, aligned by hand, with the block's own address kept below the pointer."""
+    """The allocator: malloc, aligned by hand; the block's own address is below the pointer."""
     out.module.declare("malloc", "ptr", ("i64",), "nounwind")
     out.module.declare("free", "void", ("ptr",), "nounwind")
     out.module.define("te_sched_workspace", _WORKSPACE)
