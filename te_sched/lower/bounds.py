@@ -107,8 +107,9 @@ class _Inference:
             for axis, attr in stage.iter_var_attrs.items():
                 if attr.bind_thread is not None:
                     self.thread_of[axis] = attr.bind_thread
-            for tensor in stage.op.input_tensors:
-                self.consumers.setdefault(tensor, []).append(stage.op)
+            if stage.attach_type != AttachType.INLINED_ALREADY:
+                for tensor in stage.op.input_tensors:
+                    self.consumers.setdefault(tensor, []).append(stage.op)
 
     def run(self) -> Ranges:
         for stage in reversed(self.stages):

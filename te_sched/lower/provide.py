@@ -144,7 +144,7 @@ def init_nest(
     """The loops that initialise a reduction inside the `common` outer levels of its nest."""
     known = {axis: nest.values[axis] for axis in nest.axes[:common]}
     init = make_nest(stage, scope, common, known, skipped)
-    guards = bound_checks(stage, scope.ranges, init.values, stage.store_predicate is None, skipped)
+    guards = bound_checks(stage, scope.ranges, init.values, stage.store_predicate is not None, skipped)
     return Nest(init.axes, init.levels, init.values, guards)
 
 
