@@ -106,7 +106,6 @@ class Analyzer:
             if done is not e and same(done, e):
                 done = e
             self._memo[e] = done
-            self._memo[done] = done
         return done
 
     def _simplify(self, e: Expr) -> Expr:

@@ -23,7 +23,7 @@ from te_sched.arith.linear import (
     to_expr,
 )
 from te_sched.arith.rewrite import INDEX_TYPES, Rewriter
-from te_sched.ir.expr import LT, Add, Expr, FloorDiv, FloorMod, IntImm, Mul, Sub
+from te_sched.ir.expr import LT, Add, Cast, Div, Expr, FloorDiv, FloorMod, IntImm, Mod, Mul, Sub
 
 
 class Canonicalizer(Rewriter):
@@ -57,7 +57,7 @@ class Canonicalizer(Rewriter):
         if kind in (Add, Sub):
             left, right = self.atom(e.a), self.atom(e.b)
             return plus(left, right, 1 if kind is Add else -1)
-        return Form((term_of(e),), 0, e.dtype)
+        return Form((term_of(e),), 0, e.dtype, False)
 
     def single(self, form: Form) -> Term:
         """A form as one term."""
@@ -77,104 +77,131 @@ class Canonicalizer(Rewriter):
             return times(a, b.base)
         if not a.terms:
             return times(b, a.base)
-        product = self.finish_arithmetic(Mul(to_expr(a), to_expr(b)))
-        return self.atom(product)
+        constant, product = 1, None
+        for factor in (*_factors(to_expr(a)), *_factors(to_expr(b))):
+            if type(factor) is IntImm:
+                constant *= factor.value
+            else:
+                product = factor if product is None else Mul(product, factor)
+        if constant != 1:
+            product = Mul(product, build.imm(constant, a.dtype))
+        return Form((Term(product),), 0, a.dtype, False)
 
-    def form_floordiv(self, e: Any) -> Form:
+    def form_quotient(self, e: Any) -> Form:
+        """Floor and truncating division."""
         a, b = self.form(e.a), self.form(e.b)
-        if b.terms or b.base <= 0:
-            return self._opaque(FloorDiv, a, b)
-        divisor = b.base
-        if divisor == 1 or not a.terms:
-            return a if divisor == 1 else Form((), a.base // divisor, a.dtype)
+        divisor, trunc = b.base, type(e) is Div
+        if b.terms or divisor <= 0:
+            return self._opaque(type(e), a, b)
+        if divisor == 1:
+            return a
+        if not a.terms:
+            return Form((), _constant(type(e), a.base, divisor), a.dtype)
         if len(a.terms) == 1 and a.base == 0:
-            return self._term_form(self.divide(a.terms[0], divisor), a.dtype)
+            return self._term_form(self.divide(a.terms[0], divisor, trunc), a.dtype)
         multiples, rest = split_multiples(a, divisor)
         whole = divided(multiples, divisor)
-        if not rest.terms:
-            return plus(whole, Form((), rest.base // divisor, a.dtype))
-        extra = self.single(self._renewed(rest))
-        low, high = self.facts.bounds.of(to_expr(rest))
-        if 0 <= low and high < divisor:
+        if not rest.terms and rest.base == 0:
             return whole
-        if not multiples.terms and multiples.base == 0:
-            return self._term_form(self.divide(extra, divisor), a.dtype)
-        return plus(whole, self._term_form(self.divide(extra, divisor), a.dtype))
-
-    def form_floormod(self, e: Any) -> Form:
-        a, b = self.form(e.a), self.form(e.b)
-        if b.terms or b.base <= 0:
-            return self._opaque(FloorMod, a, b)
-        divisor = b.base
-        if divisor == 1 or not a.terms:
-            return Form((), a.base % divisor, a.dtype)
-        _, rest = split_multiples(a, divisor)
+        if trunc and not self._both_nonnegative(multiples, rest):
+            return self._opaque(type(e), a, b)
         if not rest.terms:
-            return Form((), rest.base % divisor, a.dtype)
-        low, high = self.facts.bounds.of(to_expr(rest))
-        if 0 <= low and high < divisor:
+            return plus(whole, Form((), _constant(type(e), rest.base, divisor), a.dtype))
+        if self._is_within(to_expr(rest), divisor):
+            return whole
+        extra = self.divide(self.single(self._renewed(rest)), divisor, trunc)
+        return plus(whole, self._term_form(extra, a.dtype))
+
+    def form_remainder(self, e: Any) -> Form:
+        """Floor and truncating remainder."""
+        a, b = self.form(e.a), self.form(e.b)
+        divisor, trunc = b.base, type(e) is Mod
+        if b.terms or divisor <= 0:
+            return self._opaque(type(e), a, b)
+        if divisor == 1:
+            return Form((), 0, a.dtype)
+        if not a.terms:
+            return Form((), _constant(type(e), a.base, divisor), a.dtype)
+        multiples, rest = split_multiples(a, divisor)
+        if not rest.terms and rest.base == 0:
+            return Form((), 0, a.dtype)
+        if trunc and len(a.terms) + (a.base != 0) > 1:
+            if not self._both_nonnegative(multiples, rest):
+                return self._opaque(type(e), a, b)
+        if not rest.terms:
+            return Form((), _constant(type(e), rest.base, divisor), a.dtype)
+        if self._is_within(to_expr(rest), divisor):
             return rest
-        return self._term_form(self.remainder(self.single(self._renewed(rest)), divisor), a.dtype)
+        term = self.remainder(self.single(self._renewed(rest)), divisor, trunc)
+        return self._term_form(term, a.dtype)
+
+    def _both_nonnegative(self, multiples: Form, rest: Form) -> bool:
+        return self.low(to_expr(multiples)) >= 0 and self.low(to_expr(rest)) >= 0
+
+    def _is_within(self, e: Expr, divisor: int) -> bool:
+        """Whether 0 <= e < divisor."""
+        low, high = self.facts.bounds.of(e)
+        return 0 <= low and high < divisor
 
     def _renewed(self, form: Form) -> Form:
         """The form with its digits merged."""
         return self.atom(to_expr(form)) if len(form.terms) > 1 else form
 
     def _term_form(self, term: Term, dtype: str) -> Form:
-        if type(term.index) is IntImm:
-            return Form((), term.index.value * term.scale, dtype)
-        return Form((term,) if term.scale else (), 0, dtype)
+        if type(term.atom) is IntImm:
+            return Form((), term.atom.value * term.scale, dtype)
+        return Form((term,) if term.scale else (), 0, dtype, False)
 
     def _opaque(self, kind: type[Any], a: Form, b: Form) -> Form:
-        """A division by something that is not a positive constant: only the rules apply."""
+        """A division of which nothing is known here: only the rules apply."""
         left, right = to_expr(a), to_expr(b)
         folded = build.BINARY[kind](left, right)
         done = self.finish_arithmetic(folded) if type(folded) is kind else folded
         return self.atom(done)
 
-    def divide(self, term: Term, divisor: int) -> Term:
-        """term // divisor"""
+    def divide(self, term: Term, divisor: int, trunc: bool) -> Term:
+        """term // divisor, or truncating."""
         scale, lower, upper = term.scale, term.lower, term.upper
         if scale % divisor == 0:
             return term._replace(scale=scale // divisor)
-        if scale > 0 and divisor % scale == 0:
+        if scale > 0 and divisor % scale == 0 and (term.is_whole or term.trunc == trunc):
             lowest = lower * (divisor // scale)
             if upper == UNBOUNDED or upper % lowest == 0:
-                return self._bounded(Term(term.index, 1, lowest, upper))
+                return self._bounded(Term(term.atom, 1, lowest, upper, trunc))
             if upper <= lowest:
-                return Term(build.imm(0, term.index.dtype), 0)
-        return Term(term.expr(scale), 1, divisor)
+                return Term(build.imm(0, term.atom.dtype), 0)
+        return Term(term.expr(scale), 1, divisor, UNBOUNDED, trunc)
 
     def _bounded(self, term: Term) -> Term:
-        """The term, or zero when its index is too small to reach the digit."""
-        low, high = self.facts.bounds.of(term.index)
-        if low >= 0 and high < term.lower:
-            return Term(build.imm(0, term.index.dtype), 0)
+        """The term, or zero when its atom is too small to reach the digit."""
+        if self._is_within(term.atom, term.lower):
+            return Term(build.imm(0, term.atom.dtype), 0)
         return term
 
-    def remainder(self, term: Term, divisor: int) -> Term:
-        """term % divisor"""
+    def remainder(self, term: Term, divisor: int, trunc: bool) -> Term:
+        """term % divisor, or truncating."""
         scale, lower, upper = term.scale, term.lower, term.upper
         if scale % divisor == 0:
-            return Term(build.imm(0, term.index.dtype), 0)
-        if scale > 0 and divisor % scale == 0:
+            return Term(build.imm(0, term.atom.dtype), 0)
+        if scale > 0 and divisor % scale == 0 and (term.is_whole or term.trunc == trunc):
             highest = lower * (divisor // scale)
             if upper == UNBOUNDED or upper % highest == 0:
-                low, high = self.facts.bounds.of(term.index)
-                fits = low >= 0 and high < highest
-                return term._replace(upper=UNBOUNDED if fits else highest)
+                if self._is_within(term.atom, highest):
+                    return term._replace(upper=UNBOUNDED)
+                return term._replace(upper=highest, trunc=trunc)
             if highest % upper == 0:
                 return term
-        return Term(term.expr(scale), 1, 1, divisor)
+        return Term(term.expr(scale), 1, 1, divisor, trunc)
 
     def visit_less(self, e: Any) -> Any:
         """a < b: a common factor of the scales is divided out, with what is too small to matter."""
         a, b = self.visit(e.a), self.visit(e.b)
-        if a.dtype not in INDEX_TYPES or type(a) is IntImm and type(b) is IntImm:
+        if a.dtype not in INDEX_TYPES or (type(a) is IntImm and type(b) is IntImm):
             return self.less(a, b)
         reduced = self._reduced(plus(self.form(a), self.form(b), -1))
         if reduced is not None:
-            return Rewriter.visit_comparison(self, LT(to_expr(reduced), build.imm(0, a.dtype)))
+            zero = build.imm(0, a.dtype)
+            return Rewriter.visit_comparison(self, LT(to_expr(reduced), zero))
         return self.less(a, b)
 
     def _reduced(self, gap: Form) -> Form | None:
@@ -186,19 +213,73 @@ class Canonicalizer(Rewriter):
         divisor = gcd(gap.base, *(term.scale for term in large))
         if divisor <= 1:
             return None
-        if small:
-            low, high = self.facts.bounds.of(to_expr(Form(tuple(small), 0, gap.dtype)))
-            if not (0 <= low and high < divisor):
-                return None
-        return divided(Form(large, gap.base, gap.dtype), divisor)
+        whole = divided(Form(large, gap.base, gap.dtype), divisor)
+        if not small:
+            return whole
+        term = small[0]
+        if self._is_within(term.expr(term.scale), divisor):
+            return whole
+        if (
+            term.scale == 1
+            and term.lower == 1
+            and term.upper != UNBOUNDED
+            and not term.upper % divisor
+        ):
+            coarse = self.divide(term, divisor, term.trunc)
+            return plus(whole, self._term_form(coarse, gap.dtype))
+        return None
+
+    def form_cast(self, e: Any) -> Form:
+        """A conversion between index types moves into the sum, to its atoms."""
+        if e.value.dtype not in INDEX_TYPES or e.dtype not in INDEX_TYPES:
+            return self.atom(Rewriter.visit_cast(self, e))
+        inner = self.form(e.value)
+        if e.dtype != "int64" and not self._fits(inner):
+            return self.atom(Rewriter.visit_cast(self, Cast(e.dtype, to_expr(inner))))
+        terms = [term._replace(atom=build.cast(e.dtype, term.atom)) for term in inner.terms]
+        return Form(tuple(terms), inner.base, e.dtype, inner.is_sum)
+
+    def _fits(self, form: Form) -> bool:
+        """Whether every part of a sum, and each partial sum, has a place in int32."""
+        low = high = 0
+        limit = 1 << 31
+        for term in form.terms:
+            for part in (
+                self.facts.bounds.of(term.atom),
+                self.facts.bounds.of(term.expr(term.scale)),
+            ):
+                if part[0] < -limit or part[1] >= limit:
+                    return False
+            low, high = low + part[0], high + part[1]
+            if low < -limit or high >= limit:
+                return False
+        return -limit <= low + form.base and high + form.base < limit
+
+
+def _factors(e: Any) -> list[Any]:
+    """The factors of a product, from left to right."""
+    return [*_factors(e.a), *_factors(e.b)] if type(e) is Mul else [e]
+
+
+def _constant(kind: type[Any], a: int, divisor: int) -> int:
+    """A division of constants by a positive constant."""
+    if kind is FloorDiv:
+        return a // divisor
+    if kind is FloorMod:
+        return a % divisor
+    result = abs(a) // divisor if kind is Div else abs(a) % divisor
+    return result if a >= 0 else -result
 
 
 _FORMS: dict[type, Callable[[Canonicalizer, Any], Form]] = {
     Add: Canonicalizer.form_add,
     Sub: Canonicalizer.form_sub,
     Mul: Canonicalizer.form_mul,
-    FloorDiv: Canonicalizer.form_floordiv,
-    FloorMod: Canonicalizer.form_floormod,
+    FloorDiv: Canonicalizer.form_quotient,
+    FloorMod: Canonicalizer.form_remainder,
+    Div: Canonicalizer.form_quotient,
+    Mod: Canonicalizer.form_remainder,
+    Cast: Canonicalizer.form_cast,
 }
 _PLAIN = dict(Rewriter.methods)
 Canonicalizer.methods = {

@@ -96,12 +96,12 @@ class Facts:
             self.assume(condition.a)  # type: ignore[attr-defined]
             self.assume(condition.b)  # type: ignore[attr-defined]
             return
-        if kind is Not and type(condition.a) in _NEGATION:  # type: ignore[attr-defined]
-            inner = condition.a  # type: ignore[attr-defined]
-            self.true.append(condition)
-            self.assume(_NEGATION[type(inner)](inner.a, inner.b))
-            return
         self.true.append(condition)
+        if kind is Not and type(condition.a) in _NEGATION:  # type: ignore[attr-defined]
+            # Known literally; TVM draws no bounds from a negation that is not rewritten.
+            inner = condition.a  # type: ignore[attr-defined]
+            self.true.append(_plain(_NEGATION[type(inner)], inner.a, inner.b))
+            return
         if kind in _NEGATION:
             self._assume_comparison(kind, condition.a, condition.b)  # type: ignore[attr-defined]
 
@@ -158,6 +158,12 @@ class Facts:
                 break
             reached = fresh
         return best
+
+
+def _plain(kind: Any, a: Expr, b: Expr) -> Expr:
+    """A comparison written with <, <=, == or !=."""
+    comparison: Expr = _MIRROR[kind](b, a) if kind in (GT, GE) else kind(a, b)
+    return comparison
 
 
 def build_limit(limit: int, plus: int) -> int:

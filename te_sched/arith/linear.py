@@ -11,26 +11,34 @@ from typing import Any, NamedTuple
 
 from te_sched.arith import build
 from te_sched.arith.same import same
-from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul, Sub
+from te_sched.ir.expr import Add, Div, Expr, FloorDiv, FloorMod, IntImm, Mod, Mul, Sub
 
 UNBOUNDED = (1 << 63) - 1
 
 
 class Term(NamedTuple):
-    """((index % upper) // lower) * scale"""
+    """((atom % upper) // lower) * scale; `trunc` says that / and % round towards zero."""
 
-    index: Expr
+    atom: Expr
     scale: int = 1
     lower: int = 1
     upper: int = UNBOUNDED
+    trunc: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the digit is the atom itself."""
+        return self.lower == 1 and self.upper == UNBOUNDED
 
     def expr(self, scale: int) -> Expr:
         """The digit times a scale."""
-        e = self.index
+        e = self.atom
         if self.upper != UNBOUNDED:
-            e = build.floormod(e, IntImm(self.upper, e.dtype))
+            kind: Any = Mod if self.trunc else FloorMod
+            e = build.BINARY[kind](e, IntImm(self.upper, e.dtype))
         if self.lower != 1:
-            e = build.floordiv(e, IntImm(self.lower, e.dtype))
+            kind = Div if self.trunc else FloorDiv
+            e = build.BINARY[kind](e, IntImm(self.lower, e.dtype))
         return e if scale == 1 else Mul(e, IntImm(scale, e.dtype))
 
 
@@ -40,10 +48,15 @@ class Form(NamedTuple):
     terms: tuple[Term, ...]
     base: int
     dtype: str
+    is_sum: bool = True  # a lone negative term prints as `0 - x` in a sum, as `x * -1` by itself
 
 
 def _same_index(a: Term, b: Term) -> bool:
-    return a.index is b.index or same(a.index, b.index)
+    return a.atom is b.atom or same(a.atom, b.atom)
+
+
+def _same_rounding(a: Term, b: Term) -> bool:
+    return a.trunc == b.trunc or a.is_whole or b.is_whole
 
 
 def _insert(terms: list[Term], new: Term) -> None:
@@ -58,7 +71,7 @@ def _insert(terms: list[Term], new: Term) -> None:
         if not _same_index(old, new) or new.lower > old.lower:
             terms.insert(place, new)
             return
-        if new.lower == old.lower and new.upper == old.upper:
+        if new.lower == old.lower and new.upper == old.upper and _same_rounding(new, old):
             terms[place] = old._replace(scale=old.scale + new.scale)
             return
         place += 1
@@ -114,6 +127,8 @@ def merged(terms: tuple[Term, ...]) -> list[Term]:
             fine = found[j]
             if not _same_index(coarse, fine) or coarse.upper < fine.lower:
                 break
+            if not _same_rounding(coarse, fine):
+                continue
             if coarse.upper == fine.upper and coarse.lower == fine.lower:
                 found[j] = fine._replace(scale=fine.scale + coarse.scale)
                 found[i] = coarse._replace(scale=0)
@@ -124,7 +139,7 @@ def merged(terms: tuple[Term, ...]) -> list[Term]:
                 and coarse.scale % fine.scale == 0
                 and coarse.lower == coarse.scale // fine.scale * fine.lower
             ):
-                found[j] = fine._replace(upper=coarse.upper)
+                found[j] = fine._replace(upper=coarse.upper, trunc=coarse.trunc)
                 found[i] = coarse._replace(scale=0)
                 break
     return [term for term in found if term.scale != 0]
@@ -138,9 +153,11 @@ def to_expr(a: Form) -> Expr:
     """The expression of a form: positive scales in falling order, the constant, then negative scales."""
     if not a.terms:
         return build.imm(a.base, a.dtype)
-    terms = merged(a.terms)
+    terms = merged(a.terms) if len(a.terms) > 1 else list(a.terms)
+    if not terms:
+        return build.imm(a.base, a.dtype)
     terms.sort(key=_order)
-    if len(terms) == 1 and a.base == 0:
+    if len(terms) == 1 and a.base == 0 and not a.is_sum:
         return terms[0].expr(terms[0].scale)
     e: Any = None
     for term in terms:
@@ -167,8 +184,14 @@ def term_of(e: Any) -> Term:
     scale, lower, upper = 1, 1, UNBOUNDED
     if type(e) is Mul and type(e.b) is IntImm:
         e, scale = e.a, e.b.value
-    if type(e) is FloorDiv and type(e.b) is IntImm and e.b.value > 0:
+    trunc = type(e) in (Div, Mod)
+    quotient, remainder = (Div, Mod) if trunc else (FloorDiv, FloorMod)
+    if type(e) is quotient and _is_positive(e.b):
         e, lower = e.a, e.b.value
-    if type(e) is FloorMod and type(e.b) is IntImm and e.b.value > 0 and e.b.value % lower == 0:
+    if type(e) is remainder and _is_positive(e.b) and e.b.value % lower == 0:
         e, upper = e.a, e.b.value
-    return Term(e, scale, lower, upper)
+    return Term(e, scale, lower, upper, trunc and (lower != 1 or upper != UNBOUNDED))
+
+
+def _is_positive(e: Any) -> bool:
+    return type(e) is IntImm and e.value > 0

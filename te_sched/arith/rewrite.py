@@ -5,6 +5,8 @@ Owns the traversal, and the decisions that need proofs (comparisons, min and max
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -80,6 +82,10 @@ class Rewriter:
         """Whether e may be zero as far as rules care: only the constant is."""
         return type(e) is IntImm and e.value == 0
 
+    def constant(self, e: Expr) -> bool:
+        """Whether e is a number."""
+        return type(e) in (IntImm, FloatImm)
+
     def not_const(self, e: Expr) -> bool:
         """Whether e is not an integer constant."""
         return type(e) is not IntImm
@@ -114,7 +120,6 @@ class Rewriter:
             finally:
                 self._depth -= 1
             self.memo[e] = done
-            self.memo[done] = done
         return done
 
     def operands(self, e: Any) -> Any:
@@ -133,6 +138,8 @@ class Rewriter:
         folded = fold(e)
         if folded is not None:
             return folded
+        if type(e) is Sub and e.dtype not in INDEX_TYPES and same(e.a, e.b):
+            return ops.const(0, e.dtype)
         return self.finish_arithmetic(e)
 
     def finish_arithmetic(self, e: Any) -> Any:
@@ -189,14 +196,14 @@ class Rewriter:
         e = self.operands(e)
         if (folded := fold(e)) is not None:
             return folded
-        if e.dtype not in INDEX_TYPES:
-            return self.finish_arithmetic(e)
         if same(e.a, e.b):
             return e.a
-        low, high = self.difference(e.a, e.b)
-        if high <= 0:
+        if e.dtype not in INDEX_TYPES:
+            return self.finish_arithmetic(e)
+        first, second = self.facts.bounds.of(e.a), self.facts.bounds.of(e.b)
+        if first[1] <= second[0]:
             return e.a if type(e) is Min else e.b
-        if low >= 0:
+        if first[0] >= second[1]:
             return e.b if type(e) is Min else e.a
         return self.finish_arithmetic(e)
 
@@ -255,6 +262,8 @@ class Rewriter:
         if (folded := fold_comparison(EQ, a, b)) is not None:
             return folded
         e = EQ(a, b)
+        if same(a, b):
+            return build.truth(True, e.dtype)
         if self.facts.true and (known := self.literal(e)) is not None:
             return known
         if a.dtype in INDEX_TYPES:
@@ -312,11 +321,13 @@ class Rewriter:
             self.facts.undo(mark)
             self.memo, self.facts.bounds.memo, self.facts.modular.memo = memos
 
-    def branches(self, condition: Expr, true_value: Expr, false_value: Expr) -> tuple[Expr, Expr]:
+    def branches(
+        self, condition: Expr, true_value: Expr, false_value: Expr, negation: Expr
+    ) -> tuple[Expr, Expr]:
         """The two values of a choice, each rewritten under what its condition tells."""
         with self.assuming(condition):
             first = self.visit(true_value)
-        with self.assuming(self.negated(condition)):
+        with self.assuming(negation):
             second = self.visit(false_value)
         return first, second
 
@@ -325,7 +336,8 @@ class Rewriter:
         condition = self.visit(e.condition)
         if type(condition) is IntImm:
             return self.visit(e.true_value if condition.value else e.false_value)
-        first, second = self.branches(condition, e.true_value, e.false_value)
+        negation = self.negated(condition)
+        first, second = self.branches(condition, e.true_value, e.false_value, negation)
         if same(first, second):
             return first
         if condition is e.condition and first is e.true_value and second is e.false_value:
@@ -357,12 +369,11 @@ class Rewriter:
         condition = self.visit(e.args[0])
         if type(condition) is IntImm:
             return self.visit(e.args[1] if condition.value else e.args[2])
-        first, second = self.branches(condition, e.args[1], e.args[2])
-        if same(first, second):
-            return first
-        if condition is e.args[0] and first is e.args[1] and second is e.args[2]:
-            return e
-        return Call(e.dtype, e.op, (condition, first, second))
+        first, second = self.branches(condition, e.args[1], e.args[2], Not(condition))
+        if condition is not e.args[0] or first is not e.args[1] or second is not e.args[2]:
+            e = Call(e.dtype, e.op, (condition, first, second))
+        found = apply(LOGIC[Call].rules(type(condition), type(first)), e, self)
+        return e if found is None else found
 
     def visit_cast(self, e: Any) -> Any:
         """Conversions: constants are converted now."""
@@ -420,6 +431,8 @@ def fold(e: Any) -> Any | None:
     a, b = e.a, e.b
     kind_a, kind_b = type(a), type(b)
     if kind_a is IntImm or kind_b is IntImm:
+        if type(e) is FloorMod and kind_a is not kind_b and e.dtype not in INDEX_TYPES:
+            return None
         folded = build.BINARY[type(e)](a, b)
         return None if type(folded) is type(e) else folded
     if kind_a is FloatImm or kind_b is FloatImm:
@@ -427,10 +440,12 @@ def fold(e: Any) -> Any | None:
     return None
 
 
+_LARGEST_FLOAT32 = 3.4028234663852886e38
 _FLOAT_FOLDS: dict[type, Callable[[float, float], float]] = {
     Add: lambda x, y: x + y,
     Sub: lambda x, y: x - y,
     Mul: lambda x, y: x * y,
+    Div: lambda x, y: x / y,
     Min: min,
     Max: max,
 }
@@ -440,10 +455,11 @@ def _fold_float(kind: type, a: Any, b: Any) -> Any | None:
     first = a.value if type(a) is FloatImm else None
     second = b.value if type(b) is FloatImm else None
     if first is not None and second is not None:
-        if kind is Div:
-            return ops.const(first / second, a.dtype) if second != 0 else None
         function = _FLOAT_FOLDS.get(kind)
-        return None if function is None else ops.const(function(first, second), a.dtype)
+        if function is None or (kind is Div and second == 0):
+            return None
+        value = function(first, second)
+        return _rounded(value, a.dtype)
     if kind is Add:
         return b if first == 0 else a if second == 0 else None
     if kind is Sub:
@@ -455,8 +471,20 @@ def _fold_float(kind: type, a: Any, b: Any) -> Any | None:
             return a if second == 1 else b
         return None
     if kind is Div:
-        return a if first == 0 or second == 1 else None
+        if first == 0 or second == 1:
+            return a
+        # Multiplying is cheaper than dividing; TVM keeps the reciprocal in double precision.
+        return Mul(a, FloatImm(1.0 / second, a.dtype)) if second else None
     return None
+
+
+def _rounded(value: float, dtype: str) -> Expr:
+    """A float constant rounded to its type; infinite when it is too large."""
+    if dtype != "float32":
+        return FloatImm(value, dtype)
+    if abs(value) > _LARGEST_FLOAT32:
+        return FloatImm(math.copysign(math.inf, value), dtype)
+    return FloatImm(float(struct.unpack("f", struct.pack("f", value))[0]), dtype)
 
 
 _COMPARE: dict[type, Callable[[Any, Any], bool]] = {
@@ -479,6 +507,7 @@ _FOLDED_CALLS: dict[str, Callable[..., int]] = {
     "tir.bitwise_or": lambda x, y: x | y,
     "tir.bitwise_xor": lambda x, y: x ^ y,
     "tir.bitwise_not": lambda x: ~x,
+    "tir.clz": lambda x: 32 - x.bit_length(),
 }
 
 

@@ -105,8 +105,8 @@ _BUILDERS: dict[str, str] = {
     "Call": "if_then_else",
     "Ramp": "ramp",
     "Broadcast": "broadcast",
-    "Div": "Div",
-    "Mod": "Mod",
+    "Div": "truncdiv",
+    "Mod": "truncmod",
 }
 _CLASSES: dict[str, type] = {
     kind.__name__: kind

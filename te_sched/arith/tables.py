@@ -12,10 +12,13 @@ from te_sched.ir.expr import (
     LT,
     Add,
     And,
+    Call,
+    Div,
     FloorDiv,
     FloorMod,
     Max,
     Min,
+    Mod,
     Mul,
     Not,
     Or,
@@ -53,6 +56,8 @@ _ADD = (
     Row("add-factor-both-last", "y * x + z * x", "x * (y + z)", "", True),
     Row("add-quotient-remainder", "x // c1 * c1 + x % c1", "x"),
     Row("add-remainder-quotient", "x % c1 + x // c1 * c1", "x"),
+    Row("add-max-first", "x + max(y, z)", "max(y, z) + x"),
+    Row("add-min-first", "x + min(y, z)", "min(y, z) + x"),
     Row("add-const-out", "(x + c1) + c2", "x + (c1 + c2)"),
     Row("add-const-minus", "(c1 - x) + c2", "(c1 + c2) - x"),
     Row("add-const-last", "(x + c1) + y", "(x + y) + c1", "", True),
@@ -109,7 +114,6 @@ _MUL = (
     Row("mul-const-first", "c1 * x", "x * c1"),
     Row("mul-const-last", "x * (c1 * y)", "(x * y) * c1", "", True),
     Row("mul-const-inner", "x * (y * c1)", "(x * y) * c1", "", True),
-    Row("mul-const-outer", "(x * c1) * y", "(x * y) * c1", "not_const(y)", True),
     Row("mul-negative-difference", "(x - y) * c1", "(y - x) * -c1", "c1 < 0", True),
 )
 
@@ -191,6 +195,53 @@ _FLOORDIV = (
     Row("div-sum-of-multiple-last-first", "(y + z * x) // z", "y // z + x", "low(z) >= 0", True),
 )
 
+_TRUNCDIV = (
+    Row(
+        "truncdiv-truncdiv",
+        "truncdiv(truncdiv(x, c1), c2)",
+        "truncdiv(x, c1 * c2)",
+        "c1 > 0 and c2 > 0",
+    ),
+    Row("truncdiv-product", "truncdiv(x * c1, c2)", "x * (c1 // c2)", "c2 > 0 and c1 % c2 == 0"),
+    Row(
+        "truncdiv-product-down",
+        "truncdiv(x * c1, c2)",
+        "truncdiv(x, c2 // c1)",
+        "c1 > 0 and c2 > 0 and c2 % c1 == 0",
+    ),
+    Row(
+        "truncdiv-sum-multiple",
+        "truncdiv(x * c1 + y, c2)",
+        "x * (c1 // c2) + truncdiv(y, c2)",
+        "c1 > 0 and c2 > 0 and c1 % c2 == 0 and low(x) >= 0 and low(y) >= 0",
+        True,
+    ),
+    Row(
+        "truncdiv-const-multiple",
+        "truncdiv(x + c1, c2)",
+        "truncdiv(x, c2) + c1 // c2",
+        "c1 >= 0 and c2 > 0 and c1 % c2 == 0 and low(x) >= 0",
+        True,
+    ),
+)
+
+_TRUNCMOD = (
+    Row("truncmod-product", "truncmod(x * c1, c2)", "0", "c2 != 0 and c1 % c2 == 0"),
+    Row(
+        "truncmod-sum-multiple",
+        "truncmod(x * c1 + y, c2)",
+        "truncmod(y, c2)",
+        "c1 > 0 and c2 > 0 and c1 % c2 == 0 and low(x) >= 0 and low(y) >= 0",
+        True,
+    ),
+    Row(
+        "truncmod-const-multiple",
+        "truncmod(x + c1, c2)",
+        "truncmod(x, c2)",
+        "c1 >= 0 and c2 > 0 and c1 % c2 == 0 and low(x) >= 0",
+    ),
+)
+
 _FLOORMOD = (
     Row("mod-product", "(x * c1) % c2", "0", "c2 != 0 and c1 % c2 == 0"),
     Row(
@@ -215,6 +266,20 @@ _FLOORMOD = (
     ),
     Row("mod-const-multiple", "(x + c1) % c2", "x % c2", "c2 > 0 and c1 % c2 == 0"),
     Row("mod-const-fold", "(x + c1) % c2", "(x + c1 % c2) % c2", "c2 > 0 and (c1 >= c2 or c1 < 0)"),
+    Row(
+        "mod-product-fold",
+        "(x * c1) % c2",
+        "x * (c1 % c2) % c2",
+        "c2 > 0 and (c1 >= c2 or c1 < 0)",
+        True,
+    ),
+    Row(
+        "mod-difference-fold",
+        "(x - y * c1) % c2",
+        "(x + y * (-c1 % c2)) % c2",
+        "c2 > 0 and c1 % c2 != 0",
+        True,
+    ),
     Row("mod-sum-multiple-last", "(x + y * c1) % c2", "x % c2", "c2 > 0 and c1 % c2 == 0", True),
     Row("mod-difference-multiple", "(x - y * c1) % c2", "x % c2", "c2 > 0 and c1 % c2 == 0", True),
     Row(
@@ -285,7 +350,6 @@ def _extremum(name: str, other: str, less: str) -> tuple[Row, ...]:
             f"{o}(x, c2 // c1) * c1",
             "c1 < 0 and c2 % c1 == 0",
         ),
-        Row(f"{m}-const-last", f"{m}(c1, x)", f"{m}(x, c1)"),
         Row(f"{m}-const-minus", f"{m}(c1 - x, c2)", f"c1 - {o}(x, c1 - c2)"),
         Row(
             f"{m}-select",
@@ -325,8 +389,8 @@ _LT = (
     Row("lt-product-const-negative", "x * c1 < c2", "c2 // c1 < x", "c1 < 0", True),
     Row("lt-const-product", "c1 < x * c2", "c1 // c2 < x", "c2 > 0", True),
     Row("lt-const-product-negative", "c1 < x * c2", "x < -(-c1 // c2)", "c2 < 0", True),
-    Row("lt-quotient-const", "x // c1 < c2", "x < c1 * c2", "c1 > 0", True),
-    Row("lt-const-quotient", "c1 < x // c2", "(c1 + 1) * c2 - 1 < x", "c2 > 0", True),
+    Row("lt-quotient-const", "x // c1 < c2", "x < c1 * c2", "c1 > 0"),
+    Row("lt-const-quotient", "c1 < x // c2", "(c1 + 1) * c2 - 1 < x", "c2 > 0"),
     Row("lt-quotient-self", "x // c1 * c1 < x", "0 < x % c1", "c1 > 0", True),
     Row("lt-quotient-sum", "x // c1 * c1 < x + y", "0 < x % c1 + y", "c1 > 0", True),
     Row("lt-quotient-difference", "x // c1 * c1 < x - y", "y < x % c1", "c1 > 0", True),
@@ -370,7 +434,7 @@ _NOT = (
 )
 
 _AND = (
-    Row("and-self", "b and b", "b"),
+    Row("and-left", "b1 and (b2 and b3)", "(b1 and b2) and b3", "", True),
     Row("and-contradiction", "b and (not b)", "False"),
     Row("and-contradiction-first", "(not b) and b", "False"),
     Row("and-eq-ne", "x == y and x != y", "False"),
@@ -390,7 +454,7 @@ _AND = (
 )
 
 _OR = (
-    Row("or-self", "b or b", "b"),
+    Row("or-left", "b1 or (b2 or b3)", "(b1 or b2) or b3", "", True),
     Row("or-tautology", "b or (not b)", "True"),
     Row("or-tautology-first", "(not b) or b", "True"),
     Row("or-eq-ne", "x == y or x != y", "True"),
@@ -409,12 +473,17 @@ _OR = (
     Row("or-eq-ne-const", "x == c2 or x != c1", "x != c1", "c1 != c2"),
 )
 
+# A guarded value of a guarded value, when both guards give the same constant otherwise.
+_CHOICE = (Row("ite-nested", "ite(b1, ite(b2, x, y), y)", "ite(b1 and b2, x, y)", "constant(y)"),)
+
 _SELECT = (Row("select-same", "select(b, x, x)", "x"),)
 
 INDEX: dict[type, RuleTable] = {
     Add: RuleTable(_ADD),
     Sub: RuleTable(_SUB),
     Mul: RuleTable(_MUL),
+    Div: RuleTable(_TRUNCDIV),
+    Mod: RuleTable(_TRUNCMOD),
     FloorDiv: RuleTable(_FLOORDIV),
     FloorMod: RuleTable(_FLOORMOD),
     Min: RuleTable(_extremum("min", "max", "<")),
@@ -428,6 +497,7 @@ LOGIC: dict[type, RuleTable] = {
     And: RuleTable(_AND),
     Or: RuleTable(_OR),
     Select: RuleTable(_SELECT),
+    Call: RuleTable(_CHOICE),
 }
 
 
