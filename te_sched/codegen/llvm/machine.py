@@ -6,7 +6,9 @@ once.
 
 from __future__ import annotations
 
+import sys
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -75,6 +77,9 @@ def _initialize() -> None:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     llvm.initialize_native_asmparser()
+    if sys.platform == "linux":  # Python may have loaded libm for itself alone
+        with suppress(RuntimeError):  # musl has it in libc
+            llvm.load_library_permanently("libm.so.6")
 
 
 @cache
