@@ -1,0 +1,298 @@
+"""Give names to what is computed twice (TVM's CommonSubexprElimTIR).
+
+Before::
+
+    C[i * 1024 + j] = C[i * 1024 + j] + A[i * 1024 + k]
+
+After::
+
+    cse_var_2 = i * 1024
+    cse_var_1 = cse_var_2 + j
+    C[cse_var_1] = C[cse_var_1] + A[cse_var_2 + k]
+
+The program falls into levels: the function, the bounds and the body of a loop, a condition and each
+of its branches, the body of a let. A level counts the largest terms (expressions without loads and
+calls) that it is certain to compute. Larger terms are looked at first: one that is counted twice,
+over variables that are defined, becomes a variable of the level; any other term counts once for
+each of its operands. The variables' values are looked at again, until nothing is counted twice.
+Threads are not defined by any statement, so terms that read them have no variable, as in TVM.
+
+Each level works on shared terms and their counts, never on the statements again.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from te_sched.ir import expr as E
+from te_sched.ir import stmt as S
+from te_sched.ir.expr import Expr, Var
+from te_sched.ir.stmt import PrimFunc, Stmt
+from te_sched.ir.visitor import Mapper, children, replace
+from te_sched.lower.terms import TERM_KINDS, Renaming, Term, Terms
+
+_NAME = "cse_var_"
+_Counts = dict[Term, int]
+_Binding = tuple[Term, Term]  # the value and the variable
+
+
+def eliminate_common_subexpressions(func: PrimFunc) -> PrimFunc:
+    """Give names to what is computed twice."""
+    body = _Levels(func).level(func.body, S.LetStmt)
+    return func if body is func.body else replace(func, body=body)  # type: ignore[no-any-return]
+
+
+class _Levels(Mapper):
+    """Goes down through the levels.
+
+    `defined` holds the variables that may be read where it stands, `values` the terms that a
+    variable of the program holds already, `renaming` what is replaced.
+    """
+
+    def __init__(self, func: PrimFunc) -> None:
+        self.terms = Terms()
+        self.tables = _Tables(self.terms)
+        self.defined: set[Var] = set(func.params)
+        self.values: dict[Term, Term] = {}
+        self.renaming: Renaming | None = None
+        self.created = 0
+
+    def level(self, node: Any, let: Callable[[Var, Expr, Any], Any]) -> Any:
+        """A statement or an expression that is a level; `let` binds its variables."""
+        outer = self.renaming
+        counts = self.tables.of(node)
+        if outer is not None:
+            counts = _mapped(counts, outer.apply)
+        bindings = self._name_terms([], counts)
+        variables = [variable.node for _, variable in bindings]
+        self.defined.update(variables)  # type: ignore[arg-type]
+        node = self.visit(node)
+        self.defined.difference_update(variables)  # type: ignore[arg-type]
+        self.renaming = outer
+        for value, variable in bindings:
+            node = let(variable.node, value.node, node)  # type: ignore[arg-type]
+        return node
+
+    def _name_terms(self, bindings: list[_Binding], counts: _Counts) -> list[_Binding]:
+        """Name what is counted twice in a body and in what is bound for it (innermost first)."""
+        total = _with_values(bindings, counts)
+        while chosen := self._choose(total):
+            created = []
+            mapping = {}
+            for term in chosen:
+                if term not in self.values:
+                    created.append((term, self._new_variable(term.node.dtype)))
+                    mapping[term] = created[-1][1]
+                else:
+                    mapping[term] = self.values[term]
+            renaming = self.renaming = Renaming(self.terms, mapping, self.renaming)
+            bindings = [(renaming.below(value), variable) for value, variable in bindings + created]
+            counts = _mapped(counts, renaming.replace)
+            total = _with_values(bindings, counts)
+            if not created:
+                break
+        if not self._has_more_inside(bindings, total):
+            return bindings
+        outermost = bindings[-1]
+        self.defined.add(outermost[1].node)  # type: ignore[arg-type]
+        inner = self._name_terms(bindings[:-1], counts)
+        self.defined.discard(outermost[1].node)  # type: ignore[arg-type]
+        return [*inner, outermost]
+
+    def _has_more_inside(self, bindings: list[_Binding], total: _Counts) -> bool:
+        """Whether something counts twice once the variables of the bindings are defined."""
+        if not bindings:
+            return False
+        reach = self.defined.union([variable.node for _, variable in bindings])  # type: ignore[misc]
+        return bool(_decompose(total, lambda term, n: n > 1 and term.variables <= reach, list))
+
+    def _choose(self, counts: _Counts) -> list[Term]:
+        """What to replace by variables, in the order of the variables' numbers."""
+        chosen = _decompose(counts, self._is_wanted, list)
+        if len({term.size for term in chosen}) < len(chosen):  # then it matters who comes first
+            chosen = _decompose(counts, self._is_wanted, _by_text)
+        return chosen
+
+    def _is_wanted(self, term: Term, count: int) -> bool:
+        return term in self.values or (count > 1 and term.variables <= self.defined)
+
+    def _new_variable(self, dtype: str) -> Term:
+        self.created += 1
+        variable = self.terms.of(Var(f"{_NAME}{self.created}", dtype))
+        assert variable is not None
+        return variable
+
+    def term(self, node: Expr) -> Expr:
+        """An expression with terms replaced."""
+        term = self.terms.of(node)
+        if term is None:
+            return self.generic(node)  # type: ignore[no-any-return]
+        if self.renaming is None:
+            return node
+        new = self.renaming.apply(term)
+        return node if new is term else new.node
+
+    def visit_For(self, node: S.For) -> S.For:
+        low, extent = self.level(node.min, E.Let), self.level(node.extent, E.Let)
+        self.defined.add(node.loop_var)
+        body = self.level(node.body, S.LetStmt)
+        self.defined.discard(node.loop_var)
+        if low is node.min and extent is node.extent and body is node.body:
+            return node
+        return replace(node, min=low, extent=extent, body=body)  # type: ignore[no-any-return]
+
+    def visit_IfThenElse(self, node: S.IfThenElse) -> S.IfThenElse:
+        condition = self.level(node.condition, E.Let)
+        then_case, else_case = self.level(node.then_case, S.LetStmt), node.else_case
+        if else_case is not None:
+            else_case = self.level(else_case, S.LetStmt)
+        if (
+            condition is node.condition
+            and then_case is node.then_case
+            and else_case is node.else_case
+        ):
+            return node
+        return S.IfThenElse(condition, then_case, else_case, node.owner_guard)
+
+    def visit_LetStmt(self, node: S.LetStmt) -> Any:
+        return self._let(node, S.LetStmt)
+
+    def visit_Let(self, node: E.Let) -> Any:
+        return self._let(node, E.Let)
+
+    def _let(self, node: Any, let: Callable[[Var, Expr, Any], Any]) -> Any:
+        value = self.visit(node.value)
+        held = self.terms.of(value)
+        is_new = held is not None and held.is_candidate and held not in self.values
+        self.defined.add(node.var)
+        if is_new:
+            self.values[held] = self.terms.of(node.var)  # type: ignore[index, assignment]
+        body = self.level(node.body, let)
+        if is_new:
+            del self.values[held]  # type: ignore[arg-type]
+        self.defined.discard(node.var)
+        return node if value is node.value and body is node.body else let(node.var, value, body)
+
+    def visit_BufferStore(self, node: S.BufferStore) -> S.BufferStore:
+        if self.renaming is None and not self.tables.has_let:
+            return node
+        return self.generic(node)  # type: ignore[no-any-return]
+
+
+for _kind in TERM_KINDS:
+    _Levels._methods[_kind] = _Levels.term
+
+
+class _Tables:
+    """Counts the largest terms that a level is certain to compute. `has_let`: one binds inside."""
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self.has_let = False
+        self.known: dict[int, _Counts] = {}
+
+    def of(self, node: Any) -> _Counts:
+        """The counts of a level."""
+        found = self.known.get(id(node))
+        if found is None:
+            found = self.known[id(node)] = {}
+            self._collect(node, found)
+        return found
+
+    def _collect(self, node: Any, counts: _Counts) -> None:
+        kind = type(node)
+        if kind in TERM_KINDS:
+            term = self.terms.of(node)
+            if term is not None:
+                _count(term, 1, counts)
+                return
+        if kind is S.For:
+            return
+        if kind is S.IfThenElse:
+            self._collect_both(node, counts)
+        elif kind is S.LetStmt or kind is E.Let:
+            self.has_let |= kind is E.Let
+            self._collect(node.value, counts)
+            for term, count in self.of(node.body).items():
+                counts[term] = counts.get(term, 0) + count
+        else:
+            for child in children(node):
+                self._collect(child, counts)
+
+    def _collect_both(self, node: S.IfThenElse, counts: _Counts) -> None:
+        """What both branches compute; neither what one of them computes nor the condition."""
+        if node.else_case is None:
+            return
+        in_else = self.of(node.else_case)
+        for term, count in self.of(node.then_case).items():
+            if term in in_else:
+                counts[term] = counts.get(term, 0) + count + in_else[term]
+
+
+def _count(term: Term, count: int, counts: _Counts) -> None:
+    """Count a term, or what is in it when it is none that could have a variable."""
+    if term.is_candidate:
+        counts[term] = counts.get(term, 0) + count
+    else:
+        for part in term.parts:
+            _count(part, count, counts)
+
+
+def _with_values(bindings: list[_Binding], counts: _Counts) -> _Counts:
+    """The counts of a body and of the values bound for it."""
+    total = dict(counts)
+    for value, _ in bindings:
+        _count(value, 1, total)
+    return total
+
+
+def _mapped(counts: _Counts, change: Callable[[Term], Term]) -> _Counts:
+    """The counts of changed terms."""
+    result: _Counts = {}
+    for term, count in counts.items():
+        _count(change(term), count, result)
+    return result
+
+
+def _by_text(terms: Iterable[Term]) -> Iterable[Term]:
+    return sorted(terms, key=lambda term: term.text)
+
+
+def _decompose(
+    counts: _Counts,
+    is_wanted: Callable[[Term, int], bool],
+    ordered: Callable[[list[Term]], Iterable[Term]],
+) -> list[Term]:
+    """The wanted terms, the larger first; any other counts once for each of its operands.
+
+    Terms of one size come in the given order, those that came from larger terms last.
+    """
+    by_size: dict[int, list[Term]] = {}
+    for term in counts:
+        by_size.setdefault(term.size, []).append(term)
+    by_size = {size: list(ordered(terms)) for size, terms in by_size.items()}
+    left = [-size for size in by_size]
+    heapq.heapify(left)
+    counts = dict(counts)
+    wanted = []
+    while left:
+        for term in by_size[-heapq.heappop(left)]:
+            count = counts[term]
+            if is_wanted(term, count):
+                wanted.append(term)
+                continue
+            inner: _Counts = {}
+            for part in term.parts:
+                _count(part, 1, inner)
+            for part, more in inner.items():
+                if part in counts:
+                    counts[part] += more
+                    continue
+                counts[part] = more
+                if part.size not in by_size:
+                    by_size[part.size] = []
+                    heapq.heappush(left, -part.size)
+                by_size[part.size].append(part)
+    return wanted

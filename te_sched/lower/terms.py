@@ -1,0 +1,204 @@
+"""Terms: expressions without loads and calls, shared by structure.
+
+Equal expressions become one Term, so that counting and replacing them costs one dictionary access.
+Owns the size of a term and the text that breaks ties in the naming of common sub-expressions. Must
+not know statements, nor which terms are worth a variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from te_sched.ir import expr as E
+from te_sched.ir.expr import Expr, Var
+
+
+class Term:
+    """One expression, whatever number of equal nodes it has. Equality is identity.
+
+    `size` counts its nodes. `is_candidate` tells what may get a variable of its own: not variables,
+    constants, ramps and broadcasts.
+    """
+
+    __slots__ = ("_text", "_variables", "is_candidate", "node", "parts", "size")
+
+    def __init__(self, node: Expr, parts: tuple[Term, ...]) -> None:
+        self.node = node
+        self.parts = parts
+        self.size = 1 + sum([part.size for part in parts])
+        self.is_candidate = bool(parts) and type(node) not in (E.Ramp, E.Broadcast)
+        self._text: str | None = None
+        self._variables: frozenset[Var] | None = None
+
+    @property
+    def variables(self) -> frozenset[Var]:
+        """The variables it reads."""
+        if self._variables is None:
+            own = (self.node,) if type(self.node) is Var else ()
+            self._variables = frozenset(own).union(*[part.variables for part in self.parts])
+        return self._variables
+
+    @property
+    def text(self) -> str:
+        """The text by which terms of one size are ordered."""
+        if self._text is None:
+            self._text = _TEXTS[type(self.node)](self.node, [part.text for part in self.parts])
+        return self._text
+
+
+class Terms:
+    """The terms of one function."""
+
+    def __init__(self) -> None:
+        # The nodes are kept alive by the function and by the terms, so their ids are theirs alone.
+        self.known: dict[int, Term | None] = {}
+        self.shared: dict[tuple[Any, ...], Term] = {}
+
+    def of(self, expr: Expr) -> Term | None:
+        """The term of an expression; None where it loads, calls or binds something."""
+        known = self.known
+        address = id(expr)
+        if address in known:
+            return known[address]
+        kind = type(expr)
+        if kind in _LEAVES:
+            term: Term | None = self._leaf(expr)
+        elif kind in _PARTS:
+            term = self._inner(expr, kind)
+        else:
+            term = None
+        known[address] = term
+        return term
+
+    def _leaf(self, expr: Any) -> Term:
+        value = id(expr) if type(expr) is Var else repr(expr.value)
+        return self._share((type(expr), value, expr.dtype), expr, ())
+
+    def _inner(self, expr: Any, kind: type) -> Term | None:
+        fields, extra = _PARTS[kind]
+        parts = []
+        for name in fields:
+            part = self.of(getattr(expr, name))
+            if part is None:
+                return None
+            parts.append(part)
+        key = (kind, *parts, getattr(expr, extra)) if extra else (kind, *parts)
+        return self._share(key, expr, tuple(parts))
+
+    def _share(self, key: tuple[Any, ...], node: Expr, parts: tuple[Term, ...]) -> Term:
+        term = self.shared.get(key)
+        if term is None:
+            term = self.shared[key] = self.known[id(node)] = Term(node, parts)
+        return term
+
+    def rebuild(self, term: Term, parts: tuple[Term, ...]) -> Term:
+        """The term with other parts."""
+        kind: Any = type(term.node)
+        fields, extra = _PARTS[kind]
+        values = dict(zip(fields, [part.node for part in parts], strict=True))
+        if extra:
+            values[extra] = getattr(term.node, extra)
+        rebuilt = self._inner(kind(**values), kind)
+        assert rebuilt is not None
+        return rebuilt
+
+
+class Renaming:
+    """Replaces terms by variables, after what an outer Renaming replaces."""
+
+    def __init__(self, terms: Terms, mapping: Mapping[Term, Term], outer: Renaming | None) -> None:
+        self.terms = terms
+        self.mapping = mapping
+        self.outer = outer
+        self.inner: dict[Term, Term] = {}
+        self.total: dict[Term, Term] = {}
+
+    def apply(self, term: Term) -> Term:
+        """The term with everything replaced, by the outer renamings first."""
+        found = self.total.get(term)
+        if found is None:
+            found = self.replace(term if self.outer is None else self.outer.apply(term))
+            self.total[term] = found
+        return found
+
+    def replace(self, term: Term) -> Term:
+        """The term with everything replaced by this renaming alone."""
+        found = self.mapping.get(term)
+        if found is not None:
+            return found
+        return self.below(term)
+
+    def below(self, term: Term) -> Term:
+        """The term with its parts replaced by this renaming alone, but not the term itself."""
+        if not term.parts:
+            return term
+        found = self.inner.get(term)
+        if found is None:
+            parts = tuple([self.replace(part) for part in term.parts])
+            changed = any(new is not old for new, old in zip(parts, term.parts, strict=True))
+            found = self.terms.rebuild(term, parts) if changed else term
+            self.inner[term] = found
+        return found
+
+
+_BINARY = (
+    *(E.Add, E.Sub, E.Mul, E.Div, E.Mod, E.FloorDiv, E.FloorMod, E.Min, E.Max),
+    *(E.EQ, E.NE, E.LT, E.LE, E.GT, E.GE, E.And, E.Or),
+)
+_LEAVES = {Var, E.IntImm, E.FloatImm, E.StringImm}
+# The fields that hold expressions, and the one that does not.
+_PARTS: dict[type, tuple[tuple[str, ...], str]] = {
+    **{kind: (("a", "b"), "") for kind in _BINARY},
+    E.Not: (("a",), ""),
+    E.Cast: (("value",), "dtype"),
+    E.Select: (("condition", "true_value", "false_value"), ""),
+    E.Ramp: (("base", "stride"), "lanes"),
+    E.Broadcast: (("value",), "lanes"),
+}
+
+TERM_KINDS = (*_PARTS, *_LEAVES)
+
+
+def _infix(sign: str) -> Callable[[Any, list[str]], str]:
+    return lambda node, parts: f"({parts[0]}{sign}{parts[1]})"
+
+
+def _function(name: str) -> Callable[[Any, list[str]], str]:
+    return lambda node, parts: f"{name}({', '.join(parts)})"
+
+
+def _integer(node: Any, parts: list[str]) -> str:
+    return str(node.value) if node.dtype == "int32" else f"({node.dtype}){node.value}"
+
+
+_FLOAT_SUFFIX = {"float32": "f", "float16": "h"}
+
+_TEXTS: dict[type, Callable[[Any, list[str]], str]] = {
+    Var: lambda node, parts: node.name,
+    E.IntImm: _integer,
+    E.FloatImm: lambda node, parts: f"{node.value:g}{_FLOAT_SUFFIX.get(node.dtype, '')}",
+    E.StringImm: lambda node, parts: f'"{node.value}"',
+    E.Cast: lambda node, parts: f"{node.dtype}({parts[0]})",
+    E.Add: _infix(" + "),
+    E.Sub: _infix(" - "),
+    E.Mul: _infix("*"),
+    E.Div: _infix("/"),
+    E.Mod: _infix(" % "),
+    E.FloorDiv: _function("floordiv"),
+    E.FloorMod: _function("floormod"),
+    E.Min: _function("min"),
+    E.Max: _function("max"),
+    E.EQ: _infix(" == "),
+    E.NE: _infix(" != "),
+    E.LT: _infix(" < "),
+    E.LE: _infix(" <= "),
+    E.GT: _infix(" > "),
+    E.GE: _infix(" >= "),
+    E.And: _infix(" && "),
+    E.Or: _infix(" || "),
+    E.Not: lambda node, parts: f"!{parts[0]}",
+    E.Select: _function("select"),
+    E.Ramp: lambda node, parts: f"ramp({parts[0]}, {parts[1]}, {node.lanes})",
+    E.Broadcast: lambda node, parts: f"x{node.lanes}({parts[0]})",
+}
