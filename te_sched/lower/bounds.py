@@ -155,11 +155,11 @@ class _Inference:
         """
         spec = attach_spec(stage)
         scope_rank = self._scope_rank(stage)
-        point = spec.attach_ivar if spec.attach_type == AttachType.SCOPE else None
+        points = _attach_points(spec)
         outside = False  # whether the walk outwards has passed the attach point
         sets: Sets = {}
         for axis in reversed(consumer.leaf_iter_vars):
-            outside = outside or axis is point
+            outside = outside or axis in points
             bound = self.ranges[axis]
             if ops.is_const(bound.extent, 1):
                 sets[axis] = int_set.single_point(bound.min)
@@ -169,13 +169,13 @@ class _Inference:
                 sets[axis] = int_set.single_point(self.thread_of.get(axis, axis).var)
         relaxed: dict[Var, IntervalSet] = {}
         for axis in self.paths[consumer.op]:
-            outside = outside or axis is point
+            outside = outside or axis in points
             if self._is_whole(axis, outside, scope_rank):
                 whole = int_set.from_range(self.ranges[axis])
                 relaxed[axis.var] = whole
                 if axis in self.thread_of:
                     relaxed[self.thread_of[axis].var] = whole
-        if point is not None and not outside:
+        if spec.attach_type == AttachType.SCOPE and not outside:
             raise _not_inside(stage, spec, consumer)
         for relation in reversed(consumer.relations):
             relation.sets_up(sets, self.ranges)
@@ -220,6 +220,15 @@ class _Inference:
         return _SCOPE_OF_THREAD_RANK[
             max((thread_rank(tag) for tag in tags if tag not in ("", "pipeline")), default=-1)
         ]
+
+
+def _attach_points(spec: Stage) -> frozenset[IterVar]:
+    """The loops of the attach stage that a stage is computed in, the innermost of them at least."""
+    if spec.attach_type == AttachType.SCOPE and spec.attach_ivar is not None:
+        return frozenset([spec.attach_ivar])
+    if spec.attach_type == AttachType.SCAN_UPDATE and spec.attach_stage is not None:
+        return frozenset(spec.attach_stage.leaf_iter_vars)
+    return frozenset()
 
 
 def _not_inside(stage: Stage, spec: Stage, consumer: Stage) -> LoweringError:
