@@ -32,15 +32,19 @@ def build(
 ) -> Module:
     """Compile a program for a target.
 
-    Parameters ---------- inputs : a Schedule, a PrimFunc, an IRModule, or functions by name. args :
-    for a schedule, the parameters of the function: inputs and outputs. target : "llvm" (the
-    default), "llvm -mcpu=skylake-avx512 -mattr=+avx2", or a Target. target_host : accepted for
-    TVM's sake; the host is the target. name : the name of the function. binds : buffers to use for
-    some of the tensors of a schedule. verify : refuse a schedule whose loops would race; False
-    insists.
+    Parameters
+    ----------
+    inputs : a Schedule, a PrimFunc, an IRModule, or functions by name.
+    args : for a schedule, the parameters of the function: inputs and outputs.
+    target : "llvm" (the default), "llvm -mcpu=skylake-avx512 -mattr=+avx2", or a Target.
+    target_host : accepted for TVM's sake; the host is the target.
+    name : the name of the function.
+    binds : buffers to use for some of the tensors of a schedule.
+    verify : refuse a schedule whose loops would race; False insists.
 
-    Raises ------ BuildError when the program may not run as it is scheduled, or cannot be compiled
-    for the target.
+    Raises
+    ------
+    BuildError when the program may not run as it is scheduled, or cannot be compiled for the target.
     """
     from te_sched.runtime.build import build_functions  # loads LLVM
 
