@@ -122,6 +122,8 @@ class Analyzer:
             base = _collect(e, 1, scales, self._facts.values)
         except TypeError:
             return None
+        if base == 0 and len(scales) == 1 and _is_negated(e):
+            return Mul(next(iter(scales)), build.imm(-1, e.dtype))
         return _sum(scales, base, e.dtype)
 
     def rewrite_simplify(self, e: Expr) -> Expr:
@@ -187,6 +189,14 @@ def _collect(e: Any, factor: int, scales: dict[Var, int], values: dict[Var, Expr
     raise TypeError
 
 
+def _is_negated(e: Any) -> bool:
+    """Whether e is written x * -1: TVM keeps that, and writes 0 - x for what comes of a sum."""
+    factor = 1
+    while type(e) is Mul:
+        e, factor = e.a, factor * (e.b.value if type(e.b) is IntImm else 0)
+    return factor == -1 and type(e) is Var
+
+
 def _sum(scales: dict[Var, int], base: int, dtype: str) -> Expr:
     """The canonical sum of scaled variables and a constant."""
     terms = [(scale, var) for var, scale in scales.items() if scale]
@@ -195,6 +205,8 @@ def _sum(scales: dict[Var, int], base: int, dtype: str) -> Expr:
     terms.sort(key=itemgetter(0), reverse=True)
     if len(terms) == 1 and base == 0:
         scale, var = terms[0]
+        if scale == -1:
+            return Sub(build.imm(0, dtype), var)
         return var if scale == 1 else Mul(var, IntImm(scale, dtype))
     e: Any = None
     place = 0

@@ -97,7 +97,7 @@ class Canonicalizer(Rewriter):
             return a
         if not a.terms:
             return Form((), _constant(type(e), a.base, divisor), a.dtype)
-        if len(a.terms) == 1 and a.base == 0:
+        if len(a.terms) == 1 and a.base == 0 and not a.is_sum:
             return self._term_form(self.divide(a.terms[0], divisor, trunc), a.dtype)
         multiples, rest = split_multiples(a, divisor)
         whole = divided(multiples, divisor)
@@ -109,7 +109,7 @@ class Canonicalizer(Rewriter):
             return plus(whole, Form((), _constant(type(e), rest.base, divisor), a.dtype))
         if self._is_within(to_expr(rest), divisor):
             return whole
-        extra = self.divide(self.single(self._renewed(rest)), divisor, trunc)
+        extra = self.divide(Term(to_expr(rest)), divisor, trunc)
         return plus(whole, self._term_form(extra, a.dtype))
 
     def form_remainder(self, e: Any) -> Form:
@@ -132,7 +132,9 @@ class Canonicalizer(Rewriter):
             return Form((), _constant(type(e), rest.base, divisor), a.dtype)
         if self._is_within(to_expr(rest), divisor):
             return rest
-        term = self.remainder(self.single(self._renewed(rest)), divisor, trunc)
+        if not trunc:
+            rest = rest._replace(base=rest.base % divisor)
+        term = self.remainder(self.single(rest), divisor, trunc)
         return self._term_form(term, a.dtype)
 
     def _both_nonnegative(self, multiples: Form, rest: Form) -> bool:
@@ -142,10 +144,6 @@ class Canonicalizer(Rewriter):
         """Whether 0 <= e < divisor."""
         low, high = self.facts.bounds.of(e)
         return 0 <= low and high < divisor
-
-    def _renewed(self, form: Form) -> Form:
-        """The form with its digits merged."""
-        return self.atom(to_expr(form)) if len(form.terms) > 1 else form
 
     def _term_form(self, term: Term, dtype: str) -> Form:
         if type(term.atom) is IntImm:
@@ -164,12 +162,11 @@ class Canonicalizer(Rewriter):
         scale, lower, upper = term.scale, term.lower, term.upper
         if scale % divisor == 0:
             return term._replace(scale=scale // divisor)
-        if scale > 0 and divisor % scale == 0 and (term.is_whole or term.trunc == trunc):
+        if divisor % scale == 0 and (term.is_whole or term.trunc == trunc):
             lowest = lower * (divisor // scale)
-            if upper == UNBOUNDED or upper % lowest == 0:
-                return self._bounded(Term(term.atom, 1, lowest, upper, trunc))
-            if upper <= lowest:
+            if 0 < upper <= lowest:
                 return Term(build.imm(0, term.atom.dtype), 0)
+            return self._bounded(Term(term.atom, 1, lowest, upper, trunc))
         return Term(term.expr(scale), 1, divisor, UNBOUNDED, trunc)
 
     def _bounded(self, term: Term) -> Term:
@@ -183,7 +180,7 @@ class Canonicalizer(Rewriter):
         scale, lower, upper = term.scale, term.lower, term.upper
         if scale % divisor == 0:
             return Term(build.imm(0, term.atom.dtype), 0)
-        if scale > 0 and divisor % scale == 0 and (term.is_whole or term.trunc == trunc):
+        if divisor % scale == 0 and (term.is_whole or term.trunc == trunc):
             highest = lower * (divisor // scale)
             if upper == UNBOUNDED or upper % highest == 0:
                 if self._is_within(term.atom, highest):

@@ -94,9 +94,8 @@ def times(a: Form, factor: int) -> Form:
         return a
     if factor == 0:
         return Form((), 0, a.dtype)
-    return Form(
-        tuple([t._replace(scale=t.scale * factor) for t in a.terms]), a.base * factor, a.dtype
-    )
+    terms = tuple([t._replace(scale=t.scale * factor) for t in a.terms])
+    return Form(terms, a.base * factor, a.dtype, a.is_sum)
 
 
 def divided(a: Form, divisor: int) -> Form:

@@ -86,6 +86,10 @@ class Rewriter:
         """Whether e is a number."""
         return type(e) in (IntImm, FloatImm)
 
+    def extremum(self, e: Expr) -> bool:
+        """Whether e is a min or a max."""
+        return type(e) in (Min, Max)
+
     def not_const(self, e: Expr) -> bool:
         """Whether e is not an integer constant."""
         return type(e) is not IntImm

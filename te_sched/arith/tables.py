@@ -56,8 +56,8 @@ _ADD = (
     Row("add-factor-both-last", "y * x + z * x", "x * (y + z)", "", True),
     Row("add-quotient-remainder", "x // c1 * c1 + x % c1", "x"),
     Row("add-remainder-quotient", "x % c1 + x // c1 * c1", "x"),
-    Row("add-max-first", "x + max(y, z)", "max(y, z) + x"),
-    Row("add-min-first", "x + min(y, z)", "min(y, z) + x"),
+    Row("add-max-first", "x + max(y, z)", "max(y, z) + x", "not extremum(x)"),
+    Row("add-min-first", "x + min(y, z)", "min(y, z) + x", "not extremum(x)"),
     Row("add-const-out", "(x + c1) + c2", "x + (c1 + c2)"),
     Row("add-const-minus", "(c1 - x) + c2", "(c1 + c2) - x"),
     Row("add-const-last", "(x + c1) + y", "(x + y) + c1", "", True),
@@ -69,6 +69,22 @@ _ADD = (
     Row("add-negative-product", "x + y * c1", "x - y * -c1", "c1 < 0"),
 )
 
+
+def _extremum_minus(m: str) -> tuple[Row, ...]:
+    """A term that one side of min or max has as well is taken out of both."""
+    other = "max" if m == "min" else "min"
+    return (
+        Row(f"sub-{m}-first-sum", f"{m}(x + y, z) - x", f"{m}(y, z - x)", "", True),
+        Row(f"sub-{m}-last-sum", f"{m}(y + x, z) - x", f"{m}(y, z - x)", "", True),
+        Row(f"sub-{m}-sum-first", f"{m}(z, x + y) - x", f"{m}(z - x, y)", "", True),
+        Row(f"sub-{m}-sum-last", f"{m}(z, y + x) - x", f"{m}(z - x, y)", "", True),
+        Row(f"sub-from-{m}-first-sum", f"x - {m}(x + y, z)", f"{other}(0 - y, x - z)", "", True),
+        Row(f"sub-from-{m}-last-sum", f"x - {m}(y + x, z)", f"{other}(0 - y, x - z)", "", True),
+        Row(f"sub-from-{m}-sum-first", f"x - {m}(z, x + y)", f"{other}(x - z, 0 - y)", "", True),
+        Row(f"sub-from-{m}-sum-last", f"x - {m}(z, y + x)", f"{other}(x - z, 0 - y)", "", True),
+    )
+
+
 _SUB = (
     Row("sub-add-cancel-last", "(x + y) - y", "x"),
     Row("sub-add-cancel-first", "(x + y) - x", "y"),
@@ -78,6 +94,9 @@ _SUB = (
     Row("sub-min-right", "min(x, y) - y", "min(x - y, 0)"),
     Row("sub-max-left", "max(x, y) - x", "max(0, y - x)"),
     Row("sub-max-right", "max(x, y) - y", "max(x - y, 0)"),
+    *_extremum_minus("min"),
+    *_extremum_minus("max"),
+    Row("sub-negative-scale", "0 - x * c1", "x * -c1"),
     Row("sub-from-max-left", "x - max(x, y)", "min(0, x - y)"),
     Row("sub-from-max-right", "y - max(x, y)", "min(y - x, 0)"),
     Row("sub-from-min-left", "x - min(x, y)", "max(0, x - y)"),
@@ -129,8 +148,27 @@ _FLOORDIV = (
         "div-sum-multiple",
         "(x * c1 + y) // c2",
         "x * (c1 // c2) + y // c2",
+        "c2 != 0 and c1 % c2 == 0",
+        True,
+    ),
+    Row(
+        "div-two-small",
+        "(x * c1 + y + z) // c2",
+        "x // (c2 // c1)",
+        "c1 > 0 and c2 > 0 and c2 % c1 == 0 and low(y) + low(z) >= 0 and high(y) + high(z) < c1",
+    ),
+    Row(
+        "div-two-multiple",
+        "(x * c1 + y + z) // c2",
+        "x * (c1 // c2) + (y + z) // c2",
         "c2 > 0 and c1 % c2 == 0",
         True,
+    ),
+    Row(
+        "div-rest-constant",
+        "(x * c1) // c2",
+        "x * (c1 // c2) + c3",
+        "c2 > 0 and (c3 := low(x) * (c1 % c2) // c2) == high(x) * (c1 % c2) // c2",
     ),
     Row(
         "div-sum-small",
@@ -244,12 +282,6 @@ _TRUNCMOD = (
 
 _FLOORMOD = (
     Row("mod-product", "(x * c1) % c2", "0", "c2 != 0 and c1 % c2 == 0"),
-    Row(
-        "mod-product-down",
-        "(x * c1) % c2",
-        "x % (c2 // c1) * c1",
-        "c1 > 0 and c2 > 0 and c2 % c1 == 0",
-    ),
     Row("mod-sum-multiple", "(x * c1 + y) % c2", "y % c2", "c2 > 0 and c1 % c2 == 0", True),
     Row(
         "mod-sum-small",
@@ -350,7 +382,7 @@ def _extremum(name: str, other: str, less: str) -> tuple[Row, ...]:
             f"{o}(x, c2 // c1) * c1",
             "c1 < 0 and c2 % c1 == 0",
         ),
-        Row(f"{m}-const-minus", f"{m}(c1 - x, c2)", f"c1 - {o}(x, c1 - c2)"),
+        Row(f"{m}-const-minus", f"{m}(c1 - x, c2)", f"c1 - {o}(x, c1 - c2)", "c2 != 0"),
         Row(
             f"{m}-select",
             f"{m}(select(b, x, y), select(b, z, w))",
