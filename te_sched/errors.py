@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from types import FrameType
 
 _PACKAGE_DIRECTORY = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
@@ -60,11 +61,11 @@ class InternalError(TeSchedError):
 
 def user_location() -> str:
     """`file:line` of the innermost frame outside te_sched, or "" when there is none."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         filename = frame.f_code.co_filename
         is_ours = filename.startswith((_PACKAGE_DIRECTORY, "<frozen"))
         if not is_ours and not frame.f_globals.get("__name__", "").startswith("sympy."):
             return f"{filename}:{frame.f_lineno}"
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return ""

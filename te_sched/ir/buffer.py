@@ -7,6 +7,8 @@ Gives `Buffer` the methods access_ptr, vload, vstore, offset_of, get_flattened_b
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from itertools import pairwise
 from typing import Any
 
 from te_sched.errors import DeclarationError
@@ -15,7 +17,7 @@ from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, PointerType
 from te_sched.ir.stmt import BufferStore
 
 READ, WRITE = 1, 2
-DEFAULT_ALIGNMENT = 64
+DEFAULT_ALIGNMENT = 128
 _BUFFER_TYPES = {"": "", "default": "", "auto_broadcast": "auto_broadcast"}
 
 
@@ -38,7 +40,7 @@ def decl_buffer(
     ----------
     strides : in elements, one for each dimension; none means compact and row-major.
     elem_offset : of the first element. A variable by itself when `offset_factor` is given, else 0.
-    data_alignment : of the data, in bytes; -1 means 64.
+    data_alignment : of the data, in bytes; -1 means the default of 128.
     offset_factor : elem_offset is a multiple of it.
     buffer_type : "auto_broadcast" lets a dimension of extent 1 stand for any extent.
     """
@@ -130,7 +132,9 @@ def access_ptr(
     extent : number of elements that are accessed; the rest of the buffer unless given.
     """
     start = ops.add(self.elem_offset, offset)
-    size = ops.sub(_size(self), offset) if extent is None else ops.convert(extent)
+    size = _size(self) if extent is None else ops.convert(extent)
+    if extent is None and self.shape:
+        size = ops.sub(size, offset)
     content = self.dtype
     if content_lanes > 1:
         content = dtypes.with_lanes(dtypes.element(self.dtype), content_lanes)
@@ -151,10 +155,11 @@ def _size(buffer: Buffer) -> Expr:
     """The number of elements from the first to the last, gaps between rows included."""
     if buffer.strides:
         return ops.mul(buffer.strides[0], buffer.shape[0])
-    size: Expr | None = None
-    for extent in buffer.shape:
-        size = extent if size is None else ops.mul(size, extent)
-    return IntImm(1, buffer.elem_offset.dtype) if size is None else size
+    return _product(buffer.shape) if buffer.shape else IntImm(1, buffer.elem_offset.dtype)
+
+
+def _product(extents: tuple[Expr, ...]) -> Expr:
+    return reduce(ops.mul, extents)
 
 
 def offset_of(self: Buffer, indices: Any) -> Expr:
@@ -172,18 +177,23 @@ def offset_of(self: Buffer, indices: Any) -> Expr:
 
 
 def get_flattened_buffer(self: Buffer) -> Buffer:
-    """The same memory as a buffer of one dimension."""
-    size = IntImm(1) if not self.shape else _size(self)
+    """The same memory as a buffer of one dimension (of one more for each axis separator)."""
+    if self.axis_separators:
+        cuts = (0, *self.axis_separators, len(self.shape))
+        shape = tuple([_product(self.shape[low:high]) for low, high in pairwise(cuts)])
+    else:
+        shape = (_size(self) if self.shape else IntImm(1),)
     return Buffer(
         self.data,
         self.dtype,
-        (size,),
+        shape,
         (),
         self.elem_offset,
         self.name,
         self.data_alignment,
         self.offset_factor,
         self.buffer_type,
+        tuple(range(1, len(shape))),
     )
 
 

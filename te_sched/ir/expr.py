@@ -424,7 +424,7 @@ class Buffer(Node):
     strides: tuple[Expr, ...]
     elem_offset: Expr
     name: str
-    data_alignment: int = 64
+    data_alignment: int = 128
     offset_factor: int = 1
     buffer_type: str = ""  # "" or "auto_broadcast"
     axis_separators: tuple[int, ...] = ()

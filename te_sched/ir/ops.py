@@ -462,9 +462,11 @@ def logical_not(a: Any) -> Expr:
 
 def _bit_operands(a: Any, b: Any, name: str) -> tuple[Any, Any]:
     """A plain number takes the type of the other operand here."""
-    if isinstance(a, Expr) and isinstance(b, numbers.Integral):
+    if isinstance(b, numbers.Integral) and not isinstance(a, numbers.Integral):
+        a = convert(a)
         b = const(int(b), a.dtype)
-    elif isinstance(b, Expr) and isinstance(a, numbers.Integral):
+    elif isinstance(a, numbers.Integral) and not isinstance(b, numbers.Integral):
+        b = convert(b)
         a = const(int(a), b.dtype)
     a, b = operands(a, b)
     if dtypes.is_float(a.dtype):

@@ -99,7 +99,7 @@ def compute(
 
     Returns
     -------
-    The tensor, or a tuple of them when `fcompute` gives a tuple.
+    The tensor, or a tuple of them when `fcompute` gives several values.
     """
     what = f"compute {_name(name, 'compute')}"
     extents = as_shape(shape, what)
@@ -114,7 +114,7 @@ def compute(
     body = tuple([_as_body(part, what) for part in (value if is_tuple else [value])])
     _check_body(body, what)
     op = ComputeOp(name, tag_or_current(tag), attrs, axis, body)
-    return op.outputs if is_tuple else op.output(0)
+    return op.outputs if len(body) > 1 else op.output(0)
 
 
 def _spatial_axis(name: str, extent: Expr) -> IterVar:

@@ -1,0 +1,92 @@
+"""Buffers: declaration, pointers, vectors."""
+
+import pytest
+
+from te_sched.errors import DeclarationError
+from te_sched.ir import expr as E
+from te_sched.ir.buffer import decl_buffer
+from te_sched.ir.structural import structural_equal
+
+
+def test_decl_buffer_defaults():
+    buffer = decl_buffer((4, 5), "float16", name="B")
+    assert (buffer.scope(), buffer.data_alignment, buffer.offset_factor) == ("global", 128, 1)
+    assert buffer.strides == ()
+    assert buffer.elem_offset.value == 0
+
+
+def test_decl_buffer_offset_factor_makes_an_offset():
+    buffer = decl_buffer((4,), name="B", offset_factor=16, scope="shared")
+    assert buffer.elem_offset.name == "B_elem_offset"
+    assert buffer.scope() == "shared"
+
+
+def test_decl_buffer_of_bool_points_to_bytes():
+    assert decl_buffer((4,), "bool").data.pointer.element == "int8"
+
+
+def test_decl_buffer_auto_broadcast_has_strides():
+    assert [s.name for s in decl_buffer((4, 5), buffer_type="auto_broadcast").strides] == [
+        "stride",
+        "stride",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"shape": (4, -5)}, "an extent is not negative"),
+        ({"shape": (4.5,)}, "an extent is an integer"),
+        ({"shape": (4, 5), "strides": [1]}, "one stride for each dimension"),
+        ({"shape": (4,), "dtype": "float3"}, "unknown data type"),
+        ({"shape": (4,), "buffer_type": "round"}, "auto_broadcast"),
+        ({"shape": (4,), "data": E.Var("p", "handle")}, "does not say what it points to"),
+    ],
+)
+def test_decl_buffer_rejects(arguments, match):
+    with pytest.raises(DeclarationError, match=match):
+        decl_buffer(**arguments)
+
+
+def test_access_ptr_covers_the_rest_of_the_buffer():
+    pointer = decl_buffer((4, 5)).access_ptr("rw", offset=7)
+    assert [a.value for a in pointer.args[2:]] == [7, 13, 3]
+
+
+def test_access_ptr_with_strides_counts_the_gaps():
+    stride = E.Var("s", "int32")
+    pointer = decl_buffer((4, 5), strides=[stride, 1]).access_ptr("w")
+    assert structural_equal(pointer.args[3], stride * 4)
+
+
+def test_access_ptr_rejects_unknown_access():
+    with pytest.raises(DeclarationError, match='"r", "w" or "rw"'):
+        decl_buffer((4,)).access_ptr("q")
+
+
+def test_vload_of_a_vector():
+    load = decl_buffer((4, 8)).vload((1, 0), "float32x4")
+    assert load.dtype == "float32x4"
+    assert load.indices[1].lanes == 4
+
+
+def test_vload_rejects_other_elements_and_dimensions():
+    buffer = decl_buffer((4, 8), name="B")
+    with pytest.raises(DeclarationError, match="elements are of type float32"):
+        buffer.vload((1, 0), "int8x4")
+    with pytest.raises(DeclarationError, match="it has 2 dimensions"):
+        buffer.vload((1,))
+
+
+def test_slices_are_vectors():
+    buffer = decl_buffer((16,))
+    assert buffer[0:8:2].dtype == "float32x4"
+    with pytest.raises(DeclarationError, match="number of elements is not known"):
+        _ = buffer[0 : E.Var("n", "int32")]
+
+
+def test_offset_of_and_flattened_buffer():
+    i, j = E.Var("i"), E.Var("j")
+    assert structural_equal(decl_buffer((4, 5)).offset_of((i, j)), i * 5 + j)
+    flat = decl_buffer((5, 6, 7), axis_separators=[1]).get_flattened_buffer()
+    assert [extent.value for extent in flat.shape] == [5, 42]

@@ -1,0 +1,157 @@
+"""placeholder, compute and axes: what they make and what they refuse."""
+
+import pytest
+
+from te_sched import te
+from te_sched.errors import DeclarationError
+from te_sched.ir import expr as E
+
+
+@pytest.fixture
+def A():
+    return te.placeholder((4, 5), name="A")
+
+
+def test_placeholder_defaults():
+    made = te.placeholder((4, te.var("n")))
+    assert (made.name, made.dtype, made.ndim) == ("placeholder", "float32", 2)
+    assert made.op.output(0) is made
+
+
+def test_compute_names_axes_after_parameters(A):
+    def names(f, shape=(4, 5), **more):
+        return [axis.var.name for axis in te.compute(shape, f, **more).op.axis]
+
+    assert names(lambda y, x: A[y, x]) == ["y", "x"]
+    assert names(lambda *i: A(*i)) == ["i0", "i1"]
+    assert names(lambda y, *i: A(y, *i)) == ["y", "i0"]
+    assert names(lambda *i: A(*i), varargs_names=["p", "q"]) == ["p", "q"]
+    assert names(lambda: A[0, 0], shape=()) == []
+
+
+def test_compute_input_tensors_in_order_of_use(A):
+    I = te.placeholder((4,), "int32", name="I")  # noqa: E741
+    C = te.compute((4,), lambda i: A[I[i], 0] + A[i, 1])
+    assert C.op.input_tensors == (I, A)
+
+
+def test_compute_of_several_values(A):
+    total, double = te.compute((4,), lambda i: (A[i, 0], A[i, 1] * 2), name="B")
+    assert (total.name, double.name) == ("B.v0", "B.v1")
+    assert total.op is double.op
+
+
+def test_compute_of_a_constant_has_its_type():
+    assert te.compute((2,), lambda i: 3).dtype == "int32"
+    assert te.compute((2,), lambda i: 3.0).dtype == "float32"
+
+
+def test_slices_read_elements(A):
+    load = te.compute((4, 5), lambda i, j: A[i][j]).op.body[0]
+    assert type(load) is E.ProducerLoad
+    assert load.producer is A
+
+
+def test_tensor_without_dimensions_is_its_element(A):
+    s = te.compute((), lambda: A[0, 1])
+    assert type(te.compute((3,), lambda i: s + 1).op.body[0].a) is E.ProducerLoad
+
+
+def test_replace_inputs_leaves_others_alone(A):
+    B, C = te.placeholder((4, 5)), te.compute((4, 5), lambda *i: A(*i))
+    assert C.op.replace_inputs({B: A}) is C.op
+    assert C.op.replace_inputs({A: B}).input_tensors == (B,)
+
+
+def test_tag_scope_tags(A):
+    with te.tag_scope("injective"):
+        assert te.compute((4,), lambda i: A[i, 0]).op.tag == "injective"
+        with pytest.raises(DeclarationError, match="an operation has one tag"):
+            te.compute((4,), lambda i: A[i, 0], tag="x")
+
+
+@pytest.mark.parametrize("extent", [0, 1, 2**31 - 1])
+def test_extreme_extents(extent):
+    assert te.compute((extent,), lambda i: i).op.axis[0].dom.extent.value == extent
+
+
+@pytest.mark.parametrize(
+    ("shape", "match"),
+    [
+        ((-1,), "not negative"),
+        ((2.5,), "an extent is an integer"),
+        (("n",), "integer"),
+        ("n", "tuple"),
+    ],
+)
+def test_placeholder_rejects_shape(shape, match):
+    with pytest.raises(DeclarationError, match=match):
+        te.placeholder(shape)
+
+
+@pytest.mark.parametrize("dtype", ["float33", "int4096", "", "A"])
+def test_placeholder_rejects_dtype(dtype):
+    with pytest.raises(DeclarationError, match="unknown data type"):
+        te.placeholder((4,), dtype)
+
+
+@pytest.mark.parametrize(
+    ("shape", "function", "match"),
+    [
+        ((4, 5), lambda i: i, "2 dimensions by a function of 1 arguments"),
+        ((4,), lambda i: None, "returns nothing"),
+        ((4,), lambda i: "text", "the value of an element is a number"),
+        ((4,), lambda i: [], "nothing to compute"),
+        ((4,), lambda i: {}, "a dict in an expression"),
+        ((4,), lambda i: 1 if i == 0 else 2, "known only when the program runs"),
+        ((4,), 3, "not a function of the indices"),
+    ],
+)
+def test_compute_rejects(shape, function, match):
+    with pytest.raises(DeclarationError, match=match):
+        te.compute(shape, function)
+
+
+def test_errors_name_the_users_line(A):
+    with pytest.raises(DeclarationError, match=r"where: .*test_declare\.py:\d+"):
+        te.compute((4,), lambda i: A[i])
+
+
+@pytest.mark.parametrize(
+    ("index", "match"),
+    [
+        (lambda A: A[0], "A with 1 index"),
+        (lambda A: A[0, 1, 2], "A with 3 indices"),
+        (lambda A: A[0.5, 1], "an index is an integer"),
+        (lambda A: A["i", 1], "an index is an integer"),
+        (lambda A: A, "index it"),
+    ],
+)
+def test_indexing_rejects(A, index, match):
+    with pytest.raises(DeclarationError, match=match):
+        te.compute((4,), lambda i: index(A) + 1)
+
+
+def test_comparing_axes_in_a_function_is_no_truth_value():
+    k, r = te.reduce_axis((0, 2)), te.reduce_axis((0, 2))
+    with pytest.raises(DeclarationError, match="known only when the program runs"):
+        te.compute((4,), lambda i: 1 if k == r else 0)
+
+
+def test_reduce_axis_and_thread_axis():
+    k = te.reduce_axis((2, te.var("n", "int64")), name="k")
+    assert (k.kind, k.dom.min.value, k.var.dtype) == ("CommReduce", 2, "int64")
+    t = te.thread_axis((0, 4), "vthread", name="v")
+    assert (t.kind, t.var.name, t.dom.extent.value) == ("ThreadIndex", "v", 4)
+    assert te.thread_axis("threadIdx.x").dom is None
+
+
+@pytest.mark.parametrize("dom", [5, (1, 2, 3), (3, 1), (0, 2.5), ("a", 1)])
+def test_reduce_axis_rejects(dom):
+    with pytest.raises(DeclarationError, match=r"reduce_axis k with (the domain|a bound)"):
+        te.reduce_axis(dom, "k")
+
+
+def test_thread_axis_rejects_no_tag():
+    with pytest.raises(DeclarationError, match="without a tag"):
+        te.thread_axis(name="x")

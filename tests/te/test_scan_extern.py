@@ -1,0 +1,142 @@
+"""Scans, operations made by statements, tensor intrinsics."""
+
+import pytest
+
+from te_sched import te, tir
+from te_sched.errors import DeclarationError
+from te_sched.ir.structural import structural_equal
+
+
+def declare_scan(**changes):
+    m, n = te.size_var("m"), te.size_var("n")
+    X = te.placeholder((m, n), name="X")
+    state = te.placeholder((m, n), name="state")
+    parts = {
+        "init": te.compute((1, n), lambda _, i: X[0, i]),
+        "update": te.compute((m, n), lambda t, i: state[t - 1, i] + X[t, i]),
+        "state_placeholder": state,
+    }
+    return te.scan(**{**parts, **changes}, inputs=[X])
+
+
+def test_scan_axes():
+    op = declare_scan().op
+    assert op.scan_axis.var.name == "scan.idx"
+    assert (op.scan_axis.kind, op.scan_axis.dom.min.value) == ("Ordered", 1)
+    assert [axis.var.name for axis in op.spatial_axis_] == ["scan.out0.i1"]
+    assert op.root_iter_vars() == (op.scan_axis, *op.spatial_axis_)
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"init": []}, "each state has one of each"),
+        ({"init": te.placeholder((1, 2, 3), name="Z")}, "it has 3 dimensions, the state 2"),
+        ({"init": te.placeholder((1, 2), "int8", name="Z")}, "its type is int8"),
+        ({"init": te.placeholder((1, 7), name="Z")}, "not those of the state"),
+        ({"update": 3}, "not iterable|states are tensors"),
+    ],
+)
+def test_scan_rejects(changes, match):
+    with pytest.raises((DeclarationError, TypeError), match=match):
+        declare_scan(**changes)
+
+
+def packed(ins, outs):
+    return tir.call_packed("f", *ins, *outs)
+
+
+def test_extern_makes_buffers_for_its_tensors():
+    A = te.placeholder((4, 5), name="A")
+    E = te.extern((4,), [A], packed, name="E")
+    assert (E.dtype, E.op.input_tensors) == ("float32", (A,))
+    assert E.op.output_placeholders[0].elem_offset.name == "elem_offset"
+
+
+def test_extern_of_several_outputs():
+    A = te.placeholder((4, 5))
+    E = te.extern([(4,), (5,)], [A], packed, dtype=["float32", "int8"], name="E")
+    assert [tensor.name for tensor in E] == ["E.v0", "E.v1"]
+    assert E[1].dtype == "int8"
+
+
+def test_extern_with_declared_buffers():
+    A = te.placeholder((4, 5))
+    Ab = tir.decl_buffer(A.shape, A.dtype, strides=[te.var("s"), 1])
+    E = te.extern((4,), [A], packed, in_buffers=[Ab])
+    assert E.op.input_placeholders == (Ab,)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"inputs": []}, "extern E without a dtype"),
+        ({"dtype": ["int8", "int8"]}, "1 outputs with 2 dtypes"),
+        ({"fcompute": lambda ins, outs: None}, "returns a NoneType"),
+        (
+            {"in_buffers": [tir.decl_buffer((3,), name="Ab")]},
+            "4 dimensions|1 dimensions|the buffer",
+        ),
+        ({"inputs": [3]}, "its inputs are tensors"),
+        ({"shape": (-4,)}, "not negative"),
+    ],
+)
+def test_extern_rejects(arguments, match):
+    given = {"shape": (4,), "inputs": [te.placeholder((4, 5), name="A")], "fcompute": packed}
+    with pytest.raises(DeclarationError, match=match):
+        te.extern(**{**given, **arguments}, name="E")
+
+
+def declare_intrinsic(fcompute, **more):
+    a, b = te.placeholder((16,), name="a"), te.placeholder((4, 16), name="b")
+    k = te.reduce_axis((0, 16), "k")
+    c = te.compute((4,), lambda i: te.sum(a[k] * b[i, k], axis=k), name="c")
+    return te.decl_tensor_intrin(c.op, fcompute, **more)
+
+
+def gemv(ins, outs, *scalars):
+    return tir.call_extern("int32", "f", outs[0].access_ptr("w"), ins[0].access_ptr("r"), *scalars)
+
+
+def test_tensor_intrin_buffers_are_inputs_then_outputs():
+    made = declare_intrinsic(gemv, default_buffer_params={"offset_factor": 4})
+    assert [buffer.name for buffer in made.buffers] == ["a", "b", "c"]
+    assert made.buffers[0].offset_factor == 4
+    assert made.reduce_init is None
+
+
+def test_tensor_intrin_of_three_statements():
+    made = declare_intrinsic(lambda i, o: (None, gemv(i, o), gemv(i, o)))
+    assert made.body is None
+    assert made.reduce_init is not None
+    assert structural_equal(made.reduce_init, made.reduce_update)
+
+
+def test_tensor_intrin_scalars():
+    s = te.var("s")
+    made = declare_intrinsic(lambda i, o, scalars: gemv(i, o, *scalars), scalar_params=[s])
+    assert made.scalar_params == (s,)
+    assert made.body.value.args[-1] is s
+
+
+@pytest.mark.parametrize(
+    ("fcompute", "match"),
+    [
+        (lambda i, o: None, "without a body"),
+        (lambda i, o: 3, "returns a int"),
+        (lambda i, o: (gemv(i, o),) * 4, "body, reset and update"),
+    ],
+)
+def test_tensor_intrin_rejects(fcompute, match):
+    with pytest.raises(DeclarationError, match=match):
+        declare_intrinsic(fcompute)
+
+
+def test_tensor_intrin_rejects_chains_and_placeholders():
+    a = te.placeholder((4,), name="a")
+    b = te.compute((4,), lambda i: a[i] + 1, name="b")
+    c = te.compute((4,), lambda i: b[i] + 1)
+    with pytest.raises(DeclarationError, match="reads b"):
+        te.decl_tensor_intrin(c.op, gemv)
+    with pytest.raises(DeclarationError, match="it does a computation"):
+        te.decl_tensor_intrin(a.op, gemv)
