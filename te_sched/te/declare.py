@@ -130,7 +130,10 @@ def _axis_names(
             "it is not a function of the indices",
             "give one, for example lambda i, j: A[i, j] + 1",
         )
-    parameters = inspect.signature(fcompute).parameters.values()
+    try:
+        parameters = inspect.signature(fcompute).parameters.values()
+    except ValueError:  # some functions written in C do not tell
+        return [f"i{i}" for i in range(count)]
     required = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     names = [p.name for p in required]
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):

@@ -50,7 +50,7 @@ def extern(
 
 
 def _tensors(inputs: Any, name: str) -> tuple[Tensor, ...]:
-    tensors = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    tensors = tuple(inputs) if isinstance(inputs, list | tuple) else (inputs,)
     for tensor in tensors:
         if not isinstance(tensor, Tensor):
             raise DeclarationError(f"extern {name} of {tensor!r}", "its inputs are tensors")
@@ -58,7 +58,7 @@ def _tensors(inputs: Any, name: str) -> tuple[Tensor, ...]:
 
 
 def _buffers(given: Any) -> tuple[Buffer, ...]:
-    return (given,) if isinstance(given, Buffer) else tuple(given)
+    return tuple(given) if isinstance(given, list | tuple) else (given,)
 
 
 def _placeholder_buffer(shape: tuple[Expr, ...], dtype: str, name: str) -> Buffer:

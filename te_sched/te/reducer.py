@@ -26,14 +26,18 @@ class Reducer:
         self.combine, self.identity, self.__name__ = combine, identity, name
 
     def __call__(
-        self, expr: Any, axis: Any = None, where: Any = None, init: Any = None, *more: Any
+        self, expr: Any, *positional: Any, axis: Any = None, where: Any = None, init: Any = None
     ) -> Any:
-        """A reduction of `expr` (or a tuple of them) over `axis`, where a condition holds."""
-        if isinstance(axis, (IterVar, list, tuple)) and not more:
+        """A reduction of `expr` (or a tuple of them) over `axis`, where a condition holds.
+
+        axis, where and init may also follow `expr` by position.
+        """
+        if axis is not None:
             return self._reduce(expr, axis, where, init)
-        return self._fold(
-            [value for value in (expr, axis, where, init, *more) if value is not None]
-        )
+        if positional and isinstance(positional[0], IterVar | list | tuple):
+            given = dict(zip(("axis", "where", "init"), positional, strict=False))
+            return self._reduce(expr, **{"where": where, "init": init, **given})
+        return self._fold([expr, *positional])
 
     def _fold(self, values: list[Any]) -> Any:
         if len(values) < 2:
@@ -48,7 +52,7 @@ class Reducer:
         return total
 
     def _reduce(self, expr: Any, axis: Any, where: Any, init: Any) -> Any:
-        axes = (axis,) if isinstance(axis, IterVar) else tuple(axis)
+        axes = tuple(axis) if isinstance(axis, list | tuple) else (axis,)
         self._check_axes(axes)
         sources = tuple([ops.convert(value) for value in _as_tuple(expr)])
         condition = ops.TRUE if where is None else ops.convert(where)

@@ -61,7 +61,7 @@ def scan(
 
 
 def _tensors(given: Any, name: str) -> tuple[Tensor, ...]:
-    tensors = (given,) if isinstance(given, Tensor) else tuple(given)
+    tensors = tuple(given) if isinstance(given, list | tuple) else (given,)
     for tensor in tensors:
         if not isinstance(tensor, Tensor) or tensor.ndim == 0:
             raise DeclarationError(

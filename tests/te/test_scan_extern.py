@@ -34,11 +34,11 @@ def test_scan_axes():
         ({"init": te.placeholder((1, 2, 3), name="Z")}, "it has 3 dimensions, the state 2"),
         ({"init": te.placeholder((1, 2), "int8", name="Z")}, "its type is int8"),
         ({"init": te.placeholder((1, 7), name="Z")}, "not those of the state"),
-        ({"update": 3}, "not iterable|states are tensors"),
+        ({"update": 3}, "states are tensors"),
     ],
 )
 def test_scan_rejects(changes, match):
-    with pytest.raises((DeclarationError, TypeError), match=match):
+    with pytest.raises(DeclarationError, match=match):
         declare_scan(**changes)
 
 
@@ -75,7 +75,7 @@ def test_extern_with_declared_buffers():
         ({"fcompute": lambda ins, outs: None}, "returns a NoneType"),
         (
             {"in_buffers": [tir.decl_buffer((3,), name="Ab")]},
-            "4 dimensions|1 dimensions|the buffer",
+            "the tensor has 2 dimensions, the buffer 1",
         ),
         ({"inputs": [3]}, "its inputs are tensors"),
         ({"shape": (-4,)}, "not negative"),
