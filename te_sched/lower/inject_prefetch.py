@@ -110,23 +110,24 @@ def _region_read(body: Stmt, buffer: Buffer) -> list[Range] | None:
 
 def _prefetch_lines(buffer: Buffer, bounds: Sequence[Range]) -> Stmt:
     """Loops over the cache lines of a region, from the last dimension to the first."""
-    analyzer = Analyzer()
-    room = CACHE_LINE_BYTES // dtypes.storage_bytes(buffer.dtype)  # elements of a line still to cover
+    room = CACHE_LINE_BYTES // dtypes.storage_bytes(buffer.dtype)
     loops: list[Var] = []
     counts: list[Expr] = []
     indices: list[Expr] = []
     for dim in reversed(range(len(bounds))):
         bound, size = bounds[dim], buffer.shape[dim]
-        if type(size) is IntImm and size.value < room:  # one line holds more than this dimension
+        loop = Var(f"prefetch.{buffer.name}.{dim}", bound.min.dtype)
+        if loops:  # every element of the outer dimensions begins a line
+            counts.append(bound.extent)
+            indices.append(ops.add(loop, bound.min))
+        elif dim > 0 and type(size) is IntImm and size.value <= room:  # a line holds all of it
             room //= size.value
             indices.append(bound.min)
             continue
-        step = max(room, 1)
-        room = 1
-        loop = Var(f"prefetch.{buffer.name}.{dim}", bound.min.dtype)
+        else:
+            counts.append(ops.add(ops.truncdiv(ops.sub(bound.extent, 1), room), 1))
+            indices.append(ops.add(bound.min, ops.mul(loop, room)))
         loops.append(loop)
-        counts.append(analyzer.simplify(ops.floordiv(ops.add(bound.extent, step - 1), step)))
-        indices.append(ops.add(bound.min, ops.mul(loop, step)))
     address = Call("handle", "tir.address_of", (BufferLoad(buffer, tuple(indices)),))
     arguments = (address, _READ, _KEEP_IN_ALL_CACHES, _DATA)
     body: Stmt = Evaluate(Call(buffer.dtype, "tir.prefetch", arguments))

@@ -1,0 +1,131 @@
+"""Statements that do nothing go: loops without iterations, branches without content, values without use.
+
+    for i in range(n):             A[0] = 1
+        evaluate(A[i])       ->    evaluate(call_extern("f"))
+    A[0] = 1
+    if call_extern("f"):
+        evaluate(0)
+
+What is evaluated for an effect (a call of the unknown) stays, wherever it stood. (TVM's name: RemoveNoOp.)
+Must not know which pass left the remains behind.
+"""
+
+from __future__ import annotations
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.same import same
+from te_sched.ir import ops
+from te_sched.ir.calls import Effect
+from te_sched.ir.expr import BufferLoad, Expr, IntImm, Var
+from te_sched.ir.stmt import (
+    Allocate,
+    AttrStmt,
+    BufferStore,
+    Evaluate,
+    For,
+    IfThenElse,
+    LetStmt,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+)
+from te_sched.ir.visitor import Mapper, replace, walk
+from te_sched.lower.statements import NOTHING, effect_of, is_nothing, sequence
+
+
+def remove_no_op(func: PrimFunc) -> PrimFunc:
+    """The function without statements that do nothing."""
+    body = _Remover().visit(func.body)
+    return func if body is func.body else replace(func, body=body)  # type: ignore[no-any-return]
+
+
+class _Remover(Mapper):
+    """Rebuilds statements from the inside out; expressions are left alone."""
+
+    def visit_For(self, node: For) -> Stmt:
+        if _is_empty(node.extent):
+            return NOTHING
+        body = self.visit(node.body)
+        if is_nothing(body):
+            return _evaluations(node.min, node.extent)
+        return node if body is node.body else replace(node, body=body)  # type: ignore[no-any-return]
+
+    def visit_LetStmt(self, node: LetStmt) -> Stmt:
+        body = self.visit(node.body)
+        if is_nothing(body):
+            return _evaluations(node.value)
+        if not _uses(body, node.var) and effect_of(node.value) <= Effect.READ_STATE:
+            return body  # type: ignore[no-any-return]
+        return node if body is node.body else LetStmt(node.var, node.value, body)
+
+    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
+        if node.key == "pragma_debug_skip_region":
+            return NOTHING
+        body = self.visit(node.body)
+        if is_nothing(body):
+            return _evaluations(node.value)
+        return node if body is node.body else AttrStmt(node.node, node.key, node.value, body)
+
+    def visit_Allocate(self, node: Allocate) -> Stmt:
+        body = self.visit(node.body)
+        if is_nothing(body):
+            return _evaluations(*node.extents)
+        return node if body is node.body else replace(node, body=body)  # type: ignore[no-any-return]
+
+    def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
+        then_case: Stmt = self.visit(node.then_case)
+        else_case: Stmt | None = None if node.else_case is None else self.visit(node.else_case)
+        if else_case is not None and is_nothing(else_case):
+            else_case = None
+        if is_nothing(then_case):
+            if else_case is None:
+                return _evaluations(node.condition)
+            return IfThenElse(ops.logical_not(node.condition), else_case)
+        if then_case is node.then_case and else_case is node.else_case:
+            return node
+        return IfThenElse(node.condition, then_case, else_case, node.owner_guard)
+
+    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
+        parts: list[Stmt] = [self.visit(part) for part in node.seq]
+        kept = [part for part in parts if not is_nothing(part)]
+        if len(kept) == len(node.seq) and all(
+            part is old and type(part) is not SeqStmt
+            for part, old in zip(kept, node.seq, strict=True)
+        ):
+            return node
+        return sequence(kept)
+
+    def visit_Evaluate(self, node: Evaluate) -> Stmt:
+        if type(node.value) is IntImm:
+            return node
+        return NOTHING if effect_of(node.value) <= Effect.READ_STATE else node
+
+    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        value = node.value
+        keeps = (
+            type(value) is BufferLoad
+            and value.buffer.data is node.buffer.data
+            and len(value.indices) == len(node.indices)
+            and all(map(same, value.indices, node.indices))
+        )
+        return NOTHING if keeps else node
+
+
+def _is_empty(extent: Expr) -> bool:
+    """Whether a loop of this extent is known to do nothing."""
+    if type(extent) is IntImm:
+        return extent.value <= 0
+    high = Analyzer().const_bounds(extent)[1]
+    return high is not None and high <= 0
+
+
+def _uses(body: Stmt, var: Var) -> bool:
+    return any(node is var for node in walk(body))
+
+
+def _evaluations(*values: Expr) -> Stmt:
+    """Those of the values that have effects."""
+    parts: list[Stmt] = [
+        Evaluate(value) for value in values if effect_of(value) > Effect.READ_STATE
+    ]
+    return sequence(parts)
