@@ -126,3 +126,22 @@ def test_index_arithmetic_of_data_wraps() -> None:
     a = np.full(N, np.iinfo("int32").max, "int32")
     result = run(lambda x: E.Select(E.LT(E.Add(x, E.IntImm(1)), x), E.IntImm(1), E.IntImm(0)), a)
     np.testing.assert_array_equal(result, np.ones(N, "int32"))
+
+
+@pytest.mark.parametrize("target", ["llvm", "llvm -mcpu=x86-64"])
+def test_every_float16_converts(target: str) -> None:
+    bits = np.arange(1 << 16, dtype="uint16")
+    halves, singles = bits.view("float16"), np.zeros(1 << 16, "float32")
+    build(elementwise(lambda x: E.Cast("float32", x), ["float16"], 1 << 16), target)(
+        halves, singles
+    )
+    np.testing.assert_array_equal(singles, halves.astype("float32"))
+    with np.errstate(invalid="ignore"):  # among them are infinities and NaNs
+        between = np.nextafter(singles, np.float32(np.inf), dtype="float32")
+        ties = singles + np.ldexp(np.float32(0.5), np.frexp(singles)[1] - 11)
+    back = np.zeros(1 << 16, "float16")
+    module = build(elementwise(lambda x: E.Cast("float16", x), ["float32"], 1 << 16), target)
+    with np.errstate(over="ignore"):
+        for values in (singles, between, ties.astype("float32")):
+            module(values, back)
+            np.testing.assert_array_equal(back, values.astype("float16"))

@@ -99,3 +99,12 @@ def test_device_intrinsic_is_refused() -> None:
 def test_mathematics_of_integers_is_refused() -> None:
     with pytest.raises(BuildError, match="exp of int32"):
         build(elementwise(lambda x: call("exp", x), ["int32"], N))
+
+
+@pytest.mark.parametrize("shift", [-4, 0, 3])
+def test_fixed_point_product_rounds_half_up(shift: int) -> None:
+    a = np.arange(-32, 32, dtype="int32") * 1001
+    factor, fraction = 1395864371, 31 - min(shift, 0)
+    result = run(lambda x: call("q_multiply_shift", x, *map(E.IntImm, (factor, 31, shift))), a)
+    exact = (a.astype("int64") << max(shift, 0)) * factor
+    np.testing.assert_array_equal(result, (exact + (1 << (fraction - 1))) >> fraction)

@@ -27,18 +27,12 @@ def symbolic() -> Module:
     n, step = E.Var("n"), E.Var("step")
     source, target = buffer("A", [n], strides=[step]), buffer("B", [n])
     other = buffer("C", [ops.mul(n, 2)])
+    flat = E.Buffer(source.data, "float32", (ops.mul(n, step),), (), E.IntImm(0), "A")
 
     def body(i: E.Var) -> S.Stmt:
-        return S.BufferStore(target, ops.mul(E.BufferLoad(source, (ops.mul(i, step),)), 2.0), (i,))
-
-    flat = buffer("A", [ops.mul(n, step)])
-    flat = E.Buffer(source.data, "float32", flat.shape, (), E.IntImm(0), "A")
-
-    def flat_body(i: E.Var) -> S.Stmt:
         return S.BufferStore(target, ops.mul(E.BufferLoad(flat, (ops.mul(i, step),)), 2.0), (i,))
 
-    del body
-    return build(function([source, target, other], loop(n, flat_body)))
+    return build(function([source, target, other], loop(n, body)))
 
 
 def floats(*shape: int) -> np.ndarray:
@@ -143,6 +137,11 @@ def test_symbolic_shapes_are_bound_and_compared(symbolic: Module) -> None:
         symbolic(floats(5), floats(6), floats(10))
     with pytest.raises(CallError, match=r"axis 0 should be 10 \(\(n \* 2\)\)"):
         symbolic(floats(5), floats(5), floats(11))
+
+
+def test_empty_arrays_share_nothing(symbolic: Module) -> None:
+    memory = floats(8)
+    symbolic(memory[3:3], memory[3:3], memory[2:2])
 
 
 def test_symbolic_strides_are_bound(symbolic: Module) -> None:

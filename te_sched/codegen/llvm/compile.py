@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from te_sched.codegen.llvm import machine as llvm_machine
 from te_sched.codegen.llvm.entry import write_function
+from te_sched.codegen.llvm.half import define_half_conversions
 from te_sched.codegen.llvm.module import ModuleText
 from te_sched.codegen.target import Target, check_available
 from te_sched.errors import BuildError
@@ -51,6 +52,7 @@ def compile_functions(
     module = ModuleText(extern_kinds)
     for name, func in functions.items():
         write_function(module, func, name)
+    define_half_conversions(module, machine.features)
     _check_externs(module, is_defined)
     description = machine.describe()
     text = module.render(description, machine.header)

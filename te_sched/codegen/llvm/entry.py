@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from te_sched.codegen.llvm import intrinsics as _intrinsics  # gives `expressions` its calls
 from te_sched.codegen.llvm.casts import cast
-from te_sched.codegen.llvm.expressions import evaluate_index
 from te_sched.codegen.llvm.function import AliasScopes, FunctionText
 from te_sched.codegen.llvm.module import ModuleText
+from te_sched.codegen.llvm.overlap import check_overlap
 from te_sched.codegen.llvm.statements import execute
-from te_sched.codegen.llvm.types import Value, integer, integer_range, llvm_type, quote, unknown
+from te_sched.codegen.llvm.types import Value, integer, llvm_type, quote, unknown
 from te_sched.codegen.signature import Signature, SignatureBuilder
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
@@ -33,7 +33,7 @@ def write_function(module: ModuleText, func: PrimFunc, name: str) -> Signature:
     out = FunctionText(module, signature, AliasScopes(module))
     parameters = _bind_arguments(out, func, builder)
     if func.attrs.get("tir.noalias") is not None:
-        _check_overlap(out, func, signature)
+        check_overlap(out, func, signature)
     execute(out, func.body)
     out.scopes.close()
     _finish(out, parameters)
@@ -102,67 +102,6 @@ def _scalar(out: FunctionText, var: E.Var, name: str, size: bool) -> str:
         return f"float {name}"
     out.environment[var] = value
     return f"{llvm_type(var.dtype)} {name}"
-
-
-def _check_overlap(out: FunctionText, func: PrimFunc, signature: Signature) -> None:
-    """Refuse an output that shares memory with another argument: the code relies on it."""
-    buffers = [
-        (parameter, func.buffer_map[param])
-        for param, parameter in zip(func.params, signature.parameters, strict=True)
-        if param in func.buffer_map
-    ]
-    places = (
-        [_memory_range(out, buffer) for _, buffer in buffers]
-        if any(p.written for p, _ in buffers) and len(buffers) > 1
-        else []
-    )
-    for k, (low, high) in enumerate(places):
-        for other in range(k):
-            if not (buffers[k][0].written or buffers[other][0].written):
-                continue
-            below = out.emit(f"icmp ult ptr {low}, {places[other][1]}")
-            above = out.emit(f"icmp ult ptr {places[other][0]}, {high}")
-            written, read = (k, other) if buffers[k][0].written else (other, k)
-            out.fail_if(
-                out.emit(f"and i1 {below}, {above}"),
-                f"call {signature.name!r}",
-                f"argument {buffers[written][1].name}, which is written, "
-                f"shares memory with argument {buffers[read][1].name}",
-                "pass a copy of one of them",
-            )
-
-
-def _memory_range(out: FunctionText, buffer: E.Buffer) -> tuple[str, str]:
-    """The first address of a buffer and the one after its last."""
-    start = out.lookup(buffer.data).text
-    count = integer(1, "int64")
-    if not buffer.strides:
-        for extent in buffer.shape:
-            count = _wide(out, "mul", count, extent)
-    else:
-        for extent, stride in zip(buffer.shape, buffer.strides, strict=True):
-            last = _wide(
-                out,
-                "mul",
-                _wide_value(
-                    out, "sub", cast(out, evaluate_index(out, extent), "int64"), integer(1, "int64")
-                ),
-                stride,
-            )
-            count = _wide_value(out, "add", count, last)
-    size = _wide_value(out, "mul", count, integer(dtypes.storage_bytes(buffer.dtype), "int64"))
-    return start, out.emit(f"getelementptr i8, ptr {start}, i64 {size.text}")
-
-
-def _wide(out: FunctionText, name: str, a: Value, b: E.Expr) -> Value:
-    return _wide_value(out, name, a, cast(out, evaluate_index(out, b), "int64"))
-
-
-def _wide_value(out: FunctionText, name: str, a: Value, b: Value) -> Value:
-    if a.lo == a.hi and b.lo == b.hi:
-        return integer({"add": a.lo + b.lo, "sub": a.lo - b.lo, "mul": a.lo * b.lo}[name], "int64")
-    lo, hi = integer_range("int64")
-    return Value(out.emit(f"{name} i64 {a.text}, {b.text}"), "int64", lo, hi, False)
 
 
 def _finish(out: FunctionText, parameters: list[str]) -> None:

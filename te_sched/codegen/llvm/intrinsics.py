@@ -21,7 +21,7 @@ from te_sched.codegen.llvm.expressions import (
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.types import Value, floating, llvm_type, unknown
 from te_sched.errors import BuildError
-from te_sched.ir import dtypes
+from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 
 _PURE = "nounwind willreturn memory(none)"
@@ -273,6 +273,19 @@ def _reinterpret(out: FunctionText, node: E.Call) -> Value:
     return unknown(text, node.dtype)
 
 
+def _multiply_and_shift(out: FunctionText, node: E.Call) -> Value:
+    """q_multiply_shift(x, y, q, s): x * y * 2^(s - q) in 64 bits, rounded half up."""
+    x, y, fraction, shift = node.args
+    wide = dtypes.with_lanes("int64", dtypes.lanes(x.dtype))
+    x64, y64, q64, s64 = (ops.cast(wide, value) for value in (x, y, fraction, shift))
+    zero, one = ops.const(0, wide), ops.const(1, wide)
+    total = ops.add(q64, ops.maximum(ops.sub(zero, s64), zero))
+    scaled = E.Call(wide, "tir.shift_left", (x64, ops.maximum(s64, zero)))
+    half = E.Call(wide, "tir.shift_left", (one, ops.sub(total, one)))
+    product = ops.add(ops.mul(scaled, y64), half)
+    return evaluate(out, E.Cast(x.dtype, E.Call(wide, "tir.shift_right", (product, total))))
+
+
 def _if_then_else(out: FunctionText, node: E.Call) -> Value:
     return conditional(out, *node.args)
 
@@ -365,6 +378,7 @@ _WRITERS: dict[str, Callable[[FunctionText, E.Call], Value]] = {
     "popcount": _popcount,
     "clz": _leading_zeros,
     "reinterpret": _reinterpret,
+    "q_multiply_shift": _multiply_and_shift,
     "address_of": _address_of,
     "tvm_access_ptr": _access_pointer,
     "prefetch": _prefetch,
