@@ -1,5 +1,8 @@
-"""The program: expressions, statements, buffers, functions; two printers, one verifier."""
+"""The program: expressions, statements, buffers, functions; two printers, one verifier.
 
-from te_sched.ir import operators, ops  # operators: gives expressions theirs
+Importing it gives expressions their operators and nodes their text.
+"""
 
-__all__ = ["operators", "ops"]
+from te_sched.ir import operators, ops, printer
+
+__all__ = ["operators", "ops", "printer"]

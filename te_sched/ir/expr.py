@@ -27,12 +27,12 @@ _Class = TypeVar("_Class", bound=type)
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 def node(cls: _Class) -> _Class:
     """Make a class an IR node: a slotted dataclass with identity equality."""
-    made: _Class = dataclass(slots=True, eq=False)(cls)  # type: ignore[assignment]
+    made: _Class = dataclass(slots=True, eq=False, repr=False)(cls)  # type: ignore[assignment]
     return made
 
 
 class Node:
-    """Base of everything in the IR."""
+    """Base of everything in the IR. Its `str` and `repr` are its text (`ir.printer`)."""
 
     __slots__ = ()
 

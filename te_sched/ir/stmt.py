@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from te_sched.ir.expr import Buffer, DataProducer, Expr, IterVar, Node, Range, Var, node
 
@@ -176,9 +176,24 @@ class PrimFunc(Node):
     attrs: Mapping[str, Any] = field(default_factory=dict)
     ret_type: str = "void"
 
+    if TYPE_CHECKING:  # given by ir.printer
+
+        def script(self) -> str: ...
+        def astext(self) -> str: ...
+        def show(self) -> None: ...
+
 
 @node
 class IRModule(Node):
     """Functions by name."""
 
     functions: Mapping[str, PrimFunc]
+
+    def __getitem__(self, name: str) -> PrimFunc:
+        return self.functions[name]
+
+    if TYPE_CHECKING:  # given by ir.printer
+
+        def script(self) -> str: ...
+        def astext(self) -> str: ...
+        def show(self) -> None: ...

@@ -157,8 +157,10 @@ class _Comparer:
             raise _Differ(f"buffer {a.name} stands for another buffer than {b.name}")
         self.buffers[a], self.buffers_back[b] = b, a
         for name in INIT_FIELDS[Buffer]:
-            if name != "name":
+            if name not in ("name", "data_alignment"):
                 self.at(f".{name}", getattr(a, name), getattr(b, name))
+        # More than a cache line is a matter of taste: it changes no access.
+        self.at(".data_alignment", min(a.data_alignment, 64), min(b.data_alignment, 64))
 
     def realize(self, a: S.BufferRealize, b: S.BufferRealize) -> None:
         """A BufferRealize brings its buffer into being."""

@@ -45,7 +45,7 @@ from te_sched.ir.stmt import (
 from te_sched.ir.visitor import Mapper, replace
 
 # Temporaries start at such a number of bytes, unless they are smaller.
-_ALIGNMENT = 64
+_ALIGNMENT = 128
 
 
 def flatten_storage(func: PrimFunc) -> PrimFunc:

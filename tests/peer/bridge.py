@@ -15,6 +15,8 @@ import tvm
 
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
+from te_sched.ir.structural import structural_equal
+from te_sched.ir.visitor import walk
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
 
@@ -27,9 +29,12 @@ def from_tvm(obj: Any) -> Any:
 class Bridge:
     """One conversion: variables, buffers, axes, reducers and producers keep their identity."""
 
-    def __init__(self) -> None:
+    def __init__(self, mark_owner_guards: bool = True) -> None:
         # TVM's object is kept beside its node, or its address could be given to another.
         self.known: dict[int, tuple[Any, Any]] = {}
+        self.mark_owner_guards = mark_owner_guards
+        self.parameter_data: set[int] = set()
+        self.alignments: dict[int, int] = {}
 
     def convert(self, obj: Any) -> Any:
         """The node of any TVM object."""
@@ -83,11 +88,26 @@ def _buffer(bridge: Bridge, obj: Any) -> E.Buffer:
         bridge.many(obj.strides),
         bridge.convert(obj.elem_offset),
         str(obj.name),
-        int(obj.data_alignment),
+        _alignment(bridge, obj),
         int(obj.offset_factor),
         "auto_broadcast" if obj.buffer_type == 2 else "",
         tuple([int(axis) for axis in obj.axis_separators]),
     )
+
+
+def _alignment(bridge: Bridge, obj: Any) -> int:
+    """te_sched's default is 128, as in TVM 0.9, where later TVM has 64.
+
+    Only temporaries of less than 128 bytes are aligned to 64; what counts is the size with which
+    a temporary was met first, before virtual threads.
+    """
+    alignment, data = int(obj.data_alignment), obj.data.handle.value
+    if alignment != 64 or data in bridge.parameter_data or len(obj.shape) != 1:
+        return 128 if alignment == 64 else alignment
+    size, dtype = obj.shape[0], tvm.DataType(obj.dtype)
+    room = int(size.value) * dtype.bits // 8 if isinstance(size, tvm.tir.IntImm) else 128
+    own = 64 if 64 <= room * dtype.lanes < 128 else 128
+    return min(own, bridge.alignments.setdefault(data, own))
 
 
 def _producer(bridge: Bridge, obj: Any) -> PeerProducer:
@@ -140,7 +160,9 @@ def _seq(bridge: Bridge, obj: Any) -> S.SeqStmt:
     threads: tuple[Any, ...] = ()
     for item in obj.seq:
         statement = bridge.convert(item)
-        statements.append(_mark_owner_guard(statement, threads))
+        if bridge.mark_owner_guards:
+            statement = _mark_owner_guard(statement, threads)
+        statements.append(statement)
         threads = _reduced_threads(statement) or threads
     return S.SeqStmt(tuple(statements))
 
@@ -164,6 +186,7 @@ def _mark_owner_guard(statement: Any, threads: tuple[Any, ...]) -> Any:
 
 
 def _function(bridge: Bridge, obj: Any) -> S.PrimFunc:
+    bridge.parameter_data.update(buffer.data.handle.value for buffer in obj.buffer_map.values())
     params = bridge.many(obj.params)
     buffers = {
         param: bridge.convert(obj.buffer_map[var])
@@ -256,7 +279,25 @@ _CONVERTERS: dict[str, Callable[[Bridge, Any], Any]] = {
 
 def lowered(schedule: Any, args: Any) -> S.PrimFunc:
     """What TVM's `lower(schedule, args, simple_mode=True)` gives."""
-    return from_tvm(tvm.lower(schedule, args, simple_mode=True)["main"])  # type: ignore[no-any-return]
+    recorded = tvm_passes_of(schedule, args)
+    bridge = Bridge(mark_owner_guards=not _has_store_predicate(from_tvm(recorded[0][1]["main"])))
+    for name, _, after in recorded:
+        if name == "tir.StorageFlatten":  # temporaries in their first sizes
+            bridge.convert(after["main"])
+    return bridge.convert(recorded[-1][2]["main"])  # type: ignore[no-any-return]
+
+
+def _has_store_predicate(assembled: S.PrimFunc) -> bool:
+    """Whether the user guards the store of a cross-thread reduction as TVM does anyway.
+
+    Before simplification the two guards are still two.
+    """
+    guards = [n for n in walk(assembled.body) if isinstance(n, S.IfThenElse) and n.owner_guard]
+    return any(
+        isinstance(outer.then_case, S.IfThenElse)
+        and structural_equal(outer.condition, outer.then_case.condition)
+        for outer in guards
+    )
 
 
 def assembled(schedule: Any, args: Any) -> S.PrimFunc:

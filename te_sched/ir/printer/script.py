@@ -1,9 +1,10 @@
 """Programs as TVMScript: the text that TVM 0.17 prints.
 
-A text is built of blocks. A statement that ends its block and only introduces something (a let, an
-allocation, a launch) stands as a line of its own, elsewhere as a `with` block. Variables and buffers
-that the program does not bind are declared, just before their first use, in the innermost block that
-holds all of their uses (`uses`). Must not know what any attribute means, but for threads and scopes.
+A text is built of blocks. A statement that ends its block and only introduces something (a let,
+an allocation, a launch) stands as a line of its own, elsewhere as a `with` block. Variables and
+buffers that the program does not bind are declared, just before their first use, in the innermost
+block that holds all of their uses (`uses`). Must not know what any attribute means, but for threads
+and scopes.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
-from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Node, Var
+from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Var
 from te_sched.ir.printer.names import Names, identifier
 from te_sched.ir.printer.script_expr import ExprPrinter, quoted
 from te_sched.ir.printer.uses import Uses
@@ -23,6 +24,7 @@ from te_sched.ir.visitor import walk
 _TIR = "# from tvm.script import tir as T"
 _IR = "# from tvm.script import ir as I"
 _RESERVED = ("I", "T", "R")
+_DEFAULT_ALIGNMENTS = (64, 128)  # of TVM 0.17, of the IR
 _LAUNCHES = ("thread_extent", "virtual_thread")
 _OMITTED = "# Metadata omitted. Use show_meta=True in script() method to show it."
 
@@ -148,7 +150,7 @@ class ScriptPrinter(ExprPrinter):
         """Declare a buffer, and with it what it alone brings in (its data, its strides)."""
         self._declare_free(buffer.shape, block)
         name = self.name(buffer, buffer.name, block, "buffer")
-        shape = self.list(buffer.shape)
+        shape = self.commas(buffer.shape)
         args = [f"({shape},)" if len(buffer.shape) == 1 else f"({shape})"]
         if buffer.dtype != "float32":
             args.append(quoted(buffer.dtype))
@@ -197,7 +199,7 @@ class ScriptPrinter(ExprPrinter):
     def named_for(self, variables: tuple[Var, ...], result: tuple[Expr, ...]) -> tuple[str, str]:
         block = Block(None, "")
         names = [self.name(var, var.name, block) for var in variables]
-        text = self.list(result)
+        text = self.commas(result)
         self.release(block)
         return ", ".join(names), text
 
@@ -224,7 +226,7 @@ class ScriptPrinter(ExprPrinter):
         """A function, from its decorator on."""
         self.uses = Uses(func.body)
         root = self.root = self.block = Block(func, indent + "    ")
-        plain = {param: func.buffer_map[param] for param in func.params if self._is_plain(func, param)}  # fmt: skip
+        plain = {p: func.buffer_map[p] for p in func.params if self._is_plain(func, p)}
         params = [self._parameter(param, plain.get(param)) for param in func.params]
         symbol = func.attrs.get("global_symbol")
         attrs = {k: v for k, v in func.attrs.items() if k != "global_symbol" or v != name}
@@ -244,7 +246,7 @@ class ScriptPrinter(ExprPrinter):
         ]
 
     def _is_plain(self, func: S.PrimFunc, param: Var) -> bool:
-        """Whether a parameter's buffer needs no match_buffer: it can be written as an annotation."""
+        """Whether a parameter's buffer can be written as an annotation, without match_buffer."""
         buffer = func.buffer_map.get(param)
         return (
             buffer is not None
@@ -263,14 +265,14 @@ class ScriptPrinter(ExprPrinter):
             return f"{name}: {_annotation(param)}"
         name = self.name(buffer, buffer.name, self.root, "buffer")
         self.alias(buffer.data, f"{name}.data", self.root)
-        shape = self.list(buffer.shape)
+        shape = self.commas(buffer.shape)
         comma = "," if len(buffer.shape) == 1 else ""
         return f"{name}: T.Buffer(({shape}{comma}), {quoted(buffer.dtype)})"
 
     # Statements
 
     def body(self, node: S.Stmt) -> None:
-        """Print statements into the current block; the last may stand without a block of its own."""
+        """Print statements into the current block; the last needs no block of its own."""
         if type(node) is S.SeqStmt:
             last = len(node.seq) - 1
             for position, item in enumerate(node.seq):
@@ -308,7 +310,7 @@ class ScriptPrinter(ExprPrinter):
     def _evaluate(self, node: S.Evaluate, is_last: bool) -> None:
         value = node.value
         if type(value) is E.Call and value.op == "tir.ret":
-            self.block.add(f"return {self.list(value.args)}".rstrip())
+            self.block.add(f"return {self.commas(value.args)}".rstrip())
         elif type(value) is E.Call:
             self.block.add(self.text(value))
         else:
@@ -322,7 +324,7 @@ class ScriptPrinter(ExprPrinter):
                 loops.append(loops[-1].body)  # type: ignore[arg-type]
         names = [self.name(loop.loop_var, loop.loop_var.name, inner) for loop in loops]
         if len(loops) > 1:
-            header = f"T.grid({self.list([loop.extent for loop in loops])})"
+            header = f"T.grid({self.commas([loop.extent for loop in loops])})"
         else:
             header = self._loop_header(node)
         self.body(loops[-1].body)
@@ -365,7 +367,7 @@ class ScriptPrinter(ExprPrinter):
         self.block = outer
         outer.lines += lines
 
-    def _let(self, node: S.LetStmt, is_last: bool) -> None:
+    def _let_statement(self, node: S.LetStmt, is_last: bool) -> None:
         value = self.text(node.value)
         inner, outer = self.enter(node, self.block.indent + ("" if is_last else "    "))
         known = self.names.get(node.var)
@@ -421,8 +423,12 @@ class ScriptPrinter(ExprPrinter):
 
     def _attribute(self, node: S.AttrStmt, is_last: bool) -> None:
         target, body = node.node, node.body
-        if node.key == "realize_scope" and isinstance(body, S.BufferRealize) and body.buffer is target:  # fmt: skip
-            scope = node.value.value if isinstance(node.value, E.StringImm) else ""
+        scope = node.value.value if isinstance(node.value, E.StringImm) else None
+        if (
+            node.key == "realize_scope"
+            and isinstance(body, S.BufferRealize)
+            and body.buffer is target
+        ):
             self._realize(body, is_last, scope)
         elif node.key in _LAUNCHES and isinstance(target, IterVar):
             self._launch(node, target, is_last)
@@ -475,7 +481,7 @@ def _continues_grid(loops: list[S.For]) -> bool:
 def _layout(buffer: Buffer, name: str, offset: str | None) -> list[str]:
     """Arguments of a buffer that differ from what most buffers have."""
     args = []
-    if buffer.data_alignment not in (64, -1):
+    if buffer.data_alignment not in _DEFAULT_ALIGNMENTS:
         args.append(f"align={buffer.data_alignment}")
     if buffer.offset_factor > 1 or (offset is not None and offset == f"{name}.elem_offset"):
         args.append(f"offset_factor={buffer.offset_factor}")
@@ -514,7 +520,7 @@ _STATEMENTS: dict[type, Callable[[ScriptPrinter, Any, bool], None]] = {
     S.For: ScriptPrinter._for,
     S.While: ScriptPrinter._while,
     S.IfThenElse: ScriptPrinter._if,
-    S.LetStmt: ScriptPrinter._let,
+    S.LetStmt: ScriptPrinter._let_statement,
     S.Allocate: ScriptPrinter._allocate,
     S.AssertStmt: ScriptPrinter._assert,
     S.BufferRealize: ScriptPrinter._realize,
@@ -523,5 +529,3 @@ _STATEMENTS: dict[type, Callable[[ScriptPrinter, Any, bool], None]] = {
     S.AttrStmt: ScriptPrinter._attribute,
     S.SeqStmt: lambda printer, node, is_last: printer.body(node),
 }
-
-__all__ = ["Node", "ScriptPrinter", "script"]

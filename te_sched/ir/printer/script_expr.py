@@ -30,7 +30,7 @@ _BINARY: dict[type, tuple[str, int]] = {
 _LEVEL: dict[type, int] = {E.Not: _NOT, **{kind: level for kind, (_, level) in _BINARY.items()}}
 _FUNCTION: dict[type, str] = {E.Min: "min", E.Max: "max", E.Mod: "truncmod"}
 
-# What the operators of the language would build; where that is another node, the text names the class.
+# What the operators would build; where that is another node, the text names the class.
 _BUILD: dict[type, Callable[[Any, Any], Expr]] = {
     E.Or: ops.logical_or,
     E.And: ops.logical_and,
@@ -51,12 +51,13 @@ _CONSTANT = (IntImm, FloatImm)
 
 # Intrinsics whose text has the data type, first or last, and those with another name.
 _DTYPE_FIRST = frozenset(
-    "tir." + name
-    for name in (
-        "call_extern call_pure_extern call_llvm_intrin call_llvm_pure_intrin reinterpret "
-        "type_annotation vectorhigh vectorlow vectorcombine dp4a get_active_lane_mask mma_store "
-        "mma_fill ptx_mma ptx_mma_sp ptx_ldmatrix ptx_cp_async ptx_cp_async_bulk"
-    ).split()
+    [
+        *("tir.call_extern", "tir.call_pure_extern", "tir.call_llvm_intrin"),
+        *("tir.call_llvm_pure_intrin", "tir.reinterpret", "tir.type_annotation", "tir.dp4a"),
+        *("tir.vectorhigh", "tir.vectorlow", "tir.vectorcombine", "tir.get_active_lane_mask"),
+        *("tir.mma_store", "tir.mma_fill", "tir.ptx_mma", "tir.ptx_mma_sp", "tir.ptx_ldmatrix"),
+        *("tir.ptx_cp_async", "tir.ptx_cp_async_bulk"),
+    ]
 )
 _DTYPE_LAST = frozenset(["tir.tvm_struct_get"])
 _RENAMED = {
@@ -161,7 +162,7 @@ class ExprPrinter:
         return f"T.Cast({quoted(node.dtype)}, {self.text(node.value)})"
 
     def _select(self, node: E.Select) -> str:
-        return f"T.Select({self.list((node.condition, node.true_value, node.false_value))})"
+        return f"T.Select({self.commas((node.condition, node.true_value, node.false_value))})"
 
     def _ramp(self, node: E.Ramp) -> str:
         return f"T.Ramp({self.text(node.base)}, {self.text(node.stride)}, {node.lanes})"
@@ -214,7 +215,7 @@ class ExprPrinter:
             f"{self.text(r.min)}:{self.text(ops.add(r.min, r.extent))}" for r in ranges
         )
 
-    def list(self, items: Any) -> str:
+    def commas(self, items: Any) -> str:
         """Texts with commas between."""
         return ", ".join([self.text(item) for item in items])
 
@@ -290,8 +291,8 @@ _METHODS: dict[type, Callable[[ExprPrinter, Any], str]] = {
     E.Range: ExprPrinter._range,
     IterVar: ExprPrinter._axis,
     Buffer: ExprPrinter.buffer,
-    tuple: lambda printer, node: f"[{printer.list(node)}]",
-    list: lambda printer, node: f"[{printer.list(node)}]",
+    tuple: lambda printer, node: f"[{printer.commas(node)}]",
+    list: lambda printer, node: f"[{printer.commas(node)}]",
     dict: ExprPrinter._mapping,
     str: lambda printer, node: quoted(node),
     bool: lambda printer, node: f"T.bool({node})",
