@@ -12,7 +12,7 @@ After::
 
 The program falls into levels: the function, the bounds and the body of a loop, a condition and each
 of its branches, the body of a let. A level counts the largest terms (expressions without loads and
-calls) that it is certain to compute. Larger terms are looked at first: one that is counted twice,
+calls) that it computes; of the levels inside only what two of the same statement compute. Larger terms are looked at first: one that is counted twice,
 over variables that are defined, becomes a variable of the level; any other term counts once for
 each of its operands. The variables' values are looked at again, until nothing is counted twice.
 Threads are not defined by any statement, so terms that read them have no variable, as in TVM.
@@ -34,7 +34,10 @@ from te_sched.ir.visitor import Mapper, children, replace
 from te_sched.lower.terms import TERM_KINDS, Renaming, Term, Terms
 
 _NAME = "cse_var_"
+# Statements whose children are levels of their own.
+_BRANCHING = (S.For, S.IfThenElse, S.While)
 _Counts = dict[Term, int]
+_LetClass = Callable[[Var, Expr, Any], Any]
 _Binding = tuple[Term, Term]  # the value and the variable
 
 
@@ -59,52 +62,67 @@ class _Levels(Mapper):
         self.renaming: Renaming | None = None
         self.created = 0
 
-    def level(self, node: Any, let: Callable[[Var, Expr, Any], Any]) -> Any:
+    def level(self, node: Any, let: _LetClass) -> Any:
         """A statement or an expression that is a level; `let` binds its variables."""
         outer = self.renaming
         counts = self.tables.of(node)
-        if outer is not None:
+        if outer is not None and counts:
             counts = _mapped(counts, outer.apply)
-        bindings = self._name_terms([], counts)
-        variables = [variable.node for _, variable in bindings]
-        self.defined.update(variables)  # type: ignore[arg-type]
-        node = self.visit(node)
-        self.defined.difference_update(variables)  # type: ignore[arg-type]
+        node = self._bind([], counts, node, let)
         self.renaming = outer
-        for value, variable in bindings:
-            node = let(variable.node, value.node, node)  # type: ignore[arg-type]
         return node
 
-    def _name_terms(self, bindings: list[_Binding], counts: _Counts) -> list[_Binding]:
-        """Name what is counted twice in a body and in what is bound for it (innermost first)."""
-        total = _with_values(bindings, counts)
-        while chosen := self._choose(total):
-            created = []
-            mapping = {}
-            for term in chosen:
-                if term not in self.values:
-                    created.append((term, self._new_variable(term.node.dtype)))
-                    mapping[term] = created[-1][1]
-                else:
-                    mapping[term] = self.values[term]
-            renaming = self.renaming = Renaming(self.terms, mapping, self.renaming)
-            bindings = [(renaming.below(value), variable) for value, variable in bindings + created]
-            counts = _mapped(counts, renaming.replace)
-            total = _with_values(bindings, counts)
-            if not created:
-                break
-        if not self._has_more_inside(bindings, total):
-            return bindings
-        outermost = bindings[-1]
-        self.defined.add(outermost[1].node)  # type: ignore[arg-type]
-        inner = self._name_terms(bindings[:-1], counts)
-        self.defined.discard(outermost[1].node)  # type: ignore[arg-type]
-        return [*inner, outermost]
+    def _bind(self, bindings: list[_Binding], counts: _Counts, node: Any, let: _LetClass) -> Any:
+        """The node with bindings (innermost first), and what is found with them, around it.
 
-    def _has_more_inside(self, bindings: list[_Binding], total: _Counts) -> bool:
-        """Whether something counts twice once the variables of the bindings are defined."""
+        Where a statement binds, the values are looked at again at once; where an expression does,
+        only when they are reached.
+        """
+        is_again = bool(counts)
+        while is_again:
+            bindings, counts, is_again = self._name_terms(bindings, counts)
+            is_again &= let is S.LetStmt
         if not bindings:
-            return False
+            return self.visit(node)
+        if let is S.LetStmt and not self._has_more_inside(bindings, counts):
+            variables: list[Any] = [variable.node for _, variable in bindings]
+            self.defined.update(variables)
+            node = self.visit(node)
+            self.defined.difference_update(variables)
+            for value, variable in bindings:
+                node = let(variable.node, value.node, node)  # type: ignore[arg-type]
+            return node
+        value, variable = bindings[-1]
+        renaming, self.renaming = self.renaming, None  # the value has everything replaced
+        bound = self.level(value.node, E.Let)
+        self.renaming = renaming
+        self.defined.add(variable.node)  # type: ignore[arg-type]
+        body = self._bind(bindings[:-1], counts, node, let)
+        self.defined.discard(variable.node)  # type: ignore[arg-type]
+        return let(variable.node, bound, body)  # type: ignore[arg-type]
+
+    def _name_terms(
+        self, bindings: list[_Binding], counts: _Counts
+    ) -> tuple[list[_Binding], _Counts, bool]:
+        """Name what is counted twice in a body and its bindings; whether there was something."""
+        chosen = self._choose(_with_values(bindings, counts))
+        if not chosen:
+            return bindings, counts, False
+        created = []
+        mapping = {}
+        for term in chosen:
+            if term not in self.values:
+                created.append((term, self._new_variable(term.node.dtype)))
+                mapping[term] = created[-1][1]
+            else:
+                mapping[term] = self.values[term]
+        renaming = self.renaming = Renaming(self.terms, mapping, self.renaming)
+        bindings = [(renaming.below(value), variable) for value, variable in bindings + created]
+        return bindings, _mapped(counts, renaming.replace), bool(created)
+
+    def _has_more_inside(self, bindings: list[_Binding], counts: _Counts) -> bool:
+        """Whether something counts twice once the variables of the bindings are defined."""
+        total = _with_values(bindings, counts)
         reach = self.defined.union([variable.node for _, variable in bindings])  # type: ignore[misc]
         return bool(_decompose(total, lambda term, n: n > 1 and term.variables <= reach, list))
 
@@ -156,13 +174,18 @@ class _Levels(Mapper):
             return node
         return S.IfThenElse(condition, then_case, else_case, node.owner_guard)
 
+    def visit_While(self, node: S.While) -> S.While:
+        condition, body = self.level(node.condition, E.Let), self.level(node.body, S.LetStmt)
+        unchanged = condition is node.condition and body is node.body
+        return node if unchanged else S.While(condition, body)
+
     def visit_LetStmt(self, node: S.LetStmt) -> Any:
         return self._let(node, S.LetStmt)
 
     def visit_Let(self, node: E.Let) -> Any:
         return self._let(node, E.Let)
 
-    def _let(self, node: Any, let: Callable[[Var, Expr, Any], Any]) -> Any:
+    def _let(self, node: Any, let: _LetClass) -> Any:
         value = self.visit(node.value)
         held = self.terms.of(value)
         is_new = held is not None and held.is_candidate and held not in self.values
@@ -208,10 +231,8 @@ class _Tables:
             if term is not None:
                 _count(term, 1, counts)
                 return
-        if kind is S.For:
-            return
-        if kind is S.IfThenElse:
-            self._collect_both(node, counts)
+        if kind in _BRANCHING:
+            self._collect_common(node, counts)
         elif kind is S.LetStmt or kind is E.Let:
             self.has_let |= kind is E.Let
             self._collect(node.value, counts)
@@ -221,14 +242,15 @@ class _Tables:
             for child in children(node):
                 self._collect(child, counts)
 
-    def _collect_both(self, node: S.IfThenElse, counts: _Counts) -> None:
-        """What both branches compute; neither what one of them computes nor the condition."""
-        if node.else_case is None:
+    def _collect_common(self, node: Any, counts: _Counts) -> None:
+        """What at least two of a node's children compute: each of them may not be reached."""
+        tables = [table for child in children(node) if (table := self.of(child))]
+        if len(tables) < 2:
             return
-        in_else = self.of(node.else_case)
-        for term, count in self.of(node.then_case).items():
-            if term in in_else:
-                counts[term] = counts.get(term, 0) + count + in_else[term]
+        for term in {term: None for table in tables for term in table}:
+            found = [table[term] for table in tables if term in table]
+            if len(found) > 1:
+                counts[term] = counts.get(term, 0) + sum(found)
 
 
 def _count(term: Term, count: int, counts: _Counts) -> None:
