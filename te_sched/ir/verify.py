@@ -1,0 +1,449 @@
+"""Is a function well-formed IR of its level of lowering?
+
+Owns, per level, which nodes may occur (`LEVELS`), and per class of nodes, what must hold for it
+(`_RULES`); `verify` says which node breaks a rule. Must not know the passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+from te_sched.errors import InternalError
+from te_sched.ir import dtypes
+from te_sched.ir import expr as E
+from te_sched.ir import stmt as S
+from te_sched.ir.expr import Buffer, Expr, IterVar, Range, Var
+from te_sched.ir.printer.primfn import primfn
+from te_sched.ir.visitor import NODE_CLASSES, children
+
+_Nodes = frozenset[type]
+
+_PRODUCERS: _Nodes = frozenset([E.ProducerLoad, S.ProducerStore, S.ProducerRealize])
+_REALIZED: _Nodes = frozenset([S.BufferRealize, S.Prefetch])
+_PLAIN: _Nodes = (
+    frozenset(cls for cls in NODE_CLASSES if issubclass(cls, (Expr, S.Stmt, Range)))
+    - {E.BinaryOp, E.CompareOp, E.Reduce}
+    - _PRODUCERS
+    - _REALIZED
+)
+_THREADS = ("thread_extent", "virtual_thread")
+
+
+@dataclass(frozen=True)
+class Level:
+    """What may occur in a function at one level of lowering.
+
+    `is_flat`: buffers are accessed by one index. `loop_kinds`: how loops may run.
+    `attributes`: keys of AttrStmt that may not occur any more.
+    """
+
+    nodes: _Nodes
+    is_flat: bool = False
+    loop_kinds: frozenset[str] = frozenset(S.FOR_KINDS)
+    gone_attributes: frozenset[str] = frozenset()
+
+
+_SCALAR_KINDS = frozenset(S.FOR_KINDS) - {"vectorized"}
+LEVELS: dict[str, Level] = {
+    "tensors": Level(_PLAIN | _PRODUCERS | _REALIZED | {E.Reduce}),
+    "buffers": Level(_PLAIN | _REALIZED),
+    "flat": Level(_PLAIN, is_flat=True),
+    "vector": Level(_PLAIN, is_flat=True, loop_kinds=_SCALAR_KINDS),
+    "final": Level(
+        _PLAIN,
+        is_flat=True,
+        loop_kinds=_SCALAR_KINDS,
+        gone_attributes=frozenset(
+            ["virtual_thread", "double_buffer_scope", "realize_scope", "prefetch_scope"]
+        ),
+    ),
+}
+
+
+def verify(func: S.PrimFunc, level: str, free: Collection[Var] | None = None) -> None:
+    """Raise InternalError, naming the node, unless the function is well-formed at `level`.
+
+    Parameters
+    ----------
+    level : one of LEVELS: "tensors" (after schedule_ops), "buffers" (tensors have buffers),
+        "flat" (one index), "vector" (no vectorised loops), "final" (nothing left to lower).
+    free : variables that may be used without a definition, for example `free_variables` of the
+        function before a pass. Unless given, any integer that the function defines nowhere (a
+        thread that a store predicate mentions but no axis is bound to).
+    """
+    _Verifier(LEVELS[level], func, None if free is None else frozenset(free)).run()
+
+
+def free_variables(func: S.PrimFunc) -> frozenset[Var]:
+    """Variables that are used outside of what defines them."""
+    verifier = _Verifier(LEVELS["tensors"], func, None)
+    verifier.collect = True
+    verifier.run()
+    return frozenset(verifier.free)
+
+
+class _Verifier:
+    """Checks one function; `scope` holds the variables defined where it stands."""
+
+    def __init__(self, level: Level, func: S.PrimFunc, allowed: frozenset[Var] | None) -> None:
+        self.level = level
+        self.func = func
+        self.allowed = allowed
+        self.collect = False
+        self.scope: set[Var] = set()
+        self.threads: set[Var] = set()
+        self.defined: set[Var] = set()
+        self.free: dict[Var, Any] = {}
+
+    def run(self) -> None:
+        """Check the whole function."""
+        for param in self.func.params:
+            if param in self.scope:
+                self.fail(param, "it is a parameter twice")
+            self.scope.add(param)
+        for param, buffer in self.func.buffer_map.items():
+            if param not in self.scope:
+                self.fail(param, "it has a buffer, but is no parameter")
+            self.scope.update(_described(buffer))
+        self.defined |= self.scope
+        self.statement(self.func.body)
+        if not self.collect:
+            for var, user in self.free.items():
+                self.check_free(var, user)
+
+    def check_free(self, var: Var, user: Any) -> None:
+        """A variable is used where it has no definition."""
+        if var in self.threads:
+            return  # a statement may mention a thread that is launched elsewhere
+        if self.allowed is not None:
+            is_allowed = var in self.allowed
+        else:
+            is_allowed = var not in self.defined and dtypes.is_integral(var.dtype)
+        if not is_allowed:
+            self.fail(user, f"variable {var.name} is used outside of its definition")
+
+    def fail(self, node: Any, why: str) -> None:
+        """Report a broken rule."""
+        lines = primfn(node).splitlines()
+        text = lines[0] + (" ..." if len(lines) > 1 else "")
+        name = str(self.func.attrs.get("global_symbol", "main"))
+        raise InternalError(
+            f"ill-formed {type(node).__name__}: {text}",
+            why,
+            "this is a bug in te_sched; report it with the program that shows it",
+            where=f"function {name}",
+        )
+
+    def define(self, var: Var, node: Any) -> bool:
+        """A variable comes into being; says whether it was not there before."""
+        if var in self.scope:
+            self.fail(node, f"variable {var.name} is defined inside of its own definition")
+        self.scope.add(var)
+        self.defined.add(var)
+        return True
+
+    def use(self, var: Var, node: Any) -> None:
+        """A variable is used."""
+        if var not in self.scope:
+            self.free.setdefault(var, node)
+
+    # Statements
+
+    def statement(self, node: Any) -> None:
+        """Check a statement and all below it."""
+        while True:
+            self.known(node)
+            if type(node) is S.SeqStmt:
+                for item in node.seq:
+                    self.statement(item)
+                return
+            if type(node) is S.IfThenElse:
+                self.expression(node.condition)
+                self.statement(node.then_case)
+                if node.else_case is not None:
+                    self.statement(node.else_case)
+                return
+            body = getattr(node, "body", None)
+            if body is None:
+                self.leaf(node)
+                return
+            added = self.header(node)
+            if added:
+                self.statement(body)
+                self.scope.difference_update(added)
+                return
+            node = body
+
+    def known(self, node: Any) -> None:
+        """The node may occur at this level, and its rule holds."""
+        kind = type(node)
+        if kind not in self.level.nodes:
+            self.fail(node, f"a {kind.__name__} does not occur at this level of lowering")
+        rule = _RULES.get(kind)
+        complaint = rule(node, self.level) if rule is not None else None
+        if complaint is not None:
+            self.fail(node, complaint)
+
+    def leaf(self, node: Any) -> None:
+        """Check a statement without a body."""
+        buffer = getattr(node, "buffer", None)
+        if isinstance(buffer, Buffer):
+            self.use(buffer.data, node)
+        for child in children(node):
+            self.part(child)
+
+    def header(self, node: Any) -> list[Var]:
+        """Check what a statement says before its body; returns what it defines for the body."""
+        for child in children(node):
+            if not isinstance(child, S.Stmt):
+                self.part(child)
+        if isinstance(node, S.AttrStmt):
+            return self.attribute(node)
+        if isinstance(node, S.BufferRealize) and node.buffer.data in self.scope:
+            return []  # a parameter
+        var = _DEFINES.get(type(node), lambda one: None)(node)
+        if var is None:
+            return []
+        self.define(var, node)
+        return [var]
+
+    def attribute(self, node: S.AttrStmt) -> list[Var]:
+        """Check an attribute; a launch defines its thread, if it does not run already, and the
+        view of a region defines what describes the view.
+        """
+        target = node.node
+        if node.key == "buffer_bind_scope":
+            return [
+                var
+                for var in _described(target[0])
+                if var not in self.scope and self.define(var, node)
+            ]
+        if node.key not in _THREADS or not isinstance(target, IterVar):
+            return []
+        self.threads.add(target.var)
+        if target.var in self.scope:
+            return []
+        self.define(target.var, node)
+        return [target.var]
+
+    # Expressions
+
+    def part(self, node: Any) -> None:
+        """Check an expression or range."""
+        if isinstance(node, Range):
+            self.expression(node.min)
+            self.expression(node.extent)
+        else:
+            self.expression(node)
+
+    def expression(self, root: Expr) -> None:
+        """Check an expression and all below it."""
+        stack: list[Any] = [root]
+        while stack:
+            node = stack.pop()
+            kind = type(node)
+            if kind is Var:
+                self.use(node, root)
+                continue
+            self.known(node)
+            if kind is E.Let:
+                self.let(node)
+            elif kind is E.Reduce:
+                self.reduction(node)
+            else:
+                if kind is E.BufferLoad:
+                    self.use(node.buffer.data, node)
+                stack.extend(children(node))
+
+    def let(self, node: E.Let) -> None:
+        """Check an expression with a variable of its own."""
+        self.expression(node.value)
+        self.define(node.var, node)
+        self.expression(node.body)
+        self.scope.discard(node.var)
+
+    def reduction(self, node: E.Reduce) -> None:
+        """Check a reduction, which defines its axes."""
+        added = [axis.var for axis in node.axis if self.define(axis.var, node)]
+        for one in (*node.source, *node.init, node.condition):
+            self.expression(one)
+        self.scope.difference_update(added)
+
+
+def _described(buffer: Buffer) -> set[Var]:
+    """The variables that stand for what is not constant about a buffer."""
+    found: set[Var] = {buffer.data}
+    stack: list[Any] = [*buffer.shape, *buffer.strides, buffer.elem_offset]
+    while stack:
+        node = stack.pop()
+        if type(node) is Var:
+            found.add(node)
+        else:
+            stack.extend(children(node))
+    return found
+
+
+_DEFINES: dict[type, Callable[[Any], Var | None]] = {
+    S.For: lambda node: node.loop_var,
+    S.LetStmt: lambda node: node.var,
+    S.Allocate: lambda node: node.buffer_var,
+    S.BufferRealize: lambda node: node.buffer.data,
+}
+
+# Rules: what is wrong with a node, or None.
+
+_Rule = Callable[[Any, Level], str | None]
+
+
+def _is_index(dtype: str) -> bool:
+    return dtypes.is_integral(dtypes.element(dtype))
+
+
+def _is_bool(dtype: str) -> bool:
+    return dtypes.is_bool(dtypes.element(dtype))
+
+
+def _same_types(node: Any, level: Level) -> str | None:
+    if node.a.dtype != node.b.dtype:
+        return f"its operands have types {node.a.dtype} and {node.b.dtype}"
+    return None
+
+
+def _integers(node: Any, level: Level) -> str | None:
+    complaint = _same_types(node, level)
+    return complaint if complaint is not None or _is_index(node.dtype) else "it is not of integers"
+
+
+def _truths(node: Any, level: Level) -> str | None:
+    operands = (node.a, node.b) if type(node) is not E.Not else (node.a,)
+    wrong = [one.dtype for one in operands if not _is_bool(one.dtype)]
+    return f"an operand is {wrong[0]}, not bool" if wrong else None
+
+
+def _condition(node: Any, level: Level) -> str | None:
+    dtype = node.condition.dtype
+    return None if _is_bool(dtype) else f"its condition is {dtype}, not bool"
+
+
+def _select(node: E.Select, level: Level) -> str | None:
+    if node.true_value.dtype != node.false_value.dtype:
+        return f"its values have types {node.true_value.dtype} and {node.false_value.dtype}"
+    return _condition(node, level)
+
+
+def _cast(node: E.Cast, level: Level) -> str | None:
+    if dtypes.lanes(node.dtype) != dtypes.lanes(node.value.dtype):
+        return f"it changes the lanes of {node.value.dtype} to those of {node.dtype}"
+    return None
+
+
+def _ramp(node: E.Ramp, level: Level) -> str | None:
+    if node.base.dtype != node.stride.dtype:
+        return f"its base is {node.base.dtype}, its stride {node.stride.dtype}"
+    if dtypes.lanes(node.base.dtype) != 1 or not _is_index(node.base.dtype):
+        return f"its base is {node.base.dtype}, not one integer"
+    return None if node.lanes > 1 else f"it has {node.lanes} lanes"
+
+
+def _broadcast(node: E.Broadcast, level: Level) -> str | None:
+    if dtypes.lanes(node.value.dtype) != 1:
+        return f"its value is {node.value.dtype}, not one element"
+    return None if node.lanes > 1 else f"it has {node.lanes} lanes"
+
+
+def _call(node: E.Call, level: Level) -> str | None:
+    if node.op != "tir.if_then_else":
+        return None
+    condition, true_value, false_value = node.args
+    if not _is_bool(condition.dtype):
+        return f"its condition is {condition.dtype}, not bool"
+    types = {true_value.dtype, false_value.dtype, node.dtype}
+    return None if len(types) == 1 else f"its values have types {', '.join(sorted(types))}"
+
+
+def _indices(buffer: Buffer, indices: tuple[Expr, ...], level: Level) -> str | None:
+    if len(indices) != len(buffer.shape):
+        return f"{len(indices)} indices, but {buffer.name} has {len(buffer.shape)} dimensions"
+    if level.is_flat and len(indices) != 1:
+        return f"{buffer.name} is accessed by {len(indices)} indices after flattening"
+    for position, index in enumerate(indices):
+        if not _is_index(index.dtype):
+            return f"index {position} is {index.dtype}, not an integer"
+        if dtypes.lanes(index.dtype) != 1 and position != len(indices) - 1:
+            return f"index {position} is a vector, but not the last"
+    return None
+
+
+def _load(node: E.BufferLoad, level: Level) -> str | None:
+    return _indices(node.buffer, node.indices, level)
+
+
+def _store(node: S.BufferStore, level: Level) -> str | None:
+    complaint = _indices(node.buffer, node.indices, level)
+    if complaint is not None:
+        return complaint
+    stored = E.BufferLoad(node.buffer, node.indices).dtype
+    return None if stored == node.value.dtype else f"it stores {node.value.dtype} in {stored}"
+
+
+def _for(node: S.For, level: Level) -> str | None:
+    if node.kind not in level.loop_kinds:
+        return f"a {node.kind} loop does not occur at this level of lowering"
+    if (node.kind == "thread_binding") != (node.thread_binding is not None):
+        return f"a {node.kind} loop with thread {node.thread_binding}"
+    types = [node.loop_var.dtype, node.min.dtype, node.extent.dtype]
+    if len(set(types)) != 1 or not _is_index(types[0]):
+        return f"variable, min and extent have types {', '.join(types)}"
+    return None
+
+
+def _let(node: Any, level: Level) -> str | None:
+    if node.var.dtype != node.value.dtype:
+        return f"{node.var.name} is {node.var.dtype}, its value {node.value.dtype}"
+    return None
+
+
+def _allocate(node: S.Allocate, level: Level) -> str | None:
+    if node.buffer_var.dtype != "handle":
+        return f"{node.buffer_var.name} is {node.buffer_var.dtype}, not a handle"
+    wrong = [extent.dtype for extent in node.extents if not _is_index(extent.dtype)]
+    return f"an extent is {wrong[0]}, not an integer" if wrong else _condition(node, level)
+
+
+def _attribute(node: S.AttrStmt, level: Level) -> str | None:
+    if node.key in level.gone_attributes:
+        return f"attribute {node.key} does not occur at this level of lowering"
+    if node.key in _THREADS and not isinstance(node.node, IterVar):
+        return f"attribute {node.key} is of a {type(node.node).__name__}, not of an axis"
+    if node.key in _THREADS and not _is_index(node.value.dtype):
+        return f"the extent is {node.value.dtype}, not an integer"
+    return None
+
+
+def _sequence(node: S.SeqStmt, level: Level) -> str | None:
+    if len(node.seq) < 2:
+        return f"a sequence of {len(node.seq)}"
+    return "a sequence in a sequence" if any(type(s) is S.SeqStmt for s in node.seq) else None
+
+
+_RULES: dict[type, _Rule] = {
+    **dict.fromkeys((E.Add, E.Sub, E.Mul, E.Div, E.Mod, E.Min, E.Max), _same_types),
+    **dict.fromkeys((E.FloorDiv, E.FloorMod), _integers),
+    **dict.fromkeys((E.EQ, E.NE, E.LT, E.LE, E.GT, E.GE), _same_types),
+    **dict.fromkeys((E.And, E.Or, E.Not), _truths),
+    **dict.fromkeys((S.IfThenElse, S.While, S.AssertStmt, S.BufferRealize), _condition),
+    **dict.fromkeys((E.Let, S.LetStmt), _let),
+    E.Select: _select,
+    E.Cast: _cast,
+    E.Ramp: _ramp,
+    E.Broadcast: _broadcast,
+    E.Call: _call,
+    E.BufferLoad: _load,
+    S.BufferStore: _store,
+    S.For: _for,
+    S.Allocate: _allocate,
+    S.AttrStmt: _attribute,
+    S.SeqStmt: _sequence,
+}
