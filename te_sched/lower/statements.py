@@ -1,4 +1,4 @@
-"""Looking at statements: which there are, what evaluating an expression does.
+"""Looking at statements: which there are, what evaluating an expression does, and copying them.
 
 Shared by passes. Must not know what any of them is for.
 """
@@ -9,9 +9,19 @@ from collections.abc import Iterator
 from typing import Any
 
 from te_sched.ir.calls import Effect, call_effect
-from te_sched.ir.expr import BufferLoad, Call, Expr, IntImm, ProducerLoad
-from te_sched.ir.stmt import AttrStmt, Evaluate, IfThenElse, SeqStmt, Stmt
-from te_sched.ir.visitor import walk
+from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, Let, ProducerLoad, Var
+from te_sched.ir.stmt import (
+    Allocate,
+    AttrStmt,
+    BufferStore,
+    Evaluate,
+    For,
+    IfThenElse,
+    LetStmt,
+    SeqStmt,
+    Stmt,
+)
+from te_sched.ir.visitor import Mapper, replace, walk
 
 NOTHING = Evaluate(IntImm(0))
 
@@ -66,3 +76,83 @@ def effect_of(expr: Expr) -> Effect:
         elif kind is BufferLoad or kind is ProducerLoad:
             strongest = max(strongest, Effect.READ_STATE)
     return strongest
+
+
+def fresh_copy(statement: Stmt, values: dict[Var, Expr]) -> Stmt:
+    """The statement with variables replaced and new variables for all that it defines.
+
+    A program defines a variable once: loops, allocations and lets of a copy need their own.
+    """
+    return _FreshCopy(values).visit(statement)  # type: ignore[no-any-return]
+
+
+class _FreshCopy(Mapper):
+    """Copies a statement; `values` grows by the variables that are met."""
+
+    def __init__(self, values: dict[Var, Expr]) -> None:
+        self.values = dict(values)
+        self.buffers: dict[Buffer, Buffer] = {}
+
+    def visit_Var(self, node: Var) -> Expr:
+        return self.values.get(node, node)
+
+    def fresh(self, var: Var) -> Var:
+        """A new variable in the place of one that the statement defines."""
+        copy = self.values[var] = Var(var.name, var.dtype, var.pointer, var.is_size)
+        return copy
+
+    def buffer(self, buffer: Buffer) -> Buffer:
+        """The buffer over the new pointer."""
+        if buffer.data not in self.values:
+            return buffer
+        found = self.buffers.get(buffer)
+        if found is None:
+            shape = tuple([self.visit(extent) for extent in buffer.shape])
+            found = replace(buffer, data=self.values[buffer.data], shape=shape)
+            self.buffers[buffer] = found
+        return found
+
+    def visit_For(self, node: For) -> Stmt:
+        low, extent = self.visit(node.min), self.visit(node.extent)
+        loop_var = self.fresh(node.loop_var)
+        body = self.visit(node.body)
+        return replace(node, loop_var=loop_var, min=low, extent=extent, body=body)  # type: ignore[no-any-return]
+
+    def visit_Allocate(self, node: Allocate) -> Stmt:
+        extents = tuple([self.visit(extent) for extent in node.extents])
+        buffer_var = self.fresh(node.buffer_var)
+        return replace(  # type: ignore[no-any-return]
+            node,
+            buffer_var=buffer_var,
+            extents=extents,
+            condition=self.visit(node.condition),
+            body=self.visit(node.body),
+        )
+
+    def visit_LetStmt(self, node: LetStmt) -> Stmt:
+        value = self.visit(node.value)
+        return LetStmt(self.fresh(node.var), value, self.visit(node.body))
+
+    def visit_Let(self, node: Let) -> Expr:
+        value = self.visit(node.value)
+        return Let(self.fresh(node.var), value, self.visit(node.body))
+
+    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        return BufferLoad(self.buffer(node.buffer), self.many(node.indices))
+
+    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        return BufferStore(
+            self.buffer(node.buffer), self.visit(node.value), self.many(node.indices)
+        )
+
+    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
+        about = node.node
+        if type(about) is Var:
+            about = self.values.get(about, about)
+        elif type(about) is Buffer:
+            about = self.buffer(about)
+        return AttrStmt(about, node.key, self.visit(node.value), self.visit(node.body))
+
+    def many(self, exprs: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """Several expressions mapped."""
+        return tuple([self.visit(expr) for expr in exprs])

@@ -1,0 +1,230 @@
+"""Double buffers: while one half of a buffer is read, the other is filled for the next iteration.
+
+What fills the buffer (`double_buffer_scope`) is done once before the innermost loop round it, and then inside of the
+loop one iteration ahead; the last iteration stands alone, since there is nothing more to fetch.
+
+    for i in range(n):                            B = allocate([2 * m])
+        B = allocate([m])                         B[0 * m + j] = A[0, j]                       # for all j
+        attr(B, "double_buffer_scope")            for i_outer in range(n - 1):
+            B[j] = A[i, j]         ->                 if i_outer + 1 < n:
+        C[i, j] = B[j]                                    attr(B, "double_buffer_write")
+                                                              B[(i_outer + 1) % 2 * m + j] = A[i_outer + 1, j]
+                                                      C[i_outer, j] = B[i_outer % 2 * m + j]
+                                                  C[n - 1, j] = B[(n - 1) % 2 * m + j]
+
+(TVM's name: InjectDoubleBuffer.) Must not know how buffers get into memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from te_sched.errors import LoweringError
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import (
+    Add,
+    Broadcast,
+    Buffer,
+    BufferLoad,
+    Call,
+    Expr,
+    FloorMod,
+    IntImm,
+    Mul,
+    Var,
+)
+from te_sched.ir.ops import TRUE
+from te_sched.ir.stmt import (
+    Allocate,
+    AttrStmt,
+    BufferStore,
+    For,
+    IfThenElse,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+)
+from te_sched.ir.visitor import Mapper, replace, substitute
+from te_sched.lower.statements import fresh_copy, has_attribute, sequence, statements
+
+_SCOPE = "double_buffer_scope"
+_WRITE = "double_buffer_write"
+
+
+def inject_double_buffer(func: PrimFunc) -> PrimFunc:
+    """The function without `double_buffer_scope` attributes; fetches ahead are marked `double_buffer_write`."""
+    if not has_attribute(func.body, _SCOPE):
+        return func
+    return replace(func, body=_Injector(func.body).visit(func.body))  # type: ignore[no-any-return]
+
+
+@dataclass(slots=True)
+class _Double:
+    """A buffer with two halves."""
+
+    allocation: Allocate
+    room: Expr  # elements of one half
+    loop: For | None = None  # the loop whose iterations take turns
+    half_written: Var | None = None
+
+
+@dataclass(slots=True)
+class _Turns:
+    """What a loop with double buffers gets round it and before it."""
+
+    allocations: list[Allocate] = field(default_factory=list)
+    first_fetches: list[Stmt] = field(default_factory=list)
+
+
+class _Injector(Mapper):
+    """Rebuilds the body; `loops` are those round the present place."""
+
+    def __init__(self, body: Stmt) -> None:
+        self.names = {
+            node.node for node in statements(body) if type(node) is AttrStmt and node.key == _SCOPE
+        }
+        self.doubles: dict[Var, _Double] = {}
+        self.buffers: dict[Buffer, Buffer] = {}
+        self.loops: list[For] = []
+        self.turns: dict[For, _Turns] = {}
+        self.writing = False
+
+    def visit_Allocate(self, node: Allocate) -> Stmt:
+        if node.buffer_var not in self.names:
+            return self.generic(node)  # type: ignore[no-any-return]
+        room = node.extents[0]
+        for extent in node.extents[1:]:
+            room = ops.mul(room, extent)
+        double = self.doubles[node.buffer_var] = _Double(node, room)
+        body = self.visit(node.body)
+        extents = (ops.mul(room, 2),)
+        enlarged = replace(node, extents=extents, body=body)
+        if double.loop is None:  # nothing fills it
+            return enlarged  # type: ignore[no-any-return]
+        self.turns[double.loop].allocations.append(enlarged)
+        return body  # type: ignore[no-any-return]
+
+    def visit_For(self, node: For) -> Stmt:
+        self.loops.append(node)
+        body = self.visit(node.body)
+        self.loops.pop()
+        turns = self.turns.pop(node, None)
+        if turns is None:
+            return node if body is node.body else replace(node, body=body)  # type: ignore[no-any-return]
+        whole = sequence([*turns.first_fetches, *_take_turns(node, body)])
+        for allocation in reversed(turns.allocations):
+            whole = replace(allocation, body=whole)
+        return whole
+
+    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
+        if node.key != _SCOPE:
+            body = self.visit(node.body)
+            return node if body is node.body else AttrStmt(node.node, node.key, node.value, body)
+        data = node.node
+        double = self.doubles.get(data)
+        if double is None or not self.loops:
+            raise _no_loop(data)
+        loop = double.loop = self.loops[-1]
+        half = double.half_written = Var(f"{loop.loop_var.name}.db", loop.loop_var.dtype)
+        self.writing = True
+        body = self.visit(node.body)
+        self.writing = False
+        turns = self.turns.setdefault(loop, _Turns())
+        zero, one = IntImm(0, half.dtype), IntImm(1, half.dtype)
+        turns.first_fetches.append(fresh_copy(body, {half: zero, loop.loop_var: zero}))
+        following = Add(loop.loop_var, one)
+        ahead = {half: FloorMod(following, IntImm(2, half.dtype)), loop.loop_var: following}
+        fetch = AttrStmt(data, _WRITE, IntImm(1), substitute(body, ahead))
+        return IfThenElse(ops.less(following, loop.extent), fetch)
+
+    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
+        parts = [self.visit(part) for part in node.seq]
+        return node if all(map(_same, parts, node.seq)) else sequence(parts)
+
+    # -- accesses ----------------------------------------------------------------------------------
+
+    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        value = self.visit(node.value)
+        indices = tuple([self.visit(index) for index in node.indices])
+        double = self.doubles.get(node.buffer.data)
+        if double is not None:
+            buffer = self.doubled(node.buffer)
+            return BufferStore(buffer, value, self.in_half(double, indices))
+        same = value is node.value and all(map(_same, indices, node.indices))
+        return node if same else BufferStore(node.buffer, value, indices)
+
+    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        indices = tuple([self.visit(index) for index in node.indices])
+        double = self.doubles.get(node.buffer.data)
+        if double is not None:
+            return BufferLoad(self.doubled(node.buffer), self.in_half(double, indices))
+        same = all(map(_same, indices, node.indices))
+        return node if same else BufferLoad(node.buffer, indices)
+
+    def visit_Call(self, node: Call) -> Expr:
+        if node.op != "tir.tvm_access_ptr" or node.args[1] not in self.doubles:
+            return self.generic(node)  # type: ignore[no-any-return]
+        double = self.doubles[node.args[1]]  # type: ignore[index]
+        element, data, offset, extent, mask = node.args
+        room = double.room
+        if (count := dtypes.lanes(element.dtype)) > 1:
+            room = ops.floordiv(room, count)
+        offset = Add(Mul(self.half(double), room), self.visit(offset))
+        return Call(node.dtype, node.op, (element, data, offset, self.visit(extent), mask))
+
+    def half(self, double: _Double) -> Expr:
+        """The half that is accessed here: 0 or 1."""
+        if double.loop is None or double.half_written is None:
+            raise _no_loop(double.allocation.buffer_var)
+        if self.writing:
+            return double.half_written
+        return FloorMod(double.loop.loop_var, IntImm(2, double.loop.loop_var.dtype))
+
+    def in_half(self, double: _Double, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """Indices into one of the halves."""
+        start: Expr = Mul(self.half(double), double.room)
+        lanes = dtypes.lanes(indices[-1].dtype)
+        if lanes > 1:
+            start = Broadcast(start, lanes)
+        return (*indices[:-1], ops.add(start, indices[-1]))
+
+    def doubled(self, buffer: Buffer) -> Buffer:
+        """The buffer with two halves."""
+        found = self.buffers.get(buffer)
+        if found is None:
+            room = self.doubles[buffer.data].room
+            shape = (ops.add(buffer.shape[0], room), *buffer.shape[1:])
+            found = self.buffers[buffer] = replace(buffer, shape=shape)
+        return found
+
+
+def _take_turns(loop: For, body: Stmt) -> list[Stmt]:
+    """All iterations but the last as a loop, and the last by itself."""
+    old = loop.loop_var
+    last = ops.sub(loop.extent, 1)
+    outer = Var(f"{old.name}.outer", old.dtype)
+    zero = IntImm(0, old.dtype)
+    before = For(outer, zero, last, loop.kind, substitute(body, {old: outer}))
+    ending = fresh_copy(_NoMarks().visit(body), {old: last})
+    condition = ops.less(last, loop.extent)
+    return [before, IfThenElse(TRUE if type(condition) is IntImm else condition, ending)]
+
+
+class _NoMarks(Mapper):
+    """Removes the marks of fetches ahead."""
+
+    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
+        return self.visit(node.body) if node.key == _WRITE else self.generic(node)  # type: ignore[no-any-return]
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b
+
+
+def _no_loop(data: Var) -> LoweringError:
+    return LoweringError(
+        f"double-buffer {data.name}",
+        "no loop is round the place where it is filled, so there is no next iteration to fetch for",
+        "attach it with compute_at under a loop of more than one iteration",
+    )

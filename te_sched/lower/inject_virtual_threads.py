@@ -1,0 +1,284 @@
+"""Virtual threads become copies of the statements that depend on them, and shares of the buffers that they fill.
+
+A buffer whose content depends on the virtual thread gets room for all of them; a statement that depends on the virtual
+thread, or touches such a buffer, is done for each: as copies, or as a loop when there are many or it has loops itself.
+
+    attr(vthread, "virtual_thread", 2)        B = allocate([8])
+    B = allocate([4])                         for i in range(4):
+    for i in range(4):                            B[i] = A[i]
+        B[i] = A[vthread * 4 + i]       ->        B[4 + i] = A[4 + i]
+
+(TVM's name: InjectVirtualThread.) Must not know who binds virtual threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.errors import LoweringError
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import Broadcast, Buffer, BufferLoad, Call, Expr, IntImm, IterVar, Var
+from te_sched.ir.stmt import (
+    Allocate,
+    AssertStmt,
+    AttrStmt,
+    BufferStore,
+    Evaluate,
+    For,
+    IfThenElse,
+    LetStmt,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+    While,
+)
+from te_sched.ir.visitor import Mapper, replace, substitute, walk
+from te_sched.lower.statements import fresh_copy, has_attribute, sequence, statements
+
+# As many virtual threads as this, or more, are a loop.
+_LOOP_FROM = 16
+# Virtual threads with this tag may share buffers that do not depend on them.
+_SHARING_TAG = "vthread"
+_WRITES = 2  # bit of tvm_access_ptr's access mask
+
+
+def inject_virtual_threads(func: PrimFunc) -> PrimFunc:
+    """The function without `virtual_thread` attributes."""
+    if not has_attribute(func.body, "virtual_thread"):
+        return func
+    return replace(func, body=_Injector().visit(func.body))  # type: ignore[no-any-return]
+
+
+class _Injector(Mapper):
+    """Finds virtual threads, the innermost first."""
+
+    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
+        body = self.visit(node.body)
+        if node.key != "virtual_thread":
+            return node if body is node.body else AttrStmt(node.node, node.key, node.value, body)
+        axis = node.node
+        assert isinstance(axis, IterVar)
+        if type(node.value) is not IntImm:
+            raise LoweringError(
+                f"bind an axis of symbolic extent to virtual thread {axis.var.name}",
+                "virtual threads are copies of statements: their number must be a constant",
+                "split the axis with nparts= and bind the outer axis",
+            )
+        shares = axis.thread_tag.startswith(_SHARING_TAG)
+        replicator = _Replicator(axis.var, node.value.value, _touched(body, axis.var), shares)
+        return replicator.visit(body)  # type: ignore[no-any-return]
+
+
+def _touched(body: Stmt, var: Var) -> set[Var]:
+    """The variables (of buffers, loops, lets) whose value depends on `var`."""
+    touched = {var}
+    uses: list[tuple[set[Var], set[Var]]] = []  # (what is used, what depends on it)
+    for node in statements(body):
+        uses.extend(_dependences(node))
+    grown = True
+    while grown:
+        grown = False
+        for used, dependent in uses:
+            if not dependent <= touched and used & touched:
+                touched |= dependent
+                grown = True
+    return touched
+
+
+def _dependences(node: Any) -> list[tuple[set[Var], set[Var]]]:
+    kind = type(node)
+    if kind is BufferStore:
+        return [(_variables(node.value, *node.indices), {node.buffer.data})]
+    if kind is For:
+        return [(_variables(node.min, node.extent), {node.loop_var})]
+    if kind is LetStmt:
+        return [(_variables(node.value), {node.var})]
+    if kind is Allocate:
+        return [(_variables(node.condition, *node.extents), {node.buffer_var})]
+    if kind is Evaluate:
+        return [(_variables(node.value), _written(node.value))]
+    return []
+
+
+def _variables(*exprs: Expr) -> set[Var]:
+    """The variables that expressions read, pointers of buffers included."""
+    found: set[Var] = set()
+    for expr in exprs:
+        for node in walk(expr):
+            if type(node) is Var:
+                found.add(node)
+            elif type(node) is BufferLoad:
+                found.add(node.buffer.data)
+    return found
+
+
+def _written(value: Expr) -> set[Var]:
+    """The pointers through which a call writes."""
+    written: set[Var] = set()
+    for node in walk(value):
+        if type(node) is Call and node.op == "tir.tvm_access_ptr":
+            mask, data = node.args[4], node.args[1]
+            if isinstance(data, Var) and not (type(mask) is IntImm and not mask.value & _WRITES):
+                written.add(data)
+    return written
+
+
+class _Replicator(Mapper):
+    """Removes one virtual thread from a statement."""
+
+    def __init__(self, var: Var, count: int, touched: set[Var], shares: bool) -> None:
+        self.var, self.count, self.touched, self.shares = var, count, touched, shares
+        self.analyzer = Analyzer()
+        self.rooms: dict[Var, Expr] = {}  # elements that each virtual thread has of a buffer
+        self.buffers: dict[Buffer, Buffer] = {}
+        self.depends = False  # an expression just visited depends on the virtual thread
+        self.inside = False  # inside of a statement that is done for each virtual thread
+
+    # -- expressions -------------------------------------------------------------------------------
+
+    def visit_Var(self, node: Var) -> Expr:
+        if node is self.var or node in self.rooms or node in self.touched:
+            self.depends = True
+        return node
+
+    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        indices = tuple([self.visit(index) for index in node.indices])
+        buffer = node.buffer
+        if buffer.data in self.rooms:
+            return BufferLoad(self.enlarged(buffer), self.shifted(buffer, indices))
+        if all(new is old for new, old in zip(indices, node.indices, strict=True)):
+            return node
+        return BufferLoad(buffer, indices)
+
+    def visit_Call(self, node: Call) -> Expr:
+        if node.op != "tir.tvm_access_ptr" or node.args[1] not in self.rooms:
+            return self.generic(node)  # type: ignore[no-any-return]
+        self.depends = True
+        element, data, offset, extent, mask = node.args
+        room = self.rooms[data]  # type: ignore[index]
+        count = dtypes.lanes(element.dtype)
+        if count > 1:
+            room = ops.floordiv(room, count)
+        offset = self.moved(self.visit(offset), room)
+        return Call(node.dtype, node.op, (element, data, offset, self.visit(extent), mask))
+
+    def shifted(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """Indices into the part of a buffer that belongs to the virtual thread."""
+        self.depends = True
+        return (*indices[:-1], self.moved(indices[-1], self.rooms[buffer.data]))
+
+    def moved(self, index: Expr, room: Expr) -> Expr:
+        lanes = dtypes.lanes(index.dtype)
+        start = ops.mul(self.var, room)
+        if lanes > 1:
+            start = Broadcast(start, lanes)
+        return self.analyzer.simplify(ops.add(index, start))
+
+    def enlarged(self, buffer: Buffer) -> Buffer:
+        """The buffer as those of all virtual threads."""
+        found = self.buffers.get(buffer)
+        if found is None:
+            shape = (*buffer.shape[:-1], ops.mul(buffer.shape[-1], self.rooms[buffer.data]))
+            found = self.buffers[buffer] = replace(buffer, shape=shape)
+        return found
+
+    def mapped(self, *exprs: Expr) -> tuple[list[Expr], bool]:
+        """Expressions with indices moved, and whether they depend on the virtual thread."""
+        self.depends = False
+        result = [self.visit(expr) for expr in exprs]
+        depends, self.depends = self.depends, False
+        return result, depends
+
+    # -- statements --------------------------------------------------------------------------------
+
+    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        (value, *indices), depends = self.mapped(node.value, *node.indices)
+        buffer = node.buffer
+        if buffer.data in self.rooms:
+            depends = True
+            store = BufferStore(self.enlarged(buffer), value, self.shifted(buffer, tuple(indices)))
+        else:
+            store = BufferStore(buffer, value, tuple(indices))
+        return self.copies(store) if depends and not self.inside else store
+
+    def visit_Evaluate(self, node: Evaluate) -> Stmt:
+        (value,), depends = self.mapped(node.value)
+        done = node if value is node.value else Evaluate(value)
+        return self.copies(done) if depends and not self.inside else done
+
+    def visit_For(self, node: For) -> Stmt:
+        return self.outer(node, ("min", "extent"))
+
+    def visit_LetStmt(self, node: LetStmt) -> Stmt:
+        return self.outer(node, ("value",))
+
+    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
+        return self.outer(node, ("value",))
+
+    def visit_AssertStmt(self, node: AssertStmt) -> Stmt:
+        return self.outer(node, ("condition",))
+
+    def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
+        return self.outer(node, ("condition",))
+
+    def visit_While(self, node: While) -> Stmt:
+        return self.outer(node, ("condition",))
+
+    def visit_Allocate(self, node: Allocate) -> Stmt:
+        extents, depends = self.mapped(*node.extents)
+        if depends and not self.inside:
+            return self.whole(node)
+        var = node.buffer_var
+        if self.inside or (var not in self.touched and self.shares):
+            return self.generic(node)  # type: ignore[no-any-return]
+        self.rooms[var] = _product(extents)
+        extents[0] = ops.mul(extents[0], self.count)
+        return replace(node, extents=tuple(extents), body=self.visit(node.body))  # type: ignore[no-any-return]
+
+    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
+        return sequence([self.visit(part) for part in node.seq])
+
+    def outer(self, node: Any, fields: tuple[str, ...]) -> Stmt:
+        """A statement with others inside: done for each virtual thread as a whole if its head depends on it."""
+        heads, depends = self.mapped(*[getattr(node, name) for name in fields])
+        if depends and not self.inside:
+            return self.whole(node)
+        changes: dict[str, Any] = {
+            name: head
+            for name, head in zip(fields, heads, strict=True)
+            if head is not getattr(node, name)
+        }
+        for name in ("body", "then_case", "else_case"):
+            old = getattr(node, name, None)
+            if old is not None and (new := self.visit(old)) is not old:
+                changes[name] = new
+        if not changes:
+            return node  # type: ignore[no-any-return]
+        if type(node) is AttrStmt:  # its field `node` is in the way of `replace`
+            value, body = changes.get("value", node.value), changes.get("body", node.body)
+            return AttrStmt(node.node, node.key, value, body)
+        return replace(node, **changes)  # type: ignore[no-any-return]
+
+    def whole(self, node: Stmt) -> Stmt:
+        """A statement with all that is in it, for each virtual thread."""
+        self.inside = True
+        done = self.visit(node)
+        self.inside = False
+        return self.copies(done)
+
+    def copies(self, node: Stmt) -> Stmt:
+        """The statement for each virtual thread."""
+        has_loops = any(type(part) is For for part in statements(node))
+        if self.count < _LOOP_FROM and not has_loops:
+            return sequence([fresh_copy(node, {self.var: IntImm(i, self.var.dtype)}) for i in range(self.count)])
+        loop = Var(f"{self.var.name}.s", self.var.dtype)
+        zero, count = IntImm(0, loop.dtype), IntImm(self.count, loop.dtype)
+        return For(loop, zero, count, "serial", substitute(node, {self.var: loop}))
+
+
+def _product(extents: list[Expr]) -> Expr:
+    total: Expr = extents[0]
+    for extent in extents[1:]:
+        total = ops.mul(total, extent)
+    return total
