@@ -23,7 +23,7 @@ from te_sched.arith.linear import (
     to_expr,
 )
 from te_sched.arith.rewrite import INDEX_TYPES, Rewriter
-from te_sched.ir.expr import LT, Add, Cast, Div, Expr, FloorDiv, FloorMod, IntImm, Mod, Mul, Sub
+from te_sched.ir.expr import GT, LT, Add, Cast, Div, Expr, FloorDiv, FloorMod, IntImm, Mod, Mul, Sub
 
 
 class Canonicalizer(Rewriter):
@@ -191,8 +191,10 @@ class Canonicalizer(Rewriter):
         return Term(term.expr(scale), 1, 1, divisor, trunc)
 
     def visit_less(self, e: Any) -> Any:
-        """a < b: a common factor of the scales is divided out, with what is too small to matter."""
+        """a < b (and b > a): a common factor of the scales is divided out, with what is too small to matter."""
         a, b = self.visit(e.a), self.visit(e.b)
+        if type(e) is GT:
+            a, b = b, a
         if a.dtype not in INDEX_TYPES or (type(a) is IntImm and type(b) is IntImm):
             return self.less(a, b)
         reduced = self._reduced(plus(self.form(a), self.form(b), -1))
@@ -203,25 +205,17 @@ class Canonicalizer(Rewriter):
 
     def _reduced(self, gap: Form) -> Form | None:
         """gap / d for the greatest d for which gap < 0 exactly when gap / d < 0, or None."""
-        small = [term for term in gap.terms if abs(term.scale) == 1]
-        large = tuple([term for term in gap.terms if abs(term.scale) != 1])
-        if len(small) > 1 or not large:
-            return None
-        divisor = gcd(gap.base, *(term.scale for term in large))
-        if divisor <= 1:
+        small = tuple([term for term in gap.terms if abs(term.scale) == 1])
+        large = tuple([term for term in gap.terms if abs(term.scale) > 1])
+        divisor = gcd(gap.base, *(term.scale for term in large)) if large else 1
+        if divisor == 1:
             return None
         whole = divided(Form(large, gap.base, gap.dtype), divisor)
-        if not small:
+        if not small or self._is_within(to_expr(Form(small, 0, gap.dtype)), divisor):
             return whole
         term = small[0]
-        if self._is_within(term.expr(term.scale), divisor):
-            return whole
-        if (
-            term.scale == 1
-            and term.lower == 1
-            and term.upper != UNBOUNDED
-            and not term.upper % divisor
-        ):
+        digit = term.lower == 1 and term.upper != UNBOUNDED and term.upper % divisor == 0
+        if len(small) == 1 and digit and term.scale == 1:
             coarse = self.divide(term, divisor, term.trunc)
             return plus(whole, self._term_form(coarse, gap.dtype))
         return None
@@ -283,4 +277,5 @@ Canonicalizer.methods = {
     **Rewriter.methods,
     **dict.fromkeys(_FORMS, Canonicalizer.visit_form),
     LT: Canonicalizer.visit_less,
+    GT: Canonicalizer.visit_less,
 }

@@ -274,7 +274,7 @@ class Rewriter:
             low, high = self.difference(a, b)
             if low == high == 0:
                 return build.truth(True)
-            if low > 0 or high < 0 or self.facts.modular.of(self.visit(build.sub(a, b)))[1] != 0:
+            if low > 0 or high < 0 or self.differs(a, b):
                 return build.truth(False)
             found = self.use_rules(INDEX, e)
             return e if found is None else found
@@ -291,9 +291,26 @@ class Rewriter:
         rules = table[Not].rules(type(e), Expr)
         found = apply(rules, result, self) if rules else None
         result = result if found is None else found
+        if type(result) in (LE, NE) and result.a.dtype in INDEX_TYPES:
+            result = self.tightened(result)
         if self.facts.true and (known := self.literal(result)) is not None:
             return known
         return result
+
+    def tightened(self, e: Any) -> Any:
+        """What a <= b or a != b comes to when one of the three orders of a and b is excluded."""
+        low, high = self.difference(e.a, e.b)
+        if type(e) is LE:
+            if low >= 0:
+                return self.equals(e.a, e.b)
+            return self.less(e.a, e.b) if self.differs(e.a, e.b) else e
+        if low >= 0:
+            return self.less(e.b, e.a)
+        return self.less(e.a, e.b) if high <= 0 else e
+
+    def differs(self, a: Expr, b: Expr) -> bool:
+        """Whether a != b is known from a remainder."""
+        return self.facts.modular.of(self.visit(build.sub(a, b)))[1] != 0
 
     # -- logic -----------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable
+from math import gcd
 from typing import Any, NamedTuple
 
 from te_sched.arith import build
@@ -44,6 +45,10 @@ from te_sched.ir.expr import (
     Select,
     Sub,
 )
+
+
+# Functions of numbers that `when` and constant parts of results may call.
+_NUMBERS = frozenset(("abs", "gcd", "max", "min"))
 
 
 class Row(NamedTuple):
@@ -138,6 +143,7 @@ _CLASSES: dict[str, type] = {
 _NAMESPACE: dict[str, Any] = {
     **_CLASSES,
     "same": same,
+    "gcd": gcd,
     "imm": build.imm,
     "truth": build.truth,
     **{name: getattr(build, name) for name in _BUILDERS.values() if hasattr(build, name)},
@@ -263,7 +269,7 @@ class _Compiler:
 
 def _is_constant(tree: ast.expr) -> bool:
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    helpers = {"abs", "min", "max"}
+    helpers = _NUMBERS
     return all(is_constant_name(name) or name in helpers for name in names) and not any(
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
@@ -281,7 +287,7 @@ class _Condition(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        if isinstance(node.func, ast.Name) and node.func.id not in ("abs", "min", "max"):
+        if isinstance(node.func, ast.Name) and node.func.id not in _NUMBERS:
             node.func = ast.Attribute(ast.Name("s", ast.Load()), node.func.id, ast.Load())
         return node
 
