@@ -154,3 +154,14 @@ def test_compound_unlowered_nodes_are_refused() -> None:
     body = S.BufferRealize(target, (), ops.TRUE, S.BufferStore(target, E.FloatImm(0.0), (ZERO,)))
     with pytest.raises(BuildError, match="BufferRealize"):
         build(function([target], body))
+
+
+def test_nesting_without_end_is_refused() -> None:
+    def chain(x: E.Expr) -> E.Expr:
+        total = x
+        for _ in range(5000):
+            total = E.Add(total, x)
+        return total
+
+    with pytest.raises(BuildError, match="nested deeper than Python's recursion limit"):
+        build(elementwise(chain, ["float32"], N))

@@ -51,7 +51,7 @@ def compile_functions(
     machine = llvm_machine.machine_of(target)
     module = ModuleText(extern_kinds)
     for name, func in functions.items():
-        write_function(module, func, name)
+        _write(module, func, name)
     define_half_conversions(module, machine.features)
     _check_externs(module, is_defined)
     description = machine.describe()
@@ -59,6 +59,17 @@ def compile_functions(
     linked = tuple(dict.fromkeys(module.linked_ir))
     data = llvm_machine.compile_object(text, linked, machine)
     return Compiled(data, module.describe(description), text, linked, target)
+
+
+def _write(module: ModuleText, func: PrimFunc, name: str) -> None:
+    try:
+        write_function(module, func, name)
+    except RecursionError:
+        raise BuildError(
+            f"build function {name!r}",
+            "its expressions or statements are nested deeper than Python's recursion limit",
+            "compute parts of it in stages of their own, or raise sys.setrecursionlimit",
+        ) from None
 
 
 def _check_externs(module: ModuleText, is_defined: Callable[[str], bool]) -> None:

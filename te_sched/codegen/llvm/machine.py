@@ -107,8 +107,16 @@ def _optimized(text: str, linked: tuple[str, ...], machine: Machine) -> Any:
     options.loop_vectorization = options.slp_vectorization = machine.level > 1
     options.loop_interleaving = options.loop_unrolling = machine.level > 1
     builder = llvm.create_pass_builder(machine.handle, options)
-    builder.getModulePassManager().run(module, builder)
+    passes = builder.getModulePassManager()
+    passes.run(module, builder)
+    _free_passes(passes)
     return module
+
+
+def _free_passes(passes: Any) -> None:
+    """Free a pass manager: in llvmlite 0.45 to 0.50 a base class hides the method that would."""
+    if type(passes)._dispose is llvm.ffi.ObjectRef._dispose:
+        llvm.NewPassManager._dispose(passes)
 
 
 def _parse(text: str, context: Any, what: str) -> Any:
