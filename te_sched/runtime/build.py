@@ -24,7 +24,8 @@ def build_functions(
     if not functions:
         raise BuildError("build a module", "it has no functions", "give it at least one")
     sources = dict.fromkeys(text for func in functions.values() for text in _c_sources(func))
-    objects = [compile_c(source) for source in sources]
+    processor = ("-march=native",) if target.mcpu is None else ()  # names of processors differ
+    objects = [compile_c(source, ("-O3", *processor)) for source in sources]
 
     def is_defined(name: str) -> bool:
         return any(name in code.symbols for code in objects)

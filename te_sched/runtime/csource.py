@@ -33,7 +33,7 @@ class CObject:
     symbols: frozenset[str]
 
 
-def compile_c(source: str, options: tuple[str, ...] = ("-O3", "-march=native")) -> CObject:
+def compile_c(source: str, options: tuple[str, ...] = ("-O3",)) -> CObject:
     """C source text (or the path of a .c file) compiled to an object file."""
     what = "compile C source"
     if "\n" not in source and source.endswith(".c") and Path(source).is_file():

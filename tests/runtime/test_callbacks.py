@@ -6,6 +6,7 @@ import ctypes
 import math
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -125,6 +126,13 @@ C = "#include <math.h>\nfloat third(float x) { return x / 3.0f; }\n"
 
 def test_llvm_ir_of_a_pragma_is_linked() -> None:
     check(unary("halve", ("import_llvm", IR)), lambda a: a / 2)
+
+
+def test_llvm_ir_of_a_file_is_linked(tmp_path: Path) -> None:
+    (tmp_path / "halve.ll").write_text(IR)
+    check(unary("halve", ("import_llvm", str(tmp_path / "halve.ll"))), lambda a: a / 2)
+    with pytest.raises(BuildError, match="it cannot be read"):
+        build(unary("halve", ("import_llvm", str(tmp_path / "none.ll"))))
 
 
 def test_llvm_ir_with_a_mistake_is_refused() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from te_sched.codegen.llvm import memory
@@ -123,8 +124,22 @@ def _attribute(out: FunctionText, node: S.AttrStmt) -> None:
     if node.key in ("thread_extent", "virtual_thread"):
         raise _needs_device(node.node.thread_tag or node.node.var.name)
     if node.key == "pragma_import_llvm" and isinstance(node.value, E.StringImm):
-        out.module.linked_ir.append(node.value.value)
+        out.module.linked_ir.append(_read_ir(node.value.value))
     execute(out, node.body)
+
+
+def _read_ir(text: str) -> str:
+    """LLVM IR text; the text of a .ll file where its path is given."""
+    if "\n" in text or not text.endswith(".ll"):
+        return text
+    try:
+        return Path(text).read_text()
+    except OSError as error:
+        raise BuildError(
+            f"import the LLVM IR of {text}",
+            f"it cannot be read: {error.strerror}",
+            "check the path",
+        ) from None
 
 
 def _needs_device(tag: str) -> BuildError:
