@@ -157,7 +157,6 @@ class _Assembly:
             "handle",
             PointerType("int8" if tensor.dtype == "bool" else tensor.dtype),
         )
-        buffer_type = "auto_broadcast" if symbolic else ""
         buffer = Buffer(
             data,
             tensor.dtype,
@@ -165,9 +164,7 @@ class _Assembly:
             strides,
             _no_offset(tensor.shape),
             tensor.op.name,
-            64,
-            1,
-            buffer_type,
+            buffer_type="auto_broadcast" if symbolic else "",
         )
         self.buffers[tensor] = buffer
         return buffer
@@ -197,7 +194,7 @@ class _Assembly:
             self.ranges, self.buffer_of, self._attach, threads | self._threads_outside(stage)
         )
         producer = self.provide(stage.op, stage, scope)
-        if stage.double_buffer:
+        if stage.is_double_buffered:
             producer = AttrStmt(
                 self.buffer_of(stage.op.output(0)), "double_buffer_scope", IntImm(1), producer
             )

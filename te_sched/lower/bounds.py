@@ -115,7 +115,7 @@ class _Inference:
         for stage in reversed(self.stages):
             self.infer_root_axes(stage)
             pass_ranges_down(stage, self.ranges, self.analyzer)
-            for thread in stage.env_threads:
+            for thread in stage.launched_threads:
                 if thread.dom is None:
                     raise LoweringError(
                         f"env_threads of stage {stage.op.name}: thread {thread.var.name} has "

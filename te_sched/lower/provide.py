@@ -38,12 +38,12 @@ from te_sched.lower.nests import (
     Nest,
     Scope,
     always,
-    bound_checks,
     guarded,
     make_nest,
     threads_of,
     wrap,
 )
+from te_sched.schedule.guards import bound_checks
 from te_sched.schedule.relations import Flags
 from te_sched.schedule.stage import Stage
 from te_sched.te.operation import ComputeOp

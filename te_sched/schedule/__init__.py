@@ -1,0 +1,6 @@
+"""Scheduling: stages, their loops, and the primitives that change them."""
+
+from te_sched.schedule.schedule import Schedule, create_schedule
+from te_sched.schedule.stage import AttachType, IterVarAttr, Stage
+
+__all__ = ["AttachType", "IterVarAttr", "Schedule", "Stage", "create_schedule"]

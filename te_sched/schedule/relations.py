@@ -88,6 +88,10 @@ class Relation:
         """Values of the inputs from those of the outputs."""
         raise NotImplementedError
 
+    def indices_down(self, values: Values, ranges: Mapping[IterVar, Range]) -> None:
+        """Values of the outputs from those of the inputs, which start at zero."""
+        raise NotImplementedError
+
     def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range]) -> None:
         """Sets of values of the inputs from those of the outputs."""
         raise NotImplementedError
@@ -131,6 +135,7 @@ class Split(Relation):
     inner: IterVar
     factor: Expr | None
     nparts: Expr | None
+    disable_predication: bool = False  # the user says that the lengths multiply to the parent's
 
     @property
     def inputs(self) -> tuple[IterVar, ...]:
@@ -180,6 +185,13 @@ class Split(Relation):
         value = values[self.inner] + values[self.outer] * factor
         values[self.parent] = value if ops.is_const(minimum, 0) else value + minimum
 
+    def indices_down(self, values: Values, ranges: Mapping[IterVar, Range]) -> None:
+        """outer = parent // extent(inner), inner = parent % extent(inner)"""
+        if self.parent in values:
+            value, factor = values[self.parent], ranges[self.inner].extent
+            values[self.outer] = ops.floordiv(value, factor)
+            values[self.inner] = ops.floormod(value, factor)
+
     def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range]) -> None:
         """The whole parent where both are whole, else interval arithmetic."""
         if self.outer not in sets or self.inner not in sets:
@@ -201,6 +213,9 @@ class Split(Relation):
         """A check is needed unless the two lengths multiply to the parent's."""
         if guarded[self.outer] or guarded[self.inner]:
             guarded[self.parent] = True
+            return
+        if self.disable_predication:
+            guarded[self.parent] = False
             return
         outer, inner, parent = (
             ranges[axis].extent for axis in (self.outer, self.inner, self.parent)
@@ -244,6 +259,12 @@ class Fuse(Relation):
         value, factor = values[self.fused], ranges[self.inner].extent
         values[self.outer] = _shifted(ops.floordiv(value, factor), ranges[self.outer].min)
         values[self.inner] = _shifted(ops.floormod(value, factor), ranges[self.inner].min)
+
+    def indices_down(self, values: Values, ranges: Mapping[IterVar, Range]) -> None:
+        """fused = outer * extent(inner) + inner"""
+        if self.outer in values and self.inner in values:
+            row = values[self.outer] * ranges[self.inner].extent
+            values[self.fused] = row + values[self.inner]
 
     def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range]) -> None:
         """Both whole where fused is whole; else rows, and columns only when fused stays within one
@@ -314,6 +335,11 @@ class Rebase(Relation):
         if self.rebased in values:
             values[self.parent] = _shifted(values[self.rebased], ranges[self.parent].min)
 
+    def indices_down(self, values: Values, ranges: Mapping[IterVar, Range]) -> None:
+        """The same value, counted from the minimum."""
+        if self.parent in values:
+            values[self.rebased] = values[self.parent] - ranges[self.parent].min
+
     def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range]) -> None:
         """The same set, moved."""
         rebased = sets.get(self.rebased)
@@ -352,6 +378,10 @@ class Singleton(Relation):
 
     def indices_up(self, values: Values, ranges: Mapping[IterVar, Range]) -> None:
         """Nothing depends on it."""
+
+    def indices_down(self, values: Values, ranges: Mapping[IterVar, Range]) -> None:
+        """Zero."""
+        values[self.iter] = IntImm(0, self.iter.var.dtype)
 
     def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range]) -> None:
         """Nothing depends on it."""

@@ -1,0 +1,138 @@
+"""What a schedule goes through before its bounds are inferred. (TVM's name: Schedule.normalize.)
+
+Works in place, on a copy that `Schedule.normalize` makes. Must not know ranges or statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from te_sched.errors import ScheduleError
+from te_sched.ir.expr import Expr, IterVar, ProducerLoad, Reduce, Var
+from te_sched.ir.visitor import Mapper, replace, substitute, walk
+from te_sched.schedule.program import ScheduleState
+from te_sched.schedule.relations import Rebase
+from te_sched.schedule.state import AttachType
+from te_sched.te.operation import ComputeOp
+from te_sched.te.tensor import Tensor
+
+if TYPE_CHECKING:
+    from te_sched.schedule.stage import Stage
+
+    Rebased = dict[tuple[Stage, IterVar], IterVar]
+
+
+def normalize(schedule: ScheduleState) -> None:
+    """Inline, rebase and mend attachments, in this order."""
+    inject_inline(schedule)
+    rebased = rebase_loops(schedule)
+    mend_attachments(schedule, rebased)
+
+
+class _Inliner(Mapper):
+    """Replaces loads of inlined tensors by what they compute."""
+
+    def __init__(self, inlined: Mapping[Tensor, ComputeOp]) -> None:
+        self.inlined = inlined
+
+    def visit_ProducerLoad(self, node: ProducerLoad) -> Expr:
+        load: ProducerLoad = self.generic(node)
+        op = self.inlined.get(load.producer)  # type: ignore[call-overload]
+        if op is None:
+            return load
+        values = dict(zip([axis.var for axis in op.axis], load.indices, strict=True))
+        body: Expr = substitute(op.body[0], values)
+        return body
+
+
+def inject_inline(schedule: ScheduleState) -> None:
+    """Put inlined stages into their consumers; producers come first, so bodies are final."""
+    if not any(stage.attach_type == AttachType.INLINE for stage in schedule.stages):
+        return
+    inlined: dict[Tensor, ComputeOp] = {}
+    inliner = _Inliner(inlined)
+    renewed: dict[Tensor, Tensor] = {}
+    for stage in schedule.stages:
+        op = stage.op.replace_inputs(renewed)
+        if isinstance(op, ComputeOp) and any(tensor in inlined for tensor in op.input_tensors):
+            op = _with_body(op, inliner)
+        if op is not stage.op:
+            renewed.update(zip(stage.op.outputs, op.outputs, strict=True))
+            schedule.replace_operation(stage, op)
+        if stage.attach_type == AttachType.INLINE:
+            stage.attach_type = AttachType.INLINED_ALREADY
+            assert isinstance(op, ComputeOp)
+            inlined[op.output(0)] = op
+
+
+def _with_body(op: ComputeOp, inliner: _Inliner) -> ComputeOp:
+    first = inliner.visit(op.body[0])
+    if isinstance(first, Reduce):
+        body = (first, *[replace(first, value_index=i) for i in range(1, len(op.body))])
+    else:
+        body = (first, *[inliner.visit(value) for value in op.body[1:]])
+    for value in body:
+        _check_reductions(op, value)
+    return ComputeOp(op.name, op.tag, op.attrs, op.axis, body)
+
+
+def _check_reductions(op: ComputeOp, value: Expr) -> None:
+    below = walk(value)
+    next(below)
+    if any(type(node) is Reduce for node in below):
+        raise ScheduleError(
+            f"inline a reduction into {op.name}",
+            f"{op.name} computes with its result, and a reduction is a loop",
+            "use compute_at or compute_root for the reduction",
+            f"stage {op.name}",
+        )
+
+
+def rebase_loops(schedule: ScheduleState) -> Rebased:
+    """Let the loops over an operation's own axes count from zero, wherever their range begins.
+
+    Axes bound to threads keep their place. Returns the new axis of each old one, by stage:
+    operations may share a reduction axis.
+    """
+    rebased: Rebased = {}
+    for stage in schedule.stages:
+        if stage.attach_type == AttachType.INLINED_ALREADY:
+            continue
+        leaves = {axis: place for place, axis in enumerate(stage.leaf_iter_vars)}
+        for axis in stage.op.root_iter_vars():
+            place = leaves.get(axis)
+            attr = stage.iter_var_attrs.get(axis)
+            if place is None or (attr is not None and attr.bind_thread is not None):
+                continue
+            other = IterVar(None, Var(axis.var.name, axis.var.dtype), axis.kind)
+            stage.relations.append(Rebase(axis, other))
+            if attr is not None:
+                stage.iter_var_attrs[other] = attr
+            stage.leaf_iter_vars[place] = other
+            rebased[stage, axis] = other
+    return rebased
+
+
+def mend_attachments(schedule: ScheduleState, rebased: Rebased) -> None:
+    """Stages attached to an axis that is no loop any more go to the loop it became.
+
+    A split axis ends with its inner part, and so does the inner part of a fusion with the fused
+    axis. An axis that was fused as the outer part has no such loop: bound inference says so.
+    """
+    for stage in (*schedule.stages, *schedule.groups):
+        if stage.attach_type != AttachType.SCOPE:
+            continue
+        assert stage.attach_stage is not None
+        assert stage.attach_ivar is not None
+        axis = rebased.get((stage.attach_stage, stage.attach_ivar), stage.attach_ivar)
+        stage.attach_ivar = _innermost(stage.attach_stage, axis)
+
+
+def _innermost(stage: Stage, axis: IterVar) -> IterVar:
+    if any(axis is leaf for leaf in stage.leaf_iter_vars):
+        return axis
+    for relation in stage.relations:  # in the order they were made, so one walk follows them all
+        if relation.inputs and relation.inputs[-1] is axis:
+            axis = relation.outputs[-1]
+    return axis

@@ -1,0 +1,193 @@
+"""Primitives that say how a loop runs: unroll, vectorize, parallel, bind, pragma, prefetch,
+tensorize.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+from te_sched.errors import ScheduleError
+from te_sched.ir import dtypes
+from te_sched.ir.expr import Expr, IterVar
+from te_sched.schedule.primitives.checks import (
+    as_expr,
+    brief,
+    check_kind,
+    leaf_position,
+    names,
+    stage_label,
+)
+from te_sched.schedule.state import PLAIN, StageState
+from te_sched.te.operation import ComputeOp
+from te_sched.te.tensor import Tensor
+from te_sched.te.tensor_intrin import TensorIntrin
+
+_THREAD_TAG = re.compile(r"(blockIdx|threadIdx)\.[xyz]\Z|vthread(\.[xyz])?\Z|cthread\Z")
+THREAD_TAGS = "blockIdx.x/y/z, threadIdx.x/y/z, vthread"
+
+
+class AnnotationPrimitives(StageState):
+    """How the loops of a stage run."""
+
+    __slots__ = ()
+
+    def unroll(self, var: IterVar) -> None:
+        """Replicate the body of a loop of constant length."""
+        self._annotate("unroll", var, "Unrolled")
+
+    def vectorize(self, var: IterVar) -> None:
+        """Let one vector instruction do all iterations of a loop of constant length."""
+        leaf_position(self, var, "vectorize")
+        check_kind(self, var, ("DataPar",), "vectorize")
+        self._annotate("vectorize", var, "Vectorized")
+
+    def parallel(self, var: IterVar) -> None:
+        """Divide the iterations of a loop among the cores."""
+        self._annotate("parallel", var, "Parallelized")
+
+    def _annotate(self, name: str, var: IterVar, iter_type: str) -> None:
+        leaf_position(self, var, name)
+        self.set_attr(var, iter_type=iter_type)
+        self.schedule.trace.record(self, name, (var,), {}, ())
+
+    def bind(self, ivar: IterVar, thread_ivar: IterVar) -> None:
+        """Let the threads of a thread axis do the iterations of a loop.
+
+        `thread_ivar` comes from `te.thread_axis("threadIdx.x")` and the like.
+        """
+        leaf_position(self, ivar, "bind")
+        where = f"{stage_label(self)}, axis {ivar.var.name}"
+        check_thread(thread_ivar, f"bind axis {ivar.var.name}", where)
+        before = self.iter_var_attrs.get(ivar, PLAIN).bind_thread
+        if before is not None and before is not thread_ivar:
+            warnings.warn(
+                f"axis {ivar.var.name} of {stage_label(self)} was bound to {before.thread_tag};"
+                f" now it is bound to {thread_ivar.thread_tag}",
+                stacklevel=2,
+            )
+        self.set_attr(ivar, bind_thread=thread_ivar)
+        self.schedule.trace.record(self, "bind", (ivar, thread_ivar), {}, ())
+
+    def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
+        """Attach a pragma to a loop, such as "auto_unroll_max_step" with a number.
+
+        The pragmas "unroll" and "vectorize" are the primitives of these names.
+        """
+        leaf_position(self, var, "pragma")
+        where = f"{stage_label(self)}, axis {var.var.name}"
+        if not isinstance(pragma_type, str) or not pragma_type:
+            raise ScheduleError(
+                f"pragma {pragma_type!r}", "a pragma is known by its name", "give a string", where
+            )
+        value = None
+        if pragma_value is not None:
+            value = as_expr(pragma_value, f"pragma {pragma_type}={brief(pragma_value)}", where)
+        if pragma_type == "unroll":
+            self.set_attr(var, iter_type="Unrolled")
+        elif pragma_type == "vectorize":
+            check_kind(self, var, ("DataPar",), "vectorize")
+            self.set_attr(var, iter_type="Vectorized")
+        else:
+            old = self.iter_var_attrs.get(var, PLAIN)
+            self.set_attr(
+                var,
+                pragma_keys=(*old.pragma_keys, pragma_type),
+                pragma_values=(*old.pragma_values, value),
+            )
+        given = () if pragma_value is None else (pragma_value,)
+        self.schedule.trace.record(self, "pragma", (var, pragma_type, *given), {}, ())
+
+    def prefetch(self, tensor: Tensor, var: IterVar, offset: Any) -> None:
+        """Fetch what iteration `var + offset` will read of a tensor."""
+        leaf_position(self, var, "prefetch")
+        where = f"{stage_label(self)}, axis {var.var.name}"
+        if not isinstance(tensor, Tensor):
+            raise ScheduleError(
+                f"prefetch {brief(tensor)}", "only tensors are fetched", "give a tensor", where
+            )
+        producer = self.schedule.stage_of(tensor.op)
+        if producer is None or not self.schedule.reads(self, producer):
+            raise ScheduleError(
+                f"prefetch {tensor.name}",
+                f"{stage_label(self)} does not read it",
+                f"fetch one of {names(self.op.input_tensors)}",
+                where,
+            )
+        distance = as_expr(offset, f"prefetch with offset={brief(offset)}", where)
+        if not dtypes.is_integral(distance.dtype):
+            raise ScheduleError(
+                f"prefetch with offset={brief(offset)}",
+                "the offset is a number of iterations",
+                "give an int",
+                where,
+            )
+        old = self.iter_var_attrs.get(var, PLAIN)
+        self.set_attr(
+            var,
+            prefetch_data=(*old.prefetch_data, tensor),
+            prefetch_offset=(*old.prefetch_offset, distance),
+        )
+        self.schedule.trace.record(self, "prefetch", (tensor, var, offset), {}, ())
+
+    def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin) -> None:
+        """Put a tensor intrinsic (`te.decl_tensor_intrin`) in the place of a loop and what is in
+        it.
+        """
+        leaf_position(self, var, "tensorize")
+        where = f"{stage_label(self)}, axis {var.var.name}"
+        if not isinstance(tensor_intrin, TensorIntrin):
+            raise ScheduleError(
+                f"tensorize with {brief(tensor_intrin)}",
+                f"a {type(tensor_intrin).__name__} is not a tensor intrinsic",
+                "make one with te.decl_tensor_intrin",
+                where,
+            )
+        if not isinstance(self.op, ComputeOp):
+            raise ScheduleError(
+                f"tensorize {self.op.name}",
+                "only a te.compute can be compared with a tensor intrinsic",
+                "",
+                where,
+            )
+        self.set_attr(var, iter_type="Tensorized", tensor_intrin=tensor_intrin)
+        self.schedule.trace.record(self, "tensorize", (var, tensor_intrin), {}, ())
+
+    def set_store_predicate(self, predicate: Any) -> None:
+        """Store only where a condition holds: `s[B].set_store_predicate(tx.var.equal(0))`."""
+        condition = _condition(self, predicate)
+        self.store_predicate = condition
+        self.schedule.trace.record(self, "set_store_predicate", (predicate,), {}, ())
+
+
+def _condition(stage: StageState, predicate: Any) -> Expr:
+    what = f"set_store_predicate({brief(predicate)})"
+    condition = as_expr(predicate, what, stage_label(stage))
+    if stage.is_group or not dtypes.is_bool(condition.dtype):
+        raise ScheduleError(
+            what,
+            "a group stores nothing" if stage.is_group else f"it is a {condition.dtype}",
+            "give a condition, for example thread.var.equal(0)",
+            stage_label(stage),
+        )
+    return condition
+
+
+def check_thread(thread: Any, what: str, where: str) -> None:
+    """A thread axis with a known tag."""
+    if not isinstance(thread, IterVar) or thread.kind != "ThreadIndex":
+        kind = f"the {thread.kind} axis {thread.var.name}" if isinstance(thread, IterVar) else ""
+        raise ScheduleError(
+            f"{what} to {kind or brief(thread)}",
+            "it is not a thread axis",
+            'make one with te.thread_axis("threadIdx.x")',
+            where,
+        )
+    if not _THREAD_TAG.match(thread.thread_tag):
+        raise ScheduleError(
+            f"{what} to {thread.thread_tag!r}",
+            "there are no such threads",
+            f"use one of {THREAD_TAGS}",
+            where,
+        )

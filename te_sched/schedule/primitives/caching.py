@@ -1,0 +1,294 @@
+"""cache_read and cache_write: new stages that copy a tensor into another memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.errors import ScheduleError, user_location
+from te_sched.ir import ops
+from te_sched.ir.expr import Expr, IntImm, IterVar, ProducerLoad, Range, Reduce, Select, Var
+from te_sched.ir.visitor import replace, substitute
+from te_sched.schedule.guards import bound_checks
+from te_sched.schedule.primitives.checks import (
+    KIND_TEXT,
+    brief,
+    check_scope,
+    compute_operation,
+    names,
+    stage_label,
+)
+from te_sched.schedule.primitives.groups import as_items
+from te_sched.schedule.program import ScheduleState
+from te_sched.schedule.relations import Ranges, Values
+from te_sched.schedule.state import Fate, StageState
+from te_sched.te.operation import ComputeOp, Operation
+from te_sched.te.tensor import Tensor
+
+if TYPE_CHECKING:
+    from te_sched.schedule.stage import Stage
+
+
+class CachingPrimitives(ScheduleState):
+    """Copies of tensors in other memories."""
+
+    __slots__ = ()
+
+    def cache_read(self, tensor: Tensor, scope: str, readers: Any) -> Tensor:
+        """Copy a tensor into a memory before some stages read it: a new stage A.shared.
+
+        Parameters
+        ----------
+        tensor : what is copied.
+        scope : the memory: "shared", "local", ...
+        readers : the stages (tensors or operations) that read the copy from now on.
+
+        Returns
+        -------
+        The copy.
+        """
+        what = f"cache_read of {brief(tensor)}"
+        stage = stage_of_tensor(self, tensor, what)
+        check_scope(scope, what, stage_label(stage))
+        source = stage.op.output(tensor.value_index)
+        chosen = _readers(self, source, as_items(readers), what)
+        declared = stage.origin_op.output(tensor.value_index)
+        cache = _copy(source, self._cache_name(declared, scope))
+        made = type(stage)(cache.op, self)
+        made.scope = scope
+        self.rewire({}, {reader: {source: cache} for reader in chosen})
+        self.add_stage(made, self.stages.index(stage) + 1, stage)
+        self.trace.record(
+            None,
+            "cache_read",
+            (declared, scope, [reader.origin_op.output(0) for reader in chosen]),
+            {},
+            (cache,),
+        )
+        return cache
+
+    def _cache_name(self, tensor: Tensor, scope: str) -> str:
+        """A.shared, then A.shared.d, A.shared.d.d."""
+        index = f".v{tensor.value_index}" if tensor.op.num_outputs > 1 else ""
+        name = f"{tensor.op.name}{index}.{scope}"
+        taken = {stage.op.name for stage in self.stages}
+        while name in taken:
+            name += ".d"
+        return name
+
+    def cache_write(self, tensor: Any, scope: str) -> Any:
+        """Compute a tensor in a memory, then copy it to where it belongs: a new stage C.local.
+
+        Parameters
+        ----------
+        tensor : a tensor, or a list of all tensors of one operation.
+        scope : the memory: "local", "shared", ...
+
+        Loops that were split, fused or reordered before become the layout of the new tensor: its
+        axes are the loops over the output.
+
+        Returns
+        -------
+        The tensor that is computed now, or a list of them.
+        """
+        tensors = as_items(tensor)
+        what = f"cache_write of {', '.join(map(brief, tensors))}"
+        stage = _writer(self, tensors, what)
+        op = compute_operation(stage, what)
+        check_scope(scope, what, stage_label(stage))
+        layout = _layout(stage, op, what)
+        cache = _computed(op, f"{op.name}.{scope}", layout)
+        loads = [ProducerLoad(output, layout.indices) for output in cache.outputs]
+        copy = ComputeOp(op.name, op.tag, op.attrs, op.axis, tuple(loads))
+        made = type(stage)(cache, self)
+        made.scope = scope
+        stage.reset_axes(
+            copy, Fate(f"made an axis of {cache.name} by cache_write", user_location())
+        )
+        self.replace_operation(stage, copy)
+        self.add_stage(made, self.stages.index(stage), stage)
+        self.rewire(dict(zip(op.outputs, copy.outputs, strict=True)))
+        results = tuple([cache.output(one.value_index) for one in tensors])
+        declared = [stage.origin_op.output(one.value_index) for one in tensors]
+        is_list = isinstance(tensor, (list, tuple))
+        given = declared if is_list else declared[0]
+        self.trace.record(None, "cache_write", (given, scope), {}, results)
+        return list(results) if is_list else results[0]
+
+
+def stage_of_tensor(schedule: ScheduleState, tensor: Any, what: str) -> Stage:
+    """The stage that computes a tensor."""
+    if not isinstance(tensor, Tensor):
+        raise ScheduleError(
+            what, f"a {type(tensor).__name__} is not a tensor", "give what te.compute returned"
+        )
+    stage = schedule.stage_of(tensor.op)
+    if stage is None:
+        raise ScheduleError(
+            what,
+            "it is not in this schedule",
+            f"the schedule has {names(stage.op for stage in schedule.stages)}",
+        )
+    return stage
+
+
+def _readers(
+    schedule: ScheduleState, source: Tensor, given: Sequence[Any], what: str
+) -> list[Stage]:
+    legal = [
+        stage
+        for stage in schedule.stages
+        if any(tensor is source for tensor in stage.op.input_tensors)
+    ]
+    cure = f"it is read by {names(stage.op for stage in legal)}"
+    if not given:
+        raise ScheduleError(what, "nobody would read the copy", cure)
+    chosen: list[Stage] = []
+    for item in given:
+        op = item.op if isinstance(item, Tensor) else item
+        stage = schedule.stage_of(op) if isinstance(op, Operation) else None
+        if stage is None:
+            why = "has no stage in this schedule"
+        elif stage not in legal:
+            why = f"does not read {source.op.name}"
+            why += _read_instead(stage, source)
+        elif stage in chosen:
+            why = "is given twice"
+        else:
+            chosen.append(stage)
+            continue
+        raise ScheduleError(f"{what} for {brief(item)}", f"{brief(item)} {why}", cure)
+    return chosen
+
+
+def _read_instead(stage: Stage, source: Tensor) -> str:
+    """The copy that an earlier cache_read has put in the way."""
+    for tensor in stage.op.input_tensors:
+        if source in tensor.op.input_tensors and tensor.op.name.startswith(source.op.name + "."):
+            return f": it reads the copy {tensor.op.name}"
+    return ""
+
+
+def output_axes(shape: Sequence[Expr]) -> tuple[IterVar, ...]:
+    """Axes ax0, ax1, ... over a shape."""
+    return tuple(
+        [
+            IterVar(Range(IntImm(0, extent.dtype), extent), Var(f"ax{i}", extent.dtype), "DataPar")
+            for i, extent in enumerate(shape)
+        ]
+    )
+
+
+def _copy(source: Tensor, name: str) -> Tensor:
+    axes = output_axes(source.shape)
+    load = ProducerLoad(source, tuple([axis.var for axis in axes]))
+    return ComputeOp(name, "", None, axes, (load,)).output(0)
+
+
+def _writer(schedule: ScheduleState, tensors: Sequence[Any], what: str) -> Stage:
+    if not tensors:
+        raise ScheduleError(what, "no tensor is given", "give one")
+    stages = [stage_of_tensor(schedule, tensor, what) for tensor in tensors]
+    stage = stages[0]
+    given = {tensor.value_index for tensor in tensors}
+    if any(other is not stage for other in stages) or len(given) != len(tensors):
+        raise ScheduleError(
+            what,
+            "they are not the different outputs of one operation",
+            "use cache_write for each operation",
+        )
+    if len(given) != stage.op.num_outputs:
+        raise ScheduleError(
+            what,
+            f"{stage.op.name} computes {stage.op.num_outputs} tensors in one loop nest",
+            f"give all of them: s.cache_write([{names(stage.op.outputs)}], scope)",
+            stage_label(stage),
+        )
+    return stage
+
+
+class _Layout:
+    """How the loops of a stage become the axes of a tensor.
+
+    `axes` are those axes, `values` the old axes' variables in terms of the new ones, `indices` the
+    element that the old axes stand for, `guards` what holds for the elements that exist.
+    """
+
+    def __init__(
+        self,
+        axes: tuple[IterVar, ...],
+        values: dict[Var, Expr],
+        indices: tuple[Expr, ...],
+        guards: Sequence[Expr] = (),
+    ) -> None:
+        self.axes, self.values, self.indices, self.guards = axes, values, indices, guards
+
+
+def _layout(stage: StageState, op: ComputeOp, what: str) -> _Layout:
+    reduce_axes = set(op.reduce_axis)
+    leaves = [axis for axis in stage.leaf_iter_vars if axis not in reduce_axes]
+    for leaf in leaves:
+        if leaf.kind != "DataPar":
+            raise ScheduleError(
+                what,
+                f"loop {leaf.var.name} is {KIND_TEXT[leaf.kind]}: it can be no axis of a tensor",
+                "use cache_write before the reduction axes are split or fused",
+                f"{stage_label(stage)}, axis {leaf.var.name}",
+            )
+    ranges: Ranges = {}
+    for axis in op.root_iter_vars():
+        assert axis.dom is not None
+        ranges[axis] = axis.dom
+    if stage.relations:
+        analyzer = Analyzer()
+        for relation in stage.relations:
+            relation.ranges_down(ranges, analyzer, None)
+    axes = tuple([_cached_axis(leaf, ranges[leaf]) for leaf in leaves])
+    values: Values = {axis: axis.var for axis in reduce_axes}
+    values.update((leaf, axis.var) for leaf, axis in zip(leaves, axes, strict=True))
+    places: Values = {axis: axis.var for axis in op.axis}
+    for relation in reversed(stage.relations):
+        relation.indices_up(values, ranges)
+    for relation in stage.relations:
+        relation.indices_down(places, ranges)
+    indices = tuple([places[leaf] for leaf in leaves])
+    guards: list[Expr] = []
+    if stage.relations:
+        bounds = {axis: bound for axis, bound in zip(axes, map(_dom, axes), strict=True)}
+        guards = bound_checks(stage, {**ranges, **bounds}, values, False, frozenset(reduce_axes))
+    return _Layout(axes, {axis.var: values[axis] for axis in op.axis}, indices, guards)
+
+
+def _cached_axis(leaf: IterVar, bound: Range) -> IterVar:
+    return IterVar(bound, Var(leaf.var.name + ".c", leaf.var.dtype), leaf.kind)
+
+
+def _dom(axis: IterVar) -> Range:
+    assert axis.dom is not None
+    return axis.dom
+
+
+def _computed(op: ComputeOp, name: str, layout: _Layout) -> ComputeOp:
+    first = op.body[0]
+    if isinstance(first, Reduce):
+        reduce = _substituted(first, layout.values)
+        reduce = replace(reduce, condition=_all([*layout.guards, reduce.condition]))
+        body = tuple([replace(reduce, value_index=index) for index in range(len(op.body))])
+    else:
+        body = tuple([substitute(value, layout.values) for value in op.body])
+        if layout.guards:
+            guard = _all(layout.guards)
+            body = tuple([Select(guard, value, ops.const(0, value.dtype)) for value in body])
+    return ComputeOp(name, op.tag, op.attrs, layout.axes, body)
+
+
+def _substituted(reduce: Reduce, values: Mapping[Var, Expr]) -> Reduce:
+    return substitute(reduce, dict(values))  # type: ignore[no-any-return]
+
+
+def _all(conditions: Sequence[Expr]) -> Expr:
+    joined: Expr = ops.TRUE
+    for condition in conditions:
+        joined = ops.logical_and(joined, condition)
+    return joined

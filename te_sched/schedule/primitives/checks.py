@@ -1,0 +1,198 @@
+"""What the primitives demand of their arguments, and the errors when they do not get it.
+
+Every check raises a ScheduleError and changes nothing. Must not know any single primitive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from te_sched.errors import DeclarationError, ScheduleError
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import Expr, IntImm, IterVar
+from te_sched.schedule.state import StageState
+from te_sched.te.operation import ComputeOp, Operation
+from te_sched.te.tensor import Tensor
+
+STORAGE_SCOPES = ("global", "shared", "warp", "local", "wmma", "m16n8k8", "texture")
+
+
+def names(items: Iterable[Any]) -> str:
+    """Names of axes, operations or tensors as a list in a sentence."""
+    texts = [item.var.name if isinstance(item, IterVar) else item.name for item in items]
+    return ", ".join(texts) if texts else "none"
+
+
+def stage_label(stage: StageState) -> str:
+    """ "stage B", for the `where` of an error."""
+    return "a group" if stage.is_group else f"stage {stage.op.name}"
+
+
+def check_operation(stage: StageState, what: str) -> None:
+    """Groups have no loops."""
+    if stage.is_group:
+        raise ScheduleError(
+            f"{what} of a group",
+            "a group has no loops of its own",
+            "use it on a stage of the group: s[tensor]",
+        )
+
+
+def leaf_position(stage: StageState, axis: Any, what: str) -> int:
+    """Where an axis stands among the loops of a stage."""
+    check_operation(stage, what)
+    if not isinstance(axis, IterVar):
+        raise ScheduleError(
+            f"{what} with {brief(axis)} for an axis",
+            f"a {type(axis).__name__} is not an axis",
+            f"give one of its axes: {names(stage.leaf_iter_vars)}",
+            stage_label(stage),
+        )
+    for position, leaf in enumerate(stage.leaf_iter_vars):
+        if leaf is axis:
+            return position
+    raise ScheduleError(
+        f"{what} on axis {axis.var.name}",
+        _why_no_leaf(stage, axis),
+        f"use one of its axes: {names(stage.leaf_iter_vars)}",
+        f"{stage_label(stage)}, axis {axis.var.name}",
+    )
+
+
+def _why_no_leaf(stage: StageState, axis: IterVar) -> str:
+    name = axis.var.name
+    fate = stage.fates.get(axis)
+    if fate is not None:
+        return f"{name} was {fate.text}" + (f" at {fate.location}" if fate.location else "")
+    if any(axis is known for known in stage.all_iter_vars):
+        return f"{name} is not a loop: its values are those of the operation round the stage"
+    for other in stage.schedule.stages:
+        if any(axis is known for known in other.all_iter_vars) or axis in other.fates:
+            return f"{name} is an axis of stage {other.op.name}"
+    if axis.kind == "ThreadIndex":
+        return f"{name} is a thread axis; bind an axis of the stage to it"
+    return f"{name} belongs to no stage of this schedule"
+
+
+def check_kind(stage: StageState, axis: IterVar, kinds: tuple[str, ...], what: str) -> None:
+    """The kind of an axis."""
+    if axis.kind not in kinds:
+        legal = [leaf for leaf in stage.leaf_iter_vars if leaf.kind in kinds]
+        raise ScheduleError(
+            f"{what} on axis {axis.var.name}",
+            f"{axis.var.name} is {KIND_TEXT[axis.kind]}",
+            f"it can be done on {names(legal)}",
+            f"{stage_label(stage)}, axis {axis.var.name}",
+        )
+
+
+KIND_TEXT = {
+    "DataPar": "an axis of the output",
+    "CommReduce": "a reduction axis, whose iterations depend on each other",
+    "Ordered": "the axis of a scan, whose iterations follow each other",
+    "ThreadIndex": "a thread axis",
+    "Opaque": "an axis without loop",
+}
+
+
+def check_distinct(stage: StageState, axes: Iterable[IterVar], what: str) -> None:
+    """No axis is given twice."""
+    seen: set[IterVar] = set()
+    for axis in axes:
+        if axis in seen:
+            raise ScheduleError(
+                f"{what} with axis {axis.var.name} twice",
+                "an axis has one place in the loops",
+                "give every axis once",
+                f"{stage_label(stage)}, axis {axis.var.name}",
+            )
+        seen.add(axis)
+
+
+def positive_integer(
+    value: Any, name: str, what: str, stage: StageState, axis: IterVar | None = None
+) -> Expr:
+    """An int or an integer expression that is not a constant below 1."""
+    where = stage_label(stage) + (f", axis {axis.var.name}" if axis is not None else "")
+    expr = as_expr(value, f"{what} with {name}={brief(value)}", where)
+    if isinstance(value, bool) or not dtypes.is_integral(expr.dtype):
+        raise ScheduleError(
+            f"{what} with {name}={brief(value)}",
+            f"a {name} is an integer, not a {type(value).__name__}",
+            f"give an int >= 1 or an integer expression{_rounded(value)}",
+            where,
+        )
+    if isinstance(expr, IntImm) and expr.value < 1:
+        raise ScheduleError(
+            f"{what} with {name}={expr.value}",
+            f"a {name} is at least 1",
+            "give a positive integer",
+            where,
+        )
+    return expr
+
+
+def _rounded(value: Any) -> str:
+    return f", for example {max(1, int(value))}" if isinstance(value, float) else ""
+
+
+def integer(value: Any, name: str, what: str, stage: StageState) -> int:
+    """A Python integer, or a constant."""
+    if isinstance(value, IntImm):
+        return value.value
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ScheduleError(
+            f"{what} with {name}={brief(value)}",
+            f"{name} is a {type(value).__name__}",
+            "give an int",
+            stage_label(stage),
+        )
+    return int(value.__index__())
+
+
+def as_expr(value: Any, what: str, where: str) -> Expr:
+    """Anything that stands for an expression."""
+    try:
+        return ops.convert(value)
+    except DeclarationError as error:
+        raise ScheduleError(what, error.why, error.cure, where) from None
+
+
+def check_scope(scope: Any, what: str, where: str, is_empty_allowed: bool = False) -> str:
+    """The name of a storage scope."""
+    if is_empty_allowed and scope == "":
+        return ""
+    if not isinstance(scope, str) or scope.split(".")[0] not in STORAGE_SCOPES:
+        raise ScheduleError(
+            f"{what} with the scope {scope!r}",
+            "there is no such memory",
+            f"use one of {', '.join(STORAGE_SCOPES)}, with a tag after a dot where it has one",
+            where,
+        )
+    return scope
+
+
+def compute_operation(stage: StageState, what: str) -> ComputeOp:
+    """The operation of a stage, which must be a compute."""
+    check_operation(stage, what)
+    if not isinstance(stage.op, ComputeOp):
+        raise ScheduleError(
+            f"{what} of {type(stage.op).__name__} {stage.op.name}",
+            "it can be done to the result of te.compute only",
+            "copy it by te.compute first",
+            stage_label(stage),
+        )
+    return stage.op
+
+
+def brief(value: Any) -> str:
+    """A value in a few words."""
+    if isinstance(value, IterVar):
+        return f"axis {value.var.name}"
+    if isinstance(value, (Tensor, Operation)):
+        return f"{type(value).__name__} {value.name}"
+    if isinstance(value, IntImm):
+        return str(value.value)
+    text = repr(value)
+    return text if len(text) <= 40 else f"a {type(value).__name__}"

@@ -1,0 +1,206 @@
+"""rfactor: a reduction in two steps, the first of which can run in parallel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.errors import ScheduleError, user_location
+from te_sched.ir import ops
+from te_sched.ir.expr import Call, Expr, IterVar, ProducerLoad, Range, Reduce, Select, Var
+from te_sched.ir.visitor import replace, substitute
+from te_sched.schedule.guards import bound_checks
+from te_sched.schedule.primitives.caching import output_axes, stage_of_tensor
+from te_sched.schedule.primitives.checks import (
+    brief,
+    compute_operation,
+    integer,
+    leaf_position,
+    names,
+    stage_label,
+)
+from te_sched.schedule.program import ScheduleState
+from te_sched.schedule.relations import Flags, Ranges, Values
+from te_sched.schedule.state import Fate, StageState
+from te_sched.te.operation import ComputeOp
+from te_sched.te.tensor import Tensor
+
+
+class FactoringPrimitives(ScheduleState):
+    """Reductions in two steps."""
+
+    __slots__ = ()
+
+    def rfactor(self, tensor: Tensor, axis: IterVar, factor_axis: Any = 0) -> Any:
+        """Make a reduction loop an axis of a new stage B.rf, over which the stage reduces then.
+
+        Parameters
+        ----------
+        tensor : a reduction.
+        axis : one of the loops of its stage, which comes from reduction axes only.
+        factor_axis : the position of the new axis in B.rf; negative counts from the end.
+
+        Both stages start with plain loops over their axes.
+
+        Returns
+        -------
+        The tensor B.rf, or a list of tensors for a reduction of several values.
+        """
+        what = f"rfactor of {brief(tensor)}"
+        stage = stage_of_tensor(self, tensor, what)
+        op = compute_operation(stage, what)
+        reduce = _check_reduction(stage, op, axis, what)
+        place = _check_place(stage, op, factor_axis, what)
+        parts = _take_apart(stage, op, axis, what)
+        factored = _factored(op, reduce, axis, place, parts)
+        remaining = _remaining(op, reduce, axis, place, factored)
+        made = type(stage)(factored, self)
+        self.trace.introduce(axis, stage)
+        stage.reset_axes(remaining, Fate(f"factored into {factored.name}", user_location()))
+        self.replace_operation(stage, remaining)
+        self.add_stage(made, self.stages.index(stage), stage)
+        self.rewire(dict(zip(op.outputs, remaining.outputs, strict=True)))
+        given = () if factor_axis == 0 else (factor_axis,)
+        source = stage.origin_op.output(tensor.value_index)
+        self.trace.record(None, "rfactor", (source, axis, *given), {}, factored.outputs)
+        return factored.output(0) if factored.num_outputs == 1 else list(factored.outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The loops of a reduction seen from the factored axis.
+
+    `reduce_axes` are those that the first step reduces over, `values` the old axes in terms of the
+    loops, `guards` what holds within the reduction axes that are gone.
+    """
+
+    factor: Range
+    reduce_axes: tuple[IterVar, ...]
+    values: dict[Var, Expr]
+    guards: list[Expr]
+
+
+def _check_reduction(stage: StageState, op: ComputeOp, axis: IterVar, what: str) -> Reduce:
+    body = op.body[0]
+    if not isinstance(body, Reduce) or not body.axis:
+        raise ScheduleError(
+            what,
+            f"{op.name} is not a reduction",
+            "use it on a tensor made with te.sum, te.max, ...",
+            stage_label(stage),
+        )
+    leaf_position(stage, axis, what)
+    if axis.kind != "CommReduce":
+        legal = [leaf for leaf in stage.leaf_iter_vars if leaf.kind == "CommReduce"]
+        raise ScheduleError(
+            f"{what} by axis {axis.var.name}",
+            f"{axis.var.name} is not a reduction axis",
+            f"use one of {names(legal)}",
+            f"{stage_label(stage)}, axis {axis.var.name}",
+        )
+    return body
+
+
+def _check_place(stage: StageState, op: ComputeOp, factor_axis: Any, what: str) -> int:
+    place = integer(factor_axis, "factor_axis", what, stage)
+    count = len(op.axis)
+    if not -count - 1 <= place <= count:
+        raise ScheduleError(
+            f"{what} with factor_axis={place}",
+            f"the new tensor has {count + 1} dimensions",
+            f"use a position from 0 to {count}, or from -{count + 1} to -1",
+            stage_label(stage),
+        )
+    return place if place >= 0 else place + count + 1
+
+
+def _take_apart(stage: StageState, op: ComputeOp, axis: IterVar, what: str) -> _Parts:
+    touched: Flags = {axis: 1}
+    for relation in reversed(stage.relations):
+        relation.flags_up(touched)
+    for relation in stage.relations:
+        relation.flags_down(touched)
+    for one in op.axis:
+        if one in touched:
+            raise ScheduleError(
+                f"{what} by axis {axis.var.name}",
+                f"it was made from {one.var.name}, which is an axis of the output",
+                "factor an axis that comes from reduction axes only",
+                f"{stage_label(stage)}, axis {axis.var.name}",
+            )
+    ranges: Ranges = {one: _dom(one) for one in op.root_iter_vars()}
+    analyzer = Analyzer()
+    for relation in stage.relations:
+        relation.ranges_down(ranges, analyzer, None)
+    if not ops.is_const(ranges[axis].min, 0):
+        raise ScheduleError(
+            f"{what} by axis {axis.var.name}",
+            "it does not start at zero",
+            "split it first and factor one of the parts",
+            f"{stage_label(stage)}, axis {axis.var.name}",
+        )
+    whole = [one for one in op.reduce_axis if one not in touched]
+    loops = [one for one in stage.leaf_iter_vars if one in touched and one is not axis]
+    pieces = [IterVar(ranges[one], one.var, "CommReduce") for one in loops]
+    values: Values = {one: one.var for one in stage.all_iter_vars}
+    for relation in reversed(stage.relations):
+        relation.indices_up(values, ranges)
+    untouched = frozenset(one for one in stage.all_iter_vars if one not in touched)
+    guards = bound_checks(stage, ranges, values, False, untouched)
+    of_vars = {one.var: values[one] for one in op.reduce_axis if one in touched}
+    return _Parts(ranges[axis], (*whole, *pieces), of_vars, guards)
+
+
+def _dom(axis: IterVar) -> Range:
+    assert axis.dom is not None
+    return axis.dom
+
+
+def _factored(op: ComputeOp, reduce: Reduce, axis: IterVar, place: int, parts: _Parts) -> ComputeOp:
+    """The first step: what each value of the factored axis contributes."""
+    axes = list(op.axis)
+    axes.insert(place, IterVar(parts.factor, axis.var, "DataPar"))
+    condition = substitute(reduce.condition, parts.values)
+    for_all: Expr = ops.TRUE
+    for guard in (*parts.guards, condition):
+        for_all = ops.logical_and(for_all, guard)
+    if not ops.is_const(for_all, 1):
+        for_all = Call("bool", "tir.likely", (for_all,))
+    sources = tuple([substitute(source, parts.values) for source in reduce.source])
+    body: Sequence[Expr]
+    if parts.reduce_axes:
+        body = [
+            Reduce(reduce.combiner, sources, (), parts.reduce_axes, for_all, index)
+            for index in range(len(sources))
+        ]
+    elif ops.is_const(for_all, 1):
+        body = sources
+    else:
+        pairs = zip(sources, reduce.combiner.identity, strict=True)
+        body = [Select(for_all, source, identity) for source, identity in pairs]
+    return ComputeOp(op.name + ".rf", "", None, tuple(axes), tuple(body))
+
+
+def _remaining(
+    op: ComputeOp, reduce: Reduce, axis: IterVar, place: int, factored: ComputeOp
+) -> ComputeOp:
+    """The second step: the contributions are combined."""
+    axes = output_axes(op.output(0).shape)
+    factor = IterVar(
+        _dom(factored.axis[place]), Var(axis.var.name + ".v", axis.var.dtype), "CommReduce"
+    )
+    indices: list[Expr] = [one.var for one in axes]
+    indices.insert(place, factor.var)
+    renamed: dict[Var, Expr] = {old.var: new.var for old, new in zip(op.axis, axes, strict=True)}
+    first = Reduce(
+        reduce.combiner,
+        tuple([ProducerLoad(output, tuple(indices)) for output in factored.outputs]),
+        tuple([substitute(value, renamed) for value in reduce.init]),
+        (factor,),
+        ops.TRUE,
+        0,
+    )
+    body = (first, *[replace(first, value_index=index) for index in range(1, op.num_outputs)])
+    return ComputeOp(op.name + ".repl", "", None, axes, body)

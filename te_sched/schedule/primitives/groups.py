@@ -1,0 +1,174 @@
+"""create_group: several stages that are attached together."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from te_sched.errors import ScheduleError
+from te_sched.schedule.primitives.checks import brief, names
+from te_sched.schedule.program import ScheduleState
+from te_sched.schedule.state import AttachType
+from te_sched.te.operation import Operation
+from te_sched.te.tensor import Tensor
+
+if TYPE_CHECKING:
+    from te_sched.schedule.stage import Stage
+
+
+class GroupPrimitives(ScheduleState):
+    """What can be done to several stages at once."""
+
+    __slots__ = ()
+
+    def create_group(self, outputs: Any, inputs: Any, include_inputs: bool = False) -> Stage:
+        """Make a group of the stages between some inputs and outputs.
+
+        Parameters
+        ----------
+        outputs : tensors that belong to the group.
+        inputs : tensors at which it ends; they belong to it only if `include_inputs`.
+
+        Returns
+        -------
+        The group. Its compute_at moves all its stages together.
+        """
+        what = "create_group"
+        last = [_current(self, item, what) for item in as_items(outputs)]
+        first = [_current(self, item, what) for item in as_items(inputs)]
+        group = group_of(self, last, first, bool(include_inputs), what)
+        self.trace.record(
+            None,
+            what,
+            (),
+            {
+                "outputs": [self.stages_by_op[op].origin_op.output(0) for op in last],
+                "inputs": [self.stages_by_op[op].origin_op.output(0) for op in first],
+                "include_inputs": bool(include_inputs),
+            },
+            (group,),
+        )
+        return group
+
+
+def as_items(given: Any) -> tuple[Any, ...]:
+    """One tensor or operation, or several."""
+    return tuple(given) if isinstance(given, (list, tuple)) else (given,)
+
+
+def _current(schedule: ScheduleState, item: Any, what: str) -> Operation:
+    op = item.op if isinstance(item, Tensor) else item
+    stage = schedule.stage_of(op) if isinstance(op, Operation) else None
+    if stage is None:
+        raise ScheduleError(
+            f"{what} with {brief(item)}",
+            "it has no stage in this schedule",
+            f"use one of {names(stage.op for stage in schedule.stages)}",
+        )
+    return stage.op
+
+
+def group_of(
+    schedule: ScheduleState,
+    outputs: Sequence[Operation],
+    inputs: Sequence[Operation],
+    include_inputs: bool,
+    what: str,
+) -> Stage:
+    """The new group of the stages between `inputs` and `outputs`."""
+    between = _between(outputs, inputs, include_inputs)
+    members = [stage for stage in schedule.stages if stage.op in between]
+    if not members:
+        raise ScheduleError(
+            f"{what} from {names(inputs)} to {names(outputs)}",
+            "no stage lies between them",
+            "give as outputs what depends on the inputs",
+        )
+    parent = members[0].group
+    for stage in members:
+        parent = _common(parent, stage.group)
+    tops = list(dict.fromkeys([_child_of(parent, stage) for stage in members]))
+    _check_whole(schedule, tops, members, what)
+    group = type(members[0])(None, schedule)
+    group.group = parent
+    if parent is not None:
+        parent.num_child_stages += 1 - len(tops)
+    for top in tops:
+        top.group = group
+    group.num_child_stages = len(tops)
+    schedule.groups.append(group)
+    _keep_inside(members, group)
+    return group
+
+
+def _between(
+    outputs: Iterable[Operation], inputs: Sequence[Operation], include_inputs: bool
+) -> set[Operation]:
+    """Operations that the outputs depend on and that depend on an input."""
+    boundary = set(inputs)
+    reaches: dict[Operation, bool] = {}
+    stack = [(op, False) for op in outputs]
+    while stack:
+        op, is_ready = stack.pop()
+        if op in boundary:
+            reaches[op] = True
+        elif is_ready:
+            reaches[op] = any(reaches[tensor.op] for tensor in op.input_tensors)
+        elif op not in reaches:
+            stack.append((op, True))
+            stack += [(tensor.op, False) for tensor in op.input_tensors]
+    return {
+        op
+        for op, is_reaching in reaches.items()
+        if is_reaching and (include_inputs or op not in boundary)
+    }
+
+
+def _ancestors(stage: Stage | None) -> list[Stage]:
+    chain: list[Stage] = []
+    while stage is not None:
+        chain.append(stage)
+        stage = stage.group
+    return chain
+
+
+def _common(a: Stage | None, b: Stage | None) -> Stage | None:
+    around_b = set(_ancestors(b))
+    return next((stage for stage in _ancestors(a) if stage in around_b), None)
+
+
+def _child_of(parent: Stage | None, stage: Stage) -> Stage:
+    while stage.group is not parent:
+        assert stage.group is not None
+        stage = stage.group
+    return stage
+
+
+def _check_whole(
+    schedule: ScheduleState, tops: Iterable[Stage], members: Sequence[Stage], what: str
+) -> None:
+    inside = set(members)
+    for top in tops:
+        outside = [stage.op for stage in schedule.members_of(top) if stage not in inside]
+        if top.is_group and outside:
+            raise ScheduleError(
+                f"{what} of {names(stage.op for stage in members)}",
+                f"some of them are in a group together with {names(outside)}",
+                "groups lie inside each other or apart: take the whole group, or stages within it",
+            )
+
+
+def _keep_inside(members: Iterable[Stage], group: Stage) -> None:
+    """Stages of a group are computed with it: those attached outside of it go to its root."""
+    for stage in members:
+        if stage.attach_type == AttachType.SCOPE:
+            assert stage.attach_stage is not None
+            if group not in _ancestors(stage.attach_stage.group):
+                warnings.warn(
+                    f"the group takes stage {stage.op.name} away from "
+                    f"{stage.attach_stage.op.name}, at which it was computed",
+                    stacklevel=4,
+                )
+                stage.attach_type = AttachType.GROUP_ROOT
+                stage.attach_stage = stage.attach_ivar = None

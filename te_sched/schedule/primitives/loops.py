@@ -1,0 +1,197 @@
+"""Primitives that change the loops of a stage: split, fuse, reorder, tile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.errors import ScheduleError, user_location
+from te_sched.ir import ops
+from te_sched.ir.expr import ITER_KINDS, Expr, IntImm, IterVar, Range, Var
+from te_sched.schedule.primitives.checks import (
+    check_distinct,
+    check_kind,
+    check_operation,
+    leaf_position,
+    names,
+    positive_integer,
+    stage_label,
+)
+from te_sched.schedule.relations import Fuse, Singleton, Split
+from te_sched.schedule.state import Fate, StageState
+
+_LOOPS = ("DataPar", "CommReduce", "Ordered")
+_MOVABLE = ("DataPar", "CommReduce", "ThreadIndex")
+
+
+class LoopPrimitives(StageState):
+    """What can be done to the loops of a stage."""
+
+    __slots__ = ()
+
+    def split(
+        self,
+        parent: IterVar,
+        factor: Any = None,
+        nparts: Any = None,
+        disable_predication: bool = False,
+    ) -> tuple[IterVar, IterVar]:
+        """Make two loops of one: `for i in range(n)` becomes `i.outer`, `i.inner`.
+
+        Parameters
+        ----------
+        parent : the axis.
+        factor : the length of the inner loop; the outer one gets ceil(n / factor).
+        nparts : the length of the outer loop, instead of `factor`.
+        disable_predication : promise that the length divides n, so that no guard is needed.
+
+        Returns
+        -------
+        The outer and the inner axis.
+        """
+        leaf_position(self, parent, "split")
+        check_kind(self, parent, _LOOPS, "split")
+        if (factor is None) == (nparts is None):
+            raise ScheduleError(
+                f"split axis {parent.var.name} "
+                + ("without factor and nparts" if factor is None else "by factor and nparts"),
+                "one of the two lengths follows from the other",
+                "give either factor= (length of the inner loop) or nparts= (of the outer one)",
+                f"{stage_label(self)}, axis {parent.var.name}",
+            )
+        name, value = ("factor", factor) if factor is not None else ("nparts", nparts)
+        length = positive_integer(value, name, f"split axis {parent.var.name}", self, parent)
+        outer, inner = _split(self, parent, name, length, bool(disable_predication))
+        options = {"disable_predication": True} if disable_predication else {}
+        self.schedule.trace.record(
+            self, "split", (parent,), {name: value, **options}, (outer, inner)
+        )
+        return outer, inner
+
+    def fuse(self, *args: IterVar) -> IterVar:
+        """Make one loop of several that follow each other, given from outer to inner.
+
+        Without axes, a loop of one iteration is put round the stage.
+
+        Returns
+        -------
+        The fused axis.
+        """
+        check_operation(self, "fuse")
+        _check_consecutive(self, args)
+        if not args:
+            fused = _singleton(self)
+        else:
+            fused = args[0]
+            for axis in args[1:]:
+                fused = _fuse(self, fused, axis)
+        self.schedule.trace.record(self, "fuse", args, {}, (fused,))
+        return fused
+
+    def reorder(self, *args: IterVar) -> None:
+        """Put loops into the given order, outermost first; loops that are not named stay.
+
+        The places that the named loops have are filled in the new order.
+        """
+        places = [leaf_position(self, axis, "reorder") for axis in args]
+        for axis in args:
+            check_kind(self, axis, _MOVABLE, "reorder")
+        check_distinct(self, args, "reorder")
+        _reorder(self, args, places)
+        self.schedule.trace.record(self, "reorder", args, {}, ())
+
+    def tile(
+        self, x_parent: IterVar, y_parent: IterVar, x_factor: Any, y_factor: Any
+    ) -> tuple[IterVar, IterVar, IterVar, IterVar]:
+        """Split two loops and walk over their plane in tiles.
+
+        Returns
+        -------
+        The axes x.outer, y.outer, x.inner, y.inner, which is also their new order.
+        """
+        for axis in (x_parent, y_parent):
+            leaf_position(self, axis, "tile")
+            check_kind(self, axis, ("DataPar", "CommReduce"), "tile")
+        check_distinct(self, (x_parent, y_parent), "tile")
+        x_length = positive_integer(x_factor, "x_factor", "tile", self, x_parent)
+        y_length = positive_integer(y_factor, "y_factor", "tile", self, y_parent)
+        x_outer, x_inner = _split(self, x_parent, "factor", x_length)
+        y_outer, y_inner = _split(self, y_parent, "factor", y_length)
+        order = (x_outer, y_outer, x_inner, y_inner)
+        _reorder(self, order, [leaf_position(self, axis, "tile") for axis in order])
+        self.schedule.trace.record(
+            self, "tile", (x_parent, y_parent, x_factor, y_factor), {}, order
+        )
+        return order
+
+
+def _derived(parent: IterVar, suffix: str) -> IterVar:
+    return IterVar(None, Var(parent.var.name + suffix, parent.var.dtype), parent.kind)
+
+
+def _split(
+    stage: StageState, parent: IterVar, given: str, length: Expr, is_exact: bool = False
+) -> tuple[IterVar, IterVar]:
+    outer, inner = _derived(parent, ".outer"), _derived(parent, ".inner")
+    if isinstance(length, IntImm):
+        length = ops.cast(parent.var.dtype, length)
+    factor, nparts = (length, None) if given == "factor" else (None, length)
+    stage.relations.append(Split(parent, outer, inner, factor, nparts, is_exact))
+    stage.all_iter_vars += (outer, inner)
+    position = _index(stage, parent)
+    stage.leaf_iter_vars[position : position + 1] = (outer, inner)
+    stage.fates[parent] = Fate(f"split into {outer.var.name}, {inner.var.name}", user_location())
+    return outer, inner
+
+
+def _index(stage: StageState, axis: IterVar) -> int:
+    return next(i for i, leaf in enumerate(stage.leaf_iter_vars) if leaf is axis)
+
+
+def _check_consecutive(stage: StageState, axes: tuple[IterVar, ...]) -> None:
+    """Each next axis is a neighbour, on either side, of those before it."""
+    if not axes:
+        return
+    places = [leaf_position(stage, axis, "fuse") for axis in axes]
+    if len(axes) > 1:
+        for axis in axes:
+            check_kind(stage, axis, _LOOPS, "fuse")
+    check_distinct(stage, axes, "fuse")
+    low = high = places[0]
+    for axis, place in zip(axes[1:], places[1:], strict=True):
+        if place not in (low - 1, high + 1):
+            raise ScheduleError(
+                f"fuse {names(axes)}",
+                f"{axis.var.name} is not next to the axes before it; "
+                f"the loops are {names(stage.leaf_iter_vars)}",
+                "reorder the axes first, so that they follow each other",
+                f"{stage_label(stage)}, axis {axis.var.name}",
+            )
+        low, high = min(low, place), max(high, place)
+
+
+def _fuse(stage: StageState, first: IterVar, second: IterVar) -> IterVar:
+    kind = max(first.kind, second.kind, key=ITER_KINDS.index)
+    var = Var(f"{first.var.name}.{second.var.name}.fused", first.var.dtype)
+    fused = IterVar(None, var, kind)
+    places = _index(stage, first), _index(stage, second)
+    outer, inner = (first, second) if places[0] < places[1] else (second, first)
+    stage.relations.append(Fuse(outer, inner, fused))
+    stage.all_iter_vars.append(fused)
+    stage.leaf_iter_vars[min(places) : min(places) + 2] = [fused]
+    location = user_location()
+    for axis in (outer, inner):
+        stage.fates[axis] = Fate(f"fused into {fused.var.name}", location)
+    return fused
+
+
+def _singleton(stage: StageState) -> IterVar:
+    axis = IterVar(Range(IntImm(0), IntImm(1)), Var("singleton"), "DataPar")
+    stage.relations.append(Singleton(axis))
+    stage.all_iter_vars.append(axis)
+    stage.leaf_iter_vars.insert(0, axis)
+    return axis
+
+
+def _reorder(stage: StageState, order: tuple[IterVar, ...], places: list[int]) -> None:
+    for axis, place in zip(order, sorted(places), strict=True):
+        stage.leaf_iter_vars[place] = axis

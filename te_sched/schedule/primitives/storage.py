@@ -1,0 +1,101 @@
+"""Primitives that say how a stage is stored: set_scope, storage_align, double_buffer; and
+env_threads, which says who runs a scan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from te_sched.errors import ScheduleError
+from te_sched.ir.expr import IterVar
+from te_sched.schedule.primitives.annotations import check_thread
+from te_sched.schedule.primitives.checks import (
+    brief,
+    check_operation,
+    check_scope,
+    compute_operation,
+    integer,
+    names,
+    stage_label,
+)
+from te_sched.schedule.state import StageState
+from te_sched.te.operation import ScanOp
+
+
+class StoragePrimitives(StageState):
+    """How a stage is stored."""
+
+    __slots__ = ()
+
+    def set_scope(self, scope: str) -> None:
+        """Keep the result in a memory: "global", "shared", "warp", "local", ..."""
+        check_operation(self, "set_scope")
+        self.scope = check_scope(scope, "set_scope", stage_label(self), is_empty_allowed=True)
+        self.schedule.trace.record(self, "set_scope", (scope,), {}, ())
+
+    def storage_align(self, axis: IterVar, factor: Any, offset: Any) -> None:
+        """Pad the storage so that the stride of an output axis is k * factor + offset.
+
+        `s[AA].storage_align(AA.op.axis[0], 100, 8)` keeps the rows of a shared buffer off the same
+        banks.
+        """
+        what = "storage_align"
+        op = compute_operation(self, what)
+        if not isinstance(axis, IterVar) or not any(axis is one for one in op.axis):
+            name = f"axis {axis.var.name}" if isinstance(axis, IterVar) else brief(axis)
+            raise ScheduleError(
+                f"{what} of {name}",
+                "only the dimensions of a tensor have strides",
+                f"use one of the operation's axes: {names(op.axis)}",
+                stage_label(self),
+            )
+        step = integer(factor, "factor", what, self)
+        rest = integer(offset, "offset", what, self)
+        if step < 1:
+            raise ScheduleError(
+                f"{what} with factor={step}",
+                "a factor is at least 1",
+                "give a positive integer",
+                f"{stage_label(self)}, axis {axis.var.name}",
+            )
+        self.set_attr(axis, dim_align_factor=step, dim_align_offset=rest)
+        self.schedule.trace.record(self, what, (axis, step, rest), {}, ())
+
+    def double_buffer(self) -> None:
+        """Use two buffers in turn, so that one can be filled while the other is read."""
+        check_operation(self, "double_buffer")
+        if self.is_output:
+            raise ScheduleError(
+                f"double_buffer of {self.op.name}",
+                "it is an output, whose memory is the caller's",
+                "use it on a stage in between",
+                stage_label(self),
+            )
+        self.is_double_buffered = True
+        self.schedule.trace.record(self, "double_buffer", (), {}, ())
+
+    def env_threads(self, threads: IterVar | Sequence[IterVar]) -> None:
+        """Launch threads round a whole scan."""
+        what = "env_threads"
+        if self.is_group or not isinstance(self.op, ScanOp):
+            raise ScheduleError(
+                f"{what} of {stage_label(self)}",
+                "threads can be launched round a scan only",
+                "bind axes of the stage to threads instead",
+                stage_label(self),
+            )
+        if self.launched_threads:
+            raise ScheduleError(
+                f"{what} of {stage_label(self)}",
+                f"it has the threads {names(self.launched_threads)} already",
+                "give all threads in one call",
+                stage_label(self),
+            )
+        given = (threads,) if isinstance(threads, IterVar) else tuple(threads)
+        for thread in given:
+            check_thread(thread, f"{what} of {stage_label(self)}", stage_label(self))
+        self.launched_threads = given
+        self.leaf_iter_vars[:0] = given
+        self.all_iter_vars += given
+        self.schedule.trace.record(self, what, (list(given),), {}, ())

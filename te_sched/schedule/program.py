@@ -1,0 +1,120 @@
+"""What a schedule knows: its stages, groups and outputs, and who reads whom. Must not know any
+primitive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from te_sched.schedule.trace import Trace
+from te_sched.te.operation import Operation
+from te_sched.te.tensor import Tensor
+
+if TYPE_CHECKING:
+    from te_sched.schedule.stage import Stage
+    from te_sched.schedule.state import StageState
+
+
+class ScheduleState:
+    """The state of a schedule.
+
+    An operation that a primitive rewrites goes on meaning its stage: `s[op]` works with the old and
+    with the new one.
+    """
+
+    __slots__ = ("__weakref__", "groups", "outputs", "stage_map", "stages", "stages_by_op", "trace")
+
+    trace: Trace
+
+    def __init__(self, outputs: list[Operation], stages: list[Stage]) -> None:
+        self.outputs = outputs
+        self.stages = stages
+        self.groups: list[Stage] = []
+        self.stage_map: dict[Operation, Stage] = {stage.op: stage for stage in stages}
+        self.stages_by_op: dict[Operation, Stage] = dict(self.stage_map)
+
+    def copy_from(self, other: ScheduleState, kind: type[Stage]) -> None:
+        """Become a copy: stages of its own, the operations shared."""
+        self.outputs = list(other.outputs)
+        self.stages = [kind.__new__(kind) for _ in other.stages]
+        self.groups = [kind.__new__(kind) for _ in other.groups]
+        twin: dict[Stage, Stage] = dict(zip(other.stages, self.stages, strict=True))
+        twin.update(zip(other.groups, self.groups, strict=True))
+        for old, new in twin.items():
+            new.copy_from(old, self, twin)
+        self.stage_map = {op: twin[stage] for op, stage in other.stage_map.items()}
+        self.stages_by_op = {op: twin[stage] for op, stage in other.stages_by_op.items()}
+        self.trace = other.trace.copy()
+
+    def stage_of(self, op: Operation) -> Stage | None:
+        """The stage of an operation, whether as declared or as rewritten."""
+        return self.stages_by_op.get(op)
+
+    def readers_of(self, op: Operation) -> list[Stage]:
+        """The stages that read an operation."""
+        return [
+            stage
+            for stage in self.stages
+            if any(tensor.op is op for tensor in stage.op.input_tensors)
+        ]
+
+    def reads(self, reader: StageState, producer: StageState) -> bool:
+        """Whether a stage uses another one, directly or through others."""
+        pending: list[StageState] = [reader]
+        seen: set[StageState] = set()
+        while pending:
+            stage = pending.pop()
+            for tensor in stage.op.input_tensors:
+                below = self.stages_by_op.get(tensor.op)
+                if below is producer:
+                    return True
+                if below is not None and below not in seen:
+                    seen.add(below)
+                    pending.append(below)
+        return False
+
+    def members_of(self, stage: StageState) -> list[StageState]:
+        """The stage itself, or the stages of a group and of the groups in it."""
+        if not stage.is_group:
+            return [stage]
+        members: list[StageState] = []
+        for candidate in self.stages:
+            group = candidate.group
+            while group is not None and group is not stage:
+                group = group.group
+            if group is not None:
+                members.append(candidate)
+        return members
+
+    def add_stage(self, stage: Stage, position: int, neighbour: Stage) -> None:
+        """Put a stage of a new operation among the others, in the group of a neighbour."""
+        self.stages.insert(position, stage)
+        self.stage_map[stage.op] = stage
+        self.stages_by_op[stage.op] = stage
+        stage.group = neighbour.group
+        if stage.group is not None:
+            stage.group.num_child_stages += 1
+
+    def replace_operation(self, stage: Stage, op: Operation) -> None:
+        """Let a stage compute another operation; the caller updates the readers."""
+        stage.op = op
+        self.stages_by_op[op] = stage
+
+    def rewire(
+        self,
+        mapping: Mapping[Tensor, Tensor],
+        of_readers: Mapping[Stage, Mapping[Tensor, Tensor]] | None = None,
+    ) -> None:
+        """Let all stages read other tensors, and the readers of these in turn.
+
+        `of_readers` has what only some stages replace.
+        """
+        current = dict(mapping)
+        extra = of_readers or {}
+        for stage in self.stages:
+            old = stage.op
+            new = old.replace_inputs({**current, **extra[stage]} if stage in extra else current)
+            if new is not old:
+                current.update(zip(old.outputs, new.outputs, strict=True))
+                self.replace_operation(stage, new)

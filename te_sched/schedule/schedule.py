@@ -1,0 +1,138 @@
+"""A schedule: the stages of a program in the order of their computation.
+
+Must not know how a schedule is lowered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from te_sched.errors import ScheduleError
+from te_sched.schedule.normalize import normalize
+from te_sched.schedule.primitives.caching import CachingPrimitives
+from te_sched.schedule.primitives.checks import brief, names
+from te_sched.schedule.primitives.factoring import FactoringPrimitives
+from te_sched.schedule.primitives.groups import GroupPrimitives, group_of
+from te_sched.schedule.program import ScheduleState
+from te_sched.schedule.stage import Stage
+from te_sched.schedule.state import AttachType
+from te_sched.schedule.trace import Trace
+from te_sched.te.operation import Operation, PlaceholderOp, ScanOp
+from te_sched.te.tensor import Tensor
+
+
+class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
+    """How a program is computed. `s[C]` is the stage of a tensor or operation.
+
+    `outputs` are the operations asked for, `stages` all stages, producers first, `stage_map` the
+    stage of each operation as it was declared or made, `trace` what was done.
+    """
+
+    __slots__ = ()
+
+    def __getitem__(self, key: Any) -> Stage:
+        op = key.op if isinstance(key, Tensor) else key
+        if not isinstance(op, Operation):
+            raise ScheduleError(
+                f"the stage of {brief(key)}",
+                "stages belong to tensors and operations",
+                f"use one of {names(stage.op for stage in self.stages)}",
+            )
+        stage = self.stage_of(op)
+        if stage is None:
+            raise ScheduleError(
+                f"the stage of {op.name}",
+                "it is not in this schedule: no output depends on it, or it was declared again",
+                f"the schedule has {names(stage.op for stage in self.stages)}",
+            )
+        return stage
+
+    def normalize(self) -> Schedule:
+        """A copy that is ready for lowering; this schedule stays as it is.
+
+        Inlined stages are put into their consumers, loops count from zero, and stages attached to
+        axes that were split or fused since are attached to what became of these.
+        """
+        copy = Schedule.__new__(Schedule)
+        copy.copy_from(self, Stage)
+        normalize(copy)
+        return copy
+
+    def __repr__(self) -> str:
+        lines = [f"schedule of {names(self.outputs)}:"]
+        for stage in self.stages:
+            is_input = isinstance(stage.op, PlaceholderOp)
+            lines.append(f"  {stage.op.name}, an input" if is_input else f"  {stage!r}")
+        return "\n".join(lines)
+
+
+def create_schedule(ops: Any) -> Schedule:
+    """The schedule of some outputs: operations or tensors, alone or in a list.
+
+    Every operation they depend on gets a stage, which computes it whole, in plain loops.
+    """
+    outputs = _outputs(ops)
+    schedule = Schedule.__new__(Schedule)
+    ScheduleState.__init__(schedule, outputs, [Stage(op, schedule) for op in _sorted(outputs)])
+    schedule.trace = Trace(schedule)
+    for op in outputs:
+        schedule[op].is_output = True
+    for stage in list(schedule.stages):
+        if isinstance(stage.op, ScanOp):
+            _group_scan(schedule, stage, stage.op)
+    return schedule
+
+
+def _outputs(given: Any) -> list[Operation]:
+    items = [given] if isinstance(given, (Operation, Tensor)) else given
+    if isinstance(items, (str, bytes)) or not isinstance(items, Iterable):
+        raise ScheduleError(
+            f"create_schedule({brief(given)})",
+            f"a {type(given).__name__} is not an operation",
+            "give the output: te.create_schedule(C.op), or a list of outputs",
+        )
+    outputs = [item.op if isinstance(item, Tensor) else item for item in items]
+    for item in outputs:
+        if not isinstance(item, Operation):
+            raise ScheduleError(
+                f"create_schedule with {brief(item)}",
+                f"a {type(item).__name__} is not an operation",
+                "give the outputs: te.create_schedule([C.op, D.op])",
+            )
+    if not outputs:
+        raise ScheduleError(
+            "create_schedule([])", "there is nothing to compute", "give at least one output"
+        )
+    return outputs
+
+
+def _sorted(outputs: list[Operation]) -> list[Operation]:
+    """The outputs and all they depend on, each after what it reads."""
+    done: dict[Operation, None] = {}
+    stack: list[tuple[Operation, bool]] = [(op, False) for op in reversed(outputs)]
+    while stack:
+        op, is_ready = stack.pop()
+        if is_ready:
+            done[op] = None
+        elif op not in done:
+            stack.append((op, True))
+            stack += [(tensor.op, False) for tensor in reversed(op.input_tensors)]
+    return list(done)
+
+
+def _group_scan(schedule: Schedule, stage: Stage, op: ScanOp) -> None:
+    """The stages that update a scan form a group, computed in the loop of the scan."""
+    boundary = [tensor.op for tensor in (*op.state_placeholder, *op.inputs)]
+    updates = [tensor.op for tensor in op.update]
+    group = group_of(schedule, updates, boundary, False, f"create_schedule of scan {op.name}")
+    group.attach_type = AttachType.SCAN_UPDATE
+    group.attach_stage = stage
+    for update in updates:
+        if schedule[update].group is not group:
+            raise ScheduleError(
+                f"create_schedule of scan {op.name}",
+                f"its update {update.name} does not read the state",
+                "let the update read the state's placeholder at the step before",
+                f"stage {op.name}",
+            )

@@ -1,0 +1,50 @@
+"""A stage: how one operation of a schedule is computed. Its methods are the primitives.
+
+Must not know the other stages, except through its schedule.
+"""
+
+from __future__ import annotations
+
+from te_sched.ir.expr import IterVar
+from te_sched.schedule.primitives.annotations import AnnotationPrimitives
+from te_sched.schedule.primitives.attachment import AttachmentPrimitives
+from te_sched.schedule.primitives.loops import LoopPrimitives
+from te_sched.schedule.primitives.storage import StoragePrimitives
+from te_sched.schedule.state import AttachType, IterVarAttr
+
+__all__ = ["AttachType", "IterVarAttr", "Stage"]
+
+_TYPE_TEXT = {"Unrolled": "unroll", "Vectorized": "vectorize", "Parallelized": "parallel"}
+
+
+class Stage(LoopPrimitives, AnnotationPrimitives, AttachmentPrimitives, StoragePrimitives):
+    """How one operation is computed: `s[C]`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        name = "group" if self.is_group else self.op.name
+        parts = [name + "(" + ", ".join(map(self._axis_text, self.leaf_iter_vars)) + ")"]
+        if self.attach_type == AttachType.SCOPE:
+            assert self.attach_stage is not None
+            assert self.attach_ivar is not None
+            parts.append(f"at {self.attach_stage.op.name}.{self.attach_ivar.var.name}")
+        elif self.attach_type != AttachType.GROUP_ROOT:
+            parts.append(self.attach_type.name.lower().replace("_", " "))
+        if self.scope:
+            parts.append(f"in {self.scope}")
+        if self.is_double_buffered:
+            parts.append("double buffered")
+        return ", ".join(parts)
+
+    def _axis_text(self, axis: IterVar) -> str:
+        attr = self.iter_var_attrs.get(axis)
+        if attr is None:
+            return axis.var.name
+        notes = [_TYPE_TEXT.get(attr.iter_type, "")]
+        if attr.bind_thread is not None:
+            notes.append(attr.bind_thread.thread_tag)
+        if attr.tensor_intrin is not None:
+            notes.append(attr.tensor_intrin.name)
+        notes += [f"pragma {key}" for key in attr.pragma_keys]
+        return " ".join([axis.var.name, *(f"<{note}>" for note in notes if note)])

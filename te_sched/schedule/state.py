@@ -1,0 +1,149 @@
+"""What a stage knows: its operation, its axes and what was decided about them.
+
+The primitives (`schedule.primitives`) change this state; nothing here does by itself. Must not know
+any primitive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from te_sched.ir.expr import Expr, IterVar
+from te_sched.schedule.relations import Relation
+from te_sched.te.operation import Operation
+from te_sched.te.tensor import Tensor
+from te_sched.te.tensor_intrin import TensorIntrin
+
+if TYPE_CHECKING:
+    from te_sched.schedule.program import ScheduleState
+    from te_sched.schedule.stage import Stage
+
+
+class AttachType(IntEnum):
+    """Where a stage is computed."""
+
+    GROUP_ROOT = 1  # at the root of its group, or of the program
+    INLINE = 2  # in its consumers' expressions
+    INLINED_ALREADY = 3  # nowhere any more: `normalize` has put it into its consumers
+    SCOPE = 4  # inside the loop `attach_ivar` of `attach_stage`
+    SCAN_UPDATE = 5  # in the loop of a scan (groups only)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IterVarAttr:
+    """What was decided about one axis. Immutable: a primitive puts another in its place."""
+
+    iter_type: str = "DataPar"
+    bind_thread: IterVar | None = None
+    prefetch_data: tuple[Tensor, ...] = ()
+    prefetch_offset: tuple[Expr, ...] = ()
+    tensor_intrin: TensorIntrin | None = None
+    dim_align_factor: int = 0
+    dim_align_offset: int = 0
+    pragma_keys: tuple[str, ...] = ()
+    pragma_values: tuple[Expr | None, ...] = ()
+
+
+PLAIN = IterVarAttr()
+
+
+class Fate(NamedTuple):
+    """What became of an axis that is no loop any more, and where the user asked for it."""
+
+    text: str
+    location: str
+
+
+class StageState:
+    """The state of a stage, or of a group of stages (`is_group`; it has no operation)."""
+
+    __slots__ = (
+        "all_iter_vars",
+        "attach_ivar",
+        "attach_stage",
+        "attach_type",
+        "fates",
+        "group",
+        "is_double_buffered",
+        "is_group",
+        "is_output",
+        "iter_var_attrs",
+        "launched_threads",
+        "leaf_iter_vars",
+        "num_child_stages",
+        "op",
+        "origin_op",
+        "relations",
+        "schedule",
+        "scope",
+        "store_predicate",
+    )
+
+    op: Operation
+    origin_op: Operation
+    group: Stage | None
+    attach_stage: Stage | None
+    attach_ivar: IterVar | None
+    store_predicate: Expr | None
+
+    def __init__(self, op: Operation | None, schedule: ScheduleState) -> None:
+        self.op = self.origin_op = op  # type: ignore[assignment]
+        self.is_group = op is None
+        self.schedule = schedule
+        roots = op.root_iter_vars() if op is not None else ()
+        self.all_iter_vars: list[IterVar] = list(roots)
+        self.leaf_iter_vars: list[IterVar] = [axis for axis in roots if axis.kind != "Opaque"]
+        self.relations: list[Relation] = []
+        self.iter_var_attrs: dict[IterVar, IterVarAttr] = {}
+        self.launched_threads: tuple[IterVar, ...] = ()
+        self.store_predicate = None
+        self.attach_type = AttachType.GROUP_ROOT
+        self.attach_ivar = None
+        self.attach_stage = None
+        self.scope = ""
+        self.is_output = False
+        self.is_double_buffered = False
+        self.group = None
+        self.num_child_stages = 0
+        self.fates: dict[IterVar, Fate] = {}
+
+    def copy_from(
+        self, other: StageState, schedule: ScheduleState, twin: Mapping[Stage, Stage]
+    ) -> None:
+        """Become a copy in another schedule, where `twin` maps stages to their copies."""
+        for name in StageState.__slots__:
+            setattr(self, name, getattr(other, name))
+        self.schedule = schedule
+        self.all_iter_vars = list(other.all_iter_vars)
+        self.leaf_iter_vars = list(other.leaf_iter_vars)
+        self.relations = list(other.relations)
+        self.iter_var_attrs = dict(other.iter_var_attrs)
+        self.fates = dict(other.fates)
+        self.group = twin[other.group] if other.group is not None else None
+        self.attach_stage = twin[other.attach_stage] if other.attach_stage is not None else None
+
+    def set_attr(self, axis: IterVar, **changes: Any) -> None:
+        """Decide something about an axis."""
+        self.iter_var_attrs[axis] = changed(self.iter_var_attrs.get(axis, PLAIN), changes)
+
+    def reset_axes(self, op: Operation, fate: Fate) -> None:
+        """Start again from the axes of another operation; the loops there were have this fate."""
+        kept = set(op.root_iter_vars())
+        for axis in self.leaf_iter_vars:
+            if axis not in kept:
+                self.fates[axis] = fate
+        for axis in kept:
+            self.fates.pop(axis, None)
+        self.all_iter_vars = list(op.root_iter_vars())
+        self.leaf_iter_vars = [axis for axis in self.all_iter_vars if axis.kind != "Opaque"]
+        self.relations = []
+        self.op = op
+
+
+def changed(attr: IterVarAttr, changes: Mapping[str, Any]) -> IterVarAttr:
+    """The attributes with some of them changed."""
+    fields = {name: getattr(attr, name) for name in IterVarAttr.__slots__}
+    return IterVarAttr(**{**fields, **changes})
