@@ -171,8 +171,10 @@ def _reduced_threads(statement: Any) -> tuple[Any, ...]:
     """The threads across which a `reduce_scope` statement reduces."""
     if not isinstance(statement, S.AttrStmt) or statement.key != "reduce_scope":
         return ()
-    call = statement.body.value  # type: ignore[attr-defined]
-    return tuple(call.args[2 + 2 * call.args[0].value :])
+    call = getattr(statement.body, "value", None)
+    if not isinstance(call, E.Call) or call.op != "tir.tvm_thread_allreduce":
+        return ()
+    return call.args[2 + 2 * call.args[0].value :]  # type: ignore[attr-defined]
 
 
 def _mark_owner_guard(statement: Any, threads: tuple[Any, ...]) -> Any:
@@ -193,7 +195,9 @@ def _function(bridge: Bridge, obj: Any) -> S.PrimFunc:
         for var, param in zip(obj.params, params, strict=True)
         if var in obj.buffer_map
     }
-    return S.PrimFunc(params, bridge.convert(obj.body), buffers, bridge.values(obj.attrs))
+    ret_type = obj.ret_type.dtype if isinstance(obj.ret_type, tvm.ir.PrimType) else "void"
+    body, attrs = bridge.convert(obj.body), bridge.values(obj.attrs)
+    return S.PrimFunc(params, body, buffers, attrs, str(ret_type) or "void")
 
 
 def _module(bridge: Bridge, obj: Any) -> S.IRModule:

@@ -148,10 +148,12 @@ class ScriptPrinter(ExprPrinter):
 
     def view(self, buffer: Buffer, block: Block, call: str) -> str:
         """Declare a buffer, and with it what it alone brings in (its data, its strides)."""
-        self._declare_free(buffer.shape, block)
+        for part in (*buffer.shape, *buffer.strides, buffer.elem_offset):
+            if type(part) is not IntImm and type(part) is not Var:
+                self.text(part)  # declares what is free in it
+        self._declare_extents(buffer.shape, block)
         name = self.name(buffer, buffer.name, block, "buffer")
-        shape = self.commas(buffer.shape)
-        args = [f"({shape},)" if len(buffer.shape) == 1 else f"({shape})"]
+        args = [_python_tuple([self.text(extent) for extent in buffer.shape])]
         if buffer.dtype != "float32":
             args.append(quoted(buffer.dtype))
         if buffer.data in self.names:
@@ -161,22 +163,19 @@ class ScriptPrinter(ExprPrinter):
         if buffer.strides:
             args.append(f"strides={self._strides(buffer, name, block)}")
         args += self._offset(buffer, name, block)
-        if buffer.scope() not in ("global", ""):
+        if buffer.scope() != "global":
             args.append(f"scope={quoted(buffer.scope())}")
         args += _layout(buffer, name, self.names.get(buffer.elem_offset))
         block.add(f"{name} = {call}{', '.join(args)})")
         return name
 
-    def _declare_free(self, exprs: tuple[Expr, ...], block: Block) -> None:
-        found = (node for expr in exprs if type(expr) is not IntImm for node in walk(expr))
-        free = [v for v in dict.fromkeys(found) if type(v) is Var and v not in self.names]
+    def _declare_extents(self, shape: tuple[Expr, ...], block: Block) -> None:
+        free = [v for v in dict.fromkeys(shape) if type(v) is Var and v not in self.names]
         if free:
             names = ", ".join([self.name(var, var.name, block) for var in free])
             block.add(f"{names} = {', '.join([_declaration(var) for var in free])}")
 
     def _strides(self, buffer: Buffer, name: str, block: Block) -> str:
-        own = {s for s in buffer.strides if type(s) is Var and s not in self.names}
-        self._declare_free(tuple([s for s in buffer.strides if s not in own]), block)
         texts = []
         for position, stride in enumerate(buffer.strides):
             if type(stride) is Var and stride not in self.names:
@@ -184,7 +183,7 @@ class ScriptPrinter(ExprPrinter):
                 texts.append(quoted(stride.name))
             else:
                 texts.append(self.text(stride))
-        return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
+        return _python_tuple(texts)
 
     def _offset(self, buffer: Buffer, name: str, block: Block) -> list[str]:
         offset = buffer.elem_offset
@@ -193,7 +192,6 @@ class ScriptPrinter(ExprPrinter):
         if type(offset) is Var and offset not in self.names:
             self.alias(offset, f"{name}.elem_offset", block)
             return []
-        self._declare_free((offset,), block)
         return [f"elem_offset={self.text(offset)}"]
 
     def named_for(self, variables: tuple[Var, ...], result: tuple[Expr, ...]) -> tuple[str, str]:
@@ -254,7 +252,7 @@ class ScriptPrinter(ExprPrinter):
             and all(type(extent) is IntImm for extent in buffer.shape)
             and not buffer.strides
             and ops.is_const(buffer.elem_offset, 0)
-            and buffer.scope() in ("global", "")
+            and buffer.scope() == "global"
             and not _layout(buffer, "", None)
             and sum(one.data is buffer.data for one in func.buffer_map.values()) == 1
         )
@@ -265,9 +263,8 @@ class ScriptPrinter(ExprPrinter):
             return f"{name}: {_annotation(param)}"
         name = self.name(buffer, buffer.name, self.root, "buffer")
         self.alias(buffer.data, f"{name}.data", self.root)
-        shape = self.commas(buffer.shape)
-        comma = "," if len(buffer.shape) == 1 else ""
-        return f"{name}: T.Buffer(({shape}{comma}), {quoted(buffer.dtype)})"
+        shape = _python_tuple([self.text(extent) for extent in buffer.shape])
+        return f"{name}: T.Buffer({shape}, {quoted(buffer.dtype)})"
 
     # Statements
 
@@ -299,9 +296,9 @@ class ScriptPrinter(ExprPrinter):
         self.leave(inner, outer)
 
     def _store(self, node: S.BufferStore, is_last: bool) -> None:
-        target = f"{self.buffer(node.buffer)}[{self.indices(node.indices)}]"
-        value = self.text(node.value)
-        self.block.add(f"{target} = {value}")
+        target = self.buffer(node.buffer)
+        value = self.text(node.value)  # before the indices: what is free is declared in this order
+        self.block.add(f"{target}[{self.indices(node.indices)}] = {value}")
 
     def _producer_store(self, node: S.ProducerStore, is_last: bool) -> None:
         target = f"{node.producer.name}[{self.indices(node.indices)}]"
@@ -490,6 +487,10 @@ def _layout(buffer: Buffer, name: str, offset: str | None) -> list[str]:
     if buffer.axis_separators:
         args.append(f"axis_separators={list(buffer.axis_separators)}")
     return args
+
+
+def _python_tuple(texts: list[str]) -> str:
+    return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
 
 
 def _annotation(var: Var) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from te_sched.errors import DeclarationError
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir.expr import Buffer, Expr, FloatImm, IntImm, IterVar, StringImm, Var
@@ -261,11 +262,12 @@ def _is_operator(node: Any) -> bool:
 def _folds(node: Any) -> bool:
     """Whether the operator would fold these operands instead of building this node."""
     kind, a, b = type(node), node.a, node.b
-    if kind in (E.Div, E.FloorDiv, E.FloorMod) and ops.is_const(b, 0):
-        return False
     if kind is E.Div and not dtypes.is_float(node.dtype):
         return False
-    built = _BUILD[kind](a, b)
+    try:
+        built = _BUILD[kind](a, b)
+    except DeclarationError:  # what nobody may build can still be looked at
+        return False
     return built is a or built is b or type(built) is not kind
 
 
