@@ -44,7 +44,7 @@ def build(
 
     Raises
     ------
-    BuildError when the program may not run as it is scheduled, or cannot be compiled for the target.
+    BuildError when the program may not run as scheduled, or cannot be compiled for the target.
     """
     from te_sched.runtime.build import build_functions  # loads LLVM
 
