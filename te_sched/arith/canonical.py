@@ -9,8 +9,7 @@ from collections.abc import Callable
 from math import gcd
 from typing import Any
 
-from te_sched.arith import build
-from te_sched.arith.facts import Facts
+from te_sched.arith import affine, build
 from te_sched.arith.linear import (
     UNBOUNDED,
     Form,
@@ -29,15 +28,12 @@ from te_sched.ir.expr import GT, LT, Add, Cast, Div, Expr, FloorDiv, FloorMod, I
 class Canonicalizer(Rewriter):
     """Rewrites expressions to canonical form."""
 
-    def __init__(self, facts: Facts) -> None:
-        super().__init__(facts)
-        self.forms: dict[Expr, Form] = {}
-
     def visit_form(self, e: Any) -> Any:
         """+, -, *, floordiv and floormod through linear forms."""
         if e.dtype not in INDEX_TYPES:
             return _PLAIN[type(e)](self, e)
-        return to_expr(self.form(e))
+        done = affine.simplified(e, self.facts.values)
+        return to_expr(self.form(e)) if done is None else done
 
     def form(self, e: Any) -> Form:
         """The linear form of an index expression."""

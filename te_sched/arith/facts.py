@@ -7,7 +7,7 @@ known inequalities. Must not know how expressions are rewritten.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from te_sched.arith import build
 from te_sched.arith.const_bounds import INFINITY, ConstBounds
@@ -45,6 +45,15 @@ class Difference:
     owner: Var | None = None  # the variable whose range says so
 
 
+class Memo(Protocol):
+    """Something that remembers results."""
+
+    memo: dict[Expr, Any]
+
+
+Outside = tuple[tuple[int, ...], list[dict[Expr, Any]]]
+
+
 @dataclass(slots=True)
 class Facts:
     """Everything known at a place of the program."""
@@ -54,26 +63,40 @@ class Facts:
     values: dict[Var, Expr] = field(default_factory=dict)
     true: list[Expr] = field(default_factory=list)
     differences: list[Difference] = field(default_factory=list)
+    holders: list[Memo] = field(default_factory=list)
 
-    def mark(self) -> tuple[int, int, int, int]:
-        """A point to `undo` to."""
-        return (
-            len(self.true),
-            len(self.differences),
-            len(self.bounds.facts),
-            len(self.modular.facts),
-        )
+    def __post_init__(self) -> None:
+        self.holders += (self.bounds, self.modular)
 
-    def undo(self, mark: tuple[int, int, int, int]) -> None:
-        """Forget the conditions that were assumed since the mark."""
-        lists: tuple[list[Any], ...] = (
-            self.true,
-            self.differences,
-            self.bounds.facts,
-            self.modular.facts,
-        )
-        for facts, length in zip(lists, mark, strict=True):
+    def keep(self, holder: Memo) -> None:
+        """Note an object whose memo is worth only as long as the facts hold."""
+        self.holders.append(holder)
+
+    def forget(self) -> None:
+        """Drop what was found with other facts."""
+        for holder in self.holders:
+            if holder.memo:
+                holder.memo = {}
+
+    def enter(self, condition: Expr) -> Outside:
+        """Assume a condition; the answer is for `leave`."""
+        lengths = tuple(map(len, self._lists()))
+        memos = [holder.memo for holder in self.holders]
+        for holder in self.holders:
+            holder.memo = {}
+        self.assume(condition)
+        return lengths, memos
+
+    def leave(self, outside: Outside) -> None:
+        """Forget the conditions that were assumed since `enter`."""
+        lengths, memos = outside
+        for facts, length in zip(self._lists(), lengths, strict=True):
             del facts[length:]
+        for holder, memo in zip(self.holders, memos, strict=True):
+            holder.memo = memo
+
+    def _lists(self) -> tuple[list[Any], ...]:
+        return self.true, self.differences, self.bounds.facts, self.modular.facts
 
     def unbind(self, var: Var) -> None:
         """Forget the value and the ends that a variable was bound to."""

@@ -30,6 +30,10 @@ class Term(NamedTuple):
         """Whether the digit is the atom itself."""
         return self.lower == 1 and self.upper == UNBOUNDED
 
+    def scaled(self, factor: int) -> Term:
+        """The term times a factor."""
+        return Term(self.atom, self.scale * factor, self.lower, self.upper, self.trunc)
+
     def expr(self, scale: int) -> Expr:
         """The digit times a scale."""
         e = self.atom
@@ -84,7 +88,7 @@ def plus(a: Form, b: Form, sign: int = 1) -> Form:
         return Form(a.terms, a.base + sign * b.base, a.dtype)
     terms = list(a.terms)
     for term in b.terms:
-        _insert(terms, term if sign == 1 else term._replace(scale=sign * term.scale))
+        _insert(terms, term if sign == 1 else term.scaled(sign))
     return Form(tuple(terms), a.base + sign * b.base, a.dtype)
 
 
@@ -94,7 +98,7 @@ def times(a: Form, factor: int) -> Form:
         return a
     if factor == 0:
         return Form((), 0, a.dtype)
-    terms = tuple([t._replace(scale=t.scale * factor) for t in a.terms])
+    terms = tuple([t.scaled(factor) for t in a.terms])
     return Form(terms, a.base * factor, a.dtype, a.is_sum)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from te_sched.arith import build
 from te_sched.arith.const_bounds import INFINITY, Interval
 from te_sched.arith.facts import Facts
-from te_sched.arith.rules import Rule, RuleTable, apply
+from te_sched.arith.rules import RuleTable, apply
 from te_sched.arith.same import same
 from te_sched.arith.tables import INDEX, LOGIC, VECTOR
 from te_sched.ir import dtypes, ops
@@ -60,7 +60,8 @@ class Rewriter:
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
-        self.memo: dict[Expr, Expr] = {}
+        self.memo: dict[Expr, Any] = {}
+        facts.keep(self)
         self._depth = 0
         self._children = _Children(self)
 
@@ -332,25 +333,24 @@ class Rewriter:
     @contextmanager
     def assuming(self, condition: Expr) -> Iterator[None]:
         """Rewrite under a condition."""
-        memos = self.memo, self.facts.bounds.memo, self.facts.modular.memo
-        mark = self.facts.mark()
-        self.memo, self.facts.bounds.memo, self.facts.modular.memo = {}, {}, {}
-        self.facts.assume(condition)
+        outside = self.facts.enter(condition)
         try:
             yield
         finally:
-            self.facts.undo(mark)
-            self.memo, self.facts.bounds.memo, self.facts.modular.memo = memos
+            self.facts.leave(outside)
 
     def branches(
         self, condition: Expr, true_value: Expr, false_value: Expr, negation: Expr
     ) -> tuple[Expr, Expr]:
         """The two values of a choice, each rewritten under what its condition tells."""
+        return self._under(condition, true_value), self._under(negation, false_value)
+
+    def _under(self, condition: Expr, value: Expr) -> Expr:
+        if type(value) in (IntImm, FloatImm):
+            return value
         with self.assuming(condition):
-            first = self.visit(true_value)
-        with self.assuming(negation):
-            second = self.visit(false_value)
-        return first, second
+            done: Expr = self.visit(value)
+        return done
 
     def visit_select(self, e: Any) -> Any:
         """select"""

@@ -46,7 +46,6 @@ from te_sched.ir.expr import (
     Sub,
 )
 
-
 # Functions of numbers that `when` and constant parts of results may call.
 _NUMBERS = frozenset(("abs", "gcd", "max", "min"))
 

@@ -589,7 +589,9 @@ _OR = (
 )
 
 # A guarded value of a guarded value, when both guards give the same constant otherwise.
-_CHOICE = (Row("ite-nested", "ite(b1, ite(b2, x, y), y)", "ite(b1 and b2, x, y)", "constant(y)"),)
+_CHOICE = (
+    Row("ite-nested", "ite(b1, ite(b2, x, y), y)", "ite(b1 and b2, x, y)", "constant(y)", True),
+)
 
 _SELECT = (Row("select-same", "select(b, x, x)", "x"),)
 

@@ -1,0 +1,139 @@
+"""Full simplification: what `Analyzer.simplify` does, expression by expression.
+
+Index arithmetic and comparisons go through canonical form, rules, and canonical form again, as in TVM. What holds
+them (loads, floating-point arithmetic, calls, choices) is rebuilt once. Sums of variables and guards such as
+`i * 8 + j < 60` have short roads of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import gcd
+from typing import Any
+
+from te_sched.arith import affine, build
+from te_sched.arith.canonical import Canonicalizer
+from te_sched.arith.facts import Facts
+from te_sched.arith.rewrite import INDEX_TYPES, Rewriter
+from te_sched.arith.same import same
+from te_sched.ir.expr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    Cast,
+    Div,
+    FloatImm,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    StringImm,
+    Sub,
+    Var,
+)
+
+_LEAVES = frozenset((IntImm, FloatImm, StringImm))
+
+
+class Simplifier(Rewriter):
+    """Simplifies under facts; gives back the same object where nothing changes."""
+
+    def __init__(self, facts: Facts) -> None:
+        super().__init__(facts)
+        self.rewriter = Rewriter(facts)
+        self.canonicalizer = Canonicalizer(facts)
+
+    def visit(self, e: Any) -> Any:
+        """The simplified expression."""
+        if type(e) in _LEAVES:
+            return e
+        done = self.memo.get(e)
+        if done is None:
+            done = self.methods[type(e)](self, e)
+            if done is not e and same(done, e):
+                done = e
+            self.memo[e] = done
+        return done
+
+    def visit_index(self, e: Any) -> Any:
+        """Arithmetic: of indices in three steps, of other numbers by folding."""
+        if e.dtype not in INDEX_TYPES:
+            return Rewriter.methods[type(e)](self, e)
+        done = affine.simplified(e, self.facts.values)
+        return self.in_steps(e) if done is None else done
+
+    def in_steps(self, e: Any) -> Any:
+        """Canonical form, rules, canonical form."""
+        e = self.canonicalizer.visit(e)
+        if type(e) is IntImm:
+            return e
+        e = self.rewriter.visit(e)
+        return e if type(e) is IntImm else self.canonicalizer.visit(e)
+
+    def visit_cast(self, e: Any) -> Any:
+        """Conversions: those of indices move into sums."""
+        if e.dtype in INDEX_TYPES and e.value.dtype in INDEX_TYPES:
+            return self.in_steps(e)
+        return Rewriter.visit_cast(self, e)
+
+    def visit_condition(self, e: Any) -> Any:
+        """Comparisons."""
+        dtype = e.a.dtype
+        if dtype not in INDEX_TYPES:
+            return Rewriter.visit_comparison(self, e)
+        if type(e) is LT and type(e.b) is IntImm and not self.facts.differences:
+            done = self.guard(e)
+            if done is not None:
+                return done
+        return self.in_steps(e)
+
+    def guard(self, e: Any) -> Any | None:
+        """A sum of positively scaled variables < a constant, when only its order may change; else None."""
+        scales: dict[Var, int] = {}
+        try:
+            limit = e.b.value - affine.collect(e.a, 1, scales, self.facts.values)
+        except affine.NotAffine:
+            return None
+        factors = scales.values()
+        if not scales or min(factors) != 1:
+            return None
+        common = gcd(limit, *[scale for scale in factors if scale != 1])
+        small = [var for var, scale in scales.items() if scale == 1]
+        if common != 1 and len(small) < len(scales) and self._adds_up_below(small, common):
+            return None
+        value = affine.total(scales, 0, e.a.dtype)
+        low, high = self.facts.bounds.of(value)
+        if high < limit:
+            return build.truth(True)
+        if low >= limit:
+            return build.truth(False)
+        done = LT(value, build.imm(limit, e.a.dtype))
+        known = self.literal(done) if self.facts.true else None
+        return done if known is None else known
+
+    def _adds_up_below(self, variables: list[Var], limit: int) -> bool:
+        """Whether 0 <= the sum of the variables < limit."""
+        intervals = [self.facts.bounds.of(var) for var in variables]
+        return sum(low for low, _ in intervals) >= 0 and sum(high for _, high in intervals) < limit
+
+
+def _method_table() -> dict[type, Callable[[Any, Any], Any]]:
+    arithmetic = (Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max)
+    return {
+        **Rewriter.methods,
+        **dict.fromkeys(arithmetic, Simplifier.visit_index),
+        **dict.fromkeys((EQ, NE, LT, LE, GT, GE), Simplifier.visit_condition),
+        Not: Simplifier.in_steps,
+        Cast: Simplifier.visit_cast,
+    }
+
+
+Simplifier.methods = _method_table()
