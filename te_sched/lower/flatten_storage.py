@@ -1,12 +1,13 @@
-"""Storage becomes flat: realised regions become allocations, every buffer is read and written by one index.
+"""Storage becomes flat: realised regions become allocations, indices become one number.
 
-An index is relative to the region that is realised. Strides come from the buffer, from storage_align, or are compact;
-the storage scope that a stage left open follows from the threads round it. Views that tensor intrinsics and extern
-operations declare (`buffer_bind_scope`) disappear: their pointers, offsets, strides and shapes become those of the
-regions they stand for. Before and after, for a stage realised in a loop over i:
+An index is relative to the region that is realised. Strides come from the buffer, from
+storage_align, or are compact; the storage scope that a stage left open follows from the threads
+round it. Views that tensor intrinsics and extern operations declare (`buffer_bind_scope`)
+disappear: their pointers, offsets, strides and shapes become those of the regions they stand for.
+Before and after, for a stage realised in a loop over i:
 
     realize(B[i * 4:i * 4 + 4, 0:8])         B = allocate([32], "float32")
-    B[i * 4 + x, y] = A[i * 4 + x, y]        B[x * 8 + y] = A_1[i * 32 + x * 8 + y]    # A_1 = A.data, flat
+    B[i * 4 + x, y] = A[i * 4 + x, y]        B[x * 8 + y] = A_1[i * 32 + x * 8 + y]
 
 (TVM's name: StorageFlatten.) Must not know why a stage has the region that it has.
 """
@@ -14,11 +15,9 @@ regions they stand for. Before and after, for a stage realised in a loop over i:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.errors import LoweringError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
     Buffer,
@@ -43,23 +42,25 @@ from te_sched.ir.stmt import (
     Stmt,
 )
 from te_sched.ir.visitor import Mapper, replace
+from te_sched.lower.view_binder import ViewBinder
 
 # Temporaries start at such a number of bytes, unless they are smaller.
 _ALIGNMENT = 128
 
 
 def flatten_storage(func: PrimFunc) -> PrimFunc:
-    """The function with one-dimensional storage only; its parameters keep their declared buffers."""
+    """The function with flat storage only; its parameters keep their declared buffers."""
     body = _Flattener(func).visit(func.body)
-    return func if body is func.body else replace(func, body=body)  # type: ignore[no-any-return]
+    return func if body is func.body else replace(func, body=body)
 
 
 @dataclass(slots=True)
 class _Layout:
     """How elements of a buffer lie in its flat buffer.
 
-    `shape` is that of the region which exists, `origin` its first element (None: all zeros), `strides` are empty where
-    the region is compact. `view_of` is the buffer that this one is a view of, beginning at `origin`.
+    `shape` is that of the region which exists, `origin` its first element (None: all zeros),
+    `strides` are empty where the region is compact. `view_of` is the buffer that this one is a view
+    of, beginning at `origin`.
     """
 
     flat: Buffer
@@ -70,21 +71,16 @@ class _Layout:
     view_of: Buffer | None = None
 
 
-@dataclass(slots=True)
-class _Alignment:
-    """storage_align of some dimensions: dimension to (factor, offset)."""
-
-    dims: dict[int, tuple[int, int]] = field(default_factory=dict)
-
-
 class _Flattener(Mapper):
     """Rebuilds the body; `layouts` says where the elements of each buffer are."""
 
     def __init__(self, func: PrimFunc) -> None:
-        self.analyzer = Analyzer()  # it knows no ranges: those are used by `simplify`, which comes next
+        # It knows no ranges: those are used by `simplify`, which comes next.
+        self.analyzer = Analyzer()
         self.params = set(func.buffer_map.values())
         self.layouts: dict[Buffer, _Layout] = {}
-        self.alignments: dict[Buffer, _Alignment] = {}
+        # storage_align: factor and offset of some dimensions
+        self.alignments: dict[Buffer, dict[int, tuple[int, int]]] = {}
         self.values: dict[Var, Expr] = {}
         self.threads: list[str] = []
         # Stores and loads of a reduction share their index tuple: flattened once.
@@ -183,7 +179,7 @@ class _Flattener(Mapper):
         """storage_align: remembered for the realisation inside."""
         assert isinstance(node.value, Call)
         dim, factor, offset = [_integer(arg) for arg in node.value.args]
-        self.alignments.setdefault(node.node, _Alignment()).dims[dim] = (factor, offset)
+        self.alignments.setdefault(node.node, {})[dim] = (factor, offset)
         return self.visit(node.body)  # type: ignore[no-any-return]
 
     def visit_BufferRealize(self, node: BufferRealize) -> Stmt:
@@ -217,18 +213,16 @@ class _Flattener(Mapper):
         for dim in reversed(range(len(shape))):
             if strides:
                 stride = ops.mul(strides[-1], shape[dim + 1])
-            if dim in alignment.dims:
-                factor, offset = alignment.dims[dim]
-                gap = ops.floormod(
-                    ops.sub(factor + offset, ops.floormod(stride, factor)), factor
-                )
+            if dim in alignment:
+                factor, offset = alignment[dim]
+                gap = ops.floormod(ops.sub(factor + offset, ops.floormod(stride, factor)), factor)
                 stride = ops.add(stride, gap)
             stride = self.analyzer.simplify(stride)
             strides.append(stride)
         return tuple(reversed(strides))
 
     def scoped(self, buffer: Buffer) -> Var:
-        """The pointer of a realised buffer, with the scope that its threads suggest where none is given."""
+        """The pointer of a realised buffer; its threads suggest a scope where none is given."""
         data = buffer.data
         if data.pointer is not None and data.pointer.scope:
             return data
@@ -252,14 +246,16 @@ class _Flattener(Mapper):
         region = [self.visit(part) for part in node.value.args]
         begins, extents = tuple(region[::2]), tuple(region[1::2])
         layout = self.layout_of(buffer)
-        binder = _Binder(self, view, buffer)
+        binder = ViewBinder(view, buffer, self.analyzer, self.values)
         binder.check_scope(layout.flat)
         binder.bind("pointer", view.data, layout.flat.data)
         offset = self.analyzer.simplify(self.position(buffer, begins))
         binder.bind("offset", view.elem_offset, offset)
         if view.offset_factor > 1:
             remainder = ops.truncmod(offset, view.offset_factor)
-            binder.require(ops.equal(remainder, 0), f"its offset must be a multiple of {view.offset_factor}")
+            binder.require(
+                ops.equal(remainder, 0), f"its offset must be a multiple of {view.offset_factor}"
+            )
         dropped = len(extents) - len(view.shape)
         binder.check_rank(extents[:dropped] if dropped > 0 else (), dropped)
         for wanted, given in zip(view.shape, extents[dropped:], strict=True):
@@ -271,7 +267,9 @@ class _Flattener(Mapper):
         else:
             binder.check_compact(extents[dropped:], strides)
         self.layouts[view] = _Layout(layout.flat, extents[dropped:], origin=begins, view_of=buffer)
+        self.found = {}
         body = self.visit(node.body)
+        binder.release()
         for condition, message in reversed(binder.asserts):
             body = AssertStmt(condition, StringImm(message), body)
         return body  # type: ignore[no-any-return]
@@ -288,71 +286,6 @@ class _Flattener(Mapper):
         for extent in reversed(layout.shape[1:]):
             strides.append(self.analyzer.simplify(ops.mul(strides[-1], extent)))
         return tuple(reversed(strides))
-
-
-class _Binder:
-    """Makes the parts of a view equal to those of a region: by definition, by proof or by an assertion."""
-
-    def __init__(self, flattener: _Flattener, view: Buffer, buffer: Buffer) -> None:
-        self.flattener, self.view, self.buffer = flattener, view, buffer
-        self.asserts: list[tuple[Expr, str]] = []
-
-    def bind(self, part: str, wanted: Expr, given: Expr) -> None:
-        """Define a variable of the view, or require a fixed part of it."""
-        if type(wanted) is Var and wanted not in self.flattener.values:
-            self.flattener.values[wanted] = given
-            return
-        wanted = self.flattener.visit(wanted)
-        if wanted is not given:
-            self.require(ops.equal(wanted, given), f"its {part} must fit")
-
-    def require(self, condition: Expr, why: str) -> None:
-        """The condition must hold: proved, refuted (an error), or asserted when the program runs."""
-        simplified = self.flattener.analyzer.simplify(condition)
-        if type(simplified) is not IntImm:
-            self.asserts.append((simplified, f"Argument {self.view.name}: {why}"))
-        elif simplified.value == 0:
-            raise self.error(why)
-
-    def check_scope(self, flat: Buffer) -> None:
-        """Both must be in the same memory."""
-        wanted, given = self.view.scope() or "global", flat.scope() or "global"
-        if wanted != given:
-            raise self.error(
-                f"it is declared in scope {wanted!r}, and {self.buffer.name} is in {given!r}",
-                f"declare it with decl_buffer(..., scope={given!r})",
-            )
-
-    def check_rank(self, dropped: Sequence[Expr], count: int) -> None:
-        """Leading dimensions of the region may be dropped when they have one element."""
-        if count < 0:
-            raise self.error(
-                f"it has {len(self.view.shape)} dimensions, and the region has fewer",
-                "declare it with the dimensions of the tensor",
-            )
-        for extent in dropped:
-            if not self.flattener.analyzer.can_prove_equal(extent, IntImm(1, extent.dtype)):
-                raise self.error(
-                    "the region has more dimensions of more than one element",
-                    "declare it with the dimensions of the tensor",
-                )
-
-    def check_compact(self, extents: Sequence[Expr], strides: Sequence[Expr]) -> None:
-        """A view without strides is compact: so must be the region."""
-        analyzer = self.flattener.analyzer
-        expected: Expr | None = None
-        for extent, stride in reversed(list(zip(extents, strides, strict=True))):
-            one = IntImm(1, extent.dtype)
-            expected = one if expected is None else expected
-            if not analyzer.can_prove_equal(extent, one):
-                self.require(ops.equal(expected, stride), "it has no strides, and the region is not compact")
-            expected = ops.mul(expected, extent)
-
-    def error(self, why: str, cure: str = "give it strides, or use another region") -> LoweringError:
-        """The error of a view that does not fit."""
-        return LoweringError(
-            f"bind buffer {self.view.name} to a region of {self.buffer.name}", why, cure
-        )
 
 
 _ATTRIBUTES = {

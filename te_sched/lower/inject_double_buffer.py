@@ -1,16 +1,17 @@
 """Double buffers: while one half of a buffer is read, the other is filled for the next iteration.
 
-What fills the buffer (`double_buffer_scope`) is done once before the innermost loop round it, and then inside of the
-loop one iteration ahead; the last iteration stands alone, since there is nothing more to fetch.
+What fills the buffer (`double_buffer_scope`) is done once before the innermost loop round it, and
+then inside of the loop one iteration ahead; the last iteration stands alone, since there is
+nothing more to fetch.
 
-    for i in range(n):                            B = allocate([2 * m])
-        B = allocate([m])                         B[0 * m + j] = A[0, j]                       # for all j
-        attr(B, "double_buffer_scope")            for i_outer in range(n - 1):
-            B[j] = A[i, j]         ->                 if i_outer + 1 < n:
-        C[i, j] = B[j]                                    attr(B, "double_buffer_write")
-                                                              B[(i_outer + 1) % 2 * m + j] = A[i_outer + 1, j]
-                                                      C[i_outer, j] = B[i_outer % 2 * m + j]
-                                                  C[n - 1, j] = B[(n - 1) % 2 * m + j]
+    for i in range(n):                        B = allocate([2 * m])
+        B = allocate([m])                     B[0 * m + j] = A[0, j]
+        attr(B, "double_buffer_scope")        for o in range(n - 1):
+            B[j] = A[i, j]            ->          if o + 1 < n:
+        C[i, j] = B[j]                                attr(B, "double_buffer_write")
+                                                          B[(o + 1) % 2 * m + j] = A[o + 1, j]
+                                                  C[o, j] = B[o % 2 * m + j]
+                                              C[n - 1, j] = B[(n - 1) % 2 * m + j]
 
 (TVM's name: InjectDoubleBuffer.) Must not know how buffers get into memory.
 """
@@ -53,7 +54,7 @@ _WRITE = "double_buffer_write"
 
 
 def inject_double_buffer(func: PrimFunc) -> PrimFunc:
-    """The function without `double_buffer_scope` attributes; fetches ahead are marked `double_buffer_write`."""
+    """The function without `double_buffer_scope`; fetches ahead have `double_buffer_write`."""
     if not has_attribute(func.body, _SCOPE):
         return func
     return replace(func, body=_Injector(func.body).visit(func.body))  # type: ignore[no-any-return]
@@ -111,7 +112,7 @@ class _Injector(Mapper):
         self.loops.pop()
         turns = self.turns.pop(node, None)
         if turns is None:
-            return node if body is node.body else replace(node, body=body)  # type: ignore[no-any-return]
+            return node if body is node.body else replace(node, body=body)
         whole = sequence([*turns.first_fetches, *_take_turns(node, body)])
         for allocation in reversed(turns.allocations):
             whole = replace(allocation, body=whole)
@@ -134,7 +135,10 @@ class _Injector(Mapper):
         zero, one = IntImm(0, half.dtype), IntImm(1, half.dtype)
         turns.first_fetches.append(fresh_copy(body, {half: zero, loop.loop_var: zero}))
         following = Add(loop.loop_var, one)
-        ahead = {half: FloorMod(following, IntImm(2, half.dtype)), loop.loop_var: following}
+        ahead: dict[Var, Expr] = {
+            half: FloorMod(following, IntImm(2, half.dtype)),
+            loop.loop_var: following,
+        }
         fetch = AttrStmt(data, _WRITE, IntImm(1), substitute(body, ahead))
         return IfThenElse(ops.less(following, loop.extent), fetch)
 

@@ -1,16 +1,17 @@
 """Prefetches become loops that ask for one cache line after the other.
 
-A `prefetch_scope` attribute inside of a loop asks for the region of a buffer that the loop's body will read some
-iterations later: the region that the body reads, moved along the loop. Before and after, for `A` of (1024, 1024)
-float32 read at A[i, k], one iteration of k ahead:
+A `prefetch_scope` attribute inside of a loop asks for the region of a buffer that the loop's body
+will read some iterations later: the region that the body reads, moved along the loop. Before and
+after, for `A` of (1024, 1024) float32 read at A[i, k], one iteration of k ahead:
 
-    for k in range(1024):                    for k in range(1024):
-        attr(A, "prefetch_scope", 1)             for prefetch_A_1, prefetch_A_0 in grid(1, 1):
-        B[i] = B[i] + A[i, k]                        prefetch(address_of(A[k + 1 + prefetch_A_1 * 16, i + prefetch_A_0]))
-                                                 B[i] = B[i] + A[i, k]
+    for k in range(1024):                  for k in range(1024):
+        attr(A, "prefetch_scope", 1)           for p1, p0 in grid(1, 1):
+        B[i] = B[i] + A[i, k]          ->          prefetch(address_of(A[k + 1 + p1 * 16, p0 + i]))
+                                               B[i] = B[i] + A[i, k]
 
-The order of the indices and of the loops is the one that programs have always printed: both run from the last dimension
-to the first. A wrong address does no harm to a prefetch, so the text is kept. (TVM's name: InjectPrefetch.)
+The order of the indices and of the loops is the one that programs have always printed: both run
+from the last dimension to the first. A wrong address does no harm to a prefetch, so the text is
+kept. (TVM's name: InjectPrefetch.)
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.stmt import AttrStmt, Evaluate, For, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.visitor import Mapper, replace, substitute, walk
+from te_sched.lower.statements import has_attribute
 
 CACHE_LINE_BYTES = 64
 _READ, _KEEP_IN_ALL_CACHES, _DATA = IntImm(0), IntImm(3), IntImm(1)
@@ -31,14 +33,10 @@ _READ, _KEEP_IN_ALL_CACHES, _DATA = IntImm(0), IntImm(3), IntImm(1)
 
 def inject_prefetch(func: PrimFunc) -> PrimFunc:
     """The function with its `prefetch_scope` attributes turned into prefetches."""
-    if not _has_prefetch(func.body):
+    if not has_attribute(func.body, "prefetch_scope"):
         return func
     body = _Injector().visit(func.body)
-    return func if body is func.body else replace(func, body=body)  # type: ignore[no-any-return]
-
-
-def _has_prefetch(body: Stmt) -> bool:
-    return any(type(node) is AttrStmt and node.key == "prefetch_scope" for node in walk(body))
+    return func if body is func.body else replace(func, body=body)
 
 
 class _Injector(Mapper):
@@ -68,7 +66,7 @@ class _Injector(Mapper):
         return SeqStmt((_prefetch_lines(node.node, bounds), *rest))
 
     def _ahead(self, bound: Range, steps: Expr) -> Range:
-        """The range some iterations of the innermost loop later, for all lanes of vectorised loops."""
+        """The range some iterations of the innermost loop later, for all lanes of vectors."""
         later: dict[Var, Expr] = {}
         if self.loops:
             loop = self.loops[-1]

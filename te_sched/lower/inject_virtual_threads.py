@@ -1,7 +1,8 @@
-"""Virtual threads become copies of the statements that depend on them, and shares of the buffers that they fill.
+"""Virtual threads become copies of the statements that depend on them, and shares of buffers.
 
-A buffer whose content depends on the virtual thread gets room for all of them; a statement that depends on the virtual
-thread, or touches such a buffer, is done for each: as copies, or as a loop when there are many or it has loops itself.
+A buffer whose content depends on the virtual thread gets room for all of them; a statement that
+depends on the virtual thread, or touches such a buffer, is done for each: as copies, or as a loop
+when there are many or it has loops itself.
 
     attr(vthread, "virtual_thread", 2)        B = allocate([8])
     B = allocate([4])                         for i in range(4):
@@ -240,7 +241,7 @@ class _Replicator(Mapper):
         return sequence([self.visit(part) for part in node.seq])
 
     def outer(self, node: Any, fields: tuple[str, ...]) -> Stmt:
-        """A statement with others inside: done for each virtual thread as a whole if its head depends on it."""
+        """A statement with others inside; as a whole for each thread if its head depends on it."""
         heads, depends = self.mapped(*[getattr(node, name) for name in fields])
         if depends and not self.inside:
             return self.whole(node)
@@ -271,7 +272,9 @@ class _Replicator(Mapper):
         """The statement for each virtual thread."""
         has_loops = any(type(part) is For for part in statements(node))
         if self.count < _LOOP_FROM and not has_loops:
-            return sequence([fresh_copy(node, {self.var: IntImm(i, self.var.dtype)}) for i in range(self.count)])
+            return sequence(
+                [fresh_copy(node, {self.var: IntImm(i, self.var.dtype)}) for i in range(self.count)]
+            )
         loop = Var(f"{self.var.name}.s", self.var.dtype)
         zero, count = IntImm(0, loop.dtype), IntImm(self.count, loop.dtype)
         return For(loop, zero, count, "serial", substitute(node, {self.var: loop}))

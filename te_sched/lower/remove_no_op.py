@@ -1,4 +1,4 @@
-"""Statements that do nothing go: loops without iterations, branches without content, values without use.
+"""Statements that do nothing go: empty loops and branches, values without use.
 
     for i in range(n):             A[0] = 1
         evaluate(A[i])       ->    evaluate(call_extern("f"))
@@ -6,8 +6,8 @@
     if call_extern("f"):
         evaluate(0)
 
-What is evaluated for an effect (a call of the unknown) stays, wherever it stood. (TVM's name: RemoveNoOp.)
-Must not know which pass left the remains behind.
+What is evaluated for an effect (a call of the unknown) stays, wherever it stood. (TVM's name:
+RemoveNoOp.) Must not know which pass left the remains behind.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from te_sched.lower.statements import NOTHING, effect_of, is_nothing, sequence
 def remove_no_op(func: PrimFunc) -> PrimFunc:
     """The function without statements that do nothing."""
     body = _Remover().visit(func.body)
-    return func if body is func.body else replace(func, body=body)  # type: ignore[no-any-return]
+    return func if body is func.body else replace(func, body=body)
 
 
 class _Remover(Mapper):
@@ -48,7 +48,7 @@ class _Remover(Mapper):
         body = self.visit(node.body)
         if is_nothing(body):
             return _evaluations(node.min, node.extent)
-        return node if body is node.body else replace(node, body=body)  # type: ignore[no-any-return]
+        return node if body is node.body else replace(node, body=body)
 
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
         body = self.visit(node.body)
@@ -70,7 +70,7 @@ class _Remover(Mapper):
         body = self.visit(node.body)
         if is_nothing(body):
             return _evaluations(*node.extents)
-        return node if body is node.body else replace(node, body=body)  # type: ignore[no-any-return]
+        return node if body is node.body else replace(node, body=body)
 
     def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
         then_case: Stmt = self.visit(node.then_case)

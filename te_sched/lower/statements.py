@@ -21,7 +21,7 @@ from te_sched.ir.stmt import (
     SeqStmt,
     Stmt,
 )
-from te_sched.ir.visitor import Mapper, replace, walk
+from te_sched.ir.visitor import CHILD_FIELDS, Mapper, replace, walk
 
 NOTHING = Evaluate(IntImm(0))
 
@@ -46,6 +46,23 @@ def statements(root: Stmt) -> Iterator[Any]:
 def has_attribute(root: Stmt, key: str) -> bool:
     """Whether a statement carries an attribute somewhere."""
     return any(type(node) is AttrStmt and node.key == key for node in statements(root))
+
+
+def nodes_of(root: Any, kinds: frozenset[type]) -> list[Any]:
+    """The nodes of some classes in a statement or expression, in no particular order."""
+    found, stack = [], [root]
+    while stack:
+        node = stack.pop()
+        kind = type(node)
+        if kind in kinds:
+            found.append(node)
+        for name in CHILD_FIELDS[kind]:
+            below = getattr(node, name)
+            if type(below) is tuple:
+                stack.extend(below)
+            elif below is not None:
+                stack.append(below)
+    return found
 
 
 def is_nothing(statement: Stmt) -> bool:

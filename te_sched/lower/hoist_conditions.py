@@ -1,0 +1,115 @@
+"""Conditions that a loop does not change are asked before the loop.
+
+    for j in range(32):                     if likely(i < 20):
+        if likely(i < 20):          ->          for j in range(32):
+            A[i, j] = B[j]                          A[i, j] = B[j]
+
+A condition leaves all the loops round it that its value does not depend on, as long as nothing
+but the condition happens in them: a sequence of statements or a thread axis is a wall. Conditions
+that read memory, name threads or have a side effect stay. (TVM's name: HoistIfThenElse.) Must not
+know where guards come from.
+"""
+
+from __future__ import annotations
+
+from te_sched.ir.calls import Effect
+from te_sched.ir.expr import Expr, IterVar, Var
+from te_sched.ir.stmt import AttrStmt, For, IfThenElse, LetStmt, PrimFunc, SeqStmt, Stmt, While
+from te_sched.ir.visitor import Mapper, replace, walk
+from te_sched.lower.statements import effect_of, statements
+
+
+def hoist_conditions(func: PrimFunc) -> PrimFunc:
+    """The function with conditions outside of the loops that they do not depend on."""
+    if not any(type(node) is IfThenElse for node in statements(func.body)):
+        return func
+    finder = _Finder()
+    finder.visit(func.body, [])
+    if not finder.hoisted:
+        return func
+    return replace(func, body=_Hoister(finder.hoisted).visit(func.body))  # type: ignore[no-any-return]
+
+
+class _Finder:
+    """Finds which conditions leave which loops; `fixed` variables belong to threads and lets."""
+
+    def __init__(self) -> None:
+        self.hoisted: dict[For, list[IfThenElse]] = {}
+        self.fixed: set[Var] = set()
+
+    def visit(self, node: Stmt, loops: list[For]) -> None:
+        """`loops`: those with nothing but this statement inside, the outermost first."""
+        kind = type(node)
+        if isinstance(node, For):
+            self.visit(node.body, [*loops, node])
+        elif isinstance(node, IfThenElse):
+            self.condition(node, loops)
+        elif isinstance(node, SeqStmt):
+            for part in node.seq:
+                self.visit(part, [])
+        elif isinstance(node, AttrStmt) and isinstance(node.node, IterVar):
+            self.fixed.add(node.node.var)
+            self.visit(node.body, [])
+        elif kind is While:
+            self.visit(node.body, [])  # type: ignore[attr-defined]
+        elif hasattr(node, "body"):
+            if isinstance(node, LetStmt):
+                self.fixed.add(node.var)
+            self.visit(node.body, loops)
+
+    def condition(self, node: IfThenElse, loops: list[For]) -> None:
+        """Decide for one condition, then go on below."""
+        outermost = self.outermost(node.condition, loops)
+        if outermost is not None:
+            self.hoisted.setdefault(outermost, []).append(node)
+        if node.else_case is None:
+            self.visit(node.then_case, loops)
+            return
+        # What is asked in one branch says nothing about the other.
+        self.visit(node.then_case, [])
+        self.visit(node.else_case, [])
+
+    def outermost(self, condition: Expr, loops: list[For]) -> For | None:
+        """The outermost loop that the condition can leave."""
+        if not loops:
+            return None
+        used = {part for part in walk(condition) if type(part) is Var}
+        found: For | None = None
+        for loop in reversed(loops):
+            if loop.loop_var in used:
+                break
+            found = loop
+        if found is None or used & self.fixed or effect_of(condition) > Effect.PURE:
+            return None
+        return found
+
+
+class _Hoister(Mapper):
+    """Puts the conditions where they belong."""
+
+    def __init__(self, hoisted: dict[For, list[IfThenElse]]) -> None:
+        self.hoisted = hoisted
+        self.gone = {node for nodes in hoisted.values() for node in nodes if node.else_case is None}
+
+    def visit_For(self, node: For) -> Stmt:
+        body = self.visit(node.body)
+        whole: Stmt = node if body is node.body else replace(node, body=body)
+        for branch in reversed(self.hoisted.get(node, [])):
+            other = None if branch.else_case is None else whole
+            whole = IfThenElse(branch.condition, whole, other, branch.owner_guard)
+        return whole
+
+    def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
+        then_case = self.visit(node.then_case)
+        if node in self.gone:
+            return then_case  # type: ignore[no-any-return]
+        else_case = None if node.else_case is None else self.visit(node.else_case)
+        if then_case is node.then_case and else_case is node.else_case:
+            return node
+        return IfThenElse(node.condition, then_case, else_case, node.owner_guard)
+
+    def visit_BufferStore(self, node: Stmt) -> Stmt:
+        return node
+
+    def visit_Evaluate(self, node: Stmt) -> Stmt:
+        return node

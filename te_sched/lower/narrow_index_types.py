@@ -1,0 +1,238 @@
+"""64-bit index arithmetic whose values fit into 32 bits is done in 32 bits.
+
+    for i in range(int64(64)):                        for i in range(64):
+        A[i * int64(8) + cast("int64", tx)]     ->        A[i * 8 + tx]
+
+A loop variable is narrowed when no expression that it takes part in can exceed 32 bits; constants
+and casts are narrowed in indices and extents alone, since elsewhere they are data. Values that
+are stored or given to functions from elsewhere keep their type. (TVM's name: NarrowDataType.)
+Must not know what the indices mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.ir import ops
+from te_sched.ir.expr import (
+    BinaryOp,
+    BufferLoad,
+    Call,
+    Cast,
+    CompareOp,
+    Expr,
+    IntImm,
+    Let,
+    Node,
+    Range,
+    Select,
+    Var,
+)
+from te_sched.ir.stmt import Allocate, AttrStmt, BufferStore, For, LetStmt, PrimFunc, Stmt
+from te_sched.ir.visitor import NODE_CLASSES, Mapper, children, replace
+from te_sched.lower.statements import nodes_of
+
+WIDE, NARROW = "int64", "int32"
+_LOW, _HIGH = -(2**31), 2**31 - 1
+_TELLING = frozenset((Cast, For))
+# Functions from elsewhere depend on the types of their arguments.
+_FOREIGN = ("extern", "packed", "llvm")
+
+
+def narrow_index_types(func: PrimFunc) -> PrimFunc:
+    """The function with its index arithmetic in 32 bits where that is enough."""
+    if not any(_is_wide(node) for node in nodes_of(func.body, _TELLING)):
+        return func
+    needs = _Needs()
+    needs.statement(func.body)
+    body = _Narrower(needs.wide, needs.met).visit(func.body)
+    return func if body is func.body else replace(func, body=body)
+
+
+def _is_wide(node: Any) -> bool:
+    return (node.dtype if type(node) is Cast else node.loop_var.dtype) == WIDE
+
+
+class _Needs:
+    """Finds the variables, constants and casts that must stay wide, by identity."""
+
+    def __init__(self) -> None:
+        self.analyzer = Analyzer()
+        self.wide: set[Node] = set()
+        self.met: set[Node] = set()  # loop variables: only these change their type
+
+    def statement(self, node: Any) -> None:
+        """Visit a statement and what is in it."""
+        if type(node) is For:
+            self.analyzer.bind(node.loop_var, Range(node.min, node.extent))
+            self.met.add(node.loop_var)
+        elif type(node) is AttrStmt and node.key in ("thread_extent", "virtual_thread"):
+            zero = IntImm(0, node.node.var.dtype)
+            self.analyzer.bind(node.node.var, Range(zero, node.value))
+        elif type(node) is LetStmt and node.var.dtype == WIDE:
+            self.analyzer.bind(node.var, node.value)
+            self.met.add(node.var)
+            if not self.fits(node.value):
+                self.wide.add(node.var)
+        for child in children(node):
+            if isinstance(child, Stmt):
+                self.statement(child)
+            else:
+                self.expression(child, False)
+
+    def expression(self, node: Any, wide: bool) -> None:
+        """Visit an expression that is part of one that is `wide`."""
+        kind = type(node)
+        if kind is BufferLoad or kind is Range:
+            wide = False
+        elif node.dtype == WIDE:
+            wide = wide or not self.fits(node)
+        if wide and kind in (Var, IntImm, Cast):
+            self.wide.add(node)
+        for child in children(node):
+            self.expression(child, wide)
+
+    def fits(self, node: Expr) -> bool:
+        """Whether all values of an expression are 32-bit integers."""
+        low, high = self.analyzer.const_bounds(node)
+        return low is not None and high is not None and low >= _LOW and high <= _HIGH
+
+
+class _Narrower(Mapper):
+    """Rebuilds a body with narrow variables; `in_index` tells indices and extents from data."""
+
+    def __init__(self, wide: set[Node], variables: set[Node]) -> None:
+        self.wide, self.variables = wide, variables
+        self.in_index = False
+        self.narrowed: dict[Var, Var] = {}
+
+    # -- expressions -------------------------------------------------------------------------------
+
+    def visit_Var(self, node: Var) -> Expr:
+        return self.narrowed.get(node, node)
+
+    def visit_IntImm(self, node: IntImm) -> Expr:
+        if self.in_index and node.dtype == WIDE and node not in self.wide:
+            return IntImm(node.value, NARROW)
+        return node
+
+    def visit_Cast(self, node: Cast) -> Expr:
+        value = self.visit(node.value)
+        if self.in_index and node.dtype == WIDE and node not in self.wide:
+            return ops.cast(NARROW, value)
+        return node if value is node.value else Cast(node.dtype, value)
+
+    def two_operands(self, node: Any) -> Expr:
+        """An operation on two operands, of the narrower type when they differ now."""
+        a, b = self.visit(node.a), self.visit(node.b)
+        if a is node.a and b is node.b:
+            return node  # type: ignore[no-any-return]
+        if a.dtype != b.dtype:
+            a, b = _narrow(a), _narrow(b)
+        return type(node)(a, b)  # type: ignore[no-any-return]
+
+    def visit_Select(self, node: Select) -> Expr:
+        condition = self.visit(node.condition)
+        values = self.visit(node.true_value), self.visit(node.false_value)
+        if condition is node.condition and values == (node.true_value, node.false_value):
+            return node
+        return Select(condition, *ops.match_types(*values))
+
+    def visit_Call(self, node: Call) -> Expr:
+        args = [self.visit(arg) for arg in node.args]
+        if all(new is old for new, old in zip(args, node.args, strict=True)):
+            return node
+        if any(word in node.op for word in _FOREIGN):
+            args = [
+                ops.cast(old.dtype, new) if new.dtype != old.dtype else new
+                for new, old in zip(args, node.args, strict=True)
+            ]
+            return Call(node.dtype, node.op, tuple(args))
+        if node.op == "tir.if_then_else":
+            args[1:] = ops.match_types(args[1], args[2])
+        same_type = bool(node.args) and node.dtype == node.args[-1].dtype
+        return Call(args[-1].dtype if same_type else node.dtype, node.op, tuple(args))
+
+    def visit_Let(self, node: Let) -> Expr:
+        value = self.visit(node.value)
+        var = self.renamed(node.var, value)
+        return Let(var, value, self.visit(node.body))
+
+    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        indices = self.indices(node.indices)
+        return node if indices is node.indices else BufferLoad(node.buffer, indices)
+
+    def indices(self, old: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """Indices and extents: narrowed."""
+        outside, self.in_index = self.in_index, True
+        new = tuple([self.visit(index) for index in old])
+        self.in_index = outside
+        return old if all(a is b for a, b in zip(new, old, strict=True)) else new
+
+    # -- statements --------------------------------------------------------------------------------
+
+    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        value = self.visit(node.value)
+        indices = self.indices(node.indices)
+        if value is node.value and indices is node.indices:
+            return node
+        return BufferStore(node.buffer, ops.cast(node.value.dtype, value), indices)
+
+    def visit_For(self, node: For) -> Stmt:
+        narrow = node.loop_var.dtype == WIDE and node.loop_var not in self.wide
+        low, extent = self.indices((node.min, node.extent)) if narrow else (node.min, node.extent)
+        loop_var = node.loop_var
+        if narrow and low.dtype == NARROW and extent.dtype == NARROW:
+            loop_var = self.renamed(loop_var, low)
+        else:
+            low, extent = self.visit(node.min), self.visit(node.extent)
+            low, extent = ops.cast(loop_var.dtype, low), ops.cast(loop_var.dtype, extent)
+        body = self.visit(node.body)
+        if low is node.min and extent is node.extent and body is node.body:
+            return node
+        return replace(node, loop_var=loop_var, min=low, extent=extent, body=body)  # type: ignore[no-any-return]
+
+    def visit_Allocate(self, node: Allocate) -> Stmt:
+        extents = self.indices(node.extents)
+        body = self.visit(node.body)
+        if extents is node.extents and body is node.body:
+            return node
+        return replace(node, extents=extents, body=body)  # type: ignore[no-any-return]
+
+    def visit_LetStmt(self, node: LetStmt) -> Stmt:
+        value = self.visit(node.value)
+        if node.var in self.wide:
+            value = ops.cast(node.var.dtype, value)
+        var = self.renamed(node.var, value)
+        body = self.visit(node.body)
+        if var is node.var and value is node.value and body is node.body:
+            return node
+        return LetStmt(var, value, body)
+
+    def renamed(self, var: Var, value: Expr) -> Var:
+        """The variable with the type of its value."""
+        if var.dtype == value.dtype:
+            return var
+        copy = self.narrowed[var] = Var(var.name, value.dtype, var.pointer, var.is_size)
+        return copy
+
+
+def _narrow(value: Expr) -> Expr:
+    """A wide operand of a narrow operation: what was widened is taken as it was."""
+    if value.dtype != WIDE:
+        return value
+    if type(value) is Cast and value.value.dtype == NARROW:
+        return value.value
+    return ops.cast(NARROW, value)
+
+
+def _use_for_all(kind: type, method: Callable[[Any, Any], Expr]) -> None:
+    for cls in NODE_CLASSES:
+        if issubclass(cls, kind):
+            _Narrower._methods[cls] = method
+
+
+_use_for_all(BinaryOp, _Narrower.two_operands)
+_use_for_all(CompareOp, _Narrower.two_operands)

@@ -1,0 +1,92 @@
+"""Buffers that intrinsics and extern operations declare, made equal to what they stand for.
+
+Variables in the declaration (offset, strides, shape) take the values of the region; what is fixed
+in it must hold there. Must not know how regions are found or how accesses are rewritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.errors import LoweringError
+from te_sched.ir import ops
+from te_sched.ir.expr import Buffer, Expr, IntImm, Var
+from te_sched.ir.visitor import substitute
+
+
+class ViewBinder:
+    """Makes the parts of a view equal to those of a region: defined, proved or asserted."""
+
+    def __init__(
+        self, view: Buffer, buffer: Buffer, analyzer: Analyzer, values: dict[Var, Expr]
+    ) -> None:
+        self.view, self.buffer, self.analyzer, self.values = view, buffer, analyzer, values
+        self.asserts: list[tuple[Expr, str]] = []
+        self.defined: list[Var] = []
+
+    def bind(self, part: str, wanted: Expr, given: Expr) -> None:
+        """Define a variable of the view, or require a fixed part of it."""
+        if type(wanted) is Var and wanted not in self.values:
+            self.values[wanted] = given
+            self.defined.append(wanted)
+            return
+        wanted = substitute(wanted, self.values)
+        if wanted is not given:
+            self.require(ops.equal(wanted, given), f"its {part} must fit")
+
+    def require(self, condition: Expr, why: str) -> None:
+        """The condition must hold: proved, refuted (an error), or asserted by the program."""
+        simplified = self.analyzer.simplify(condition)
+        if type(simplified) is not IntImm:
+            self.asserts.append((simplified, f"Argument {self.view.name}: {why}"))
+        elif simplified.value == 0:
+            raise self.error(why)
+
+    def release(self) -> None:
+        """Forget the definitions: the declaration may be used again, for another region."""
+        for var in self.defined:
+            del self.values[var]
+
+    def check_scope(self, flat: Buffer) -> None:
+        """Both must be in the same memory."""
+        wanted, given = self.view.scope() or "global", flat.scope() or "global"
+        if wanted != given:
+            raise self.error(
+                f"it is declared in scope {wanted!r}, and {self.buffer.name} is in {given!r}",
+                f"declare it with decl_buffer(..., scope={given!r})",
+            )
+
+    def check_rank(self, dropped: Sequence[Expr], count: int) -> None:
+        """Leading dimensions of the region may be dropped when they have one element."""
+        if count < 0:
+            raise self.error(
+                f"it has {len(self.view.shape)} dimensions, and the region has fewer",
+                "declare it with the dimensions of the tensor",
+            )
+        for extent in dropped:
+            if not self.analyzer.can_prove_equal(extent, IntImm(1, extent.dtype)):
+                raise self.error(
+                    "the region has more dimensions of more than one element",
+                    "declare it with the dimensions of the tensor",
+                )
+
+    def check_compact(self, extents: Sequence[Expr], strides: Sequence[Expr]) -> None:
+        """A view without strides is compact: so must be the region."""
+        expected: Expr | None = None
+        for extent, stride in reversed(list(zip(extents, strides, strict=True))):
+            one = IntImm(1, extent.dtype)
+            expected = one if expected is None else expected
+            if not self.analyzer.can_prove_equal(extent, one):
+                self.require(
+                    ops.equal(expected, stride), "it has no strides, and the region is not compact"
+                )
+            expected = ops.mul(expected, extent)
+
+    def error(
+        self, why: str, cure: str = "declare it with te.var strides, or use another region"
+    ) -> LoweringError:
+        """The error of a view that does not fit."""
+        return LoweringError(
+            f"bind buffer {self.view.name} to a region of {self.buffer.name}", why, cure
+        )
