@@ -140,9 +140,7 @@ class _Comparer:
         """Compare two uses of variables."""
         left, right = self.left_of.get(b), self.right_of.get(a)
         if left is None and right is None:
-            if a is b:
-                return
-            if self.map_free_vars:
+            if a is b or self.map_free_vars:
                 self.bind(a, b)
                 return
         if left is not a or right is not b:

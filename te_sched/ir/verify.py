@@ -196,9 +196,14 @@ class _Verifier:
 
     def header(self, node: Any) -> list[Var]:
         """Check what a statement says before its body; returns what it defines for the body."""
+        outside = dict(self.free)
         for child in children(node):
             if not isinstance(child, S.Stmt):
                 self.part(child)
+        if isinstance(node, S.Allocate) and not self.collect:
+            # TVM hoists a temporary even out of the loop on which its size depends. What it prints
+            # is ill-defined, but it is what it prints: whoever runs programs has to judge.
+            self.free = outside
         if isinstance(node, S.AttrStmt):
             return self.attribute(node)
         if isinstance(node, S.BufferRealize) and node.buffer.data in self.scope:

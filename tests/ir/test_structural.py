@@ -1,0 +1,90 @@
+"""Structural equality: up to names and identities of what is bound."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from te_sched.ir import expr as E
+from te_sched.ir import ops
+from te_sched.ir import stmt as S
+from te_sched.ir.buffer import decl_buffer
+from te_sched.ir.expr import IntImm, Var
+from te_sched.ir.structural import structural_difference, structural_equal, structural_key
+
+
+def loop(name: str, offset: int = 1, extent: int = 4) -> S.For:
+    """for i in range(extent): i + offset"""
+    var = Var(name)
+    return S.For(var, IntImm(0), IntImm(extent), "serial", S.Evaluate(ops.add(var, offset)))
+
+
+def copy(name: str) -> S.PrimFunc:
+    """A function that doubles a buffer in place."""
+    handle, buffer = Var(name, "handle"), decl_buffer((8,), "float32", name)
+    index = Var("i")
+    store = S.BufferStore(buffer, E.BufferLoad(buffer, (index,)) * 2.0, (index,))
+    body = S.For(index, IntImm(0), IntImm(8), "serial", store)
+    return S.PrimFunc((handle,), body, {handle: buffer})
+
+
+def test_names_of_bound_variables_do_not_matter() -> None:
+    assert structural_equal(loop("i"), loop("j"))
+    assert structural_equal(copy("A"), copy("B"))
+
+
+@pytest.mark.parametrize(
+    ("other", "difference"),
+    [
+        (loop("i", offset=2), r"\.body\.value\.b\.value: 1 != 2"),
+        (loop("i", extent=8), r"\.extent\.value: 4 != 8"),
+        (S.Evaluate(IntImm(0)), r"root: For != Evaluate"),
+    ],
+)
+def test_the_first_difference_is_named(other: S.Stmt, difference: str) -> None:
+    found = structural_difference(loop("i"), other)
+    assert found is not None
+    assert re.fullmatch(difference, found), found
+
+
+def test_free_variables_are_themselves_unless_mapped() -> None:
+    a, b, c = Var("a"), Var("b"), Var("c")
+    assert not structural_equal(a + b, a + c)
+    assert structural_equal(a + b, a + c, map_free_vars=True)
+    assert not structural_equal(a + a, a + b, map_free_vars=True)
+
+
+def test_a_bound_variable_is_not_a_free_one() -> None:
+    free, bound = Var("i"), Var("i")
+    a = S.For(bound, IntImm(0), IntImm(4), "serial", S.Evaluate(bound))
+    b = S.For(bound, IntImm(0), IntImm(4), "serial", S.Evaluate(free))
+    assert not structural_equal(a, b)
+    assert structural_difference(a, b, map_free_vars=True) == ".body.value: variable i != i"
+
+
+def test_types_and_zeros_of_floats_differ() -> None:
+    assert not structural_equal(IntImm(1), IntImm(1, "int64"))
+    assert not structural_equal(E.FloatImm(0.0), E.FloatImm(-0.0))
+    assert structural_equal(E.FloatImm(float("nan")), E.FloatImm(float("nan")))
+
+
+def test_keys_are_equal_for_equal_expressions_only() -> None:
+    i, j, buffer = Var("i"), Var("j"), decl_buffer((8,), "float32", "A")
+
+    def value(index: Var) -> E.Expr:
+        return E.BufferLoad(buffer, (index * 2 + 1,)) + 1.0
+
+    assert structural_key(value(i)) == structural_key(value(i))
+    assert structural_key(value(i)) != structural_key(value(j))
+    assert len({structural_key(i + 1), structural_key(i + 1), structural_key(i + 2)}) == 2
+
+
+def test_reductions_bind_their_axes() -> None:
+    def total(name: str) -> E.Expr:
+        x, y, k = Var("x"), Var("y"), Var(name)
+        reducer = E.CommReducer((x,), (y,), (x + y,), (IntImm(0),))
+        axis = E.IterVar(E.Range(IntImm(0), IntImm(4)), k, "CommReduce")
+        return E.Reduce(reducer, (k * 2,), (), (axis,), IntImm(1, "bool"), 0)
+
+    assert structural_equal(total("k"), total("r"))
