@@ -137,6 +137,9 @@ class StageState:
                 self.fates[axis] = fate
         for axis in kept:
             self.fates.pop(axis, None)
+        self.iter_var_attrs = {
+            axis: attr for axis, attr in self.iter_var_attrs.items() if axis in kept
+        }
         self.all_iter_vars = list(op.root_iter_vars())
         self.leaf_iter_vars = [axis for axis in self.all_iter_vars if axis.kind != "Opaque"]
         self.relations = []

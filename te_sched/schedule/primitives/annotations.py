@@ -58,6 +58,7 @@ class AnnotationPrimitives(StageState):
         `thread_ivar` comes from `te.thread_axis("threadIdx.x")` and the like.
         """
         leaf_position(self, ivar, "bind")
+        check_kind(self, ivar, ("DataPar", "CommReduce"), "bind")
         where = f"{stage_label(self)}, axis {ivar.var.name}"
         check_thread(thread_ivar, f"bind axis {ivar.var.name}", where)
         before = self.iter_var_attrs.get(ivar, PLAIN).bind_thread

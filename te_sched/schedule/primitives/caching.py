@@ -69,13 +69,14 @@ class CachingPrimitives(ScheduleState):
         return cache
 
     def _cache_name(self, tensor: Tensor, scope: str) -> str:
-        """A.shared, then A.shared.d, A.shared.d.d."""
-        index = f".v{tensor.value_index}" if tensor.op.num_outputs > 1 else ""
-        name = f"{tensor.op.name}{index}.{scope}"
+        """A.shared, then A.d.shared, A.d.d.shared."""
+        name = tensor.op.name
+        if tensor.op.num_outputs > 1:
+            name += f".v{tensor.value_index}"
         taken = {stage.op.name for stage in self.stages}
-        while name in taken:
+        while f"{name}.{scope}" in taken:
             name += ".d"
-        return name
+        return f"{name}.{scope}"
 
     def cache_write(self, tensor: Any, scope: str) -> Any:
         """Compute a tensor in a memory, then copy it to where it belongs: a new stage C.local.

@@ -145,11 +145,18 @@ def _take_apart(stage: StageState, op: ComputeOp, axis: IterVar, what: str) -> _
     loops = [one for one in stage.leaf_iter_vars if one in touched and one is not axis]
     pieces = [IterVar(ranges[one], one.var, "CommReduce") for one in loops]
     values: Values = {one: one.var for one in stage.all_iter_vars}
+    for one in (axis, *loops):
+        if ops.is_const(ranges[one].extent, 1):  # it has one value, which needs no variable
+            values[one] = ranges[one].min
     for relation in reversed(stage.relations):
         relation.indices_up(values, ranges)
     untouched = frozenset(one for one in stage.all_iter_vars if one not in touched)
     guards = bound_checks(stage, ranges, values, False, untouched)
-    of_vars = {one.var: values[one] for one in op.reduce_axis if one in touched}
+    of_vars = {
+        one.var: values[one]
+        for one in op.reduce_axis
+        if one in touched and values[one] is not one.var
+    }
     return _Parts(ranges[axis], (*whole, *pieces), of_vars, guards)
 
 
