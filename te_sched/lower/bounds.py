@@ -304,13 +304,13 @@ def _clipped(read: IntervalSet, extent: Expr, analyzer: Analyzer) -> IntervalSet
     """The whole dimension where the set is provably wider (indices are within bounds by
     assumption).
     """
-    whole = IntervalSet(IntImm(0, extent.dtype), extent - 1)
+    first, last = IntImm(0, extent.dtype), extent - 1
     if int_set.is_everything(read):
-        return whole
-    if not int_set.is_bounded(read):
+        return IntervalSet(first, last)
+    if read.min is None or read.max is None:
         return read
-    wider = analyzer.can_prove(whole.min >= read.min) and analyzer.can_prove(whole.max <= read.max)
-    return whole if wider else read
+    wider = analyzer.can_prove(first >= read.min) and analyzer.can_prove(last <= read.max)
+    return IntervalSet(first, last) if wider else read
 
 
 @require_inputs.register
@@ -394,7 +394,7 @@ def _cover(sets: Iterable[IntervalSet], axis: IterVar) -> Range:
 
 
 def independent_scan_axes(op: ScanOp) -> frozenset[IterVar]:
-    """The spatial axes along which a step of a scan reads only its own position of the step before."""
+    """The spatial axes along which a step of a scan reads only its own position of the last one."""
     placement: dict[tuple[Tensor, int], IterVar] = {}
     axes = iter(op.spatial_axis_)
     for update in op.update:

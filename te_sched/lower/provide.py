@@ -144,7 +144,9 @@ def init_nest(
     """The loops that initialise a reduction inside the `common` outer levels of its nest."""
     known = {axis: nest.values[axis] for axis in nest.axes[:common]}
     init = make_nest(stage, scope, common, known, skipped)
-    guards = bound_checks(stage, scope.ranges, init.values, stage.store_predicate is not None, skipped)
+    guards = bound_checks(
+        stage, scope.ranges, init.values, stage.store_predicate is not None, skipped
+    )
     return Nest(init.axes, init.levels, init.values, guards)
 
 
@@ -222,7 +224,7 @@ def _temporary(name: str, dtype: str) -> Buffer:
 
 
 def _provide_across_threads(stage: Stage, op: ComputeOp, scope: Scope) -> Stmt:
-    """Each thread reduces its own part; the threads' results are combined by tvm_thread_allreduce."""
+    """Threads reduce their own parts, and tvm_thread_allreduce combines their results."""
     nest = main_nest(stage, scope)
     bind = BindTensors(nest.substitution(), scope.buffer_of)
     reduces = _reductions(op)
@@ -249,8 +251,7 @@ def _provide_across_threads(stage: Stage, op: ComputeOp, scope: Scope) -> Stmt:
             BufferStore(p.buffer, value, p.indices)
             for p, value in zip(places, combiner.identity, strict=True)
         ]
-        update = IfThenElse(condition, combine_into(combiner, places, sources))
-        update = guarded(update, nest.guards)
+        update = guarded(combine_into(combiner, places, sources), [*nest.guards, condition])
         for position in reversed(serial):
             update = wrap_levels(update, stage, scope, nest, position, position + 1)
         before.append(update)

@@ -90,7 +90,7 @@ class _Unroller(Mapper):
         self.depth += 1
         if self.explicit:
             return _unrolled(loop, extent)
-        return loop if loop.kind == "unrolled" else replace(loop, kind="unrolled")  # type: ignore[no-any-return]
+        return loop if loop.kind == "unrolled" else replace(loop, kind="unrolled")
 
     def _may_unroll(self, extent: int) -> bool:
         within = self.kept_depth == 0 and self.depth <= _MAX_DEPTH

@@ -44,7 +44,7 @@ def ceil_div(a: Expr, b: Expr, analyzer: Analyzer) -> Expr:
 
 
 def set_range(ranges: Ranges, axis: IterVar, new: Range, analyzer: Analyzer) -> None:
-    """Record the range of an axis; a second one (a thread bound twice) must have the same extent."""
+    """Record the range of an axis; a second one must have the same extent."""
     old = ranges.get(axis)
     if old is None:
         ranges[axis] = new
@@ -274,35 +274,35 @@ class Fuse(Relation):
         if fused is None:
             return
         outer, inner = ranges[self.outer], ranges[self.inner]
-        if int_set.matches_range(fused, ranges[self.fused]):
+        low, high = fused
+        if low is None or high is None or int_set.matches_range(fused, ranges[self.fused]):
             sets[self.outer], sets[self.inner] = (
                 int_set.from_range(outer),
                 int_set.from_range(inner),
             )
             return
         if int_set.is_single_point(fused):
-            row = _shifted(ops.floordiv(fused.min, inner.extent), outer.min)
-            column = _shifted(ops.floormod(fused.min, inner.extent), inner.min)
+            row = _shifted(ops.floordiv(low, inner.extent), outer.min)
+            column = _shifted(ops.floormod(low, inner.extent), inner.min)
             sets[self.outer], sets[self.inner] = (
                 int_set.single_point(row),
                 int_set.single_point(column),
             )
             return
-        rows = [outer.min + ops.floordiv(end, inner.extent) for end in (fused.min, fused.max)]
+        rows = [outer.min + ops.floordiv(end, inner.extent) for end in (low, high)]
         sets[self.outer] = IntervalSet(rows[0], rows[1])
-        sets[self.inner] = self._columns(fused, inner)
+        sets[self.inner] = self._columns(low, high, inner)
 
     @staticmethod
-    def _columns(fused: IntervalSet, inner: Range) -> IntervalSet:
+    def _columns(low: Expr, high: Expr, inner: Range) -> IntervalSet:
         analyzer = Analyzer()
-        extent = analyzer.simplify(fused.max - fused.min + 1)
+        extent = analyzer.simplify(high - low + 1)
         within_a_row = all(
-            ops.is_const(analyzer.simplify(ops.floormod(a, extent)), 0)
-            for a in (inner.extent, fused.min)
+            ops.is_const(analyzer.simplify(ops.floormod(a, extent)), 0) for a in (inner.extent, low)
         )
         if not within_a_row:
             return int_set.from_range(inner)
-        columns = [inner.min + ops.floormod(end, inner.extent) for end in (fused.min, fused.max)]
+        columns = [inner.min + ops.floormod(end, inner.extent) for end in (low, high)]
         return IntervalSet(columns[0], columns[1])
 
 
