@@ -1,7 +1,7 @@
 """Sums of scaled variables: the fast road for more than nine in ten of all index expressions.
 
-What `collect` and `total` make of a sum is what rewriting and canonical forms would make of it (tests compare them).
-Must not know rules or linear forms of anything but variables.
+What `collect` and `total` make of a sum is what rewriting and canonical forms would make of it
+(tests compare them). Must not know rules or linear forms of anything but variables.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def is_negated(e: Any) -> bool:
 
 
 def total(scales: Mapping[Var, int], base: int, dtype: str) -> Expr:
-    """The sum of scaled variables and a constant: by falling scale, the constant after the positive ones."""
+    """The sum: positive scales in falling order, the constant, then negative scales."""
     terms = [(scale, var) for var, scale in scales.items() if scale]
     if not terms:
         return build.imm(base, dtype)

@@ -1,6 +1,8 @@
-"""The Analyzer: simplifying, bounding and proving index expressions where variables have ranges and conditions hold.
+"""The Analyzer: simplifying, bounding and proving index expressions where variables have ranges
+and conditions hold.
 
-Its face is TVM's `tvm.arith.Analyzer`, its canonical forms are TVM's: terms of a sum by falling scale, constants last.
+Its face is TVM's `tvm.arith.Analyzer`, its canonical forms are TVM's: terms of a sum by falling
+scale, constants last.
 """
 
 from __future__ import annotations
@@ -22,13 +24,13 @@ class Analyzer:
         self._facts = Facts()
         self._simplifier = Simplifier(self._facts)
 
-    # -- facts -----------------------------------------------------------------------------------------------------
+    # -- facts -------------------------------------------------------------------
 
     def bind(self, var: Var, value: Range | Expr, allow_override: bool = False) -> None:
         """Note the range of a variable, or the value that it stands for.
 
-        A range of one value is that value. Binding a variable a second time needs no `allow_override`: the last
-        binding holds; the flag is there because TVM's callers pass it.
+        A range of one value is that value. The last binding holds; `allow_override` is there
+        because TVM's callers pass it.
         """
         facts = self._facts
         if isinstance(value, Range) and type(value.extent) is IntImm and value.extent.value == 1:
@@ -57,7 +59,7 @@ class Analyzer:
         finally:
             self._facts.leave(outside)
 
-    # -- simplifying ----------------------------------------------------------------
+    # -- simplifying -------------------------------------------------------------
 
     def simplify(self, e: Expr) -> Expr:
         """The expression in TVM's simplified form; the same object when it already is."""
@@ -74,7 +76,7 @@ class Analyzer:
         done: Expr = self._simplifier.canonicalizer.visit(e)
         return done
 
-    # -- questions -------------------------------------------------------------------------------------------------
+    # -- questions ---------------------------------------------------------------
 
     def const_bounds(self, e: Expr) -> tuple[int | None, int | None]:
         """The smallest and the largest value; None where there is no bound."""

@@ -1,7 +1,7 @@
 """Building integer and bool expressions whose operands already agree in type.
 
-The folding that `ir.ops` does for users, without its matching of types: what rewriting calls thousands of times.
-Must not simplify beyond folding constants and neutral elements.
+The folding that `ir.ops` does for users, without its matching of types: what rewriting calls
+thousands of times. Must not simplify beyond folding constants and neutral elements.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.ops import FALSE, TRUE
 
+INDEX_TYPES = frozenset(("int32", "int64"))
 _WRAP = {
     "int32": (1 << 31, 1 << 32),
     "int64": (1 << 63, 1 << 64),

@@ -1,6 +1,8 @@
-"""Canonical forms: rewriting that keeps sums as linear forms; what `Analyzer.canonical_simplify` does.
+"""Canonical forms: rewriting that keeps sums as linear forms; what `Analyzer.canonical_simplify`
+does.
 
-Owns the arithmetic of floor division and remainder on linear forms. The rules of `tables` apply to everything else.
+Owns the arithmetic of floor division and remainder on linear forms. The rules of `tables` apply
+to everything else.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from math import gcd
 from typing import Any
 
 from te_sched.arith import affine, build
+from te_sched.arith.build import INDEX_TYPES
 from te_sched.arith.linear import (
     UNBOUNDED,
     Form,
@@ -21,7 +24,7 @@ from te_sched.arith.linear import (
     times,
     to_expr,
 )
-from te_sched.arith.rewrite import INDEX_TYPES, Rewriter
+from te_sched.arith.rewrite import Rewriter
 from te_sched.ir.expr import GT, LT, Add, Cast, Div, Expr, FloorDiv, FloorMod, IntImm, Mod, Mul, Sub
 
 
@@ -73,7 +76,8 @@ class Canonicalizer(Rewriter):
             return times(a, b.base)
         if not a.terms:
             return times(b, a.base)
-        constant, product = 1, None
+        constant = 1
+        product: Any = None
         for factor in (*_factors(to_expr(a)), *_factors(to_expr(b))):
             if type(factor) is IntImm:
                 constant *= factor.value
@@ -121,9 +125,9 @@ class Canonicalizer(Rewriter):
         multiples, rest = split_multiples(a, divisor)
         if not rest.terms and rest.base == 0:
             return Form((), 0, a.dtype)
-        if trunc and len(a.terms) + (a.base != 0) > 1:
-            if not self._both_nonnegative(multiples, rest):
-                return self._opaque(type(e), a, b)
+        is_several = len(a.terms) + (a.base != 0) > 1
+        if trunc and is_several and not self._both_nonnegative(multiples, rest):
+            return self._opaque(type(e), a, b)
         if not rest.terms:
             return Form((), _constant(type(e), rest.base, divisor), a.dtype)
         if self._is_within(to_expr(rest), divisor):
@@ -139,7 +143,7 @@ class Canonicalizer(Rewriter):
     def _is_within(self, e: Expr, divisor: int) -> bool:
         """Whether 0 <= e < divisor."""
         low, high = self.facts.bounds.of(e)
-        return 0 <= low and high < divisor
+        return low >= 0 and high < divisor
 
     def _term_form(self, term: Term, dtype: str) -> Form:
         if type(term.atom) is IntImm:
@@ -187,7 +191,11 @@ class Canonicalizer(Rewriter):
         return Term(term.expr(scale), 1, 1, divisor, trunc)
 
     def visit_less(self, e: Any) -> Any:
-        """a < b (and b > a): a common factor of the scales is divided out, with what is too small to matter."""
+        """a < b (and b > a): a common factor is divided out with what is too small.
+
+        TVM also drops small terms that may be negative, which changes the condition (it takes
+        x * 8 < y for x < 0, wrong at x = 0, y = 1); here those stay.
+        """
         a, b = self.visit(e.a), self.visit(e.b)
         if type(e) is GT:
             a, b = b, a

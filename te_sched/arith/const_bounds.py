@@ -1,6 +1,7 @@
 """Constant intervals: the smallest and the largest value that an expression can have.
 
-Owns interval arithmetic on integers that saturates at INFINITY. Must not know how expressions are rewritten.
+Owns interval arithmetic on integers that saturates at INFINITY. Must not know how expressions
+are rewritten.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ def _division(a: Interval, b: Interval, function: Callable[[int, int], int]) -> 
 
 
 class ConstBounds:
-    """The constant intervals of expressions, under known intervals of variables and of other expressions."""
+    """The constant intervals of expressions, under what is known of variables and others."""
 
     __slots__ = ("facts", "memo", "variables")
 

@@ -1,7 +1,8 @@
-"""What is known: about variables, about conditions that hold, and about differences of expressions.
+"""What is known: about variables, about conditions that hold, and about differences of
+expressions.
 
-Owns the bookkeeping (adding facts, and taking them back when a scope ends) and the search for x - y <= k through
-known inequalities. Must not know how expressions are rewritten.
+Owns the bookkeeping (adding facts, and taking them back when a scope ends) and the search for x
+- y <= k through known inequalities. Must not know how expressions are rewritten.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Full simplification: what `Analyzer.simplify` does, expression by expression.
 
-Index arithmetic and comparisons go through canonical form, rules, and canonical form again, as in TVM. What holds
-them (loads, floating-point arithmetic, calls, choices) is rebuilt once. Sums of variables and guards such as
-`i * 8 + j < 60` have short roads of their own.
+Index arithmetic and comparisons go through canonical form, rules, and canonical form again, as
+in TVM. What holds them (loads, floating-point arithmetic, calls, choices) is rebuilt once. Sums
+of variables and guards such as `i * 8 + j < 60` have short roads of their own.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from math import gcd
 from typing import Any
 
 from te_sched.arith import affine, build
+from te_sched.arith.build import INDEX_TYPES
 from te_sched.arith.canonical import Canonicalizer
 from te_sched.arith.facts import Facts
-from te_sched.arith.rewrite import INDEX_TYPES, Rewriter
+from te_sched.arith.rewrite import Rewriter
 from te_sched.arith.same import same
 from te_sched.ir.expr import (
     EQ,
@@ -96,7 +97,7 @@ class Simplifier(Rewriter):
         return self.in_steps(e)
 
     def guard(self, e: Any) -> Any | None:
-        """A sum of positively scaled variables < a constant, when only its order may change; else None."""
+        """A sum of positive scales < a constant, when only its order may change; else None."""
         scales: dict[Var, int] = {}
         try:
             limit = e.b.value - affine.collect(e.a, 1, scales, self.facts.values)

@@ -1,7 +1,9 @@
-"""Sets of integers as intervals with symbolic ends, and what an expression can be when its variables run over sets.
+"""Sets of integers as intervals with symbolic ends, and what an expression can be when its
+variables run over sets.
 
-The engine of bound inference: the region of a tensor that is read is the set of the index expressions. Ends are built
-by folding constants only; callers simplify where they need it. Must not know schedules.
+The engine of bound inference: the region of a tensor that is read is the set of the index
+expressions. Ends are built by folding constants only; callers simplify where they need it. Must
+not know schedules.
 """
 
 from __future__ import annotations
@@ -153,11 +155,11 @@ def matches_range(interval: IntervalSet, bound: Range) -> bool:
     if low is None or high is None:
         return False
     whole = from_range(bound)
-    if whole.min is low and (whole.max is high or whole.max is not None and same(whole.max, high)):
-        return True
-    analyzer = Analyzer()
     assert whole.min is not None
     assert whole.max is not None
+    if same(whole.min, low) and same(whole.max, high):
+        return True
+    analyzer = Analyzer()
     return analyzer.can_prove_equal(low, whole.min) and analyzer.can_prove_equal(high, whole.max)
 
 
@@ -192,7 +194,7 @@ class _Evaluator:
         found = self.domains.get(e)
         if found is None:
             return IntervalSet(e, e)
-        if found.min is e and found.max is e or self._depth >= len(self.domains):
+        if (found.min is e and found.max is e) or self._depth >= len(self.domains):
             return found
         if (found.min is None or type(found.min) is IntImm) and (
             found.max is None or type(found.max) is IntImm

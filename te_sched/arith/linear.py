@@ -1,8 +1,9 @@
 """Linear forms: sums of scaled terms, a term being a digit of an index.
 
-A term stands for ((index % upper) // lower) * scale; upper None means no remainder. Splitting and fusing loops make
-indices of exactly this kind, and putting digits together again (x // 4 * 4 + x % 4 is x) is merging of terms.
-Forms are immutable. Must not know how expressions are visited.
+A term stands for ((index % upper) // lower) * scale; upper UNBOUNDED means no remainder.
+Splitting and fusing loops make indices of exactly this kind, and putting digits together again
+(x // 4 * 4 + x % 4 is x) is merging of terms. Forms are immutable. Must not know how
+expressions are visited.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Term(NamedTuple):
 
 
 class Form(NamedTuple):
-    """The sum of terms and a constant. Terms of one index stand together, the coarsest digit first."""
+    """The sum of terms and a constant. Digits of one atom stand together, the coarsest first."""
 
     terms: tuple[Term, ...]
     base: int
@@ -121,7 +122,7 @@ def split_multiples(a: Form, divisor: int) -> tuple[Form, Form]:
 
 
 def merged(terms: tuple[Term, ...]) -> list[Term]:
-    """The terms with digits put together: coarse digit and fine digit of one index become one digit."""
+    """The terms with digits put together: a coarse and a fine digit of one atom become one."""
     found = list(terms)
     for i, coarse in enumerate(found):
         if coarse.scale == 0:
@@ -153,7 +154,7 @@ def _order(term: Term) -> tuple[int, int, int]:
 
 
 def to_expr(a: Form) -> Expr:
-    """The expression of a form: positive scales in falling order, the constant, then negative scales."""
+    """The expression: positive scales in falling order, the constant, then negative scales."""
     if not a.terms:
         return build.imm(a.base, a.dtype)
     terms = merged(a.terms) if len(a.terms) > 1 else list(a.terms)
@@ -174,11 +175,7 @@ def to_expr(a: Form) -> Expr:
         if term.scale < 0:
             e = Sub(e, term.expr(-term.scale))
     if a.base < 0:
-        e = (
-            Sub(e, build.imm(-a.base, a.dtype))
-            if type(e) is not IntImm
-            else build.imm(a.base, a.dtype)
-        )
+        e = Sub(e, build.imm(-a.base, a.dtype))
     return e  # type: ignore[no-any-return]
 
 
@@ -188,7 +185,8 @@ def term_of(e: Any) -> Term:
     if type(e) is Mul and type(e.b) is IntImm:
         e, scale = e.a, e.b.value
     trunc = type(e) in (Div, Mod)
-    quotient, remainder = (Div, Mod) if trunc else (FloorDiv, FloorMod)
+    quotient: type[Any] = Div if trunc else FloorDiv
+    remainder: type[Any] = Mod if trunc else FloorMod
     if type(e) is quotient and _is_positive(e.b):
         e, lower = e.a, e.b.value
     if type(e) is remainder and _is_positive(e.b) and e.b.value % lower == 0:

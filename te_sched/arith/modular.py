@@ -1,6 +1,7 @@
 """Modular sets: expressions known to be coeff * k + base for some integer k.
 
-coeff 0 means the constant base. Otherwise 0 <= base < coeff. Must not know how expressions are rewritten.
+coeff 0 means the constant base. Otherwise 0 <= base < coeff. Must not know how expressions are
+rewritten.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def _union(a: Residue, b: Residue) -> Residue:
 
 
 class ModularSets:
-    """The modular sets of expressions, under what is known of variables and of other expressions."""
+    """The modular sets of expressions, under what is known of variables and others."""
 
     __slots__ = ("facts", "memo", "variables")
 

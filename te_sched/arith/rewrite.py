@@ -1,19 +1,20 @@
 """Rewriting bottom-up by the rules of `tables`: what `Analyzer.rewrite_simplify` does.
 
-Owns the traversal, and the decisions that need proofs (comparisons, min and max by bounds). Must not know linear forms.
+Owns the traversal, and the decisions that need proofs (comparisons, min and max by bounds).
+Must not know linear forms.
 """
 
 from __future__ import annotations
 
-import math
-import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from te_sched.arith import build
+from te_sched.arith.build import INDEX_TYPES
 from te_sched.arith.const_bounds import INFINITY, Interval
 from te_sched.arith.facts import Facts
+from te_sched.arith.fold import FOLDED_CALLS, fold, fold_comparison
 from te_sched.arith.rules import RuleTable, apply
 from te_sched.arith.same import same
 from te_sched.arith.tables import INDEX, LOGIC, VECTOR
@@ -51,12 +52,11 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.visitor import NODE_CLASSES, Mapper, substitute
 
-INDEX_TYPES = frozenset(("int32", "int64"))
 _MAX_DEPTH = 24
 
 
 class Rewriter:
-    """Rewrites expressions under facts. One object keeps the results of its expressions until facts change."""
+    """Rewrites expressions under facts, and keeps the results until facts change."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
@@ -65,7 +65,7 @@ class Rewriter:
         self._depth = 0
         self._children = _Children(self)
 
-    # -- what rules ask --------------------------------------------------------------------------------------------
+    # -- what rules ask ----------------------------------------------------------
 
     def operand_dtype(self, e: Any) -> str:
         """The type of the constants that a rule for e makes."""
@@ -108,10 +108,10 @@ class Rewriter:
         if divisor % coeff == 0:
             # base % divisor is rest + k * coeff: the extremes decide.
             lowest, highest = rest, divisor - coeff + rest
-            return 0 <= min(lowest, lowest + last) and max(highest, highest + last) < divisor
+            return min(lowest, lowest + last) >= 0 and max(highest, highest + last) < divisor
         return False
 
-    # -- traversal -------------------------------------------------------------------------------------------------
+    # -- traversal ---------------------------------------------------------------
 
     def visit(self, e: Any) -> Any:
         """The rewritten expression."""
@@ -166,7 +166,7 @@ class Rewriter:
             return folded
         if e.dtype in INDEX_TYPES and type(e.b) is IntImm and e.b.value > 0:
             low, high = self.facts.bounds.of(e.a)
-            if 0 <= low and high < e.b.value:
+            if low >= 0 and high < e.b.value:
                 return build.imm(0, e.dtype)
         return self.finish_arithmetic(e)
 
@@ -178,7 +178,7 @@ class Rewriter:
         if e.dtype not in INDEX_TYPES or type(e.b) is not IntImm or e.b.value <= 0:
             return self.finish_arithmetic(e)
         low, high = self.facts.bounds.of(e.a)
-        if 0 <= low and high < e.b.value:
+        if low >= 0 and high < e.b.value:
             return e.a
         found = self.use_rules(INDEX, e)
         if found is not None:
@@ -212,7 +212,7 @@ class Rewriter:
             return e.b if type(e) is Min else e.a
         return self.finish_arithmetic(e)
 
-    # -- comparisons -----------------------------------------------------------------------------------------------
+    # -- comparisons -------------------------------------------------------------
 
     def literal(self, e: Any) -> Any | None:
         """True or False for a condition that is known to hold or not to hold."""
@@ -287,7 +287,7 @@ class Rewriter:
         """not e, of an e that is done."""
         if type(e) is IntImm:
             return build.truth(not e.value)
-        result = Not(e)
+        result: Any = Not(e)
         table = LOGIC if dtypes.lanes(e.dtype) == 1 or type(e) is not Broadcast else VECTOR
         rules = table[Not].rules(type(e), Expr)
         found = apply(rules, result, self) if rules else None
@@ -313,7 +313,7 @@ class Rewriter:
         """Whether a != b is known from a remainder."""
         return self.facts.modular.of(self.visit(build.sub(a, b)))[1] != 0
 
-    # -- logic -----------------------------------------------------------------------------------------------------
+    # -- logic -------------------------------------------------------------------
 
     def visit_not(self, e: Any) -> Any:
         """not"""
@@ -365,7 +365,7 @@ class Rewriter:
             return e
         return Select(condition, first, second)
 
-    # -- the rest --------------------------------------------------------------------------------------------------
+    # -- the rest ----------------------------------------------------------------
 
     def visit_var(self, e: Any) -> Any:
         """A variable, or the value it is bound to."""
@@ -380,7 +380,7 @@ class Rewriter:
         e = self._children.generic(e)
         if e.op == "tir.likely" and type(e.args[0]) is IntImm:
             return e.args[0]
-        method = _FOLDED_CALLS.get(e.op)
+        method = FOLDED_CALLS.get(e.op)
         if method is not None and all(type(arg) is IntImm for arg in e.args):
             return build.imm(method(*(arg.value for arg in e.args)), e.dtype)
         return e
@@ -427,7 +427,7 @@ class Rewriter:
         """Any other expression: only what is below it."""
         return self._children.generic(e)
 
-    methods: dict[type, Callable[[Any, Any], Any]] = {}
+    methods: ClassVar[dict[type, Callable[[Any, Any], Any]]] = {}
 
 
 class _Children(Mapper):
@@ -447,103 +447,18 @@ _Children._methods = {
 }
 
 
-def fold(e: Any) -> Any | None:
-    """The value of an operation on constants, or what a neutral operand leaves; else None."""
-    a, b = e.a, e.b
-    kind_a, kind_b = type(a), type(b)
-    if kind_a is IntImm or kind_b is IntImm:
-        if type(e) is FloorMod and kind_a is not kind_b and e.dtype not in INDEX_TYPES:
-            return None
-        folded = build.BINARY[type(e)](a, b)
-        return None if type(folded) is type(e) else folded
-    if kind_a is FloatImm or kind_b is FloatImm:
-        return _fold_float(type(e), a, b)
-    return None
-
-
-_LARGEST_FLOAT32 = 3.4028234663852886e38
-_FLOAT_FOLDS: dict[type, Callable[[float, float], float]] = {
-    Add: lambda x, y: x + y,
-    Sub: lambda x, y: x - y,
-    Mul: lambda x, y: x * y,
-    Div: lambda x, y: x / y,
-    Min: min,
-    Max: max,
-}
-
-
-def _fold_float(kind: type, a: Any, b: Any) -> Any | None:
-    first = a.value if type(a) is FloatImm else None
-    second = b.value if type(b) is FloatImm else None
-    if first is not None and second is not None:
-        function = _FLOAT_FOLDS.get(kind)
-        if function is None or (kind is Div and second == 0):
-            return None
-        value = function(first, second)
-        return _rounded(value, a.dtype)
-    if kind is Add:
-        return b if first == 0 else a if second == 0 else None
-    if kind is Sub:
-        return a if second == 0 else None
-    if kind is Mul:
-        if first in (0, 1) and first is not None:
-            return b if first == 1 else a
-        if second in (0, 1) and second is not None:
-            return a if second == 1 else b
-        return None
-    if kind is Div:
-        if first == 0 or second == 1:
-            return a
-        # Multiplying is cheaper than dividing; TVM keeps the reciprocal in double precision.
-        return Mul(a, FloatImm(1.0 / second, a.dtype)) if second else None
-    return None
-
-
-def _rounded(value: float, dtype: str) -> Expr:
-    """A float constant rounded to its type; infinite when it is too large."""
-    if dtype != "float32":
-        return FloatImm(value, dtype)
-    if abs(value) > _LARGEST_FLOAT32:
-        return FloatImm(math.copysign(math.inf, value), dtype)
-    return FloatImm(float(struct.unpack("f", struct.pack("f", value))[0]), dtype)
-
-
-_COMPARE: dict[type, Callable[[Any, Any], bool]] = {
-    LT: lambda x, y: bool(x < y),
-    EQ: lambda x, y: bool(x == y),
-}
-
-
-def fold_comparison(kind: type, a: Any, b: Any) -> Any | None:
-    """The truth of a comparison of constants, or None."""
-    if type(a) in (IntImm, FloatImm) and type(b) is type(a):
-        return build.truth(_COMPARE[kind](a.value, b.value))
-    return None
-
-
-_FOLDED_CALLS: dict[str, Callable[..., int]] = {
-    "tir.shift_left": lambda x, y: x << y,
-    "tir.shift_right": lambda x, y: x >> y,
-    "tir.bitwise_and": lambda x, y: x & y,
-    "tir.bitwise_or": lambda x, y: x | y,
-    "tir.bitwise_xor": lambda x, y: x ^ y,
-    "tir.bitwise_not": lambda x: ~x,
-    "tir.clz": lambda x: 32 - x.bit_length(),
-}
-
-
 def _method_table() -> dict[type, Callable[[Any, Any], Any]]:
     table: dict[type, Callable[[Any, Any], Any]] = {
         kind: Rewriter.visit_children for kind in NODE_CLASSES if issubclass(kind, Node)
     }
-    for kind in (Add, Sub, Mul, Div, Mod):
-        table[kind] = Rewriter.visit_arithmetic
-    for kind in (Min, Max):
-        table[kind] = Rewriter.visit_extremum
-    for kind in (LT, LE, GT, GE, EQ, NE):
-        table[kind] = Rewriter.visit_comparison
-    for kind in (And, Or):
-        table[kind] = Rewriter.visit_logic
+    families: tuple[tuple[tuple[type, ...], Callable[[Any, Any], Any]], ...] = (
+        ((Add, Sub, Mul, Div, Mod), Rewriter.visit_arithmetic),
+        ((Min, Max), Rewriter.visit_extremum),
+        ((LT, LE, GT, GE, EQ, NE), Rewriter.visit_comparison),
+        ((And, Or), Rewriter.visit_logic),
+    )
+    for kinds, method in families:
+        table |= dict.fromkeys(kinds, method)
     table |= {
         FloorDiv: Rewriter.visit_floordiv,
         FloorMod: Rewriter.visit_floormod,

@@ -3,12 +3,12 @@
 A row reads as algebra: `Row("cancel", "(x - y) + y", "x")`. In a pattern a name stands for
     c, c1, c2, ...   an integer constant        n, m          a number of lanes
     any other        an expression (the same name twice: the same expression)
-and the functions are those of `_FUNCTIONS`. `when` is Python over the constants (as ints), and over
-    low(x), high(x)  the constant bounds of x   divides(c, x) whether x is known to be a multiple of c
-    nonneg(x)        low(x) >= 0                sign(x, y)    what is known of x - y (see `Sign`)
+and the functions are those of `_FUNCTIONS`. `when` is Python over the constants (as ints), and
+over
+    low(x), high(x)  the constant bounds of x, and the other predicates of `rewrite.Rewriter`
 
-Because rows are text, tests evaluate both sides on integers. Rows are compiled when an operator is first rewritten.
-Must not know which rules there are.
+Because rows are text, tests evaluate both sides on integers. Rows are compiled when an operator
+is first rewritten. Must not know which rules there are.
 """
 
 from __future__ import annotations
@@ -180,7 +180,8 @@ def _head(tree: ast.expr) -> tuple[str, tuple[str, ...], list[ast.expr]]:
         return _OPERATORS[type(tree.op)], ("a", "b"), tree.values
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
         return "Not", ("a",), [tree.operand]
-    assert isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name), ast.dump(tree)
+    assert isinstance(tree, ast.Call)
+    assert isinstance(tree.func, ast.Name)
     kind, fields = _FUNCTIONS[tree.func.id]
     return kind, fields, tree.args
 
@@ -211,10 +212,8 @@ class _Compiler:
         if isinstance(tree, ast.Name):
             self.match_name(tree.id, place)
         elif isinstance(tree, ast.Constant):
-            if tree.value is True or tree.value is False:
-                self.reject(f"type({place}) is not IntImm or {place}.value != {int(tree.value)}")
-            else:
-                self.reject(f"type({place}) is not IntImm or {place}.value != {tree.value}")
+            assert isinstance(tree.value, int)
+            self.reject(f"type({place}) is not IntImm or {place}.value != {int(tree.value)}")
         else:
             self.match_operator(tree, place)
 
@@ -256,7 +255,7 @@ class _Compiler:
     def result(self, tree: ast.expr) -> str:
         """The source that builds a side; parts of constants alone are computed as integers."""
         if isinstance(tree, ast.Constant) and isinstance(tree.value, bool):
-            return f"truth({tree.value}, e.dtype)"
+            return f"truth({tree.value!r}, e.dtype)"
         if _is_constant(tree):
             return f"imm({ast.unparse(tree)}, d)"
         if isinstance(tree, ast.Name):

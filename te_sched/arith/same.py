@@ -1,6 +1,7 @@
 """Structural equality of expressions, variables and buffers compared by identity.
 
-Owns the comparison that rewriting needs many times per expression. Must not know what expressions mean.
+Owns the comparison that rewriting needs many times per expression. Must not know what
+expressions mean.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def _has_node(value: Any) -> bool:
-    """Whether `==` on the value would compare nodes (they are equal only when they are one object)."""
+    """Whether `==` would compare nodes, which are equal only when they are one object."""
     if isinstance(value, tuple):
         return any(map(_has_node, value))
     return isinstance(value, Node)

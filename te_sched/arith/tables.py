@@ -1,7 +1,8 @@
 """The rewrite rules, operator by operator (`rules` explains how a row reads).
 
-Rows of an operator are tried in order. `INDEX` rules hold for scalar int32 and int64, `VECTOR` rules for vectors of
-any type, `LOGIC` rules for bools. Every row is checked against brute force by the tests.
+Rows of an operator are tried in order. `INDEX` rules hold for scalar int32 and int64, `VECTOR`
+rules for vectors of any type, `LOGIC` rules for bools. Every row is checked against brute force
+by the tests.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from te_sched.ir.expr import (
     Mul,
     Not,
     Or,
-    Select,
     Sub,
 )
 
@@ -478,67 +478,6 @@ _LT = (
 )
 
 _NOT = (
-    Row("lt-min", "min(x, y) < z", "x < z or y < z", "", True),
-    Row("lt-max", "max(x, y) < z", "x < z and y < z", "", True),
-    Row("lt-than-min", "z < min(x, y)", "z < x and z < y", "", True),
-    Row("lt-than-max", "z < max(x, y)", "z < x or z < y", "", True),
-    Row(
-        "lt-common-factor",
-        "x * c1 < y * c2",
-        "x * (c1 // c3) < y * (c2 // c3)",
-        "(c3 := gcd(c1, c2)) > 1",
-        True,
-    ),
-    Row(
-        "lt-common-factor-offset",
-        "x * c1 + c2 < y * c3",
-        "x * (c1 // c4) + c2 // c4 < y * (c3 // c4)",
-        "(c4 := gcd(c1, c2, c3)) > 1",
-        True,
-    ),
-    Row(
-        "lt-than-common-factor-offset",
-        "x * c1 < y * c2 + c3",
-        "x * (c1 // c4) < y * (c2 // c4) + c3 // c4",
-        "(c4 := gcd(c1, c2, c3)) > 1",
-        True,
-    ),
-    Row(
-        "lt-common-factor-const",
-        "x * c1 + y * c2 < c3",
-        "x * (c1 // c4) + y * (c2 // c4) < c3 // c4",
-        "(c4 := gcd(c1, c2, c3)) > 1",
-        True,
-    ),
-    Row("lt-than-difference-const", "x < y - c1", "x + c1 < y", "", True),
-    Row("lt-difference-const", "x - c1 < y", "x < y + c1", "", True),
-    Row(
-        "lt-const-common-factor",
-        "c3 < x * c1 + y * c2",
-        "c3 // c4 < x * (c1 // c4) + y * (c2 // c4)",
-        "(c4 := gcd(c1, c2, c3)) > 1",
-        True,
-    ),
-    Row("lt-const-minus", "c1 - x < y", "c1 < y + x", "", True),
-    Row("lt-than-const-minus", "y < c1 - x", "y + x < c1", "", True),
-    Row("lt-product-const", "x * c1 < c2", "x < (c2 - 1) // c1 + 1", "c1 > 0", True),
-    Row("lt-product-const-negative", "x * c1 < c2", "c2 // c1 < x", "c1 < 0", True),
-    Row("lt-const-product", "c1 < x * c2", "c1 // c2 < x", "c2 > 0", True),
-    Row("lt-const-product-negative", "c1 < x * c2", "x < -(-c1 // c2)", "c2 < 0", True),
-    Row("lt-quotient-const", "x // c1 < c2", "x < c1 * c2", "c1 > 0"),
-    Row("lt-const-quotient", "c1 < x // c2", "(c1 + 1) * c2 - 1 < x", "c2 > 0"),
-    Row("lt-quotient-self", "x // c1 * c1 < x", "0 < x % c1", "c1 > 0", True),
-    Row("lt-quotient-sum", "x // c1 * c1 < x + y", "0 < x % c1 + y", "c1 > 0", True),
-    Row("lt-quotient-difference", "x // c1 * c1 < x - y", "y < x % c1", "c1 > 0", True),
-    Row("lt-quotient-offset", "(x + c2) // c1 * c1 < x", "c2 < (x + c2) % c1", "c1 > 0", True),
-    Row("lt-min-sum-left", "min(x + y, z) < x + w", "min(y, z - x) < w"),
-    Row("lt-sum-const", "x + c1 < c2", "x < c2 - c1", "", True),
-    Row("lt-sub-const", "x - c1 < c2", "x < c2 + c1", "", True),
-    Row("lt-const-minus-const", "c1 - x < c2", "c1 - c2 < x", "", True),
-    Row("lt-offsets", "x + c1 < y + c2", "x < y + (c2 - c1)", "c2 >= c1", True),
-    Row("lt-offsets-down", "x + c1 < y + c2", "x + (c1 - c2) < y", "c2 < c1", True),
-    Row("lt-negative-offset", "x + c1 < y", "x < y + -c1", "c1 < 0", True),
-    Row("lt-than-negative-offset", "x < y + c1", "x + -c1 < y", "c1 < 0", True),
     Row("not-not", "not (not b)", "b"),
     Row("not-lt", "not (x < y)", "y <= x"),
     Row("not-le", "not (x <= y)", "y < x"),
@@ -593,8 +532,6 @@ _CHOICE = (
     Row("ite-nested", "ite(b1, ite(b2, x, y), y)", "ite(b1 and b2, x, y)", "constant(y)", True),
 )
 
-_SELECT = (Row("select-same", "select(b, x, x)", "x"),)
-
 INDEX: dict[type, RuleTable] = {
     Add: RuleTable(_ADD),
     Sub: RuleTable(_SUB),
@@ -613,7 +550,6 @@ LOGIC: dict[type, RuleTable] = {
     Not: RuleTable(_NOT),
     And: RuleTable(_AND),
     Or: RuleTable(_OR),
-    Select: RuleTable(_SELECT),
     Call: RuleTable(_CHOICE),
 }
 

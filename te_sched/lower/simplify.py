@@ -1,7 +1,8 @@
 """Simplify every expression of a program with what is known where it stands.
 
-Owns which statements tell what: loops and threads give ranges, conditions hold in their branches, branches that
-cannot be reached go. (TVM's name: Simplify.) Must not know how expressions are simplified.
+Owns which statements tell what: loops and threads give ranges, conditions hold in their
+branches, branches that cannot be reached go. (TVM's name: Simplify.) Must not know how
+expressions are simplified.
 
     for i in range(8):                      for i in range(8):
         if likely(i + j * 8 < 64):    ->        if likely(j < 8):

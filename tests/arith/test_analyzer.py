@@ -1,0 +1,161 @@
+"""The Analyzer: canonical forms, proofs, bounds; and its results against brute force."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.ir import expr as E
+from te_sched.ir import ops
+from tests.arith.brute import show, value
+
+x, y, z = (E.Var(name) for name in "xyz")
+i, j = E.Var("i"), E.Var("j")  # 0 <= i, j < 8
+n = E.Var("n", is_size=True)
+
+
+def analyzer() -> Analyzer:
+    found = Analyzer()
+    for var in (i, j):
+        found.bind(var, E.Range(E.IntImm(0), E.IntImm(8)))
+    return found
+
+
+def likely(condition: Any) -> E.Call:
+    return E.Call("bool", "tir.likely", (condition,))
+
+
+def choice(condition: Any, a: Any, b: Any) -> E.Call:
+    return E.Call("int32", "tir.if_then_else", (condition, a, b))
+
+
+FORMS = [
+    (x * 2 + y * 3 + 5, "(((y * 3) + (x * 2)) + 5)"),
+    (x - 3, "(x - 3)"),
+    (x + y - x, "y"),
+    ((x + y) * 2 - 2, "(((x * 2) + (y * 2)) - 2)"),
+    (0 - x - y - 2, "(((0 - x) - y) - 2)"),
+    (x * -1, "(x * -1)"),
+    (x // 4 * 4 + x % 4, "x"),
+    (x - x // 4 * 4, "(x % 4)"),
+    ((x * 8 + i) // 8, "x"),
+    ((x * 8 + i) % 8, "i"),
+    ((x * 8 + i) // 16, "(x // 2)"),
+    ((x * 8 + i) % 16, "(((x % 2) * 8) + i)"),
+    (x // 3 // 4, "(x // 12)"),
+    (x // 4 % 8, "((x % 32) // 4)"),
+    ((i * 2 + 1) % 30, "((i * 2) + 1)"),
+    ((x * 2 + 1) % 30, "(((x % 15) * 2) + 1)"),
+    (x * y + x * z, "(x * (y + z))"),
+    (ops.minimum(x + 1, y + 1), "(min(x, y) + 1)"),
+    (ops.maximum(i, 9), "9"),
+    (x + 3 < y + 4, "(x <= y)"),
+    (y >= 2, "(2 <= y)"),
+    (x * 2 < 7, "(x < 4)"),
+    (x * 8 + i < 64, "(x < 8)"),
+    (i + x * 8 < 60, "(((x * 8) + i) < 60)"),
+    (x * 32 + i < 100, "(((x * 32) + i) < 100)"),
+    (i < 8, "1"),
+    (i >= 7, "(i == 7)"),
+    (likely(i + x * 8 < 64), "likely((x < 8))"),
+    (likely(i < 8), "1"),
+    (E.Not(x < y), "(y <= x)"),
+    (ops.minimum(x, y) < 3, "((x < 3) or (y < 3))"),
+    (E.Select(x < 3, y, y + 0), "y"),
+    (choice(i < 8, x, y), "x"),
+    (choice(x < 3, choice(x < 3, y, z), i), "if_then_else((x < 3), y, i)"),
+    (ops.truncdiv(x * 32, 32) if hasattr(ops, "truncdiv") else E.Div(x * 32, E.IntImm(32)), "x"),
+    (E.Cast("int64", x * 4 + 1), "((int64(x) * 4) + 1)"),
+    (E.Ramp(x, E.IntImm(1), 4) + E.Broadcast(y, 4), "ramp((x + y), 1, 4)"),
+    (E.Ramp(x * 4, E.IntImm(1), 4) // E.Broadcast(E.IntImm(4), 4), "broadcast(x, 4)"),
+]
+
+
+@pytest.mark.parametrize(("e", "expected"), FORMS, ids=[text for _, text in FORMS])
+def test_simplify_gives_the_canonical_form(e: E.Expr, expected: str) -> None:
+    assert show(analyzer().simplify(e)) == expected
+
+
+def test_simplify_keeps_a_canonical_expression() -> None:
+    e = x * 64 + y * 8 + i
+    assert analyzer().simplify(e) is e
+
+
+def test_simplify_keeps_floats_but_folds_constants() -> None:
+    f = E.Var("f", "float32")
+    found = analyzer().simplify
+    assert found(E.Mul(f, E.FloatImm(1.0))) is f
+    assert show(found(E.Add(E.Add(f, E.FloatImm(1.0)), E.FloatImm(2.0)))) == "((f + 1.0) + 2.0)"
+    assert show(found(E.Div(f, E.FloatImm(2.0)))) == "(f * 0.5)"
+
+
+def test_small_terms_that_may_be_negative_stay_in_conditions() -> None:
+    assert show(analyzer().simplify(x * 8 < i)) == "((x * 8) < i)"
+
+
+def test_constraint_holds_inside_only() -> None:
+    found = analyzer()
+    with found.constraint(x < 3):
+        assert found.can_prove(x < 4)
+        assert found.const_bounds(x)[1] == 2
+    assert not found.can_prove(x < 4)
+
+
+def test_symbolic_range_proves_comparisons() -> None:
+    found = Analyzer()
+    found.bind(x, E.Range(E.IntImm(0), n))
+    assert found.can_prove(x < n)
+    assert found.can_prove(x >= 0)
+    assert not found.can_prove(x < n - 1)
+
+
+def test_bind_of_a_value_replaces_the_variable() -> None:
+    found = Analyzer()
+    found.bind(x, E.IntImm(3))
+    assert show(found.simplify(x + y)) == "(y + 3)"
+    found.bind(x, E.Range(E.IntImm(2), E.IntImm(1)), allow_override=True)
+    assert show(found.simplify(x + y)) == "(y + 2)"
+
+
+def test_const_bounds_and_modular_set() -> None:
+    found = analyzer()
+    assert found.const_bounds(i * 4 - j) == (-7, 28)
+    assert found.const_bounds(E.Var("l", "int64")) == (None, None)
+    assert found.modular_set(i * 4 + 1) == (4, 1)
+    assert found.can_prove_equal(x * 2 + x, x * 3)
+    assert found.can_prove_greater_equal(i, 0)
+    assert found.can_prove_less(i, 8)
+
+
+def random_expression(rng: random.Random, depth: int) -> Any:
+    if depth == 0 or rng.random() < 0.15:
+        leaf = rng.choice((x, i, j, i, j))
+        return leaf if rng.random() < 0.75 else E.IntImm(rng.choice((0, 1, 2, 3, 5, 8, -1, -3)))
+    a = random_expression(rng, depth - 1)
+    constant = E.IntImm(rng.choice((2, 3, 4, 6, 8, 16)))
+    if rng.random() < 0.5:
+        return rng.choice((E.Mul, E.FloorDiv, E.FloorMod, E.Div, E.Mod))(a, constant)
+    b = random_expression(rng, depth - 1)
+    return rng.choice((E.Add, E.Add, E.Sub, E.Min, E.Max))(a, b)
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_simplify_keeps_the_value(seed: int) -> None:
+    rng = random.Random(seed)
+    e = random_expression(rng, 3)
+    if rng.random() < 0.5:
+        e = rng.choice((E.LT, E.LE, E.GT, E.GE, E.EQ, E.NE))(e, random_expression(rng, 2))
+    found = analyzer()
+    done, (low, high), (coeff, base) = (
+        found.simplify(e), found.const_bounds(e), found.modular_set(e),
+    )  # fmt: skip
+    for _ in range(40):
+        env = {x: rng.randint(-50, 50), i: rng.randint(0, 7), j: rng.randint(0, 7)}
+        expected = value(e, env)
+        assert value(done, env) == expected, (show(e), show(done), env)
+        assert low is None or low <= expected
+        assert high is None or expected <= high
+        assert (expected - base) % coeff == 0 if coeff else expected == base

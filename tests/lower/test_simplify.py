@@ -1,0 +1,73 @@
+"""The simplify pass: what statements tell about the expressions inside them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.ir import expr as E
+from te_sched.ir import stmt as S
+from te_sched.ir.ops import const
+from te_sched.lower.simplify import simplify
+from tests.arith.brute import show
+
+i, j = E.Var("i"), E.Var("j")
+DATA = E.Var("data", "handle", E.PointerType("int32"))
+A = E.Buffer(DATA, "int32", (const(64),), (), const(0), "A")
+
+
+def run(body: S.Stmt) -> Any:
+    return simplify(S.PrimFunc((), body, {})).body
+
+
+def loop(var: E.Var, extent: int, body: S.Stmt) -> S.For:
+    return S.For(var, const(0), const(extent), "serial", body)
+
+
+def store(index: Any, value: Any = None) -> S.BufferStore:
+    return S.BufferStore(A, const(7) if value is None else value, (index,))
+
+
+def test_loops_give_ranges() -> None:
+    found = run(loop(i, 8, loop(j, 4, store((i * 4 + j) // 4))))
+    assert show(found.body.body.indices[0]) == "i"
+
+
+def test_loop_of_one_iteration_is_its_value() -> None:
+    found = run(loop(i, 1, store(i + j)))
+    assert type(found) is S.For
+    assert show(found.body.indices[0]) == "j"
+
+
+def test_threads_give_ranges() -> None:
+    thread = E.IterVar(None, i, "ThreadIndex", "threadIdx.x")
+    found = run(S.AttrStmt(thread, "thread_extent", const(8), store(i % 8)))
+    assert found.body.indices[0] is i
+
+
+def test_branches_that_are_decided_go() -> None:
+    stored = store(i)
+    proved = E.Call("bool", "tir.likely", (i < 8,))
+    assert run(loop(i, 8, S.IfThenElse(proved, stored))).body is stored
+    assert type(run(loop(i, 8, S.IfThenElse(i < 0, stored))).body) is S.Evaluate
+
+
+def test_conditions_hold_in_their_branches() -> None:
+    guard = S.IfThenElse(j < 4, store(E.Min(j, const(4))), store(E.Max(j, const(3))))
+    found = run(guard)
+    assert found.then_case.indices[0] is j
+    assert found.else_case.indices[0] is j
+
+
+def test_let_of_a_constant_is_put_in_place() -> None:
+    found = run(S.LetStmt(i, const(3), store(i + j)))
+    assert show(found.indices[0]) == "(j + 3)"
+
+
+def test_store_of_what_is_there_does_nothing() -> None:
+    found = run(store(j + 0, E.BufferLoad(A, (j,))))
+    assert type(found) is S.Evaluate
+
+
+def test_simple_program_is_the_same_object() -> None:
+    func = S.PrimFunc((), loop(i, 8, store(i * 8 + 3)), {})
+    assert simplify(func) is func

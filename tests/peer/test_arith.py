@@ -1,0 +1,81 @@
+"""The Analyzer, interval sets and the simplify pass against live TVM."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+tvm = pytest.importorskip("tvm")
+
+from te_sched.arith import int_set  # noqa: E402
+from te_sched.arith.analyzer import Analyzer  # noqa: E402
+from te_sched.arith.same import same  # noqa: E402
+from te_sched.ir import expr as E  # noqa: E402
+from te_sched.ir.structural import structural_difference  # noqa: E402
+from te_sched.lower.simplify import simplify  # noqa: E402
+from tests.peer.bridge import Bridge, corpus_programs, passes_of  # noqa: E402
+
+PROGRAMS = [entry for entry in corpus_programs() if not entry[0][1:].isdigit()]
+
+
+@pytest.mark.parametrize("entry", PROGRAMS, ids=[entry[0] for entry in PROGRAMS])
+def test_simplify_pass_is_tvms(entry: Any) -> None:
+    for schedule, args in entry[1]():
+        for name, before, after in passes_of(schedule, args):
+            if name == "tir.Simplify":
+                assert structural_difference(simplify(before), after) is None
+
+
+def random_index(variables: list[Any], rng: random.Random, depth: int) -> Any:
+    if depth == 0 or rng.random() < 0.15:
+        leaf = rng.choice((*variables, None))
+        return tvm.tir.const(rng.choice((0, 1, 2, 3, 8, -1)), "int32") if leaf is None else leaf
+    a = random_index(variables, rng, depth - 1)
+    constant = tvm.tir.const(rng.choice((2, 3, 4, 8, 16)), "int32")
+    if rng.random() < 0.5:
+        return rng.choice((tvm.tir.Mul, tvm.tir.FloorDiv, tvm.tir.FloorMod))(a, constant)
+    b = random_index(variables, rng, depth - 1)
+    return rng.choice((tvm.tir.Add, tvm.tir.Add, tvm.tir.Sub))(a, b)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_index_is_tvms(seed: int) -> None:
+    rng, bridge = random.Random(seed), Bridge()
+    variables = [tvm.tir.Var(name, "int32") for name in "ijkx"]
+    peer, ours = tvm.arith.Analyzer(), Analyzer()
+    for var in variables[:3]:
+        extent = rng.choice((2, 3, 4, 8, 16))
+        peer.bind(var, tvm.ir.Range(0, extent))
+        ours.bind(bridge.convert(var), E.Range(E.IntImm(0), E.IntImm(extent)))
+    e = random_index(variables, rng, 3)
+    assert same(ours.simplify(bridge.convert(e)), bridge.convert(peer.simplify(e)))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_set_is_tvms(seed: int) -> None:
+    rng, bridge = random.Random(seed), Bridge()
+    variables = [tvm.tir.Var(name, "int32") for name in "ijn"]
+    sets = {
+        variables[0]: tvm.arith.IntervalSet(0, rng.choice((0, 3, 7))),
+        variables[1]: tvm.arith.IntervalSet(variables[2], variables[2] + 3),
+    }
+    e = random_index(variables, rng, 3)
+    expected = tvm.arith.Analyzer().int_set(e, sets)
+    found = int_set.eval_set(
+        bridge.convert(e),
+        {
+            bridge.convert(var): int_set.IntervalSet(
+                bridge.convert(interval.min_value), bridge.convert(interval.max_value)
+            )
+            for var, interval in sets.items()
+        },
+    )
+    ends = zip(found, (expected.min_value, expected.max_value), strict=True)
+    for mine, theirs in ends:
+        if str(theirs) in ("neg_inf", "pos_inf"):
+            assert mine is None
+        else:
+            assert mine is not None
+            assert same(mine, bridge.convert(theirs))
