@@ -12,10 +12,11 @@ After::
 
 The program falls into levels: the function, the bounds and the body of a loop, a condition and each
 of its branches, the body of a let. A level counts the largest terms (expressions without loads and
-calls) that it computes; of the levels inside only what two of the same statement compute. Larger terms are looked at first: one that is counted twice,
-over variables that are defined, becomes a variable of the level; any other term counts once for
-each of its operands. The variables' values are looked at again, until nothing is counted twice.
-Threads are not defined by any statement, so terms that read them have no variable, as in TVM.
+calls) that it computes; of the levels inside, only what two of the same statement compute. Larger
+terms are looked at first: one that is counted twice, over variables that are defined, becomes a
+variable of the level; any other term counts once for each of its operands. The variables' values
+are looked at again, until nothing is counted twice. Threads are not defined by any statement, so
+terms that read them have no variable, as in TVM.
 
 Each level works on shared terms and their counts, never on the statements again.
 """
@@ -29,7 +30,7 @@ from typing import Any
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Expr, Var
-from te_sched.ir.stmt import PrimFunc, Stmt
+from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import Mapper, children, replace
 from te_sched.lower.terms import TERM_KINDS, Renaming, Term, Terms
 
@@ -44,7 +45,7 @@ _Binding = tuple[Term, Term]  # the value and the variable
 def eliminate_common_subexpressions(func: PrimFunc) -> PrimFunc:
     """Give names to what is computed twice."""
     body = _Levels(func).level(func.body, S.LetStmt)
-    return func if body is func.body else replace(func, body=body)  # type: ignore[no-any-return]
+    return func if body is func.body else replace(func, body=body)
 
 
 class _Levels(Mapper):
@@ -146,7 +147,7 @@ class _Levels(Mapper):
         """An expression with terms replaced."""
         term = self.terms.of(node)
         if term is None:
-            return self.generic(node)  # type: ignore[no-any-return]
+            return self.generic(node)
         if self.renaming is None:
             return node
         new = self.renaming.apply(term)
@@ -159,7 +160,7 @@ class _Levels(Mapper):
         self.defined.discard(node.loop_var)
         if low is node.min and extent is node.extent and body is node.body:
             return node
-        return replace(node, min=low, extent=extent, body=body)  # type: ignore[no-any-return]
+        return replace(node, min=low, extent=extent, body=body)
 
     def visit_IfThenElse(self, node: S.IfThenElse) -> S.IfThenElse:
         condition = self.level(node.condition, E.Let)
@@ -201,7 +202,7 @@ class _Levels(Mapper):
     def visit_BufferStore(self, node: S.BufferStore) -> S.BufferStore:
         if self.renaming is None and not self.tables.has_let:
             return node
-        return self.generic(node)  # type: ignore[no-any-return]
+        return self.generic(node)
 
 
 for _kind in TERM_KINDS:

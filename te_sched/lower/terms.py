@@ -26,7 +26,7 @@ class Term:
     def __init__(self, node: Expr, parts: tuple[Term, ...]) -> None:
         self.node = node
         self.parts = parts
-        self.size = 1 + sum([part.size for part in parts])
+        self.size: int = 1 + sum([part.size for part in parts])
         self.is_candidate = bool(parts) and type(node) not in (E.Ramp, E.Broadcast)
         self._text: str | None = None
         self._variables: frozenset[Var] | None = None

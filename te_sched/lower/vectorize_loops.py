@@ -1,326 +1,400 @@
-"""Turn vectorized loops into operations on vectors (TVM's name: VectorizeLoop).
+"""Turn vectorized loops into vector expressions (TVM's VectorizeLoop).
 
-The loop variable becomes the vector (0, 1, ..., extent - 1) and every operation that depends on it
-works on vectors. A statement that cannot (a condition or a call that differs from lane to lane)
-becomes a serial loop over the lanes.
+Before::
+
+    for i in vectorized(4): C[i * 2] = A[i] + x
+
+After::
+
+    C[ramp(0, 2, 4)] = A[ramp(0, 1, 4)] + broadcast(x, 4)
+
+The loop variable becomes a ramp; what meets a vector becomes one. A statement that has no vector
+form (a condition that differs between lanes, a call that knows no vectors) becomes a serial loop of
+its own.
 """
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any
 
+from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import LoweringError
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
-from te_sched.ir.expr import Broadcast, BufferLoad, Call, Expr, IntImm, Ramp, Var
-from te_sched.ir.stmt import (
-    Allocate,
-    AttrStmt,
-    BufferStore,
-    For,
-    IfThenElse,
-    LetStmt,
-    PrimFunc,
-    Stmt,
-    While,
-)
+from te_sched.ir import stmt as S
+from te_sched.ir.expr import Broadcast, Buffer, Expr, IntImm, Ramp, Var
+from te_sched.ir.stmt import PrimFunc, Stmt
 from te_sched.ir.visitor import Mapper, replace, substitute
-from te_sched.lower.statements import statements
+from te_sched.lower.statements import sequence, statements
 
-# Calls that work on vectors lane by lane.
-# fmt: off
-_ELEMENTWISE = frozenset([
-    "tir.exp", "tir.exp2", "tir.exp10", "tir.erf", "tir.tanh", "tir.sigmoid", "tir.log",
-    "tir.log2", "tir.log10", "tir.log1p", "tir.tan", "tir.cos", "tir.cosh", "tir.sin", "tir.sinh",
-    "tir.asin", "tir.acos", "tir.atan", "tir.asinh", "tir.acosh", "tir.atanh", "tir.atan2",
-    "tir.sqrt", "tir.rsqrt", "tir.pow", "tir.floor", "tir.ceil", "tir.trunc", "tir.fabs",
-    "tir.round", "tir.nearbyint", "tir.hypot", "tir.nextafter", "tir.copysign", "tir.ldexp",
-    "tir.isnan", "tir.isinf", "tir.isfinite", "tir.popcount", "tir.fmod", "tir.likely",
-    "tir.bitwise_and", "tir.bitwise_or", "tir.bitwise_xor", "tir.bitwise_not", "tir.shift_left",
-    "tir.shift_right", "tir.q_multiply_shift", "tir.reinterpret",
-])
-# fmt: on
+# Calls whose arguments may be vectors.
+_VECTOR_CALLS = frozenset(
+    f"tir.{name}"
+    for name in (
+        "likely exp exp2 exp10 log log2 log10 sqrt sigmoid tanh tan cos cosh sin sinh pow fabs "
+        "floor ceil round trunc fma popcount q_multiply_shift q_multiply_shift_per_axis "
+        "bitwise_and bitwise_or bitwise_xor bitwise_not shift_left shift_right "
+        "call_llvm_pure_intrin"
+    ).split()
+)
+# Their first arguments say what is called.
+_LEADING_SCALARS = {"tir.call_llvm_pure_intrin": 2}
 
 
 def vectorize_loops(func: PrimFunc) -> PrimFunc:
-    """The function without vectorized loops."""
-    if not any(type(node) is For and node.kind == "vectorized" for node in statements(func.body)):
+    """Turn vectorized loops into vector expressions."""
+    if not any(type(stmt) is S.For and stmt.kind == "vectorized" for stmt in statements(func.body)):
         return func
     return replace(func, body=_Loops().visit(func.body))  # type: ignore[no-any-return]
 
 
 class _Loops(Mapper):
-    """Finds the vectorized loops."""
+    """Finds the vectorized loops; those inside of others stay loops."""
 
-    def visit_For(self, node: For) -> Stmt:
+    def visit_For(self, node: S.For) -> Any:
         if node.kind != "vectorized":
-            return self.generic(node)  # type: ignore[no-any-return]
-        if not isinstance(node.extent, IntImm):
-            raise _cannot(node, f"its extent is {node.extent}, and a vector has a constant length")
-        if node.extent.value == 0:
-            return replace(node, kind="serial")  # type: ignore[no-any-return]
-        start = Ramp(node.min, IntImm(1, node.loop_var.dtype), node.extent.value)
-        lanes = node.extent.value
-        vector: Expr = start if lanes > 1 else node.min
-        return _Vectorizer(node, vector, lanes).visit(node.body)  # type: ignore[no-any-return]
+            return self.generic(node)
+        extent = node.extent
+        if type(extent) is not IntImm:
+            raise LoweringError(
+                f"vectorize the loop over {node.loop_var.name}",
+                "its extent is not a constant, and a vector has a constant number of lanes",
+                "split the axis by a constant factor and vectorize the inner part",
+                where=f"axis {node.loop_var.name}",
+            )
+        body, var = node.body, node.loop_var
+        if extent.value < 2:
+            if extent.value == 1:
+                return self.visit(substitute(body, {var: node.min}))
+            return replace(node, kind="serial", body=self.visit(body))
+        if not ops.is_const(node.min, 0):
+            body = substitute(body, {var: ops.add(node.min, var)})
+        return _Vectorizer(var, extent.value).visit(body)
+
+    def visit_SeqStmt(self, node: S.SeqStmt) -> Any:
+        new = [self.visit(stmt) for stmt in node.seq]
+        return node if all(map(is_, new, node.seq)) else sequence(new)
+
+    def visit_BufferStore(self, node: S.BufferStore) -> Any:
+        return node
+
+    def visit_Evaluate(self, node: S.Evaluate) -> Any:
+        return node
 
 
-def _cannot(loop: For, why: str) -> LoweringError:
-    name = loop.loop_var.name
-    return LoweringError(
-        f"vectorize loop {name}",
-        why,
-        f"split {name} by a constant factor and vectorize the inner axis",
-        where=f"loop {name}",
-    )
-
-
-class _NotAVector(Exception):
-    """The statement at hand must be executed lane by lane."""
-
-
-def _lanes(e: Expr) -> int:
-    return dtypes.lanes(e.dtype)
-
-
-def _broadcast(e: Expr, lanes: int) -> Expr:
-    if _lanes(e) == lanes:
-        return e
-    if type(e) is Broadcast:
-        return Broadcast(e.value, lanes)
-    return Broadcast(e, lanes)
+class _HasNoVectorForm(Exception):
+    """Raised inside of an expression, caught by its statement."""
 
 
 class _Vectorizer(Mapper):
-    """Maps the body of one vectorized loop."""
+    """Vectorizes the body of one loop.
 
-    def __init__(self, loop: For, vector: Expr, lanes: int) -> None:
-        self.loop, self.lanes = loop, lanes
-        self.values: dict[Var, Expr] = {loop.loop_var: vector}
+    `vectors` holds the variables whose values became vectors, `scalars` what they were.
+    """
 
-    # --- expressions
+    def __init__(self, var: Var, lanes: int) -> None:
+        self.var = var
+        self.lanes = lanes
+        self.ramp = Ramp(IntImm(0, var.dtype), IntImm(1, var.dtype), lanes)
+        self.vectors: dict[Var, Expr] = {var: self.ramp}
+        self.scalars: dict[Var, Expr] = {}
+        self.analyzer = Analyzer()
+
+    # Expressions.
 
     def visit_Var(self, node: Var) -> Expr:
-        return self.values.get(node, node)
+        return self.vectors.get(node, node)
 
-    def _operands(self, *operands: Expr) -> tuple[list[Expr], int, bool]:
-        """The mapped operands, their largest number of lanes, and whether any changed."""
-        mapped = [self.visit(operand) for operand in operands]
-        changed = any(new is not old for new, old in zip(mapped, operands, strict=True))
-        return mapped, max(map(_lanes, mapped)), changed
-
-    def _elementwise(self, node: Any) -> Expr:
-        operands, lanes, changed = self._operands(node.a, node.b)
-        if not changed:
-            return node  # type: ignore[no-any-return]
-        a, b = (_broadcast(operand, lanes) for operand in operands)
-        return type(node)(a, b)  # type: ignore[no-any-return]
-
-    def _sum(self, node: Any) -> Expr:
-        """Adding a scalar to a ramp moves its base."""
-        (a, b), lanes, changed = self._operands(node.a, node.b)
-        if not changed:
-            return node  # type: ignore[no-any-return]
-        fold = ops.add if type(node) is E.Add else ops.sub
-        if _lanes(a) == 1 and type(b) is Ramp:
-            return Ramp(fold(a, b.base), fold(IntImm(0, b.stride.dtype), b.stride), b.lanes)
-        if _lanes(b) == 1 and type(a) is Ramp:
-            return Ramp(fold(a.base, b), a.stride, a.lanes)
-        return fold(_broadcast(a, lanes), _broadcast(b, lanes))
-
-    visit_Add = _sum
-    visit_Sub = _sum
-
-    def visit_Mul(self, node: E.Mul) -> Expr:
-        """Multiplying a ramp by a scalar multiplies its stride."""
-        (a, b), lanes, changed = self._operands(node.a, node.b)
-        if not changed:
+    def binary(self, node: Any) -> Any:
+        """Both operands get the lanes of the wider one."""
+        a, b = self.visit(node.a), self.visit(node.b)
+        if a is node.a and b is node.b:
             return node
-        for ramp, scalar in ((a, b), (b, a)):
-            if type(ramp) is Ramp and _lanes(scalar) == 1:
-                return Ramp(ops.mul(ramp.base, scalar), ops.mul(ramp.stride, scalar), ramp.lanes)
-        return ops.mul(_broadcast(a, lanes), _broadcast(b, lanes))
+        return type(node)(*_same_lanes(a, b))
 
-    visit_Div = _elementwise
-    visit_Mod = _elementwise
-    visit_FloorDiv = _elementwise
-    visit_FloorMod = _elementwise
-    visit_Min = _elementwise
-    visit_Max = _elementwise
-    visit_EQ = _elementwise
-    visit_NE = _elementwise
-    visit_LT = _elementwise
-    visit_LE = _elementwise
-    visit_GT = _elementwise
-    visit_GE = _elementwise
-    visit_And = _elementwise
-    visit_Or = _elementwise
+    def visit_Add(self, node: E.Add) -> Any:
+        return self._sum(node, ops.add)
 
-    def visit_Select(self, node: E.Select) -> Expr:
-        operands, lanes, changed = self._operands(node.condition, node.true_value, node.false_value)
-        if not changed:
+    def visit_Sub(self, node: E.Sub) -> Any:
+        return self._sum(node, ops.sub)
+
+    def _sum(self, node: Any, combine: Any) -> Any:
+        """A ramp and a scalar make a ramp."""
+        a, b = self.visit(node.a), self.visit(node.b)
+        if a is node.a and b is node.b:
             return node
-        condition, true_value, false_value = (_broadcast(operand, lanes) for operand in operands)
-        return E.Select(condition, true_value, false_value)
+        if type(b) is Ramp and dtypes.lanes(a.dtype) == 1:
+            zero = IntImm(0, b.stride.dtype)
+            return Ramp(combine(a, b.base), combine(zero, b.stride), b.lanes)
+        if type(a) is Ramp and dtypes.lanes(b.dtype) == 1:
+            return Ramp(combine(a.base, b), a.stride, a.lanes)
+        return combine(*_same_lanes(a, b))
 
-    def visit_Cast(self, node: E.Cast) -> Expr:
+    def visit_Mul(self, node: E.Mul) -> Any:
+        """A ramp and a positive scalar make a ramp."""
+        a, b = self.visit(node.a), self.visit(node.b)
+        if a is node.a and b is node.b:
+            return node
+        for ramp, factor in ((a, b), (b, a)):
+            if type(ramp) is Ramp and self._is_positive(factor):
+                return Ramp(ops.mul(ramp.base, factor), ops.mul(ramp.stride, factor), ramp.lanes)
+        return E.Mul(*_same_lanes(a, b))
+
+    def _is_positive(self, factor: Expr) -> bool:
+        if type(factor) is IntImm:
+            return factor.value > 0
+        is_scalar = dtypes.lanes(factor.dtype) == 1
+        return is_scalar and self.analyzer.can_prove(ops.greater(factor, 0))
+
+    def visit_Cast(self, node: E.Cast) -> Any:
         value = self.visit(node.value)
         if value is node.value:
             return node
-        return E.Cast(dtypes.with_lanes(dtypes.element(node.dtype), _lanes(value)), value)
+        return E.Cast(dtypes.with_lanes(node.dtype, dtypes.lanes(value.dtype)), value)
 
-    def visit_Ramp(self, node: Ramp) -> Expr:
+    def visit_Select(self, node: E.Select) -> Any:
+        old = (node.condition, node.true_value, node.false_value)
+        new = tuple([self.visit(part) for part in old])
+        return node if all(map(is_, new, old)) else E.Select(*_same_lanes(*new))
+
+    def visit_Ramp(self, node: Ramp) -> Any:
         base, stride = self.visit(node.base), self.visit(node.stride)
         if base is node.base and stride is node.stride:
             return node
-        if type(base) is Ramp and ops.is_const(ops.sub(base.stride, stride * node.lanes), 0):
-            return Ramp(base.base, stride, node.lanes * base.lanes)
-        raise _NotAVector
+        if type(base) is Ramp and dtypes.lanes(stride.dtype) == 1:
+            step = ops.mul(stride, IntImm(node.lanes, stride.dtype))
+            if self.analyzer.can_prove_equal(base.stride, step):
+                return Ramp(base.base, stride, node.lanes * base.lanes)
+        base, stride = _same_lanes(base, stride)
+        count = dtypes.lanes(base.dtype)
+        ramps = tuple([
+            Ramp(_lane(base, position), _lane(stride, position), node.lanes)
+            for position in range(count)
+        ])
+        return E.Shuffle(ramps, tuple([IntImm(i) for i in range(count * node.lanes)]))
 
-    def visit_Broadcast(self, node: Broadcast) -> Expr:
+    def visit_Broadcast(self, node: Broadcast) -> Any:
         value = self.visit(node.value)
-        if value is node.value:
+        if dtypes.lanes(value.dtype) > 1:
+            raise _HasNoVectorForm
+        return node if value is node.value else Broadcast(value, node.lanes)
+
+    def visit_Let(self, node: E.Let) -> Any:
+        value = self.visit(node.value)
+        var = self._bound(node.var, node.value, value)
+        body = self.visit(node.body)
+        if value is node.value and body is node.body:
             return node
-        if _lanes(value) > 1:
-            raise _NotAVector
-        return Broadcast(value, node.lanes)
+        return E.Let(var, value, body)
 
-    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
-        indices = tuple([self.visit(index) for index in node.indices])
-        if all(new is old for new, old in zip(indices, node.indices, strict=True)):
+    def _bound(self, var: Var, old_value: Expr, value: Expr) -> Var:
+        """The variable that holds a value, another one when the value became a vector."""
+        if value.dtype == old_value.dtype:
+            return var
+        vector = Var(var.name, value.dtype)
+        self.vectors[var] = vector
+        self.scalars[var] = substitute(old_value, self.scalars)
+        return vector
+
+    def visit_BufferLoad(self, node: E.BufferLoad) -> Any:
+        indices = self._indices(node.indices)
+        return node if indices is node.indices else E.BufferLoad(node.buffer, indices)
+
+    def _indices(self, old: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        new = tuple([self.visit(index) for index in old])
+        if all(map(is_, new, old)):
+            return old
+        if any(dtypes.lanes(index.dtype) > 1 for index in new[:-1]):
+            raise _HasNoVectorForm
+        return new
+
+    def visit_Call(self, node: E.Call) -> Any:
+        args = tuple([self.visit(arg) for arg in node.args])
+        if all(map(is_, args, node.args)):
             return node
-        return BufferLoad(node.buffer, indices)
+        count = max([dtypes.lanes(arg.dtype) for arg in args])
+        if count == 1:
+            return E.Call(node.dtype, node.op, args)
+        scalars = _LEADING_SCALARS.get(node.op, 0)
+        if node.op == "tir.if_then_else" and dtypes.lanes(args[0].dtype) == 1:
+            scalars = 1
+        elif node.op not in _VECTOR_CALLS and node.op != "tir.reinterpret":
+            raise _HasNoVectorForm
+        args = (*args[:scalars], *[_broadcast(arg, count) for arg in args[scalars:]])
+        return E.Call(dtypes.with_lanes(node.dtype, count), node.op, args)
 
-    def visit_Let(self, node: E.Let) -> Expr:
-        var, value = self._let(node.var, node.value)
-        return E.Let(var, value, self.visit(node.body))
+    # Statements.
 
-    def _let(self, var: Var, value: Expr) -> tuple[Var, Expr]:
-        """A let of a value that has become a vector defines a vector variable."""
-        mapped = self.visit(value)
-        if _lanes(mapped) == _lanes(value):
-            return var, mapped
-        vector = Var(var.name, mapped.dtype)
-        self.values[var] = vector
-        return vector, mapped
-
-    def visit_Call(self, node: Call) -> Expr:
-        if not node.args:
-            return node
-        args, lanes, changed = self._operands(*node.args)
-        if not changed:
-            return node
-        if node.op == "tir.if_then_else":
-            if _lanes(args[0]) > 1:
-                raise _NotAVector
-            lanes = max(map(_lanes, args[1:]))
-            chosen = tuple([args[0], *(_broadcast(arg, lanes) for arg in args[1:])])
-            return Call(dtypes.with_lanes(dtypes.element(node.dtype), lanes), node.op, chosen)
-        if lanes == 1:
-            return Call(node.dtype, node.op, tuple(args))
-        if node.op not in _ELEMENTWISE:
-            raise _NotAVector
-        dtype = dtypes.with_lanes(dtypes.element(node.dtype), lanes)
-        return Call(dtype, node.op, tuple([_broadcast(arg, lanes) for arg in args]))
-
-    # --- statements
-
-    def visit(self, node: Any) -> Any:
-        """The node on vectors; a statement that cannot is executed lane by lane."""
-        if not isinstance(node, Stmt):
-            return self._methods[type(node)](self, node)
+    def statement(self, node: Any) -> Any:
+        """A statement, or the loop over its lanes when it has no vector form."""
         try:
-            return self._methods[type(node)](self, node)
-        except _NotAVector:
-            return self._lane_by_lane(node)
+            return _STATEMENTS[type(node)](self, node)
+        except _HasNoVectorForm:
+            return self._loop(node)
 
-    def _lane_by_lane(self, node: Stmt) -> Stmt:
-        var = self.loop.loop_var
-        lane = Var(f"{var.name}.s", var.dtype)
-        body = substitute(node, {var: ops.add(self.loop.min, lane)})
-        return For(lane, IntImm(0, var.dtype), IntImm(self.lanes, var.dtype), "serial", body)
+    def _loop(self, node: Stmt) -> Stmt:
+        """The statement once for each lane."""
+        var = Var(f"{self.var.name}.s", self.var.dtype)
+        values: dict[Var, Expr] = {self.var: var}
+        if self.scalars:
+            node = substitute(node, dict(self.scalars))
+        body = substitute(node, values)
+        zero, count = IntImm(0, var.dtype), IntImm(self.lanes, var.dtype)
+        return S.For(var, zero, count, "serial", body)
 
-    def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        indices, value = [self.visit(index) for index in node.indices], self.visit(node.value)
-        if value is node.value and all(
-            new is old for new, old in zip(indices, node.indices, strict=True)
+    def scalar(self, expr: Expr) -> Expr:
+        """An expression that has to be one value for all lanes."""
+        new: Expr = self.visit(expr)
+        if dtypes.lanes(new.dtype) != dtypes.lanes(expr.dtype):
+            raise _HasNoVectorForm
+        return new
+
+    def store(self, node: S.BufferStore) -> Any:
+        """The value and the last index get the same lanes."""
+        indices, value = self._indices(node.indices), self.visit(node.value)
+        if indices is node.indices and value is node.value:
+            return node
+        element = dtypes.lanes(node.buffer.dtype)
+        count = max(dtypes.lanes(indices[-1].dtype) * element, dtypes.lanes(value.dtype))
+        last = _broadcast(indices[-1], count // element)
+        return S.BufferStore(node.buffer, _broadcast(value, count), (*indices[:-1], last))
+
+    def let(self, node: S.LetStmt) -> Any:
+        """The variable becomes a vector with its value."""
+        value = self.visit(node.value)
+        var = self._bound(node.var, node.value, value)
+        body = self.visit(node.body)
+        if value is node.value and body is node.body:
+            return node
+        return S.LetStmt(var, value, body)
+
+    def branch(self, node: S.IfThenElse) -> Any:
+        """Lanes that take different branches have no vector form."""
+        condition = self.scalar(node.condition)
+        then_case, else_case = self.visit(node.then_case), node.else_case
+        if else_case is not None:
+            else_case = self.visit(else_case)
+        if (
+            condition is node.condition
+            and then_case is node.then_case
+            and else_case is node.else_case
         ):
             return node
-        lanes = max([_lanes(value), *map(_lanes, indices)])
-        if indices:
-            indices[-1] = _broadcast(indices[-1], lanes)
-        return BufferStore(node.buffer, _broadcast(value, lanes), tuple(indices))
+        return S.IfThenElse(condition, then_case, else_case, node.owner_guard)
 
-    def visit_For(self, node: For) -> Stmt:
-        low, extent = self.visit(node.min), self.visit(node.extent)
-        if _lanes(low) > 1 or _lanes(extent) > 1:
-            raise _NotAVector
-        kind = "serial" if node.kind == "vectorized" else node.kind
-        return replace(node, min=low, extent=extent, kind=kind, body=self.visit(node.body))  # type: ignore[no-any-return]
+    def loop(self, node: S.For) -> Any:
+        """A loop inside has the same bounds in every lane."""
+        low, extent = self.scalar(node.min), self.scalar(node.extent)
+        body = self.visit(node.body)
+        if low is node.min and extent is node.extent and body is node.body:
+            return node
+        return replace(node, min=low, extent=extent, body=body)
 
-    def visit_While(self, node: While) -> Stmt:
-        raise _cannot(self.loop, "there is a while loop inside it, which differs from lane to lane")
+    def while_loop(self, node: S.While) -> Any:
+        """Lanes leave a while loop at different times."""
+        raise _HasNoVectorForm
 
-    def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
-        condition = self.visit(node.condition)
-        if _lanes(condition) > 1:
-            raise _NotAVector
-        then_case = self.visit(node.then_case)
-        else_case = None if node.else_case is None else self.visit(node.else_case)
-        return IfThenElse(condition, then_case, else_case, node.owner_guard)
+    def attribute(self, node: S.AttrStmt) -> Any:
+        """An attribute has one value for all lanes."""
+        value, body = self.scalar(node.value), self.visit(node.body)
+        if value is node.value and body is node.body:
+            return node
+        return S.AttrStmt(node.node, node.key, value, body)
 
-    def visit_LetStmt(self, node: LetStmt) -> Stmt:
-        var, value = self._let(node.var, node.value)
-        return LetStmt(var, value, self.visit(node.body))
+    def assertion(self, node: S.AssertStmt) -> Any:
+        """An assertion holds or fails for all lanes."""
+        condition, body = self.scalar(node.condition), self.visit(node.body)
+        if condition is node.condition and body is node.body:
+            return node
+        return S.AssertStmt(condition, node.message, body)
 
-    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
-        value = self.visit(node.value)
-        if _lanes(value) > 1:
-            raise _NotAVector
-        return AttrStmt(node.node, node.key, value, self.visit(node.body))
-
-    def visit_Allocate(self, node: Allocate) -> Stmt:
-        """Memory of one lane becomes memory of all lanes, interleaved."""
-        if self.lanes == 1:
-            return self.generic(node)  # type: ignore[no-any-return]
-        extents = (*node.extents, IntImm(self.lanes, self.loop.loop_var.dtype))
-        if any(_lanes(self.visit(extent)) > 1 for extent in node.extents):
-            raise _NotAVector
-        body = _Interleave(node.buffer_var, self.loop.loop_var, self.lanes).visit(node.body)
-        return replace(node, extents=_flat(extents), body=self.visit(body))  # type: ignore[no-any-return]
+    def allocation(self, node: S.Allocate) -> Any:
+        """Each lane has memory of its own, interleaved."""
+        condition = self.scalar(node.condition)
+        extents = [self.scalar(extent) for extent in node.extents]
+        extents[-1] = ops.mul(extents[-1], IntImm(self.lanes, extents[-1].dtype))
+        body = _LanesOfMemory(node.buffer_var, self.var, self.lanes).visit(node.body)
+        return replace(
+            node, extents=tuple(extents), condition=condition, body=self.visit(body)
+        )
 
 
-def _flat(extents: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    total = extents[0]
-    for extent in extents[1:]:
-        total = ops.mul(total, extent)
-    return (total,)
+for _kind in (
+    *(E.Div, E.Mod, E.FloorDiv, E.FloorMod, E.Min, E.Max, E.And, E.Or),
+    *(E.EQ, E.NE, E.LT, E.LE, E.GT, E.GE),
+):
+    _Vectorizer._methods[_kind] = _Vectorizer.binary
+_STATEMENTS: dict[type, Any] = {
+    S.BufferStore: _Vectorizer.store,
+    S.Evaluate: _Vectorizer.generic,
+    S.LetStmt: _Vectorizer.let,
+    S.IfThenElse: _Vectorizer.branch,
+    S.For: _Vectorizer.loop,
+    S.While: _Vectorizer.while_loop,
+    S.AttrStmt: _Vectorizer.attribute,
+    S.AssertStmt: _Vectorizer.assertion,
+    S.Allocate: _Vectorizer.allocation,
+}
+for _kind in _STATEMENTS:
+    _Vectorizer._methods[_kind] = _Vectorizer.statement
 
 
-class _Interleave(Mapper):
-    """Gives each lane its own element: index i becomes i * lanes + lane."""
+class _LanesOfMemory(Mapper):
+    """Moves the accesses of memory that is made inside of the loop to the part of their lane."""
 
-    def __init__(self, data: Var, lane: Var, lanes: int) -> None:
-        self.data, self.lane, self.lanes = data, lane, lanes
-        self.buffers: dict[E.Buffer, E.Buffer] = {}
+    def __init__(self, memory: Var, lane: Var, lanes: int) -> None:
+        self.memory = memory
+        self.lane = lane
+        self.lanes = lanes
+        self.analyzer = Analyzer()
 
-    def _buffer(self, buffer: E.Buffer) -> E.Buffer:
-        if buffer not in self.buffers:
-            shape = (*buffer.shape[:-1], ops.mul(buffer.shape[-1], self.lanes))
-            self.buffers[buffer] = replace(buffer, shape=shape)
-        return self.buffers[buffer]
+    def visit_BufferLoad(self, node: E.BufferLoad) -> Any:
+        return self._access(node)
 
-    def _indices(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        mapped = [self.visit(index) for index in indices]
-        return (*mapped[:-1], ops.add(ops.mul(mapped[-1], self.lanes), self.lane))
+    def visit_BufferStore(self, node: S.BufferStore) -> Any:
+        return self._access(node)
 
-    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
-        if node.buffer.data is not self.data:
-            return self.generic(node)  # type: ignore[no-any-return]
-        return BufferLoad(self._buffer(node.buffer), self._indices(node.indices))
+    def _access(self, node: Any) -> Any:
+        new = self.generic(node)
+        if node.buffer.data is not self.memory:
+            return new
+        index = ops.add(self._times_lanes(new.indices[-1]), self.lane)
+        return replace(
+            new,
+            buffer=self._buffer(node.buffer),
+            indices=(*new.indices[:-1], self.analyzer.simplify(index)),
+        )
 
-    def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        if node.buffer.data is not self.data:
-            return self.generic(node)  # type: ignore[no-any-return]
-        value = self.visit(node.value)
-        return BufferStore(self._buffer(node.buffer), value, self._indices(node.indices))
+    def _buffer(self, buffer: Buffer) -> Buffer:
+        """The wider buffer; as in TVM, one for each access."""
+        shape = (*buffer.shape[:-1], self.analyzer.simplify(self._times_lanes(buffer.shape[-1])))
+        strides = tuple([self.analyzer.simplify(self._times_lanes(s)) for s in buffer.strides[:-1]])
+        return replace(  # type: ignore[no-any-return]
+            buffer, shape=shape, strides=strides + buffer.strides[-1:]
+        )
+
+    def _times_lanes(self, expr: Expr) -> Expr:
+        return ops.mul(expr, IntImm(self.lanes, expr.dtype))
+
+
+def _same_lanes(*exprs: Expr) -> tuple[Any, ...]:
+    count = max([dtypes.lanes(expr.dtype) for expr in exprs])
+    return tuple([_broadcast(expr, count) for expr in exprs])
+
+
+def _broadcast(expr: Expr, count: int) -> Expr:
+    """The expression with that many lanes."""
+    lanes = dtypes.lanes(expr.dtype)
+    if lanes == count:
+        return expr
+    if type(expr) is Broadcast and count % lanes == 0:
+        return Broadcast(expr.value, count)
+    if lanes != 1:
+        raise _HasNoVectorForm
+    return Broadcast(expr, count)
+
+
+def _lane(vector: Expr, position: int) -> Expr:
+    """One lane of a vector."""
+    return E.Shuffle((vector,), (IntImm(position),))

@@ -1,0 +1,532 @@
+"""Share memory between allocations and move them outwards (TVM's StorageRewrite).
+
+Before::
+
+    for i in range(64):
+        allocate B[64]
+        for j in range(64): B[j] = A[i * 64 + j]
+        allocate C[64]
+        for j in range(64): C[j] = B[j] * 2
+        ...
+
+After::
+
+    allocate B[64]
+    for i in range(64):
+        for j in range(64): B[j] = A[i * 64 + j]
+        for j in range(64): B[j] = B[j] * 2
+        ...
+
+An allocation lives from the first to the last statement that touches it, among the statements of
+the scope in which it was made. It moves to the top of its region: the launch of threads or the
+parallel loop around it, or else the function. Two allocations of a region whose lives do not
+overlap share memory if their sizes are near enough; a statement that computes every element of one
+from the same element of another may do so in place. At last, memory that is only touched in whole
+vectors becomes memory of vectors (`vectorize_storage`).
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from operator import is_
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.ir import dtypes, ops
+from te_sched.ir import expr as E
+from te_sched.ir import stmt as S
+from te_sched.ir.expr import Buffer, Expr, Var
+from te_sched.ir.stmt import Allocate, PrimFunc, Stmt
+from te_sched.ir.structural import structural_key
+from te_sched.ir.visitor import Mapper, children, replace
+from te_sched.lower.statements import sequence
+from te_sched.lower.vectorize_storage import vectorize_storage
+
+# A freed slot serves for sizes that differ from its own by no more than this factor.
+_SIZE_RANGE = 16
+# Up to this size, and always in these scopes, memory is in registers: sharing it helps nobody.
+_REGISTER_BITS = 32
+_REGISTER_SCOPES = ("warp", "local", "wmma", "texture", "m16n8k8")
+
+
+def rewrite_storage(func: PrimFunc) -> PrimFunc:
+    """Share memory between allocations and move them outwards."""
+    history = _History()
+    history.visit(func.body)
+    if not history.allocations:
+        return func
+    plan = _Plan(history)
+    body = _Rewriter(plan).region_body(None, func.body)
+    if body is not func.body:
+        func = replace(func, body=body)
+    return vectorize_storage(func) if history.has_vectors else func
+
+
+@dataclass(slots=True, eq=False)
+class _Moment:
+    """A statement without statements inside that touches memory, or the begin or end of one with.
+
+    `partner` is the position of the end at a begin, of the begin at an end, and None otherwise.
+    """
+
+    stmt: Stmt
+    touched: list[Var] = field(default_factory=list)
+    partner: int | None = None
+
+
+@dataclass(slots=True, eq=False)
+class _Allocation:
+    """An Allocate and the depth of the scope in which it was made."""
+
+    stmt: Allocate
+    depth: int
+
+
+class _History:
+    """The moments of a program in their order, each with the memory that it touches.
+
+    A touch counts for the statement that lies directly in the scope of the allocation.
+    `has_vectors`: some access is of a ramp.
+    """
+
+    def __init__(self) -> None:
+        self.moments: list[_Moment] = []
+        self.allocations: dict[Var, _Allocation] = {}
+        self.open: list[list[Var]] = []
+        self.is_in_threads = False
+        self.has_vectors = False
+
+    def visit(self, node: Any) -> None:
+        """Record a statement or an expression."""
+        kind = type(node)
+        if kind in _SCOPES or (kind is S.AttrStmt and self._is_scope(node)):
+            self._scope(node)
+        elif kind in _LEAVES:
+            self._leaf(node)
+        elif kind is Allocate:
+            self.allocations[node.buffer_var] = _Allocation(node, len(self.open))
+            self._below(node)
+        elif kind is Var:
+            self._touch(node)
+        elif kind is E.BufferLoad or kind is S.BufferStore:
+            self._access(node)
+            self._below(node)
+        else:
+            self._below(node)
+
+    def _below(self, node: Any) -> None:
+        for child in children(node):
+            self.visit(child)
+
+    def _touch(self, var: Var) -> None:
+        allocation = self.allocations.get(var)
+        if allocation is not None and allocation.depth < len(self.open):
+            self.open[allocation.depth].append(var)
+
+    def _access(self, node: Any) -> None:
+        self._touch(node.buffer.data)
+        if node.indices and type(node.indices[-1]) is E.Ramp:
+            self.has_vectors = True
+
+    def _is_scope(self, node: S.AttrStmt) -> bool:
+        return node.key in ("extern_scope", "virtual_thread") or (
+            node.key == "thread_extent" and not self.is_in_threads
+        )
+
+    def _leaf(self, node: Stmt) -> None:
+        if not self.allocations:
+            return
+        self.open.append([])
+        if type(node) is S.BufferStore:
+            self._access(node)
+        self._below(node)
+        touched = self.open.pop()
+        if touched:
+            self.moments.append(_Moment(node, touched))
+
+    def _scope(self, node: Stmt) -> None:
+        launches = type(node) is S.AttrStmt and node.key == "thread_extent"
+        begin = len(self.moments)
+        self.moments.append(_Moment(node))
+        self.open.append([])
+        self.is_in_threads |= launches
+        self._below(node)
+        self.is_in_threads &= not launches
+        self.moments[begin].partner = len(self.moments)
+        self.moments.append(_Moment(node, self.open.pop(), begin))
+
+
+_SCOPES = {S.For, S.While, S.IfThenElse, S.AssertStmt}
+_LEAVES = {S.BufferStore, S.Evaluate}
+
+
+def _lives(moments: list[_Moment]) -> tuple[dict[int, list[Var]], dict[int, list[Var]]]:
+    """Which memory each moment's statement begins to use, and which it uses for the last time.
+
+    Both are keyed by the position of the statement's first moment.
+    """
+    begins: dict[int, list[Var]] = {}
+    ends: dict[int, list[Var]] = {}
+    seen: set[Var] = set()
+    for position in range(len(moments) - 1, -1, -1):
+        moment = moments[position]
+        first = position if moment.partner is None else min(position, moment.partner)
+        for var in moment.touched:
+            if var not in seen:
+                seen.add(var)
+                ends.setdefault(first, []).append(var)
+    seen.clear()
+    for position, moment in enumerate(moments):
+        if moment.partner is not None and moment.partner < position:
+            continue
+        last = moment if moment.partner is None else moments[moment.partner]
+        for var in last.touched:
+            if var not in seen:
+                seen.add(var)
+                begins.setdefault(position, []).append(var)
+    return begins, ends
+
+
+@dataclass(slots=True, eq=False)
+class _Slot:
+    """Memory at the top of a region (None: of the function), shared by allocations."""
+
+    region: Stmt | None
+    scope: str
+    bits: int  # 0: symbolic
+    allocations: list[Allocate]
+
+    @property
+    def var(self) -> Var:
+        """The pointer of the first allocation stands for all of them."""
+        return self.allocations[0].buffer_var
+
+    @property
+    def dtype(self) -> str:
+        """The element type of the memory."""
+        return self.allocations[0].dtype
+
+
+class _Plan:
+    """Which allocations share a slot. Follows the moments with a stock of slots that are free."""
+
+    def __init__(self, history: _History) -> None:
+        self.slots: list[_Slot] = []
+        self.slot_of: dict[Var, _Slot] = {}
+        self.allocations = history.allocations
+        self.region: Stmt | None = None
+        self.free: list[tuple[int, _Slot]] = []  # of constant size, sorted by it
+        self.free_symbolic: list[_Slot] = []
+        self._follow(history.moments)
+
+    def _follow(self, moments: list[_Moment]) -> None:
+        begins, ends = _lives(moments)
+        kept: set[Var] = set()  # their slot went to another in place
+        for position, moment in enumerate(moments):
+            first = position if moment.partner is None else min(position, moment.partner)
+            dying = ends.get(first, [])
+            if first == position:
+                self._give_slots(moment.stmt, begins.get(position, []), dying, kept)
+            if moment.partner is not None and _is_region(moment.stmt):
+                self._cross_region(moment.stmt, is_begin=first == position)
+            if moment.partner is None or first != position:
+                for var in dying:
+                    if var not in kept:
+                        self._release(var)
+
+    def _cross_region(self, stmt: Stmt, is_begin: bool) -> None:
+        if self.region is None and is_begin:
+            self.region = stmt
+        elif self.region is stmt and not is_begin:
+            self.region = None
+            self.free = [entry for entry in self.free if entry[1].region is not stmt]
+            self.free_symbolic = [slot for slot in self.free_symbolic if slot.region is not stmt]
+
+    def _give_slots(self, stmt: Stmt, born: list[Var], dying: list[Var], kept: set[Var]) -> None:
+        for var in born:
+            allocate = self.allocations[var].stmt
+            source = self._in_place_source(stmt, allocate, dying, kept) if len(born) <= 2 else None
+            if source is not None:
+                kept.add(source)
+                slot = self.slot_of[source]
+            else:
+                slot = self._find_slot(allocate)
+            slot.allocations.append(allocate)
+            self.slot_of[var] = slot
+
+    def _in_place_source(
+        self, stmt: Stmt, allocate: Allocate, dying: list[Var], kept: set[Var]
+    ) -> Var | None:
+        """Memory that dies in this statement and that its result may overwrite."""
+        for source in dying:
+            slot = self.slot_of.get(source)
+            if (
+                slot is not None
+                and source not in kept
+                and slot.scope == _scope(allocate)
+                and slot.region is self.region
+                and slot.dtype == allocate.dtype
+                and slot.bits == _constant_bits(allocate)
+                and _InPlaceCheck(allocate.buffer_var, source).holds(stmt)
+            ):
+                return source
+        return None
+
+    def _find_slot(self, allocate: Allocate) -> _Slot:
+        bits = _constant_bits(allocate)
+        scope = _scope(allocate)
+        slot = None
+        if not _is_in_registers(scope, allocate.dtype, bits):
+            slot = self._find_free(allocate, scope, bits)
+        if slot is None:
+            slot = _Slot(self.region, scope, bits, [])
+            self.slots.append(slot)
+        return slot
+
+    def _find_free(self, allocate: Allocate, scope: str, bits: int) -> _Slot | None:
+        """A free slot: the smallest that is large enough, else the largest that is not."""
+        if not bits:
+            for position, slot in enumerate(self.free_symbolic):
+                if self._fits(slot, allocate, scope):
+                    return self.free_symbolic.pop(position)
+            return None
+        middle = bisect.bisect_left(self.free, bits, key=_size)
+        last = bisect.bisect_right(self.free, bits * _SIZE_RANGE, key=_size)
+        first = bisect.bisect_left(self.free, bits // _SIZE_RANGE, key=_size)
+        for position in (*range(middle, last), *range(middle - 1, first - 1, -1)):
+            slot = self.free[position][1]
+            if self._fits(slot, allocate, scope, is_smaller=position < middle):
+                slot.bits = max(slot.bits, bits)
+                del self.free[position]
+                return slot
+        return None
+
+    def _fits(self, slot: _Slot, allocate: Allocate, scope: str, is_smaller: bool = True) -> bool:
+        if slot.region is not self.region or slot.scope != scope:
+            return False
+        if dtypes.lanes(slot.dtype) != dtypes.lanes(allocate.dtype):
+            return False
+        return not is_smaller or slot.dtype == allocate.dtype
+
+    def _release(self, var: Var) -> None:
+        slot = self.slot_of[var]
+        if _is_in_registers(slot.scope, slot.dtype, slot.bits):
+            return
+        if slot.bits:
+            bisect.insort_right(self.free, (slot.bits, slot), key=_size)
+        else:
+            self.free_symbolic.append(slot)
+
+
+def _size(entry: tuple[int, _Slot]) -> int:
+    return entry[0]
+
+
+def _is_region(stmt: Stmt) -> bool:
+    """Whether memory does not leave this statement: each thread has its own."""
+    if type(stmt) is S.For:
+        return stmt.kind == "parallel"
+    return type(stmt) is S.AttrStmt and stmt.key in ("thread_extent", "virtual_thread")
+
+
+def _scope(allocate: Allocate) -> str:
+    pointer = allocate.buffer_var.pointer
+    return (pointer.scope if pointer is not None else "") or "global"
+
+
+def _constant_bits(allocate: Allocate) -> int:
+    """The size in bits; 0 when it is not constant."""
+    return _constant_count(allocate) * _element_bits(allocate.dtype)
+
+
+def _constant_count(allocate: Allocate) -> int:
+    if all(type(extent) is E.IntImm for extent in allocate.extents):
+        return math.prod(extent.value for extent in allocate.extents)  # type: ignore[attr-defined]
+    return 0
+
+
+def _element_bits(dtype: str) -> int:
+    return dtypes.bits(dtype) * dtypes.lanes(dtype)
+
+
+def _is_in_registers(scope: str, dtype: str, bits: int) -> bool:
+    rank, _, tag = scope.partition(".")
+    if tag and rank in ("global", "shared"):
+        return False
+    if rank in _REGISTER_SCOPES or dtypes.parse(dtype).code == "handle":
+        return True
+    return 0 < bits <= _REGISTER_BITS
+
+
+class _InPlaceCheck:
+    """Whether a statement may write `target` over `source`.
+
+    So it is when it reads `source` only to write the same element of `target`, and never reads
+    `target`.
+    """
+
+    def __init__(self, target: Var, source: Var) -> None:
+        self.target = target
+        self.source = source
+        self.store: S.BufferStore | None = None
+        self.store_key: Any = None
+        self.nesting = 0
+
+    def holds(self, node: Any) -> bool:
+        """Whether the condition holds for everything in a statement or an expression."""
+        kind = type(node)
+        if kind is Var:
+            return node is not self.target and node is not self.source
+        if kind is S.BufferStore:
+            return self._store_holds(node)
+        if kind is E.BufferLoad:
+            return self._load_holds(node)
+        if kind is S.AttrStmt and node.key in ("extern_scope", "volatile_scope"):
+            return False
+        return all(self.holds(child) for child in children(node))
+
+    def _store_holds(self, node: S.BufferStore) -> bool:
+        self.nesting += 1
+        indices_hold = all(self.holds(index) for index in node.indices)
+        self.nesting -= 1
+        if not indices_hold:
+            return False
+        if node.buffer.data is not self.target:
+            return self.holds(node.value)
+        self.store = node
+        value_holds = self.holds(node.value)
+        self.store = None
+        return value_holds
+
+    def _load_holds(self, node: E.BufferLoad) -> bool:
+        data = node.buffer.data
+        if data is self.target or self.nesting:
+            return False
+        if data is self.source and not self._is_same_element(node):
+            return False
+        self.nesting += 1
+        holds = all(self.holds(index) for index in node.indices)
+        self.nesting -= 1
+        return holds
+
+    def _is_same_element(self, node: E.BufferLoad) -> bool:
+        store = self.store
+        if store is None or store.value.dtype != node.dtype:
+            return False
+        return _keys(store.indices) == _keys(node.indices)
+
+
+def _keys(exprs: Iterable[Expr]) -> list[Any]:
+    return [structural_key(expr) for expr in exprs]
+
+
+class _Rewriter(Mapper):
+    """Puts the slots in place of the allocations."""
+
+    def __init__(self, plan: _Plan) -> None:
+        self.replaced = {var: slot.var for var, slot in plan.slot_of.items() if slot.var is not var}
+        self.buffers: dict[Buffer, Buffer] = {}
+        self.slots_of_region: dict[int, list[_Slot]] = {}
+        for slot in plan.slots:
+            self.slots_of_region.setdefault(id(slot.region), []).append(slot)
+
+    def region_body(self, region: Stmt | None, body: Stmt) -> Stmt:
+        """The body of a region below its slots; the function's is that of None."""
+        slots = self.slots_of_region.get(id(region), [])
+        old = body
+        top: list[Any] = []
+        while type(old) is Allocate:
+            top.append(old)
+            old = old.body
+        new = self.visit(old)
+        if new is old and [[stmt] for stmt in top] == [slot.allocations for slot in slots]:
+            return body
+        for slot in reversed(slots):
+            new = _allocation(slot, new)
+        return new  # type: ignore[no-any-return]
+
+    def visit_Allocate(self, node: Allocate) -> Any:
+        return self.visit(node.body)
+
+    def visit_SeqStmt(self, node: S.SeqStmt) -> Any:
+        new = [self.visit(stmt) for stmt in node.seq]
+        if all(map(is_, new, node.seq)):
+            return node
+        return sequence(new)
+
+    def visit_For(self, node: S.For) -> Any:
+        if id(node) not in self.slots_of_region:
+            return self.generic(node)
+        low, extent = self.visit(node.min), self.visit(node.extent)
+        body = self.region_body(node, node.body)
+        if low is node.min and extent is node.extent and body is node.body:
+            return node
+        return replace(node, min=low, extent=extent, body=body)
+
+    def visit_AttrStmt(self, node: S.AttrStmt) -> Any:
+        new = node
+        if id(node) in self.slots_of_region:
+            value, body = self.visit(node.value), self.region_body(node, node.body)
+            if value is not node.value or body is not node.body:
+                new = replace(node, value=value, body=body)
+        else:
+            new = self.generic(node)
+        if type(node.node) is Var and node.node in self.replaced:
+            new = S.AttrStmt(self.replaced[node.node], new.key, new.value, new.body)
+        return new
+
+    def visit_Evaluate(self, node: S.Evaluate) -> Any:
+        return self.generic(node) if self.replaced else node
+
+    def visit_Var(self, node: Var) -> Var:
+        return self.replaced.get(node, node)
+
+    def visit_BufferLoad(self, node: E.BufferLoad) -> Any:
+        return self._access(node)
+
+    def visit_BufferStore(self, node: S.BufferStore) -> Any:
+        return self._access(node)
+
+    def _access(self, node: Any) -> Any:
+        if not self.replaced:
+            return node
+        new = self.generic(node)
+        buffer = self._buffer(node.buffer)
+        return new if buffer is node.buffer else replace(new, buffer=buffer)
+
+    def _buffer(self, buffer: Buffer) -> Buffer:
+        """The buffer in the slot of its memory."""
+        var = self.replaced.get(buffer.data)
+        if var is None:
+            return buffer
+        found = self.buffers.get(buffer)
+        if found is None:
+            found = self.buffers[buffer] = replace(buffer, data=var, name=var.name)
+        return found
+
+
+def _allocation(slot: _Slot, body: Stmt) -> Stmt:
+    """A slot as an Allocate: large enough for each of its allocations."""
+    first = slot.allocations[0]
+    if len({(other.dtype, *_keys(other.extents)) for other in slot.allocations}) == 1:
+        return S.Allocate(
+            first.buffer_var, first.dtype, first.extents, first.condition, body, first.annotations
+        )
+    bits: Expr | None = None
+    for allocate in slot.allocations:
+        size: Expr = ops.const(_element_bits(allocate.dtype))
+        for extent in reversed(allocate.extents):
+            size = ops.mul(extent, size)
+        bits = size if bits is None else ops.maximum(bits, size)
+    assert bits is not None
+    analyzer = Analyzer()
+    element_bits = ops.const(_element_bits(first.dtype))
+    is_divisible = analyzer.can_prove(ops.equal(ops.floormod(bits, element_bits), 0))
+    count = ops.floordiv(bits, element_bits)
+    if not is_divisible:
+        count = ops.add(count, 1)
+    extent = analyzer.simplify(count)
+    return S.Allocate(first.buffer_var, first.dtype, (extent,), ops.TRUE, body)

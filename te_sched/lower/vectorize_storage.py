@@ -1,0 +1,132 @@
+"""Memory that is only touched in whole vectors becomes memory of vectors.
+
+Part of TVM's StorageRewrite: `allocate([8192], "float32")` that is read and written by aligned
+ramps of 4 becomes `allocate([2048], "float32x4")`, and each ramp the index of one element.
+Parameters keep their types. Must not know how allocations share memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.ir import dtypes, ops
+from te_sched.ir import expr as E
+from te_sched.ir import stmt as S
+from te_sched.ir.expr import Buffer, Expr, IntImm, PointerType, Ramp, Var
+from te_sched.ir.stmt import PrimFunc
+from te_sched.ir.visitor import Mapper, replace, walk
+
+
+def vectorize_storage(func: PrimFunc) -> PrimFunc:
+    """Give allocations a vector type where every access is one aligned vector of it."""
+    lanes = _lanes_of_memory(func)
+    if not lanes:
+        return func
+    body = _Rewriter(lanes).visit(func.body)
+    return replace(func, body=body)  # type: ignore[no-any-return]
+
+
+def _lanes_of_memory(func: PrimFunc) -> dict[Var, int]:
+    """The memory to be made of vectors, and of how many lanes."""
+    allocations: dict[Var, S.Allocate] = {}
+    accesses: dict[Var, set[int]] = {}
+    analyzer = Analyzer()
+    for node in walk(func.body):
+        kind = type(node)
+        if kind is S.Allocate:
+            if dtypes.lanes(node.dtype) == 1:
+                allocations[node.buffer_var] = node
+        elif kind is E.BufferLoad or kind is S.BufferStore:
+            var = node.buffer.data
+            if var in allocations and accesses.get(var) != {1}:
+                accesses.setdefault(var, set()).add(_access_lanes(node, analyzer))
+        elif kind is E.Call and node.op == "tir.tvm_access_ptr":
+            accesses.setdefault(node.args[1], set()).add(1)
+    return {
+        var: next(iter(lanes))
+        for var, lanes in accesses.items()
+        if len(lanes) == 1
+        and 1 not in lanes
+        and _is_multiple(allocations[var].extents[-1], next(iter(lanes)), analyzer)
+    }
+
+
+def _access_lanes(node: Any, analyzer: Analyzer) -> int:
+    """How many lanes an access takes as one aligned vector; 1 for any other access."""
+    index = node.indices[-1] if node.indices else None
+    if type(index) is not Ramp or not ops.is_const(index.stride, 1):
+        return 1
+    if dtypes.lanes(node.buffer.dtype) != 1:
+        return 1
+    return index.lanes if _is_multiple(index.base, index.lanes, analyzer) else 1
+
+
+def _is_multiple(expr: Expr, factor: int, analyzer: Analyzer) -> bool:
+    if type(expr) is IntImm:
+        return expr.value % factor == 0
+    coefficient, base = analyzer.modular_set(expr)
+    return coefficient % factor == 0 and base % factor == 0
+
+
+class _Rewriter(Mapper):
+    """Replaces pointers, buffers and indices."""
+
+    def __init__(self, lanes: dict[Var, int]) -> None:
+        self.lanes = lanes
+        self.buffers: dict[Buffer, Buffer] = {}
+        self.vars = {var: _vector_pointer(var, count) for var, count in lanes.items()}
+
+    def visit_Var(self, node: Var) -> Var:
+        return self.vars.get(node, node)
+
+    def visit_Allocate(self, node: S.Allocate) -> Any:
+        new = self.generic(node)
+        count = self.lanes.get(node.buffer_var)
+        if count is None:
+            return new
+        return replace(
+            new,
+            buffer_var=self.vars[node.buffer_var],
+            dtype=dtypes.with_lanes(node.dtype, count),
+            extents=(*new.extents[:-1], ops.div(new.extents[-1], count)),
+        )
+
+    def visit_AttrStmt(self, node: S.AttrStmt) -> Any:
+        new = self.generic(node)
+        if type(node.node) is Var and node.node in self.vars:
+            new = S.AttrStmt(self.vars[node.node], new.key, new.value, new.body)
+        return new
+
+    def visit_BufferLoad(self, node: E.BufferLoad) -> Any:
+        return self._access(node)
+
+    def visit_BufferStore(self, node: S.BufferStore) -> Any:
+        return self._access(node)
+
+    def _access(self, node: Any) -> Any:
+        new = self.generic(node)
+        count = self.lanes.get(node.buffer.data)
+        if count is None:
+            return new
+        element = ops.div(new.indices[-1].base, count)
+        return replace(
+            new, buffer=self._buffer(node.buffer, count), indices=(*new.indices[:-1], element)
+        )
+
+    def _buffer(self, buffer: Buffer, count: int) -> Buffer:
+        found = self.buffers.get(buffer)
+        if found is None:
+            found = self.buffers[buffer] = replace(
+                buffer,
+                data=self.vars[buffer.data],
+                dtype=dtypes.with_lanes(buffer.dtype, count),
+                shape=(*buffer.shape[:-1], ops.div(buffer.shape[-1], count)),
+            )
+        return found
+
+
+def _vector_pointer(var: Var, count: int) -> Var:
+    assert var.pointer is not None
+    element = dtypes.with_lanes(var.pointer.element, count)
+    return Var(var.name, var.dtype, PointerType(element, var.pointer.scope))
