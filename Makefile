@@ -39,7 +39,7 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 layering: $(STAMP)
-	$(BIN)/lint-imports --no-logo
+	$(BIN)/lint-imports --no-logo --no-cache
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
