@@ -149,7 +149,7 @@ class AnnotationPrimitives(StageState):
             raise ScheduleError(
                 f"tensorize {self.op.name}",
                 "only a te.compute can be compared with a tensor intrinsic",
-                "",
+                "tensorize the stages round it",
                 where,
             )
         self.set_attr(var, iter_type="Tensorized", tensor_intrin=tensor_intrin)

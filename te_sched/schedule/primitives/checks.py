@@ -119,14 +119,14 @@ def positive_integer(
     if isinstance(value, bool) or not dtypes.is_integral(expr.dtype):
         raise ScheduleError(
             f"{what} with {name}={brief(value)}",
-            f"a {name} is an integer, not a {type(value).__name__}",
+            f"{name} is an integer, not a {type(value).__name__}",
             f"give an int >= 1 or an integer expression{_rounded(value)}",
             where,
         )
     if isinstance(expr, IntImm) and expr.value < 1:
         raise ScheduleError(
             f"{what} with {name}={expr.value}",
-            f"a {name} is at least 1",
+            f"{name} is at least 1",
             "give a positive integer",
             where,
         )

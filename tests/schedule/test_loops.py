@@ -1,0 +1,79 @@
+"""split, fuse, reorder, tile."""
+
+from __future__ import annotations
+
+from te_sched import te
+from te_sched.ir.ops import is_const
+from te_sched.schedule.relations import Fuse, Singleton, Split
+from tests.schedule.programs import chain, leaves, product
+
+
+def test_split_replaces_an_axis_in_place() -> None:
+    p = product()
+    outer, inner = p.s[p.C].split(p.C.op.axis[1], factor=4)
+    assert leaves(p.s[p.C]) == "i, j.outer, j.inner, k"
+    assert [axis.var.name for axis in p.s[p.C].all_iter_vars[3:]] == ["j.outer", "j.inner"]
+    (relation,) = p.s[p.C].relations
+    assert isinstance(relation, Split)
+    assert (relation.outer, relation.inner) == (outer, inner)
+    assert is_const(relation.factor, 4)
+    assert relation.nparts is None
+
+
+def test_split_takes_expressions_and_keeps_the_kind() -> None:
+    p = product()
+    outer, inner = p.s[p.C].split(p.k, nparts=te.var("n"))
+    assert (outer.kind, inner.kind) == ("CommReduce", "CommReduce")
+
+
+def test_fuse_names_and_kind() -> None:
+    p = product()
+    fused = p.s[p.C].fuse(*p.C.op.axis, p.k)
+    assert fused.var.name == "i.j.fused.k.fused"
+    assert fused.kind == "CommReduce"
+    assert leaves(p.s[p.C]) == "i.j.fused.k.fused"
+
+
+def test_fuse_accepts_neighbours_in_either_order() -> None:
+    p = chain()
+    i, j = p.C.op.axis
+    assert p.s[p.C].fuse(j, i).var.name == "j.i.fused"
+    (relation,) = p.s[p.C].relations
+    assert isinstance(relation, Fuse)
+    assert relation.outer is i
+
+
+def test_fuse_of_nothing_makes_a_loop_of_one_iteration() -> None:
+    p = chain()
+    axis = p.s[p.C].fuse()
+    assert leaves(p.s[p.C]) == "singleton, i, j"
+    assert isinstance(p.s[p.C].relations[0], Singleton)
+    assert axis.dom is not None
+    assert is_const(axis.dom.extent, 1)
+
+
+def test_fuse_of_one_axis_is_that_axis() -> None:
+    p = chain()
+    assert p.s[p.C].fuse(p.C.op.axis[0]) is p.C.op.axis[0]
+
+
+def test_reorder_fills_the_places_of_the_named_axes() -> None:
+    p = product()
+    p.s[p.C].reorder(p.k, p.C.op.axis[0])
+    assert leaves(p.s[p.C]) == "k, j, i"
+    p.s[p.C].reorder()
+    assert leaves(p.s[p.C]) == "k, j, i"
+
+
+def test_tile_order() -> None:
+    p = product()
+    assert len(p.s[p.C].tile(*p.C.op.axis, 4, 2)) == 4
+    assert leaves(p.s[p.C]) == "i.outer, j.outer, i.inner, j.inner, k"
+
+
+def test_an_axis_of_a_stage_without_dimensions() -> None:
+    A = te.placeholder((4,), name="A")
+    Z = te.compute((), lambda: A[0] + 1, name="Z")
+    s = te.create_schedule(Z)
+    s[Z].fuse(*Z.op.axis)
+    assert leaves(s[Z]) == "singleton"

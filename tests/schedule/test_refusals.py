@@ -1,0 +1,188 @@
+"""What primitives refuse: the error says what, where, why and what to do; nothing is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from te_sched import te
+from te_sched.errors import ScheduleError
+from tests.schedule.programs import chain, pair, product, scan, snapshot
+
+P = SimpleNamespace
+
+
+def _split_k(p: P) -> Any:
+    return p.s[p.C].split(p.k, factor=4)
+
+
+def _fused(p: P) -> Any:
+    return p.s[p.C].fuse(*p.C.op.axis)
+
+
+def _cached(p: P) -> Any:
+    return p.s.cache_read(p.A, "shared", [p.C])
+
+
+def _grouped(p: P) -> Any:
+    return p.s.create_group(outputs=[p.C], inputs=[p.B], include_inputs=True)
+
+
+def _nothing(p: P) -> None:
+    return None
+
+
+THREAD = te.thread_axis("threadIdx.x")
+OTHER = chain()
+
+# program, what comes before, what is refused, a part of the message
+CASES: list[tuple[Callable[[], P], Callable[[P], Any], Callable[[P], Any], str]] = [
+    # axes
+    (product, _split_k, lambda p: p.s[p.C].unroll(p.k), r"k was split into k.outer, k.inner at .*"),
+    (product, _fused, lambda p: p.s[p.C].split(p.C.op.axis[0], 2), r"was fused into i.j.fused at"),
+    (product, _nothing, lambda p: p.s[p.D].split(p.k, 2), r"k is an axis of stage C"),
+    (product, _nothing, lambda p: p.s[p.C].split(OTHER.B.op.axis[0], 2), r"belongs to no stage"),
+    (product, _nothing, lambda p: p.s[p.C].split("i", 2), r"a str is not an axis"),
+    (product, _nothing, lambda p: p.s[p.C].split(THREAD, 2), r"bind an axis of the stage to it"),
+    (scan, _nothing, lambda p: p.s[p.scan].split(p.scan.op.spatial_axis_[0], 2), r"is not a loop"),
+    # split
+    (product, _nothing, lambda p: p.s[p.C].split(p.k), r"without factor and nparts"),
+    (product, _nothing, lambda p: p.s[p.C].split(p.k, 2, nparts=3), r"by factor and nparts"),
+    (product, _nothing, lambda p: p.s[p.C].split(p.k, 0), r"factor is at least 1"),
+    (product, _nothing, lambda p: p.s[p.C].split(p.k, nparts=-4), r"nparts is at least 1"),
+    (product, _nothing, lambda p: p.s[p.C].split(p.k, 2.5), r"not a float\n.*for example 2"),
+    (product, _nothing, lambda p: p.s[p.C].split(p.k, True), r"not a bool"),
+    (product, _nothing, lambda p: p.s[p.C].split(p.k, "4"), r"with factor='4'"),
+    # fuse, reorder, tile
+    (product, _nothing, lambda p: p.s[p.C].fuse(p.C.op.axis[0], p.k), r"k is not next to"),
+    (product, _nothing, lambda p: p.s[p.C].fuse(p.k, p.k), r"axis k twice"),
+    (product, _nothing, lambda p: p.s[p.C].reorder(p.k, p.k), r"axis k twice"),
+    (scan, _nothing, lambda p: p.s[p.scan].reorder(p.scan.op.scan_axis), r"follow each other"),
+    (product, _nothing, lambda p: p.s[p.C].tile(p.k, p.k, 2, 2), r"axis k twice"),
+    (product, _nothing, lambda p: p.s[p.C].tile(*p.C.op.axis, 2, 0), r"y_factor is at least 1"),
+    # annotations
+    (product, _nothing, lambda p: p.s[p.C].vectorize(p.k), r"k is a reduction axis.*\n.*on i, j"),
+    (product, _nothing, lambda p: p.s[p.C].bind(p.k, p.k), r"not a thread axis\n.*thread_axis"),
+    (
+        product,
+        _nothing,
+        lambda p: p.s[p.C].bind(p.k, te.thread_axis("threadIdx.w")),
+        r"no such threads\n.*blockIdx.x/y/z",
+    ),
+    (product, _nothing, lambda p: p.s[p.C].pragma(p.k, 3), r"known by its name"),
+    (product, _nothing, lambda p: p.s[p.C].prefetch(p.D, p.k, 1), r"does not read it\n.*A, B"),
+    (product, _nothing, lambda p: p.s[p.C].prefetch(p.A, p.k, 1.5), r"a number of iterations"),
+    (product, _nothing, lambda p: p.s[p.C].tensorize(p.k, None), r"not a tensor intrinsic"),
+    (product, _nothing, lambda p: p.s[p.C].set_store_predicate(1), r"it is a int32"),
+    # attachment
+    (chain, _nothing, lambda p: p.s[p.C].compute_at(p.s[p.C], p.C.op.axis[0]), r"inside itself"),
+    (
+        chain,
+        _nothing,
+        lambda p: p.s[p.D].compute_at(p.s[p.C], p.C.op.axis[0]),
+        r"C does not use it.*\n.*used by none",
+    ),
+    (
+        chain,
+        _nothing,
+        lambda p: p.s[p.B].compute_at(p.s[p.C], p.D.op.axis[0]),
+        r"i is an axis of stage D",
+    ),
+    (chain, _nothing, lambda p: p.s[p.B].compute_at(p.C, p.C.op.axis[0]), r"is not a stage"),
+    (
+        chain,
+        _nothing,
+        lambda p: p.s[p.B].compute_at(OTHER.s[OTHER.C], OTHER.C.op.axis[0]),
+        r"another schedule",
+    ),
+    (
+        chain,
+        _grouped,
+        lambda p: p.s[p.B].compute_at(p.s[p.D], p.D.op.axis[0]),
+        r"in a group that stage D is not in",
+    ),
+    (chain, _nothing, lambda p: p.s[p.D].compute_inline(), r"it is an output"),
+    (chain, _nothing, lambda p: p.s[p.A].compute_inline(), r"result of te.compute only"),
+    (product, _nothing, lambda p: p.s[p.C].compute_inline(), r"a reduction, and D computes with"),
+    (pair, _nothing, lambda p: p.s[p.B0].compute_inline(), r"2 tensors at once"),
+    (scan, _nothing, lambda p: p.s[p.init].compute_inline(), r"scan \(ScanOp\) reads it"),
+    (scan, _nothing, lambda p: p.s.groups[0].compute_root(), r"in the loop of the scan"),
+    (chain, _grouped, lambda p: p.s.groups[0].compute_inline(), r"a group has no loops"),
+    # caches
+    (product, _cached, lambda p: p.s.cache_read(p.A, "local", [p.C]), r"reads the copy A.shared"),
+    (
+        product,
+        _nothing,
+        lambda p: p.s.cache_read(p.A, "local", [p.D]),
+        r"D does not read A\n.*by C",
+    ),
+    (product, _nothing, lambda p: p.s.cache_read(p.A, "local", []), r"nobody would read"),
+    (product, _nothing, lambda p: p.s.cache_read(p.A, "locale", [p.C]), r"no such memory\n.*local"),
+    (product, _nothing, lambda p: p.s.cache_read(p.A, "local", [OTHER.C]), r"has no stage"),
+    (product, _nothing, lambda p: p.s.cache_read(OTHER.A, "local", [p.C]), r"not in this schedule"),
+    (product, _nothing, lambda p: p.s.cache_read(p.k, "local", [p.C]), r"is not a tensor"),
+    (product, _nothing, lambda p: p.s.cache_read(p.A, "local", [p.C, p.C]), r"is given twice"),
+    (product, _nothing, lambda p: p.s.cache_write(p.A, "local"), r"result of te.compute only"),
+    (product, _split_k, lambda p: p.s.cache_write(p.C, "local"), r"k.outer is a reduction axis"),
+    (pair, _nothing, lambda p: p.s.cache_write(p.B0, "local"), r"\n.*cache_write\(\[B.v0, B.v1\]"),
+    (pair, _nothing, lambda p: p.s.cache_write([p.B0, p.C], "local"), r"outputs of one operation"),
+    (pair, _nothing, lambda p: p.s.cache_write([], "local"), r"no tensor is given"),
+    # rfactor
+    (product, _nothing, lambda p: p.s.rfactor(p.D, p.D.op.axis[0]), r"D is not a reduction"),
+    (product, _nothing, lambda p: p.s.rfactor(p.C, p.C.op.axis[0]), r"\n.*use one of k"),
+    (product, _nothing, lambda p: p.s.rfactor(p.C, p.k, 3), r"from 0 to 2, or from -3 to -1"),
+    (
+        product,
+        lambda p: setattr(p, "f", p.s[p.C].fuse(p.C.op.axis[1], p.k)),
+        lambda p: p.s.rfactor(p.C, p.f),
+        r"made from j, which is an axis of the output",
+    ),
+    # storage
+    (product, _nothing, lambda p: p.s[p.C].storage_align(p.k, 4, 1), r"axes: i, j"),
+    (product, _nothing, lambda p: p.s[p.C].storage_align(p.C.op.axis[0], 0, 1), r"at least 1"),
+    (product, _nothing, lambda p: p.s[p.C].storage_align(p.C.op.axis[0], 2.0, 1), r"is a float"),
+    (product, _nothing, lambda p: p.s[p.C].set_scope(3), r"no such memory"),
+    (product, _nothing, lambda p: p.s[p.D].double_buffer(), r"memory is the caller's"),
+    (product, _nothing, lambda p: p.s[p.C].env_threads([THREAD]), r"round a scan only"),
+    (
+        scan,
+        lambda p: p.s[p.scan].env_threads([THREAD]),
+        lambda p: p.s[p.scan].env_threads([THREAD]),
+        r"already",
+    ),
+    # groups and stages
+    (chain, _nothing, lambda p: p.s.create_group(p.B, p.D), r"no stage lies between"),
+    (
+        chain,
+        _grouped,
+        lambda p: p.s.create_group([p.D], [p.B]),
+        r"in a group together with B",
+    ),
+    (chain, _nothing, lambda p: p.s[OTHER.C], r"declared again\n.*A, B, C, D"),
+    (chain, _nothing, lambda p: p.s["C"], r"tensors and operations"),
+    (chain, _nothing, lambda p: te.create_schedule([]), r"nothing to compute"),
+    (chain, _nothing, lambda p: te.create_schedule(["C"]), r"a str is not an operation"),
+    (chain, _nothing, lambda p: te.create_schedule(3), r"a int is not an operation"),
+    (chain, _nothing, lambda p: p.s.trace.replay(product().s), r"of the same declarations"),
+]
+
+
+@pytest.mark.parametrize(("program", "before", "refused", "message"), CASES)
+def test_refused_primitive_says_why_and_changes_nothing(
+    program: Callable[[], P],
+    before: Callable[[P], Any],
+    refused: Callable[[P], Any],
+    message: str,
+) -> None:
+    p = program()
+    before(p)
+    state = snapshot(p.s)
+    with pytest.raises(ScheduleError, match=message) as raised:
+        refused(p)
+    assert all(a is b or a == b for a, b in zip(state, snapshot(p.s), strict=True))
+    assert raised.value.why
+    assert raised.value.cure
+    assert "test_refusals.py" in raised.value.where
