@@ -20,6 +20,7 @@ from te_sched.lower.assemble import schedule_ops
 from te_sched.lower.bounds import infer_bound
 from te_sched.lower.eliminate_common_subexpressions import eliminate_common_subexpressions
 from te_sched.lower.flatten_storage import flatten_storage
+from te_sched.lower.hoist_conditions import hoist_conditions
 from te_sched.lower.inject_double_buffer import inject_double_buffer
 from te_sched.lower.inject_prefetch import inject_prefetch
 from te_sched.lower.inject_virtual_threads import inject_virtual_threads
@@ -46,6 +47,7 @@ PASSES: tuple[tuple[Pass, str], ...] = (
     (inject_virtual_threads, "vector"),
     (inject_double_buffer, "vector"),
     (rewrite_storage, "vector"),
+    (hoist_conditions, "vector"),
     (unroll_loops, "vector"),
     (simplify, "vector"),
     (remove_no_op, "vector"),
