@@ -12,8 +12,8 @@ tvm = pytest.importorskip("tvm")
 
 from te_sched import te, tir  # noqa: E402
 from tests.golden.corpus import Program, programs  # noqa: E402
-from tests.peer.random_schedules import build  # noqa: E402
 from tests.peer.schedules import summary  # noqa: E402
+from tests.schedule.random_schedules import build  # noqa: E402
 
 # Where the peer fails over its own state: threads of axes that are gone, operations that an earlier
 # primitive has rewritten.
