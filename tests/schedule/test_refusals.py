@@ -82,8 +82,14 @@ CASES: list[tuple[Callable[[], P], Callable[[P], Any], Callable[[P], Any], str]]
     (
         chain,
         _nothing,
+        lambda p: p.s[p.C].compute_at(p.s[p.B], p.B.op.axis[0]),
+        r"B does not use it.*\n.*used by D",
+    ),
+    (
+        chain,
+        _nothing,
         lambda p: p.s[p.D].compute_at(p.s[p.C], p.C.op.axis[0]),
-        r"C does not use it.*\n.*used by none",
+        r"D is an output",
     ),
     (
         chain,
@@ -146,6 +152,7 @@ CASES: list[tuple[Callable[[], P], Callable[[P], Any], Callable[[P], Any], str]]
     (product, _nothing, lambda p: p.s[p.C].storage_align(p.C.op.axis[0], 2.0, 1), r"is a float"),
     (product, _nothing, lambda p: p.s[p.C].set_scope(3), r"no such memory"),
     (product, _nothing, lambda p: p.s[p.D].double_buffer(), r"memory is the caller's"),
+    (product, _nothing, lambda p: p.s[p.A].double_buffer(), r"it is an input"),
     (product, _nothing, lambda p: p.s[p.C].env_threads([THREAD]), r"round a scan only"),
     (
         scan,

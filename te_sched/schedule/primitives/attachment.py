@@ -34,6 +34,7 @@ class AttachmentPrimitives(StageState):
         _check_parent(self, parent, what)
         leaf_position(parent, scope, f"{what} at {stage_label(parent)}")
         _check_group(self, parent, what)
+        _check_no_output(self, what)
         _check_used(self, parent, what)
         self.attach_type = AttachType.SCOPE
         self.attach_stage, self.attach_ivar = parent, scope
@@ -139,6 +140,17 @@ def _check_group(stage: StageState, parent: StageState, what: str) -> None:
             "attach the group as a whole, or attach within the group",
             stage_label(stage),
         )
+
+
+def _check_no_output(stage: StageState, what: str) -> None:
+    for member in stage.schedule.members_of(stage):
+        if member.is_output:
+            raise ScheduleError(
+                what,
+                f"{member.op.name} is an output, which must be there when the program ends",
+                "make the schedule of the last outputs only, or use cache_write and attach the copy",
+                stage_label(stage),
+            )
 
 
 def _check_used(stage: StageState, parent: StageState, what: str) -> None:

@@ -20,7 +20,7 @@ from te_sched.schedule.primitives.checks import (
     stage_label,
 )
 from te_sched.schedule.state import StageState
-from te_sched.te.operation import ScanOp
+from te_sched.te.operation import PlaceholderOp, ScanOp
 
 
 class StoragePrimitives(StageState):
@@ -65,10 +65,11 @@ class StoragePrimitives(StageState):
     def double_buffer(self) -> None:
         """Use two buffers in turn, so that one can be filled while the other is read."""
         check_operation(self, "double_buffer")
-        if self.is_output:
+        if self.is_output or isinstance(self.op, PlaceholderOp):
+            role = "an output" if self.is_output else "an input"
             raise ScheduleError(
                 f"double_buffer of {self.op.name}",
-                "it is an output, whose memory is the caller's",
+                f"it is {role}, whose memory is the caller's",
                 "use it on a stage in between",
                 stage_label(self),
             )
