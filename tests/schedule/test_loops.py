@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from te_sched import te
+from te_sched.ir.expr import IntImm, Range
 from te_sched.ir.ops import is_const
+from te_sched.schedule.guards import bound_checks
 from te_sched.schedule.relations import Fuse, Singleton, Split
 from tests.schedule.programs import chain, leaves, product
 
@@ -77,3 +79,13 @@ def test_an_axis_of_a_stage_without_dimensions() -> None:
     s = te.create_schedule(Z)
     s[Z].fuse(*Z.op.axis)
     assert leaves(s[Z]) == "singleton"
+
+
+def test_split_that_is_promised_to_be_exact_needs_no_guard() -> None:
+    p = chain()
+    outer, inner = p.s[p.C].split(p.C.op.axis[0], factor=5, disable_predication=True)
+    parent, other = p.C.op.axis
+    lengths = {parent: 16, other: 8, outer: 4, inner: 5}
+    ranges = {axis: Range(IntImm(0), IntImm(length)) for axis, length in lengths.items()}
+    values = {parent: inner.var + outer.var * 5, other: other.var}
+    assert not bound_checks(p.s[p.C], ranges, values, domains_checked=False)

@@ -1,0 +1,1 @@
+"""The primitives, one file for each family. Each checks first, then changes, then records."""

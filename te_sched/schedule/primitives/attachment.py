@@ -148,7 +148,7 @@ def _check_no_output(stage: StageState, what: str) -> None:
             raise ScheduleError(
                 what,
                 f"{member.op.name} is an output, which must be there when the program ends",
-                "make the schedule of the last outputs only, or use cache_write and attach the copy",
+                "use cache_write and attach the copy, or do not ask for it as an output",
                 stage_label(stage),
             )
 

@@ -256,7 +256,7 @@ def _layout(stage: StageState, op: ComputeOp, what: str) -> _Layout:
     indices = tuple([places[leaf] for leaf in leaves])
     guards: list[Expr] = []
     if stage.relations:
-        bounds = {axis: bound for axis, bound in zip(axes, map(_dom, axes), strict=True)}
+        bounds = dict(zip(axes, map(_dom, axes), strict=True))
         guards = bound_checks(stage, {**ranges, **bounds}, values, False, frozenset(reduce_axes))
     return _Layout(axes, {axis.var: values[axis] for axis in op.axis}, indices, guards)
 
