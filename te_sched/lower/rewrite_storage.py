@@ -112,8 +112,8 @@ class _History:
         elif kind is Var:
             self._touch(node)
         elif kind is E.BufferLoad or kind is S.BufferStore:
-            self._access(node)
             self._below(node)
+            self._access(node)
         else:
             self._below(node)
 
@@ -140,9 +140,9 @@ class _History:
         if not self.allocations:
             return
         self.open.append([])
+        self._below(node)
         if type(node) is S.BufferStore:
             self._access(node)
-        self._below(node)
         touched = self.open.pop()
         if touched:
             self.moments.append(_Moment(node, touched))

@@ -1,118 +1,143 @@
-"""Replace unrolled loops by copies of their body (TVM's name: UnrollLoop).
+"""Repeat the bodies of unrolled loops (TVM's UnrollLoop in its default configuration).
 
-Loops marked `unrolled` always; serial ones when `pragma_auto_unroll_max_step` allows the number of
-statements that result. `pragma_unroll_explicit` = 0 leaves the loop, marked `unrolled`, to the
-code generator.
+Before::
+
+    for i in unrolled(2): C[i] = A[i]
+
+After::
+
+    C[0] = A[0]
+    C[1] = A[1]
+
+Loops of kind "unrolled" are always meant. Under the pragma `auto_unroll_max_step` so are innermost
+serial loops that take no more steps than it says. Under `unroll_explicit = False` loops are marked
+for the compiler instead, and stay loops.
 """
 
 from __future__ import annotations
 
+from operator import is_
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import LoweringError
 from te_sched.ir import ops
+from te_sched.ir import stmt as S
 from te_sched.ir.expr import IntImm
-from te_sched.ir.stmt import AttrStmt, BufferStore, Evaluate, For, PrimFunc, SeqStmt, Stmt
-from te_sched.ir.visitor import Mapper, replace
-from te_sched.lower.statements import NOTHING, fresh_copy, sequence, statements
+from te_sched.ir.stmt import PrimFunc, Stmt
+from te_sched.ir.visitor import Mapper, replace, substitute
+from te_sched.lower.statements import NOTHING, fresh_copy, is_nothing, sequence, statements
 
-_PRAGMAS = ("pragma_auto_unroll_max_step", "pragma_unroll_explicit")
-_MAX_DEPTH = 8  # of nested loops that a pragma unrolls
+_MAX_STEP = "pragma_auto_unroll_max_step"
+_EXPLICIT = "pragma_unroll_explicit"
+_PRAGMAS = (_MAX_STEP, _EXPLICIT)
+# A serial loop is not unrolled by itself around more unrolled loops than this.
+_MAX_DEPTH = 8
 
 
 def unroll_loops(func: PrimFunc) -> PrimFunc:
-    """The function without loops to be unrolled, and without the pragmas that ask for it."""
-    if not any(_concerns(node) for node in statements(func.body)):
+    """Repeat the bodies of unrolled loops."""
+    if not any(map(_concerns, statements(func.body))):
         return func
     return replace(func, body=_Unroller().visit(func.body))  # type: ignore[no-any-return]
 
 
-def _concerns(node: Stmt) -> bool:
-    if type(node) is For:
-        return node.kind == "unrolled"
-    return type(node) is AttrStmt and node.key in _PRAGMAS
+def _concerns(stmt: Any) -> bool:
+    if type(stmt) is S.For:
+        return bool(stmt.kind == "unrolled")
+    return type(stmt) is S.AttrStmt and stmt.key in _PRAGMAS
 
 
 class _Unroller(Mapper):
-    """`steps` counts the statements that the part mapped so far executes when fully unrolled."""
+    """Unrolls from the inside outwards.
+
+    `steps`, `serial_depth` and `unrolled_depth` describe what has been met below: how many stores
+    and calls it takes, and how deep its loops are.
+    """
 
     def __init__(self) -> None:
         self.max_step = 0
-        self.explicit = True
+        self.is_explicit = True
         self.steps = 0
-        self.depth = 0  # of unrolled loops in the part mapped so far
-        self.kept_depth = 0  # of loops kept as loops there
+        self.serial_depth = 0
+        self.unrolled_depth = 0
 
-    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
-        if node.key not in _PRAGMAS:
-            return self.generic(node)  # type: ignore[no-any-return]
-        value = node.value.value if isinstance(node.value, IntImm) else 0
-        before = self.max_step, self.explicit
-        if node.key == "pragma_auto_unroll_max_step":
-            self.max_step = value
+    def visit_AttrStmt(self, node: S.AttrStmt) -> Any:
+        if node.key not in _PRAGMAS or type(node.value) is not IntImm:
+            return self.generic(node)
+        max_step, is_explicit = self.max_step, self.is_explicit
+        if node.key == _MAX_STEP:
+            self.max_step = node.value.value
         else:
-            self.explicit = bool(value)
+            self.is_explicit = node.value.value != 0
         body = self.visit(node.body)
-        self.max_step, self.explicit = before
-        return body  # type: ignore[no-any-return]
+        self.max_step, self.is_explicit = max_step, is_explicit
+        return body
 
-    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+    def visit_BufferStore(self, node: S.BufferStore) -> Any:
         self.steps += 1
         return node
 
-    def visit_Evaluate(self, node: Evaluate) -> Stmt:
+    def visit_Evaluate(self, node: S.Evaluate) -> Any:
         self.steps += 1
         return node
 
-    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        parts = []
-        steps, depth, kept = self.steps, self.depth, self.kept_depth
-        for part in node.seq:
-            self.steps = self.depth = self.kept_depth = 0
-            parts.append(self.visit(part))
-            steps += self.steps
-            depth, kept = max(depth, self.depth), max(kept, self.kept_depth)
-        self.steps, self.depth, self.kept_depth = steps, depth, kept
-        return sequence(parts)
+    def visit_SeqStmt(self, node: S.SeqStmt) -> Any:
+        new = [self._part(stmt) for stmt in node.seq]
+        if all(map(is_, new, node.seq)):
+            return node
+        return sequence([stmt for stmt in new if not is_nothing(stmt)])
 
-    def visit_For(self, node: For) -> Stmt:
-        loop: For = self.generic(node)
-        extent = loop.extent.value if isinstance(loop.extent, IntImm) else None
-        if loop.kind == "unrolled":
-            if extent is None:
-                raise _not_constant(loop)
-            wanted = True
-        else:
-            wanted = loop.kind == "serial" and extent is not None and self._may_unroll(extent)
-        if not wanted:
-            self.kept_depth += 1
-            return loop
-        assert extent is not None
-        self.steps *= extent
-        self.depth += 1
-        if self.explicit:
-            return _unrolled(loop, extent)
-        return loop if loop.kind == "unrolled" else replace(loop, kind="unrolled")
+    def _part(self, stmt: Stmt) -> Stmt:
+        """A part of a sequence: steps add up, of the depths the largest counts."""
+        before = self.steps, self.serial_depth, self.unrolled_depth
+        self.steps = self.serial_depth = self.unrolled_depth = 0
+        new: Stmt = self.visit(stmt)
+        self.steps += before[0]
+        self.serial_depth = max(self.serial_depth, before[1])
+        self.unrolled_depth = max(self.unrolled_depth, before[2])
+        return new
 
-    def _may_unroll(self, extent: int) -> bool:
-        within = self.kept_depth == 0 and self.depth <= _MAX_DEPTH
-        return within and (extent * self.steps <= self.max_step or extent <= 0)
+    def visit_For(self, node: S.For) -> Any:
+        new = self.generic(node)
+        count = _constant_extent(new)
+        if node.kind == "unrolled" and count is None:
+            raise LoweringError(
+                f"unroll the loop over {node.loop_var.name}",
+                "its extent is not a constant, so the number of copies is not known",
+                "split the axis by a constant factor and unroll the inner part",
+                where=f"axis {node.loop_var.name}",
+            )
+        if count is None or not (node.kind == "unrolled" or self._is_short(node, count)):
+            self.serial_depth += 1
+            return new
+        self.steps *= count
+        self.unrolled_depth += 1
+        if self.is_explicit:
+            return _copies(new, count)
+        return new if node.kind == "unrolled" else replace(new, kind="unrolled")
+
+    def _is_short(self, node: S.For, count: int) -> bool:
+        return (
+            node.kind == "serial"
+            and self.serial_depth == 0
+            and self.unrolled_depth <= _MAX_DEPTH
+            and (count * self.steps <= self.max_step or count == 0)
+        )
 
 
-def _unrolled(loop: For, extent: int) -> Stmt:
-    if extent <= 0:
-        return NOTHING
-    dtype = loop.loop_var.dtype
+def _constant_extent(loop: S.For) -> int | None:
+    extent = loop.extent
+    if type(extent) is not IntImm:
+        extent = Analyzer().simplify(extent)
+    return extent.value if type(extent) is IntImm and extent.value < 2**31 else None
+
+
+def _copies(loop: S.For, count: int) -> Stmt:
+    var = loop.loop_var
+    values = [ops.add(loop.min, IntImm(position, var.dtype)) for position in range(count)]
     copies = [
-        fresh_copy(loop.body, {loop.loop_var: ops.add(loop.min, IntImm(step, dtype))})
-        for step in range(extent)
+        fresh_copy(loop.body, {var: value}) if position else substitute(loop.body, {var: value})
+        for position, value in enumerate(values)
     ]
-    return sequence(copies)
-
-
-def _not_constant(loop: For) -> LoweringError:
-    name = loop.loop_var.name
-    return LoweringError(
-        f"unroll loop {name}, which has the extent {loop.extent}",
-        "a loop is unrolled by copying its body, so its extent must be a constant",
-        f"split {name} by a constant factor and unroll the inner axis",
-        where=f"loop {name}",
-    )
+    return sequence([copy for copy in copies if not is_nothing(copy)]) if copies else NOTHING
