@@ -1,0 +1,189 @@
+"""Flat storage: allocations, strides, scopes, views."""
+
+from __future__ import annotations
+
+import pytest
+
+from te_sched.errors import LoweringError
+from te_sched.ir import ops
+from te_sched.ir.buffer import decl_buffer
+from te_sched.ir.calls import call_extern
+from te_sched.ir.expr import Buffer, Call, Expr
+from te_sched.ir.stmt import AttrStmt, Evaluate, PrimFunc, Stmt
+from te_sched.lower.flatten_storage import flatten_storage
+from tests.lower.build import (
+    attribute,
+    block,
+    expected,
+    function,
+    loop,
+    read,
+    realize,
+    region,
+    store,
+    temporary,
+    text,
+    thread,
+    var,
+)
+
+A = decl_buffer((4, 8), name="A")
+C = decl_buffer((4, 8), name="C")
+i, j = var("i"), var("j")
+
+
+def staged(B: Buffer, bounds: tuple[tuple[Expr | int, int], ...]) -> Stmt:
+    """C = B + 1, where B = A."""
+    copy = loop(j, 8, store(B, read(A, i, j), i, j))
+    use = loop(j, 8, store(C, read(B, i, j) + 1.0, i, j))
+    return realize(B, region(*bounds), copy, use)
+
+
+def test_indices_are_relative_to_the_realised_region() -> None:
+    body = loop(i, 4, staged(temporary("B", 4, 8), ((i, 1), (0, 8))))
+    assert text(flatten_storage(function(body, A, C))) == expected("""
+        for i in range(4):
+            B = T.allocate([8], "float32", "global")
+            B_1 = T.Buffer((8,), data=B, align=32)
+            for j in range(8):
+                A_1 = T.Buffer((32,), data=A.data)
+                B_1[j] = A_1[i * 8 + j]
+            for j in range(8):
+                C_1 = T.Buffer((32,), data=C.data)
+                C_1[i * 8 + j] = B_1[j] + T.float32(1)
+    """)
+
+
+def test_parameters_of_one_dimension_stay() -> None:
+    V = decl_buffer((8,), name="V")
+    func = function(loop(i, 8, store(V, 0.0, i)), V)
+    found = flatten_storage(func)
+    assert found.body.body.buffer is V  # type: ignore[attr-defined]
+
+
+def test_realisation_of_a_parameter_goes() -> None:
+    body = block(
+        store(A, 0.0, 0, 0),
+        realize(C, region((0, 4), (0, 8)), store(C, 0.0, 0, 0), store(C, 1.0, 0, 1)),
+    )
+    found = flatten_storage(function(body, A, C))
+    assert text(found).count("\n") == 4
+    assert "allocate" not in text(found)
+
+
+def test_strides_and_offset_of_a_parameter_count() -> None:
+    strides = (var("s0"), var("s1"))
+    P = decl_buffer((4, 8), name="P", strides=strides, elem_offset=var("start"))
+    found = flatten_storage(function(loop(i, 4, store(P, 0.0, i, 2)), P))
+    assert "P_2[P_1.strides[1] * 2 + i * P_1.strides[0] + P_1.elem_offset]" in text(found)
+
+
+@pytest.mark.parametrize(("dim", "index"), [(0, "i * 19 + j"), (1, "i * 24 + j * 3")])
+def test_storage_align_pads(dim: int, index: str) -> None:
+    B = temporary("B", 4, 8)
+    numbers = tuple(ops.convert(number) for number in (dim, 16, 3))
+    inner = realize(B, region((0, 4), (0, 8)), loop(i, 4, loop(j, 8, store(B, 0.0, i, j))))
+    body = AttrStmt(B, "buffer_dim_align", Call("handle", "tir.tvm_tuple", numbers), inner)
+    assert f"B_1[{index}]" in text(flatten_storage(function(body)))
+
+
+@pytest.mark.parametrize(
+    ("tags", "scope"),
+    [
+        ((), "global"),
+        (("blockIdx.x",), "shared"),
+        (("blockIdx.x", "threadIdx.x"), "local"),
+        (("vthread",), "global"),
+    ],
+)
+def test_threads_round_a_stage_choose_its_scope(tags: tuple[str, ...], scope: str) -> None:
+    B = temporary("B", 4)
+    body: Stmt = realize(B, region((0, 4)), store(B, 0.0, 0))
+    for tag in reversed(tags):
+        body = thread(tag, 4, var(tag.split(".")[0]), body)
+    assert f'allocate([4], "float32", "{scope}")' in text(flatten_storage(function(body)))
+
+
+def test_scope_of_a_stage_is_kept() -> None:
+    B = temporary("B", 4, scope="shared")
+    body = realize(B, region((0, 4)), store(B, 0.0, 0))
+    found = flatten_storage(function(body)).body
+    assert found.buffer_var is B.data  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "count", "align"), [("float32", 1, 4), ("int8", 3, 2), ("float64", 5, 32)]
+)
+def test_small_temporaries_are_aligned_to_their_size(dtype: str, count: int, align: int) -> None:
+    B = temporary("B", count, dtype=dtype)
+    body = realize(B, region((0, count)), store(B, 0, 0))
+    assert f"align={align}" in text(flatten_storage(function(body)))
+
+
+def test_truth_values_are_stored_as_bytes() -> None:
+    B = temporary("B", 4, dtype="bool")
+    inner = loop(i, 4, store(B, i < 2, i)), loop(i, 4, store(B, ops.logical_not(read(B, i)), i))
+    found = text(flatten_storage(function(realize(B, region((0, 4)), *inner))))
+    assert 'B_1[i] = T.Cast("int8", i < 2)' in found
+    assert 'B_1[i] = T.Cast("int8", not T.Cast("bool", B_1[i]))' in found
+
+
+def test_double_buffer_scope_names_the_allocation() -> None:
+    B = temporary("B", 4, scope="local")
+    body = realize(B, region((0, 4)), attribute(B, "double_buffer_scope", 1, store(B, 0.0, 0)))
+    found = flatten_storage(function(body)).body
+    assert found.body.node is found.buffer_var  # type: ignore[attr-defined]
+
+
+# -- views -----------------------------------------------------------------------------------------
+
+
+def viewed(view: Buffer, *bounds: object) -> PrimFunc:
+    """A function that calls something with a view of A."""
+    use = Evaluate(call_extern("int32", "f", view.access_ptr("r"), *view.strides))
+    numbers = tuple(ops.convert(bound) for bound in bounds)
+    tuple_of = Call("handle", "tir.tvm_tuple", numbers)
+    return function(loop(i, 4, AttrStmt((view, A), "buffer_bind_scope", tuple_of, use)), A)
+
+
+def test_view_becomes_its_region() -> None:
+    view = decl_buffer((8,), name="v", strides=[var("s")], offset_factor=1)
+    found = text(flatten_storage(viewed(view, i, 1, 0, 8)))
+    assert (
+        'T.tvm_access_ptr(T.type_annotation("float32"), A.data, i * 8, T.Mul(1, 8), 1), 1)' in found
+    )
+    assert "buffer_bind_scope" not in found
+
+
+def test_access_to_a_view_is_an_access_to_its_buffer() -> None:
+    view = decl_buffer((2, 4), name="v", strides=[var("s"), 1], offset_factor=1)
+    numbers = tuple(ops.convert(number) for number in (1, 2, 4, 4))
+    tuple_of = Call("handle", "tir.tvm_tuple", numbers)
+    body = AttrStmt((view, A), "buffer_bind_scope", tuple_of, loop(i, 2, store(view, 0.0, i, 3)))
+    assert "A_1[i * 8 + 15] = T.float32(0)" in text(flatten_storage(function(body, A)))
+
+
+def test_view_without_strides_rejects_a_region_with_gaps() -> None:
+    view = decl_buffer((4, 4), name="v", offset_factor=1)
+    with pytest.raises(LoweringError, match=r"(?s)bind buffer v.*not compact"):
+        flatten_storage(viewed(view, 0, 4, 0, 4))
+
+
+def test_view_of_fewer_dimensions_rejects_what_it_would_drop() -> None:
+    view = decl_buffer((8,), name="v", strides=[1], offset_factor=1)
+    with pytest.raises(LoweringError, match="more dimensions of more than one element"):
+        flatten_storage(viewed(view, 0, 2, 0, 8))
+
+
+def test_view_of_another_scope_is_rejected() -> None:
+    view = decl_buffer((8,), name="v", strides=[1], offset_factor=1, scope="local")
+    with pytest.raises(LoweringError, match="declared in scope 'local', and A is in 'global'"):
+        flatten_storage(viewed(view, i, 1, 0, 8))
+
+
+def test_view_may_be_bound_again() -> None:
+    view = decl_buffer((8,), name="v", strides=[1], offset_factor=1)
+    first, second = viewed(view, i, 1, 0, 8).body, viewed(view, i + 1, 1, 0, 8).body
+    found = text(flatten_storage(function(block(first, second), A)))
+    assert "A.data, i * 8, 8" in found
+    assert "A.data, i * 8 + 8, 8" in found

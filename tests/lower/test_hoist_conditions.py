@@ -1,0 +1,94 @@
+"""Which conditions leave which loops."""
+
+from __future__ import annotations
+
+from te_sched.ir.buffer import decl_buffer
+from te_sched.ir.expr import Call
+from te_sched.ir.stmt import IfThenElse, LetStmt, PrimFunc, Stmt
+from te_sched.lower.hoist_conditions import hoist_conditions
+from tests.lower.build import (
+    allocate,
+    block,
+    expected,
+    function,
+    loop,
+    read,
+    store,
+    temporary,
+    text,
+    thread,
+    var,
+)
+
+A = decl_buffer((64,), name="A")
+i, j, k, n, x = var("i"), var("j"), var("k"), var("n"), var("x")
+WORK = store(A, 1.0, 0)
+
+
+def make(body: Stmt) -> PrimFunc:
+    return function(body, A, n)
+
+
+def test_condition_leaves_the_loops_that_it_does_not_depend_on() -> None:
+    body = loop(i, 4, loop(j, 4, loop(k, 4, IfThenElse(i < 2, WORK))))
+    assert text(hoist_conditions(make(body))) == expected("""
+        for i in range(4):
+            if i < 2:
+                for j, k in T.grid(4, 4):
+                    A[0] = T.float32(1)
+    """)
+
+
+def test_conditions_keep_their_order_and_those_that_depend_stay() -> None:
+    guards = IfThenElse(i < 2, IfThenElse(j < 3, IfThenElse(i > 0, WORK)))
+    assert text(hoist_conditions(make(loop(i, 4, loop(j, 4, guards))))) == expected("""
+        for i in range(4):
+            if i < 2:
+                if i > 0:
+                    for j in range(4):
+                        if j < 3:
+                            A[0] = T.float32(1)
+    """)
+
+
+def test_sequence_is_a_wall() -> None:
+    func = make(loop(i, 4, block(IfThenElse(n < 2, WORK), WORK)))
+    assert hoist_conditions(func) is func
+
+
+def test_thread_is_a_wall() -> None:
+    func = make(loop(i, 4, thread("threadIdx.x", 4, x, IfThenElse(n < 2, WORK))))
+    assert hoist_conditions(func) is func
+
+
+def test_conditions_on_threads_lets_and_memory_stay() -> None:
+    on_thread = thread("threadIdx.x", 4, x, loop(i, 4, IfThenElse(x < 2, WORK)))
+    on_let = LetStmt(x, n * 2, loop(i, 4, IfThenElse(x < 2, WORK)))
+    on_memory = loop(i, 4, IfThenElse(read(A, 0) < 2.0, WORK))
+    for body in (on_thread, on_let, on_memory):
+        func = make(body)
+        assert hoist_conditions(func) is func
+
+
+def test_allocation_is_no_wall() -> None:
+    B = temporary("B", 4, scope="global")
+    body = loop(i, 4, allocate(B, loop(j, 4, IfThenElse(n < 2, store(B, 0.0, j)))))
+    assert text(hoist_conditions(make(body))).startswith("if n < 2:")
+
+
+def test_both_branches_get_the_loop() -> None:
+    branch = IfThenElse(n < 2, WORK, store(A, 2.0, i))
+    found = text(hoist_conditions(make(loop(i, 4, branch))))
+    assert found.startswith("if n < 2:\n    for i in range(4):")
+    assert "\nelse:\n    for i in range(4):" in found
+
+
+def test_condition_in_one_branch_says_nothing_about_the_other() -> None:
+    branch = IfThenElse(i < 2, IfThenElse(n < 2, WORK), store(A, 2.0, i))
+    func = make(loop(i, 4, branch))
+    assert hoist_conditions(func) is func
+
+
+def test_likely_conditions_leave_too() -> None:
+    guard = IfThenElse(Call("bool", "tir.likely", (n < 2,)), WORK)
+    assert text(hoist_conditions(make(loop(i, 4, guard)))).startswith("if T.likely(n < 2):")

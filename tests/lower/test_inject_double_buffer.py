@@ -1,0 +1,69 @@
+"""Double buffers: the first fetch, the fetches ahead, the last iteration."""
+
+from __future__ import annotations
+
+import pytest
+
+from te_sched.errors import LoweringError
+from te_sched.ir.buffer import decl_buffer
+from te_sched.ir.stmt import PrimFunc
+from te_sched.lower.inject_double_buffer import inject_double_buffer
+from te_sched.lower.simplify import simplify
+from te_sched.lower.statements import statements
+from tests.lower.build import (
+    allocate,
+    attribute,
+    expected,
+    function,
+    loop,
+    read,
+    store,
+    temporary,
+    text,
+    var,
+)
+
+A = decl_buffer((32,), name="A")
+C = decl_buffer((32,), name="C")
+B = temporary("B", 4, scope="local")
+i, j, k = var("i"), var("j"), var("k")
+
+
+def buffered() -> PrimFunc:
+    fill = attribute(B.data, "double_buffer_scope", 1, loop(j, 4, store(B, read(A, i * 4 + j), j)))
+    use = loop(k, 4, store(C, read(B, k), i * 4 + k))
+    return function(loop(i, 8, allocate(B, fill, use)), A, C)
+
+
+def test_next_iteration_is_fetched_while_this_one_runs() -> None:
+    assert text(simplify(inject_double_buffer(buffered()))) == expected("""
+        B = T.allocate([8], "float32", "local")
+        B_1 = T.Buffer((8,), data=B, scope="local")
+        for j in range(4):
+            B_1[j] = A[j]
+        for i_outer in range(7):
+            with T.attr(B, "double_buffer_write", 1):
+                for j in range(4):
+                    B_1[(i_outer + 1) % 2 * 4 + j] = A[i_outer * 4 + j + 4]
+            for k in range(4):
+                C[i_outer * 4 + k] = B_1[i_outer % 2 * 4 + k]
+        for k in range(4):
+            C[k + 28] = B_1[k + 4]
+    """)
+
+
+def test_copies_define_variables_of_their_own() -> None:
+    found = inject_double_buffer(buffered())
+    loops = [node.loop_var for node in statements(found.body) if hasattr(node, "loop_var")]
+    assert len(loops) == len(set(loops))
+
+
+def test_buffer_that_no_loop_fills_is_rejected() -> None:
+    fill = attribute(B.data, "double_buffer_scope", 1, store(B, 0.0, 0))
+    with pytest.raises(LoweringError, match=r"(?s)double-buffer B.*no loop.*compute_at"):
+        inject_double_buffer(function(allocate(B, fill)))
+
+
+def test_nothing_to_buffer_is_the_same_function() -> None:
+    func = function(loop(i, 8, store(A, 0.0, i)), A)
+    assert inject_double_buffer(func) is func

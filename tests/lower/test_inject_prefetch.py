@@ -1,0 +1,68 @@
+"""Prefetches: which lines are asked for, and when."""
+
+from __future__ import annotations
+
+import pytest
+
+from te_sched.ir.buffer import decl_buffer
+from te_sched.ir.stmt import PrimFunc
+from te_sched.lower.inject_prefetch import inject_prefetch
+from tests.lower.build import attribute, expected, function, loop, read, store, text, var
+
+B = decl_buffer((64,), name="B")
+i, j = var("i"), var("j")
+
+
+def reading(shape: tuple[int, ...], dtype: str = "float32") -> PrimFunc:
+    """B[i] = A[i, j] for all j, with A fetched one iteration of i ahead."""
+    A = decl_buffer(shape, dtype, name="A")
+    value = read(A, i, *(j if extent > 1 else 0 for extent in shape[1:])).astype("float32")
+    fetched = attribute(A, "prefetch_scope", 1, loop(j, shape[-1], store(B, value, i)))
+    return function(loop(i, shape[0], fetched), A, B)
+
+
+def test_region_is_fetched_one_iteration_ahead() -> None:
+    assert text(inject_prefetch(reading((64, 32)))) == expected("""
+        for i in range(64):
+            for prefetch_A_1 in range(1):
+                for prefetch_A_0 in range(2):
+                    T.prefetch(T.address_of(A[prefetch_A_1 * 16, prefetch_A_0 + (i + 1)]), 0, 3, 1)
+            for j in range(32):
+                B[i] = A[i, j]
+    """).replace(
+        "for prefetch_A_1 in range(1):\n        for prefetch_A_0 in range(2):\n    ",
+        "for prefetch_A_1, prefetch_A_0 in T.grid(1, 2):\n",
+    )
+
+
+def test_dimensions_within_one_line_need_no_loop() -> None:
+    found = text(inject_prefetch(reading((64, 8))))
+    assert "for prefetch_A_0 in range(1):" in found
+    assert "A[0, i + 1 + prefetch_A_0 * 2]" in found
+
+
+def test_width_of_the_elements_counts() -> None:
+    assert "T.grid(1, 4)" in text(inject_prefetch(reading((64, 32), "float64")))
+
+
+def test_what_is_not_read_is_not_fetched() -> None:
+    A = decl_buffer((64,), name="A")
+    func = function(loop(i, 64, attribute(A, "prefetch_scope", 1, store(B, 0.0, i))), A, B)
+    assert "prefetch" not in text(inject_prefetch(func))
+
+
+def test_lanes_of_a_vectorised_loop_are_fetched_together() -> None:
+    A = decl_buffer((64, 64), name="A")
+    fetched = attribute(A, "prefetch_scope", 1, store(B, read(A, i, j), j))
+    func = function(loop(j, 64, loop(i, 64, fetched), kind="vectorized"), A, B)
+    assert "T.grid(1, 4)" in text(inject_prefetch(func))
+
+
+def test_nothing_to_fetch_is_the_same_function() -> None:
+    func = function(loop(i, 64, store(B, 0.0, i)), B)
+    assert inject_prefetch(func) is func
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8"])
+def test_bytes_share_lines(dtype: str) -> None:
+    assert "range(1)" in text(inject_prefetch(reading((64, 64), dtype)))

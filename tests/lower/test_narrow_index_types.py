@@ -1,0 +1,64 @@
+"""Which arithmetic is done in 32 bits."""
+
+from __future__ import annotations
+
+from te_sched.ir import ops
+from te_sched.ir.buffer import decl_buffer
+from te_sched.ir.calls import call_extern
+from te_sched.ir.expr import Cast
+from te_sched.ir.stmt import Evaluate, IfThenElse, Stmt
+from te_sched.lower.narrow_index_types import narrow_index_types
+from tests.lower.build import function, loop, read, store, text, thread, var
+
+A = decl_buffer((64,), name="A")
+LONG = decl_buffer((64,), "int64", name="LONG")
+i, tx = var("i", "int64"), var("tx")
+
+
+def narrowed(body: Stmt) -> str:
+    return text(narrow_index_types(function(body, A, LONG)))
+
+
+def test_loops_and_indices_are_narrowed() -> None:
+    found = narrowed(loop(i, 8, store(A, 0.0, i * 8 + ops.const(3, "int64"))))
+    assert found == "for i in range(8):\n    A[i * 8 + 3] = T.float32(0)"
+
+
+def test_casts_of_threads_in_indices_are_dropped() -> None:
+    body = thread("threadIdx.x", 8, tx, store(A, 0.0, Cast("int64", tx) * 8))
+    assert "A[threadIdx_x * 8]" in narrowed(body).replace("tx", "threadIdx_x")
+
+
+def test_guards_follow_their_loop() -> None:
+    found = narrowed(loop(i, 8, IfThenElse(i * 9 < 64, store(A, 0.0, i))))
+    assert "if i * 9 < 64:" in found
+
+
+def test_large_values_keep_their_loop_wide() -> None:
+    body = loop(i, 8, store(A, 0.0, i * 2**40 // 2**38))
+    func = function(body, A)
+    assert narrow_index_types(func) is func
+
+
+def test_stored_values_keep_their_type() -> None:
+    assert 'LONG[i] = T.Cast("int64", i * 2)' in narrowed(loop(i, 8, store(LONG, i * 2, i)))
+
+
+def test_data_is_not_narrowed() -> None:
+    found = narrowed(loop(i, 8, store(LONG, read(LONG, i) * 3, i)))
+    assert "LONG[i] = LONG[i] * T.int64(3)" in found
+
+
+def test_foreign_functions_get_what_they_got() -> None:
+    found = narrowed(loop(i, 8, Evaluate(call_extern("int32", "f", i))))
+    assert 'f", T.Cast("int64", i))' in found
+
+
+def test_loop_over_what_memory_says_stays_wide() -> None:
+    func = function(loop(i, 8, store(A, 0.0, read(LONG, i) + i)), A, LONG)
+    assert narrow_index_types(func) is func
+
+
+def test_narrow_program_is_the_same_function() -> None:
+    func = function(loop(tx, 8, store(A, 0.0, tx)), A)
+    assert narrow_index_types(func) is func

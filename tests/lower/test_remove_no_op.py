@@ -1,0 +1,85 @@
+"""What does nothing goes, what has an effect stays."""
+
+from __future__ import annotations
+
+import pytest
+
+from te_sched.ir.buffer import decl_buffer
+from te_sched.ir.calls import call_extern
+from te_sched.ir.stmt import Evaluate, IfThenElse, LetStmt, Stmt
+from te_sched.lower.remove_no_op import remove_no_op
+from tests.lower.build import (
+    EFFECT,
+    NOTHING,
+    allocate,
+    attribute,
+    block,
+    function,
+    loop,
+    read,
+    store,
+    temporary,
+    text,
+    var,
+)
+
+A = decl_buffer((64,), name="A")
+i, n, x = var("i"), var("n"), var("x")
+WORK = store(A, 1.0, 0)
+B = temporary("B", 4, scope="global")
+
+
+def left(body: Stmt) -> str:
+    return text(remove_no_op(function(body, A, n)))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        Evaluate(read(A, n)),
+        loop(i, n, NOTHING),
+        loop(i, 0, WORK),
+        IfThenElse(n < 4, NOTHING),
+        IfThenElse(n < 4, NOTHING, NOTHING),
+        attribute(n, "pragma_debug_skip_region", 1, WORK),
+        attribute(n, "pragma_foo", n, NOTHING),
+        LetStmt(x, n * 2, NOTHING),
+        allocate(B, NOTHING),
+        store(A, read(A, n + 1), n + 1),
+        block(NOTHING, loop(i, 4, NOTHING)),
+    ],
+)
+def test_goes(body: Stmt) -> None:
+    assert left(body) == "T.evaluate(0)"
+    assert left(block(body, WORK)) == "A[0] = T.float32(1)"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        EFFECT,
+        loop(i, call_extern("int32", "f"), NOTHING),
+        IfThenElse(call_extern("int32", "f") < 1, NOTHING),
+        attribute(n, "pragma_foo", call_extern("int32", "f"), NOTHING),
+        LetStmt(x, call_extern("int32", "f"), NOTHING),
+    ],
+)
+def test_effects_stay(body: Stmt) -> None:
+    assert left(body).removeprefix("T.evaluate(").startswith('T.call_extern("int32", "f")')
+
+
+def test_only_else_becomes_the_negation() -> None:
+    assert left(IfThenElse(n < 4, NOTHING, WORK)).startswith("if not n < 4:")
+
+
+def test_empty_else_goes() -> None:
+    assert "else" not in left(IfThenElse(n < 4, WORK, NOTHING))
+
+
+def test_unused_value_goes_and_its_body_stays() -> None:
+    assert left(LetStmt(x, n * 2, WORK)) == "A[0] = T.float32(1)"
+
+
+def test_nothing_to_remove_is_the_same_function() -> None:
+    func = function(loop(i, 4, block(WORK, EFFECT)), A)
+    assert remove_no_op(func) is func
