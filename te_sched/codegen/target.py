@@ -1,52 +1,156 @@
 """Targets: for which machine code is generated.
 
-Owns the spelling of target strings ("llvm -mcpu=skylake-avx512 -mattr=+avx2"). Must not know code
-generation.
+Owns the spelling of target strings ("llvm -mcpu=skylake-avx512 -mattr=+avx2") and which target is
+in force inside a `with target:`. Must not know code generation.
 """
 
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import Any
 
 from te_sched.errors import BuildError
 
-_OPTIONS = {
-    "llvm": ("mcpu", "mattr", "mtriple", "keys", "device", "libs", "num-cores", "opt-level"),
-    "cuda": ("arch", "keys", "libs", "max_num_threads", "thread_warp_size"),
+_EVERYWHERE = ("keys", "device", "libs", "model", "tag", "system-lib", "runtime")
+_OF_LLVM = (
+    *("mcpu", "mattr", "mtriple", "target", "mabi", "mfloat-abi", "num-cores", "opt-level"),
+    *("fast-math", "vector-width", "link-params", "jit"),
+)
+_OF_CUDA = (
+    *("arch", "mcpu", "max_num_threads", "thread_warp_size"),
+    *("max_threads_per_block", "max_shared_memory_per_block", "registers_per_block"),
+    "l2_cache_size_bytes",
+)
+_OPTIONS = {"llvm": (*_OF_LLVM, *_EVERYWHERE), "cuda": (*_OF_CUDA, *_EVERYWHERE)}
+# Kinds whose names programs know; whatever options they have, no code is generated for them.
+_OTHER_KINDS = {
+    **dict.fromkeys(("opencl", "rocm", "metal", "vulkan", "nvptx", "webgpu"), ("gpu",)),
+    **dict.fromkeys(("aocl", "aocl_sw_emu", "sdaccel"), ("hls",)),
+    **{"c": ("cpu",), "stackvm": ("cpu",), "hybrid": ("cpu",), "hexagon": ("hexagon",)},
+    **{"ext_dev": (), "composite": (), "ccompiler": ()},
 }
-_ALIASES = {"cpu": "llvm"}
+_KEYS = {"llvm": ("cpu",), "cuda": ("cuda", "gpu")}
+_ALIASES = {"cpu": "llvm", "gpu": "cuda"}
+# What a GPU allows where the target does not say.
+_GPU_DEFAULTS = {
+    "max_num_threads": 1024,
+    "thread_warp_size": 32,
+    "max_shared_memory_per_block": 49152,
+}
+_DEVICE_TYPES = {"llvm": 1, "c": 1, "cuda": 2, "nvptx": 2, "opencl": 4, "vulkan": 7, "metal": 8}
 
 
-@dataclass(frozen=True, slots=True)
+class TargetKind(str):
+    """The kind of a target: a string, with the `name` that TVM's kinds have."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """The kind as a plain string."""
+        return str(self)
+
+
 class Target:
-    """A kind of machine and its options; `Target("llvm -mcpu=znver4")` reads a target string."""
+    """A kind of machine and its options; `Target("llvm -mcpu=znver4")` reads a target string.
 
-    text: str
-    kind: str = field(init=False)
-    options: dict[str, str] = field(init=False, hash=False)
+    `target` may also be a Target or a mapping ({"kind": "llvm", "mcpu": "znver4"}). Inside
+    `with target:` it is what `te_sched.build` compiles for when it is not told.
+    """
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.text, str):
+    __slots__ = ("_tokens", "host", "kind", "options", "text")
+
+    def __init__(
+        self, target: str | Target | Mapping[str, Any], host: str | Target | None = None
+    ) -> None:
+        if isinstance(target, Target):
+            target, host = target.text, host if host is not None else target.host
+        elif isinstance(target, Mapping):
+            host = host if host is not None else target.get("host")
+            target = _text_of(target)
+        if not isinstance(target, str):
             raise BuildError(
-                f"use {self.text!r} as a target",
+                f"use {target!r} as a target",
                 "a target is text",
                 'use "llvm" or "llvm -mcpu=..."',
             )
-        words = shlex.split(self.text)
+        words = shlex.split(target)
         kind = _ALIASES.get(words[0], words[0]) if words else ""
-        if kind not in _OPTIONS:
-            legal = ", ".join(_OPTIONS)
+        if kind not in _OPTIONS and kind not in _OTHER_KINDS:
+            legal = ", ".join([*_OPTIONS, *_OTHER_KINDS])
             raise BuildError(
-                f"use {self.text!r} as a target",
+                f"use {target!r} as a target",
                 f"{kind!r} is no kind of target",
                 f"use one of {legal}",
             )
-        object.__setattr__(self, "kind", kind)
-        object.__setattr__(self, "options", _read_options(kind, words[1:], self.text))
+        self.text, self.kind = target, TargetKind(kind)
+        self.options = _read_options(kind, words[1:], target)
+        self.host: Target | None = as_target(host) if host is not None else None
+        self._tokens: list[Any] = []
+
+    @staticmethod
+    def current(allow_none: bool = True) -> Target | None:
+        """The target of the innermost `with target:`."""
+        found = _scope.get()
+        if found is None and not allow_none:
+            raise BuildError(
+                "find the current target",
+                "no target is in scope",
+                'do this inside `with te_sched.target.Target("llvm"):`',
+            )
+        return found
+
+    def __enter__(self) -> Target:
+        self._tokens.append(_scope.set(self))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _scope.reset(self._tokens.pop())
 
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Target) and (self.text, self.host) == (other.text, other.host)
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def with_host(self, host: str | Target) -> Target:
+        """This target with another host."""
+        return Target(self.text, host)
+
+    def export(self) -> dict[str, Any]:
+        """The target as a mapping, from which `Target` makes it again."""
+        attrs = {name: value for name, value in self.options.items() if name != "keys"}
+        return {"kind": str(self.kind), "keys": list(self.keys), "tag": "", **attrs}
+
+    def get_target_device_type(self) -> int:
+        """DLPack's number of the kind of device that code for this target runs on."""
+        return _DEVICE_TYPES.get(self.kind, 0)
+
+    @staticmethod
+    def list_kinds() -> list[str]:
+        """The names of the kinds of targets."""
+        return [*_OPTIONS, *_OTHER_KINDS]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What a schedule may be chosen by: "cpu", "gpu", "cuda", ... and the device's name."""
+        named = [key for key in self.options.get("keys", "").split(",") if key]
+        device = [self.device_name] if self.device_name else []
+        usual = _KEYS.get(self.kind) or _OTHER_KINDS.get(self.kind, ())
+        return tuple(dict.fromkeys([*named, *device, *usual]))
+
+    @property
+    def attrs(self) -> dict[str, str]:
+        """The options."""
+        return dict(self.options)
 
     @property
     def mcpu(self) -> str | None:
@@ -61,18 +165,61 @@ class Target:
     @property
     def mtriple(self) -> str | None:
         """The LLVM triple; None means this machine's."""
-        return self.options.get("mtriple")
+        return self.options.get("mtriple", self.options.get("target"))
 
     @property
     def opt_level(self) -> int:
         """How hard LLVM optimises, 0 to 3."""
         return int(self.options.get("opt-level", "3"))
 
+    @property
+    def arch(self) -> str | None:
+        """The GPU architecture ("sm_80")."""
+        return self.options.get("arch")
 
-def as_target(target: str | Target | None) -> Target:
-    """A Target from what users write; None means the host's processor."""
+    @property
+    def model(self) -> str:
+        """The model of the device, or "unknown"."""
+        return self.options.get("model", "unknown")
+
+    @property
+    def device_name(self) -> str:
+        """The name given by -device=..., or ""."""
+        return self.options.get("device", "")
+
+    @property
+    def libs(self) -> list[str]:
+        """The libraries named by -libs=...; te_sched calls none by itself."""
+        return [name for name in self.options.get("libs", "").split(",") if name]
+
+    @property
+    def max_num_threads(self) -> int:
+        """The most threads of a block; 1 where there are no blocks."""
+        return self._limit("max_num_threads")
+
+    @property
+    def thread_warp_size(self) -> int:
+        """The threads that run in step; 1 where there are none."""
+        return self._limit("thread_warp_size")
+
+    @property
+    def max_shared_memory_per_block(self) -> int:
+        """The bytes of shared memory of a block."""
+        return self._limit("max_shared_memory_per_block")
+
+    def _limit(self, name: str) -> int:
+        if "gpu" not in self.keys:
+            return 1
+        return int(self.options.get(name, _GPU_DEFAULTS[name]))
+
+
+_scope: ContextVar[Target | None] = ContextVar("te_sched_target", default=None)
+
+
+def as_target(target: str | Target | Mapping[str, Any] | None) -> Target:
+    """A Target from what users write; None means the one in scope, else the host's processor."""
     if target is None:
-        return Target("llvm")
+        return _scope.get() or Target("llvm")
     return target if isinstance(target, Target) else Target(target)
 
 
@@ -86,13 +233,24 @@ def check_available(target: Target) -> None:
         )
 
 
+def _text_of(target: Mapping[str, Any]) -> str:
+    """A target string from a mapping of a kind and its options."""
+    words = [str(target.get("kind", target.get("tag", "")))]
+    for name, value in target.items():
+        if name in ("kind", "host", "tag"):
+            continue
+        values = value if isinstance(value, list | tuple) else [value]
+        words.append(shlex.quote(f"-{name}={','.join(map(str, values))}"))
+    return " ".join(words)
+
+
 def _read_options(kind: str, words: list[str], text: str) -> dict[str, str]:
     options: dict[str, str] = {}
     rest = iter(words)
     for word in rest:
         name, equals, value = word.lstrip("-").partition("=")
-        if not word.startswith("-") or name not in _OPTIONS[kind]:
-            legal = ", ".join(f"-{option}=..." for option in _OPTIONS[kind])
+        if not word.startswith("-") or name not in _OPTIONS.get(kind, (name,)):
+            legal = ", ".join(f"-{option}=..." for option in _OPTIONS.get(kind, ()))
             raise BuildError(
                 f"use {text!r} as a target",
                 f"{word!r} is not an option of {kind}",
