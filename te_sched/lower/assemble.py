@@ -195,9 +195,10 @@ class _Assembly:
         )
         producer = self.provide(stage.op, stage, scope)
         if stage.is_double_buffered:
-            producer = AttrStmt(
-                self.buffer_of(stage.op.output(0)), "double_buffer_scope", IntImm(1), producer
-            )
+            for tensor in reversed(stage.op.outputs):
+                if not self._is_part_of_scan(tensor):
+                    buffer = self.buffer_of(tensor)
+                    producer = AttrStmt(buffer, "double_buffer_scope", IntImm(1), producer)
         return self.realize(stage, sequence(producer, consumer))
 
     def _threads_outside(self, stage: Stage) -> frozenset[IterVar]:

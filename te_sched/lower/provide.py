@@ -217,71 +217,70 @@ def _reduces_across_threads(stage: Stage, op: ComputeOp) -> bool:
     )
 
 
-def _temporary(name: str, dtype: str) -> Buffer:
-    """A buffer of one element that each thread has for itself."""
-    data = Var(name, "handle", PointerType(dtype, "local"))
-    return Buffer(data, dtype, (IntImm(1),), (), IntImm(0), name)
-
-
 def _provide_across_threads(stage: Stage, op: ComputeOp, scope: Scope) -> Stmt:
     """Threads reduce their own parts, and tvm_thread_allreduce combines their results."""
     nest = main_nest(stage, scope)
     bind = BindTensors(nest.substitution(), scope.buffer_of)
     reduces = _reductions(op)
-    condition, combiner = bind.visit(reduces[0].condition), reduces[0].combiner
-    sources = [bind.visit(source) for source in reduces[0].source]
-    threads: list[Var] = []
-    common: list[int] = []
-    serial: list[int] = []
-    for position, axis in enumerate(nest.axes):
-        bound = threads_of(stage, [axis])
-        if axis.kind == "CommReduce":
-            threads.extend(thread.var for thread in bound)
-        (serial if axis.kind == "CommReduce" and not bound else common).append(position)
-
-    temporaries: list[Buffer] = []
-    before: list[Stmt] = []
+    combiner, condition = reduces[0].combiner, bind.visit(reduces[0].condition)
+    sources: list[Expr] = [bind.visit(source) for source in reduces[0].source]
+    reduced = [axis for axis in nest.axes if axis.kind == "CommReduce"]
+    threads = [thread.var for axis in reduced for thread in threads_of(stage, [axis])]
+    serial = [axis for axis in reduced if not threads_of(stage, [axis])]
+    partial: list[Buffer] = []
     predicate: Expr = TRUE
+    parts: list[Stmt] = []
     if serial:
-        partial = [
-            _temporary(f"normal_reduce_temp{i}", reduce.dtype) for i, reduce in enumerate(reduces)
-        ]
+        partial = _temporaries("normal_reduce_temp", reduces)
         places = [BufferLoad(buffer, (IntImm(0),)) for buffer in partial]
-        before = [
-            BufferStore(p.buffer, value, p.indices)
-            for p, value in zip(places, combiner.identity, strict=True)
-        ]
+        for place, start in zip(places, combiner.identity, strict=True):
+            parts.append(BufferStore(place.buffer, start, place.indices))
         update = guarded(combine_into(combiner, places, sources), [*nest.guards, condition])
-        for position in reversed(serial):
-            update = wrap_levels(update, stage, scope, nest, position, position + 1)
-        before.append(update)
+        parts.append(_inside(update, stage, scope, nest, serial))
         sources = list(places)
     else:
-        partial = []
-        for guard in nest.guards:
+        for guard in (*nest.guards, condition):
             predicate = ops.logical_and(predicate, guard)
-        predicate = ops.logical_and(predicate, condition)
 
-    results = [_temporary(f"reduce_temp{i}", reduce.dtype) for i, reduce in enumerate(reduces)]
+    results = _temporaries("reduce_temp", reduces)
     loads = [BufferLoad(buffer, (IntImm(0),)) for buffer in results]
     arguments = (IntImm(len(reduces), "uint32"), *sources, predicate, *loads, *threads)
-    combine: Stmt = Evaluate(Call("handle", "tir.tvm_thread_allreduce", arguments))
+    combine = Evaluate(Call("handle", "tir.tvm_thread_allreduce", arguments))
     null = Call("handle", "tir.reinterpret", (IntImm(0, "uint64"),))
-    combine = AttrStmt(combiner, "reduce_scope", null, combine)
+    parts.append(AttrStmt(combiner, "reduce_scope", null, combine))
 
     indices = tuple([bind.visit(axis.var) for axis in op.axis])
-    store = sequence(
-        *[BufferStore(scope.buffer_of(op.output(i)), load, indices) for i, load in enumerate(loads)]
-    )
+    buffers = [scope.buffer_of(op.output(i)) for i in range(op.num_outputs)]
+    stores = [BufferStore(b, load, indices) for b, load in zip(buffers, loads, strict=True)]
+    # A bound check of the reduction is in the predicate; one of the data must keep the store in
+    # bounds, which TVM forgets.
+    combined = {*threads, *(axis.var for axis in serial)}
+    data_guards = [guard for guard in nest.guards if combined.isdisjoint(walk(guard))]
+    store = guarded(sequence(*stores), data_guards, likely=True)
     for thread in reversed(threads):
         store = IfThenElse(ops.equal(thread, IntImm(0, thread.dtype)), store, None, True)
     if stage.store_predicate is not None:
         store = IfThenElse(bind.visit(stage.store_predicate), store)
-    body = sequence(*before, combine, store)
+    body = sequence(*parts, store)
     for position in reversed(range(len(results))):
-        temporaries = [results[position], *([partial[position]] if partial else [])]
-        for buffer in temporaries:
+        for buffer in (results[position], *partial[position : position + 1]):
             body = Allocate(buffer.data, buffer.dtype, (IntImm(1),), TRUE, body)
-    for position in reversed(common):
-        body = wrap_levels(body, stage, scope, nest, position, position + 1)
+    return _inside(body, stage, scope, nest, [a for a in nest.axes if a not in frozenset(serial)])
+
+
+def _inside(body: Stmt, stage: Stage, scope: Scope, nest: Nest, axes: list[IterVar]) -> Stmt:
+    """`body` inside the levels of some axes."""
+    chosen = frozenset(axes)
+    for position in reversed(range(len(nest.axes))):
+        if nest.axes[position] in chosen:
+            body = wrap_levels(body, stage, scope, nest, position, position + 1)
     return body
+
+
+def _temporaries(name: str, reduces: Sequence[Reduce]) -> list[Buffer]:
+    """A buffer of one element for each component of a reduction, private to each thread."""
+    buffers = []
+    for i, reduce in enumerate(reduces):
+        data = Var(f"{name}{i}", "handle", PointerType(reduce.dtype, "local"))
+        buffers.append(Buffer(data, reduce.dtype, (IntImm(1),), (), IntImm(0), data.name))
+    return buffers
