@@ -2,6 +2,124 @@
 
 from __future__ import annotations
 
-from te_sched.codegen.target import Target
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
 
-__all__ = ["Target"]
+from te_sched.codegen.target import Target, TargetKind
+from te_sched.errors import DeclarationError
+
+__all__ = [
+    "GenericFunc",
+    "Target",
+    "TargetKind",
+    "arm_cpu",
+    "bifrost",
+    "create",
+    "cuda",
+    "generic_func",
+    "intel_graphics",
+    "list_tags",
+    "mali",
+    "opencl",
+    "override_native_generic_func",
+    "rasp",
+    "rocm",
+]
+
+
+def create(target: Any) -> Target:
+    """A target from its text, as `Target(target)`."""
+    return Target(target)
+
+
+def _with_options(words: Iterable[str], options: Any) -> Target:
+    extra = options.split() if isinstance(options, str) else list(options or [])
+    return Target(" ".join([*words, *extra]))
+
+
+def cuda(model: str = "unknown", arch: str | None = None, options: Any = None) -> Target:
+    """A CUDA target: cuda(arch="sm_80")."""
+    arches = [f"-arch={arch}"] if arch else []
+    return _with_options(["cuda", f"-model={model}", *arches], options)
+
+
+def opencl(model: str = "unknown", options: Any = None) -> Target:
+    """An OpenCL target, for programs that name one."""
+    return _with_options(["opencl", f"-model={model}"], options)
+
+
+def rocm(model: str = "unknown", options: Any = None) -> Target:
+    """A ROCm target, for programs that name one."""
+    return _with_options(["rocm", f"-model={model}"], options)
+
+
+def mali(model: str = "unknown", options: Any = None) -> Target:
+    """An OpenCL target for ARM Mali GPUs, for programs that name one."""
+    return _with_options(["opencl", "-device=mali", f"-model={model}"], options)
+
+
+def bifrost(model: str = "unknown", options: Any = None) -> Target:
+    """An OpenCL target for ARM Bifrost GPUs, for programs that name one."""
+    return _with_options(["opencl", "-device=bifrost", f"-model={model}"], options)
+
+
+def intel_graphics(model: str = "unknown", options: Any = None) -> Target:
+    """An OpenCL target for Intel GPUs, for programs that name one."""
+    return _with_options(["opencl", "-device=intel_graphics", f"-model={model}"], options)
+
+
+def arm_cpu(model: str = "unknown", options: Any = None) -> Target:
+    """An LLVM target for ARM processors; say -mtriple=... to compile for one elsewhere."""
+    return _with_options(["llvm", "-device=arm_cpu", f"-model={model}"], options)
+
+
+def rasp(options: Any = None) -> Target:
+    """An LLVM target for the Raspberry Pi 3."""
+    return _with_options(["llvm", "-device=arm_cpu", "-mtriple=armv8l-linux-gnueabihf"], options)
+
+
+def list_tags() -> dict[str, Target]:
+    """Targets by tag: te_sched has none."""
+    return {}
+
+
+class GenericFunc:
+    """A function with one body for each key of the target in scope, and one for all others."""
+
+    def __init__(self, default: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, default)
+        self.fdefault, self.bodies = default, dict[str, Callable[..., Any]]()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        target = Target.current()
+        keys = target.keys if target is not None else ()
+        found = next((self.bodies[key] for key in keys if key in self.bodies), self.fdefault)
+        return found(*args, **kwargs)
+
+    def register(
+        self, key: str | list[str], func: Callable[..., Any] | None = None, override: bool = False
+    ) -> Any:
+        """Give the body for targets with a key, or one of several; without `func` a decorator."""
+        if func is None:
+            return lambda decorated: self.register(key, decorated, override)
+        for one in [key] if isinstance(key, str) else key:
+            if one in self.bodies and not override:
+                raise DeclarationError(
+                    f"register {self.__name__} for {one!r}",  # type: ignore[attr-defined]
+                    "it has a body for this key",
+                    "say override=True to replace it",
+                )
+            self.bodies[one] = func
+        return func
+
+
+def generic_func(fdefault: Callable[..., Any]) -> GenericFunc:
+    """A decorator: a function with another body for each kind of target (`.register("cuda")`)."""
+    return GenericFunc(fdefault)
+
+
+def override_native_generic_func(func_name: str) -> Callable[[Callable[..., Any]], GenericFunc]:
+    """As `generic_func`; the name is for TVM's sake."""
+    del func_name
+    return generic_func

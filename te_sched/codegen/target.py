@@ -62,11 +62,17 @@ class Target:
 
     __slots__ = ("_tokens", "host", "kind", "options", "text")
 
+    text: str
+    kind: TargetKind
+    options: dict[str, str]
+    host: Target | None
+
     def __init__(
         self, target: str | Target | Mapping[str, Any], host: str | Target | None = None
     ) -> None:
         if isinstance(target, Target):
-            target, host = target.text, host if host is not None else target.host
+            host = host if host is not None else target.host
+            target = target.text
         elif isinstance(target, Mapping):
             host = host if host is not None else target.get("host")
             target = _text_of(target)
@@ -87,7 +93,7 @@ class Target:
             )
         self.text, self.kind = target, TargetKind(kind)
         self.options = _read_options(kind, words[1:], target)
-        self.host: Target | None = as_target(host) if host is not None else None
+        self.host = as_target(host) if host is not None else None
         self._tokens: list[Any] = []
 
     @staticmethod

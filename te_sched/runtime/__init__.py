@@ -8,7 +8,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from te_sched.runtime.device import Device, cpu, device
+from te_sched.ir.ops import const
+from te_sched.runtime.device import Device, cpu, cuda, device, metal, opencl, rocm, vulkan
+from te_sched.runtime.device import cuda as gpu
+from te_sched.runtime.device import opencl as cl
 from te_sched.runtime.ndarray import NDArray
 from te_sched.runtime.registry import (
     get_global_func,
@@ -17,38 +20,58 @@ from te_sched.runtime.registry import (
     remove_extern,
     remove_global_func,
 )
+from te_sched.runtime.types import DataType, convert, enabled
 
 if TYPE_CHECKING:
     from te_sched.runtime.module import Function, Module, load_module
+    from te_sched.runtime.module import Function as PackedFunc
     from te_sched.runtime.threads import get_num_threads, set_num_threads
+    from te_sched.runtime.threads import get_num_threads as num_threads
 
 __all__ = [
+    "DataType",
     "Device",
     "Function",
     "Module",
     "NDArray",
+    "PackedFunc",
+    "cl",
+    "const",
+    "convert",
     "cpu",
+    "cuda",
     "device",
+    "enabled",
     "get_global_func",
     "get_num_threads",
+    "gpu",
     "load_module",
+    "metal",
+    "num_threads",
+    "opencl",
     "register_extern",
     "register_func",
     "remove_extern",
     "remove_global_func",
+    "rocm",
     "set_num_threads",
+    "vulkan",
 ]
 
+# Names of modules that load LLVM or OpenMP.
 _LAZY = {
-    "Function": "te_sched.runtime.module",
-    "Module": "te_sched.runtime.module",
-    "load_module": "te_sched.runtime.module",
-    "get_num_threads": "te_sched.runtime.threads",
-    "set_num_threads": "te_sched.runtime.threads",
+    "Function": ("te_sched.runtime.module", "Function"),
+    "Module": ("te_sched.runtime.module", "Module"),
+    "PackedFunc": ("te_sched.runtime.module", "Function"),
+    "load_module": ("te_sched.runtime.module", "load_module"),
+    "get_num_threads": ("te_sched.runtime.threads", "get_num_threads"),
+    "num_threads": ("te_sched.runtime.threads", "get_num_threads"),
+    "set_num_threads": ("te_sched.runtime.threads", "set_num_threads"),
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_LAZY[name]), name)
+    module, attribute = _LAZY[name]
+    return getattr(importlib.import_module(module), attribute)

@@ -1,0 +1,59 @@
+"""What programs ask of data types and values: `DataType`, `convert`, `enabled`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.codegen.target import Target, check_available
+from te_sched.errors import BuildError
+from te_sched.ir import dtypes, ops
+
+
+class DataType(str):
+    """A data type: a string that knows its parts.
+
+    >>> DataType("float32x4").bits, DataType("float32x4").lanes
+    (32, 4)
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, text: Any) -> DataType:
+        dtypes.parse(str(text))
+        return super().__new__(cls, str(text))
+
+    @property
+    def bits(self) -> int:
+        """Bits of one lane."""
+        return dtypes.bits(dtypes.element(self))
+
+    @property
+    def lanes(self) -> int:
+        """Lanes: 1 unless it is a vector."""
+        return dtypes.lanes(self)
+
+    def itemsize(self) -> int:
+        """Bytes of one value."""
+        return (self.bits * self.lanes + 7) // 8
+
+
+def convert(value: Any) -> Any:
+    """A value as programs hold it: numbers as constants, lists as tuples of such."""
+    if value is None or isinstance(value, str) or callable(value):
+        return value
+    if isinstance(value, list | tuple):
+        return tuple([convert(item) for item in value])
+    if isinstance(value, dict):
+        return {key: convert(item) for key, item in value.items()}
+    if isinstance(value, bool | int | float):
+        return ops.convert(value)
+    return value
+
+
+def enabled(target: str) -> bool:
+    """Whether this te_sched, here, compiles for a kind of target and runs the result."""
+    try:
+        check_available(Target(target))
+    except BuildError:
+        return False
+    return True
