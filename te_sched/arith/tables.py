@@ -187,6 +187,12 @@ _FLOORDIV = (
         "c2 > 0 and (c3 := low(x) * (c1 % c2) // c2) == high(x) * (c1 % c2) // c2",
     ),
     Row(
+        "div-rest-constant-sum",
+        "(x * c1 + c3) // c2",
+        "x * (c1 // c2) + c4",
+        "c2 > 0 and (c4 := (low(x) * (c1 % c2) + c3) // c2) == (high(x) * (c1 % c2) + c3) // c2",
+    ),
+    Row(
         "div-sum-small",
         "(x * c1 + y) // c2",
         "x // (c2 // c1)",
