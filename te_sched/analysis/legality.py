@@ -1,6 +1,7 @@
 """Whether a schedule may run as it says: loops that run at once must not depend on each other.
 
-`lower` prints any schedule; `build` asks here first. Must not know targets beyond what threads can combine.
+`lower` prints any schedule; `build` asks here first. Must not know targets beyond what threads can
+combine.
 """
 
 from __future__ import annotations

@@ -119,7 +119,11 @@ def ldexp(x: Any, exponent: Any) -> Expr:
     """x * 2**exponent, of a float and an integer."""
     value, shift = ops.convert(x), ops.convert(exponent)
     if not dtypes.is_float(value.dtype):
-        raise DeclarationError(f"ldexp of a {value.dtype}", "its first argument is a float")
+        raise DeclarationError(
+            f"ldexp of a {value.dtype}",
+            "its first argument is a float",
+            'cast it, for example with .astype("float32")',
+        )
     return Call(value.dtype, "tir.ldexp", (value, shift))
 
 
@@ -155,7 +159,11 @@ def clz(x: Any) -> Expr:
 def _of_integer(name: str, x: Any) -> Expr:
     value = ops.convert(x)
     if not dtypes.is_integral(value.dtype) and not dtypes.is_bool(value.dtype):
-        raise DeclarationError(f"{name} of a {value.dtype}", "it counts the bits of an integer")
+        raise DeclarationError(
+            f"{name} of a {value.dtype}",
+            "it counts the bits of an integer",
+            "cast it to an integer type, or use te.reinterpret",
+        )
     return value
 
 
@@ -207,7 +215,11 @@ def min_value(dtype: str) -> Expr:
 def _limit(dtype: str, side: int) -> Expr:
     kind = dtypes.parse(str(dtype))
     if kind.lanes != 1 or kind.code in ("handle", "void"):
-        raise DeclarationError(f"the limits of the type {dtype}", "only scalar numbers have limits")
+        raise DeclarationError(
+            f"the limits of the type {dtype}",
+            "only scalar numbers have limits",
+            f"use one of {dtypes.LEGAL}",
+        )
     if kind.code in ("float", "bfloat"):
         return FloatImm(_LARGEST[dtype] if side else -_LARGEST[dtype], dtype)
     return ops.const(ops.int_limits(dtype)[side], dtype)
@@ -216,7 +228,11 @@ def _limit(dtype: str, side: int) -> Expr:
 def infinity(dtype: str) -> Expr:
     """The infinity of a floating-point type."""
     if dtypes.parse(str(dtype)).code != "float" or dtypes.lanes(dtype) != 1:
-        raise DeclarationError(f"the infinity of the type {dtype}", "only floats have one")
+        raise DeclarationError(
+            f"the infinity of the type {dtype}",
+            "only floats have one",
+            "use te.max_value(dtype) for integers",
+        )
     return FloatImm(math.inf, dtype)
 
 
@@ -261,7 +277,9 @@ def _chain(combine: Callable[[Any, Any], Expr], conditions: tuple[Any, ...], nam
     if len(conditions) == 1 and isinstance(conditions[0], list | tuple):
         conditions = tuple(conditions[0])
     if not conditions:
-        raise DeclarationError(f"te.{name} of nothing", "it needs at least one condition")
+        raise DeclarationError(
+            f"te.{name} of nothing", "it needs at least one condition", f"write te.{name}(a, b, ...)"
+        )
     total = _condition(conditions[0], f"te.{name}")
     for condition in conditions[1:]:
         total = combine(total, _condition(condition, f"te.{name}"))
@@ -288,7 +306,9 @@ def reinterpret(dtype: str, x: Any) -> Expr:
         value.dtype
     ):
         raise DeclarationError(
-            f"reinterpret of {value.dtype} as {dtype}", "they have different widths"
+            f"reinterpret of {value.dtype} as {dtype}",
+            "they have different widths",
+            "use a type of the same width, or a cast (.astype)",
         )
     return Call(dtype, "tir.reinterpret", (value,))
 

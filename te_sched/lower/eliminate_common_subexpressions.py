@@ -99,7 +99,7 @@ class _Levels(Mapper):
         self.renaming = renaming
         self.defined.add(variable.node)  # type: ignore[arg-type]
         body = self._bind(bindings[:-1], counts, node, let)
-        self.defined.discard(variable.node)  # type: ignore[arg-type]
+        self.defined.discard(variable.node)
         return let(variable.node, bound, body)  # type: ignore[arg-type]
 
     def _name_terms(
@@ -124,7 +124,7 @@ class _Levels(Mapper):
     def _has_more_inside(self, bindings: list[_Binding], counts: _Counts) -> bool:
         """Whether something counts twice once the variables of the bindings are defined."""
         total = _with_values(bindings, counts)
-        reach = self.defined.union([variable.node for _, variable in bindings])  # type: ignore[misc]
+        reach = self.defined.union([variable.node for _, variable in bindings])
         return bool(_decompose(total, lambda term, n: n > 1 and term.variables <= reach, list))
 
     def _choose(self, counts: _Counts) -> list[Term]:
@@ -147,7 +147,7 @@ class _Levels(Mapper):
         """An expression with terms replaced."""
         term = self.terms.of(node)
         if term is None:
-            return self.generic(node)
+            return self.generic(node)  # type: ignore[no-any-return]
         if self.renaming is None:
             return node
         new = self.renaming.apply(term)
@@ -160,7 +160,7 @@ class _Levels(Mapper):
         self.defined.discard(node.loop_var)
         if low is node.min and extent is node.extent and body is node.body:
             return node
-        return replace(node, min=low, extent=extent, body=body)
+        return replace(node, min=low, extent=extent, body=body)  # type: ignore[no-any-return]
 
     def visit_IfThenElse(self, node: S.IfThenElse) -> S.IfThenElse:
         condition = self.level(node.condition, E.Let)
@@ -202,7 +202,7 @@ class _Levels(Mapper):
     def visit_BufferStore(self, node: S.BufferStore) -> S.BufferStore:
         if self.renaming is None and not self.tables.has_let:
             return node
-        return self.generic(node)
+        return self.generic(node)  # type: ignore[no-any-return]
 
 
 for _kind in TERM_KINDS:

@@ -301,7 +301,7 @@ class _Plan:
             if self._fits(slot, allocate, scope, is_smaller=position < middle):
                 slot.bits = max(slot.bits, bits)
                 del self.free[position]
-                return slot
+                return slot  # type: ignore[no-any-return]
         return None
 
     def _fits(self, slot: _Slot, allocate: Allocate, scope: str, is_smaller: bool = True) -> bool:

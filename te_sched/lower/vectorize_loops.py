@@ -29,15 +29,16 @@ from te_sched.ir.visitor import Mapper, replace, substitute
 from te_sched.lower.statements import sequence, statements
 
 # Calls whose arguments may be vectors.
-_VECTOR_CALLS = frozenset(
-    f"tir.{name}"
-    for name in (
-        "likely exp exp2 exp10 log log2 log10 sqrt sigmoid tanh tan cos cosh sin sinh pow fabs "
-        "floor ceil round trunc fma popcount q_multiply_shift q_multiply_shift_per_axis "
-        "bitwise_and bitwise_or bitwise_xor bitwise_not shift_left shift_right "
-        "call_llvm_pure_intrin"
-    ).split()
-)
+# fmt: off
+_VECTOR_CALLS = frozenset([
+    "tir.likely", "tir.exp", "tir.exp2", "tir.exp10", "tir.log", "tir.log2", "tir.log10",
+    "tir.sqrt", "tir.sigmoid", "tir.tanh", "tir.tan", "tir.cos", "tir.cosh", "tir.sin",
+    "tir.sinh", "tir.pow", "tir.fabs", "tir.floor", "tir.ceil", "tir.round", "tir.trunc",
+    "tir.fma", "tir.popcount", "tir.q_multiply_shift", "tir.q_multiply_shift_per_axis",
+    "tir.bitwise_and", "tir.bitwise_or", "tir.bitwise_xor", "tir.bitwise_not",
+    "tir.shift_left", "tir.shift_right", "tir.call_llvm_pure_intrin",
+])
+# fmt: on
 # Their first arguments say what is called.
 _LEADING_SCALARS = {"tir.call_llvm_pure_intrin": 2}
 
@@ -168,10 +169,12 @@ class _Vectorizer(Mapper):
                 return Ramp(base.base, stride, node.lanes * base.lanes)
         base, stride = _same_lanes(base, stride)
         count = dtypes.lanes(base.dtype)
-        ramps = tuple([
-            Ramp(_lane(base, position), _lane(stride, position), node.lanes)
-            for position in range(count)
-        ])
+        ramps = tuple(
+            [
+                Ramp(_lane(base, position), _lane(stride, position), node.lanes)
+                for position in range(count)
+            ]
+        )
         return E.Shuffle(ramps, tuple([IntImm(i) for i in range(count * node.lanes)]))
 
     def visit_Broadcast(self, node: Broadcast) -> Any:
@@ -315,9 +318,7 @@ class _Vectorizer(Mapper):
         extents = [self.scalar(extent) for extent in node.extents]
         extents[-1] = ops.mul(extents[-1], IntImm(self.lanes, extents[-1].dtype))
         body = _LanesOfMemory(node.buffer_var, self.var, self.lanes).visit(node.body)
-        return replace(
-            node, extents=tuple(extents), condition=condition, body=self.visit(body)
-        )
+        return replace(node, extents=tuple(extents), condition=condition, body=self.visit(body))
 
 
 for _kind in (
@@ -336,8 +337,8 @@ _STATEMENTS: dict[type, Any] = {
     S.AssertStmt: _Vectorizer.assertion,
     S.Allocate: _Vectorizer.allocation,
 }
-for _kind in _STATEMENTS:
-    _Vectorizer._methods[_kind] = _Vectorizer.statement
+for _statement in _STATEMENTS:
+    _Vectorizer._methods[_statement] = _Vectorizer.statement
 
 
 class _LanesOfMemory(Mapper):
