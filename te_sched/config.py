@@ -9,6 +9,8 @@ Two more variables are of the whole process, and read by `te_sched.runtime.threa
     TE_SCHED_NUM_THREADS=4   run parallel loops on this many threads (default: all cores)
     TE_SCHED_OPENMP=LIBRARY  the OpenMP runtime to use; "serial" for none (default: the first found)
 
+How programs are lowered has no variable: `lowering` is given with `te_sched.transform.PassContext`.
+
 `current()` gives the switches in force; `with scoped(verify_passes=True):` changes them for
 the code inside it, in this thread or task alone. Must not know what the switches do.
 """
@@ -18,7 +20,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -30,15 +32,34 @@ _TRUTHS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Lowering:
+    """How schedules are lowered, where TVM leaves a choice (its PassContext).
+
+    `disabled_passes` are names of functions of `te_sched.lower`; `added_passes` are functions from
+    PrimFunc to PrimFunc, each with its phase: 0 before all passes, 1 when storage is flat, 2 when
+    loops are unrolled, 3 before the last.
+    """
+
+    vectorize: bool = True
+    auto_unroll_max_step: int = 0
+    auto_unroll_max_depth: int = 8
+    auto_unroll_max_extent: int = 0
+    unroll_explicit: bool = True
+    disabled_passes: frozenset[str] = frozenset()
+    added_passes: tuple[tuple[int, Callable[[Any], Any]], ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Config:
-    """The switches. Each has an environment variable, listed above."""
+    """The switches. Each has an environment variable, listed above, except `lowering`."""
 
     verify_passes: bool = False
+    lowering: Lowering = Lowering()
 
 
 def from_environment(variables: Mapping[str, str]) -> Config:
     """The switches that a set of environment variables asks for."""
-    asked = {
+    asked: dict[str, Any] = {
         field: _read_truth(name, variables[name])
         for field, name in _ENVIRONMENT.items()
         if name in variables

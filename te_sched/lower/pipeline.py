@@ -26,6 +26,7 @@ from te_sched.lower.inject_prefetch import inject_prefetch
 from te_sched.lower.inject_virtual_threads import inject_virtual_threads
 from te_sched.lower.narrow_index_types import narrow_index_types
 from te_sched.lower.remove_no_op import remove_no_op
+from te_sched.lower.renormalize_split_patterns import renormalize_split_patterns
 from te_sched.lower.rewrite_storage import rewrite_storage
 from te_sched.lower.rewrite_unsafe_select import rewrite_unsafe_select
 from te_sched.lower.simplify import simplify
@@ -49,11 +50,15 @@ PASSES: tuple[tuple[Pass, str], ...] = (
     (rewrite_storage, "vector"),
     (hoist_conditions, "vector"),
     (unroll_loops, "vector"),
+    (renormalize_split_patterns, "vector"),
     (simplify, "vector"),
     (remove_no_op, "vector"),
     (rewrite_unsafe_select, "vector"),
     (eliminate_common_subexpressions, "final"),
 )
+
+# After which passes the phases 1, 2 and 3 of `config.Lowering.added_passes` come.
+_PHASE_ENDS = ("simplify", "unroll_loops", "rewrite_unsafe_select")
 
 
 def lower(
@@ -115,16 +120,43 @@ def pass_names() -> list[str]:
 
 
 def run_passes(func: PrimFunc, stop_after: str | None = None) -> PrimFunc:
-    """The function after the passes of PASSES, up to the last one named `stop_after`."""
-    check = config.current().verify_passes
-    last = len(PASSES)
+    """The function after the passes of PASSES, up to the last one named `stop_after`.
+
+    `config.Lowering` may leave out passes and add some.
+    """
+    switches = config.current()
+    check, passes = switches.verify_passes, _chosen_passes(switches.lowering)
+    last = len(passes)
     if stop_after is not None:
-        last = 1 + max(i for i, (one, _) in enumerate(PASSES) if one.__name__ == stop_after)
-    for one, level in PASSES[:last]:
+        last = 1 + max(i for i, (one, _) in enumerate(passes) if _name_of(one) == stop_after)
+    for one, level in passes[:last]:
         func = one(func)
         if check:
             verify(func, level)
     return func
+
+
+def _chosen_passes(choices: config.Lowering) -> tuple[tuple[Pass, str], ...]:
+    """PASSES with what a program takes away and adds."""
+    if not choices.disabled_passes and not choices.added_passes:
+        return PASSES
+    chosen, level = [(one, "buffers") for one in _added(choices, 0)], "buffers"
+    phase = 1
+    for one, level in PASSES:
+        if one.__name__ not in choices.disabled_passes:
+            chosen.append((one, level))
+        if phase < 4 and one.__name__ == _PHASE_ENDS[phase - 1]:
+            chosen += [(added, level) for added in _added(choices, phase)]
+            phase += 1
+    return tuple(chosen)
+
+
+def _added(choices: config.Lowering, phase: int) -> list[Pass]:
+    return [one for when, one in choices.added_passes if min(when, 3) == phase]
+
+
+def _name_of(one: Pass) -> str:
+    return getattr(one, "__name__", "")
 
 
 def _named(func: PrimFunc, name: str) -> PrimFunc:

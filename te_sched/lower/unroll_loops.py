@@ -1,4 +1,4 @@
-"""Repeat the bodies of unrolled loops (TVM's UnrollLoop in its default configuration).
+"""Repeat the bodies of unrolled loops (TVM's UnrollLoop).
 
 Before::
 
@@ -11,7 +11,7 @@ After::
 
 Loops of kind "unrolled" are always meant. Under the pragma `auto_unroll_max_step` so are innermost
 serial loops that take no more steps than it says. Under `unroll_explicit = False` loops are marked
-for the compiler instead, and stay loops.
+for the compiler instead, and stay loops. `config.Lowering` says the same for whole programs.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from __future__ import annotations
 from operator import is_
 from typing import Any
 
+from te_sched import config
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import LoweringError
 from te_sched.ir import ops
@@ -31,15 +32,15 @@ from te_sched.lower.statements import NOTHING, fresh_copy, is_nothing, sequence,
 _MAX_STEP = "pragma_auto_unroll_max_step"
 _EXPLICIT = "pragma_unroll_explicit"
 _PRAGMAS = (_MAX_STEP, _EXPLICIT)
-# A serial loop is not unrolled by itself around more unrolled loops than this.
-_MAX_DEPTH = 8
 
 
 def unroll_loops(func: PrimFunc) -> PrimFunc:
     """Repeat the bodies of unrolled loops."""
-    if not any(map(_concerns, statements(func.body))):
+    choices = config.current().lowering
+    is_asked = choices.auto_unroll_max_step > 0 or choices.auto_unroll_max_extent > 0
+    if not is_asked and not any(map(_concerns, statements(func.body))):
         return func
-    return replace(func, body=_Unroller().visit(func.body))  # type: ignore[no-any-return]
+    return replace(func, body=_Unroller(choices).visit(func.body))  # type: ignore[no-any-return]
 
 
 def _concerns(stmt: Any) -> bool:
@@ -55,9 +56,11 @@ class _Unroller(Mapper):
     and calls it takes, and how deep its loops are.
     """
 
-    def __init__(self) -> None:
-        self.max_step = 0
-        self.is_explicit = True
+    def __init__(self, choices: config.Lowering) -> None:
+        self.max_step = choices.auto_unroll_max_step
+        self.max_depth = choices.auto_unroll_max_depth
+        self.max_extent = choices.auto_unroll_max_extent
+        self.is_explicit = choices.unroll_explicit
         self.steps = 0
         self.serial_depth = 0
         self.unrolled_depth = 0
@@ -121,8 +124,8 @@ class _Unroller(Mapper):
         return (
             node.kind == "serial"
             and self.serial_depth == 0
-            and self.unrolled_depth <= _MAX_DEPTH
-            and (count * self.steps <= self.max_step or count == 0)
+            and self.unrolled_depth <= self.max_depth
+            and (count * self.steps <= self.max_step or count <= self.max_extent)
         )
 
 

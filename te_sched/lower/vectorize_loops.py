@@ -18,6 +18,7 @@ from __future__ import annotations
 from operator import is_
 from typing import Any
 
+from te_sched import config
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import LoweringError
 from te_sched.ir import dtypes, ops
@@ -44,10 +45,17 @@ _LEADING_SCALARS = {"tir.call_llvm_pure_intrin": 2}
 
 
 def vectorize_loops(func: PrimFunc) -> PrimFunc:
-    """Turn vectorized loops into vector expressions."""
+    """Turn vectorized loops into vector expressions, or serial loops where that is chosen."""
     if not any(type(stmt) is S.For and stmt.kind == "vectorized" for stmt in statements(func.body)):
         return func
-    return replace(func, body=_Loops().visit(func.body))  # type: ignore[no-any-return]
+    loops = _Loops() if config.current().lowering.vectorize else _SerialLoops()
+    return replace(func, body=loops.visit(func.body))  # type: ignore[no-any-return]
+
+
+class _SerialLoops(Mapper):
+    def visit_For(self, node: S.For) -> Any:
+        new = self.generic(node)
+        return replace(new, kind="serial") if node.kind == "vectorized" else new
 
 
 class _Loops(Mapper):
