@@ -39,6 +39,10 @@ class DeclarationError(TeSchedError):
     """A computation is declared wrongly (placeholder, compute, reduce_axis, expressions)."""
 
 
+class OperandError(DeclarationError, TypeError):
+    """Python asks an expression for what only a value has: int(), len(), iteration, ..."""
+
+
 class ScheduleError(TeSchedError):
     """A schedule primitive was asked for something it cannot do. The schedule is unchanged."""
 
@@ -65,7 +69,9 @@ def user_location() -> str:
     while frame is not None:
         filename = frame.f_code.co_filename
         is_ours = filename.startswith((_PACKAGE_DIRECTORY, "<frozen"))
-        if not is_ours and not frame.f_globals.get("__name__", "").startswith("sympy."):
+        # by name too: the methods that dataclasses generate have no file
+        module = frame.f_globals.get("__name__") or ""
+        if not is_ours and not module.startswith(("sympy.", "te_sched.")):
             return f"{filename}:{frame.f_lineno}"
         frame = frame.f_back
     return ""

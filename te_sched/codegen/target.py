@@ -82,7 +82,7 @@ class Target:
                 "a target is text",
                 'use "llvm" or "llvm -mcpu=..."',
             )
-        words = shlex.split(target)
+        words = _words(target)
         kind = _ALIASES.get(words[0], words[0]) if words else ""
         if kind not in _OPTIONS and kind not in _OTHER_KINDS:
             legal = ", ".join([*_OPTIONS, *_OTHER_KINDS])
@@ -248,6 +248,15 @@ def _text_of(target: Mapping[str, Any]) -> str:
         values = value if isinstance(value, list | tuple) else [value]
         words.append(shlex.quote(f"-{name}={','.join(map(str, values))}"))
     return " ".join(words)
+
+
+def _words(target: str) -> list[str]:
+    try:
+        return shlex.split(target)
+    except ValueError as error:
+        raise BuildError(
+            f"use {target!r} as a target", f"it cannot be read: {error}", "close all quotes"
+        ) from None
 
 
 def _read_options(kind: str, words: list[str], text: str) -> dict[str, str]:

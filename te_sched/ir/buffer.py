@@ -11,7 +11,7 @@ from functools import reduce
 from itertools import pairwise
 from typing import Any
 
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, OperandError
 from te_sched.ir import calls, dtypes, ops
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, PointerType, Ramp, Var
 from te_sched.ir.stmt import BufferStore
@@ -44,22 +44,18 @@ def decl_buffer(
     offset_factor : elem_offset is a multiple of it.
     buffer_type : "auto_broadcast" lets a dimension of extent 1 stand for any extent.
     """
-    dtype = str(dtype or "float32")
+    dtype = "float32" if dtype is None else dtypes.spelled(dtype)
+    _check_declaration(name, scope, data, offset_factor, data_alignment)
     kind = dtypes.parse(dtype)
     extents = _extents(shape, name)
     element = dtypes.with_lanes("int8", kind.lanes) if kind.code == "bool" else dtype
     if data is None:
         data = Var(name, "handle", PointerType(element, scope or "global"))
-    elif data.pointer is None:
-        raise DeclarationError(
-            f"buffer {name} on the variable {data.name}",
-            "the variable does not say what it points to",
-            "use the data of another buffer, or leave `data` out",
-            f"buffer {name}",
-        )
     if buffer_type not in _BUFFER_TYPES:
         raise DeclarationError(
-            f"buffer {name} of the type {buffer_type!r}", 'a buffer is "" or "auto_broadcast"'
+            f"buffer {name} of the type {buffer_type!r}",
+            "there is no such type of buffer",
+            'give "" or "auto_broadcast"',
         )
     return Buffer(
         data,
@@ -71,8 +67,45 @@ def decl_buffer(
         DEFAULT_ALIGNMENT if data_alignment <= 0 else data_alignment,
         max(1, offset_factor),
         _BUFFER_TYPES[buffer_type],
-        tuple([int(separator) for separator in axis_separators or ()]),
+        _separators(axis_separators, len(extents), name),
     )
+
+
+def _check_declaration(name: Any, scope: Any, data: Any, factor: Any, alignment: Any) -> None:
+    for what, value, kind in (
+        ("name", name, str),
+        ("scope", scope, str),
+        ("offset_factor", factor, int),
+        ("data_alignment", alignment, int),
+    ):
+        if not isinstance(value, kind):
+            raise DeclarationError(
+                f"buffer {name} with {what}={value!r}",
+                f"a {type(value).__name__} is no {what}",
+                f"give {'a string' if kind is str else 'an int'}",
+            )
+    if data is not None and not (isinstance(data, Var) and data.pointer is not None):
+        label = f"variable {data.name}" if isinstance(data, Var) else repr(data)
+        raise DeclarationError(
+            f"buffer {name} on the {label}",
+            "it does not say what it points to",
+            "use the data of another buffer, or leave `data` out",
+            f"buffer {name}",
+        )
+
+
+def _separators(given: Any, dimensions: int, name: str) -> tuple[int, ...]:
+    separators = () if given is None else given
+    if not isinstance(separators, list | tuple) or not all(
+        isinstance(one, int | IntImm) and 0 <= int(one) <= dimensions for one in separators
+    ):
+        raise DeclarationError(
+            f"buffer {name} with axis_separators={given!r}",
+            "they are places between its dimensions",
+            f"give a list of ints from 0 to {dimensions}",
+            f"buffer {name}",
+        )
+    return tuple([int(one) for one in separators])
 
 
 def _extents(shape: Any, name: str) -> tuple[Expr, ...]:
@@ -83,22 +116,33 @@ def _extents(shape: Any, name: str) -> tuple[Expr, ...]:
 def _integer(value: Any, where: str, what: str) -> Expr:
     number = ops.convert(value)
     if not dtypes.is_integral(dtypes.element(number.dtype)):
-        raise DeclarationError(f"{where} with a {number.dtype}", f"{what} is an integer", "", where)
+        raise DeclarationError(
+            f"{where} with a {number.dtype}",
+            f"{what} is an integer",
+            "give an int or an integer expression",
+            where,
+        )
     if what == "an extent" and isinstance(number, IntImm) and number.value < 0:
-        raise DeclarationError(f"{where} with {number.value}", f"{what} is not negative", "", where)
+        raise DeclarationError(
+            f"{where} with {number.value}",
+            f"{what} is not negative",
+            "give the number of elements; 0 is allowed",
+            where,
+        )
     return number
 
 
 def _strides(
     strides: Sequence[Any] | None, shape: tuple[Expr, ...], buffer_type: str, name: str
 ) -> tuple[Expr, ...]:
-    if not strides:
+    if strides is None or strides in ((), []):
         if buffer_type == "auto_broadcast":
             return tuple([Var("stride", extent.dtype) for extent in shape])
         return ()
-    if len(strides) != len(shape):
+    if not isinstance(strides, list | tuple) or len(strides) != len(shape):
+        given = f"{len(strides)} strides" if isinstance(strides, list | tuple) else repr(strides)
         raise DeclarationError(
-            f"buffer {name} of {len(shape)} dimensions with {len(strides)} strides",
+            f"buffer {name} of {len(shape)} dimensions with {given}",
             "there is one stride for each dimension",
             "give all of them, or none for a compact buffer",
             f"buffer {name}",
@@ -148,7 +192,11 @@ def _mask(mask: str | int) -> int:
         return mask
     if isinstance(mask, str) and mask and set(mask) <= {"r", "w"}:
         return (READ if "r" in mask else 0) | (WRITE if "w" in mask else 0)
-    raise DeclarationError(f"access_ptr({mask!r})", 'the access is "r", "w" or "rw"')
+    raise DeclarationError(
+        f"access_ptr({mask!r})",
+        "it does not say whether the function reads or writes",
+        'give "r", "w" or "rw"',
+    )
 
 
 def _size(buffer: Buffer) -> Expr:
@@ -258,10 +306,20 @@ def element(self: Buffer, indices: Any) -> BufferLoad:
     return BufferLoad(self, _indices(self, indices))
 
 
+def _no_iteration(self: Buffer) -> Any:
+    raise OperandError(
+        f"iteration over the buffer {self.name}",
+        "its elements are known only when the program runs",
+        "use a loop of the program: `with ib.for_range(0, n) as i:`",
+        f"buffer {self.name}",
+    )
+
+
 def _install_methods() -> None:
     for method in (access_ptr, offset_of, get_flattened_buffer, vload, vstore):
         setattr(Buffer, method.__name__, method)
     setattr(Buffer, "__getitem__", element)  # noqa: B010
+    setattr(Buffer, "__iter__", _no_iteration)  # noqa: B010  Python would count indices for ever
     setattr(Buffer, "READ", READ)  # noqa: B010
     setattr(Buffer, "WRITE", WRITE)  # noqa: B010
 

@@ -73,6 +73,9 @@ class BufferVar(Operand):
         """The pointer to the data."""
         return self.buffer.data
 
+    def __iter__(self) -> Iterator[Any]:  # without it Python would count indices for ever
+        return iter(self.buffer)
+
     def __getitem__(self, index: Any) -> BufferLoad:
         return BufferLoad(self.buffer, self._indices(index))
 
@@ -96,7 +99,9 @@ class BufferVar(Operand):
         for one in indices:
             if not dtypes.is_integral(dtypes.element(one.dtype)):
                 raise DeclarationError(
-                    f"an index of {self.buffer.name} is a {one.dtype}", "an index is an integer"
+                    f"an index of {self.buffer.name} is a {one.dtype}",
+                    "an index is an integer",
+                    'cast it, for example with .astype("int32")',
                 )
         if len(indices) == 1 and len(shape) > 1:
             return _unravelled(indices[0], shape)
@@ -184,7 +189,11 @@ class IRBuilder:
         dtype = dtype or low.dtype
         low, high = ops.cast(dtype, low), ops.cast(dtype, high)
         if not dtypes.is_integral(dtype):
-            raise DeclarationError(f"a loop over {dtype}", "the bounds of a loop are integers")
+            raise DeclarationError(
+                f"a loop over {dtype}",
+                "the bounds of a loop are integers",
+                "give ints or integer expressions",
+            )
         variable, extent = Var(name, dtype), ops.sub(high, low)
         with self._scope(lambda body: For(variable, low, extent, _LOOP_KINDS[kind], body)):
             yield variable
@@ -231,7 +240,11 @@ class IRBuilder:
         if isinstance(node, BufferVar):
             node = node.buffer
         if not isinstance(node, Node):
-            raise DeclarationError(f"an attribute of {node!r}", "it is not an axis or a variable")
+            raise DeclarationError(
+                f"an attribute of {node!r}",
+                "it is not an axis or a variable",
+                "give a thread axis, a variable or a buffer",
+            )
         fact = ops.convert(value)
         self.emit(_Wrapper(lambda body: AttrStmt(node, attr_key, fact, body)))
 

@@ -173,7 +173,11 @@ def address_of(load: Any) -> Call:
     if isinstance(load, Buffer):
         load = BufferLoad(load, tuple([ops.const(0, extent.dtype) for extent in load.shape]))
     if not isinstance(load, BufferLoad):
-        raise DeclarationError("address_of", "only elements of buffers have an address")
+        raise DeclarationError(
+            f"address_of a {type(load).__name__}",
+            "only elements of buffers have an address",
+            "give an element: buffer[i, j]",
+        )
     return Call("handle", "tir.address_of", (load,))
 
 

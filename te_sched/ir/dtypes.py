@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from te_sched.errors import DeclarationError
 
@@ -36,6 +36,8 @@ def parse(dtype: str) -> DType:
     if match is None:
         raise _unknown(dtype)
     code, bits, lanes = match[1], match[2], int(match[3] or 1)
+    if lanes < 1:
+        raise _unknown(dtype)
     if code in ("bool", "handle", "void"):
         if bits not in ("", "64" if code == "handle" else ""):
             raise _unknown(dtype)
@@ -47,7 +49,23 @@ def parse(dtype: str) -> DType:
     return DType(code, int(bits), lanes)
 
 
-def _unknown(dtype: str) -> DeclarationError:
+def spelled(dtype: Any) -> str:
+    """The name of a data type that may also be numpy's: `np.float32`, `np.dtype("float32")`."""
+    if isinstance(dtype, str):
+        name: Any = dtype
+    elif isinstance(dtype, type) and (dtype is bool or dtype.__module__ == "numpy"):
+        name = dtype.__name__.rstrip("_")
+    elif type(dtype).__module__.startswith("numpy"):
+        name = getattr(dtype, "name", None)
+    else:
+        name = None
+    if not isinstance(name, str):
+        raise _unknown(dtype)
+    kind = parse(name)
+    return with_lanes("bool", kind.lanes) if kind.code == "bool" else name
+
+
+def _unknown(dtype: Any) -> DeclarationError:
     return DeclarationError(
         f"unknown data type {dtype!r}",
         "it names no type that te_sched has",

@@ -278,7 +278,9 @@ def _chain(combine: Callable[[Any, Any], Expr], conditions: tuple[Any, ...], nam
         conditions = tuple(conditions[0])
     if not conditions:
         raise DeclarationError(
-            f"te.{name} of nothing", "it needs at least one condition", f"write te.{name}(a, b, ...)"
+            f"te.{name} of nothing",
+            "it needs at least one condition",
+            f"write te.{name}(a, b, ...)",
         )
     total = _condition(conditions[0], f"te.{name}")
     for condition in conditions[1:]:

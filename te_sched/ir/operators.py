@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, OperandError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IterVar, Operand
 
@@ -102,8 +102,36 @@ _OTHERS: dict[str, Any] = {
     "__invert__": ops.bitwise_not,
     "__bool__": _no_truth,
     "equal": ops.equal,
-    "astype": lambda self, dtype: ops.cast(str(dtype), self),
+    "astype": lambda self, dtype: ops.cast(dtypes.spelled(dtype), self),
 }
+# What Python does with values only, and what to write instead.
+_NOT_FOR_EXPRESSIONS = {
+    "__int__": ("int() of", 'cast it: .astype("int32")'),
+    "__float__": ("float() of", 'cast it: .astype("float32")'),
+    "__abs__": ("abs() of", "use te.abs"),
+    "__round__": ("round() of", "use te.round"),
+    "__trunc__": ("math.trunc() of", "use te.trunc"),
+    "__floor__": ("math.floor() of", "use te.floor"),
+    "__ceil__": ("math.ceil() of", "use te.ceil"),
+    "__pow__": ("** on", "use te.power, or multiply"),
+    "__rpow__": ("** on", "use te.power, or multiply"),
+    "__len__": ("len() of", "the extents of a tensor are tensor.shape"),
+    "__iter__": ("iteration over", "use te.reduce_axis with te.sum, te.max or te.min for a loop"),
+    "__contains__": ("`in` on", "compare with te.any(a == b, ...)"),
+}
+
+
+def refusal(what: str, cure: str) -> Callable[..., Any]:
+    """A special method that refuses: expressions stand for values that are not known yet."""
+
+    def refuse(self: object, *others: object) -> Any:
+        name = getattr(self, "name", None)
+        kind = f"{type(self).__name__} {name}" if isinstance(name, str) else type(self).__name__
+        raise OperandError(
+            f"{what} the {kind}", "its value is known only when the program runs", cure
+        )
+
+    return refuse
 
 
 def _install() -> None:
@@ -112,6 +140,8 @@ def _install() -> None:
         setattr(Operand, f"__r{name}__", _reflected(function))
     for name, function in _OTHERS.items():
         setattr(Operand, name, function)
+    for name, (what, cure) in _NOT_FOR_EXPRESSIONS.items():
+        setattr(Operand, name, refusal(what, cure))
     for name, function in (("__eq__", _axes_equal), ("__ne__", _axes_not_equal)):
         setattr(IterVar, name, function)
 

@@ -63,8 +63,7 @@ def const(value: Any, dtype: str | None = None) -> Expr:
     The default dtype is bool, int32 (int64 for large integers) or float32, or that of a numpy
     scalar. A DeclarationError says when the value has no place in the dtype.
     """
-    if dtype is None:
-        dtype = _default_dtype(value)
+    dtype = _default_dtype(value) if dtype is None else dtypes.spelled(dtype)
     if not isinstance(value, numbers.Number) and not hasattr(value, "item"):
         raise DeclarationError(
             f"a constant {value!r}", "it is not a number", "give a bool, int or float"
@@ -76,7 +75,11 @@ def const(value: Any, dtype: str | None = None) -> Expr:
     elif kind.code in ("int", "uint", "bool"):
         scalar = _int_const(value, element)
     else:
-        raise DeclarationError(f"a constant of type {dtype}", "only numbers have constants")
+        raise DeclarationError(
+            f"a constant of type {dtype}",
+            "only numbers have constants",
+            "use a bool, integer or float type",
+        )
     count = dtypes.lanes(dtype)
     return scalar if count == 1 else Broadcast(scalar, count)
 
@@ -105,7 +108,9 @@ def _int_const(value: Any, dtype: str) -> Expr:
     try:
         number = int(value)
     except (OverflowError, ValueError):
-        raise DeclarationError(f"the constant {value!r} of type {dtype}", "no integer") from None
+        raise DeclarationError(
+            f"the constant {value!r} of type {dtype}", "it is no integer", "use a float type"
+        ) from None
     low, high = int_limits(dtype)
     if not low <= number <= high:
         raise DeclarationError(
@@ -189,12 +194,16 @@ def match_types(a: Expr, b: Expr) -> tuple[Expr, Expr]:
     kind_a, kind_b = dtypes.parse(a.dtype), dtypes.parse(b.dtype)
     if "handle" in (kind_a.code, kind_b.code):
         raise DeclarationError(
-            f"an operation on {a.dtype} and {b.dtype}", "handles and strings are not numbers"
+            f"an operation on {a.dtype} and {b.dtype}",
+            "handles and strings are not numbers",
+            "compute with numbers, axes and elements of tensors",
         )
     if kind_a.lanes != kind_b.lanes:
         if 1 not in (kind_a.lanes, kind_b.lanes):
             raise DeclarationError(
-                f"an operation on {a.dtype} and {b.dtype}", "their numbers of lanes differ"
+                f"an operation on {a.dtype} and {b.dtype}",
+                "their numbers of lanes differ",
+                "let both have as many lanes, or one of them a single one",
             )
         if kind_a.lanes == 1:
             return match_types(Broadcast(a, kind_b.lanes), b)
@@ -217,7 +226,9 @@ def cast(dtype: str, value: Any) -> Expr:
         return Broadcast(cast(dtypes.element(dtype), source), count)
     if dtypes.lanes(source.dtype) != count:
         raise DeclarationError(
-            f"a cast of {source.dtype} to {dtype}", "the numbers of lanes differ"
+            f"a cast of {source.dtype} to {dtype}",
+            "the numbers of lanes differ",
+            "cast to a type with as many lanes",
         )
     if isinstance(source, Broadcast):
         return Broadcast(cast(dtypes.element(dtype), source.value), source.lanes)
@@ -227,7 +238,11 @@ def cast(dtype: str, value: Any) -> Expr:
         if dtypes.is_float(dtype) or math.isfinite(source.value):
             return const(source.value, dtype)
     if dtypes.parse(source.dtype).code == "handle" and dtypes.parse(dtype).code != "handle":
-        raise DeclarationError(f"a cast of a handle to {dtype}", "handles are not numbers")
+        raise DeclarationError(
+            f"a cast of a handle to {dtype}",
+            "handles and strings are not numbers",
+            "use te.reinterpret for the bits of a pointer",
+        )
     return Cast(dtype, source)
 
 
@@ -322,7 +337,9 @@ def _divisible(a: Any, b: Any, name: str) -> tuple[Any, Any]:
 
 def _check_divisor(b: Any) -> None:
     if _is(b, 0):
-        raise DeclarationError("a division by zero", "the divisor is the constant 0")
+        raise DeclarationError(
+            "a division by zero", "the divisor is the constant 0", "divide by another number"
+        )
 
 
 def truncate_division(a: int, b: int) -> int:
@@ -494,6 +511,7 @@ def _shift(name: str, function: Callable[[Any, Any], int]) -> Callable[[Any, Any
                 raise DeclarationError(
                     f"a shift of {a.dtype} by {b.value}",
                     f"it goes from 0 to {dtypes.bits(a.dtype) - 1}",
+                    "shift by less",
                 )
             if type(a) is IntImm:
                 return const(function(a.value, b.value), a.dtype)

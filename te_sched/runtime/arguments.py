@@ -35,7 +35,9 @@ def view_of(value: Any, keep: list[Any]) -> View | None:
         raise
     except Exception as error:  # the other library says no, in its own words
         raise CallError(
-            f"read a {type(value).__name__} through DLPack", f"its library says: {error}"
+            f"read a {type(value).__name__} through DLPack",
+            f"its library says: {error}",
+            "pass an array in the processor's memory, or a numpy array",
         ) from error
     keep.append(capsule)
     return read_capsule(capsule)
@@ -164,7 +166,7 @@ class _Check:
             raise self._error(
                 parameter,
                 f"its {place} is {value}, which {symbol.name} ({symbol.dtype}) cannot be",
-                "",
+                f"pass an array with {place} from 0 to {integer_range(symbol.dtype)[1]}",
             )
         self.bound[number], self.source[number] = value, f"{place} of argument {parameter.name}"
 

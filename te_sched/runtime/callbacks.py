@@ -46,7 +46,9 @@ def make_callback(name: str, args: list[str], result: str) -> Any:
             extern = registry.find_extern(name)
             if extern is None or extern.function is None:
                 raise CallError(
-                    f"call extern {name!r}", "it is not registered as a Python function any more"
+                    f"call extern {name!r}",
+                    "it is not registered as a Python function any more",
+                    "build again after te_sched.register_extern",
                 )
             pairs = zip(converters, values, strict=True)
             answer = extern.function(
@@ -147,5 +149,7 @@ def _write_result(place: int, dtype: str, answer: Any) -> None:
         _CTYPES[dtype].from_address(place).value = answer
     except TypeError as error:
         raise CallError(
-            f"return {answer!r} from a Python callback", f"it is no {dtype}: {error}"
+            f"return {answer!r} from a Python callback",
+            f"it is no {dtype}: {error}",
+            "return a number of the type that the call was declared with",
         ) from None

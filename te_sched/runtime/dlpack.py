@@ -61,6 +61,7 @@ def read_capsule(capsule: Any) -> View:
         raise CallError(
             "read a DLPack capsule",
             "it was consumed already, or is not an unversioned DLPack tensor",
+            "pass the array itself, or a numpy array",
         )
     tensor = ctypes.cast(_pointer(capsule, b"dltensor"), ctypes.POINTER(_Managed)).contents.tensor
     shape = tuple(tensor.shape[: tensor.ndim])

@@ -48,10 +48,14 @@ def _link(builder: Any, exports: tuple[str, ...], imports: dict[str, int]) -> Li
     except RuntimeError as error:
         missing = re.search(r"Symbols not found: \[(.*?)\]", str(error))
         if missing is None:
-            raise BuildError("link the compiled code", f"LLVM says: {error}") from None
+            raise BuildError(
+                "link the compiled code", f"LLVM says: {error}", "build for this computer's target"
+            ) from None
         names = missing[1].strip()
         raise BuildError(
-            f"link the compiled code with {names}", "nothing in this process defines it"
+            f"link the compiled code with {names}",
+            "nothing in this process defines it",
+            "give it with te_sched.register_extern, or load the library that has it",
         ) from None
     return Linked(tracker, {name: tracker[name] for name in exports})
 

@@ -157,7 +157,9 @@ def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> N
         memory = np.empty(size + _ALIGNMENT, np.uint8)
     except (MemoryError, ValueError) as error:
         raise CallError(
-            f"make an array of shape {extents}", f"there is no room for it: {error}"
+            f"make an array of shape {extents}",
+            f"there is no room for it: {error}",
+            "make a smaller one",
         ) from None
     offset = -memory.ctypes.data % _ALIGNMENT
     return NDArray(memory[offset : offset + size].view(kind).reshape(extents), dtype, device)
@@ -171,7 +173,11 @@ def wrap(memory: np.ndarray[Any, Any], dtype: str, device: Device | None = None)
 def from_dlpack(source: Any) -> NDArray:
     """An NDArray over the memory of an array of another library, without a copy."""
     if not hasattr(source, "__dlpack__"):
-        raise CallError(f"read a {type(source).__name__} through DLPack", "it has no __dlpack__")
+        raise CallError(
+            f"read a {type(source).__name__} through DLPack",
+            "it has no __dlpack__",
+            "pass an array, or make one with te_sched.nd.array",
+        )
     return wrap(memory := np.from_dlpack(source), memory.dtype.name)
 
 

@@ -153,5 +153,7 @@ def take_exception(code: int) -> BaseException:
     return (
         found
         if found is not None
-        else CallError(f"call a function (code {code})", "a callback failed")
+        else CallError(
+            f"call a function (code {code})", "a callback failed", "see what it printed before"
+        )
     )

@@ -24,39 +24,49 @@ const = ops.const
 
 def var(name: str = "tindex", dtype: str = "int32") -> Var:
     """A number known only when the program runs, such as an extent."""
-    return Var(_name(name, "var"), _dtype(dtype))
+    return Var(checked_name(name, "var"), _dtype(dtype))
 
 
 def size_var(name: str = "size", dtype: str = "int32") -> Var:
     """A `var` that is never negative."""
-    return Var(_name(name, "size_var"), _dtype(dtype), is_size=True)
+    return Var(checked_name(name, "size_var"), _dtype(dtype), is_size=True)
 
 
 def _dtype(dtype: Any) -> str:
-    text = str(dtype)
-    dtypes.parse(text)
-    return text
+    return dtypes.spelled(dtype)
 
 
-def _name(name: Any, what: str) -> str:
+def checked_name(name: Any, what: str) -> str:
+    """A name, which is a string."""
     if not isinstance(name, str):
-        raise DeclarationError(f"{what} with the name {name!r}", "a name is a string")
+        raise DeclarationError(f"{what} with the name {name!r}", "a name is a string", "give a str")
     return name
 
 
 def as_shape(shape: Any, what: str) -> tuple[Expr, ...]:
     """A shape as expressions; a DeclarationError says what is wrong with it."""
-    if isinstance(shape, str):
-        raise DeclarationError(f"{what} of the shape {shape!r}", "a shape is a tuple of integers")
-    extents = tuple(shape) if isinstance(shape, Sequence) else (shape,)
+    if isinstance(shape, str | bytes):
+        raise DeclarationError(
+            f"{what} of the shape {shape!r}",
+            "a shape is a tuple of integers",
+            "write (rows, columns)",
+        )
+    is_array = type(shape).__module__ == "numpy" and getattr(shape, "ndim", 0) == 1
+    extents = tuple(shape) if is_array or isinstance(shape, Sequence) else (shape,)
     return tuple([_as_extent(extent, what) for extent in extents])
 
 
 def _as_extent(extent: Any, what: str) -> Expr:
     if isinstance(extent, float) and extent.is_integer():
         extent = int(extent)
+    if isinstance(extent, IterVar):
+        raise DeclarationError(
+            f"{what} with the axis {extent.var.name} for an extent",
+            "an axis is a loop, and not its length",
+            f"use {extent.var.name}.dom.extent",
+        )
     value = ops.convert(extent)
-    if not dtypes.is_integral(value.dtype):
+    if not dtypes.is_integral(value.dtype) or dtypes.lanes(value.dtype) > 1:
         raise DeclarationError(
             f"{what} with the extent {extent!r}",
             "an extent is an integer",
@@ -75,9 +85,11 @@ def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder")
     """An input of the program: a tensor of a shape, of float32 unless said otherwise."""
     element = _dtype("float32" if dtype is None else dtype)
     if dtypes.parse(element).code == "void":
-        raise DeclarationError(f"placeholder {name} of type void", "it has no values")
+        raise DeclarationError(
+            f"placeholder {name} of type void", "it has no values", f"use one of {dtypes.LEGAL}"
+        )
     extents = as_shape(shape, f"placeholder {name}")
-    return PlaceholderOp(_name(name, "placeholder"), extents, element).output(0)
+    return PlaceholderOp(checked_name(name, "placeholder"), extents, element).output(0)
 
 
 def compute(
@@ -101,8 +113,9 @@ def compute(
     -------
     The tensor, or a tuple of them when `fcompute` gives several values.
     """
-    what = f"compute {_name(name, 'compute')}"
+    what = f"compute {checked_name(name, 'compute')}"
     extents = as_shape(shape, what)
+    check_labels(tag, attrs, what)
     names = _axis_names(fcompute, len(extents), what, varargs_names)
     axis = tuple([_spatial_axis(*pair) for pair in zip(names, extents, strict=True)])
     token = declaring.set(axis)
@@ -115,6 +128,35 @@ def compute(
     _check_body(body, what)
     op = ComputeOp(name, tag_or_current(tag), attrs, axis, body)
     return op.outputs if len(body) > 1 else op.output(0)
+
+
+def check_labels(tag: Any, attrs: Any, what: str) -> None:
+    """Refuse a tag or attributes that are none."""
+    if not isinstance(tag, str):
+        raise DeclarationError(f"{what} with tag={tag!r}", "a tag is a string", "give a str")
+    is_mapping = attrs is None or isinstance(attrs, Mapping)
+    if not is_mapping or not all(isinstance(key, str) for key in attrs or ()):
+        raise DeclarationError(
+            f"{what} with attrs={attrs!r}", "attributes are known by names", 'give {"name": value}'
+        )
+
+
+def check_function(function: Any, arguments: int, what: str, example: str) -> None:
+    """Refuse what cannot be called with so many arguments."""
+    if not callable(function):
+        raise DeclarationError(f"{what} by {function!r}", "it is not a function", f"give {example}")
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # some functions written in C do not tell
+        return
+    try:
+        signature.bind(*[None] * arguments)
+    except TypeError as error:
+        raise DeclarationError(
+            f"{what} by a function that does not take {arguments} arguments",
+            f"calling it fails: {error}",
+            f"give {example}",
+        ) from None
 
 
 def _spatial_axis(name: str, extent: Expr) -> IterVar:
@@ -138,7 +180,7 @@ def _axis_names(
     names = [p.name for p in required]
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
         more = count - len(names)
-        names += varargs_names or [f"i{i}" for i in range(more)]
+        names += _checked_names(varargs_names, what) or [f"i{i}" for i in range(more)]
     elif len(names) > count:  # parameters with a default keep it
         names = [p.name for p in required if p.default is p.empty]
     if len(names) != count:
@@ -147,7 +189,24 @@ def _axis_names(
             "the function takes one index for each dimension",
             "let them agree, or take any number of indices with `lambda *i: ...`",
         )
+    for one in parameters:
+        if one.kind is one.KEYWORD_ONLY and one.default is one.empty:
+            raise DeclarationError(
+                f"{what} by a function with the keyword argument {one.name}",
+                "the function is called with the indices alone",
+                f"give {one.name} a default",
+            )
     return names
+
+
+def _checked_names(names: Any, what: str) -> list[str]:
+    if names is None:
+        return []
+    if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
+        return list(names)
+    raise DeclarationError(
+        f"{what} with varargs_names={names!r}", "axes have names", "give a list of strings"
+    )
 
 
 def _as_body(value: Any, what: str) -> Expr:
@@ -170,7 +229,9 @@ def _as_body(value: Any, what: str) -> Expr:
 def _check_body(body: tuple[Expr, ...], what: str) -> None:
     if not body:
         raise DeclarationError(
-            f"{what} by a function that returns an empty tuple", "there is nothing to compute"
+            f"{what} by a function that returns an empty tuple",
+            "there is nothing to compute",
+            "return the value of an element",
         )
     for value in body:
         below = walk(value)
@@ -207,8 +268,10 @@ def _check_tuple_reduction(body: tuple[Expr, ...], what: str) -> None:
 
 def as_range(dom: Any, what: str) -> Range:
     """A domain given as (min, end) or as a Range."""
-    if isinstance(dom, Range):
+    if isinstance(dom, Range) and isinstance(dom.min, Expr) and isinstance(dom.extent, Expr):
         return dom
+    if isinstance(dom, Range):
+        dom = (dom.min, ops.add(dom.min, dom.extent))
     if not isinstance(dom, list | tuple) or len(dom) != 2:
         raise DeclarationError(
             f"{what} with the domain {dom!r}",
@@ -219,7 +282,9 @@ def as_range(dom: Any, what: str) -> Range:
     for bound in (low, end):
         if not dtypes.is_integral(bound.dtype):
             raise DeclarationError(
-                f"{what} with a bound of type {bound.dtype}", "the bounds of an axis are integers"
+                f"{what} with a bound of type {bound.dtype}",
+                "the bounds of an axis are integers",
+                "give ints or integer expressions",
             )
     low, end = ops.match_types(low, end)
     extent = ops.sub(end, low)
@@ -234,7 +299,7 @@ def as_range(dom: Any, what: str) -> Range:
 
 def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: object = None) -> IterVar:
     """An axis to reduce over, from dom[0] to dom[1] - 1."""
-    domain = as_range(dom, f"reduce_axis {_name(name, 'reduce_axis')}")
+    domain = as_range(dom, f"reduce_axis {checked_name(name, 'reduce_axis')}")
     return IterVar(domain, Var(name, domain.extent.dtype), "CommReduce", thread_tag)
 
 
@@ -242,13 +307,13 @@ def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: object = N
     """A thread axis such as "threadIdx.x", "blockIdx.y" or "vthread", to bind axes to."""
     if isinstance(dom, str):
         tag, dom = dom, None
-    if not tag:
+    if not tag or not isinstance(tag, str):
         raise DeclarationError(
-            "a thread axis without a tag",
+            f"a thread axis with the tag {tag!r}" if tag else "a thread axis without a tag",
             "the tag says which threads it runs over",
             'write te.thread_axis("threadIdx.x")',
         )
-    name = name or tag
+    name = checked_name(name or tag, "thread_axis")
     domain = None if dom is None else as_range(dom, f"thread_axis {name}")
     dtype = "int32" if domain is None else domain.extent.dtype
     return IterVar(domain, Var(name, dtype), "ThreadIndex", tag)

@@ -11,7 +11,7 @@ from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Buffer, Expr, Var
 from te_sched.ir.stmt import Evaluate, Stmt
 from te_sched.ir.structural import structural_equal
-from te_sched.te.declare import as_shape
+from te_sched.te.declare import as_shape, check_function, check_labels, checked_name
 from te_sched.te.operation import ExternOp
 from te_sched.te.tag import tag_or_current
 from te_sched.te.tensor import Tensor
@@ -41,6 +41,9 @@ def extern(
     -------
     A tensor, or a list of them for several outputs.
     """
+    what = f"extern {checked_name(name, 'extern')}"
+    check_labels(tag, attrs, what)
+    check_function(fcompute, 2, what, "lambda ins, outs: tir.call_packed(...)")
     tensors = _tensors(inputs, name)
     ins = _input_buffers(tensors, in_buffers, name)
     outs = _output_buffers(shape, tensors, dtype, out_buffers, name)
@@ -53,7 +56,11 @@ def _tensors(inputs: Any, name: str) -> tuple[Tensor, ...]:
     tensors = tuple(inputs) if isinstance(inputs, list | tuple) else (inputs,)
     for tensor in tensors:
         if not isinstance(tensor, Tensor):
-            raise DeclarationError(f"extern {name} of {tensor!r}", "its inputs are tensors")
+            raise DeclarationError(
+                f"extern {name} of {tensor!r}",
+                "its inputs are tensors",
+                "give a list of what te.placeholder and te.compute returned",
+            )
     return tensors
 
 
@@ -77,6 +84,7 @@ def _input_buffers(tensors: tuple[Tensor, ...], given: Any, name: str) -> tuple[
         raise DeclarationError(
             f"extern {name} of {len(tensors)} inputs with {len(buffers)} in_buffers",
             "there is one buffer for each input",
+            "give as many buffers as inputs, or none",
         )
     for tensor, buffer in zip(tensors, buffers, strict=True):
         check_buffer_of(tensor, buffer, f"extern {name}")
@@ -86,7 +94,11 @@ def _input_buffers(tensors: tuple[Tensor, ...], given: Any, name: str) -> tuple[
 def check_buffer_of(tensor: Tensor, buffer: Buffer, what: str) -> None:
     """Refuse a buffer that cannot stand for a tensor: another type or another shape."""
     if not isinstance(buffer, Buffer):
-        raise DeclarationError(f"{what} with {buffer!r} for {tensor.name}", "it is not a buffer")
+        raise DeclarationError(
+            f"{what} with {buffer!r} for {tensor.name}",
+            "it is not a buffer",
+            "declare it with decl_buffer(tensor.shape, tensor.dtype, ...)",
+        )
     if buffer.dtype != tensor.dtype:
         problem = f"the tensor is of type {tensor.dtype}, the buffer of {buffer.dtype}"
     elif len(buffer.shape) != tensor.ndim:
@@ -107,7 +119,15 @@ def _output_buffers(
     shape: Any, tensors: tuple[Tensor, ...], dtype: Any, given: Any, name: str
 ) -> tuple[Buffer, ...]:
     if given is not None:
-        return _buffers(given)
+        buffers = _buffers(given)
+        for buffer in buffers:
+            if not isinstance(buffer, Buffer):
+                raise DeclarationError(
+                    f"extern {name} with out_buffers={given!r}",
+                    "they are no buffers",
+                    "declare one with decl_buffer for each output",
+                )
+        return buffers
     shapes = _shapes(shape, name)
     types = _dtypes(dtype, len(shapes), tensors, name)
     return tuple(
@@ -117,7 +137,7 @@ def _output_buffers(
 
 def _shapes(shape: Any, name: str) -> list[tuple[Expr, ...]]:
     what = f"extern {name}"
-    if isinstance(shape, list | tuple) and shape and isinstance(shape[0], list | tuple):
+    if isinstance(shape, list | tuple) and any(isinstance(one, list | tuple) for one in shape):
         return [as_shape(one, what) for one in shape]
     return [as_shape(shape, what)]
 
@@ -133,14 +153,14 @@ def _dtypes(dtype: Any, count: int, tensors: tuple[Tensor, ...], name: str) -> l
                 'give one, for example dtype="float32", or a list with one for each output',
             )
         return [*kinds] * count
-    types = [dtype] * count if isinstance(dtype, str) else [str(one) for one in dtype]
+    many = isinstance(dtype, list | tuple)
+    types = [dtypes.spelled(one) for one in (dtype if many else [dtype] * count)]
     if len(types) != count:
         raise DeclarationError(
             f"extern {name} of {count} outputs with {len(types)} dtypes",
             "there is one dtype for each output",
+            "give a list with as many, or a single one for all",
         )
-    for one in types:
-        dtypes.parse(one)
     return types
 
 

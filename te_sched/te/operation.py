@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
+from te_sched.errors import DeclarationError
 from te_sched.ir.expr import Buffer, Expr, IterVar, ProducerLoad, Reduce
 from te_sched.ir.stmt import Stmt
 from te_sched.ir.visitor import CHILD_FIELDS, Mapper, replace
@@ -47,6 +48,13 @@ class Operation:
 
     def output(self, index: int) -> Tensor:
         """Tensor number `index` that the operation makes."""
+        if not isinstance(index, int) or not 0 <= index < len(self._outputs):
+            raise DeclarationError(
+                f"output {index!r} of {self.name}",
+                f"it has {len(self._outputs)} outputs",
+                f"use a number from 0 to {len(self._outputs) - 1}",
+                f"operation {self.name}",
+            )
         return self._outputs[index]
 
     @property

@@ -6,7 +6,7 @@ Must not know where a reduction is used; `te.compute` checks that.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from te_sched.errors import DeclarationError
@@ -60,13 +60,17 @@ class Reducer:
             raise DeclarationError(
                 f"{self.__name__} where a {condition.dtype}",
                 "`where` is a condition, which is a bool",
+                "compare: where=a > 0",
             )
         start = () if init is None else tuple([ops.convert(value) for value in _as_tuple(init)])
         if start and len(start) != len(sources):
             raise DeclarationError(
                 f"{self.__name__} of {len(sources)} values with {len(start)} initial values",
                 "there is one initial value for each reduced value",
+                "give a tuple of as many",
             )
+        if start:
+            self._check_types("the initial value", start, sources)
         combiner = self._combiner(isinstance(expr, (tuple, list)), sources)
         parts = tuple(
             [Reduce(combiner, sources, start, axes, condition, i) for i in range(len(sources))]
@@ -93,22 +97,48 @@ class Reducer:
     def _combiner(self, is_tuple: bool, sources: tuple[Expr, ...]) -> CommReducer:
         left, right = self._parameter_names()
         if not is_tuple:
-            x, y = Var(left, sources[0].dtype), Var(right, sources[0].dtype)
-            value = ops.convert(self.combine(x, y))
-            return CommReducer(
-                (x,), (y,), (value,), (ops.convert(self.identity(sources[0].dtype)),)
-            )
-        lhs = tuple([Var(f"{left}_{i}", source.dtype) for i, source in enumerate(sources)])
-        rhs = tuple([Var(f"{right}_{i}", source.dtype) for i, source in enumerate(sources)])
-        result = tuple([ops.convert(value) for value in _as_tuple(self.combine(lhs, rhs))])
-        identity = _as_tuple(self.identity(*[source.dtype for source in sources]))
+            lhs, rhs = _variables([left], sources), _variables([right], sources)
+            result = self._called("combiner", self.combine, (*lhs, *rhs))
+        else:
+            numbers = range(len(sources))
+            lhs = _variables([f"{left}_{i}" for i in numbers], sources)
+            rhs = _variables([f"{right}_{i}" for i in numbers], sources)
+            result = self._called("combiner", self.combine, (lhs, rhs))
+        identity = self._called("identity", self.identity, [source.dtype for source in sources])
         if len(result) != len(sources) or len(identity) != len(sources):
             raise DeclarationError(
                 f"{self.__name__} of {len(sources)} values",
                 f"its combiner gives {len(result)} values and its identity {len(identity)}",
                 "let both give one value for each reduced value",
             )
-        return CommReducer(lhs, rhs, result, tuple([ops.convert(value) for value in identity]))
+        self._check_types("its combiner", result, sources)
+        self._check_types("its identity", identity, sources)
+        return CommReducer(lhs, rhs, result, identity)
+
+    def _called(
+        self, what: str, function: Callable[..., Any], arguments: Sequence[Any]
+    ) -> tuple[Expr, ...]:
+        try:
+            values = function(*arguments)
+        except (TypeError, IndexError) as error:
+            raise DeclarationError(
+                f"{self.__name__} of {len(arguments)} values"
+                if what == "identity"
+                else f"{self.__name__} of {'several values' if _is_tuple(arguments[0]) else 'one'}",
+                f"its {what} fails: {error}",
+                "its functions take one value or dtype for each reduced value; of several values "
+                "the combiner takes two tuples",
+            ) from error
+        return tuple([ops.convert(value) for value in _as_tuple(values)])
+
+    def _check_types(self, what: str, values: Sequence[Expr], sources: Sequence[Expr]) -> None:
+        for value, source in zip(values, sources, strict=True):
+            if value.dtype != source.dtype:
+                raise DeclarationError(
+                    f"{self.__name__} of a {source.dtype}",
+                    f"{what} gives a {value.dtype}",
+                    f'give a {source.dtype}, for example te.const(0, "{source.dtype}")',
+                )
 
     def _parameter_names(self) -> tuple[str, str]:
         names = list(inspect.signature(self.combine).parameters)
@@ -116,8 +146,17 @@ class Reducer:
             raise DeclarationError(
                 f"the combiner of {self.__name__} takes {len(names)} arguments",
                 "a combiner takes two: the result so far and the next value",
+                "write lambda x, y: ...; for several values x and y are tuples",
             )
         return names[0], names[1]
+
+
+def _variables(names: Sequence[str], sources: Sequence[Expr]) -> tuple[Var, ...]:
+    return tuple([Var(name, one.dtype) for name, one in zip(names, sources, strict=True)])
+
+
+def _is_tuple(value: Any) -> bool:
+    return isinstance(value, (tuple, list))
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
@@ -135,7 +174,11 @@ def comm_reducer(
     fidentity : (dtype, ...) -> the value that changes nothing, one for each reduced value.
     """
     if not callable(fcombine) or not callable(fidentity):
-        raise DeclarationError("comm_reducer", "the combiner and the identity are functions")
+        raise DeclarationError(
+            "comm_reducer",
+            "the combiner and the identity are functions",
+            "write te.comm_reducer(lambda x, y: x + y, lambda dtype: te.const(0, dtype))",
+        )
     return Reducer(fcombine, fidentity, name)
 
 

@@ -9,6 +9,7 @@ from te_sched.errors import DeclarationError
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.structural import structural_equal
+from te_sched.te.declare import check_labels, checked_name
 from te_sched.te.operation import ScanOp
 from te_sched.te.tag import tag_or_current
 from te_sched.te.tensor import Tensor
@@ -36,13 +37,17 @@ def scan(
     -------
     The state, or a list of them when lists are given.
     """
+    what = f"scan {checked_name(name, 'scan')}"
+    check_labels(tag, attrs, what)
+    others = _tensors(inputs, name) if inputs is not None else ()
     states = [_tensors(given, name) for given in (init, update, state_placeholder)]
     first, steps, places = states
-    if not len(first) == len(steps) == len(places):
+    if not first or not len(first) == len(steps) == len(places):
         raise DeclarationError(
             f"scan {name} of {len(first)} initial tensors, {len(steps)} updates and"
             f" {len(places)} placeholders",
             "each state has one of each",
+            "give lists of the same length",
         )
     for start, step, place in zip(first, steps, places, strict=True):
         _check_state(start, step, place, name)
@@ -55,7 +60,7 @@ def scan(
         first,
         steps,
         places,
-        tuple(inputs or ()),
+        others,
     )
     return op.output(0) if isinstance(init, Tensor) else list(op.outputs)
 
@@ -65,7 +70,9 @@ def _tensors(given: Any, name: str) -> tuple[Tensor, ...]:
     for tensor in tensors:
         if not isinstance(tensor, Tensor) or tensor.ndim == 0:
             raise DeclarationError(
-                f"scan {name} of {tensor!r}", "states are tensors of at least one dimension"
+                f"scan {name} of {tensor!r}",
+                "states are tensors of at least one dimension",
+                "give what te.compute and te.placeholder returned",
             )
     return tensors
 

@@ -12,6 +12,7 @@ from te_sched.errors import DeclarationError
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Buffer, Expr, Var
 from te_sched.ir.stmt import Evaluate, Stmt
+from te_sched.te.declare import check_function, checked_name
 from te_sched.te.operation import ComputeOp, Operation, PlaceholderOp
 from te_sched.te.tensor import Tensor
 
@@ -61,7 +62,16 @@ def decl_tensor_intrin(
     scalar_params : further arguments of the intrinsic.
     default_buffer_params : arguments of `tir.decl_buffer` for the tensors that are not bound.
     """
-    what = f"tensor intrinsic {name}"
+    what = f"tensor intrinsic {checked_name(name, 'tensor_intrin')}"
+    scalars = tuple(scalar_params) if isinstance(scalar_params, list | tuple) else ()
+    if scalar_params is not None and len(scalars) != sum(isinstance(p, Var) for p in scalars):
+        scalars = ()
+    if scalar_params and not scalars:
+        raise DeclarationError(
+            f"{what} with scalar_params={scalar_params!r}",
+            "they are variables",
+            "give a list of te.var",
+        )
     if not isinstance(op, ComputeOp):
         raise DeclarationError(
             f"{what} of {op!r}", "it does a computation", "give the op of a te.compute"
@@ -74,23 +84,43 @@ def decl_tensor_intrin(
                 "describe a single computation",
                 f"tensor {tensor.name}",
             )
+    for label, given in (("binds", binds), ("default_buffer_params", default_buffer_params)):
+        if given is not None and not isinstance(given, Mapping):
+            raise DeclarationError(
+                f"{what} with {label}={given!r}", "it is no mapping", "give a dict"
+            )
     buffers = {
-        tensor: _buffer(tensor, binds or {}, default_buffer_params or {})
+        tensor: _buffer(tensor, binds or {}, default_buffer_params or {}, what)
         for tensor in (*op.input_tensors, *op.outputs)
     }
     ins = [buffers[tensor] for tensor in op.input_tensors]
     outs = [buffers[tensor] for tensor in op.outputs]
-    scalars = tuple(scalar_params or ())
+    check_function(fcompute, 3 if scalars else 2, what, "lambda ins, outs: tir.call_extern(...)")
     made = fcompute(ins, outs, list(scalars)) if scalars else fcompute(ins, outs)
     body, init, update = _statements(made, what)
     return TensorIntrin(name, op, op.input_tensors, tuple(ins + outs), scalars, body, init, update)
 
 
-def _buffer(tensor: Tensor, binds: Mapping[Tensor, Buffer], defaults: Mapping[str, Any]) -> Buffer:
+def _buffer(
+    tensor: Tensor, binds: Mapping[Tensor, Buffer], defaults: Mapping[str, Any], what: str
+) -> Buffer:
     bound = binds.get(tensor)
     if bound is not None:
+        if not isinstance(bound, Buffer):
+            raise DeclarationError(
+                f"{what} with {bound!r} for {tensor.name}",
+                "it is not a buffer",
+                "declare it with decl_buffer(tensor.shape, tensor.dtype, ...)",
+            )
         return bound
-    return decl_buffer(tensor.shape, tensor.dtype, tensor.op.name, **defaults)
+    try:
+        return decl_buffer(tensor.shape, tensor.dtype, tensor.op.name, **defaults)
+    except TypeError as error:
+        raise DeclarationError(
+            f"{what} with default_buffer_params={dict(defaults)!r}",
+            f"decl_buffer says: {error}",
+            "give keyword arguments of decl_buffer",
+        ) from None
 
 
 def _statements(made: Any, what: str) -> tuple[Stmt | None, Stmt | None, Stmt | None]:
@@ -98,7 +128,9 @@ def _statements(made: Any, what: str) -> tuple[Stmt | None, Stmt | None, Stmt | 
     statements = [_statement(part, what) for part in parts]
     if not 1 <= len(statements) <= 3:
         raise DeclarationError(
-            f"{what} with {len(statements)} statements", "there are body, reset and update"
+            f"{what} with {len(statements)} statements",
+            "there are body, reset and update",
+            "return one to three statements",
         )
     statements += [None] * (3 - len(statements))
     body, init, update = statements

@@ -53,7 +53,9 @@ def _by_fields(kind: type[Any]) -> Constructor:
     def build(*args: Any, **kwargs: Any) -> Any:
         if len(args) > len(fields):
             raise DeclarationError(
-                f"tir.{kind.__name__} of {len(args)} arguments", f"it takes {len(fields)}"
+                f"tir.{kind.__name__} of {len(args)} arguments",
+                f"it takes {len(fields)}",
+                f"give {', '.join(field.name for field in fields)}",
             )
         values = dict(zip([field.name for field in fields], args, strict=False)) | kwargs
         values.pop("span", None)
@@ -70,7 +72,9 @@ def _of_two(kind: type[Any], is_logical: bool = False) -> Constructor:
         left, right = ops.operands(a, b)
         if is_logical and not dtypes.is_bool(dtypes.element(left.dtype)):
             raise DeclarationError(
-                f"tir.{kind.__name__} of {left.dtype}", "its operands are conditions"
+                f"tir.{kind.__name__} of {left.dtype}",
+                "its operands are conditions",
+                "compare first: a > 0",
             )
         return kind(left, right)
 
@@ -144,7 +148,11 @@ def _for(
 ) -> Stmt:
     named = FOR_KINDS[kind] if isinstance(kind, int) else str(kind)
     if named not in FOR_KINDS:
-        raise DeclarationError(f"a loop of the kind {kind!r}", f"use one of {', '.join(FOR_KINDS)}")
+        raise DeclarationError(
+            f"a loop of the kind {kind!r}",
+            "there are no such loops",
+            f"use one of {', '.join(FOR_KINDS)}",
+        )
     start, size = ops.operands(min, extent)
     statement = _as_statement(body)
     return stmt.For(

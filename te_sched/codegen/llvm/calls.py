@@ -49,7 +49,9 @@ def _name(node: E.Call) -> str:
     if node.args and isinstance(node.args[0], E.StringImm):
         return node.args[0].value
     raise BuildError(
-        f"generate code for {node.op}", "its first argument is not the name of a function"
+        f"generate code for {node.op}",
+        "its first argument is not the name of a function",
+        "give the name as a string",
     )
 
 

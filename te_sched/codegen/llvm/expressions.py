@@ -219,7 +219,11 @@ def _shuffle(out: FunctionText, node: E.Shuffle) -> Value:
     indices = []
     for index in node.indices:
         if not isinstance(index, E.IntImm):
-            raise BuildError("generate code for a Shuffle", "its lane numbers are not constants")
+            raise BuildError(
+                "generate code for a Shuffle",
+                "its lane numbers are not constants",
+                "give integer constants",
+            )
         indices.append(index.value)
     return memory.shuffle(out, [evaluate(out, vector) for vector in node.vectors], indices)
 

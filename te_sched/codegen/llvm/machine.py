@@ -15,6 +15,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from te_sched.codegen.llvm.processors import check_names
 from te_sched.codegen.target import Target
 from te_sched.errors import BuildError
 
@@ -61,6 +62,7 @@ def machine_of(target: Target) -> Machine:
 
 def _create(target: Target, key: tuple[str, str, str, int]) -> Any:
     triple, cpu, features, level = key
+    check_names(target, triple)
     try:
         kind = llvm.Target.from_triple(triple)
     except RuntimeError as error:
@@ -124,7 +126,11 @@ def _parse(text: str, context: Any, what: str) -> Any:
         module = llvm.parse_assembly(text, context)
         module.verify()
     except RuntimeError as error:
-        raise BuildError(f"compile {what}", f"LLVM says: {error}") from None
+        raise BuildError(
+            f"compile {what}",
+            f"LLVM says: {error}",
+            "correct the text, or report a bug of te_sched",
+        ) from None
     return module
 
 
