@@ -163,19 +163,26 @@ class Split(Relation):
         )
         rest = ceil_div(parent.extent, length, analyzer)
         set_range(
-            ranges, given, _zero_based(self._tightened(given, length, parent, fixed)), analyzer
+            ranges,
+            given,
+            _zero_based(self._tightened(given, length, parent, fixed, analyzer)),
+            analyzer,
         )
         set_range(ranges, other, _zero_based(rest), analyzer)
 
     @staticmethod
     def _tightened(
-        given: IterVar, length: Expr, parent: Range, fixed: frozenset[IterVar] | None
+        given: IterVar,
+        length: Expr,
+        parent: Range,
+        fixed: frozenset[IterVar] | None,
+        analyzer: Analyzer,
     ) -> Expr:
         if fixed is None or given in fixed or ops.is_const(parent.extent, 0):
             return length
         if isinstance(length, IntImm) and isinstance(parent.extent, IntImm):
             return length if length.value <= parent.extent.value else parent.extent
-        return length
+        return parent.extent if analyzer.can_prove(parent.extent <= length) else length
 
     def indices_up(self, values: Values, ranges: Mapping[IterVar, Range]) -> None:
         """parent = inner + outer * extent(inner) + min(parent)"""
