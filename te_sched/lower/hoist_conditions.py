@@ -1,131 +1,115 @@
-"""Test a condition before the loops that it does not depend on (TVM's HoistIfThenElse).
+"""Conditions that a loop does not change are asked before the loop.
 
-Before::
+    for j in range(32):                     if likely(i < 20):
+        if likely(i < 20):          ->          for j in range(32):
+            A[i, j] = B[j]                          A[i, j] = B[j]
 
-    for i in range(m):
-        for j in range(n):
-            if i < 10: A[i, j] = 0
-
-After::
-
-    for i in range(m):
-        if i < 10:
-            for j in range(n): A[i, j] = 0
-
-A condition moves out of a loop only if the loop does nothing else: no other statement may stand
-beside it on the way. Conditions on threads, on variables of lets and on memory stay where they are.
+A condition leaves all the loops round it that its value does not depend on, as long as nothing
+but the condition happens in them: a sequence of statements or a thread axis is a wall. Conditions
+that read memory, name threads or have a side effect stay. (TVM's name: HoistIfThenElse.) Must not
+know where guards come from.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-from te_sched.ir import stmt as S
 from te_sched.ir.calls import Effect
-from te_sched.ir.expr import IterVar, Var
-from te_sched.ir.stmt import PrimFunc, Stmt
+from te_sched.ir.expr import Expr, IterVar, Var
+from te_sched.ir.stmt import AttrStmt, For, IfThenElse, LetStmt, PrimFunc, SeqStmt, Stmt, While
 from te_sched.ir.visitor import Mapper, replace, walk
-from te_sched.lower.statements import effect_of, sequence, statements
+from te_sched.lower.statements import effect_of, statements
 
 
 def hoist_conditions(func: PrimFunc) -> PrimFunc:
-    """Test a condition before the loops that it does not depend on."""
-    if not any(type(stmt) is S.IfThenElse for stmt in statements(func.body)):
+    """The function with conditions outside of the loops that they do not depend on."""
+    if not any(type(node) is IfThenElse for node in statements(func.body)):
         return func
-    search = _Search()
-    search.visit(func.body, [])
-    if not search.moves:
+    finder = _Finder()
+    finder.visit(func.body, [])
+    if not finder.hoisted:
         return func
-    return replace(func, body=_Mover(search.moves).visit(func.body))  # type: ignore[no-any-return]
+    return replace(func, body=_Hoister(finder.hoisted).visit(func.body))  # type: ignore[no-any-return]
 
 
-class _Search:
-    """Finds for each condition the outermost loop that it can move out of.
-
-    `moves` maps the id of a loop to the conditions that go round it, the outermost first.
-    """
+class _Finder:
+    """Finds which conditions leave which loops; `fixed` variables belong to threads and lets."""
 
     def __init__(self) -> None:
-        self.moves: dict[int, list[S.IfThenElse]] = {}
+        self.hoisted: dict[For, list[IfThenElse]] = {}
         self.fixed: set[Var] = set()
 
-    def visit(self, stmt: Any, loops: list[S.For]) -> None:
-        """Search a statement; `loops` are those around it that do nothing else, innermost last."""
-        kind = type(stmt)
-        if kind is S.For:
-            self.visit(stmt.body, [*loops, stmt])
-        elif kind is S.SeqStmt:
-            for part in stmt.seq:
+    def visit(self, node: Stmt, loops: list[For]) -> None:
+        """`loops`: those with nothing but this statement inside, the outermost first."""
+        kind = type(node)
+        if isinstance(node, For):
+            self.visit(node.body, [*loops, node])
+        elif isinstance(node, IfThenElse):
+            self.condition(node, loops)
+        elif isinstance(node, SeqStmt):
+            for part in node.seq:
                 self.visit(part, [])
-        elif kind is S.IfThenElse:
-            self._move(stmt, loops)
-            self.visit(stmt.then_case, loops if stmt.else_case is None else [])
-            if stmt.else_case is not None:
-                self.visit(stmt.else_case, [])
-        elif kind is S.While or kind is S.AssertStmt:
-            self.visit(stmt.body, [])
-        elif hasattr(stmt, "body"):
-            self._fix(stmt)
-            self.visit(stmt.body, loops)
+        elif isinstance(node, AttrStmt) and isinstance(node.node, IterVar):
+            self.fixed.add(node.node.var)
+            self.visit(node.body, [])
+        elif kind is While:
+            self.visit(node.body, [])  # type: ignore[attr-defined]
+        elif hasattr(node, "body"):
+            if isinstance(node, LetStmt):
+                self.fixed.add(node.var)
+            self.visit(node.body, loops)
 
-    def _fix(self, stmt: Any) -> None:
-        """Conditions on the variables of threads and lets do not move."""
-        if type(stmt) is S.LetStmt:
-            self.fixed.add(stmt.var)
-        elif type(stmt) is S.AttrStmt and isinstance(stmt.node, IterVar):
-            self.fixed.add(stmt.node.var)
+    def condition(self, node: IfThenElse, loops: list[For]) -> None:
+        """Decide for one condition, then go on below."""
+        outermost = self.outermost(node.condition, loops)
+        if outermost is not None:
+            self.hoisted.setdefault(outermost, []).append(node)
+        if node.else_case is None:
+            self.visit(node.then_case, loops)
+            return
+        # What is asked in one branch says nothing about the other.
+        self.visit(node.then_case, [])
+        self.visit(node.else_case, [])
 
-    def _move(self, stmt: S.IfThenElse, loops: list[S.For]) -> None:
+    def outermost(self, condition: Expr, loops: list[For]) -> For | None:
+        """The outermost loop that the condition can leave."""
         if not loops:
-            return
-        used = {node for node in walk(stmt.condition) if type(node) is Var}
-        if not used.isdisjoint(self.fixed) or effect_of(stmt.condition) > Effect.PURE:
-            return
-        target = None
+            return None
+        used = {part for part in walk(condition) if type(part) is Var}
+        found: For | None = None
         for loop in reversed(loops):
             if loop.loop_var in used:
                 break
-            target = loop
-        if target is not None:
-            self.moves.setdefault(id(target), []).append(stmt)
+            found = loop
+        if found is None or used & self.fixed or effect_of(condition) > Effect.PURE:
+            return None
+        return found
 
 
-class _Mover(Mapper):
-    """Moves conditions; `holds` tells in which case of a moved condition it stands."""
+class _Hoister(Mapper):
+    """Puts the conditions where they belong."""
 
-    def __init__(self, moves: dict[int, list[S.IfThenElse]]) -> None:
-        self.moves = moves
-        self.holds: dict[int, bool] = {}
+    def __init__(self, hoisted: dict[For, list[IfThenElse]]) -> None:
+        self.hoisted = hoisted
+        self.gone = {node for nodes in hoisted.values() for node in nodes if node.else_case is None}
 
-    def visit_For(self, node: S.For) -> Any:
-        return self._guarded(node, self.moves.get(id(node), []))
+    def visit_For(self, node: For) -> Stmt:
+        body = self.visit(node.body)
+        whole: Stmt = node if body is node.body else replace(node, body=body)
+        for branch in reversed(self.hoisted.get(node, [])):
+            other = None if branch.else_case is None else whole
+            whole = IfThenElse(branch.condition, whole, other, branch.owner_guard)
+        return whole
 
-    def _guarded(self, loop: S.For, conditions: list[S.IfThenElse]) -> Stmt:
-        """The loop with conditions round it; one with an else doubles it."""
-        if not conditions:
-            return self.generic(loop)  # type: ignore[no-any-return]
-        first, rest = conditions[0], conditions[1:]
-        self.holds[id(first)] = True
-        then_case = self._guarded(loop, rest)
-        else_case = None
-        if first.else_case is not None:
-            self.holds[id(first)] = False
-            else_case = self._guarded(loop, rest)
-        del self.holds[id(first)]
-        return S.IfThenElse(first.condition, then_case, else_case, first.owner_guard)
+    def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
+        then_case = self.visit(node.then_case)
+        if node in self.gone:
+            return then_case  # type: ignore[no-any-return]
+        else_case = None if node.else_case is None else self.visit(node.else_case)
+        if then_case is node.then_case and else_case is node.else_case:
+            return node
+        return IfThenElse(node.condition, then_case, else_case, node.owner_guard)
 
-    def visit_IfThenElse(self, node: S.IfThenElse) -> Any:
-        holds = self.holds.get(id(node))
-        if holds is None:
-            return self.generic(node)
-        return self.visit(node.then_case if holds else node.else_case)
-
-    def visit_SeqStmt(self, node: S.SeqStmt) -> Any:
-        new = self.generic(node)
-        return new if new is node else sequence(list(new.seq))
-
-    def visit_BufferStore(self, node: S.BufferStore) -> Any:
+    def visit_BufferStore(self, node: Stmt) -> Stmt:
         return node
 
-    def visit_Evaluate(self, node: S.Evaluate) -> Any:
+    def visit_Evaluate(self, node: Stmt) -> Stmt:
         return node
