@@ -4,5 +4,24 @@ Importing it gives expressions their operators and nodes their text.
 """
 
 from te_sched.ir import operators, ops, printer
+from te_sched.ir.expr import Expr as PrimExpr
+from te_sched.ir.expr import Node, PointerType, Range
+from te_sched.ir.op import Op, register_intrin_lowering, register_op_attr
+from te_sched.ir.stmt import IRModule
+from te_sched.ir.structural import assert_structural_equal, structural_equal
 
-__all__ = ["operators", "ops", "printer"]
+__all__ = [
+    "IRModule",
+    "Node",
+    "Op",
+    "PointerType",
+    "PrimExpr",
+    "Range",
+    "assert_structural_equal",
+    "operators",
+    "ops",
+    "printer",
+    "register_intrin_lowering",
+    "register_op_attr",
+    "structural_equal",
+]

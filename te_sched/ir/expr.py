@@ -36,6 +36,10 @@ class Node:
 
     __slots__ = ()
 
+    def same_as(self, other: object) -> bool:
+        """Whether both are one object; `==` between expressions is a condition instead."""
+        return self is other
+
 
 class Operand:
     """What a user may compute with: expressions, axes, elements of tensors.

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from dataclasses import replace as replace_fields
 from typing import TYPE_CHECKING, Any
 
+from te_sched.errors import DeclarationError
 from te_sched.ir.expr import Buffer, DataProducer, Expr, IterVar, Node, Range, Var, node
 
 
@@ -176,6 +178,21 @@ class PrimFunc(Node):
     attrs: Mapping[str, Any] = field(default_factory=dict)
     ret_type: str = "void"
 
+    def with_body(self, body: Stmt) -> PrimFunc:
+        """The function with another body."""
+        return replace_fields(self, body=body)
+
+    def with_attr(self, attr_key_or_dict: Any, attr_value: Any = None) -> PrimFunc:
+        """The function with an attribute, or a mapping of them, added."""
+        is_one = isinstance(attr_key_or_dict, str)
+        added = {attr_key_or_dict: attr_value} if is_one else dict(attr_key_or_dict)
+        return replace_fields(self, attrs={**self.attrs, **added})
+
+    def without_attr(self, attr_key: str) -> PrimFunc:
+        """The function without an attribute."""
+        kept = {key: value for key, value in self.attrs.items() if key != attr_key}
+        return replace_fields(self, attrs=kept)
+
     if TYPE_CHECKING:  # given by ir.printer
 
         def script(self) -> str: ...
@@ -187,10 +204,38 @@ class PrimFunc(Node):
 class IRModule(Node):
     """Functions by name."""
 
-    functions: Mapping[str, PrimFunc]
+    functions: Mapping[str, PrimFunc] = field(default_factory=dict)
 
-    def __getitem__(self, name: str) -> PrimFunc:
-        return self.functions[name]
+    def __getitem__(self, name: Any) -> PrimFunc:
+        found = self.functions.get(str(name))
+        if found is None:
+            raise DeclarationError(
+                f"take the function {str(name)!r} of a module",
+                "it has no function of this name",
+                f"use one of {', '.join(self.functions) or 'none: it is empty'}",
+            )
+        return found
+
+    def __contains__(self, name: Any) -> bool:
+        return str(name) in self.functions
+
+    def functions_items(self) -> list[tuple[str, PrimFunc]]:
+        """Names and functions."""
+        return list(self.functions.items())
+
+    def get_global_vars(self) -> list[str]:
+        """The names of the functions."""
+        return list(self.functions)
+
+    def get_global_var(self, name: str) -> str:
+        """The name of a function, if there is one of this name."""
+        self[name]
+        return name
+
+    @staticmethod
+    def from_expr(func: PrimFunc) -> IRModule:
+        """A module with one function, under its global symbol or "main"."""
+        return IRModule({str(func.attrs.get("global_symbol", "main")): func})
 
     if TYPE_CHECKING:  # given by ir.printer
 

@@ -46,6 +46,13 @@ def structural_difference(a: Any, b: Any, map_free_vars: bool = False) -> str | 
     return None
 
 
+def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
+    """Fail, with the first difference, unless two programs have the same structure."""
+    difference = structural_difference(lhs, rhs, map_free_vars)
+    if difference is not None:
+        raise AssertionError(difference)
+
+
 class _Differ(Exception):
     def __init__(self, text: str) -> None:
         super().__init__(text)

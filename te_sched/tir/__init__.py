@@ -107,6 +107,7 @@ from te_sched.ir.stmt import (
     Stmt,
 )  # fmt: skip
 from te_sched.te.reducer import comm_reducer, max, min, sum
+from te_sched.tir import stmt_functor, transform
 from te_sched.tir.constructors import (
     EQ,
     GE,
@@ -152,6 +153,7 @@ from te_sched.tir.constructors import (
     While,
 )  # fmt: skip
 from te_sched.tir.constructors import IterVar_ as IterVar
+from te_sched.tir.kinds import CallEffectKind, ForKind
 
 __all__ = [
     "EQ",
@@ -171,6 +173,7 @@ __all__ = [
     "BufferRealize",
     "BufferStore",
     "Call",
+    "CallEffectKind",
     "Cast",
     "CommReducer",
     "Div",
@@ -179,6 +182,7 @@ __all__ = [
     "FloorDiv",
     "FloorMod",
     "For",
+    "ForKind",
     "IfThenElse",
     "IntImm",
     "IterVar",
@@ -291,10 +295,12 @@ __all__ = [
     "sin",
     "sinh",
     "sqrt",
+    "stmt_functor",
     "subtract",
     "sum",
     "tan",
     "tanh",
+    "transform",
     "trunc",
     "truncdiv",
     "truncmod",

@@ -1,0 +1,70 @@
+"""Replace intrinsics by what the user's rules for the target give (TVM's LowerIntrin).
+
+Before, with a rule of "tir.mylog" for "llvm"::
+
+    B[i] = T.mylog(A[i])
+
+After::
+
+    B[i] = T.call_pure_extern("float32", "logf", A[i])
+
+Without rules it does nothing: code generation knows the intrinsics of te_sched by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from te_sched.errors import LoweringError
+from te_sched.ir.expr import Call, Expr
+from te_sched.ir.op import DEFAULT_KEY, RULES, Op, Rule
+from te_sched.ir.stmt import PrimFunc
+from te_sched.ir.visitor import Mapper, replace
+
+_MOST_STEPS = 16  # rules that give each other's intrinsics would never end
+
+
+def replace_intrinsics(func: PrimFunc, keys: Sequence[str]) -> PrimFunc:
+    """The function with the rules applied that hold for a target with these keys."""
+    rules = {op: rule for op in RULES if (rule := _rule_for(op, keys)) is not None}
+    if not rules:
+        return func
+    body = _Replacer(rules).visit(func.body)
+    return func if body is func.body else replace(func, body=body)
+
+
+def _rule_for(op: str, keys: Sequence[str]) -> Rule | None:
+    rules = RULES[op]
+    return next((rules[key][1] for key in (*keys, DEFAULT_KEY) if key in rules), None)
+
+
+class _Replacer(Mapper):
+    def __init__(self, rules: dict[str, Rule]) -> None:
+        self._rules = rules
+
+    def visit_Call(self, node: Call) -> Any:
+        current: Expr = self.generic(node)
+        for _ in range(_MOST_STEPS):
+            if type(current) is not Call or current.op not in self._rules:
+                return current
+            given = Call(current.dtype, Op(current.op), current.args)
+            found = self._rules[current.op](given)
+            if found is None or found is given:
+                return current
+            current = self._checked(current, found)
+        raise LoweringError(
+            f"replace the intrinsic {node.op}",
+            f"its rules gave new intrinsics {_MOST_STEPS} times",
+            "let a rule give a call of a function (tir.call_pure_extern)",
+        )
+
+    def _checked(self, call: Call, found: Any) -> Expr:
+        if isinstance(found, Expr) and found.dtype == call.dtype:
+            return found
+        what = found.dtype if isinstance(found, Expr) else type(found).__name__
+        raise LoweringError(
+            f"replace the intrinsic {call.op}",
+            f"it is a {call.dtype}, and its rule gave a {what}",
+            "let the rule give an expression of the call's dtype",
+        )

@@ -1,0 +1,102 @@
+"""te_sched.tir.stmt_functor: walking and rewriting programs by functions, with TVM's names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from te_sched.ir import ops, visitor
+from te_sched.ir.expr import Var
+from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.ir.visitor import Mapper
+
+__all__ = ["ir_transform", "post_order_visit", "pre_order_visit", "substitute"]
+
+_Callback = Callable[[Any], Any]
+
+
+def post_order_visit(stmt: Any, fvisit: _Callback) -> None:
+    """Call `fvisit` on every node, what is below a node before the node."""
+    for root in _roots(stmt):
+        for node in _post_order(root):
+            fvisit(node)
+
+
+def pre_order_visit(stmt: Any, fvisit: _Callback) -> None:
+    """Call `fvisit` on every node, a node first; where it gives False, not on what is below."""
+    for root in _roots(stmt):
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            if fvisit(node) is not False:
+                stack.extend(reversed(list(visitor.children(node))))
+
+
+def substitute(node: Any, vmap: Mapping[Var, Any]) -> Any:
+    """The expression or statement with variables replaced."""
+    return visitor.substitute(node, {var: ops.convert(value) for var, value in vmap.items()})
+
+
+def ir_transform(
+    stmt: Any,
+    preorder: _Callback | None,
+    postorder: _Callback | None,
+    only_enable: Sequence[str] | None = None,
+) -> Any:
+    """Rewrite a program node by node.
+
+    `preorder` is given a node; what it gives instead is taken, None goes on below. `postorder` is
+    given the node after that; None keeps it. `only_enable` names the classes meant ("tir.For").
+    """
+    kinds = None if only_enable is None else {name.rpartition(".")[2] for name in only_enable}
+    return _Rewriter(preorder, postorder, kinds).visit(stmt)
+
+
+class _Rewriter(Mapper):
+    def __init__(
+        self, before: _Callback | None, after: _Callback | None, kinds: set[str] | None
+    ) -> None:
+        self._before, self._after, self._kinds = before, after, kinds
+
+    def visit(self, node: Any) -> Any:
+        return _rewrite(self, node)
+
+    def rewrite(self, node: Any) -> Any:
+        if self._kinds is not None and type(node).__name__ not in self._kinds:
+            return self.generic(node)
+        found = self._before(node) if self._before is not None else None
+        if found is not None:
+            return found
+        new = self.generic(node)
+        found = self._after(new) if self._after is not None else None
+        return new if found is None else found
+
+
+def _rewrite(rewriter: _Rewriter, node: Any) -> Any:
+    return rewriter.rewrite(node)
+
+
+# Every class of nodes goes through the callbacks.
+_Rewriter._methods = dict.fromkeys(visitor.NODE_CLASSES, _rewrite)
+
+
+def _roots(stmt: Any) -> list[Any]:
+    if isinstance(stmt, IRModule):
+        return [func.body for func in stmt.functions.values()]
+    return [stmt.body if isinstance(stmt, PrimFunc) else stmt]
+
+
+def _post_order(root: Any) -> list[Any]:
+    """Nodes, children first; each object once, however often it is used, as TVM visits them."""
+    found: dict[int, Any] = {}
+    stack = [(root, False)]
+    while stack:
+        node, is_done = stack.pop()
+        if id(node) in found:
+            continue
+        if is_done:
+            found[id(node)] = node
+            continue
+        stack.append((node, True))
+        stack.extend((child, False) for child in reversed(list(visitor.children(node))))
+    return list(found.values())
