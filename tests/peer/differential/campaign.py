@@ -1,0 +1,153 @@
+"""Many random programs, in child processes: a native crash costs one program, not the campaign."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from queue import Empty, Queue
+from typing import Any
+
+from tests.peer.differential.generate import generate
+from tests.peer.differential.minimise import minimise
+from tests.peer.differential.outcome import Outcome, judge
+from tests.peer.differential.program import Program, load_text
+
+PATIENCE = 120.0  # seconds that one program may take, with its minimisation
+ALIKE = 2  # failures of one kind that are minimised
+
+
+@dataclass
+class Report:
+    """What a campaign found."""
+
+    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    smaller: dict[int, str] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    def failures(self) -> dict[int, Outcome]:
+        """The programs to look into."""
+        return {number: one for number, one in self.outcomes.items() if one.is_failure}
+
+    def text(self) -> str:
+        """Counts, percentages, and the failures by kind."""
+        outcomes = list(self.outcomes.values())
+        texts = Counter(one.text for one in outcomes)
+        numbers = Counter(one.numbers for one in outcomes)
+        compared = texts["same"] + texts["differs"]
+        run = numbers["equal"] + numbers["differs"] + numbers["error in te_sched"]
+        lines = [
+            f"{len(outcomes)} programs in {self.seconds:.0f} s",
+            f"texts identical: {texts['same']} of {compared} ({_percent(texts['same'], compared)})",
+            f"results equal to numpy's: {numbers['equal']} of {run} "
+            f"({_percent(numbers['equal'], run)})",
+            *(f"{count} {what}" for what, count in sorted(texts.items()) if "refused" in what),
+            f"{numbers['refused']} not built by te_sched",
+            *(f"{count} {what}" for what, count in sorted(texts.items()) if "te_sched" in what and "refused" not in what),
+        ]
+        groups: dict[str, list[int]] = {}
+        for number, outcome in self.failures().items():
+            groups.setdefault(outcome.group, []).append(number)
+        for group, members in sorted(groups.items(), key=lambda item: -len(item[1])):
+            lines.append(f"\n{len(members)} x {group}\n    programs {members[:8]}")
+            lines.append(f"    {self.outcomes[members[0]].detail[:400]}")
+        return "\n".join(lines)
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "-"
+
+
+def run(
+    count: int,
+    seed: int,
+    minutes: float | None = None,
+    folder: pathlib.Path | None = None,
+    batch: int = 100,
+) -> Report:
+    """Judge programs number seed, seed + 1, ...; minimised failures go to the folder."""
+    report, start = Report(), time.monotonic()
+    end = start + 60 * minutes if minutes else float("inf")
+    number, last = seed, seed + count
+    while number < last and time.monotonic() < end:
+        stop = min(number + batch, last)
+        for number, record in _judged_by_child(number, stop, folder is not None, end):
+            report.outcomes[number] = Outcome(**record["outcome"])
+            if folder is not None and report.outcomes[number].is_failure:
+                _save(folder, number, report.outcomes[number], record["program"])
+        number += 1
+    report.seconds = time.monotonic() - start
+    return report
+
+
+def _save(folder: pathlib.Path, number: int, outcome: Outcome, text: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"p{number}.py").write_text(f"# {outcome.group}\n# {outcome.detail}\n{text}")
+
+
+def _judged_by_child(
+    first: int, stop: int, minimised: bool, end: float
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The records that a child process gives; a last one for the program at which it died."""
+    option = ["--minimise"] if minimised else []
+    command = [sys.executable, "-m", "tests.peer", "--child", str(first), str(stop), *option]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as child:
+        lines: Queue[str | None] = Queue()
+        threading.Thread(target=_forward, args=(child.stdout, lines), daemon=True).start()
+        number, why = first, "crash"
+        while number < stop and time.monotonic() < end:
+            try:
+                line = lines.get(timeout=PATIENCE)
+            except Empty:
+                line, why = None, "timeout"
+            if line is None:
+                child.kill()
+                if number < stop:
+                    yield number, _lost(number, why)
+                return
+            record = json.loads(line)
+            number = record["number"] + 1
+            yield record["number"], record
+        child.kill()
+
+
+def _forward(stream: Any, lines: Queue[str | None]) -> None:
+    for line in stream:
+        if line.startswith("{"):
+            lines.put(line)
+    lines.put(None)
+
+
+def _lost(number: int, why: str) -> dict[str, Any]:
+    outcome = Outcome("not known", "error in te_sched", f"{why} of the process")
+    return {"number": number, "outcome": asdict(outcome), "program": generate(number).text()}
+
+
+def child(first: int, stop: int, minimised: bool) -> None:
+    """Judge some programs and print a record for each."""
+    seen: Counter[str] = Counter()
+    for number in range(first, stop):
+        program = generate(number)
+        outcome = judge(load_text(program.text()))
+        _print(number, outcome, program)
+        seen[outcome.group] += outcome.is_failure
+        if outcome.is_failure and minimised and seen[outcome.group] <= ALIKE:
+            smaller = minimise(program, lambda one, like=outcome: _judged(one).kind == like.kind)
+            _print(number, _judged(smaller), smaller)
+
+
+def _judged(program: Program) -> Outcome:
+    return judge(load_text(program.text()))
+
+
+def _print(number: int, outcome: Outcome, program: Program) -> None:
+    record = {"number": number, "outcome": asdict(outcome), "program": program.text()}
+    print(json.dumps(record), flush=True)

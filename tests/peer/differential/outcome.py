@@ -1,0 +1,195 @@
+"""What a program gives under te_sched and under TVM, and where they part."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import tvm
+
+import te_sched
+from te_sched.errors import TeSchedError
+from te_sched.schedule import Stage
+from tests.golden import execution
+from tests.golden.corpus import as_golden
+
+_prefetch = Stage.prefetch
+_FLOAT = re.compile(r"T\.float(\d+)\(([^()]*)\)")
+_NAME = re.compile(r"\b[A-Za-z]+_?\w*\d\w*|\d+")
+from te_sched.lower.pipeline import pass_names
+HACK = [] if any("renorm" in x for x in pass_names()) else ["tir.RenormalizeSplitPattern"]
+TOLERANCE = {2: 3e-2, 4: 2e-4, 8: 1e-9}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The verdict on the texts, the verdict on the results, and what to show for them.
+
+    text: same, differs, or who refused: "refused by both/TVM/te_sched", or "error in te_sched".
+    numbers: equal, differs, "not run", refused, or "error in te_sched"; when te_sched's are wrong,
+    `peer` says whether TVM's are right.
+    """
+
+    text: str
+    numbers: str
+    detail: str = ""
+    peer: str = ""
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether there is something to look into."""
+        return self.text in ("differs", "error in te_sched", "refused by te_sched", "not known") or (
+            self.numbers not in ("equal", "not run", "refused")
+        )
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """What a smaller program must have in common with this one."""
+        return self.text, self.numbers
+
+    @property
+    def group(self) -> str:
+        """The outcome without numbers and names, for counting alike failures."""
+        return f"{self.text}/{self.numbers}/{self.peer}: " + _NAME.sub("_", self.detail)[:160]
+
+
+def judge(module: ModuleType) -> Outcome:
+    """Lower a program with both, compare; then run it if the CPU can."""
+    with mock.patch.object(Stage, "prefetch", _prefetch_as_tvm):
+        ours, our_refusal = _lowered(te_sched, module)
+    theirs, their_refusal = _lowered(tvm, module)
+    if ours is None:
+        return _refusal(our_refusal, refused_by_both=theirs is None)
+    text, detail = "same", ""
+    if theirs is None:
+        text, detail = "refused by TVM", their_refusal
+    elif (mine := normal(ours.script())) != (peers := normal(theirs.script())):
+        text, detail = "differs", first_difference(mine, peers)
+    numbers, reason = _numbers(te_sched, module, ours)
+    peer = ""
+    if numbers not in ("equal", "not run"):
+        detail = f"{detail} | {reason}" if detail else reason
+    if numbers in ("differs", "refused") and theirs is not None:
+        peer = "TVM: " + _numbers(tvm, module, ours)[0]
+    return Outcome(text, numbers, detail, peer)
+
+
+def _prefetch_as_tvm(stage: Stage, tensor: Any, var: Any, offset: int) -> None:
+    """TVM 0.17 and later fetch twice as far ahead as asked; te_sched keeps to what was asked."""
+    _prefetch(stage, tensor, var, 2 * offset)
+
+
+def _lowered(implementation: Any, module: ModuleType) -> tuple[Any, str]:
+    try:
+        schedule, args = next(module.steps(implementation))
+        with tvm.transform.PassContext(disabled_pass=HACK):
+            return implementation.lower(schedule, args, simple_mode=True), ""
+    except TeSchedError as refusal:
+        return None, f"{type(refusal).__name__}: {refusal}"
+    except Exception as refusal:
+        lines = str(refusal).strip().splitlines() or [""]
+        return None, f"!{type(refusal).__name__}: {lines[-1]}"
+
+
+def _refusal(reason: str, refused_by_both: bool) -> Outcome:
+    if reason.startswith("!"):
+        return Outcome("error in te_sched", "not run", reason[1:])
+    who = "both" if refused_by_both else "te_sched"
+    return Outcome(f"refused by {who}", "not run", reason)
+
+
+def normal(script: str) -> str:
+    """A text with its floats in one notation."""
+    return _FLOAT.sub(lambda match: f"T.float{match[1]}({_float(match[2])})", as_golden(script))
+
+
+def _float(text: str) -> str:
+    try:
+        return repr(float(text))
+    except ValueError:
+        return text
+
+
+def first_difference(ours: str, theirs: str) -> str:
+    """The first line that differs: te_sched's, then TVM's."""
+    mine, peers = ours.splitlines(), theirs.splitlines()
+    for a, b in zip(mine, peers, strict=False):
+        if a != b:
+            return f"{a.strip()}  <>  {b.strip()}"
+    return f"{len(mine)} lines  <>  {len(peers)} lines"
+
+
+def _numbers(implementation: Any, module: ModuleType, lowered: Any) -> tuple[str, str]:
+    """Whether the results are numpy's, and if not, what happened."""
+    schedule, args = next(module.steps(implementation))
+    if execution.why_not_on_cpu(schedule, lowered.script()) is not None:
+        return "not run", ""
+    values = arrays_of(module, args)
+    inputs, _ = execution.inputs_and_outputs(args)
+    given = [value for value, arg in zip(values, args, strict=True) if _is_in(arg, inputs)]
+    try:
+        function = implementation.build(schedule, args, target="llvm")
+        arrays = [implementation.nd.array(value) for value in values]
+        function(*arrays)
+    except TeSchedError as refusal:
+        return "refused", f"{type(refusal).__name__}: {refusal}"
+    except Exception as error:
+        return "error in te_sched", f"{type(error).__name__}: {str(error)[:300]}"
+    results = [
+        array.numpy() for array, arg in zip(arrays, args, strict=True) if not _is_in(arg, inputs)
+    ]
+    with np.errstate(all="ignore"):
+        expected = module.reference(np, *given)
+    wrong = [
+        message
+        for arg, result, value in zip(
+            [arg for arg in args if not _is_in(arg, inputs)], results, expected, strict=True
+        )
+        if (message := difference(arg.op.name, result, value))
+    ]
+    return ("differs", "; ".join(wrong)) if wrong else ("equal", "")
+
+
+def arrays_of(module: ModuleType, args: Sequence[Any]) -> list[np.ndarray]:
+    """Random inputs, and outputs filled with what no program computes, in the order of `args`."""
+    generator = np.random.default_rng(0)
+    inputs, _ = execution.inputs_and_outputs(args)
+    sizes, below = getattr(module, "sizes", {}), getattr(module, "below", {})
+    found = []
+    for arg in args:
+        extents = tuple(int(eval(str(extent), {}, dict(sizes))) for extent in arg.shape)
+        dtype = np.dtype(arg.dtype)
+        if not _is_in(arg, inputs):
+            filler = np.nan if dtype.kind == "f" else np.iinfo(dtype).max
+            found.append(np.full(extents, filler, dtype))
+        elif dtype.kind == "f":
+            found.append(generator.uniform(-2.0, 2.0, extents).astype(dtype))
+        else:
+            limit = below.get(arg.op.name, 8)
+            found.append(generator.integers(0, limit, extents).astype(dtype))
+    return found
+
+
+def _is_in(tensor: Any, tensors: Sequence[Any]) -> bool:
+    return any(tensor is other for other in tensors)
+
+
+def difference(name: str, result: np.ndarray, expected: np.ndarray) -> str:
+    """How a result differs from the expected one, or nothing."""
+    if result.shape != expected.shape:
+        return f"{name} has shape {result.shape}, not {expected.shape}"
+    if result.dtype.kind != "f":
+        wrong = result != expected
+    else:
+        scale = float(np.max(np.abs(expected), initial=1e-30))
+        tolerance = TOLERANCE[result.dtype.itemsize]
+        wrong = ~np.isclose(
+            result, expected, rtol=tolerance, atol=tolerance * scale, equal_nan=True
+        )
+    count = int(np.count_nonzero(wrong))
+    return f"{count} of {wrong.size} elements of {name} are wrong" if count else ""
