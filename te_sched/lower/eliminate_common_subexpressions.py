@@ -30,8 +30,8 @@ from typing import Any
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Expr, Var
-from te_sched.ir.stmt import PrimFunc
-from te_sched.ir.visitor import Mapper, children, replace
+from te_sched.ir.stmt import PrimFunc, Stmt
+from te_sched.ir.visitor import CHILD_FIELDS, Mapper, children, replace
 from te_sched.lower.terms import TERM_KINDS, Renaming, Term, Terms
 
 _NAME = "cse_var_"
@@ -44,7 +44,10 @@ _Binding = tuple[Term, Term]  # the value and the variable
 
 def eliminate_common_subexpressions(func: PrimFunc) -> PrimFunc:
     """Give names to what is computed twice."""
-    body = _Levels(func).level(func.body, S.LetStmt)
+    levels = _Levels(func)
+    if not levels.may_repeat(func.body):
+        return func
+    body = levels.level(func.body, S.LetStmt)
     return func if body is func.body else replace(func, body=body)
 
 
@@ -62,6 +65,13 @@ class _Levels(Mapper):
         self.values: dict[Term, Term] = {}
         self.renaming: Renaming | None = None
         self.created = 0
+
+    def may_repeat(self, body: Stmt) -> bool:
+        """Whether some term is used twice anywhere, or a variable holds one that is."""
+        self.tables.of(body)  # and with it of all levels
+        return self.tables.has_let or any(
+            term.is_candidate and term.uses > 1 for term in self.terms.shared.values()
+        )
 
     def level(self, node: Any, let: _LetClass) -> Any:
         """A statement or an expression that is a level; `let` binds its variables."""
@@ -230,7 +240,9 @@ class _Tables:
         if kind in TERM_KINDS:
             term = self.terms.of(node)
             if term is not None:
-                _count(term, 1, counts)
+                if term.parts:
+                    _use(term)
+                    _count(term, 1, counts)
                 return
         if kind in _BRANCHING:
             self._collect_common(node, counts)
@@ -240,8 +252,13 @@ class _Tables:
             for term, count in self.of(node.body).items():
                 counts[term] = counts.get(term, 0) + count
         else:
-            for child in children(node):
-                self._collect(child, counts)
+            for name in CHILD_FIELDS[kind]:
+                below = getattr(node, name)
+                if type(below) is tuple:
+                    for child in below:
+                        self._collect(child, counts)
+                elif below is not None:
+                    self._collect(below, counts)
 
     def _collect_common(self, node: Any, counts: _Counts) -> None:
         """What at least two of a node's children compute: each of them may not be reached."""
@@ -252,6 +269,15 @@ class _Tables:
             found = [table[term] for table in tables if term in table]
             if len(found) > 1:
                 counts[term] = counts.get(term, 0) + sum(found)
+
+
+def _use(term: Term) -> None:
+    """Note one more use of a term that is part of none."""
+    if term.is_candidate:
+        term.uses += 1
+    else:
+        for part in term.parts:
+            _use(part)
 
 
 def _count(term: Term, count: int, counts: _Counts) -> None:

@@ -39,45 +39,48 @@ def _like(value: int, expr: Expr) -> Expr:
     return ops.const(value, expr.dtype)
 
 
+def _quotient(a: Any, b: Expr) -> Expr:
+    """a // b, of operands that are renormalised already."""
+    divisor = _factor(b)
+    if divisor is not None and divisor > 0:
+        if type(a) is FloorMod:
+            return _of_remainder(a, b, divisor)
+        if type(a) is Add:
+            return _of_sum(a, b, divisor)
+    return ops.floordiv(a, b)
+
+
+def _of_remainder(a: FloorMod, b: Expr, divisor: int) -> Expr:
+    """x % (m * d) // d is x // d % m"""
+    modulus = _factor(a.b)
+    if modulus is None or modulus % divisor:
+        return ops.floordiv(a, b)
+    return ops.floormod(_quotient(a.a, b), _like(modulus // divisor, b))
+
+
+def _of_sum(a: Add, b: Expr, divisor: int) -> Expr:
+    """(x * (k * g) + y) // (d * g) is (x * k + y // g) // d"""
+    first: Any = a.a
+    rest = a.b
+    if type(first) is Add:
+        first, rest = first.a, ops.add(first.b, rest)
+    scale = _factor(first.b) if type(first) is Mul else None
+    common = 1 if scale is None else math.gcd(scale, divisor)
+    if scale is None or common < 2:
+        return ops.floordiv(a, b)
+    scaled = ops.mul(first.a, _like(scale // common, b))
+    total = ops.add(scaled, _quotient(rest, _like(common, b)))
+    return _quotient(total, _like(divisor // common, b))
+
+
 class _Renormalizer(Mapper):
     """Rewrites floor divisions by constants and comparisons with constants."""
 
     def visit_FloorDiv(self, node: FloorDiv) -> Any:
         a, b = self.visit(node.a), self.visit(node.b)
-        divisor = _factor(b)
-        rewritten = None
-        if divisor is not None and divisor > 0:
-            rewrite = self._of_remainder if type(a) is FloorMod else self._of_sum
-            rewritten = rewrite(a, b, divisor)
-        if rewritten is not None:
-            return self.visit(rewritten)
-        return node if a is node.a and b is node.b else ops.floordiv(a, b)
-
-    def _of_remainder(self, a: Any, b: Expr, divisor: int) -> Any:
-        """x % (m * d) // d is x // d % m"""
-        modulus = _factor(a.b)
-        if modulus is None or modulus % divisor:
-            return None
-        return ops.floormod(ops.floordiv(a.a, b), _like(modulus // divisor, b))
-
-    def _of_sum(self, a: Expr, b: Expr, divisor: int) -> Any:
-        """(x * (k * g) + y) // (d * g) is (x * k + y // g) // d"""
-        if type(a) is not Add:
-            return None
-        first, rest = a.a, a.b
-        if type(first) is Add:
-            first, rest = first.a, ops.add(first.b, rest)
-        if type(first) is not Mul:
-            return None
-        scale = _factor(first.b)
-        if scale is None:
-            return None
-        common = math.gcd(scale, divisor)
-        if common < 2:
-            return None
-        quotient = ops.floordiv(rest, _like(common, b))
-        scaled = ops.mul(first.a, _like(scale // common, b))
-        return ops.floordiv(ops.add(scaled, quotient), _like(divisor // common, b))
+        new = _quotient(a, b)
+        unchanged = type(new) is FloorDiv and new.a is node.a and new.b is node.b
+        return node if unchanged else new
 
     def _less(self, a: Expr, b: Expr) -> tuple[Any, Any]:
         """The operands of a < b; x < c becomes x // c < 1."""
@@ -85,7 +88,7 @@ class _Renormalizer(Mapper):
         bound = b.value if type(b) is IntImm else 0
         if bound < 2 or not ops.is_index_type(a.dtype):
             return a, b
-        return self.visit(ops.floordiv(a, b)), _like(1, b)
+        return _quotient(a, b), _like(1, b)
 
     def visit_LT(self, node: E.LT) -> Any:
         a, b = self._less(node.a, node.b)

@@ -1,52 +1,57 @@
-"""Where evaluating the untaken side of a select may fail, evaluate the taken side only.
+"""Evaluate only the value that is needed where the other might fail (TVM's RewriteUnsafeSelect).
 
-A select may evaluate both sides; a load out of bounds or a division by zero on the side that is not
-taken must not happen. (TVM's name: RewriteUnsafeSelect.)
+Before::
+
+    select(i < n, A[i], 0)
+
+After::
+
+    if_then_else(i < n, A[i], 0)
+
+A select may compute both values. That is wrong where one of them reads memory, which may lie
+outside of its buffer, or calls something with an effect. Selects between lanes stay: lanes have no
+branches.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
-from te_sched.ir.calls import is_pure
-from te_sched.ir.expr import BufferLoad, Call, Expr, IntImm, Select
+from te_sched.ir.calls import Effect, call_effect
 from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import Mapper, children, replace
-from te_sched.lower.statements import nodes_of
-
-_DIVISIONS = (E.Div, E.Mod, E.FloorDiv, E.FloorMod)
-_SELECTS = frozenset([Select])
 
 
 def rewrite_unsafe_select(func: PrimFunc) -> PrimFunc:
-    """The function with if_then_else in the place of selects that are unsafe."""
-    if not nodes_of(func.body, _SELECTS):
-        return func
-    return replace(func, body=_Rewriter().visit(func.body))  # type: ignore[no-any-return]
+    """Evaluate only the value that is needed where the other might fail."""
+    body = _Rewriter().visit(func.body)
+    return func if body is func.body else replace(func, body=body)
 
 
 class _Rewriter(Mapper):
-    """Rewrites selects, the inner ones first."""
+    """Rewrites from the inside outwards."""
 
-    def visit_Select(self, node: Select) -> Expr:
-        select: Select = self.generic(node)
-        if dtypes.lanes(select.condition.dtype) > 1:
-            return select
-        if not (_may_fail(select.true_value) or _may_fail(select.false_value)):
-            return select
-        sides = (select.condition, select.true_value, select.false_value)
-        return Call(select.dtype, "tir.if_then_else", sides)
+    def visit_Select(self, node: E.Select) -> Any:
+        new: E.Select = self.generic(node)
+        is_vector = dtypes.lanes(new.condition.dtype) > 1
+        if is_vector or not (_is_unsafe(new.true_value) or _is_unsafe(new.false_value)):
+            return new
+        values = new.true_value, new.false_value
+        return E.Call(new.dtype, "tir.if_then_else", (new.condition, *values))
 
 
-def _may_fail(value: Expr) -> bool:
-    """Whether evaluating an expression whose condition does not hold may fail."""
-    if isinstance(value, BufferLoad):
+def _is_unsafe(node: Any) -> bool:
+    """Whether evaluating an expression where it is not needed may go wrong."""
+    kind = type(node)
+    if kind is E.BufferLoad or kind is E.ProducerLoad:
         return True
-    if isinstance(value, _DIVISIONS) and not (isinstance(value.b, IntImm) and value.b.value != 0):
-        return True
-    if isinstance(value, Call):
-        if value.op == "tir.if_then_else":
-            return _may_fail(value.args[0])
-        if not is_pure(value.op):
+    if kind is E.Call:
+        if node.op == "tir.if_then_else":
+            return _is_unsafe(node.args[0])
+        if node.op == "tir.address_of":
+            return any(map(_is_unsafe, children(node.args[0])))
+        if call_effect(node.op) > Effect.PURE:
             return True
-    return any(_may_fail(child) for child in children(value))  # type: ignore[arg-type]
+    return any(map(_is_unsafe, children(node)))

@@ -17,17 +17,20 @@ from te_sched.ir.expr import Expr, Var
 class Term:
     """One expression, whatever number of equal nodes it has. Equality is identity.
 
-    `size` counts its nodes. `is_candidate` tells what may get a variable of its own: not variables,
-    constants, ramps and broadcasts.
+    `size` counts its nodes, `uses` the terms that it is part of. `is_candidate` tells what may get
+    a variable of its own: not variables, constants, ramps and broadcasts.
     """
 
-    __slots__ = ("_text", "_variables", "is_candidate", "node", "parts", "size")
+    __slots__ = ("_text", "_variables", "is_candidate", "node", "parts", "size", "uses")
 
     def __init__(self, node: Expr, parts: tuple[Term, ...]) -> None:
         self.node = node
         self.parts = parts
-        self.size: int = 1 + sum([part.size for part in parts])
+        self.size = 1
+        for part in parts:
+            self.size += part.size
         self.is_candidate = bool(parts) and type(node) not in (E.Ramp, E.Broadcast)
+        self.uses = 0
         self._text: str | None = None
         self._variables: frozenset[Var] | None = None
 
@@ -55,25 +58,29 @@ class Terms:
         self.known: dict[int, Term | None] = {}
         self.shared: dict[tuple[Any, ...], Term] = {}
 
-    def of(self, expr: Expr) -> Term | None:
+    def of(self, expr: Any) -> Term | None:
         """The term of an expression; None where it loads, calls or binds something."""
         known = self.known
         address = id(expr)
         if address in known:
             return known[address]
         kind = type(expr)
-        if kind in _LEAVES:
-            term: Term | None = self._leaf(expr)
+        if kind in _BINARY:
+            a = self.of(expr.a)
+            b = self.of(expr.b) if a is not None else None
+            term = None if a is None or b is None else self._share((kind, a, b), expr, (a, b))
+        elif kind is Var:
+            term = self._share((address,), expr, ())
+        elif kind is E.IntImm:
+            term = self._share((expr.value, expr.dtype), expr, ())
+        elif kind in _LEAVES:
+            term = self._share((kind, repr(expr.value), expr.dtype), expr, ())
         elif kind in _PARTS:
             term = self._inner(expr, kind)
         else:
             term = None
         known[address] = term
         return term
-
-    def _leaf(self, expr: Any) -> Term:
-        value = id(expr) if type(expr) is Var else repr(expr.value)
-        return self._share((type(expr), value, expr.dtype), expr, ())
 
     def _inner(self, expr: Any, kind: type) -> Term | None:
         fields, extra = _PARTS[kind]
@@ -90,6 +97,8 @@ class Terms:
         term = self.shared.get(key)
         if term is None:
             term = self.shared[key] = self.known[id(node)] = Term(node, parts)
+            for part in parts:
+                part.uses += 1
         return term
 
     def rebuild(self, term: Term, parts: tuple[Term, ...]) -> Term:
@@ -142,10 +151,10 @@ class Renaming:
         return found
 
 
-_BINARY = (
+_BINARY = {
     *(E.Add, E.Sub, E.Mul, E.Div, E.Mod, E.FloorDiv, E.FloorMod, E.Min, E.Max),
     *(E.EQ, E.NE, E.LT, E.LE, E.GT, E.GE, E.And, E.Or),
-)
+}
 _LEAVES = {Var, E.IntImm, E.FloatImm, E.StringImm}
 # The fields that hold expressions, and the one that does not.
 _PARTS: dict[type, tuple[tuple[str, ...], str]] = {
