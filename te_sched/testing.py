@@ -1,10 +1,64 @@
-"""te_sched.testing: comparing results, with TVM's names."""
+"""te_sched.testing: comparing results, and marking tests by what they need, with TVM's names.
+
+The marks are pytest's. Without pytest a test whose need is not met says so and returns when it is
+called; what needs parameters needs pytest.
+"""
 
 from __future__ import annotations
 
+import functools
+import importlib
+import importlib.util
+import os
+import platform
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+
+from te_sched.errors import TeSchedError
+from te_sched.ir.structural import assert_structural_equal
+from te_sched.runtime.device import Device, device
+from te_sched.runtime.types import enabled
+
+__all__ = [
+    "assert_allclose",
+    "assert_structural_equal",
+    "device_enabled",
+    "device_test",
+    "enabled_targets",
+    "exclude_targets",
+    "fixture",
+    "known_failing_targets",
+    "main",
+    "parameter",
+    "parameters",
+    "parametrize_targets",
+    "requires",
+    "requires_aarch64",
+    "requires_cublas",
+    "requires_cuda",
+    "requires_cudnn",
+    "requires_gpu",
+    "requires_llvm",
+    "requires_metal",
+    "requires_multi_gpu",
+    "requires_nvptx",
+    "requires_opencl",
+    "requires_package",
+    "requires_rocm",
+    "requires_rpc",
+    "requires_tensorcore",
+    "requires_vulkan",
+    "requires_x86",
+    "skip_if_32bit",
+    "slow",
+    "uses_gpu",
+]
+
+_Test = Callable[..., Any]
+_TARGETS = ("llvm", "cuda")
 
 
 def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float = 1e-7) -> None:
@@ -18,4 +72,232 @@ def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float =
     np.testing.assert_allclose(actual, desired, rtol=rtol, atol=atol, verbose=True)
 
 
-__all__ = ["assert_allclose"]
+def device_enabled(target: Any) -> bool:
+    """Whether programs for a target run here."""
+    return enabled(str(target)) and device(str(target), 0).exist
+
+
+def enabled_targets() -> list[tuple[str, Device]]:
+    """The targets whose programs run here, each with its device."""
+    return [(target, device(target, 0)) for target in _TARGETS if device_enabled(target)]
+
+
+def _pytest() -> Any:
+    """pytest, or None where it is not installed."""
+    try:
+        return importlib.import_module("pytest")
+    except ImportError:
+        return None
+
+
+def _needed_pytest(what: str) -> Any:
+    found = _pytest()
+    if found is None:
+        raise TeSchedError(f"use testing.{what}", "pytest is not installed", "pip install pytest")
+    return found
+
+
+def requires(is_met: bool, reason: str) -> Callable[[_Test], Any]:
+    """A decorator for tests that run only where something is there."""
+
+    def decorate(test: _Test) -> Any:
+        pytest = _pytest()
+        if pytest is not None:
+            return pytest.mark.skipif(not is_met, reason=reason)(test)
+        if is_met:
+            return test
+
+        @functools.wraps(test)
+        def skipped(*args: Any, **kwargs: Any) -> None:
+            print(f"skipped {getattr(test, '__name__', test)}: {reason}", file=sys.stderr)
+
+        return skipped
+
+    return decorate
+
+
+def _optional(mark: Callable[[_Test], Any], args: tuple[Any, ...]) -> Any:
+    """A decorator that is written with and without parentheses: @requires_llvm, @requires_llvm()"""
+    return mark(args[0]) if args else mark
+
+
+def requires_llvm(*args: _Test) -> Any:
+    """Mark a test that compiles for the processor."""
+    return _optional(requires(True, "needs LLVM"), args)
+
+
+def _of_device(target: str, *args: _Test) -> Any:
+    return _optional(requires(device_enabled(target), f"no {target} device is available"), args)
+
+
+def requires_gpu(*args: _Test) -> Any:
+    """Mark a test that runs on a GPU."""
+    return _of_device("cuda", *args)
+
+
+def requires_cuda(*args: _Test) -> Any:
+    """Mark a test that runs on a CUDA device."""
+    return _of_device("cuda", *args)
+
+
+def requires_nvptx(*args: _Test) -> Any:
+    """Mark a test of TVM's NVPTX target, which te_sched does not have."""
+    return _of_device("nvptx", *args)
+
+
+def requires_opencl(*args: _Test) -> Any:
+    """Mark a test of OpenCL, which te_sched does not have."""
+    return _of_device("opencl", *args)
+
+
+def requires_rocm(*args: _Test) -> Any:
+    """Mark a test of ROCm, which te_sched does not have."""
+    return _of_device("rocm", *args)
+
+
+def requires_metal(*args: _Test) -> Any:
+    """Mark a test of Metal, which te_sched does not have."""
+    return _of_device("metal", *args)
+
+
+def requires_vulkan(*args: _Test) -> Any:
+    """Mark a test of Vulkan, which te_sched does not have."""
+    return _of_device("vulkan", *args)
+
+
+def _never(reason: str, *args: _Test) -> Any:
+    return _optional(requires(False, reason), args)
+
+
+def requires_tensorcore(*args: _Test) -> Any:
+    """Mark a test of tensor cores, which te_sched does not use."""
+    return _never("tensor cores are not available", *args)
+
+
+def requires_cudnn(*args: _Test) -> Any:
+    """Mark a test of cuDNN, which te_sched does not call."""
+    return _never("cuDNN is not available", *args)
+
+
+def requires_cublas(*args: _Test) -> Any:
+    """Mark a test of cuBLAS, which te_sched does not call."""
+    return _never("cuBLAS is not available", *args)
+
+
+def requires_multi_gpu(*args: _Test) -> Any:
+    """Mark a test that needs several GPUs."""
+    return _never("several GPUs are not available", *args)
+
+
+def requires_rpc(*args: _Test) -> Any:
+    """Mark a test of TVM's remote procedure calls, which te_sched does not have."""
+    return _never("te_sched has no RPC", *args)
+
+
+def requires_x86(*args: _Test) -> Any:
+    """Mark a test for x86-64 processors."""
+    met = platform.machine().lower() in ("x86_64", "amd64")
+    return _optional(requires(met, "needs an x86-64 processor"), args)
+
+
+def requires_aarch64(*args: _Test) -> Any:
+    """Mark a test for 64-bit ARM processors."""
+    met = platform.machine().lower() in ("aarch64", "arm64")
+    return _optional(requires(met, "needs a 64-bit ARM processor"), args)
+
+
+def requires_package(*packages: str) -> Callable[[_Test], Any]:
+    """Mark a test that imports packages which may not be installed."""
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    return requires(not missing, f"needs {', '.join(missing)}")
+
+
+def uses_gpu(*args: _Test) -> Any:
+    """Mark a test that uses a GPU where there is one (pytest -m gpu)."""
+    pytest = _pytest()
+    return _optional((lambda test: test) if pytest is None else pytest.mark.gpu, args)
+
+
+def slow(test: _Test) -> Any:
+    """Mark a test that takes long; SKIP_SLOW_TESTS=1 leaves it out."""
+    asked = os.environ.get("SKIP_SLOW_TESTS", "").lower() in ("1", "true", "yes")
+    return requires(not asked, "SKIP_SLOW_TESTS is set")(test)
+
+
+def skip_if_32bit(reason: str = "needs 64 bits") -> Callable[[_Test], Any]:
+    """Mark a test that does not run in a 32-bit process."""
+    return requires(sys.maxsize > 2**32, reason)
+
+
+def parametrize_targets(*args: Any) -> Any:
+    """Run a test, which takes `target` and `dev`, for each enabled target, or those named."""
+    named = [one for one in args if isinstance(one, str | dict)]
+
+    def decorate(test: _Test) -> Any:
+        pytest = _needed_pytest("parametrize_targets")
+        wanted = named or [target for target, _ in enabled_targets()]
+        usable = [one for one in wanted if device_enabled(one)]
+        cases = [(target, device(str(target), 0)) for target in usable]
+        return pytest.mark.parametrize(("target", "dev"), cases)(test)
+
+    return decorate(args[0]) if len(args) == 1 and callable(args[0]) else decorate
+
+
+def exclude_targets(*args: str) -> Callable[[_Test], Any]:
+    """Run a test for each enabled target but those named."""
+    kept = [target for target, _ in enabled_targets() if target not in args]
+    return parametrize_targets(*kept) if kept else requires(False, "all targets are excluded")
+
+
+def known_failing_targets(*args: str) -> Callable[[_Test], Any]:
+    """Run a test for each enabled target; those named are expected to fail, and left out."""
+    return exclude_targets(*args)
+
+
+device_test = uses_gpu
+
+
+def parameter(*values: Any, ids: Sequence[str] | None = None, by_dict: Any = None) -> Any:
+    """A fixture, named by the variable it is assigned to, with one value after the other."""
+    pytest = _needed_pytest("parameter")
+    if by_dict is not None:
+        ids, values = list(by_dict), tuple(by_dict.values())
+
+    @pytest.fixture(params=values, ids=ids)  # type: ignore[untyped-decorator]
+    def value_of(request: Any) -> Any:
+        return request.param
+
+    return value_of
+
+
+def parameters(*value_sets: Sequence[Any], ids: Sequence[str] | None = None) -> list[Any]:
+    """Several fixtures that take their values together: a, b = parameters((1, 2), (3, 4))."""
+    pytest = _needed_pytest("parameters")
+    together = set[str]()  # names of those that this test has asked for
+
+    def nth(position: int) -> Any:
+        @pytest.fixture(params=range(len(value_sets)), ids=ids)  # type: ignore[untyped-decorator]
+        def value_of(request: Any) -> Any:
+            together.add(request.fixturename)
+            chosen = request.node.callspec.indices
+            if len({chosen[name] for name in together if name in chosen}) > 1:
+                pytest.skip("these values do not belong together")
+            return value_sets[request.param][position]
+
+        return value_of
+
+    return [nth(position) for position in range(len(value_sets[0]))]
+
+
+def fixture(func: _Test | None = None, *, cache_return_value: bool = False) -> Any:
+    """A pytest fixture, made once for all tests of a module if its value is to be cached."""
+    pytest = _needed_pytest("fixture")
+    scope = "module" if cache_return_value else "function"
+    return pytest.fixture(func, scope=scope) if func is not None else pytest.fixture(scope=scope)
+
+
+def main() -> None:
+    """Run the tests of the calling file with pytest, and exit."""
+    pytest = _needed_pytest("main")
+    caller = sys._getframe(1).f_globals.get("__file__", "")
+    sys.exit(pytest.main([str(caller), *sys.argv[1:]]))

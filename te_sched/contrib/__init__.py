@@ -1,0 +1,10 @@
+"""te_sched.contrib: what programs use beside schedules, with TVM's names.
+
+Temporary folders, the machine's C compilers, matrix products of numpy's BLAS.
+"""
+
+from __future__ import annotations
+
+from te_sched.contrib import cblas, cc, clang, dlpack, pickle_memoize, utils
+
+__all__ = ["cblas", "cc", "clang", "dlpack", "pickle_memoize", "utils"]

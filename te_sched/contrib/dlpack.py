@@ -1,0 +1,13 @@
+"""te_sched.contrib.dlpack: compiled functions on the arrays of other libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["to_pytorch_func"]
+
+
+def to_pytorch_func(tvm_func: Callable[..., Any]) -> Callable[..., Any]:
+    """The function itself: te_sched's take every array that has `__dlpack__`."""
+    return tvm_func
