@@ -36,7 +36,6 @@ from te_sched.ir.expr import (
     Mod,
     Mul,
     Or,
-    ProducerLoad,
     Ramp,
     Range,
     Select,
@@ -334,8 +333,8 @@ class _Evaluator:
     def visit_load(self, e: Any) -> IntervalSet:
         """A loaded value is one value when its place is; then it may stand in an end."""
         for index in e.indices:
-            if not is_single_point(self.visit(index)):
-                return EVERYTHING
+            if self.visit(index).min is not index or not is_single_point(self.visit(index)):
+                return EVERYTHING  # the place is not one, or has another name outside
         return single_point(e)
 
     def visit_ramp(self, e: Any) -> IntervalSet:
@@ -381,7 +380,6 @@ _METHODS: dict[type, Callable[[_Evaluator, Any], IntervalSet]] = {
     Select: _Evaluator.visit_select,
     Cast: _Evaluator.visit_cast,
     BufferLoad: _Evaluator.visit_load,
-    ProducerLoad: _Evaluator.visit_load,
     Ramp: _Evaluator.visit_ramp,
     Broadcast: _Evaluator.visit_broadcast,
 }
