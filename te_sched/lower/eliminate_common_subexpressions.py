@@ -89,7 +89,7 @@ class _Levels(Mapper):
         Where a statement binds, the values are looked at again at once; where an expression does,
         only when they are reached.
         """
-        is_again = bool(counts)
+        is_again = bool(counts or bindings)
         while is_again:
             bindings, counts, is_again = self._name_terms(bindings, counts)
             is_again &= let is S.LetStmt

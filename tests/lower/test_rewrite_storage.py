@@ -1,0 +1,113 @@
+"""Which allocations share memory, where it is made, and when it is of vectors."""
+
+from __future__ import annotations
+
+from te_sched.ir import ops
+from te_sched.ir.expr import Broadcast, Buffer, IntImm, Ramp
+from te_sched.ir.stmt import Allocate, BufferStore, PrimFunc, Stmt
+from te_sched.ir.visitor import walk
+from te_sched.lower.rewrite_storage import rewrite_storage
+from tests.lower.build import (
+    allocate,
+    block,
+    expected,
+    function,
+    loop,
+    read,
+    store,
+    temporary,
+    text,
+    thread,
+    var,
+)
+
+A = temporary("A", 64)
+i, j, x = var("i"), var("j"), var("x")
+
+
+def fill(target: Buffer, source: Buffer, shift: int = 0) -> Stmt:
+    return loop(j, 64, store(target, read(source, j + shift) * 2.0, j))
+
+
+def chain(first: Buffer, second: Buffer, shift: int = 0) -> PrimFunc:
+    """A -> first -> second -> A"""
+    inner = allocate(second, fill(second, first, shift), fill(A, second))
+    return function(allocate(first, fill(first, A), inner), A)
+
+
+def allocations(func: PrimFunc) -> list[Allocate]:
+    return [node for node in walk(func.body) if isinstance(node, Allocate)]
+
+
+def test_elementwise_result_takes_the_memory_of_its_source() -> None:
+    func = rewrite_storage(chain(temporary("B", 64), temporary("C", 64)))
+    assert [node.buffer_var.name for node in allocations(func)] == ["B"]
+    assert "C" not in text(func)
+
+
+def test_other_element_forbids_in_place() -> None:
+    func = rewrite_storage(chain(temporary("B", 64), temporary("C", 64), shift=1))
+    assert len(allocations(func)) == 2
+
+
+def test_other_type_or_scope_forbids_in_place() -> None:
+    for other in (temporary("C", 64, dtype="int32"), temporary("C", 64, scope="shared")):
+        assert len(allocations(rewrite_storage(chain(temporary("B", 64), other)))) == 2
+
+
+def test_freed_memory_serves_again_and_is_as_large_as_the_largest() -> None:
+    B, C = temporary("B", 64), temporary("C", 100)
+    body = block(*[allocate(b, fill(b, A), fill(A, b)) for b in (B, C)])
+    found = allocations(rewrite_storage(function(body, A)))
+    assert [int(node.extents[0]) for node in found] == [100]  # type: ignore[call-overload]
+
+
+def test_registers_do_not_share() -> None:
+    local = [temporary(name, 64, scope="local") for name in "BC"]
+    single = [temporary(name, 1) for name in "BC"]
+    for B, C in (local, single):
+        body = block(*[allocate(b, fill(b, A), fill(A, b)) for b in (B, C)])
+        assert len(allocations(rewrite_storage(function(body, A)))) == 2
+
+
+def test_memory_moves_out_of_loops_but_not_of_parallel_ones() -> None:
+    B = temporary("B", 64)
+    nest = loop(i, 4, loop(x, 4, allocate(B, fill(B, A), fill(A, B))), kind="parallel")
+    assert text(rewrite_storage(function(nest, A))).startswith(
+        expected("""
+        for i in T.parallel(4):
+            B = T.allocate([64], "float32", "global")
+            for x in range(4):
+        """)
+    )
+
+
+def test_memory_moves_to_the_first_thread() -> None:
+    B = temporary("B", 64)
+    inner = thread("threadIdx.x", 4, x, allocate(B, fill(B, A), fill(A, B)))
+    func = rewrite_storage(function(thread("blockIdx.x", 4, i, inner), A))
+    assert isinstance(func.body.body, Allocate)  # type: ignore[attr-defined]
+
+
+def test_program_that_is_right_already_comes_back() -> None:
+    B = temporary("B", 64)
+    func = function(allocate(B, fill(B, A), fill(A, B)), A)
+    assert rewrite_storage(func) is func
+
+
+def vector_program(base: int, extent: int = 64) -> PrimFunc:
+    B = temporary("B", extent)
+    index = Ramp(ops.add(ops.mul(i, 4), base), IntImm(1), 4)
+    write = BufferStore(B, Broadcast(ops.const(1.0), 4), (index,))
+    back = BufferStore(A, read(B, index), (index,))
+    return function(allocate(B, loop(i, 16, block(write, back))), A)
+
+
+def test_memory_that_is_touched_in_whole_vectors_is_of_vectors() -> None:
+    found = allocations(rewrite_storage(vector_program(0)))[0]
+    assert (found.dtype, int(found.extents[0])) == ("float32x4", 16)  # type: ignore[call-overload]
+
+
+def test_unaligned_vectors_leave_memory_as_it_is() -> None:
+    for func in (vector_program(2), vector_program(0, extent=66)):
+        assert allocations(rewrite_storage(func))[0].dtype == "float32"
