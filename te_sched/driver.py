@@ -5,15 +5,18 @@ Joins lowering, the legality analysis and the runtime. Must not know how any of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from te_sched.analysis.extents import check_extents
 from te_sched.analysis.legality import check_legality
+from te_sched.analysis.results import check_results
 from te_sched.codegen.target import Target, as_target, check_available
 from te_sched.errors import BuildError
 from te_sched.ir.expr import Buffer
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.pipeline import lower
+from te_sched.lower.replace_intrinsics import replace_intrinsics
 from te_sched.schedule.schedule import Schedule
 from te_sched.te.tensor import Tensor
 
@@ -40,7 +43,8 @@ def build(
     target_host : accepted for TVM's sake; the host is the target.
     name : the name of the function.
     binds : buffers to use for some of the tensors of a schedule.
-    verify : refuse a schedule whose loops would race; False insists.
+    verify : refuse a schedule whose loops would race, or that computes what nobody gets; False
+        insists.
 
     Raises
     ------
@@ -52,11 +56,20 @@ def build(
     wanted = as_target(target)
     check_available(wanted)
     if isinstance(inputs, Schedule):
+        given = list(args) if isinstance(args, Iterator) else args  # lower and checks read it
         if verify:
             check_legality(inputs)
-        module = lower(inputs, args, name=name, binds=binds, simple_mode=False)
-        return build_functions(module.functions, wanted)
-    return build_functions(_functions(inputs, name), wanted)
+            check_extents(inputs)
+        module = lower(inputs, given, name=name, binds=binds, simple_mode=False)
+        if verify:
+            check_results(inputs, given or (), binds or {})
+        return build_functions(_for_target(module.functions, wanted), wanted)
+    return build_functions(_for_target(_functions(inputs, name), wanted), wanted)
+
+
+def _for_target(functions: Mapping[str, PrimFunc], target: Target) -> dict[str, PrimFunc]:
+    keys = (target.kind, *target.keys)
+    return {name: replace_intrinsics(func, keys) for name, func in functions.items()}
 
 
 def _functions(inputs: Any, name: str) -> Mapping[str, PrimFunc]:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched import te, tir
+from te_sched import nd, te, tir
 from te_sched.errors import InternalError, TeSchedError
 
 PACKAGE = Path(te_sched.__file__).parent
@@ -157,3 +157,139 @@ def test_every_error_of_the_package_names_a_cure() -> None:
             if not cure or (isinstance(cure[0], ast.Constant) and not cure[0].value):
                 missing.append(f"{path.name}:{node.lineno}")
     assert not missing
+
+
+def lowered(**options: Any) -> Callable[[], Any]:
+    return lambda: te_sched.lower(te.create_schedule(C.op), [B, C], **options)
+
+
+def built(args: Any, target: Any = None, **options: Any) -> Callable[[], Any]:
+    return lambda: te_sched.build(te.create_schedule(C.op), args, target, **options)
+
+
+def huge() -> Any:
+    big = te.placeholder((2**16, 2**16), "int8", name="big")
+    copy = te.compute((2**16, 2**16), lambda i, j: big[i, j], name="copy")
+    return te_sched.build(te.create_schedule(copy.op), [big, copy])
+
+
+def padded(factor: int) -> Callable[[], Any]:
+    def action() -> Any:
+        total = te.compute((8,), lambda i: C[i] * 2, name="E")
+        s = te.create_schedule(total.op)
+        s[C].storage_align(C.op.axis[0], factor, 0)
+        return te_sched.build(s, [B, total])
+
+    return action
+
+
+OTHER = te.compute((8,), lambda i: B[i] * 2, name="OTHER")
+WRONG = tir.decl_buffer((8,), "int32")
+
+LOWERING: dict[str, tuple[Callable[[], Any], str]] = {
+    "args tensor": (built(B), "no list of arguments"),
+    "args int": (built(3), "no list of arguments"),
+    "args mapping": (built({B: C}), "no list of arguments"),
+    "variable twice": (built([B, C, K.var, K.var]), "given twice"),
+    "lost output": (built([B]), "build without the output C"),
+    "foreign tensor": (built([B, C, OTHER]), "the schedule does not compute it"),
+    "binds": (lowered(binds=3), "it is no mapping"),
+    "binds key": (lowered(binds={"A": 3}), "it is no tensor"),
+    "binds value": (lowered(binds={B: 3}), "it is not a buffer"),
+    "binds dtype": (lowered(binds={B: WRONG}), "the buffer of int32"),
+    "binds shape": (lowered(binds={B: tir.decl_buffer((4,))}), "different shapes"),
+    "name": (lowered(name=3), "no name of a function"),
+    "no name": (lowered(name=""), "no name of a function"),
+    "target": (built([B, C], ""), "no kind of target"),
+    "target quote": (built([B, C], "llvm 'x"), "close all quotes"),
+    "mcpu": (built([B, C], "llvm -mcpu=skylak"), "use one like skylake"),
+    "mcpu missing": (built([B, C], "llvm -mcpu"), "LLVM knows no such name"),
+    "mattr": (built([B, C], "llvm -mattr=avx2"), r"write \+avx2 or -avx2"),
+    "mattr unknown": (built([B, C], "llvm -mattr=+foo"), "the feature foo"),
+    "more elements than int32": (huge, "4294967296 elements"),
+    "padding that wraps to 0": (padded(2**30), "8589934600 elements"),
+    "padding that wraps below 0": (padded(2**31 - 1), "elements"),
+}
+
+
+@pytest.mark.parametrize("case", LOWERING)
+def test_lowering_and_building_reject(case: str) -> None:
+    refused(*LOWERING[case])
+
+
+def test_bound_buffers_are_arguments() -> None:
+    buffer = tir.decl_buffer((8,), name="buffer")
+    module = te_sched.build(te.create_schedule(C.op), iter([B, buffer]), binds={C: buffer})
+    out = np.zeros(8, "float32")
+    module(np.ones(8, "float32"), out)
+    np.testing.assert_array_equal(out, 2)
+
+
+S = te.create_schedule(C.op)
+
+PRIMITIVES: dict[str, tuple[Callable[[], Any], str]] = {
+    "factor nan": (lambda: S[C].split(C.op.axis[0], float("nan")), "factor is an integer"),
+    "scope axis": (lambda: S[C].set_scope(C.op.axis[0]), "there is no such memory"),  # type: ignore[arg-type]
+    "align huge": (lambda: S[C].storage_align(C.op.axis[0], 2**70, 0), "factor lies between"),
+}
+
+
+@pytest.mark.parametrize("case", PRIMITIVES)
+def test_primitive_rejects(case: str) -> None:
+    before = str(S.trace)
+    refused(*PRIMITIVES[case])
+    assert str(S.trace) == before
+
+
+def evaluator(**options: Any) -> Callable[[], Any]:
+    return lambda: built([B, C])().time_evaluator("main", te_sched.cpu(), **options)
+
+
+RUNNING: dict[str, tuple[Callable[[], Any], str]] = {
+    "device": (lambda: nd.empty((4,), device=3), "3 is no device"),  # type: ignore[arg-type]
+    "shape": (lambda: nd.empty("x"), "an extent is an int"),
+    "float extent": (lambda: nd.empty((1.5,)), "an extent is an int"),
+    "no shape": (lambda: nd.empty(None), "an extent is an int"),
+    "ragged": (lambda: nd.array([[1], [1, 2]]), "rows of the same length"),
+    "copyto": (lambda: nd.array([1]).copyto(3), "no te_sched array"),  # type: ignore[arg-type]
+    "register name": (lambda: te_sched.register_func(3), "it is no name"),
+    "register value": (lambda: te_sched.register_func("f", 3), "is no function"),  # type: ignore[arg-type]
+    "evaluator": (evaluator(number="x"), "counts are ints"),
+    "path": (lambda: te_sched.runtime.load_module(3), "it is no path"),  # type: ignore[arg-type]
+    "export": (lambda: built([B, C])().export_library(3), "it is no path"),
+}
+
+
+@pytest.mark.parametrize("case", RUNNING)
+def test_runtime_rejects(case: str) -> None:
+    refused(*RUNNING[case])
+
+
+def test_intrinsic_rejects_wrong_number_of_arguments() -> None:
+    bad = te.compute((8,), lambda i: tir.call_intrin("float32", "tir.exp"), name="D")
+    refused(lambda: te_sched.build(te.create_schedule(bad.op), [bad]), "it takes 1")
+
+
+@pytest.mark.parametrize("shape", [(3, 0), (0, 3), (0, 0), (1, 1)])
+def test_fused_axes_may_be_empty(shape: tuple[int, int]) -> None:
+    source = te.placeholder(shape, name="source")
+    twice = te.compute(shape, lambda i, j: source[i, j] * 2, name="twice")
+    s = te.create_schedule(twice.op)
+    outer, _ = s[twice].split(s[twice].fuse(*twice.op.axis), 5)
+    s[twice].parallel(outer)
+    out = np.zeros(shape, "float32")
+    te_sched.build(s, [source, twice])(np.ones(shape, "float32"), out)
+    np.testing.assert_array_equal(out, 2)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])
+def test_unsigned_numbers_are_divided_as_such(dtype: str) -> None:
+    high = np.iinfo(dtype).max
+    values = np.array([high, high - 1, 200, 7], dtype)
+    divisors = np.array([2, high, 130, 3], dtype)
+    a, b = te.placeholder((4,), dtype, name="a"), te.placeholder((4,), dtype, name="b")
+    for function, expected in ((te.floordiv, values // divisors), (te.floormod, values % divisors)):
+        c = te.compute((4,), lambda i, f=function: f(a[i], b[i]), name="c")
+        out = np.zeros(4, dtype)
+        te_sched.build(te.create_schedule(c.op), [a, b, c])(values, divisors, out)
+        np.testing.assert_array_equal(out, expected)

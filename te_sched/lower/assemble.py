@@ -79,7 +79,8 @@ class _Assembly:
         # of a scan stand for the operation they were made from.
         self.origin: dict[Tensor, Tensor] = {}
         self.binds = binds
-        self.buffers: dict[Tensor, Buffer] = {}
+        self.buffers: dict[Tensor, Buffer] = dict(binds)
+        self.given: set[Tensor] = set()
         self.stage_of_axis = {axis: stage for stage in self.stages for axis in stage.leaf_iter_vars}
         self.scopes = {
             stage.origin_op.output(i): stage.scope
@@ -141,14 +142,14 @@ class _Assembly:
         return PrimFunc(tuple(params), sequence(body), buffer_map, attrs)
 
     def _argument_buffer(self, tensor: Tensor) -> Buffer:
-        if tensor in self.buffers:
+        if tensor in self.given:
             raise LoweringError(
                 f"tensor {tensor.op.name} is given twice as an argument",
                 "each argument needs a buffer of its own",
                 "name every tensor once in args",
             )
+        self.given.add(tensor)
         if tensor in self.binds:
-            self.buffers[tensor] = self.binds[tensor]
             return self.binds[tensor]
         symbolic = not self.is_compact and any(isinstance(extent, Var) for extent in tensor.shape)
         strides = tuple(Var("stride", extent.dtype) for extent in tensor.shape) if symbolic else ()

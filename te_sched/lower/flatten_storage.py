@@ -358,9 +358,9 @@ def _temporary_alignment(flat: Buffer, dtype: str) -> int:
         return _ALIGNMENT
     room = size.value * dtypes.bits(dtype) * dtypes.lanes(dtype) // 8
     align = _ALIGNMENT
-    while align > room:
+    while align > room > 0:
         align //= 2
-    return align if align > 0 else _ALIGNMENT
+    return align
 
 
 def _integer(value: Expr) -> int:

@@ -7,7 +7,7 @@ judged by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from te_sched import config
@@ -33,6 +33,7 @@ from te_sched.lower.simplify import simplify
 from te_sched.lower.unroll_loops import unroll_loops
 from te_sched.lower.vectorize_loops import vectorize_loops
 from te_sched.schedule.schedule import Schedule
+from te_sched.te.extern import check_buffer_of
 from te_sched.te.tensor import Tensor
 
 Pass = Callable[[PrimFunc], PrimFunc]
@@ -94,6 +95,7 @@ def lower(
             "there is no such pass",
             "use one of " + ", ".join(pass_names()),
         )
+    _check_name(name)
     if isinstance(inputs, IRModule):
         return IRModule(
             {key: run_passes(func, stop_after) for key, func in inputs.functions.items()}
@@ -106,7 +108,8 @@ def lower(
             "it is not a schedule",
             "pass what te.create_schedule returned",
         )
-    arguments = _checked_args(inputs, args)
+    arguments = _checked_args(args)
+    _check_binds(binds)
     schedule = inputs.normalize()
     func = schedule_ops(schedule, infer_bound(schedule), arguments, name, binds or {})
     if config.current().verify_passes:
@@ -163,15 +166,50 @@ def _named(func: PrimFunc, name: str) -> PrimFunc:
     return replace(func, attrs={**func.attrs, "global_symbol": name})  # type: ignore[no-any-return]
 
 
-def _checked_args(schedule: Schedule, args: Sequence[Any] | None) -> list[Any]:
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str) or not name or "\0" in name:
+        raise LoweringError(
+            f"lower with name={name!r}", "it is no name of a function", "give a string"
+        )
+
+
+def _check_binds(binds: Any) -> None:
+    if binds is not None and not isinstance(binds, Mapping):
+        raise LoweringError(
+            f"lower with binds={binds!r}", "it is no mapping", "give {tensor: buffer}"
+        )
+    for tensor, buffer in (binds or {}).items():
+        if not isinstance(tensor, Tensor):
+            raise LoweringError(
+                f"lower with {tensor!r} in binds", "it is no tensor", "give {tensor: buffer}"
+            )
+        check_buffer_of(tensor, buffer, "lower")
+
+
+def _checked_args(args: Any) -> list[Any]:
     if args is None:
         raise LoweringError(
             "lower a schedule without args",
             "the parameters of the function are not known",
             "pass the tensors that the caller gives and receives: te_sched.lower(s, [A, B, C])",
         )
+    if isinstance(args, Tensor | Buffer | Var | Mapping | str) or not isinstance(args, Iterable):
+        raise LoweringError(
+            f"lower with args={args!r}",
+            f"a {type(args).__name__} is no list of arguments",
+            "write te_sched.lower(s, [A, B, C])",
+        )
     arguments = list(args)
+    seen: set[Buffer | Var] = set()
     for position, arg in enumerate(arguments):
+        if isinstance(arg, Buffer | Var) and arg in seen:
+            raise LoweringError(
+                f"lower with args[{position}] = {arg.name}",
+                "it is given twice",
+                "name every argument once",
+            )
+        if isinstance(arg, Buffer | Var):
+            seen.add(arg)
         if not isinstance(arg, (Tensor, Buffer, Var)):
             raise LoweringError(
                 f"lower with args[{position}] = {arg!r}",

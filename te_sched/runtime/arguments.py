@@ -94,7 +94,9 @@ class _Check:
             cure = "make an array with te_sched.nd.array or numpy.array"
             raise self._error(parameter, f"a {type(value).__name__} is not an array", cure)
         if view.dtype != parameter.dtype:
-            cure = f"convert it (.astype), or declare the placeholder with dtype {view.dtype!r}"
+            cure = (
+                f"convert it to {parameter.dtype} (.astype), or declare the placeholder otherwise"
+            )
             raise self._error(
                 parameter, f"its dtype is {view.dtype}, and {parameter.dtype} was declared", cure
             )

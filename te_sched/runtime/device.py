@@ -103,6 +103,8 @@ def device(name: str | int | object, device_id: int = 0) -> Device:
 
 def check_usable(where: Device, what: str) -> None:
     """Refuse a device that is not there."""
+    if not isinstance(where, Device):
+        raise CallError(what, f"{where!r} is no device", "use te_sched.cpu(0)")
     if not where.exist:
         raise CallError(
             what,

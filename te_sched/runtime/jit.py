@@ -49,7 +49,9 @@ def _link(builder: Any, exports: tuple[str, ...], imports: dict[str, int]) -> Li
         missing = re.search(r"Symbols not found: \[(.*?)\]", str(error))
         if missing is None:
             raise BuildError(
-                "link the compiled code", f"LLVM says: {error}", "build for this computer's target"
+                "link the compiled code",
+                f"LLVM says: {error}",
+                "see what LLVM printed: it names the functions and intrinsics that nothing defines",
             ) from None
         names = missing[1].strip()
         raise BuildError(

@@ -115,6 +115,8 @@ def load_objects(objects: tuple[bytes, ...], metadata: dict[str, Any]) -> Code:
 
 def load_file(path: str | os.PathLike[str]) -> Code:
     """Load a shared library or an object file (.o) that export_library wrote."""
+    if not isinstance(path, str | os.PathLike):
+        raise CallError(f"load {path!r}", "it is no path", 'write "module.so"')
     place = Path(path).resolve()
     try:
         data = place.read_bytes()

@@ -261,6 +261,8 @@ class Module:
 
     def export_library(self, path: str | os.PathLike[str]) -> None:
         """Save as a shared library or an object file (.o) for te_sched.runtime.load_module."""
+        if not isinstance(path, str | os.PathLike):
+            raise CallError(f"export to {path!r}", "it is no path", 'write "module.so"')
         place = Path(path).resolve()
         if self._compiled is None:
             raise CallError(

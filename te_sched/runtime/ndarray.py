@@ -81,11 +81,17 @@ class NDArray:
         """Copy into an array of the same shape, or into a new one on a device."""
         if isinstance(target, Device):
             target = empty(self.shape, self.dtype, target)
+        if not isinstance(target, NDArray):
+            raise CallError(
+                f"copy an array to a {type(target).__name__}",
+                "it is no te_sched array and no device",
+                "use numpy() for a numpy array",
+            )
         target._assign(self)
         return target
 
     def _assign(self, source: Any) -> None:
-        values = source._readable() if isinstance(source, NDArray) else np.asarray(source)
+        values = source._readable() if isinstance(source, NDArray) else _numbers(source)
         if values.shape != self.shape:
             raise CallError(
                 f"copy an array of shape {values.shape} into one of shape {self.shape}",
@@ -130,7 +136,7 @@ def array(values: Any, device: Device | None = None, dtype: str | None = None) -
     if isinstance(values, NDArray):
         source, name = values._readable(), values.dtype
     else:
-        source = np.asarray(values)
+        source = _numbers(values)
         name = source.dtype.name
         if not hasattr(values, "dtype") and name == "float64":
             name = "float32"
@@ -146,7 +152,7 @@ def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> N
     device = device if device is not None else cpu(0)
     check_usable(device, f"make an array of shape {shape}")
     _check_dtype(dtype)
-    extents = (int(shape),) if np.ndim(shape) == 0 else tuple(int(extent) for extent in shape)
+    extents = _extents(shape)
     if any(extent < 0 for extent in extents):
         raise CallError(
             f"make an array of shape {extents}", "an extent is negative", "use extents of 0 or more"
@@ -163,6 +169,26 @@ def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> N
         ) from None
     offset = -memory.ctypes.data % _ALIGNMENT
     return NDArray(memory[offset : offset + size].view(kind).reshape(extents), dtype, device)
+
+
+def _numbers(values: Any) -> np.ndarray[Any, Any]:
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise CallError(
+            f"make an array of a {type(values).__name__}",
+            f"numpy says: {error}",
+            "give rows of the same length",
+        ) from None
+
+
+def _extents(shape: Any) -> tuple[int, ...]:
+    given = (shape,) if isinstance(shape, str) or np.ndim(shape) == 0 else tuple(shape)
+    if not all(hasattr(extent, "__index__") for extent in given):
+        raise CallError(
+            f"make an array of shape {shape!r}", "an extent is an int", "write (rows, columns)"
+        )
+    return tuple([int(extent) for extent in given])
 
 
 def wrap(memory: np.ndarray[Any, Any], dtype: str, device: Device | None = None) -> NDArray:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from te_sched.errors import CallError
+from te_sched.runtime.blas import PACKED_FUNCTIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,18 @@ def register_func(
     """Register a Python function for call_packed; with a name alone, or nothing, a decorator."""
     if callable(name):
         return register_func(name.__name__, name, override)
+    if name is None and function is None:
+        return register_func  # of a decorator without a name
+    if not isinstance(name, str):
+        raise CallError(
+            f"register a function as {name!r}", "it is no name", "give a string and a function"
+        )
+    if function is not None and not callable(function):
+        raise CallError(
+            f"register {function!r} as {name!r}",
+            f"a {type(function).__name__} is no function",
+            "give a Python function",
+        )
     if function is None:
         return lambda decorated: register_func(name, decorated, override)
     if name in _functions and not override:
@@ -57,7 +70,7 @@ def register_func(
 
 def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any] | None:
     """The Python function registered under a name."""
-    function = _functions.get(name)
+    function = _functions.get(name, PACKED_FUNCTIONS.get(name))
     if function is None and not allow_missing:
         known = ", ".join(sorted(_functions)) or "none"
         raise CallError(

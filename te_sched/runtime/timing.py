@@ -64,6 +64,17 @@ class Evaluator:
     repeats_to_cooldown: int
 
     def __post_init__(self) -> None:
+        counts, pauses = (
+            (self.number, self.repeat, self.repeats_to_cooldown),
+            (self.min_repeat_ms, self.cooldown_interval_ms),
+        )
+        is_numbers = all(isinstance(value, int | float) for value in pauses)
+        if not is_numbers or not all(isinstance(value, int) for value in counts):
+            raise CallError(
+                f"time {self.number!r} calls, {self.repeat!r} times",
+                "counts are ints and times are numbers of milliseconds",
+                "write time_evaluator(name, dev, number=10, repeat=3, min_repeat_ms=0)",
+            )
         if self.number < 1 or self.repeat < 1 or self.min_repeat_ms < 0:
             raise CallError(
                 f"time {self.number} calls, {self.repeat} times, for {self.min_repeat_ms} ms",

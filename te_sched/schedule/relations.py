@@ -233,6 +233,11 @@ class Split(Relation):
             guarded[self.parent] = not analyzer.can_prove_equal(parent, inner * outer)
 
 
+def _divisor(inner: Range) -> Expr:
+    """The length of an inner axis to divide by; no loop runs where it is 0."""
+    return IntImm(1, inner.extent.dtype) if ops.is_const(inner.extent, 0) else inner.extent
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Fuse(Relation):
     """fused = outer * extent(inner) + inner, with outer and inner counted from their minimum."""
@@ -263,7 +268,7 @@ class Fuse(Relation):
         """outer = fused // extent(inner), inner = fused % extent(inner)"""
         if self.fused not in values:
             return
-        value, factor = values[self.fused], ranges[self.inner].extent
+        value, factor = values[self.fused], _divisor(ranges[self.inner])
         values[self.outer] = _shifted(ops.floordiv(value, factor), ranges[self.outer].min)
         values[self.inner] = _shifted(ops.floormod(value, factor), ranges[self.inner].min)
 
@@ -289,14 +294,14 @@ class Fuse(Relation):
             )
             return
         if int_set.is_single_point(fused):
-            row = _shifted(ops.floordiv(low, inner.extent), outer.min)
-            column = _shifted(ops.floormod(low, inner.extent), inner.min)
+            row = _shifted(ops.floordiv(low, _divisor(inner)), outer.min)
+            column = _shifted(ops.floormod(low, _divisor(inner)), inner.min)
             sets[self.outer], sets[self.inner] = (
                 int_set.single_point(row),
                 int_set.single_point(column),
             )
             return
-        rows = [outer.min + ops.floordiv(end, inner.extent) for end in (low, high)]
+        rows = [outer.min + ops.floordiv(end, _divisor(inner)) for end in (low, high)]
         sets[self.outer] = IntervalSet(rows[0], rows[1])
         sets[self.inner] = self._columns(low, high, inner)
 
@@ -304,6 +309,8 @@ class Fuse(Relation):
     def _columns(low: Expr, high: Expr, inner: Range) -> IntervalSet:
         analyzer = Analyzer()
         extent = analyzer.simplify(high - low + 1)
+        if ops.is_const(extent, 0) or ops.is_const(inner.extent, 0):
+            return int_set.from_range(inner)
         within_a_row = all(
             ops.is_const(analyzer.simplify(ops.floormod(a, extent)), 0) for a in (inner.extent, low)
         )

@@ -142,7 +142,7 @@ def _division(quotient: bool, floor: bool) -> Callable[[FunctionText, Value, Val
                 else _linear(float_name)(out, a, b)
             )
         b, zero = _safe_divisor(out, a, b)
-        plain = not floor or (a.lo >= 0 and b.lo > 0)
+        plain = not floor or dtypes.is_uint(a.dtype) or (a.lo >= 0 and b.lo > 0)
         text = (
             _plain_division(out, quotient, a, b) if plain else _floor_division(out, quotient, a, b)
         )
@@ -163,7 +163,7 @@ def _float_floor_division(out: FunctionText, quotient: bool, a: Value, b: Value)
 
 
 def _plain_division(out: FunctionText, quotient: bool, a: Value, b: Value) -> str:
-    unsigned = a.lo >= 0 and b.lo >= 0
+    unsigned = dtypes.is_uint(a.dtype) or (a.lo >= 0 and b.lo >= 0)
     instruction = ("u" if unsigned else "s") + ("div" if quotient else "rem")
     return out.emit(f"{instruction} {llvm_type(a.dtype)} {a.text}, {b.text}")
 

@@ -63,6 +63,8 @@ _LIBM = (
     "tgamma",
 )
 _OF_LLVM = frozenset(_LLVM_MATH)
+# How many arguments they take, where it is not one.
+_ARGUMENTS = {"pow": 2, "atan2": 2, "copysign": 2, "hypot": 2, "nextafter": 2, "fma": 3}
 
 
 def call(out: FunctionText, node: E.Call) -> Value:
@@ -72,6 +74,13 @@ def call(out: FunctionText, node: E.Call) -> Value:
     if writer is not None:
         return writer(out, node)
     if name in _OF_LLVM or name in _LIBM:
+        count = _ARGUMENTS.get(name, 1)
+        if len(node.args) != count:
+            raise BuildError(
+                f"generate code for {node.op} of {len(node.args)} arguments",
+                f"it takes {count}",
+                f"use the function te.{name}",
+            )
         return _mathematics(out, name, [evaluate(out, argument) for argument in node.args])
     raise BuildError(
         f"generate code for the intrinsic {node.op}",

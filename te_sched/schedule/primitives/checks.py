@@ -5,6 +5,7 @@ Every check raises a ScheduleError and changes nothing. Must not know any single
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -134,12 +135,14 @@ def positive_integer(
 
 
 def _rounded(value: Any) -> str:
-    return f", for example {max(1, int(value))}" if isinstance(value, float) else ""
+    if not isinstance(value, float) or not math.isfinite(value):
+        return ""
+    return f", for example {max(1, int(value))}"
 
 
 def integer(value: Any, name: str, what: str, stage: StageState) -> int:
     """A Python integer, or a constant."""
-    if isinstance(value, IntImm):
+    if isinstance(value, IntImm) and value.dtype != "bool":
         return value.value
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise ScheduleError(
@@ -148,7 +151,16 @@ def integer(value: Any, name: str, what: str, stage: StageState) -> int:
             "give an int",
             stage_label(stage),
         )
-    return int(value.__index__())
+    number = int(value.__index__())
+    low, high = ops.int_limits("int32")
+    if not low <= number <= high:
+        raise ScheduleError(
+            f"{what} with {name}={number}",
+            f"{name} lies between {low} and {high}",
+            "give a smaller number",
+            stage_label(stage),
+        )
+    return number
 
 
 def as_expr(value: Any, what: str, where: str) -> Expr:
@@ -161,7 +173,7 @@ def as_expr(value: Any, what: str, where: str) -> Expr:
 
 def check_scope(scope: Any, what: str, where: str, is_empty_allowed: bool = False) -> str:
     """The name of a storage scope."""
-    if is_empty_allowed and scope == "":
+    if is_empty_allowed and isinstance(scope, str) and not scope:
         return ""
     if not isinstance(scope, str) or scope.split(".")[0] not in STORAGE_SCOPES:
         raise ScheduleError(
