@@ -99,7 +99,7 @@ class Analyzer:
         if type(a) is IntImm and type(b) is IntImm:
             return a.value == b.value
         done = self.simplify(build.sub(a, b))
-        return type(done) is IntImm and done.value == 0
+        return self._facts.bounds.of(done) == (0, 0)
 
     def can_prove_greater_equal(self, e: Expr, limit: int) -> bool:
         """Whether e >= limit is known."""

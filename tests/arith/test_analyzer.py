@@ -130,6 +130,12 @@ def test_const_bounds_and_modular_set() -> None:
     assert found.can_prove_less(i, 8)
 
 
+def test_equality_is_proved_by_constant_bounds_too() -> None:
+    rows, groups = (x % 26 + 11) // 26 + 2, (x % 26 + 141) // 104  # groups is always 1
+    assert analyzer().can_prove_equal(rows, rows * groups)
+    assert not analyzer().can_prove_equal(rows, rows * (groups + x))
+
+
 def random_expression(rng: random.Random, depth: int) -> Any:
     if depth == 0 or rng.random() < 0.15:
         leaf = rng.choice((x, i, j, i, j))
