@@ -1,0 +1,186 @@
+"""Operators of two operands whose shapes are broadcast as numpy does, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from te_sched import te
+from te_sched.errors import DeclarationError
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import Expr
+from te_sched.te.tensor import Tensor
+from te_sched.topi.tag import BROADCAST, ELEMWISE
+from te_sched.topi.utils import as_constant, axis_names, check_tensor, is_same, shape_text
+
+
+def broadcast_shape(shapes: Sequence[Sequence[Any]], what: str) -> tuple[Any, ...]:
+    """The shape that all the shapes can be stretched to; the last dimensions are aligned."""
+    rank = max(len(shape) for shape in shapes)
+    columns = [
+        [shape[at - rank] for shape in shapes if len(shape) >= rank - at] for at in range(rank)
+    ]
+    return tuple([_common_extent(column, shapes, what) for column in columns])
+
+
+def _common_extent(extents: list[Any], shapes: Sequence[Sequence[Any]], what: str) -> Any:
+    result = extents[0]
+    for extent in extents[1:]:
+        if as_constant(extent) == 1 or is_same(extent, result):
+            continue
+        constants = as_constant(result), as_constant(extent)
+        if constants[0] == 1 or (constants[0] is None and constants[1] is not None):
+            result = extent
+        elif constants[0] is None or constants[1] is not None:
+            raise DeclarationError(
+                f"topi.{what} of the shapes {' and '.join(map(shape_text, shapes))}",
+                f"the extents {result} and {extent} do not fit",
+                "extents are equal or one of them is 1; a shape may have fewer dimensions",
+            )
+    return result
+
+
+def broadcast_index(tensor: Tensor, indices: Sequence[Any], shape: Sequence[Any]) -> list[Any]:
+    """The indices of a tensor stretched to `shape`: 0 where it has one element for all."""
+    rank = tensor.ndim
+    pairs = zip(indices[len(indices) - rank :], shape[len(shape) - rank :], strict=True)
+    return [
+        index if as_constant(extent) != 1 or is_same(extent, common) else 0
+        for (index, common), extent in zip(pairs, tensor.shape, strict=True)
+    ]
+
+
+def element(value: Any, indices: Sequence[Any], shape: Sequence[Any]) -> Any:
+    """The element of a stretched tensor; a number is the same everywhere."""
+    if not isinstance(value, Tensor):
+        return value
+    return value(*broadcast_index(value, indices, shape))
+
+
+def broadcast_to(data: Tensor, shape: Sequence[Any]) -> Tensor:
+    """The tensor stretched to a shape."""
+    source = check_tensor(data, "broadcast_to")
+    target = tuple(shape)
+    common = broadcast_shape([source.shape, target], "broadcast_to")
+    if len(common) > len(target) or not all(map(is_same, common, target)):
+        raise DeclarationError(
+            f"topi.broadcast_to {shape_text(target)} of {source.name}",
+            f"its shape is {shape_text(source.shape)}",
+            "extents stay the same, or 1 becomes any number",
+            f"tensor {source.name}",
+        )
+    return te.compute(  # type: ignore[no-any-return]
+        target,
+        lambda *i: element(source, i, target),
+        name="T_broadcast_to",
+        tag=BROADCAST,
+        varargs_names=axis_names(len(target)),
+    )
+
+
+def combine(lhs: Any, rhs: Any, function: Callable[[Any, Any], Any], name: str) -> Any:
+    """The tensor of `function` of the elements of two operands; an expression for two numbers."""
+    tensors = [value for value in (lhs, rhs) if isinstance(value, Tensor)]
+    if not tensors:
+        return function(ops.convert(lhs), ops.convert(rhs))
+    shape = broadcast_shape([tensor.shape for tensor in tensors], name)
+    return te.compute(
+        shape,
+        lambda *i: function(element(lhs, i, shape), element(rhs, i, shape)),
+        name=f"T_{name}",
+        tag=BROADCAST if len(tensors) == 2 else ELEMWISE,
+        varargs_names=axis_names(len(shape)),
+    )
+
+
+def _floor_divide(a: Any, b: Any) -> Expr:
+    a, b = ops.operands(a, b)
+    return te.floor(ops.div(a, b)) if dtypes.is_float(a.dtype) else ops.floordiv(a, b)
+
+
+def _floor_mod(a: Any, b: Any) -> Expr:
+    a, b = ops.operands(a, b)
+    if dtypes.is_float(a.dtype):
+        return ops.sub(a, ops.mul(te.floor(ops.div(a, b)), b))
+    return ops.floormod(a, b)
+
+
+# name: (the function of two elements, the meaning)
+_FUNCTIONS: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
+    "add": (ops.add, "a + b"),
+    "subtract": (ops.sub, "a - b"),
+    "multiply": (ops.mul, "a * b"),
+    "divide": (ops.div, "a / b; integers round towards zero"),
+    "floor_divide": (_floor_divide, "a / b rounded towards minus infinity"),
+    "mod": (ops.truncmod, "The remainder of a / b, with the sign of a"),
+    "floor_mod": (_floor_mod, "The remainder of a / b, with the sign of b"),
+    "maximum": (ops.maximum, "The larger of a and b"),
+    "minimum": (ops.minimum, "The smaller of a and b"),
+    "power": (te.power, "a to the power b"),
+    "left_shift": (ops.shift_left, "a shifted to the left by b bits"),
+    "right_shift": (ops.shift_right, "a shifted to the right by b bits"),
+    "logical_and": (ops.logical_and, "a and b"),
+    "logical_or": (ops.logical_or, "a or b"),
+    "logical_xor": (ops.bitwise_xor, "Whether one of a and b holds and not both"),
+    "bitwise_and": (ops.bitwise_and, "The bits that are in a and in b"),
+    "bitwise_or": (ops.bitwise_or, "The bits that are in a or in b"),
+    "bitwise_xor": (ops.bitwise_xor, "The bits that are in one of a and b"),
+    "equal": (ops.equal, "a == b"),
+    "not_equal": (ops.not_equal, "a != b"),
+    "less": (ops.less, "a < b"),
+    "less_equal": (ops.less_equal, "a <= b"),
+    "greater": (ops.greater, "a > b"),
+    "greater_equal": (ops.greater_equal, "a >= b"),
+}
+
+
+def _broadcasting(name: str) -> Callable[[Any, Any], Any]:
+    function, meaning = _FUNCTIONS[name]
+
+    def operator(lhs: Any, rhs: Any) -> Any:
+        return combine(lhs, rhs, function, name)
+
+    operator.__name__ = operator.__qualname__ = name
+    operator.__doc__ = f"{meaning}, element by element; tensors (broadcast) or numbers."
+    return operator
+
+
+add = _broadcasting("add")
+subtract = _broadcasting("subtract")
+multiply = _broadcasting("multiply")
+divide = _broadcasting("divide")
+floor_divide = _broadcasting("floor_divide")
+mod = _broadcasting("mod")
+floor_mod = _broadcasting("floor_mod")
+maximum = _broadcasting("maximum")
+minimum = _broadcasting("minimum")
+power = _broadcasting("power")
+left_shift = _broadcasting("left_shift")
+right_shift = _broadcasting("right_shift")
+logical_and = _broadcasting("logical_and")
+logical_or = _broadcasting("logical_or")
+logical_xor = _broadcasting("logical_xor")
+bitwise_and = _broadcasting("bitwise_and")
+bitwise_or = _broadcasting("bitwise_or")
+bitwise_xor = _broadcasting("bitwise_xor")
+equal = _broadcasting("equal")
+not_equal = _broadcasting("not_equal")
+less = _broadcasting("less")
+less_equal = _broadcasting("less_equal")
+greater = _broadcasting("greater")
+greater_equal = _broadcasting("greater_equal")
+
+
+def where(condition: Tensor, x: Any, y: Any) -> Tensor:
+    """x where the condition holds (is not zero), else y; the three are broadcast."""
+    check = check_tensor(condition, "where")
+    shapes = [value.shape for value in (check, x, y) if isinstance(value, Tensor)]
+    shape = broadcast_shape(shapes, "where")
+
+    def chosen(*i: Any) -> Expr:
+        holds = ops.not_equal(element(check, i, shape), 0)
+        return te.select(holds, element(x, i, shape), element(y, i, shape))
+
+    return te.compute(  # type: ignore[no-any-return]
+        shape, chosen, name="T_where", tag=BROADCAST, varargs_names=axis_names(len(shape))
+    )

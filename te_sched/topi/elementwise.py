@@ -1,0 +1,188 @@
+"""Operators that work on each element alone, as a table, and constant tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from te_sched import te
+from te_sched.errors import DeclarationError
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import Expr
+from te_sched.te.tensor import Tensor
+from te_sched.topi.tag import ELEMWISE
+from te_sched.topi.utils import axis_names, check_same, check_tensor
+
+
+def map_elements(
+    x: Any, function: Callable[[Any], Any], what: str, name: str = "compute", prefix: str = "i"
+) -> Tensor:
+    """The tensor of `function` of each element of x."""
+    data = check_tensor(x, what)
+    return te.compute(  # type: ignore[no-any-return]
+        data.shape,
+        lambda *i: function(data(*i)),
+        name=name,
+        tag=ELEMWISE,
+        varargs_names=axis_names(data.ndim, prefix),
+    )
+
+
+def _rounded(function: Callable[[Any], Expr]) -> Callable[[Any], Expr]:
+    """A rounding function, which leaves integers as they are."""
+    return lambda x: x if dtypes.is_integral(x.dtype) else function(x)
+
+
+def _sign(x: Any) -> Expr:
+    zero, one = te.const(0, x.dtype), te.const(1, x.dtype)
+    minus = te.const(-1, x.dtype) if not x.dtype.startswith("uint") else zero
+    return te.select(x > zero, one, te.select(x < zero, minus, zero))
+
+
+# name: (the function of an element, the name of the tensor, the prefix of its axes, the meaning)
+_FUNCTIONS: dict[str, tuple[Callable[[Any], Any], str, str, str]] = {
+    "identity": (lambda x: x, "compute", "i", "x"),
+    "exp": (te.exp, "compute", "i", "e to the power x"),
+    "erf": (te.erf, "compute", "i", "The error function of x"),
+    "log": (te.log, "compute", "i", "The natural logarithm of x"),
+    "log2": (te.log2, "compute", "i", "The logarithm of x to the base 2"),
+    "log10": (te.log10, "compute", "i", "The logarithm of x to the base 10"),
+    "sqrt": (te.sqrt, "compute", "i", "The square root of x"),
+    "rsqrt": (te.rsqrt, "compute", "i", "1 / sqrt(x)"),
+    "sigmoid": (te.sigmoid, "compute", "i", "1 / (1 + exp(-x))"),
+    "sin": (te.sin, "compute", "i", "The sine of x"),
+    "cos": (te.cos, "compute", "i", "The cosine of x"),
+    "tan": (te.tan, "compute", "i", "The tangent of x"),
+    "sinh": (te.sinh, "compute", "i", "The hyperbolic sine of x"),
+    "cosh": (te.cosh, "compute", "i", "The hyperbolic cosine of x"),
+    "tanh": (te.tanh, "compute", "i", "The hyperbolic tangent of x"),
+    "asin": (te.asin, "compute", "i", "The arc sine of x"),
+    "acos": (te.acos, "compute", "i", "The arc cosine of x"),
+    "atan": (te.atan, "compute", "i", "The arc tangent of x"),
+    "asinh": (te.asinh, "compute", "i", "The inverse hyperbolic sine of x"),
+    "acosh": (te.acosh, "compute", "i", "The inverse hyperbolic cosine of x"),
+    "atanh": (te.atanh, "compute", "i", "The inverse hyperbolic tangent of x"),
+    "floor": (_rounded(te.floor), "compute", "i", "x rounded towards minus infinity"),
+    "ceil": (_rounded(te.ceil), "compute", "i", "x rounded towards infinity"),
+    "trunc": (_rounded(te.trunc), "compute", "i", "x rounded towards zero"),
+    "round": (_rounded(te.round), "compute", "i", "x rounded to the nearest integer"),
+    "abs": (te.abs, "compute", "i", "The absolute value of x"),
+    "negative": (lambda x: -x, "compute", "i", "-x"),
+    "sign": (_sign, "T_sign", "ax", "1, 0 or -1: the sign of x"),
+    "isnan": (te.isnan, "compute", "i", "Whether x is not a number"),
+    "isinf": (te.isinf, "compute", "i", "Whether x is infinite"),
+    "isfinite": (te.isfinite, "compute", "i", "Whether x is a number and not infinite"),
+    "logical_not": (ops.logical_not, "T_logical_not", "ax", "Whether x does not hold"),
+    "bitwise_not": (ops.bitwise_not, "T_bitwise_not", "ax", "x with each bit flipped"),
+}
+
+
+def _elementwise(name: str) -> Callable[[Tensor], Tensor]:
+    function, tensor_name, prefix, meaning = _FUNCTIONS[name]
+
+    def operator(x: Tensor) -> Tensor:
+        return map_elements(x, function, name, tensor_name, prefix)
+
+    operator.__name__ = operator.__qualname__ = name
+    operator.__doc__ = f"{meaning}, for each element."
+    return operator
+
+
+identity = _elementwise("identity")
+exp = _elementwise("exp")
+erf = _elementwise("erf")
+log = _elementwise("log")
+log2 = _elementwise("log2")
+log10 = _elementwise("log10")
+sqrt = _elementwise("sqrt")
+rsqrt = _elementwise("rsqrt")
+sigmoid = _elementwise("sigmoid")
+sin = _elementwise("sin")
+cos = _elementwise("cos")
+tan = _elementwise("tan")
+sinh = _elementwise("sinh")
+cosh = _elementwise("cosh")
+tanh = _elementwise("tanh")
+asin = _elementwise("asin")
+acos = _elementwise("acos")
+atan = _elementwise("atan")
+asinh = _elementwise("asinh")
+acosh = _elementwise("acosh")
+atanh = _elementwise("atanh")
+floor = _elementwise("floor")
+ceil = _elementwise("ceil")
+trunc = _elementwise("trunc")
+round = _elementwise("round")
+abs = _elementwise("abs")
+negative = _elementwise("negative")
+sign = _elementwise("sign")
+isnan = _elementwise("isnan")
+isinf = _elementwise("isinf")
+isfinite = _elementwise("isfinite")
+logical_not = _elementwise("logical_not")
+bitwise_not = _elementwise("bitwise_not")
+
+
+def clip(x: Tensor, a_min: Any, a_max: Any) -> Tensor:
+    """x, but not below a_min and not above a_max."""
+
+    def clipped(value: Any) -> Expr:
+        low, high = (ops.cast(value.dtype, ops.convert(bound)) for bound in (a_min, a_max))
+        return ops.maximum(ops.minimum(value, high), low)
+
+    return map_elements(x, clipped, "clip")
+
+
+def cast(x: Any, dtype: str, span: object = None) -> Any:
+    """x converted to another type; a tensor, or an expression."""
+    if not isinstance(x, Tensor):
+        return ops.cast(dtype, ops.convert(x))
+    return map_elements(x, lambda value: value.astype(dtype), "cast")
+
+
+def reinterpret(x: Tensor, dtype: str) -> Tensor:
+    """The bits of x read as another type of the same width."""
+    return map_elements(x, lambda v: te.reinterpret(dtype, v), "reinterpret", "tensor", "ax")
+
+
+def full(shape: Any, dtype: str, fill_value: Any) -> Tensor:
+    """A tensor with one value everywhere."""
+    value = ops.cast(dtype, ops.convert(fill_value))
+    extents = shape if isinstance(shape, list | tuple) else (shape,)
+    return _filled(extents, value, "T_full")
+
+
+def full_like(x: Tensor, fill_value: Any) -> Tensor:
+    """A tensor of the shape and type of x with one value everywhere."""
+    data = check_tensor(x, "full_like")
+    return _filled(data.shape, ops.cast(data.dtype, ops.convert(fill_value)), "T_full_like")
+
+
+def _filled(shape: Sequence[Any], value: Expr, name: str) -> Tensor:
+    names = axis_names(len(shape))
+    return te.compute(  # type: ignore[no-any-return]
+        tuple(shape), lambda *i: value, name=name, tag=ELEMWISE, varargs_names=names
+    )
+
+
+def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
+    """The sum of tensors of one shape."""
+    if not xs:
+        raise DeclarationError("topi.elemwise_sum of nothing", "", "give at least one tensor")
+    tensors = [check_tensor(x, "elemwise_sum") for x in xs]
+    first, rest = tensors[0], tensors[1:]
+    for other in rest:
+        check_same(first.ndim, other.ndim, "elemwise_sum", "the tensors differ in dimensions")
+        for a, b in zip(first.shape, other.shape, strict=True):
+            check_same(a, b, "elemwise_sum", "the tensors differ in shape")
+
+    def total(*i: Any) -> Any:
+        value: Any = first(*i)
+        for other in rest:
+            value = value + other(*i)
+        return value
+
+    names = axis_names(first.ndim)
+    return te.compute(  # type: ignore[no-any-return]
+        first.shape, total, name="T_elemwise_sum", tag=ELEMWISE, varargs_names=names
+    )

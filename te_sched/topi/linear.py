@@ -1,0 +1,124 @@
+"""Products of matrices and tensors: matmul, tensordot, einsum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from te_sched import te
+from te_sched.errors import DeclarationError
+from te_sched.te.tensor import Tensor
+from te_sched.topi.utils import (
+    axis_names,
+    check_rank,
+    check_same,
+    check_tensor,
+    get_const_int,
+    normalized_axis,
+    prod,
+)
+
+
+def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False) -> Tensor:
+    """The product of two matrices, each transposed if wanted."""
+    left, right = check_rank(a, 2, "matmul"), check_rank(b, 2, "matmul")
+    rows, inner = (left.shape[int(transp_a)], left.shape[1 - int(transp_a)])
+    columns = right.shape[1 - int(transp_b)]
+    check_same(inner, right.shape[int(transp_b)], "matmul", "the inner extents differ")
+    k = te.reduce_axis((0, inner), "k")
+
+    def element(i: Any, j: Any) -> Any:
+        x = left(k, i) if transp_a else left(i, k)
+        return te.sum(x * (right(j, k) if transp_b else right(k, j)), axis=k)
+
+    return te.compute(  # type: ignore[no-any-return]
+        (rows, columns), lambda *i: element(*i), "T_matmul", "matmul", varargs_names=axis_names(2)
+    )
+
+
+def tensordot(a: Tensor, b: Tensor, axes: Any) -> Tensor:
+    """The sum of products over axes: the last and first `axes`, or (axes of a, axes of b)."""
+    left, right = check_tensor(a, "tensordot"), check_tensor(b, "tensordot")
+    of_left, of_right = _summed_axes(left, right, axes)
+    for x, y in zip(of_left, of_right, strict=True):
+        check_same(left.shape[x], right.shape[y], "tensordot", "summed extents differ")
+    over = [te.reduce_axis((0, left.shape[x]), f"k{n}") for n, x in enumerate(of_left)]
+    free_left = [at for at in range(left.ndim) if at not in of_left]
+    free_right = [at for at in range(right.ndim) if at not in of_right]
+    shape = [left.shape[at] for at in free_left] + [right.shape[at] for at in free_right]
+
+    def element(*i: Any) -> Any:
+        x = dict(zip([*free_left, *of_left], [*i[: len(free_left)], *over], strict=True))
+        y = dict(zip([*free_right, *of_right], [*i[len(free_left) :], *over], strict=True))
+        product = left(*[x[at] for at in range(left.ndim)]) * right(
+            *[y[at] for at in range(right.ndim)]
+        )
+        return te.sum(product, axis=over) if over else product
+
+    names = axis_names(len(shape))
+    return te.compute(tuple(shape), element, "T_tensordot", "matmul", varargs_names=names)  # type: ignore[no-any-return]
+
+
+def _summed_axes(left: Tensor, right: Tensor, axes: Any) -> tuple[list[int], list[int]]:
+    if not isinstance(axes, list | tuple):
+        count = get_const_int(axes)
+        return list(range(left.ndim - count, left.ndim)), list(range(count))
+    pair = [list(one) if isinstance(one, list | tuple) else [one] for one in axes]
+    if len(pair) != 2 or len(pair[0]) != len(pair[1]):
+        raise DeclarationError(
+            f"topi.tensordot with axes={axes!r}",
+            "each summed axis of the one tensor belongs to one of the other",
+            "give a number, or (axes of a, axes of b) of equal length",
+        )
+    return (
+        [normalized_axis(one, left.ndim, "tensordot") for one in pair[0]],
+        [normalized_axis(one, right.ndim, "tensordot") for one in pair[1]],
+    )
+
+
+def einsum(subscripts: str, *operand: Any) -> Tensor:
+    """Einstein's summation, as numpy.einsum("ij,jk->ik", a, b) reads it (without `...`)."""
+    given = operand[0] if len(operand) == 1 and isinstance(operand[0], list | tuple) else operand
+    tensors = [check_tensor(one, "einsum") for one in given]
+    inputs, output = _subscripts(subscripts, tensors)
+    extents: dict[str, Any] = {}
+    for letters, tensor in zip(inputs, tensors, strict=True):
+        for letter, extent in zip(letters, tensor.shape, strict=True):
+            check_same(extents.setdefault(letter, extent), extent, "einsum", f"{letter} differs")
+    over = {
+        letter: te.reduce_axis((0, extent), letter)
+        for letter, extent in extents.items()
+        if letter not in output
+    }
+
+    def element(*i: Any) -> Any:
+        index: dict[str, Any] = {**over, **dict(zip(output, i, strict=True))}
+        factors = [
+            tensor(*[index[letter] for letter in letters])
+            for letters, tensor in zip(inputs, tensors, strict=True)
+        ]
+        product = prod(factors)
+        return te.sum(product, axis=list(over.values())) if over else product
+
+    shape = tuple([extents[letter] for letter in output])
+    names = axis_names(len(shape))
+    return te.compute(shape, element, "T_einsum", "einsum", varargs_names=names)  # type: ignore[no-any-return]
+
+
+def _subscripts(text: str, tensors: Sequence[Tensor]) -> tuple[list[str], str]:
+    left, arrow, right = text.replace(" ", "").partition("->")
+    inputs = left.split(",")
+    letters = "".join(inputs)
+    output = right if arrow else "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
+    problem = ""
+    if not (letters + output).isalpha() and letters + output:
+        problem = "a subscript is a letter"
+    elif len(inputs) != len(tensors):
+        problem = f"it is for {len(inputs)} tensors and {len(tensors)} are given"
+    elif any(len(one) != tensor.ndim for one, tensor in zip(inputs, tensors, strict=True)):
+        problem = "there is one letter for each dimension of each tensor"
+    elif set(output) - set(letters) or len(set(output)) != len(output):
+        problem = f"the result {output!r} takes letters of the operands, each once"
+    if problem:
+        raise DeclarationError(f"topi.einsum({text!r})", problem, 'write it like "ij,jk->ik"')
+    return inputs, output

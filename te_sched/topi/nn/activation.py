@@ -1,0 +1,42 @@
+"""Activation functions. Must not know layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched import te
+from te_sched.ir import ops
+from te_sched.te.tensor import Tensor
+from te_sched.topi.elementwise import map_elements
+from te_sched.topi.tag import BROADCAST
+from te_sched.topi.utils import axis_names, check_rank, check_same, check_tensor, normalized_axis
+
+
+def relu(x: Tensor) -> Tensor:
+    """max(x, 0)."""
+    return map_elements(x, lambda v: ops.maximum(v, te.const(0, v.dtype)), "nn.relu")
+
+
+def leaky_relu(x: Tensor, alpha: float) -> Tensor:
+    """x where it is positive, else x * alpha."""
+
+    def value(v: Any) -> Any:
+        return te.select(v > te.const(0, v.dtype), v, v * te.const(alpha, v.dtype))
+
+    return map_elements(x, value, "nn.leaky_relu")
+
+
+def prelu(x: Tensor, slope: Tensor, axis: int = 1) -> Tensor:
+    """x where it is positive, else x times the slope of its index along `axis`."""
+    data, slopes = check_tensor(x, "nn.prelu"), check_rank(slope, 1, "nn.prelu")
+    at = normalized_axis(axis, data.ndim, "nn.prelu")
+    check_same(data.shape[at], slopes.shape[0], "nn.prelu", "slope and data differ in extent")
+
+    def value(*i: Any) -> Any:
+        v = data(*i)
+        return te.select(v > te.const(0, v.dtype), v, v * slopes(i[at]))
+
+    names = axis_names(data.ndim, "i")
+    return te.compute(  # type: ignore[no-any-return]
+        data.shape, value, name="compute", tag=BROADCAST, varargs_names=names
+    )

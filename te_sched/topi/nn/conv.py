@@ -1,0 +1,404 @@
+"""Convolutions of one, two and three dimensions, in any layout, grouped and depthwise.
+
+A layout names the dimensions: N batch, C channels, W, HW or DHW the space; of a kernel O outputs, I
+inputs. One function declares them all; the others choose layouts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from te_sched import te
+from te_sched.errors import DeclarationError
+from te_sched.ir import ops
+from te_sched.te.tensor import Tensor
+from te_sched.topi.nn.padding import get_pad_tuple_generic, padded
+from te_sched.topi.utils import as_pair, check_rank, check_same, is_different, simplify
+
+_SPACES = {1: "W", 2: "HW", 3: "DHW"}
+# Data layouts with the kernel layout that belongs to them unless another is asked for.
+_KERNEL_LAYOUTS = {
+    "NCW": "OIW",
+    "NWC": "WIO",
+    "NCHW": "OIHW",
+    "NHWC": "HWIO",
+    "HWCN": "HWIO",
+    "NCDHW": "OIDHW",
+    "NDHWC": "DHWIO",
+}
+
+
+def conv(
+    inp: Tensor,
+    filt: Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+    data_layout: str,
+    kernel_layout: str = "",
+    out_dtype: str | None = None,
+    auto_scheduler_rewritten_layout: str | None = None,
+    meta_schedule_original_shape: Any = None,
+    auto_scheduler_should_rewrite_layout: bool = False,
+) -> Tensor:
+    """A convolution of a layout; zero borders, the kernel not flipped.
+
+    Parameters
+    ----------
+    stride, dilation : a number, or one for each dimension of the space.
+    padding : what get_pad_tuple takes: numbers, "SAME" or "VALID".
+    groups : the channels fall into so many groups that do not see each other.
+    out_dtype : type of the sums; that of inp unless given.
+    """
+    if data_layout not in _KERNEL_LAYOUTS:
+        raise DeclarationError(
+            f"a convolution of layout {data_layout!r}",
+            "there is no such layout",
+            f"use one of {', '.join(_KERNEL_LAYOUTS)}",
+        )
+    weights = kernel_layout or _KERNEL_LAYOUTS[data_layout]
+    rank = len(data_layout)
+    kind = f"{'group_' if groups > 1 else ''}conv{rank - 2}d_{data_layout.lower()}"
+    data, kernel = check_rank(inp, rank, f"nn.{kind}"), check_rank(filt, rank, f"nn.{kind}")
+    space = _SPACES[rank - 2]
+    of_data = dict(zip(data_layout, data.shape, strict=True))
+    of_kernel = dict(zip(weights, kernel.shape, strict=True))
+    _check_channels(of_data["C"], of_kernel, groups, kind)
+
+    steps = dict(zip(space, as_pair(stride, len(space), f"nn.{kind} stride"), strict=True))
+    gaps = dict(zip(space, as_pair(dilation, len(space), f"nn.{kind} dilation"), strict=True))
+    widths = {d: simplify((of_kernel[d] - 1) * gaps[d] + 1) for d in space}
+    before, after = _borders(padding, space, widths)
+    bordered = padded(
+        data,
+        [before.get(d, 0) for d in data_layout],
+        [after.get(d, 0) for d in data_layout],
+        0,
+        "pad_temp",
+    )
+    out = {
+        d: simplify(
+            ops.floordiv(ops.convert(of_data[d] + before[d] + after[d] - widths[d]), steps[d]) + 1
+        )
+        for d in space
+    }
+    out |= {"N": of_data["N"], "C": of_kernel["O"]}
+
+    names = dict(zip(space if rank < 5 else "DHW", ("y", "x", "z"), strict=False))
+    over = {d: te.reduce_axis((0, of_kernel[d]), f"r{names[d]}") for d in space}
+    over["I"] = te.reduce_axis((0, of_kernel["I"]), "rc")
+    dtype = data.dtype if out_dtype is None else out_dtype
+
+    def element(*i: Any) -> Any:
+        index = dict(zip(data_layout, i, strict=True))
+        read = {d: index[d] * steps[d] + over[d] * gaps[d] for d in space}
+        read |= {"N": index["N"], "C": over["I"].var}
+        if groups > 1:
+            per_group = simplify(ops.floordiv(of_kernel["O"], groups))
+            read["C"] = ops.floordiv(index["C"], per_group) * of_kernel["I"] + over["I"]
+        value = bordered(*[read[d] for d in data_layout])
+        weight = kernel(*[index["C"] if d == "O" else over[d] for d in weights])
+        order = [over[d] for d in _reduction_order(data_layout, weights)]
+        return te.sum(value.astype(dtype) * weight.astype(dtype), axis=order)
+
+    axes = {"N": "nn", "C": "ff", **{d: names[d] * 2 for d in space}}
+    return te.compute(  # type: ignore[no-any-return]
+        tuple([out[d] for d in data_layout]),
+        element,
+        name=kind,
+        tag=kind,
+        varargs_names=[axes[d] for d in data_layout],
+    )
+
+
+def _check_channels(channels: Any, of_kernel: dict[str, Any], groups: int, kind: str) -> None:
+    check_same(
+        channels,
+        simplify(of_kernel["I"] * groups),
+        f"nn.{kind}",
+        "the channels of the data and those that the kernel takes differ",
+    )
+    if is_different(ops.floormod(ops.convert(of_kernel["O"]), groups), 0):
+        raise DeclarationError(
+            f"topi.nn.{kind} with {groups} groups",
+            f"they do not divide the {of_kernel['O']} output channels",
+            "let the number of output channels be a multiple of groups",
+        )
+
+
+def _borders(
+    padding: Any, space: str, widths: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    before, after = get_pad_tuple_generic(padding, [widths[d] for d in space])
+    return dict(zip(space, before, strict=True)), dict(zip(space, after, strict=True))
+
+
+def _reduction_order(data_layout: str, kernel_layout: str) -> str:
+    """Channels are summed outside the window where they lie outside it in the data."""
+    if data_layout == "HWCN":
+        return "WHI"
+    space = _SPACES[len(data_layout) - 2]
+    return f"I{space}" if data_layout[1] == "C" else f"{space}I"
+
+
+def conv1d(
+    data: Tensor,
+    kernel: Tensor,
+    strides: Any = 1,
+    padding: Any = "VALID",
+    dilation: Any = 1,
+    groups: int = 1,
+    data_layout: str = "NCW",
+    kernel_layout: str = "",
+    out_dtype: str | None = None,
+) -> Tensor:
+    """A convolution along one dimension."""
+    return conv(
+        data, kernel, strides, padding, dilation, groups, data_layout, kernel_layout, out_dtype
+    )
+
+
+def conv1d_ncw(
+    data: Tensor,
+    kernel: Tensor,
+    strides: Any = 1,
+    padding: Any = "VALID",
+    dilation: Any = 1,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """A convolution of (batch, channel, width) with (out, in, width)."""
+    return conv(data, kernel, strides, padding, dilation, 1, "NCW", "", out_dtype)
+
+
+def conv1d_nwc(
+    data: Tensor,
+    kernel: Tensor,
+    strides: Any = 1,
+    padding: Any = "VALID",
+    dilation: Any = 1,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """A convolution of (batch, width, channel) with (width, in, out)."""
+    return conv(data, kernel, strides, padding, dilation, 1, "NWC", "", out_dtype)
+
+
+def group_conv1d_ncw(
+    data: Tensor,
+    kernel: Tensor,
+    strides: Any = 1,
+    padding: Any = "VALID",
+    dilation: Any = 1,
+    groups: int = 1,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """conv1d_ncw in groups."""
+    return conv(data, kernel, strides, padding, dilation, groups, "NCW", "", out_dtype)
+
+
+def group_conv1d_nwc(
+    data: Tensor,
+    kernel: Tensor,
+    strides: Any = 1,
+    padding: Any = "VALID",
+    dilation: Any = 1,
+    groups: int = 1,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """conv1d_nwc in groups."""
+    return conv(data, kernel, strides, padding, dilation, groups, "NWC", "", out_dtype)
+
+
+def conv2d(
+    input: Tensor,
+    filter: Tensor,
+    strides: Any,
+    padding: Any,
+    dilation: Any,
+    data_layout: str = "NCHW",
+    kernel_layout: str = "",
+    out_dtype: str | None = None,
+) -> Tensor:
+    """A convolution along two dimensions."""
+    return conv(input, filter, strides, padding, dilation, 1, data_layout, kernel_layout, out_dtype)
+
+
+def conv2d_nchw(
+    Input: Tensor,
+    Filter: Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any = 1,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """A convolution of (batch, channel, height, width) with (out, in, height, width)."""
+    return conv(Input, Filter, stride, padding, dilation, 1, "NCHW", "", out_dtype)
+
+
+def conv2d_nhwc(
+    Input: Tensor,
+    Filter: Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any = 1,
+    out_dtype: str | None = "float32",
+    auto_scheduler_rewritten_layout: str = "",
+    meta_schedule_original_shape: Any = None,
+) -> Tensor:
+    """A convolution of (batch, height, width, channel) with (height, width, in, out)."""
+    return conv(Input, Filter, stride, padding, dilation, 1, "NHWC", "", out_dtype)
+
+
+def conv2d_hwcn(
+    Input: Tensor,
+    Filter: Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any = 1,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """A convolution of (height, width, channel, batch) with (height, width, in, out)."""
+    return conv(Input, Filter, stride, padding, dilation, 1, "HWCN", "", out_dtype)
+
+
+def group_conv2d_nchw(
+    Input: Tensor,
+    Filter: Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """conv2d_nchw in groups."""
+    return conv(Input, Filter, stride, padding, dilation, groups, "NCHW", "", out_dtype)
+
+
+def group_conv2d_nhwc(
+    Input: Tensor,
+    Filter: Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """conv2d_nhwc in groups."""
+    return conv(Input, Filter, stride, padding, dilation, groups, "NHWC", "", out_dtype)
+
+
+def conv3d_ncdhw(
+    Input: Tensor,
+    Filter: Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int = 1,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """A convolution of (batch, channel, depth, height, width)."""
+    return conv(Input, Filter, stride, padding, dilation, groups, "NCDHW", "", out_dtype)
+
+
+def conv3d_ndhwc(
+    Input: Tensor,
+    Filter: Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int = 1,
+    out_dtype: str | None = "float32",
+) -> Tensor:
+    """A convolution of (batch, depth, height, width, channel)."""
+    return conv(Input, Filter, stride, padding, dilation, groups, "NDHWC", "", out_dtype)
+
+
+def depthwise_conv2d_nchw(
+    Input: Tensor,
+    Filter: Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any = 1,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """Each channel convolved alone with its filters: (batch, channel, height, width) with
+    (channel, multiplier, height, width)."""
+    return _depthwise(Input, Filter, stride, padding, dilation, "NCHW", "CMHW", out_dtype)
+
+
+def depthwise_conv2d_nhwc(
+    Input: Tensor,
+    Filter: Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any = 1,
+    kernel_layout: str = "HWOI",
+    out_dtype: str | None = None,
+) -> Tensor:
+    """Each channel convolved alone with its filters: (batch, height, width, channel) with
+    (height, width, channel, multiplier), or the last two exchanged for kernel_layout HWIO."""
+    weights = {"HWOI": "HWCM", "HWIO": "HWMC"}.get(kernel_layout)
+    if weights is None:
+        raise DeclarationError(
+            f"topi.nn.depthwise_conv2d_nhwc with kernel_layout={kernel_layout!r}",
+            'it is "HWOI" or "HWIO"',
+        )
+    return _depthwise(Input, Filter, stride, padding, dilation, "NHWC", weights, out_dtype)
+
+
+def _depthwise(
+    inp: Tensor,
+    filt: Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    layout: str,
+    weights: str,
+    out_dtype: str | None,
+) -> Tensor:
+    kind = f"depthwise_conv2d_{layout.lower()}"
+    data, kernel = check_rank(inp, 4, f"nn.{kind}"), check_rank(filt, 4, f"nn.{kind}")
+    of_data = dict(zip(layout, data.shape, strict=True))
+    of_kernel = dict(zip(weights, kernel.shape, strict=True))
+    check_same(of_data["C"], of_kernel["C"], f"nn.{kind}", "data and kernel differ in channels")
+    steps = dict(zip("HW", as_pair(stride, 2, f"nn.{kind} stride"), strict=True))
+    gaps = dict(zip("HW", as_pair(dilation, 2, f"nn.{kind} dilation"), strict=True))
+    widths = {d: simplify((of_kernel[d] - 1) * gaps[d] + 1) for d in "HW"}
+    before, after = _borders(padding, "HW", widths)
+    bordered = padded(data, _along(layout, before), _along(layout, after), 0, "PaddedInput")
+    out = {
+        d: simplify(
+            ops.floordiv(ops.convert(of_data[d] + before[d] + after[d] - widths[d]), steps[d]) + 1
+        )
+        for d in "HW"
+    }
+    multiplier = of_kernel["M"]
+    out |= {"N": of_data["N"], "C": simplify(of_data["C"] * multiplier)}
+    over = {"H": te.reduce_axis((0, of_kernel["H"]), "di")}
+    over["W"] = te.reduce_axis((0, of_kernel["W"]), "dj")
+    dtype = data.dtype if out_dtype is None else out_dtype
+
+    def element(*i: Any) -> Any:
+        index = dict(zip(layout, i, strict=True))
+        channel = ops.floordiv(index["C"], multiplier)
+        read = {d: index[d] * steps[d] + over[d] * gaps[d] for d in "HW"}
+        read |= {"N": index["N"], "C": channel}
+        weigh: dict[str, Any] = {**over, "C": channel, "M": ops.floormod(index["C"], multiplier)}
+        value = bordered(*[read[d] for d in layout]).astype(dtype)
+        return te.sum(
+            value * kernel(*[weigh[d] for d in weights]).astype(dtype), axis=list(over.values())
+        )
+
+    axes = {"N": "b", "C": "c", "H": "i", "W": "j"}
+    return te.compute(  # type: ignore[no-any-return]
+        tuple([out[d] for d in layout]),
+        element,
+        name="DepthwiseConv2d",
+        tag=kind,
+        varargs_names=[axes[d] for d in layout],
+    )
+
+
+def _along(layout: str, amounts: dict[str, Any]) -> Sequence[Any]:
+    return [amounts.get(d, 0) for d in layout]

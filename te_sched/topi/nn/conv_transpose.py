@@ -1,0 +1,66 @@
+"""Transposed convolutions: the gradient of a convolution with regard to its input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched import te
+from te_sched.te.tensor import Tensor
+from te_sched.topi.nn.padding import dilate, get_pad_tuple_generic, pad
+from te_sched.topi.utils import as_pair, check_rank, check_same, simplify
+
+
+def conv1d_transpose_ncw(
+    data: Tensor, kernel: Tensor, stride: Any, padding: Any, out_dtype: str, output_padding: Any
+) -> Tensor:
+    """(batch, in, width) with (in, out, width): stride times as wide, the padding cut off."""
+    return _transposed(data, kernel, stride, padding, out_dtype, output_padding, 1)
+
+
+def conv2d_transpose_nchw(
+    Input: Tensor, Filter: Tensor, strides: Any, padding: Any, out_dtype: str, output_padding: Any
+) -> Tensor:
+    """(batch, in, height, width) with (in, out, height, width)."""
+    return _transposed(Input, Filter, strides, padding, out_dtype, output_padding, 2)
+
+
+def _transposed(
+    inp: Tensor,
+    filt: Tensor,
+    strides: Any,
+    padding: Any,
+    out_dtype: str | None,
+    output_padding: Any,
+    count: int,
+) -> Tensor:
+    kind = f"conv{count}d_transpose_{'ncw' if count == 1 else 'nchw'}"
+    data, kernel = check_rank(inp, count + 2, kind), check_rank(filt, count + 2, kind)
+    check_same(data.shape[1], kernel.shape[0], f"nn.{kind}", "data and kernel differ in channels")
+    steps = as_pair(strides, count, f"nn.{kind} strides")
+    extra = as_pair(output_padding, count, f"nn.{kind} output_padding")
+    window = list(kernel.shape[2:])
+    low, high = get_pad_tuple_generic(padding, window)
+    before = [simplify(k - 1 - p) for k, p in zip(window, low, strict=True)]
+    after = [simplify(k - 1 - p + e) for k, p, e in zip(window, high, extra, strict=True)]
+    spread = dilate(data, [1, 1, *steps], name="data_dilate")
+    bordered = pad(spread, [0, 0, *before], [0, 0, *after], name="data_pad")
+    letters = ["w"] if count == 1 else ["h", "w"]
+    flipped = te.compute(
+        (kernel.shape[1], kernel.shape[0], *window),
+        lambda o, i, *w: kernel(i, o, *[k - 1 - x for k, x in zip(window, w, strict=True)]),
+        name="kernel" if count == 1 else "kernel_transform",
+        varargs_names=letters,
+    )
+    dtype = data.dtype if out_dtype is None else out_dtype
+    dc = te.reduce_axis((0, data.shape[1]), "dc")
+    over = [te.reduce_axis((0, k), f"d{x}") for k, x in zip(window, letters, strict=True)]
+    extents = [simplify(n - k + 1) for n, k in zip(bordered.shape[2:], window, strict=True)]
+
+    def element(b: Any, c: Any, *w: Any) -> Any:
+        places = [x + d for x, d in zip(w, over, strict=True)]
+        value = bordered(b, dc, *places).astype(dtype) * flipped(c, dc, *over).astype(dtype)
+        return te.sum(value, axis=[dc, *over])
+
+    return te.compute(  # type: ignore[no-any-return]
+        (data.shape[0], kernel.shape[1], *extents), element, tag=kind, varargs_names=letters
+    )

@@ -1,0 +1,106 @@
+"""Layers that multiply matrices: dense, matmul, batch_matmul, bias_add."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched import te
+from te_sched.te.tensor import Tensor
+from te_sched.topi import broadcast, elementwise
+from te_sched.topi.utils import (
+    as_constant,
+    check_rank,
+    check_same,
+    check_tensor,
+    is_same,
+    normalized_axis,
+)
+
+
+def matmul(
+    tensor_a: Tensor,
+    tensor_b: Tensor,
+    bias: Tensor | None = None,
+    out_dtype: str | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    auto_scheduler_rewritten_layout: str = "",
+    meta_schedule_original_shape: Any = None,
+) -> Tensor:
+    """The product of two matrices, each transposed if wanted, plus a bias for each column."""
+    tag = "dense" if transpose_b and not transpose_a else "matmul"
+    a, b = check_rank(tensor_a, 2, "nn.matmul"), check_rank(tensor_b, 2, "nn.matmul")
+    rows, inner = a.shape[int(transpose_a)], a.shape[1 - int(transpose_a)]
+    columns = b.shape[1 - int(transpose_b)]
+    check_same(inner, b.shape[int(transpose_b)], "nn.matmul", "the inner extents differ")
+    dtype = a.dtype if out_dtype is None else out_dtype
+    k = te.reduce_axis((0, inner), "k")
+
+    def element(i: Any, j: Any) -> Any:
+        x = a(k, i) if transpose_a else a(i, k)
+        y = b(j, k) if transpose_b else b(k, j)
+        return te.sum(x.astype(dtype) * y.astype(dtype), axis=k)
+
+    name = f"T_matmul_{'NT'[int(transpose_a)]}{'NT'[int(transpose_b)]}"
+    product: Tensor = te.compute(
+        (rows, columns), lambda *i: element(*i), name, tag, varargs_names=["i0", "i1"]
+    )
+    return product if bias is None else broadcast.add(product, elementwise.cast(bias, dtype))
+
+
+def dense(
+    data: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    out_dtype: str | None = None,
+    auto_scheduler_rewritten_layout: str = "",
+    meta_schedule_original_shape: Any = None,
+) -> Tensor:
+    """data (batch, in) times the transpose of weight (out, in), plus a bias (out)."""
+    return matmul(data, weight, bias, out_dtype, False, True)
+
+
+def batch_matmul(
+    tensor_a: Tensor,
+    tensor_b: Tensor,
+    oshape: Any = None,
+    out_dtype: str | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = True,
+    auto_scheduler_rewritten_layout: str = "",
+    meta_schedule_original_shape: Any = None,
+) -> Tensor:
+    """The product of the matrices of each batch; a batch of one goes with all of the other."""
+    a, b = check_rank(tensor_a, 3, "nn.batch_matmul"), check_rank(tensor_b, 3, "nn.batch_matmul")
+    rows, inner = a.shape[1 + int(transpose_a)], a.shape[2 - int(transpose_a)]
+    columns = b.shape[2 - int(transpose_b)]
+    check_same(inner, b.shape[1 + int(transpose_b)], "nn.batch_matmul", "inner extents differ")
+    (batch,) = broadcast.broadcast_shape([a.shape[:1], b.shape[:1]], "nn.batch_matmul")
+    dtype = a.dtype if out_dtype is None else out_dtype
+    k = te.reduce_axis((0, inner), "k")
+
+    def of_batch(tensor: Tensor, index: Any) -> Any:
+        extent = tensor.shape[0]
+        return 0 if as_constant(extent) == 1 and not is_same(extent, batch) else index
+
+    def element(n: Any, i: Any, j: Any) -> Any:
+        first, second = of_batch(a, n), of_batch(b, n)
+        x = a(first, k, i) if transpose_a else a(first, i, k)
+        y = b(second, j, k) if transpose_b else b(second, k, j)
+        return te.sum(x.astype(dtype) * y.astype(dtype), axis=k)
+
+    shape = tuple(oshape) if oshape is not None else (batch, rows, columns)
+    name = f"T_batch_matmul_{'NT'[int(transpose_a)]}{'NT'[int(transpose_b)]}"
+    return te.compute(  # type: ignore[no-any-return]
+        shape, lambda *i: element(*i), name, "batch_matmul", varargs_names=["b", "i", "j"]
+    )
+
+
+def bias_add(data: Tensor, bias: Tensor, axis: int = 1) -> Tensor:
+    """data plus the bias of its index along `axis`."""
+    source, amounts = check_tensor(data, "nn.bias_add"), check_rank(bias, 1, "nn.bias_add")
+    at = normalized_axis(axis, source.ndim, "nn.bias_add")
+    check_same(source.shape[at], amounts.shape[0], "nn.bias_add", "bias and data differ in extent")
+    return te.compute(  # type: ignore[no-any-return]
+        source.shape, lambda *i: source(*i) + amounts(i[at]), name="T_add", tag="broadcast"
+    )

@@ -1,0 +1,103 @@
+"""Layers that only move elements: flatten, upsampling, space_to_depth, depth_to_space."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched import te
+from te_sched.errors import DeclarationError
+from te_sched.ir import ops
+from te_sched.te.tensor import Tensor
+from te_sched.topi.tag import INJECTIVE
+from te_sched.topi.utils import axis_names, check_rank, check_tensor, prod, simplify, wrapped_index
+
+
+def flatten(data: Tensor) -> Tensor:
+    """(batch, rest): all dimensions but the first in one."""
+    source = check_tensor(data, "nn.flatten")
+    rest = source.shape[1:]
+    return te.compute(  # type: ignore[no-any-return]
+        (source.shape[0], simplify(prod(rest))),
+        lambda i, j: source(i, *wrapped_index(j, rest)),
+        tag=INJECTIVE,
+    )
+
+
+def upsampling(
+    data: Tensor,
+    scale_h: int,
+    scale_w: int,
+    layout: str = "NCHW",
+    method: str = "nearest_neighbor",
+) -> Tensor:
+    """Each element scale_h times along H and scale_w times along W."""
+    source = check_rank(data, 4, "nn.upsampling")
+    if method != "nearest_neighbor" or sorted(layout) != sorted("NCHW"):
+        raise DeclarationError(
+            f"topi.nn.upsampling with method={method!r} of layout {layout!r}",
+            "te_sched has only nearest_neighbor, of four dimensions",
+            'use method="nearest_neighbor", or declare the interpolation with te.compute',
+        )
+    factors = [{"H": scale_h, "W": scale_w}.get(letter, 1) for letter in layout]
+    pairs = list(zip(source.shape, factors, strict=True))
+    shape = tuple([simplify(extent * factor) for extent, factor in pairs])
+
+    def element(*i: Any) -> Any:
+        return source(*[ops.floordiv(x, factor) for x, factor in zip(i, factors, strict=True)])
+
+    return te.compute(  # type: ignore[no-any-return]
+        shape, element, name="resize", tag=INJECTIVE, varargs_names=axis_names(4, "i")
+    )
+
+
+def space_to_depth(data: Tensor, block_size: int, layout: str = "NCHW") -> Tensor:
+    """Blocks of the space moved into channels: H and W shrink by block_size."""
+    n, c, h, w = _extents(data, layout, "space_to_depth")
+
+    def element(b: Any, k: Any, y: Any, x: Any) -> Any:
+        block = ops.floordiv(k, c)
+        row = y * block_size + ops.floordiv(block, block_size)
+        column = x * block_size + ops.floormod(block, block_size)
+        return b, ops.floormod(k, c), row, column
+
+    shape = [n, c * block_size**2, ops.floordiv(h, block_size), ops.floordiv(w, block_size)]
+    return _moved(data, shape, element, layout, "space_to_depth")
+
+
+def depth_to_space(
+    data: Tensor, block_size: int, layout: str = "NCHW", mode: str = "DCR"
+) -> Tensor:
+    """Channels moved into blocks of the space; DCR: the block is the outer part of the channel."""
+    n, c, h, w = _extents(data, layout, "depth_to_space")
+    if mode not in ("DCR", "CRD"):
+        raise DeclarationError(f"topi.nn.depth_to_space with mode={mode!r}", 'it is "DCR" or "CRD"')
+    channels = ops.floordiv(c, block_size**2)
+
+    def element(b: Any, k: Any, y: Any, x: Any) -> Any:
+        block = ops.floormod(y, block_size) * block_size + ops.floormod(x, block_size)
+        channel = block * channels + k if mode == "DCR" else k * block_size**2 + block
+        return b, channel, ops.floordiv(y, block_size), ops.floordiv(x, block_size)
+
+    return _moved(
+        data, [n, channels, h * block_size, w * block_size], element, layout, "depth_to_space"
+    )
+
+
+def _extents(data: Tensor, layout: str, what: str) -> list[Any]:
+    source = check_rank(data, 4, f"nn.{what}")
+    if layout not in ("NCHW", "NHWC"):
+        raise DeclarationError(f"topi.nn.{what} of layout {layout!r}", "it is NCHW or NHWC")
+    return [source.shape[layout.index(letter)] for letter in "NCHW"]
+
+
+def _moved(data: Tensor, shape: list[Any], element: Any, layout: str, name: str) -> Tensor:
+    """The tensor given in the order NCHW, in the order of its layout."""
+
+    def value(*i: Any) -> Any:
+        read = element(*[i[layout.index(letter)] for letter in "NCHW"])
+        return data(*[read["NCHW".index(letter)] for letter in layout])
+
+    extents = tuple([simplify(shape["NCHW".index(letter)]) for letter in layout])
+    return te.compute(  # type: ignore[no-any-return]
+        extents, value, name=name, tag=INJECTIVE, varargs_names=axis_names(4, "i")
+    )

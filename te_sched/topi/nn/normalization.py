@@ -1,0 +1,223 @@
+"""Normalisation: batch_norm, layer_norm, lrn, and scaling by channel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from te_sched import te
+from te_sched.errors import DeclarationError
+from te_sched.te.tensor import Tensor
+from te_sched.topi import broadcast, elementwise, reduction, transform
+from te_sched.topi.nn.padding import padded
+from te_sched.topi.tag import BROADCAST, COMM_REDUCE, ELEMWISE, INJECTIVE
+from te_sched.topi.utils import (
+    axis_names,
+    check_rank,
+    check_same,
+    check_tensor,
+    normalized_axis,
+    prod,
+)
+
+
+def scale_shift_nchw(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
+    """Input times the scale of its channel plus the shift of its channel; channels second."""
+    return _scale_shift(Input, Scale, Shift, ["b", "c", "i", "j"])
+
+
+def scale_shift_nhwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
+    """Input times the scale of its channel plus the shift of its channel; channels last."""
+    return _scale_shift(Input, Scale, Shift, ["b", "i", "j", "c"])
+
+
+def _scale_shift(given: Tensor, scale: Tensor, shift: Tensor, names: list[str]) -> Tensor:
+    data, at = check_rank(given, 4, "nn.scale_shift"), names.index("c")
+    factors, amounts = (
+        check_rank(scale, 1, "nn.scale_shift"),
+        check_rank(shift, 1, "nn.scale_shift"),
+    )
+    for one in (factors, amounts):
+        check_same(one.shape[0], data.shape[at], "nn.scale_shift", "the channels differ")
+    return te.compute(  # type: ignore[no-any-return]
+        data.shape,
+        lambda *i: data(*i) * factors(i[at]) + amounts(i[at]),
+        name="ScaleShift",
+        tag=BROADCAST,
+        varargs_names=names,
+    )
+
+
+def batch_norm(
+    data: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    moving_mean: Tensor,
+    moving_var: Tensor,
+    axis: int | None = None,
+    epsilon: float | None = None,
+    center: bool | None = None,
+    scale: bool | None = None,
+    training: bool | None = None,
+    momentum: float | None = None,
+) -> list[Tensor]:
+    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, by channel.
+
+    Parameters
+    ----------
+    axis : of the channels; 1 unless given.
+    epsilon : 1e-5 unless given.
+    center, scale : whether to add beta, to multiply by gamma; they are True unless given.
+    training : take mean and variance from the data, and move the moving ones by `momentum` (0.1)
+        towards them. Otherwise the moving ones are used.
+
+    Returns
+    -------
+    The normalised tensor, the moving mean and the moving variance.
+    """
+    source = check_tensor(data, "nn.batch_norm")
+    at = normalized_axis(1 if axis is None else axis, source.ndim, "nn.batch_norm")
+    small = 1e-5 if epsilon is None else epsilon
+    others = [one for one in range(source.ndim) if one != at]
+    column = [1] * at + [source.shape[at]] + [1] * len(others[at:])
+    mean, variance = moving_mean, moving_var
+    if training:
+        count = te.const(1.0, source.dtype) * prod(source.shape[one] for one in others)
+        mean = broadcast.divide(reduction.sum(source, others), count)
+        off = broadcast.subtract(source, transform.reshape(mean, column))
+        variance = broadcast.divide(reduction.sum(broadcast.multiply(off, off), others), count)
+    centred = broadcast.subtract(source, transform.reshape(mean, column))
+    spread = elementwise.sqrt(broadcast.add(transform.reshape(variance, column), small))
+    out = broadcast.divide(centred, spread)
+    if scale is not False:
+        out = broadcast.multiply(out, transform.reshape(gamma, column))
+    if center is not False:
+        out = broadcast.add(out, transform.reshape(beta, column))
+    rate = 0.1 if momentum is None else momentum
+    return [
+        out,
+        _moved(moving_mean, mean, rate if training else None),
+        _moved(moving_var, variance, rate if training else None),
+    ]
+
+
+def _moved(moving: Tensor, new: Tensor, rate: float | None) -> Any:
+    if rate is None:
+        return broadcast.multiply(moving, 1)
+    return broadcast.add(broadcast.multiply(1 - rate, moving), broadcast.multiply(rate, new))
+
+
+def _moments(data: Tensor, axes: list[int]) -> tuple[Any, Any]:
+    """The sums of the elements and of their squares along axes."""
+    sums = reduction.reduce_elements(
+        data,
+        axes,
+        False,
+        lambda index, over: reduction.tuple_sum(
+            data(*index), data(*index) * data(*index), axis=over
+        ),
+        f"{data.op.name}_red_temp",
+        COMM_REDUCE,
+    )
+    return sums[0], sums[1]
+
+
+def layer_norm(
+    data: Tensor, gamma: Tensor, beta: Tensor | None, axis: Any, epsilon: float = 1e-5
+) -> Tensor:
+    """(data - mean) / sqrt(variance + epsilon) * gamma + beta; the moments along `axis`."""
+    source = check_tensor(data, "nn.layer_norm")
+    axes = reduction.reduced_axes(source, axis, "nn.layer_norm")
+    _check_parameters(source, axes, [gamma, *([] if beta is None else [beta])], "nn.layer_norm")
+    total, squares = _moments(source, axes)
+    count = te.const(1, source.dtype) * prod(source.shape[at] for at in axes)
+    kept = [at for at in range(source.ndim) if at not in axes]
+
+    def element(*i: Any) -> Any:
+        outer, inner = [i[at] for at in kept], [i[at] for at in axes]
+        mean = total(*outer) / count
+        variance = squares(*outer) / count - mean * mean
+        value = (source(*i) - mean) * te.rsqrt(variance + te.const(epsilon, source.dtype))
+        value = value * gamma(*inner)
+        return value if beta is None else value + beta(*inner)
+
+    return te.compute(  # type: ignore[no-any-return]
+        source.shape,
+        element,
+        name="T_layer_norm",
+        tag=INJECTIVE,
+        varargs_names=axis_names(source.ndim),
+    )
+
+
+def _check_parameters(
+    data: Tensor, axes: list[int], parameters: Sequence[Tensor], what: str
+) -> None:
+    for one in parameters:
+        check_rank(one, len(axes), what)
+        for at, extent in zip(axes, one.shape, strict=True):
+            check_same(data.shape[at], extent, what, f"{one.name} and the data differ in extent")
+
+
+def rms_norm(data: Tensor, weight: Tensor, axis: Any, epsilon: float = 1e-5) -> Tensor:
+    """data / sqrt(mean of the squares along `axis` + epsilon) * weight."""
+    source = check_tensor(data, "nn.rms_norm")
+    axes = reduction.reduced_axes(source, axis, "nn.rms_norm")
+    _check_parameters(source, axes, [weight], "nn.rms_norm")
+    squares = reduction.sum(broadcast.multiply(source, source), axes)
+    count = te.const(1, source.dtype) * prod(source.shape[at] for at in axes)
+    small = te.const(epsilon, source.dtype)
+    factor = te.compute(
+        squares.shape,
+        lambda *i: te.rsqrt(squares(*i) / count + small),
+        name="rsqrt",
+        tag=INJECTIVE,
+        varargs_names=axis_names(squares.ndim),
+    )
+    kept = [at for at in range(source.ndim) if at not in axes]
+
+    def element(*i: Any) -> Any:
+        return factor(*[i[at] for at in kept]) * source(*i) * weight(*[i[at] for at in axes])
+
+    return te.compute(  # type: ignore[no-any-return]
+        source.shape,
+        element,
+        name="T_rms_norm",
+        tag=INJECTIVE,
+        varargs_names=axis_names(source.ndim),
+    )
+
+
+def lrn(
+    data: Tensor,
+    size: int,
+    axis: int = 1,
+    alpha: float = 0.0001,
+    beta: float = 0.75,
+    bias: float = 2,
+) -> Tensor:
+    """data / (bias + alpha / size * sum of the squares of `size` neighbours along axis) ** beta."""
+    source = check_rank(data, 4, "nn.lrn")
+    at = normalized_axis(axis, 4, "nn.lrn")
+    if size <= 0 or size % 2 == 0:
+        raise DeclarationError(
+            f"topi.nn.lrn of size {size}", "the neighbours lie on both sides", "use an odd number"
+        )
+    border = [size // 2 if one == at else 0 for one in range(4)]
+    bordered = padded(source, border, border, 0, "pad_data", ELEMWISE, "ax")
+    near = te.reduce_axis((0, size), "rxs")
+
+    def square(*i: Any) -> Any:
+        value = bordered(*i[:at], i[at] + near, *i[at + 1 :])
+        return te.sum(value * value, axis=near)
+
+    names = axis_names(4)
+    squares = te.compute(source.shape, square, "tensor", "sqr_sum", varargs_names=names)
+    kind = source.dtype
+
+    def divisor(*i: Any) -> Any:
+        mean = te.const(alpha, kind) * squares(*i) / te.const(size, kind)
+        return te.power(te.const(bias, kind) + mean, te.const(beta, kind))
+
+    divisors = te.compute(source.shape, divisor, "tensor", ELEMWISE, varargs_names=names)
+    return broadcast.divide(source, divisors)  # type: ignore[no-any-return]

@@ -1,0 +1,205 @@
+"""Borders and gaps round the elements of a tensor, and how paddings are written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from te_sched import te
+from te_sched.errors import DeclarationError
+from te_sched.ir import ops
+from te_sched.te.tensor import Tensor
+from te_sched.topi.tag import INJECTIVE
+from te_sched.topi.utils import (
+    as_constant,
+    axis_names,
+    check_tensor,
+    equal_const_int,
+    get_const_tuple,
+    simplify,
+)
+
+PAD_TAG = f"{INJECTIVE},pad"
+
+
+def pad(
+    data: Tensor,
+    pad_before: Sequence[Any],
+    pad_after: Sequence[Any] | None = None,
+    pad_value: Any = 0.0,
+    name: str = "PadInput",
+    attrs: Mapping[str, Any] | None = None,
+) -> Tensor:
+    """The tensor with a border of pad_value; pad_after is pad_before unless given."""
+    source = check_tensor(data, "nn.pad")
+    before = _amounts(source, pad_before)
+    after = before if pad_after is None else _amounts(source, pad_after)
+    return padded(source, before, after, pad_value, name, PAD_TAG, "i", attrs)
+
+
+def padded(
+    data: Tensor,
+    before: Sequence[Any],
+    after: Sequence[Any],
+    pad_value: Any,
+    name: str,
+    tag: str = PAD_TAG,
+    prefix: str = "i",
+    attrs: Mapping[str, Any] | None = None,
+) -> Tensor:
+    """`pad` with the name, tag and axes of the operator that it serves."""
+    border = ops.cast(data.dtype, ops.convert(pad_value))
+    amounts = list(zip(before, data.shape, after, strict=True))
+    shape = tuple([simplify(low + extent + high) for low, extent, high in amounts])
+
+    def element(*i: Any) -> Any:
+        inside, indices = [], []
+        for one, (low, extent, high) in zip(i, amounts, strict=True):
+            is_whole = as_constant(low) == 0 and as_constant(high) == 0
+            indices.append(one if is_whole else one - low)
+            inside += [] if is_whole else [one >= low, one < simplify(extent + low)]
+        value = data(*indices)
+        return te.if_then_else(te.all(*inside), value, border) if inside else value
+
+    names = axis_names(len(shape), prefix)
+    return te.compute(  # type: ignore[no-any-return]
+        shape, element, name=name, tag=tag, attrs=attrs, varargs_names=names
+    )
+
+
+def _amounts(data: Tensor, given: Sequence[Any]) -> tuple[Any, ...]:
+    amounts = get_const_tuple(given)
+    if len(amounts) != data.ndim:
+        raise DeclarationError(
+            f"topi.nn.pad of {data.name} by {amounts}",
+            f"it has {data.ndim} dimensions",
+            "give a number of elements for each dimension",
+            f"tensor {data.name}",
+        )
+    return amounts
+
+
+def mirror_pad(
+    data: Tensor,
+    pad_before: Sequence[int],
+    pad_after: Sequence[int] | None = None,
+    mode: str = "SYMMETRIC",
+    name: str = "MirrorPadInput",
+) -> Tensor:
+    """The tensor with a border of its own elements mirrored; "REFLECT" leaves out the edge."""
+    source = check_tensor(data, "nn.mirror_pad")
+    if mode not in ("SYMMETRIC", "REFLECT"):
+        raise DeclarationError(
+            f"topi.nn.mirror_pad with mode={mode!r}", 'it is "SYMMETRIC" or "REFLECT"'
+        )
+    before = _amounts(source, pad_before)
+    after = before if pad_after is None else _amounts(source, pad_after)
+    edge = int(mode == "SYMMETRIC")
+    amounts = list(zip(before, source.shape, after, strict=True))
+
+    def mirrored(index: Any, low: Any, extent: Any) -> Any:
+        place = index - low
+        behind = extent * 2 - place - (2 - edge)
+        return te.if_then_else(
+            place >= extent, behind, te.if_then_else(place < 0, place * -1 - edge, place)
+        )
+
+    def element(*i: Any) -> Any:
+        pairs = zip(i, amounts, strict=True)
+        return source(*[mirrored(one, low, extent) for one, (low, extent, _) in pairs])
+
+    shape = tuple([simplify(low + extent + high) for low, extent, high in amounts])
+    names = axis_names(source.ndim, "i")
+    return te.compute(shape, element, name=name, tag=PAD_TAG, varargs_names=names)  # type: ignore[no-any-return]
+
+
+def dilate(
+    data: Tensor, strides: Sequence[int], dilation_value: float = 0.0, name: str = "DilatedInput"
+) -> Tensor:
+    """The tensor with strides[d] - 1 elements of dilation_value between those of dimension d."""
+    source = check_tensor(data, "nn.dilate")
+    steps = get_const_tuple(strides)
+    if len(steps) != source.ndim:
+        raise DeclarationError(
+            f"topi.nn.dilate of {source.name} by {steps}",
+            f"it has {source.ndim} dimensions",
+            "give a stride for each dimension",
+            f"tensor {source.name}",
+        )
+    gap = te.const(dilation_value, source.dtype)
+    shape = [simplify((n - 1) * step + 1) for n, step in zip(source.shape, steps, strict=True)]
+
+    def element(*i: Any) -> Any:
+        pairs = list(zip(i, steps, strict=True))
+        value = source(*[ops.floordiv(one, step) for one, step in pairs])
+        on_grid = [ops.equal(ops.floormod(a, s), 0) for a, s in pairs if not equal_const_int(s, 1)]
+        return te.if_then_else(te.all(*on_grid), value, gap) if on_grid else value
+
+    return te.compute(  # type: ignore[no-any-return]
+        tuple(shape),
+        element,
+        name=name,
+        tag=f"{INJECTIVE},dilate",
+        varargs_names=axis_names(source.ndim, "i"),
+    )
+
+
+def get_pad_tuple_generic(
+    padding: Any, kernel: Sequence[Any]
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The padding (before, after) of each dimension.
+
+    padding : "SAME" (the output is as large as the input at stride 1), "VALID" (none), a number,
+        one number for each dimension, or the numbers before and then those after.
+    """
+    count = len(kernel)
+    if isinstance(padding, str):
+        return _named_padding(padding, kernel)
+    given = tuple(padding) if isinstance(padding, list | tuple) else (padding,) * count
+    if len(given) == 1:
+        given = given * count
+    if len(given) == count:
+        given = given * 2
+    if len(given) != 2 * count:
+        raise DeclarationError(
+            f"a padding of {padding!r}",
+            f"there are {count} dimensions",
+            f'give "SAME", "VALID", one number, {count} numbers or {2 * count}',
+        )
+    amounts = get_const_tuple(given)
+    return amounts[:count], amounts[count:]
+
+
+def _named_padding(padding: str, kernel: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    if padding == "VALID":
+        zeros = (0,) * len(kernel)
+        return zeros, zeros
+    if padding != "SAME":
+        raise DeclarationError(
+            f"a padding of {padding!r}",
+            "there is no such padding",
+            'use "SAME", "VALID" or numbers',
+        )
+    borders = get_const_tuple([extent - 1 for extent in kernel])
+    before = [simplify(ops.floordiv(ops.convert(border) + 1, 2)) for border in borders]
+    after = [simplify(ops.sub(b, low)) for b, low in zip(borders, before, strict=True)]
+    return get_const_tuple(before), get_const_tuple(after)
+
+
+def get_pad_tuple(padding: Any, kernel: Sequence[Any]) -> tuple[Any, Any, Any, Any]:
+    """The padding (top, left, bottom, right) of two dimensions."""
+    (top, left), (bottom, right) = get_pad_tuple_generic(padding, kernel)
+    return top, left, bottom, right
+
+
+def get_pad_tuple1d(padding: Any, kernel: Any) -> tuple[Any, Any]:
+    """The padding (left, right) of one dimension."""
+    extents = kernel if isinstance(kernel, list | tuple) else (kernel,)
+    (left,), (right,) = get_pad_tuple_generic(padding, extents)
+    return left, right
+
+
+def get_pad_tuple3d(padding: Any, kernel: Sequence[Any]) -> tuple[Any, ...]:
+    """The padding (front, top, left, back, bottom, right) of three dimensions."""
+    before, after = get_pad_tuple_generic(padding, kernel)
+    return (*before, *after)

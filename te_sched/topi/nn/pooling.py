@@ -1,0 +1,268 @@
+"""Pooling: the largest or the mean element of windows, in any number of dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from te_sched import te
+from te_sched.errors import DeclarationError
+from te_sched.ir import ops
+from te_sched.ir.expr import IterVar
+from te_sched.te.tensor import Tensor
+from te_sched.topi.nn.padding import padded
+from te_sched.topi.tag import ELEMWISE
+from te_sched.topi.utils import (
+    as_constant,
+    as_pair,
+    axis_names,
+    check_rank,
+    get_const_tuple,
+    prod,
+    simplify,
+)
+
+
+def pool1d(
+    data: Tensor,
+    kernel: Any,
+    stride: Any,
+    dilation: Any,
+    padding: Any,
+    pool_type: str,
+    ceil_mode: bool = False,
+    layout: str = "NCW",
+    count_include_pad: bool = True,
+) -> Tensor:
+    """Pooling along W."""
+    return _pool(
+        data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout, count_include_pad, 1
+    )
+
+
+def pool2d(
+    data: Tensor,
+    kernel: Any,
+    stride: Any,
+    dilation: Any,
+    padding: Any,
+    pool_type: str,
+    ceil_mode: bool = False,
+    layout: str = "NCHW",
+    count_include_pad: bool = True,
+) -> Tensor:
+    """Pooling along H and W.
+
+    Parameters
+    ----------
+    padding : (top, left, bottom, right), or (vertical, horizontal).
+    pool_type : "max" or "avg".
+    ceil_mode : round the number of windows up, so that the last ones reach over the border.
+    count_include_pad : whether a mean counts the elements of the border.
+    """
+    return _pool(
+        data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout, count_include_pad, 2
+    )
+
+
+def pool3d(
+    data: Tensor,
+    kernel: Any,
+    stride: Any,
+    dilation: Any,
+    padding: Any,
+    pool_type: str,
+    ceil_mode: bool = False,
+    layout: str = "NCDHW",
+    count_include_pad: bool = True,
+) -> Tensor:
+    """Pooling along D, H and W; padding is (front, top, left, back, bottom, right)."""
+    return _pool(
+        data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout, count_include_pad, 3
+    )
+
+
+def _check_kind(pool_type: str) -> None:
+    if pool_type not in ("max", "avg"):
+        raise DeclarationError(f"pooling with pool_type={pool_type!r}", 'it is "max" or "avg"')
+
+
+def _places(layout: str, count: int) -> list[int]:
+    """The dimensions of the space in a layout such as NCHW."""
+    space = "DHW"[3 - count :]
+    if any(letter not in layout for letter in space):
+        raise DeclarationError(
+            f"pooling of layout {layout!r}", f"it has not the dimensions {', '.join(space)}"
+        )
+    return [layout.index(letter) for letter in space]
+
+
+def _pool(
+    given: Tensor,
+    kernel: Any,
+    stride: Any,
+    dilation: Any,
+    padding: Any,
+    pool_type: str,
+    ceil_mode: bool,
+    layout: str,
+    count_include_pad: bool,
+    count: int,
+) -> Tensor:
+    what = f"nn.pool{count}d"
+    _check_kind(pool_type)
+    data = check_rank(given, len(layout), what)
+    at = _places(layout, count)
+    window = as_pair(kernel, count, f"{what} kernel")
+    steps = as_pair(stride, count, f"{what} stride")
+    gaps = as_pair(dilation, count, f"{what} dilation")
+    low, high = _paddings(padding, count, what)
+    spans = [(k - 1) * gap + 1 for k, gap in zip(window, gaps, strict=True)]
+    reach = [h + (s - 1 if ceil_mode else 0) for h, s in zip(high, steps, strict=True)]
+    sizes = [data.shape[place] for place in at]
+    shape = list(data.shape)
+    for place, n, a, b, span, step in zip(at, sizes, low, reach, spans, steps, strict=True):
+        shape[place] = simplify(ops.floordiv(ops.convert(n + a + b - span), step) + 1)
+
+    border = te.min_value(data.dtype) if pool_type == "max" else 0
+    source = _bordered(data, at, low, reach, border)
+    over = [te.reduce_axis((0, k), f"rv{n}") for n, k in enumerate(window)]
+
+    def read(*i: Any) -> Any:
+        index = list(i)
+        for place, step, gap, axis in zip(at, steps, gaps, over, strict=True):
+            index[place] = i[place] * step + axis * gap
+        return source(*index)
+
+    reduced = _reduced(tuple(shape), read, over, pool_type, "pool")
+    if pool_type == "max":
+        return reduced
+
+    def size_of_window(i: Sequence[Any]) -> Any:
+        counts = []
+        for place, n, a, b, span, step, gap in zip(
+            at, sizes, low, high, spans, steps, gaps, strict=True
+        ):
+            start = i[place] * step - a
+            last = simplify(n + b - 1) if count_include_pad else n - 1
+            first = start
+            if not count_include_pad:
+                lost = ops.maximum(0 - start, 0)
+                first = start + (lost if gap == 1 else ops.floordiv(lost + gap - 1, gap) * gap)
+            covered = ops.minimum(start + (span - 1), last) - first
+            counts.append((covered if gap == 1 else ops.floordiv(covered, gap)) + 1)
+        total = prod(counts)
+        return total if count_include_pad else ops.maximum(total, 1)
+
+    return _mean(reduced, lambda *i: size_of_window(i), "pool_avg")
+
+
+def _paddings(padding: Any, count: int, what: str) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    amounts = tuple(padding) if isinstance(padding, list | tuple) else (padding,)
+    if len(amounts) == 2 * count:
+        both = get_const_tuple(amounts)
+        return both[:count], both[count:]
+    each = as_pair(padding, count, f"{what} padding")
+    return each, each
+
+
+def _bordered(
+    data: Tensor, at: Sequence[int], low: Sequence[Any], high: Sequence[Any], border: Any
+) -> Tensor:
+    before, after = [0] * data.ndim, [0] * data.ndim
+    for place, a, b in zip(at, low, high, strict=True):
+        before[place], after[place] = a, b
+    if all(as_constant(amount) == 0 for amount in [*before, *after]):
+        return data
+    return padded(data, before, after, border, "pad_temp", ELEMWISE, "ax")
+
+
+def _reduced(
+    shape: tuple[Any, ...], read: Any, over: list[IterVar], pool_type: str, name: str
+) -> Tensor:
+    reducer = te.max if pool_type == "max" else te.sum
+    kind = f"{name}_{'max' if pool_type == 'max' else 'sum'}"
+    return te.compute(  # type: ignore[no-any-return]
+        shape,
+        lambda *i: reducer(read(*i), axis=over),
+        name=kind,
+        tag=kind,
+        varargs_names=axis_names(len(shape)),
+    )
+
+
+def _mean(total: Tensor, size_of_window: Any, name: str) -> Tensor:
+    return te.compute(  # type: ignore[no-any-return]
+        total.shape,
+        lambda *i: ops.div(total(*i), ops.cast(total.dtype, ops.convert(size_of_window(*i)))),
+        name=name,
+        tag=ELEMWISE,
+        varargs_names=axis_names(total.ndim),
+    )
+
+
+def adaptive_pool(data: Tensor, output_size: Any, pool_type: str, layout: str = "NCHW") -> Tensor:
+    """Pooling of H and W to an output of this size: windows of nearly equal extents."""
+    return _adaptive(data, output_size, pool_type, layout, 2)
+
+
+def adaptive_pool1d(data: Tensor, output_size: Any, pool_type: str, layout: str = "NCW") -> Tensor:
+    """adaptive_pool of W."""
+    return _adaptive(data, output_size, pool_type, layout, 1)
+
+
+def adaptive_pool3d(
+    data: Tensor, output_size: Any, pool_type: str, layout: str = "NCDHW"
+) -> Tensor:
+    """adaptive_pool of D, H and W."""
+    return _adaptive(data, output_size, pool_type, layout, 3)
+
+
+def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
+    """One window over all of H and W."""
+    return _adaptive(data, (1, 1), pool_type, layout, 2)
+
+
+def _adaptive(given: Tensor, output_size: Any, pool_type: str, layout: str, count: int) -> Tensor:
+    _check_kind(pool_type)
+    what = "nn.adaptive_pool"
+    data = check_rank(given, len(layout), what)
+    at = _places(layout, count)
+    sizes = as_pair(output_size, count, f"{what} output_size")
+    shape = list(data.shape)
+    for place, size in zip(at, sizes, strict=True):
+        shape[place] = size
+
+    def window(i: Sequence[Any]) -> list[tuple[Any, Any]]:
+        return [
+            _window(i[place], data.shape[place], size)
+            for place, size in zip(at, sizes, strict=True)
+        ]
+
+    reducer = te.max if pool_type == "max" else te.sum
+
+    def element(*i: Any) -> Any:
+        index, over = list(i), []
+        for n, (place, (start, extent)) in enumerate(zip(at, window(i), strict=True)):
+            over.append(te.reduce_axis((0, extent), f"rv{n}"))
+            index[place] = start + over[-1]
+        return reducer(data(*index), axis=over)
+
+    kind = "adaptive_pool_max" if pool_type == "max" else "adaptive_pool_sum"
+    names = axis_names(len(shape))
+    total = te.compute(tuple(shape), element, name=kind, tag=kind, varargs_names=names)
+    if pool_type == "max":
+        return total  # type: ignore[no-any-return]
+
+    return _mean(total, lambda *i: prod(extent for _, extent in window(i)), "adaptive_pool_avg")
+
+
+def _window(index: Any, extent: Any, size: Any) -> tuple[Any, Any]:
+    """Beginning and extent of window `index` of `size` windows: they share what is left over."""
+    parts, whole = as_constant(size), as_constant(extent)
+    if parts == 1 or (parts is not None and whole is not None and whole % parts == 0):
+        step = simplify(ops.floordiv(ops.convert(extent), size))
+        return index * step, step
+    start = ops.floordiv(index * extent, size)
+    end = ops.floordiv((index + 1) * extent + size - 1, size)
+    return start, end - start

@@ -1,0 +1,72 @@
+"""softmax and log_softmax, computed so that no exponential overflows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from te_sched import te
+from te_sched.te.tensor import Tensor
+from te_sched.topi.utils import axis_names, check_tensor, normalized_axis
+
+
+def _without(i: Sequence[Any], at: int) -> list[Any]:
+    return [*i[:at], *i[at + 1 :]]
+
+
+def _reduced(data: Tensor, at: int, reducer: Any, element: Any, name: str, tag: str) -> Tensor:
+    k = te.reduce_axis((0, data.shape[at]), "k")
+    shape = _without(data.shape, at)
+    return te.compute(  # type: ignore[no-any-return]
+        tuple(shape),
+        lambda *i: reducer(element(*i[:at], k, *i[at:]), axis=k),
+        name=name,
+        tag=tag,
+        varargs_names=axis_names(len(shape), "i"),
+    )
+
+
+def softmax(x: Tensor, axis: int = -1) -> Tensor:
+    """exp(x) over the sum of exp(x) along an axis."""
+    data, tag = check_tensor(x, "nn.softmax"), "softmax_output"
+    at = normalized_axis(axis, data.ndim, "nn.softmax")
+    names = axis_names(data.ndim, "i")
+    largest = _reduced(data, at, te.max, data, "T_softmax_maxelem", tag)
+    power = te.compute(
+        data.shape,
+        lambda *i: te.exp(data(*i) - largest(*_without(i, at))),
+        name="T_softmax_exp",
+        tag=tag,
+        varargs_names=names,
+    )
+    total = _reduced(data, at, te.sum, power, "T_softmax_expsum", tag)
+    return te.compute(  # type: ignore[no-any-return]
+        data.shape,
+        lambda *i: power(*i) / total(*_without(i, at)),
+        name="T_softmax_norm",
+        tag=tag,
+        attrs={"axis": at},
+        varargs_names=names,
+    )
+
+
+def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
+    """The logarithm of softmax(x)."""
+    data, tag = check_tensor(x, "nn.log_softmax"), "log_softmax_output"
+    at = normalized_axis(axis, data.ndim, "nn.log_softmax")
+    largest = _reduced(data, at, te.max, data, "T_softmax_maxelem", tag)
+    total = _reduced(
+        data,
+        at,
+        te.sum,
+        lambda *i: te.exp(data(*i) - largest(*_without(i, at))),
+        "compute",
+        tag,
+    )
+    return te.compute(  # type: ignore[no-any-return]
+        data.shape,
+        lambda *i: data(*i) - largest(*_without(i, at)) - te.log(total(*_without(i, at))),
+        tag=tag,
+        attrs={"axis": at},
+        varargs_names=axis_names(data.ndim, "i"),
+    )

@@ -1,0 +1,61 @@
+"""Python's operators on whole tensors: `A + B` is topi.add(A, B), as in TVM.
+
+Imported by te_sched.topi for this effect. A tensor without dimensions goes on standing for its
+element, which is what te gives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from te_sched.te.tensor import Tensor
+from te_sched.topi import broadcast, elementwise
+
+_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "add": broadcast.add,
+    "sub": broadcast.subtract,
+    "mul": broadcast.multiply,
+    "truediv": broadcast.divide,
+}
+
+
+def _forward(name: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    on_element = getattr(Tensor, name)
+
+    def operator(self: Tensor, other: Any) -> Any:
+        return function(self, other) if self.ndim else on_element(self, other)
+
+    return operator
+
+
+def _reflected(name: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    on_element = getattr(Tensor, name)
+
+    def operator(self: Tensor, other: Any) -> Any:
+        return function(other, self) if self.ndim else on_element(self, other)
+
+    return operator
+
+
+def _astype(on_element: Callable[..., Any]) -> Callable[..., Any]:
+    def astype(self: Tensor, dtype: str, span: object = None) -> Any:
+        return elementwise.cast(self, dtype) if self.ndim else on_element(self, dtype)
+
+    return astype
+
+
+def _negative(on_element: Callable[..., Any]) -> Callable[[Tensor], Any]:
+    return lambda self: broadcast.multiply(self, -1) if self.ndim else on_element(self)
+
+
+def give_operators() -> None:
+    """Let +, -, *, /, unary - and astype of a tensor with dimensions give tensors."""
+    for name, function in _BINARY.items():
+        setattr(Tensor, f"__{name}__", _forward(f"__{name}__", function))
+        setattr(Tensor, f"__r{name}__", _reflected(f"__r{name}__", function))
+    setattr(Tensor, "__neg__", _negative(Tensor.__neg__))  # noqa: B010 (its type is that of te)
+    setattr(Tensor, "astype", _astype(Tensor.astype))  # noqa: B010
+
+
+give_operators()

@@ -1,0 +1,183 @@
+"""Operators that combine the elements along axes of a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from te_sched import te
+from te_sched.errors import DeclarationError
+from te_sched.ir import dtypes
+from te_sched.ir.expr import IterVar
+from te_sched.te.reducer import Reducer
+from te_sched.te.tensor import Tensor
+from te_sched.topi.tag import COMM_REDUCE, COMM_REDUCE_IDX
+from te_sched.topi.utils import axis_names, check_tensor, normalized_axis, ravel_index
+
+_any = te.comm_reducer(lambda x, y: te.any(x, y), lambda dtype: te.const(0, dtype), "any")
+_all = te.comm_reducer(lambda x, y: te.all(x, y), lambda dtype: te.const(1, dtype), "all")
+
+
+def reduced_axes(data: Tensor, axis: Any, what: str) -> list[int]:
+    """The axes to reduce, in their order; all of them when none is given."""
+    given = list(axis) if isinstance(axis, list | tuple) else [] if axis is None else [axis]
+    axes = [normalized_axis(one, data.ndim, what) for one in given]
+    if len(set(axes)) != len(axes):
+        raise DeclarationError(f"topi.{what} over the axes {axes}", "an axis is given twice")
+    return sorted(axes) if axes else list(range(data.ndim))
+
+
+def reduce_elements(
+    data: Tensor,
+    axes: Sequence[int],
+    keepdims: bool,
+    function: Callable[[Sequence[Any], list[IterVar]], Any],
+    name: str,
+    tag: str = COMM_REDUCE,
+) -> Any:
+    """The tensor of `function(indices of the element, reduction axes)`."""
+    over = {at: te.reduce_axis((0, data.shape[at]), f"k{at}") for at in axes}
+    kept = [at for at in range(data.ndim) if keepdims or at not in over]
+    shape = [1 if at in over else data.shape[at] for at in kept]
+
+    def value(*i: Any) -> Any:
+        outer = dict(zip(kept, i, strict=True))
+        indices = [over[at].var if at in over else outer[at] for at in range(data.ndim)]
+        return function(indices, list(over.values()))
+
+    return te.compute(tuple(shape), value, name=name, tag=tag, varargs_names=axis_names(len(shape)))
+
+
+def _reduction(data: Any, axis: Any, keepdims: bool, reducer: Reducer, what: str) -> Tensor:
+    source = check_tensor(data, what)
+    axes = reduced_axes(source, axis, what)
+    if not axes:
+        raise DeclarationError(f"topi.{what} of {source.name}", "it has no dimensions")
+    return reduce_elements(  # type: ignore[no-any-return]
+        source,
+        axes,
+        bool(keepdims),
+        lambda indices, over: reducer(source(*indices), axis=over),
+        f"{source.op.name}_red",
+    )
+
+
+def sum(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """The sum of the elements along axes (all axes when None); of conditions, whether any holds."""
+    reducer = _any if _is_condition(data) else te.sum
+    return _reduction(data, axis, keepdims, reducer, "sum")
+
+
+def prod(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """The product of the elements along axes; of conditions, whether all hold."""
+    reducer = _all if _is_condition(data) else te.prod
+    return _reduction(data, axis, keepdims, reducer, "prod")
+
+
+def max(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """The largest element along axes."""
+    return _reduction(data, axis, keepdims, te.max, "max")
+
+
+def min(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """The smallest element along axes."""
+    return _reduction(data, axis, keepdims, te.min, "min")
+
+
+def all(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """Whether all conditions along axes hold."""
+    return _reduction(_conditions(data, "all"), axis, keepdims, _all, "all")
+
+
+def any(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """Whether some condition along axes holds."""
+    return _reduction(_conditions(data, "any"), axis, keepdims, _any, "any")
+
+
+def _is_condition(data: Any) -> bool:
+    return isinstance(data, Tensor) and dtypes.is_bool(data.dtype)
+
+
+def _conditions(data: Any, what: str) -> Tensor:
+    source = check_tensor(data, what)
+    if not dtypes.is_bool(source.dtype):
+        raise DeclarationError(
+            f"topi.{what} of {source.name}, a tensor of {source.dtype}",
+            "its elements are not conditions",
+            'compare with something, or use topi.cast(data, "bool")',
+            f"tensor {source.name}",
+        )
+    return source
+
+
+def argmax(
+    data: Tensor, axis: Any = None, keepdims: bool = False, select_last_index: bool = False
+) -> Tensor:
+    """The index (int32) of the largest element along axes; of equal ones the first or the last."""
+    return _arg_reduction(data, axis, keepdims, select_last_index, "argmax")
+
+
+def argmin(
+    data: Tensor, axis: Any = None, keepdims: bool = False, select_last_index: bool = False
+) -> Tensor:
+    """The index (int32) of the smallest element along axes; of equal ones the first or the last."""
+    return _arg_reduction(data, axis, keepdims, select_last_index, "argmin")
+
+
+def _arg_reduction(data: Any, axis: Any, keepdims: bool, is_last: bool, what: str) -> Tensor:
+    source = check_tensor(data, what)
+    axes = reduced_axes(source, axis, what)
+    extents = [source.shape[at] for at in axes]
+    reducer = _arg_max(is_last) if what == "argmax" else _arg_min(is_last)
+    found = reduce_elements(
+        source,
+        axes,
+        bool(keepdims),
+        lambda indices, over: reducer(
+            (ravel_index([one.var for one in over], extents), source(*indices)), axis=over
+        ),
+        f"{source.op.name}_red_temp",
+        COMM_REDUCE_IDX,
+    )
+    index = found[0]
+    return te.compute(  # type: ignore[no-any-return]
+        index.shape,
+        lambda *i: index(*i),
+        name=f"{source.op.name}_red",
+        tag=COMM_REDUCE_IDX,
+        varargs_names=axis_names(index.ndim),
+    )
+
+
+def _better(lhs: Any, rhs: Any, wins: Any, is_last: bool) -> tuple[Any, Any]:
+    """The pair (index, value) of two that wins; between equal values the index decides."""
+    first = lhs[0] > rhs[0] if is_last else lhs[0] < rhs[0]
+    stays = te.any(wins, te.all(lhs[1] == rhs[1], first))
+    return te.select(stays, lhs[0], rhs[0]), te.select(wins, lhs[1], rhs[1])
+
+
+def _arg_max(is_last: bool) -> Reducer:
+    def combine(argmax_lhs: Any, argmax_rhs: Any) -> tuple[Any, Any]:
+        return _better(argmax_lhs, argmax_rhs, argmax_lhs[1] > argmax_rhs[1], is_last)
+
+    return te.comm_reducer(combine, lambda i, v: (te.const(-1, i), te.min_value(v)), "argmax")
+
+
+def _arg_min(is_last: bool) -> Reducer:
+    def combine(argmin_lhs: Any, argmin_rhs: Any) -> tuple[Any, Any]:
+        return _better(argmin_lhs, argmin_rhs, argmin_lhs[1] < argmin_rhs[1], is_last)
+
+    return te.comm_reducer(combine, lambda i, v: (te.const(-1, i), te.max_value(v)), "argmin")
+
+
+def tuple_sum(*values: Any, axis: Sequence[IterVar]) -> tuple[Any, ...]:
+    """Several sums over the same axes, computed together."""
+
+    def combine(tuple_sum_lhs: Any, tuple_sum_rhs: Any) -> tuple[Any, ...]:
+        return tuple([a + b for a, b in zip(tuple_sum_lhs, tuple_sum_rhs, strict=True)])
+
+    zeros = te.comm_reducer(
+        combine, lambda *kinds: tuple([te.const(0, kind) for kind in kinds]), "tuple_sum"
+    )
+    result: tuple[Any, ...] = zeros(values, axis=axis)
+    return result

@@ -1,0 +1,152 @@
+"""What the schedules of all targets share: which stages there are, and what is inlined.
+
+A schedule of topi is made of rules for kinds of operations, which are told by their tags and by
+their form. Must not know targets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from te_sched.errors import ScheduleError
+from te_sched.ir.expr import IterVar, ProducerLoad
+from te_sched.schedule.schedule import Schedule, create_schedule
+from te_sched.schedule.stage import Stage
+from te_sched.schedule.state import AttachType
+from te_sched.te.operation import ComputeOp, Operation
+from te_sched.te.tensor import Tensor
+from te_sched.topi.tag import is_broadcast, is_injective
+from te_sched.topi.utils import as_constant, is_same, prod
+
+_PRODUCTS = ("dense", "matmul", "batch_matmul", "einsum")
+_CONVOLUTIONS = ("conv1d", "conv2d", "conv3d", "group_conv", "depthwise_conv")
+_CHANNELS_SECOND = ("_ncw", "_nchw", "_ncdhw")
+
+
+def start_schedule(outs: Any) -> Schedule:
+    """The schedule of the outputs: a tensor, an operation or a sequence of them."""
+    items = list(outs) if isinstance(outs, list | tuple) else [outs]
+    for item in items:
+        if not isinstance(item, Tensor | Operation):
+            raise ScheduleError(
+                f"a schedule of {item!r}",
+                f"a {type(item).__name__} is not an output",
+                "give the tensor that topi or te.compute returned, or a list of tensors",
+            )
+    return create_schedule(items)
+
+
+def is_reduction(op: Operation) -> bool:
+    """Whether the operation reduces."""
+    return isinstance(op, ComputeOp) and bool(op.reduce_axis)
+
+
+def is_contraction(op: Operation) -> bool:
+    """Whether the operation is a product of matrices or a convolution."""
+    known = op.tag in _PRODUCTS or op.tag.startswith(_CONVOLUTIONS)
+    return known and is_reduction(op) and len(op.axis) >= 2
+
+
+def tile_axes(op: Operation) -> tuple[int, int]:
+    """The two dimensions of a contraction to tile: rows, and columns, which lie in a row."""
+    last = len(op.axis) - 1
+    is_channel_row = op.tag.endswith(_CHANNELS_SECOND) and not op.tag.startswith("depthwise")
+    return (1 if is_channel_row and last > 1 else last - 1), last
+
+
+def has_fixed_window(op: Operation) -> bool:
+    """Whether the extents of the reduction are the same for all elements of the output."""
+    return all(as_constant(extent_of(axis)) is not None for axis in op.reduce_axis)
+
+
+def extent_of(axis: IterVar) -> Any:
+    """The extent of a root axis."""
+    return None if axis.dom is None else axis.dom.extent
+
+
+def reduction_size(op: Operation) -> int | None:
+    """Number of elements reduced into one, where it is constant."""
+    return as_constant(prod([extent_of(axis) for axis in op.reduce_axis]))
+
+
+def moves_only(op: Operation) -> bool:
+    """Whether each element is an element of an input as it is."""
+    return isinstance(op, ComputeOp) and isinstance(op.body[0], ProducerLoad)
+
+
+def inline_injective(s: Schedule, keep: Iterable[Operation] = ()) -> None:
+    """Inline each injective stage that is no output, not in `keep`, and read by computes only."""
+    kept = set(keep)
+    for op in [stage.op for stage in s.stages]:
+        if op not in kept and _can_inline(s, op):
+            s[op].compute_inline()
+
+
+def _can_inline(s: Schedule, op: Operation) -> bool:
+    if not isinstance(op, ComputeOp) or op in s.outputs or op.num_outputs != 1 or op.reduce_axis:
+        return False
+    if not (is_injective(op.tag) or op.tag == "comm_reduce_idx"):
+        return False
+    return all(isinstance(reader, ComputeOp) for reader in direct_readers(s, op))
+
+
+def direct_readers(s: Schedule, op: Operation) -> list[Operation]:
+    """The operations that read an output of `op`."""
+    return [
+        stage.op for stage in s.stages if any(tensor.op is op for tensor in stage.op.input_tensors)
+    ]
+
+
+def readers(s: Schedule, op: Operation) -> list[Operation]:
+    """The operations that are not inlined and read `op`, directly or through inlined ones."""
+    found: dict[Operation, None] = {}
+    for reader in direct_readers(s, op):
+        is_inlined = s[reader].attach_type is AttachType.INLINE
+        found |= dict.fromkeys(readers(s, reader) if is_inlined else [reader])
+    return list(found)
+
+
+def roots(s: Schedule) -> list[Operation]:
+    """The computed operations that are not inlined, consumers first."""
+    return [
+        stage.op
+        for stage in reversed(s.stages)
+        if isinstance(stage.op, ComputeOp) and stage.attach_type is not AttachType.INLINE
+    ]
+
+
+def epilogue(s: Schedule, op: Operation) -> Operation | None:
+    """The elementwise operation of the same shape that alone reads `op`, if there is one."""
+    found = readers(s, op)
+    if len(found) != 1 or op in s.outputs or is_reduction(found[0]):
+        return None
+    reader = found[0]
+    is_alike = len(reader.axis) == len(op.axis) and all(
+        is_same(extent_of(a), extent_of(b)) for a, b in zip(reader.axis, op.axis, strict=True)
+    )
+    return reader if is_alike and _reads_in_place(s, op, reader) else None
+
+
+def _reads_in_place(s: Schedule, op: Operation, reader: Operation) -> bool:
+    """Whether every operation between reads the element of its own index."""
+    step = [one for one in direct_readers(s, op)]
+    return all(
+        (is_broadcast(one.tag) or one.tag.endswith("_idx"))
+        and (one is reader or _reads_in_place(s, one, reader))
+        for one in step
+    )
+
+
+def fuse_axes(stage: Stage, axes: Iterable[IterVar]) -> IterVar:
+    """One axis of several; without any, one of a single step."""
+    items = list(axes)
+    return items[0] if len(items) == 1 else stage.fuse(*items)
+
+
+def divisor_of(extent: Any, limit: int) -> int:
+    """The largest divisor up to a limit, 1 when the extent is not constant."""
+    value = as_constant(extent)
+    if value is None or value <= 0:
+        return 1
+    return max(factor for factor in range(1, limit + 1) if value % factor == 0)

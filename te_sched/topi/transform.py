@@ -1,0 +1,539 @@
+"""Operators that move elements: transpose, reshape, slices, concatenation, gathering.
+
+No element is computed with; each output element is one input element or a constant.
+"""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from te_sched import te
+from te_sched.errors import DeclarationError
+from te_sched.ir import ops
+from te_sched.ir.expr import Expr
+from te_sched.te.tensor import Tensor
+from te_sched.topi.broadcast import broadcast_index, broadcast_shape
+from te_sched.topi.tag import BROADCAST, INJECTIVE
+from te_sched.topi.utils import (
+    as_constant,
+    axis_names,
+    check_same,
+    check_tensor,
+    get_const_int,
+    get_const_tuple,
+    is_different,
+    is_same,
+    normalized_axis,
+    prod,
+    ravel_index,
+    shape_text,
+    simplify,
+    wrapped_index,
+)
+
+
+def move(
+    shape: Sequence[Any], function: Callable[..., Any], name: str, tag: str = INJECTIVE
+) -> Any:
+    """The tensor of this shape whose element at (i, j, ...) is `function(i, j, ...)`."""
+    return te.compute(
+        tuple(shape),
+        lambda *i: function(*i),
+        name=name,
+        tag=tag,
+        varargs_names=axis_names(len(shape)),
+    )
+
+
+def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
+    """The tensor with its dimensions in another order, reversed unless given."""
+    data = check_tensor(a, "transpose")
+    given = range(data.ndim)[::-1] if axes is None or len(axes) == 0 else axes
+    order = [normalized_axis(axis, data.ndim, "transpose") for axis in given]
+    if sorted(order) != list(range(data.ndim)):
+        raise DeclarationError(
+            f"topi.transpose of {data.name} to the axes {tuple(given)}",
+            f"it has {data.ndim} dimensions, each of which is an axis of the result once",
+            f"give an order of 0 to {data.ndim - 1}",
+            f"tensor {data.name}",
+        )
+    places = [order.index(at) for at in range(data.ndim)]
+    shape = [data.shape[at] for at in order]
+    return move(shape, lambda *i: data(*[i[at] for at in places]), "T_transpose")  # type: ignore[no-any-return]
+
+
+def reshape(a: Tensor, newshape: Any) -> Tensor:
+    """The elements, row by row, in another shape; one extent may be -1, to be found out."""
+    data = check_tensor(a, "reshape")
+    shape = _known_shape(data, newshape)
+    if is_different(prod(data.shape), prod(shape)):
+        raise DeclarationError(
+            f"topi.reshape of {data.name} to {shape_text(shape)}",
+            f"its shape is {shape_text(data.shape)}, with another number of elements",
+            "let the product of the extents stay the same",
+            f"tensor {data.name}",
+        )
+    if any(as_constant(extent) == 0 for extent in shape):
+        return move(shape, lambda *i: te.const(0, data.dtype), "T_reshape")  # type: ignore[no-any-return]
+    return move(  # type: ignore[no-any-return]
+        shape, lambda *i: data(*wrapped_index(ravel_index(i, shape), data.shape)), "T_reshape"
+    )
+
+
+def _known_shape(data: Tensor, newshape: Any) -> list[Any]:
+    shape = list(newshape) if isinstance(newshape, list | tuple) else [newshape]
+    unknown = [at for at, extent in enumerate(shape) if as_constant(extent) == -1]
+    if len(unknown) > 1:
+        raise DeclarationError("topi.reshape with more than one extent -1", "only one can be found")
+    if unknown:
+        known = prod(extent for at, extent in enumerate(shape) if at != unknown[0])
+        shape[unknown[0]] = simplify(ops.floordiv(prod(data.shape), known))
+    return shape
+
+
+def expand_dims(a: Tensor, axis: int, num_newaxis: int = 1) -> Tensor:
+    """The tensor with new dimensions of extent 1 before `axis`."""
+    data = check_tensor(a, "expand_dims")
+    at = normalized_axis(axis, data.ndim + 1, "expand_dims")
+    shape = [*data.shape[:at], *[1] * num_newaxis, *data.shape[at:]]
+    return move(  # type: ignore[no-any-return]
+        shape, lambda *i: data(*i[:at], *i[at + num_newaxis :]), "T_expand_dims", BROADCAST
+    )
+
+
+def squeeze(a: Tensor, axis: Any = None) -> Tensor:
+    """The tensor without dimensions of extent 1: those of `axis`, or all."""
+    data = check_tensor(a, "squeeze")
+    if axis is None:
+        lost = {at for at, extent in enumerate(data.shape) if as_constant(extent) == 1}
+    else:
+        given = axis if isinstance(axis, list | tuple) else [axis]
+        lost = {normalized_axis(one, data.ndim, "squeeze") for one in given}
+    for at in lost:
+        check_same(data.shape[at], 1, f"squeeze of {data.name}", "the extent and 1 differ")
+    kept = [at for at in range(data.ndim) if at not in lost]
+
+    def element(*i: Any) -> Any:
+        outer = dict(zip(kept, i, strict=True))
+        return data(*[outer.get(at, 0) for at in range(data.ndim)])
+
+    return move([data.shape[at] for at in kept], element, "T_squeeze")  # type: ignore[no-any-return]
+
+
+def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
+    """Tensors one after the other along an axis."""
+    tensors = _tensors(a_tuple, "concatenate")
+    first = tensors[0]
+    along = normalized_axis(axis, first.ndim, "concatenate")
+    for other in tensors[1:]:
+        _check_alike(first, other, along)
+    starts = [as_index(sum_of(t.shape[along] for t in tensors[:n])) for n in range(len(tensors))]
+    total = simplify(sum_of(tensor.shape[along] for tensor in tensors))
+    shape = [*first.shape[:along], total, *first.shape[along + 1 :]]
+
+    def element(*i: Any) -> Any:
+        value: Any = first(*i)
+        for tensor, start in zip(tensors[1:], starts[1:], strict=True):
+            inside = i[along] - start
+            chosen = tensor(*i[:along], inside, *i[along + 1 :])
+            value = te.if_then_else(inside >= 0, chosen, value)
+        return value
+
+    return move(shape, element, "T_concat")  # type: ignore[no-any-return]
+
+
+def sum_of(extents: Any) -> Any:
+    """The sum of extents."""
+    total: Any = 0
+    for extent in extents:
+        total = total + extent
+    return total
+
+
+def as_index(value: Any) -> Any:
+    """A simplified extent."""
+    return simplify(value)
+
+
+def _tensors(given: Any, what: str) -> list[Tensor]:
+    tensors = [check_tensor(one, what) for one in given]
+    if not tensors:
+        raise DeclarationError(f"topi.{what} of nothing", "", "give at least one tensor")
+    return tensors
+
+
+def _check_alike(first: Tensor, other: Tensor, along: int | None) -> None:
+    is_alike = first.ndim == other.ndim and all_alike(first, other, along)
+    if not is_alike:
+        raise DeclarationError(
+            f"joining {first.name} and {other.name}",
+            f"their shapes are {shape_text(first.shape)} and {shape_text(other.shape)}",
+            "let them agree" + ("" if along is None else f" in all dimensions but number {along}"),
+            f"tensor {other.name}",
+        )
+
+
+def all_alike(first: Tensor, other: Tensor, along: int | None) -> bool:
+    """Whether the extents may be equal, but for those of one dimension."""
+    pairs = enumerate(zip(first.shape, other.shape, strict=True))
+    return not any(at != along and is_different(a, b) for at, (a, b) in pairs)
+
+
+def stack(a: Sequence[Tensor], axis: int = 0) -> Tensor:
+    """Tensors of one shape joined along a new dimension."""
+    tensors = _tensors(a, "stack")
+    first = tensors[0]
+    for other in tensors[1:]:
+        _check_alike(first, other, None)
+    at = normalized_axis(axis, first.ndim + 1, "stack")
+
+    def element(*i: Any) -> Any:
+        rest = (*i[:at], *i[at + 1 :])
+        value: Any = first(*rest)
+        for number, tensor in enumerate(tensors[1:], 1):
+            value = te.if_then_else(ops.equal(i[at], number), tensor(*rest), value)
+        return value
+
+    shape = [*first.shape[:at], len(tensors), *first.shape[at:]]
+    return move(shape, element, "T_stack")  # type: ignore[no-any-return]
+
+
+def split(ary: Tensor, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
+    """The tensor cut along an axis: into equal sections, or before each of the indices."""
+    data = check_tensor(ary, "split")
+    along = normalized_axis(axis, data.ndim, "split")
+    extent = data.shape[along]
+    if isinstance(indices_or_sections, list | tuple):
+        bounds = [0, *get_const_tuple(indices_or_sections), extent]
+        name = "T_split"
+    else:
+        bounds = _equal_bounds(data, along, get_const_int(indices_or_sections))
+        name = "T_split_sections"
+    pieces = itertools.pairwise(bounds)
+    return [_piece(data, along, begin, end, name) for begin, end in pieces]
+
+
+def _equal_bounds(data: Tensor, along: int, sections: int) -> list[int]:
+    extent = get_const_int(data.shape[along])
+    if sections <= 0 or extent % sections:
+        raise DeclarationError(
+            f"topi.split of {data.name} into {sections} sections",
+            f"the extent of axis {along} is {extent}, which they do not divide",
+            "give a divisor, or the indices to cut at",
+            f"tensor {data.name}",
+        )
+    return list(range(0, extent + 1, extent // sections))
+
+
+def _piece(data: Tensor, along: int, begin: Any, end: Any, name: str) -> Tensor:
+    shape = [*data.shape[:along], simplify(end - begin), *data.shape[along + 1 :]]
+    return move(  # type: ignore[no-any-return]
+        shape, lambda *i: data(*i[:along], i[along] + begin, *i[along + 1 :]), name
+    )
+
+
+def strided_slice(
+    a: Tensor,
+    begin: Sequence[Any],
+    end: Sequence[Any],
+    strides: Sequence[Any] | None = None,
+    axes: Sequence[int] | None = None,
+    slice_mode: str = "end",
+    assume_inbound: bool = True,
+) -> Tensor:
+    """Every strides[d]-th element of dimension d from begin[d] up to before end[d], as in numpy.
+
+    axes : the dimensions meant, by default the first ones.
+    slice_mode : "end", or "size", where `end` gives numbers of elements (-1: all the rest).
+    """
+    data = check_tensor(a, "strided_slice")
+    if slice_mode not in ("end", "size"):
+        raise DeclarationError(
+            f"topi.strided_slice with slice_mode={slice_mode!r}", 'it is "end" or "size"'
+        )
+    where = range(len(begin)) if axes is None else axes
+    chosen = [normalized_axis(axis, data.ndim, "strided_slice") for axis in where]
+    steps = [*(strides or ()), *[1] * (len(begin) - len(strides or ()))]
+    ranges = [range(get_const_int(extent)) for extent in [data.shape[at] for at in chosen]]
+    cuts = {
+        at: _cut(whole, first, last, step, slice_mode)
+        for at, whole, first, last, step in zip(chosen, ranges, begin, end, steps, strict=True)
+    }
+    shape = [len(cuts[at]) if at in cuts else data.shape[at] for at in range(data.ndim)]
+
+    def element(*i: Any) -> Any:
+        return data(
+            *[
+                one * cuts[at].step + cuts[at].start if at in cuts else one
+                for at, one in enumerate(i)
+            ]
+        )
+
+    name = "T_strided_slice" if axes is None else "T_strided_slice_with_axes"
+    return move(shape, element, name)  # type: ignore[no-any-return]
+
+
+def _cut(whole: builtins.range, begin: Any, end: Any, step: Any, mode: str) -> builtins.range:
+    first, last, stride = as_constant(begin), as_constant(end), as_constant(step)
+    if first is None or last is None or stride is None:
+        raise DeclarationError(
+            "topi.strided_slice with bounds that are not constant",
+            "the shape of the result would not be known",
+            "give integers, or use te.compute",
+        )
+    if mode == "size":
+        first = first + len(whole) if first < 0 else first
+        return whole[first : len(whole) if last < 0 else first + last]
+    if stride == 0:
+        raise DeclarationError("topi.strided_slice with a stride of 0", "it would never end")
+    return whole[first:last:stride]
+
+
+def flip(a: Tensor, axis: int = 0) -> Tensor:
+    """The tensor backwards along an axis."""
+    data = check_tensor(a, "flip")
+    at = normalized_axis(axis, data.ndim, "flip")
+    last = data.shape[at] - 1
+    return move(  # type: ignore[no-any-return]
+        data.shape, lambda *i: data(*i[:at], last - i[at], *i[at + 1 :]), "T_reverse_sequence"
+    )
+
+
+def repeat(a: Tensor, repeats: int, axis: int) -> Tensor:
+    """Each element `repeats` times along an axis."""
+    data = check_tensor(a, "repeat")
+    at = normalized_axis(axis, data.ndim, "repeat")
+    shape = [*data.shape[:at], simplify(data.shape[at] * repeats), *data.shape[at + 1 :]]
+    return move(  # type: ignore[no-any-return]
+        shape,
+        lambda *i: data(*i[:at], ops.floordiv(i[at], repeats), *i[at + 1 :]),
+        "T_repeat",
+        BROADCAST,
+    )
+
+
+def tile(a: Tensor, reps: Any) -> Tensor:
+    """The tensor several times along each dimension; missing dimensions are added in front."""
+    data = check_tensor(a, "tile")
+    times = list(reps) if isinstance(reps, list | tuple) else [reps]
+    rank = max(data.ndim, len(times))
+    counts = [1] * (rank - len(times)) + times
+    extents = [1] * (rank - data.ndim) + list(data.shape)
+    shape = [simplify(extent * count) for extent, count in zip(extents, counts, strict=True)]
+    lead = rank - data.ndim
+
+    def element(*i: Any) -> Any:
+        return data(*[ops.floormod(x, e) for x, e in zip(i[lead:], data.shape, strict=True)])
+
+    return move(shape, element, "T_tile", BROADCAST)  # type: ignore[no-any-return]
+
+
+def take(
+    a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 0, mode: str = "clip"
+) -> Tensor:
+    """The elements at indices along an axis, or of the tensor stored row by row.
+
+    mode : what happens to indices outside: "clip", "wrap", or "fast" (they must not occur).
+    """
+    data, where = check_tensor(a, "take"), check_tensor(indices, "take")
+    if mode not in ("clip", "wrap", "fast"):
+        raise DeclarationError(f"topi.take with mode={mode!r}", 'it is "clip", "wrap" or "fast"')
+    if axis is None:
+        count = prod(data.shape)
+        return move(  # type: ignore[no-any-return]
+            where.shape,
+            lambda *i: data(*wrapped_index(_inside(where(*i), count, mode), data.shape)),
+            "T_take",
+        )
+    at = normalized_axis(axis, data.ndim, "take")
+    batch = batch_dims + where.ndim if batch_dims < 0 else batch_dims
+    extra = where.ndim - batch
+    shape = [*data.shape[:at], *where.shape[batch:], *data.shape[at + 1 :]]
+
+    def element(*i: Any) -> Any:
+        index = where(*i[:batch], *i[at : at + extra])
+        return data(*i[:at], _inside(index, data.shape[at], mode), *i[at + extra :])
+
+    return move(shape, element, "T_take")  # type: ignore[no-any-return]
+
+
+def _inside(index: Any, extent: Any, mode: str) -> Any:
+    if mode == "clip":
+        return ops.minimum(ops.maximum(0, index), extent - 1)
+    if mode == "wrap":
+        return ops.truncmod(ops.truncmod(index, extent) + extent, extent)
+    return index
+
+
+def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
+    """The elements at the places of `indices`, whose values say where along `axis`."""
+    source, where = check_tensor(data, "gather"), check_tensor(indices, "gather")
+    check_same(source.ndim, where.ndim, "gather", "data and indices differ in dimensions")
+    at = normalized_axis(axis, source.ndim, "gather")
+    return move(  # type: ignore[no-any-return]
+        where.shape, lambda *i: source(*i[:at], where(*i), *i[at + 1 :]), "T_gather"
+    )
+
+
+def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
+    """The elements, or slices, at index vectors, which lie along the first dimension of indices."""
+    data, where = check_tensor(a, "gather_nd"), check_tensor(indices, "gather_nd")
+    depth = get_const_int(where.shape[0])
+    points = where.ndim - 1
+    shape = [*where.shape[1:], *data.shape[batch_dims + depth :]]
+
+    def element(*i: Any) -> Any:
+        index = [where(part, *i[:points]) for part in range(depth)]
+        return data(*i[:batch_dims], *index, *i[points:])
+
+    return move(shape, element, "T_gather_nd")  # type: ignore[no-any-return]
+
+
+def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
+    """data[indices[0], indices[1], ...], where the indices are tensors that are broadcast."""
+    source = check_tensor(data, "adv_index")
+    tensors = _tensors(indices, "adv_index")
+    common = broadcast_shape([tensor.shape for tensor in tensors], "adv_index")
+    rank = len(common)
+
+    def element(*i: Any) -> Any:
+        inner = [tensor(*broadcast_index(tensor, i[:rank], common)) for tensor in tensors]
+        return source(*inner, *i[rank:])
+
+    shape = [*common, *source.shape[len(tensors) :]]
+    return move(shape, element, "advanced_index")  # type: ignore[no-any-return]
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: str = "float32") -> Tensor:
+    """start, start + step, ... up to before stop; from 0 when only one bound is given."""
+    first, last = (0, start) if stop is None else (start, stop)
+    if all_integers(first, last, step):
+        extent = simplify(ops.floordiv(ops.convert(last) - first + step - 1, step))
+        if as_constant(step) is not None and get_const_int(step) < 0:
+            extent = simplify(ops.floordiv(ops.convert(last) - first + step + 1, step))
+    else:
+        extent = math.ceil((float(last) - float(first)) / float(step))
+    return move(  # type: ignore[no-any-return]
+        [extent], lambda i: ops.cast(dtype, _term(first, step, i)), "T_arange"
+    )
+
+
+def _term(first: Any, step: Any, index: Any) -> Expr:
+    return ops.add(first, ops.mul(step, index))
+
+
+def all_integers(*values: Any) -> bool:
+    """Whether all bounds are integers, as numbers or as expressions."""
+    return not any(ops.convert(value).dtype.startswith("float") for value in values)
+
+
+def meshgrid(a_tuple: Sequence[Tensor], indexing: str) -> list[Tensor]:
+    """One tensor of coordinates per vector; "ij" gives matrices, "xy" exchanges the first two."""
+    vectors = _tensors(a_tuple, "meshgrid")
+    if indexing not in ("ij", "xy"):
+        raise DeclarationError(f"topi.meshgrid with indexing={indexing!r}", 'it is "ij" or "xy"')
+    order = list(range(len(vectors)))
+    if indexing == "xy" and len(order) > 1:
+        order[:2] = [1, 0]
+    shape = [vectors[at].shape[0] if vectors[at].ndim else 1 for at in order]
+
+    def grid(number: int, vector: Tensor) -> Tensor:
+        place = order.index(number)
+        return move(  # type: ignore[no-any-return]
+            shape, lambda *i: vector(i[place]) if vector.ndim else vector(), "T_meshgrid"
+        )
+
+    return [grid(number, vector) for number, vector in enumerate(vectors)]
+
+
+def one_hot(
+    indices: Tensor, on_value: Any, off_value: Any, depth: int, axis: int, dtype: str
+) -> Tensor:
+    """A new dimension of extent `depth`, with on_value where its index is the value of indices."""
+    where = check_tensor(indices, "one_hot")
+    at = normalized_axis(axis, where.ndim + 1, "one_hot")
+    on, off = (ops.cast(dtype, ops.convert(value)) for value in (on_value, off_value))
+    shape = [*where.shape[:at], depth, *where.shape[at:]]
+    return move(  # type: ignore[no-any-return]
+        shape,
+        lambda *i: te.select(ops.equal(where(*i[:at], *i[at + 1 :]), i[at]), on, off),
+        "T_one_hot",
+    )
+
+
+def eye(n: int, m: int | None = None, k: int = 0, dtype: str = "float32") -> Tensor:
+    """The matrix with ones on diagonal number k."""
+    one, zero = te.const(1, dtype), te.const(0, dtype)
+    return te.compute(  # type: ignore[no-any-return]
+        (n, n if m is None else m),
+        lambda i, j: te.if_then_else(ops.equal(i, j - k), one, zero),
+        name="eye",
+    )
+
+
+def trilu(data: Tensor, k: Any, upper: bool) -> Tensor:
+    """The upper or lower triangle of matrices from diagonal number k on, and zeros."""
+    source = check_tensor(data, "trilu")
+
+    def element(*i: Any) -> Any:
+        row, column = i[-2], ops.sub(i[-1], k)
+        inside = row <= column if upper else row >= column
+        return te.select(inside, source(*i), te.const(0, source.dtype))
+
+    return te.compute(source.shape, lambda *i: element(*i), name="trilu", tag="elemwise")  # type: ignore[no-any-return]
+
+
+def sequence_mask(
+    data: Tensor, valid_length: Tensor, mask_value: float = 0, axis: int = 0
+) -> Tensor:
+    """Sequences along axis 0 (batch 1) or 1 (batch 0) with mask_value behind their valid length."""
+    source = check_tensor(data, "sequence_mask")
+    lengths = check_tensor(valid_length, "sequence_mask")
+    if axis not in (0, 1) or source.ndim < 2:
+        raise DeclarationError(
+            f"topi.sequence_mask of {source.name} along axis {axis}",
+            "the first two dimensions are the time and the batch",
+            "use axis 0 or 1 of a tensor of at least two dimensions",
+        )
+    mask = te.const(mask_value, source.dtype)
+    return move(  # type: ignore[no-any-return]
+        source.shape,
+        lambda *i: te.if_then_else(i[axis] >= lengths(i[1 - axis]), mask, source(*i)),
+        "T_sequence_mask",
+    )
+
+
+def shape(array: Tensor, dtype: str = "int32") -> Tensor:
+    """The extents of a tensor as a tensor."""
+    data = check_tensor(array, "shape")
+
+    def element(i: Any) -> Any:
+        value: Any = te.const(0, dtype)
+        for at, extent in enumerate(data.shape):
+            value = te.if_then_else(ops.equal(i, at), ops.cast(dtype, extent), value)
+        return value
+
+    return move([data.ndim], element, "T_shape")  # type: ignore[no-any-return]
+
+
+def ndarray_size(array: Tensor, dtype: str = "int32") -> Tensor:
+    """The number of elements as a tensor without dimensions."""
+    data = check_tensor(array, "ndarray_size")
+    count = ops.cast(dtype, ops.convert(prod(data.shape)))
+    return move([], lambda: count, "ndarray_size")  # type: ignore[no-any-return]
+
+
+def expand_like(a: Tensor, shape_like: Tensor, axis: Sequence[int]) -> Tensor:
+    """The tensor stretched along new dimensions `axis` to the shape of another."""
+    data, target = check_tensor(a, "expand_like"), check_tensor(shape_like, "expand_like")
+    new = {normalized_axis(one, target.ndim, "expand_like") for one in axis}
+    kept = [at for at in range(target.ndim) if at not in new]
+    check_same(len(kept), data.ndim, "expand_like", "the dimensions do not add up")
+    for at, extent in zip(kept, data.shape, strict=True):
+        if not is_same(extent, target.shape[at]) and is_different(extent, target.shape[at]):
+            check_same(extent, target.shape[at], "expand_like", "the shapes differ")
+    return te.compute(target.shape, lambda *i: data(*[i[at] for at in kept]))  # type: ignore[no-any-return]

@@ -1,0 +1,235 @@
+"""Constants, shapes and indices: what operators and schedules share, with TVM's names.
+
+Must not know any operator.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.errors import DeclarationError
+from te_sched.ir import ops
+from te_sched.ir.expr import Expr, FloatImm, IntImm
+from te_sched.ir.structural import structural_equal
+from te_sched.schedule.schedule import Schedule
+from te_sched.te.operation import Operation
+from te_sched.te.tensor import Tensor
+from te_sched.topi.tag import is_broadcast
+
+
+class InvalidShapeError(ValueError):
+    """A shape that an operator or a schedule does not support."""
+
+
+def as_constant(value: Any) -> int | None:
+    """The integer that a value is, or None when it is known only when the program runs."""
+    if isinstance(value, Expr):
+        value = simplify(value)
+        return value.value if isinstance(value, IntImm) else None
+    return int(value)
+
+
+def get_const_int(expr: Any) -> int:
+    """The integer that an expression is; a ValueError when it is not constant."""
+    value = as_constant(expr)
+    if value is None:
+        raise ValueError(f"{expr} is not a constant integer")
+    return value
+
+
+def get_const_float(expr: Any) -> float:
+    """The number that an expression is; a ValueError when it is not a constant float."""
+    if isinstance(expr, float):
+        return expr
+    value = simplify(expr)
+    if not isinstance(value, FloatImm):
+        raise ValueError(f"{expr} is not a constant float")
+    return float(value.value)
+
+
+def get_const_tuple(in_tuple: Iterable[Any]) -> tuple[Any, ...]:
+    """The shape with integers where it is constant; other extents stay expressions."""
+    values = [(as_constant(value), value) for value in in_tuple]
+    return tuple([value if constant is None else constant for constant, value in values])
+
+
+def get_float_tuple(in_tuple: Iterable[Any]) -> tuple[float, ...]:
+    """Constant floats as Python numbers."""
+    return tuple([get_const_float(value) for value in in_tuple])
+
+
+def equal_const_int(expr: Any, value: int) -> bool:
+    """Whether an expression is this constant."""
+    return as_constant(expr) == value
+
+
+def simplify(expr: Any) -> Any:
+    """The expression in its simplest form; numbers as they are."""
+    if isinstance(expr, IntImm):
+        return expr
+    return Analyzer().simplify(expr) if isinstance(expr, Expr) else expr
+
+
+def is_dynamic_shape(shape: Iterable[Any]) -> bool:
+    """Whether some extent is known only when the program runs."""
+    return any(as_constant(extent) is None for extent in shape)
+
+
+def is_empty_shape(shape: Iterable[Any]) -> bool:
+    """Whether some extent is zero."""
+    return any(as_constant(extent) == 0 for extent in shape)
+
+
+def prod(x: Iterable[Any]) -> Any:
+    """The product of extents, 1 of none."""
+    total: Any = 1
+    for value in x:
+        total = total * value
+    return total
+
+
+def ceil_div(a: Any, b: Any) -> Any:
+    """a / b rounded towards infinity."""
+    return (a + (b - 1)) // b
+
+
+def swap(arr: Sequence[Any], axis: int) -> tuple[Any, ...]:
+    """The items with that of `axis` and the last one exchanged."""
+    items = list(arr)
+    items[axis], items[-1] = items[-1], items[axis]
+    return tuple(items)
+
+
+def get_max_power2_factor(n: int, max_value: int | None = None) -> int:
+    """The largest power of two that divides n and is not above max_value."""
+    factor = math.gcd(n, 1 << n.bit_length()) if n > 0 else 1
+    while max_value is not None and factor > max(max_value, 1):
+        factor //= 2
+    return factor
+
+
+def ravel_index(indices: Sequence[Any], shape: Sequence[Any]) -> Any:
+    """The place of an element in the array stored row by row."""
+    index: Any = 0
+    for position, (one, extent) in enumerate(zip(indices, shape, strict=True)):
+        index = index * extent + one if position else one
+    return index
+
+
+def unravel_index(idx: Any, shape: Sequence[Any]) -> list[Any]:
+    """The indices of the element at a place of the array stored row by row."""
+    indices = []
+    for extent in reversed(list(shape)[1:]):
+        indices.append(ops.floormod(idx, extent))
+        idx = ops.floordiv(idx, extent)
+    return [idx, *reversed(indices)] if shape else []
+
+
+def wrapped_index(idx: Any, shape: Sequence[Any]) -> list[Any]:
+    """unravel_index for an index that is not known to lie inside: the first one wraps around."""
+    indices = unravel_index(idx, shape)
+    return [ops.floormod(indices[0], shape[0]), *indices[1:]] if indices else []
+
+
+def traverse_inline(s: Schedule, final_op: Operation, callback: Callable[[Operation], Any]) -> None:
+    """Inline what broadcasts above `final_op`; `callback` sees each operation, inputs first."""
+    visited: set[Operation] = set()
+
+    def visit(op: Operation) -> None:
+        if op in visited:
+            return
+        visited.add(op)
+        if is_broadcast(op.tag):
+            if op not in s.outputs:
+                s[op].compute_inline()
+            for tensor in op.input_tensors:
+                if tensor.op.input_tensors:
+                    visit(tensor.op)
+        callback(op)
+
+    visit(final_op)
+
+
+# What follows serves topi alone.
+
+
+def check_tensor(value: Any, what: str) -> Tensor:
+    """The value, which must be a tensor."""
+    if not isinstance(value, Tensor):
+        raise DeclarationError(
+            f"topi.{what} of {value!r}",
+            f"a {type(value).__name__} is not a tensor",
+            "give what te.placeholder or te.compute returned",
+        )
+    return value
+
+
+def check_rank(tensor: Any, rank: int, what: str) -> Tensor:
+    """The value, which must be a tensor of `rank` dimensions."""
+    if check_tensor(tensor, what).ndim != rank:
+        raise DeclarationError(
+            f"topi.{what} of {tensor.name} of shape {shape_text(tensor.shape)}",
+            f"it has {tensor.ndim} dimensions and {rank} are needed",
+            "reshape it, or add dimensions with topi.expand_dims",
+            f"tensor {tensor.name}",
+        )
+    return tensor  # type: ignore[no-any-return]
+
+
+def check_same(a: Any, b: Any, what: str, why: str) -> None:
+    """Refuse two extents that are certainly different."""
+    if is_different(a, b):
+        raise DeclarationError(f"topi.{what}", f"{why}: {a} and {b}", "let the extents agree")
+
+
+def is_different(a: Any, b: Any) -> bool:
+    """Whether two extents are constants and differ."""
+    left, right = as_constant(a), as_constant(b)
+    return left is not None and right is not None and left != right
+
+
+def is_same(a: Any, b: Any) -> bool:
+    """Whether two extents are certainly equal."""
+    left, right = as_constant(a), as_constant(b)
+    if left is not None or right is not None:
+        return left == right
+    return structural_equal(simplify(a), simplify(b))
+
+
+def shape_text(shape: Iterable[Any]) -> str:
+    """A shape as a user writes it."""
+    return f"({', '.join(str(extent) for extent in get_const_tuple(shape))})"
+
+
+def axis_names(count: int, prefix: str = "ax") -> list[str]:
+    """Names of the axes of an operator."""
+    return [f"{prefix}{position}" for position in range(count)]
+
+
+def normalized_axis(axis: Any, rank: int, what: str) -> int:
+    """An axis counted from the front; a DeclarationError when there is none such."""
+    position = get_const_int(axis)
+    if not -rank <= position < rank:
+        raise DeclarationError(
+            f"topi.{what} with axis {position}",
+            f"the tensor has {rank} dimensions",
+            f"axes are {-rank} to {rank - 1}" if rank else "give no axis",
+        )
+    return position % rank
+
+
+def as_pair(value: Any, count: int, what: str) -> tuple[Any, ...]:
+    """One number for each of `count` dimensions, from one number or from a sequence of them."""
+    values = tuple(value) if isinstance(value, list | tuple) else (value,)
+    if len(values) == 1:
+        values = values * count
+    if len(values) != count:
+        raise DeclarationError(
+            f"topi.{what} with {values!r}",
+            f"there are {len(values)} numbers for {count} dimensions",
+            f"give one number or {count}",
+        )
+    return get_const_tuple(values)

@@ -1,0 +1,206 @@
+"""How each kind of stage is scheduled for a CPU: parallel outside, vectors inside.
+
+One rule for contractions (tiled, the sums of a tile in a local buffer), one for softmax, one for
+other reductions, one for all else.
+"""
+
+from __future__ import annotations
+
+from te_sched.ir.expr import IterVar, ProducerLoad, Reduce
+from te_sched.schedule.schedule import Schedule
+from te_sched.schedule.stage import Stage
+from te_sched.te.operation import ComputeOp, Operation
+from te_sched.topi.scheduling import (
+    divisor_of,
+    epilogue,
+    extent_of,
+    fuse_axes,
+    has_fixed_window,
+    inline_injective,
+    is_contraction,
+    is_reduction,
+    moves_only,
+    reduction_size,
+    roots,
+    tile_axes,
+)
+from te_sched.topi.tag import is_injective
+
+LANES = 16  # float32 elements of the widest vector
+ROWS = 4  # rows of a tile: their sums and a vector of columns fit the registers
+PARTS = 64  # pieces that a sum over everything is cut into
+LONG = 1024  # a sum over everything that is worth cutting
+
+
+def apply_rules(s: Schedule) -> Schedule:
+    """Schedule every stage."""
+    inline_injective(s, keep=_computed_once(s))
+    done: set[Operation] = set()
+    for op in roots(s):
+        if op in done:
+            continue
+        done.add(op)
+        if op.tag.endswith("softmax_output"):
+            done |= schedule_softmax(s, op)
+        elif is_reduction(op):
+            _schedule_reducing(s, op, op)
+        else:
+            _schedule_computing(s, op, done)
+    return s
+
+
+def _computed_once(s: Schedule) -> list[Operation]:
+    """What contractions read many times and is not a mere copy."""
+    return [
+        tensor.op
+        for stage in s.stages
+        if is_contraction(stage.op)
+        for tensor in stage.op.input_tensors
+        if is_injective(tensor.op.tag) and not moves_only(tensor.op)
+    ]
+
+
+def _schedule_computing(s: Schedule, op: Operation, done: set[Operation]) -> None:
+    """An elementwise stage, together with the reduction of the same shape that it reads."""
+    source = next((one for one in roots(s) if is_reduction(one) and epilogue(s, one) is op), None)
+    if source is None or source.tag.endswith("softmax_output"):
+        schedule_injective_stage(s[op], op)
+        return
+    done.add(source)
+    _schedule_reducing(s, source, op)
+
+
+def _schedule_reducing(s: Schedule, op: Operation, final: Operation) -> None:
+    if is_contraction(op):
+        schedule_contraction(s, op, final)
+    else:
+        schedule_reduction(s, op, final)
+
+
+def schedule_injective_stage(stage: Stage, op: Operation) -> None:
+    """Rows in parallel, each in vectors."""
+    axes = list(op.axis)
+    if not axes:
+        return
+    lanes = divisor_of(extent_of(axes[-1]), LANES)
+    outer, inner = axes[:-1], axes[-1]
+    if lanes > 1:
+        whole = inner
+        if divisor_of(extent_of(whole), lanes) != extent_value(whole):
+            rest, inner = stage.split(whole, factor=lanes)
+            outer = outer if outer else [rest]
+        stage.vectorize(inner)
+    if outer:
+        stage.parallel(fuse_axes(stage, outer))
+
+
+def extent_value(axis: IterVar) -> int:
+    """The extent of a root axis, 0 when it is not constant."""
+    value = getattr(extent_of(axis), "value", 0)
+    return int(value)
+
+
+def schedule_contraction(s: Schedule, op: Operation, final: Operation) -> None:
+    """Tiles of rows and vectors of columns, whose sums stay in a local buffer."""
+    row, column = tile_axes(op)
+    output = op.output(0)
+    sums = s.cache_write(output, "global") if final is op else output
+    stage, axes = s[final], list(s[final].op.axis)
+    rows, lanes = (
+        divisor_of(extent_of(axes[at]), limit) for at, limit in ((row, ROWS), (column, LANES))
+    )
+    row_outer, row_inner = stage.split(axes[row], factor=rows)
+    column_outer, column_inner = stage.split(axes[column], factor=lanes)
+    others = [axis for at, axis in enumerate(axes) if at not in (row, column)]
+    stage.reorder(*others, row_outer, column_outer, row_inner, column_inner)
+    stage.parallel(fuse_axes(stage, [*others, row_outer]))
+
+    inner = s[sums]
+    inner.compute_at(stage, column_outer)
+    own = list(inner.op.axis)
+    rest = [axis for at, axis in enumerate(own) if at not in (row, column)]
+    inner.reorder(*rest, *inner.op.reduce_axis, own[row], own[column])
+    if rows > 1:
+        inner.unroll(own[row])
+    if lanes > 1:
+        inner.vectorize(own[column])
+        stage.vectorize(column_inner)
+
+
+def schedule_reduction(s: Schedule, op: Operation, final: Operation) -> None:
+    """Elements in parallel; neighbours in a vector where they lie together in memory."""
+    if not op.axis:
+        _cut_whole_reduction(s, op)
+        return
+    if final is op:
+        _schedule_elements(s[op], op)
+        return
+    stage = s[final]
+    axes = list(final.axis)
+    outer = axes[:-1] if len(axes) > 1 else axes
+    at = fuse_axes(stage, outer)
+    stage.parallel(at)
+    s[op].compute_at(stage, at)
+
+
+def _schedule_elements(stage: Stage, op: Operation) -> None:
+    axes = list(op.axis)
+    lanes = divisor_of(extent_of(axes[-1]), LANES) if _reads_rows(op) else 1
+    if lanes > 1:
+        outer, inner = stage.split(axes[-1], factor=lanes)
+        stage.reorder(*axes[:-1], outer, *op.reduce_axis, inner)
+        stage.vectorize(inner)
+        axes[-1] = outer
+    stage.parallel(fuse_axes(stage, axes))
+
+
+def _reads_rows(op: Operation) -> bool:
+    """Whether a sum of one value reads neighbours in memory for neighbours of the output."""
+    if not isinstance(op, ComputeOp) or len(op.body) != 1 or not has_fixed_window(op):
+        return False
+    value = op.body[0].source[0] if isinstance(op.body[0], Reduce) else None
+    return isinstance(value, ProducerLoad) and value.indices[-1] is op.axis[-1].var
+
+
+def _cut_whole_reduction(s: Schedule, op: Operation) -> None:
+    """A long sum over everything: parts in parallel, then the sum of the parts."""
+    size = reduction_size(op)
+    parts = divisor_of(size, PARTS) if size is not None else 1
+    if size is None or size < LONG or parts == 1:
+        return
+    stage = s[op]
+    outer, _ = stage.split(fuse_axes(stage, op.reduce_axis), nparts=parts)
+    pieces = s.rfactor(op.output(0), outer)
+    first = pieces[0] if isinstance(pieces, list | tuple) else pieces
+    s[first].parallel(s[first].op.axis[0])
+
+
+def schedule_softmax(s: Schedule, op: Operation) -> set[Operation]:
+    """The rows in parallel, everything for a row computed there. Gives the stages scheduled."""
+    members = _softmax_members(op)
+    at = op.attrs.get("axis", 0)
+    if not isinstance(at, int) or at == 0:
+        for one in [op, *members]:
+            if is_reduction(one):
+                _schedule_elements(s[one], one) if one.axis else None
+            else:
+                schedule_injective_stage(s[one], one)
+        return set(members)
+    stage = s[op]
+    row = fuse_axes(stage, op.axis[:at])
+    stage.parallel(row)
+    for one in members:
+        s[one].compute_at(stage, row)
+    return set(members)
+
+
+def _softmax_members(op: Operation) -> list[Operation]:
+    """The stages of the same softmax that `op` reads."""
+    found: dict[Operation, None] = {}
+    stack = [op]
+    while stack:
+        for tensor in stack.pop().input_tensors:
+            if tensor.op.tag == op.tag and "axis" not in tensor.op.attrs:
+                found[tensor.op] = None
+                stack.append(tensor.op)
+    return list(found)
