@@ -83,6 +83,8 @@ class Canonicalizer(Rewriter):
                 constant *= factor.value
             else:
                 product = factor if product is None else Mul(product, factor)
+        if product is None:  # the terms of a factor cancelled each other
+            return Form((), constant, a.dtype)
         if constant != 1:
             product = Mul(product, build.imm(constant, a.dtype))
         return Form((Term(product),), 0, a.dtype, False)

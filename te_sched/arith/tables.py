@@ -686,6 +686,8 @@ VECTOR: dict[type, RuleTable] = {
             ),
         )
     ),
+    Div: RuleTable((_lanewise("truncdiv-broadcasts", "truncdiv({}, {})"),)),
+    Mod: RuleTable((_lanewise("truncmod-broadcasts", "truncmod({}, {})"),)),
     Min: RuleTable((_lanewise("min-broadcasts", "min({}, {})"),)),
     Max: RuleTable((_lanewise("max-broadcasts", "max({}, {})"),)),
     EQ: RuleTable((_lanewise("eq-broadcasts", "{} == {}"),)),

@@ -165,3 +165,14 @@ def test_simplify_keeps_the_value(seed: int) -> None:
         assert low is None or low <= expected
         assert high is None or expected <= high
         assert (expected - base) % coeff == 0 if coeff else expected == base
+
+
+def test_product_of_sums_whose_terms_cancel_is_constant() -> None:
+    a, b = ((ops.minimum(v * 2 + 1, 99) - (v * 2 + 1) + 3) for v in (i, j))
+    assert show(analyzer().simplify(a * b)) == "9"
+
+
+def test_division_of_broadcast_floats_is_done_once() -> None:
+    p, q = E.Broadcast(E.Var("p", "float32"), 4), E.Broadcast(E.Var("q", "float32"), 4)
+    result = analyzer().simplify(E.Div(p, q))
+    assert isinstance(result, E.Broadcast) and isinstance(result.value, E.Div)
