@@ -4,7 +4,10 @@
 the names are TVM's. What needs LLVM is loaded when it is first used.
 """
 
-from te_sched import config, nd, runtime, target, te, testing, tir
+import importlib
+from typing import Any
+
+from te_sched import config, ir, nd, runtime, target, te, testing, tir, transform
 from te_sched.driver import build
 from te_sched.errors import (
     BuildError,
@@ -15,15 +18,24 @@ from te_sched.errors import (
     ScheduleError,
     TeSchedError,
 )
+from te_sched.errors import TeSchedError as TVMError
 from te_sched.ir.expr import IterVar, Range
 from te_sched.ir.stmt import IRModule
 from te_sched.lower.pipeline import lower  # takes the place of the package of this name
 from te_sched.runtime import (
+    DataType,
+    cl,
     cpu,
+    cuda,
     device,
     get_global_func,
+    gpu,
+    metal,
+    opencl,
     register_extern,
     register_func,
+    rocm,
+    vulkan,
 )
 
 __version__ = "0.1.0"
@@ -31,6 +43,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BuildError",
     "CallError",
+    "DataType",
     "DeclarationError",
     "IRModule",
     "InternalError",
@@ -38,19 +51,44 @@ __all__ = [
     "LoweringError",
     "Range",
     "ScheduleError",
+    "TVMError",
     "TeSchedError",
     "build",
+    "cl",
     "config",
     "cpu",
+    "cuda",
     "device",
     "get_global_func",
+    "gpu",
+    "ir",
     "lower",
+    "metal",
     "nd",
+    "opencl",
     "register_extern",
     "register_func",
+    "rocm",
     "runtime",
     "target",
     "te",
     "testing",
     "tir",
+    "transform",
+    "vulkan",
 ]
+
+# Modules that are loaded when a program asks for them.
+_LATE = {
+    "compat": "te_sched.compat",
+    "contrib": "te_sched.contrib",
+    "error": "te_sched.errors",
+    "topi": "te_sched.topi",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATE:
+        return importlib.import_module(_LATE[name])
+    absent = importlib.import_module("te_sched.compat.absent")
+    raise AttributeError(absent.message("te_sched", name))

@@ -12,6 +12,7 @@ import sys
 from types import FrameType
 
 _PACKAGE_DIRECTORY = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_BETWEEN = ("functools", "contextlib")  # the standard library's, which te_sched calls through
 
 
 class TeSchedError(Exception):
@@ -33,6 +34,9 @@ class TeSchedError(Exception):
     def __str__(self) -> str:
         labelled = (("where", self.where), ("why", self.why), ("cure", self.cure))
         return "\n".join([self.what, *(f"  {label}: {text}" for label, text in labelled if text)])
+
+
+TVMError = TeSchedError  # TVM's name of it, in tvm.error
 
 
 class DeclarationError(TeSchedError):
@@ -71,7 +75,8 @@ def user_location() -> str:
         is_ours = filename.startswith((_PACKAGE_DIRECTORY, "<frozen"))
         # by name too: the methods that dataclasses generate have no file
         module = frame.f_globals.get("__name__") or ""
-        if not is_ours and not module.startswith(("sympy.", "te_sched.")):
+        is_between = module in _BETWEEN or module.startswith(("sympy.", "te_sched."))
+        if not is_ours and not is_between:
             return f"{filename}:{frame.f_lineno}"
         frame = frame.f_back
     return ""

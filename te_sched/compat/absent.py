@@ -1,0 +1,124 @@
+"""What TVM has and te_sched has not, and what there is instead: one table.
+
+Every ImportError and AttributeError about a missing name, and the compatibility page, speak from
+it. Must not import the rest of te_sched, since its errors are raised while that is imported.
+"""
+
+from __future__ import annotations
+
+# By TVM's dotted name, without "tvm."; what is said of a module holds for all below it.
+ABSENT: dict[str, str] = {
+    "relay": "te_sched has no graphs; write the operators with te.compute or te_sched.topi "
+    "(relay.build_config alone works, as transform.PassContext)",
+    "relax": "te_sched has no graphs; write the operators with te.compute or te_sched.topi",
+    "autotvm": "te_sched has no tuner; try splits in a loop and time each with "
+    "module.time_evaluator",
+    "auto_scheduler": "te_sched has no tuner; write the schedule with te.create_schedule, and time "
+    "it with module.time_evaluator",
+    "meta_schedule": "te_sched has no tuner; write the schedule with te.create_schedule, and time "
+    "it with module.time_evaluator",
+    "dlight": "te_sched has TE schedules alone; write one with te.create_schedule",
+    "rpc": "te_sched runs programs in this process; on another machine, install te_sched there, or "
+    "copy what module.export_library wrote and load it with runtime.load_module",
+    "micro": "te_sched has no microcontroller targets",
+    "script": "te_sched prints TVMScript and does not read it; build programs with te.compute and "
+    "te.create_schedule, or tir.ir_builder",
+    "parser": "te_sched does not read Relay text",
+    "support": "te_sched has no build information of libraries: it is pure Python on llvmlite",
+    "_ffi": "te_sched is Python and has no FFI; the registry is te_sched.register_func and "
+    "te_sched.get_global_func",
+    "vta": "te_sched has no accelerator targets",
+    "nnvm": "te_sched has no graphs; write the operators with te.compute or te_sched.topi",
+    "register_object": "te_sched is Python: derive from its classes",
+    "register_extension": "arrays of other libraries are taken through DLPack as they are",
+    "register_node": "te_sched is Python: derive from its classes",
+    "driver.tvmc": "te_sched has no tvmc; run programs with python -m te_sched run PROGRAM.py",
+    "arith.detect_clip_bound": "use arith.Analyzer().simplify",
+    "arith.solve_linear_equations": "te_sched does not solve systems; sympy does",
+    "arith.solve_linear_inequalities": "te_sched does not solve systems; sympy does",
+    "te.hybrid": "te_sched does not translate Python loops; use te.compute, or te.extern with "
+    "tir.ir_builder",
+    "te.HybridOp": "te_sched does not translate Python loops (te.hybrid)",
+    "te.gradient": "te_sched does not differentiate",
+    "te.autodiff": "te_sched does not differentiate",
+    "te.create_prim_func": "it is for TensorIR schedules; te_sched.lower(s, args) gives a PrimFunc "
+    "of a TE schedule",
+    "te.extern_primfunc": "it needs TVMScript; use te.extern",
+    "te.TensorComputeOp": "use tensorize, or te.extern",
+    "te.SpecializedCondition": "it guards specialised copies of a program; build one for each case",
+    "te.AXIS_SEPARATOR": "Stage.transform_layout is for texture memory, which te_sched lacks",
+    "te.trace": "print in a function called by tir.call_packed",
+    "tir.trace": "print in a function called by tir.call_packed",
+    "tir.Schedule": "te_sched has TE schedules alone (te.create_schedule)",
+    "tir.Block": "te_sched has TE schedules alone (te.create_schedule)",
+    "tir.BlockRealize": "te_sched has TE schedules alone (te.create_schedule)",
+    "tir.schedule": "te_sched has TE schedules alone (te.create_schedule)",
+    "tir.block_scope": "te_sched has TE schedules alone (te.create_schedule)",
+    "tir.usmp": "te_sched does not plan memory across functions",
+    "tir.analysis": "build() runs the analyses of te_sched",
+    "tir.layout": "layouts are expressions of indices: write the te.compute",
+    "tir.Layout": "layouts are expressions of indices: write the te.compute",
+    "tir.BijectiveLayout": "layouts are expressions of indices: write the te.compute",
+    "tir.bijective_layout": "layouts are expressions of indices: write the te.compute",
+    "tir.data_layout": "layouts are expressions of indices: write the te.compute",
+    "tir.IndexMap": "layouts are expressions of indices: write the te.compute",
+    "runtime.executor": "te_sched has no graphs, and no executors of them",
+    "runtime.vm": "te_sched has no graphs, and no executors of them",
+    "runtime.relax_vm": "te_sched has no graphs, and no executors of them",
+    "runtime.disco": "te_sched runs in one process",
+    "runtime.profiling": "use module.time_evaluator",
+    "runtime.system_lib": "use module.export_library and runtime.load_module",
+    "runtime.load_static_library": "use runtime.load_module",
+    "contrib.graph_executor": "te_sched has no graphs, and no executors of them",
+    "contrib.graph_runtime": "te_sched has no graphs, and no executors of them",
+    "contrib.debugger": "te_sched has no graphs, and no executors of them",
+    "contrib.ndk": "te_sched does not cross-compile for Android",
+    "contrib.xcode": "te_sched does not cross-compile for iOS",
+    "contrib.download": "use urllib.request",
+    "contrib.tar": "export a .so or a .o",
+    "contrib.tedd": "te_sched does not draw schedules; print(te_sched.lower(s, args)) or s.trace",
+    "contrib.cublas": "this version of te_sched compiles for processors alone",
+    "contrib.cudnn": "this version of te_sched compiles for processors alone",
+    "contrib.rocblas": "te_sched has no ROCm target",
+    "contrib.miopen": "te_sched has no ROCm target",
+    "contrib.mkl": "use contrib.cblas.matmul: numpy's BLAS",
+    "contrib.dnnl": "use contrib.cblas.matmul: numpy's BLAS",
+    "contrib.nnpack": "use te_sched.topi, or register a Python function and te.extern",
+    "contrib.random": "make random arrays with numpy",
+    "contrib.sort": "register a Python function (numpy.argsort) and call it in te.extern",
+    "contrib.sparse": "declare the arrays of the format as placeholders, with indices A[I[i]]",
+    "contrib.popen_pool": "use concurrent.futures",
+    "contrib.stackvm": "te_sched compiles with LLVM",
+    "contrib.emcc": "te_sched does not compile for the web",
+    "contrib.peak": "time a schedule with module.time_evaluator",
+    "testing.auto_scheduler": "te_sched has no tuner",
+    "testing.autotvm": "te_sched has no tuner",
+    "target.codegen": "te_sched.codegen.llvm is the code generator",
+    "target.VirtualDevice": "te_sched has devices alone (te_sched.cpu(0))",
+    "ir.save_json": "save the Python program; s.trace prints one",
+    "ir.load_json": "save the Python program; s.trace prints one",
+    "ir.make_node": "call the class: tir.Add(a, b)",
+    "make.Store": "programs have buffers with their shapes: tir.BufferStore",
+    "make.Load": "programs have buffers with their shapes: tir.BufferLoad",
+    "make.node": "call the class: tir.Add(a, b)",
+    "save_json": "save the Python program; s.trace prints one",
+    "load_json": "save the Python program; s.trace prints one",
+    "topi": "te_sched.topi has the operators that TE programs use most; write others with "
+    "te.compute",
+}
+
+
+def advice(name: str) -> str:
+    """What is said of a name of TVM ("te.hybrid.script"), or "" when there is nothing to say."""
+    while name:
+        if name in ABSENT:
+            return ABSENT[name]
+        name = name.rpartition(".")[0]
+    return ""
+
+
+def message(module: str, name: str) -> str:
+    """The text of the error for a name that a module does not have."""
+    inside = module.partition(".")[2]
+    said = advice(f"{inside}.{name}" if inside else name)
+    return f"te_sched has no {module}.{name}" + (f": {said}" if said else "")

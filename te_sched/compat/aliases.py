@@ -1,0 +1,167 @@
+"""Modules named tvm that hand out te_sched's names, and the finder by which Python imports them.
+
+Owns sys.modules["tvm"] and what is below it between `install` and `uninstall`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from te_sched.compat.absent import advice, message
+from te_sched.compat.names import OPEN, TREE, Alias
+from te_sched.errors import TeSchedError
+
+_ROOTS = ("tvm", "topi")  # until 0.6 the operators were a package of their own
+
+
+class AliasModule(ModuleType):
+    """A module of tvm. A name is looked up when it is first asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return sorted(one for one in dir(self) if not one.startswith("_"))
+        place = _place_of(self.__name__)
+        assert place is not None
+        found = _look_up(place, name)
+        if found is _NOTHING:
+            raise AttributeError(message(self.__name__, name))
+        setattr(self, name, found)
+        return found
+
+    def __dir__(self) -> list[str]:
+        place = _place_of(self.__name__)
+        assert place is not None
+        alias = _alias_at(place)
+        below = [
+            name.rpartition(".")[2] for name in TREE if name and name.rpartition(".")[0] == place
+        ]
+        faces = [
+            name
+            for face in alias.faces
+            if _exists(face)
+            for name in _public(importlib.import_module(face))
+        ]
+        return sorted({*super().__dir__(), *alias.names, *below, *faces})
+
+
+_NOTHING = object()
+
+
+def _look_up(place: str, name: str) -> Any:
+    """The value of a name in the module at a place of the tree."""
+    alias = _alias_at(place)
+    if name in alias.names:
+        module, _, attribute = alias.names[name].partition(":")
+        return getattr(importlib.import_module(module), attribute)
+    if name.startswith("__"):
+        return _NOTHING
+    below = f"{place}.{name}" if place else name
+    if _is_module(below):
+        full = f"tvm.{below}"
+        return importlib.import_module(full) if is_installed() else AliasModule(full)
+    for face in alias.faces:
+        found = (
+            getattr(importlib.import_module(face), name, _NOTHING) if _exists(face) else _NOTHING
+        )
+        if found is not _NOTHING:
+            return found
+    return _NOTHING
+
+
+def _public(module: ModuleType) -> list[str]:
+    return list(getattr(module, "__all__", ()))
+
+
+def _place_of(module: str) -> str | None:
+    """The place in the tree of a module's name: "te" of tvm.te, "topi.nn" of topi.nn."""
+    root, _, rest = module.partition(".")
+    if root == "topi":
+        return module
+    return rest if root == "tvm" else None
+
+
+def _alias_at(place: str) -> Alias:
+    """The module at a place, which `_is_module`."""
+    return TREE[place] if place in TREE else Alias((f"te_sched.{place}",))
+
+
+def _is_module(place: str) -> bool:
+    if place in TREE:
+        return all(_exists(face) for face in TREE[place].faces)
+    root = place.partition(".")[0]
+    return root in OPEN and root != place and _exists(f"te_sched.{place}")
+
+
+def _exists(module: str) -> bool:
+    """Whether te_sched has a module."""
+    if module in sys.modules:
+        return True
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+class _Finder(MetaPathFinder, Loader):
+    """Finds tvm, topi, and all below them."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        place = _place_of(fullname)
+        if place is None:
+            return None
+        if not _is_module(place):
+            parent, _, name = fullname.rpartition(".")
+            # No `name=`: the import system would take the error for one that it may ignore.
+            text = message(parent, name) if parent else f"te_sched has no {name}: {advice(name)}"
+            raise ModuleNotFoundError(text)
+        return ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return AliasModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing to run: names are looked up when they are asked for."""
+
+
+_finder = _Finder()
+
+
+def install() -> None:
+    """Make `import tvm` in this process give te_sched, with the names of all generations.
+
+    Raises
+    ------
+    TeSchedError when TVM itself is imported already.
+    """
+    if is_installed():
+        return
+    real = sys.modules.get("tvm")
+    if real is not None and not isinstance(real, AliasModule):
+        raise TeSchedError(
+            "let tvm be te_sched",
+            f"TVM itself is imported already, from {getattr(real, '__file__', 'elsewhere')}",
+            "call te_sched.compat.install() before anything imports tvm",
+        )
+    sys.meta_path.insert(0, _finder)
+
+
+def uninstall() -> None:
+    """Undo `install`; modules that programs hold go on working."""
+    if is_installed():
+        sys.meta_path.remove(_finder)
+    for name in [name for name, one in sys.modules.items() if isinstance(one, AliasModule)]:
+        del sys.modules[name]
+
+
+def is_installed() -> bool:
+    """Whether `import tvm` gives te_sched."""
+    return _finder in sys.meta_path

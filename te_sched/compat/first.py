@@ -1,0 +1,232 @@
+"""What older generations of TVM called otherwise: contexts, build_config, rules of intrinsics.
+
+Each name here is TVM's of its time; the tables of `names` say in which modules it stood.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched import nd
+from te_sched.errors import LoweringError
+from te_sched.ir import calls, ops
+from te_sched.ir import expr as E
+from te_sched.ir.expr import Call, Range
+from te_sched.ir.op import Op, Rule, register_intrin_lowering
+from te_sched.ir.stmt import For as ForNode
+from te_sched.ir.stmt import SeqStmt, Stmt
+from te_sched.runtime.device import Device
+from te_sched.runtime.device import device as context
+from te_sched.runtime.ndarray import NDArray
+from te_sched.target import Target
+from te_sched.tir import For as make_for
+from te_sched.tir import Select as select
+from te_sched.tir.constructors import Constructor
+from te_sched.transform import PassContext, warn_once
+
+__all__ = [
+    "VERSION",
+    "Array",
+    "BuildConfig",
+    "ConstExpr",
+    "Expr",
+    "For",
+    "Map",
+    "String",
+    "array",
+    "build_config",
+    "call_intrin",
+    "call_pure_intrin",
+    "context",
+    "ctx",
+    "current_build_config",
+    "current_target",
+    "empty",
+    "range_by_min_extent",
+    "register_intrin_rule",
+    "select",
+    "stmt_list",
+    "stmt_seq",
+]
+
+VERSION = "0.19.0+te.sched"
+Array, Map, String = tuple, dict, str
+Expr, ctx = E.Expr, context
+BuildConfig = PassContext
+
+
+def array(
+    arr: Any,
+    device: Any = None,
+    mem_scope: Any = None,
+    *,
+    ctx: Device | None = None,
+    dtype: str | None = None,
+) -> NDArray:
+    """nd.array, whose device was once called ctx."""
+    del mem_scope
+    return nd.array(arr, ctx if device is None else device, dtype)
+
+
+def empty(
+    shape: Any,
+    dtype: str = "float32",
+    device: Any = None,
+    mem_scope: Any = None,
+    *,
+    ctx: Device | None = None,
+) -> NDArray:
+    """nd.empty, whose device was once called ctx."""
+    del mem_scope
+    return nd.empty(shape, dtype, ctx if device is None else device)
+
+
+def current_target(allow_none: bool = True) -> Target | None:
+    """The target in scope."""
+    return Target.current(allow_none)
+
+
+class _IsConstant(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, E.IntImm | E.FloatImm | E.StringImm)
+
+
+class ConstExpr(metaclass=_IsConstant):
+    """A constant, in isinstance."""
+
+
+class _LoopConstructor(Constructor):
+    """For, with the kinds that were its attributes, and the argument device_api it had."""
+
+    Serial, Parallel, Vectorized, Unrolled = range(4)
+
+
+def _loop(loop_var: Any, min: Any, extent: Any, kind: Any, *rest: Any, **named: Any) -> Any:
+    if rest and isinstance(rest[0], int):  # device_api
+        rest = rest[1:]
+    return make_for(loop_var, min, extent, kind, *rest, **named)
+
+
+For = _LoopConstructor(ForNode, _loop)
+
+
+def stmt_seq(*args: Any) -> Stmt:
+    """Statements one after the other."""
+    stmts: list[Stmt] = []
+    for one in args:
+        stmts += one.seq if isinstance(one, SeqStmt) else [one]
+    return stmts[0] if len(stmts) == 1 else SeqStmt(tuple(stmts))
+
+
+def stmt_list(stmt: Stmt) -> list[Stmt]:
+    """The statements of a sequence; any other statement alone."""
+    return list(stmt.seq) if isinstance(stmt, SeqStmt) else [stmt]
+
+
+def range_by_min_extent(min_value: Any, extent: Any) -> Range:
+    """The integers from min_value on, extent of them."""
+    low, size = ops.operands(min_value, extent)
+    return Range(low, size)
+
+
+def _full_name(name: str) -> str:
+    """Intrinsics were once named without "tir."."""
+    return name if "." in name else f"tir.{name}"
+
+
+def call_intrin(dtype: str, func_name: str, *args: Any) -> Call:
+    """A call of an intrinsic, by its name with or without "tir."."""
+    return calls.call_intrin(dtype, _full_name(func_name), *args)
+
+
+call_pure_intrin = call_intrin
+
+
+class _NamedCall(Call):
+    """A call whose `name` is that of the intrinsic, without "tir."."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        return self.op.removeprefix("tir.")
+
+
+def register_intrin_rule(
+    target: str, intrin: str, f: Rule | None = None, override: bool = False
+) -> Any:
+    """Give what stands for calls of an intrinsic on a kind of target; without f a decorator."""
+    if f is None:
+        return lambda rule: register_intrin_rule(target, intrin, rule, override)
+    rule = f
+
+    def of_named_call(call: Call) -> Any:
+        given = _NamedCall(call.dtype, Op(call.op), call.args)
+        found = rule(given)
+        return None if found is given else found
+
+    level = _OVERRIDE if override else _USUAL
+    register_intrin_lowering(_full_name(intrin), target, f=of_named_call, level=level)
+    return f
+
+
+_USUAL, _OVERRIDE = 10, 99
+
+# Options of build_config and relay.build_config, and what they are for PassContext.
+_UNROLLING = {
+    "auto_unroll_max_step": "auto_max_step",
+    "auto_unroll_max_depth": "auto_max_depth",
+    "auto_unroll_max_extent": "auto_max_extent",
+    "unroll_explicit": "explicit_unroll",
+}
+_OPTIONS = {
+    "add_lower_pass": "tir.add_lower_pass",
+    "disable_vectorize": "tir.disable_vectorize",
+    "detect_global_barrier": "tir.detect_global_barrier",
+    "partition_const_loop": "tir.LoopPartition",
+    "double_buffer_split_loop": "tir.InjectDoubleBuffer",
+    "instrument_bound_checkers": "tir.instrument_bound_checkers",
+    "disable_assert": "tir.disable_assert",
+    "restricted_func": "tir.noalias",
+}
+_PASS_CONTEXT = ("opt_level", "required_pass", "disabled_pass", "instruments", "config")
+_WITHOUT_EFFECT = {
+    "data_alignment": "arrays are aligned to 64 bytes",
+    "offset_factor": "give it to tir.decl_buffer",
+    "dump_pass_ir": "te_sched.lower(..., stop_after=...) shows a pass's result",
+    "fallback_device": "te_sched has no graphs",
+    "trace": "te_sched.lower(..., stop_after=...) shows a pass's result",
+}
+
+
+def build_config(**options: Any) -> PassContext:
+    """How programs are lowered inside a `with`, by the names of TVM until 0.6, or Relay's."""
+    config: dict[str, Any] = dict(options.pop("config", None) or {})
+    given: dict[str, Any] = {}
+    unrolling: dict[str, Any] = {}
+    for name, value in options.items():
+        if name in _PASS_CONTEXT:
+            given[name] = value
+        elif name in _UNROLLING:
+            unrolling[_UNROLLING[name]] = value
+        elif name == "disable_select_rewriting":
+            given["disabled_pass"] = ["tir.RewriteUnsafeSelect"] if value else []
+        elif name in _OPTIONS:
+            config[_OPTIONS[name]] = value
+        elif name in _WITHOUT_EFFECT:
+            warn_once(name, _WITHOUT_EFFECT[name])
+        else:
+            known = [*_PASS_CONTEXT, *_UNROLLING, *_OPTIONS, *_WITHOUT_EFFECT]
+            raise LoweringError(
+                f"build_config({name}={value!r})",
+                "there is no such option",
+                f"use one of {', '.join(sorted(known))}",
+            )
+    if unrolling:
+        config["tir.UnrollLoop"] = unrolling
+    return PassContext(config=config, **given)
+
+
+def current_build_config() -> PassContext:
+    """The options in force."""
+    return PassContext.current()

@@ -1,0 +1,189 @@
+"""The modules and names of TVM's three generations, and where te_sched has them: tables.
+
+A module of `tvm` is a list of faces (modules of te_sched, searched in order for any name) and
+names that come from elsewhere. Must not do anything; `aliases` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A module of tvm: `faces` are searched for its names; `names` are "module:attribute"."""
+
+    faces: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+_OLD = "te_sched.compat.first"
+_PASSES = "te_sched.compat.ir_pass"
+
+
+def _all_from(module: str, names: str) -> dict[str, str]:
+    return {name: f"{module}:{name}" for name in names.split()}
+
+
+_INTRINSICS = (
+    "exp exp2 exp10 log log2 log10 log1p erf tanh sigmoid sqrt rsqrt floor ceil trunc round "
+    "nearbyint abs fabs sin cos tan sinh cosh asin acos atan asinh acosh atanh atan2 pow power "
+    "fmod popcount clz isnan isfinite isinf copysign ldexp hypot nextafter"
+)
+# Until 0.6 these were names of tvm itself.
+FIRST_GENERATION = {
+    **_all_from(
+        "te_sched.te",
+        "placeholder compute scan extern reduce_axis thread_axis var size_var create_schedule "
+        "comm_reducer tag_scope decl_tensor_intrin sum min max prod if_then_else all any "
+        f"{_INTRINSICS}",
+    ),
+    **_all_from(
+        "te_sched.tir",
+        "const convert decl_buffer ir_builder call_extern call_packed call_cpacked "
+        "call_pure_extern call_llvm_intrin min_value max_value div indexdiv indexmod "
+        "floordiv floormod truncdiv truncmod likely stmt_functor bitwise_and bitwise_or "
+        "bitwise_xor bitwise_not shift_left shift_right reinterpret",
+    ),
+    **_all_from(
+        _OLD,
+        "context ctx build_config call_intrin call_pure_intrin register_intrin_rule select "
+        "BuildConfig current_build_config",
+    ),
+    "Var": "te_sched.tir:Var",
+    "Tensor": "te_sched.te:Tensor",
+    "Range": "te_sched.ir.expr:Range",
+    "DataType": "te_sched.runtime:DataType",
+    "DeviceType": "te_sched.runtime:Device",
+    "Object": "te_sched.ir:Node",
+    "NDArray": "te_sched.nd:NDArray",
+}
+
+_TE_CLASSES = _all_from(
+    "te_sched.te",
+    "Tensor TensorSlice Operation PlaceholderOp ComputeOp ScanOp ExternOp Schedule Stage",
+)
+_SCHEDULE = {
+    **_all_from("te_sched.te", "Schedule Stage create_schedule"),
+    **_all_from("te_sched.schedule.relations", "Split Fuse Rebase Singleton"),
+    **_all_from("te_sched.compat.schedules", "AutoInlineElemWise AutoInlineInjective InferBound"),
+    "IterVar": "te_sched.tir:IterVar",
+}
+_CONTAINERS = {
+    "Array": f"{_OLD}:Array",
+    "Map": f"{_OLD}:Map",
+}
+_ERRORS = {
+    "TVMError": "te_sched.errors:TeSchedError",
+    "InternalError": "te_sched.errors:InternalError",
+    "OpError": "te_sched.errors:TeSchedError",
+    "OpNotImplemented": "te_sched.errors:TeSchedError",
+    "DiagnosticError": "te_sched.errors:TeSchedError",
+    "RPCError": "te_sched.errors:TeSchedError",
+}
+_TRANSFORM = {
+    **_all_from("te_sched.transform", "PassContext PassInfo Sequential module_pass"),
+}
+_BUILDING = {
+    **_all_from("te_sched", "build lower"),
+    **_all_from(_OLD, "build_config BuildConfig current_build_config"),
+}
+_REGISTRY = _all_from("te_sched", "register_func get_global_func")
+_ARRAYS = {
+    **_all_from(_OLD, "array empty context"),
+    "numpyasarray": "te_sched.nd:array",
+}
+
+# Modules of tvm by their dotted name.
+TREE: dict[str, Alias] = {
+    "": Alias(("te_sched",), {**FIRST_GENERATION, **_ERRORS, "__version__": f"{_OLD}:VERSION"}),
+    "te": Alias(("te_sched.te",), _all_from(_OLD, "call_pure_intrin")),
+    "te.tensor": Alias(("te_sched.te",), _TE_CLASSES),
+    "te.operation": Alias(("te_sched.te",), _TE_CLASSES),
+    "te.schedule": Alias((), _SCHEDULE),
+    "te.tag": Alias(("te_sched.te",)),
+    "te.tensor_intrin": Alias(("te_sched.te",)),
+    "tir": Alias(("te_sched.tir",), _all_from(_OLD, "stmt_seq stmt_list")),
+    "tir.expr": Alias(("te_sched.tir",), {"ExprOp": "te_sched.ir.expr:Operand"}),
+    "tir.stmt": Alias(("te_sched.tir",), _all_from(_OLD, "stmt_seq stmt_list")),
+    "tir.op": Alias(("te_sched.tir",)),
+    "tir.buffer": Alias(("te_sched.tir",)),
+    "tir.function": Alias(("te_sched.tir",)),
+    "tir.generic": Alias(("te_sched.tir",)),
+    "tir.ir_builder": Alias(("te_sched.ir.builder",)),
+    "tir.stmt_functor": Alias(("te_sched.tir.stmt_functor",)),
+    "tir.transform": Alias(("te_sched.tir.transform",)),
+    "nd": Alias(("te_sched.nd",), _ARRAYS),
+    "runtime": Alias(
+        ("te_sched.runtime",),
+        {
+            "Object": "te_sched.ir:Node",
+            "String": f"{_OLD}:String",
+            "ShapeTuple": f"{_OLD}:Array",
+            "TVMError": "te_sched.errors:TeSchedError",
+        },
+    ),
+    "runtime.ndarray": Alias(("te_sched.nd",), _ARRAYS),
+    "runtime.module": Alias(("te_sched.runtime",), {"load": "te_sched.runtime:load_module"}),
+    "runtime.object": Alias((), {"Object": "te_sched.ir:Node"}),
+    "runtime.container": Alias((), {**_CONTAINERS, "String": f"{_OLD}:String"}),
+    "runtime.packed_func": Alias(("te_sched.runtime",)),
+    "target": Alias(("te_sched.target",), {"current_target": f"{_OLD}:current_target"}),
+    "target.target": Alias(("te_sched.target",)),
+    "target.generic_func": Alias(("te_sched.target",)),
+    "testing": Alias(("te_sched.testing",)),
+    "testing.utils": Alias(("te_sched.testing",)),
+    "transform": Alias(("te_sched.transform",)),
+    "contrib": Alias(("te_sched.contrib",)),
+    "contrib.util": Alias(("te_sched.contrib.utils",)),
+    "contrib.nvcc": Alias(("te_sched.compat.nvcc",)),
+    "ir": Alias(
+        ("te_sched.ir",),
+        {
+            **_CONTAINERS,
+            "BaseExpr": "te_sched.ir:Node",
+            "GlobalVar": f"{_OLD}:String",
+            "BaseFunc": "te_sched.tir:PrimFunc",
+            "PrimType": f"{_OLD}:String",
+        },
+    ),
+    "ir.module": Alias((), {"IRModule": "te_sched:IRModule"}),
+    "ir.expr": Alias(("te_sched.ir",)),
+    "ir.op": Alias(("te_sched.ir",)),
+    "ir.base": Alias(("te_sched.ir",)),
+    "ir.container": Alias((), _CONTAINERS),
+    "ir.transform": Alias((), _TRANSFORM),
+    "arith": Alias(("te_sched.compat.arith",)),
+    "error": Alias((), _ERRORS),
+    "driver": Alias((), _BUILDING),
+    "driver.build_module": Alias((), _BUILDING),
+    "topi": Alias(("te_sched.topi",)),
+    "topi.util": Alias(("te_sched.topi.utils",)),
+    # The second and the first generation.
+    "_ffi": Alias((), _REGISTRY),
+    "_ffi.base": Alias((), _ERRORS),
+    "_ffi.function": Alias((), {**_REGISTRY, "Function": "te_sched.runtime:Function"}),
+    "_ffi.registry": Alias((), _REGISTRY),
+    "api": Alias(("te_sched.te", "te_sched.tir"), {**FIRST_GENERATION, **_REGISTRY}),
+    "build_module": Alias((), _BUILDING),
+    "container": Alias((), _CONTAINERS),
+    "expr": Alias(("te_sched.tir",), _all_from(_OLD, "Expr ConstExpr")),
+    "stmt": Alias(("te_sched.tir",), {"For": f"{_OLD}:For", **_all_from(_OLD, "stmt_seq")}),
+    "make": Alias(
+        ("te_sched.tir",),
+        {"For": f"{_OLD}:For", "range_by_min_extent": f"{_OLD}:range_by_min_extent"},
+    ),
+    "intrin": Alias(("te_sched.te",), _all_from(_OLD, "register_intrin_rule call_pure_intrin")),
+    "ir_builder": Alias(("te_sched.ir.builder",)),
+    "ir_pass": Alias((_PASSES,)),
+    "module": Alias(("te_sched.runtime",), {"load": "te_sched.runtime:load_module"}),
+    "ndarray": Alias(("te_sched.nd",), _ARRAYS),
+    "schedule": Alias((), _SCHEDULE),
+    "tag": Alias(("te_sched.te",)),
+    "tensor": Alias(("te_sched.te",), _TE_CLASSES),
+    "tensor_intrin": Alias(("te_sched.te",)),
+    "relay": Alias((), {"build_config": f"{_OLD}:build_config"}),
+}
+# Below these, a module of te_sched is a module of tvm without being named here.
+OPEN = ("topi", "contrib")

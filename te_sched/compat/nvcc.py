@@ -1,0 +1,63 @@
+"""tvm.contrib.nvcc, for programs that import it: questions about GPUs, and the nvcc compiler.
+
+This version of te_sched generates no CUDA code, so that nothing calls `compile_cuda` but programs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from te_sched.contrib.cc import run_compiler
+from te_sched.contrib.utils import tempdir
+
+__all__ = [
+    "compile_cuda",
+    "have_fp16",
+    "have_int8",
+    "have_tensorcore",
+    "parse_compute_version",
+]
+
+
+def parse_compute_version(compute_version: str) -> tuple[int, int]:
+    """(8, 6) of "8.6"."""
+    major, _, minor = str(compute_version).partition(".")
+    return int(major), int(minor or 0)
+
+
+def have_fp16(compute_version: str) -> bool:
+    """Whether GPUs of a compute version have float16."""
+    return parse_compute_version(compute_version) >= (6, 0) or compute_version == "5.3"
+
+
+def have_int8(compute_version: str) -> bool:
+    """Whether GPUs of a compute version have products of int8."""
+    return parse_compute_version(compute_version) >= (6, 1)
+
+
+def have_tensorcore(compute_version: str | None = None, target: Any = None) -> bool:
+    """Whether GPUs of a compute version have tensor cores."""
+    del target
+    return compute_version is not None and parse_compute_version(compute_version) >= (7, 0)
+
+
+def compile_cuda(
+    code: str,
+    target_format: str = "ptx",
+    arch: str | None = None,
+    options: Any = None,
+    path_target: str | None = None,
+    target: str | None = None,
+) -> bytearray:
+    """CUDA source compiled by nvcc, which must be installed, to "ptx", "cubin" or "fatbin"."""
+    form = target or target_format
+    extra = [options] if isinstance(options, str) else list(options or [])
+    with tempdir() as folder:
+        source = folder.path / "code.cu"
+        source.write_text(code)
+        place = path_target or folder.relpath(f"code.{form}")
+        arches = [f"-arch={arch}"] if arch else []
+        command = ["nvcc", f"--{form}", "-O3", *arches, *extra, "-o", place, str(source)]
+        run_compiler(command, "compile CUDA source with nvcc")
+        return bytearray(Path(place).read_bytes())
