@@ -230,6 +230,7 @@ S = te.create_schedule(C.op)
 PRIMITIVES: dict[str, tuple[Callable[[], Any], str]] = {
     "factor nan": (lambda: S[C].split(C.op.axis[0], float("nan")), "factor is an integer"),
     "scope axis": (lambda: S[C].set_scope(C.op.axis[0]), "there is no such memory"),  # type: ignore[arg-type]
+    "replay": (lambda: S.trace.replay(3), "it is not a schedule"),  # type: ignore[arg-type]
     "align huge": (lambda: S[C].storage_align(C.op.axis[0], 2**70, 0), "factor lies between"),
 }
 
@@ -293,3 +294,14 @@ def test_unsigned_numbers_are_divided_as_such(dtype: str) -> None:
         out = np.zeros(4, dtype)
         te_sched.build(te.create_schedule(c.op), [a, b, c])(values, divisors, out)
         np.testing.assert_array_equal(out, expected)
+
+
+def test_error_points_at_the_user_through_the_standard_library() -> None:
+    source = te.placeholder((16,), name="source")
+    first = te.compute((16,), lambda i: source[i] + 1, name="first")
+    last = te.compute((16,), lambda i: first[i] * 2, name="last")
+    s = te.create_schedule(last.op)
+    s[first].bind(first.op.axis[0], te.thread_axis((0, 16), "threadIdx.x"))
+    s[last].bind(last.op.axis[0], te.thread_axis("blockIdx.x"))
+    s[first].compute_at(s[last], last.op.axis[0])
+    refused(lambda: te_sched.lower(s, [source, last]), "is bound to threadIdx.x but starts at")

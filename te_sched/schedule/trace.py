@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from te_sched.errors import ScheduleError
 from te_sched.ir.expr import IterVar
 from te_sched.schedule.entries import OWN_AXES, THREAD, Entry, StageOf
 from te_sched.schedule.listing import Listing
@@ -83,6 +84,12 @@ class Trace:
 
         Its declarations may be the same objects, or others made by the same program.
         """
+        if not isinstance(getattr(schedule, "trace", None), Trace):
+            raise ScheduleError(
+                f"replay a trace on a {type(schedule).__name__}",
+                "it is not a schedule",
+                "pass what te.create_schedule returned",
+            )
         replay(self.declared, list(self.entries), schedule, schedule.trace.declared)
         return schedule
 
