@@ -31,7 +31,8 @@ from te_sched.ir.ops import TRUE
 from te_sched.ir.stmt import AttrStmt, BufferRealize, PrimFunc, Stmt
 from te_sched.lower.bounds import attach_path, attach_spec
 from te_sched.lower.nests import Scope, guarded
-from te_sched.lower.provide import BindTensors, main_nest, provide_compute, sequence, wrap_levels
+from te_sched.lower.provide import BindTensors, main_nest, provide_compute, wrap_levels
+from te_sched.lower.statements import sequence
 from te_sched.lower.tensorize import is_tensorized, provide_tensorized
 from te_sched.schedule.relations import Ranges, range_of
 from te_sched.schedule.schedule import Schedule
@@ -139,7 +140,7 @@ class _Assembly:
         for stage in reversed(self.root):
             body = self.pipeline(stage, body, frozenset())
         attrs = {"from_legacy_te_schedule": True, "global_symbol": name, "tir.noalias": True}
-        return PrimFunc(tuple(params), sequence(body), buffer_map, attrs)
+        return PrimFunc(tuple(params), sequence([body]), buffer_map, attrs)
 
     def _argument_buffer(self, tensor: Tensor) -> Buffer:
         if tensor in self.given:
@@ -200,7 +201,7 @@ class _Assembly:
                 if not self._is_part_of_scan(tensor):
                     buffer = self.buffer_of(tensor)
                     producer = AttrStmt(buffer, "double_buffer_scope", IntImm(1), producer)
-        return self.realize(stage, sequence(producer, consumer))
+        return self.realize(stage, sequence([producer, consumer]))
 
     def _threads_outside(self, stage: Stage) -> frozenset[IterVar]:
         threads = set()
@@ -255,7 +256,7 @@ class _Assembly:
         body: Stmt | None = None
         for update in reversed(self.scan_update.get(stage, ())):
             body = self.pipeline(update, body, frozenset())
-        inner = guarded(sequence(body), nest.guards)
+        inner = guarded(sequence([body]), nest.guards)
         inner = wrap_levels(inner, stage, scope, nest, threads, len(nest.axes))
         launched = frozenset(nest.axes[:threads])
         for init in reversed(self.scan_init.get(stage, ())):

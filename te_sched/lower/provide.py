@@ -30,7 +30,6 @@ from te_sched.ir.stmt import (
     Evaluate,
     IfThenElse,
     LetStmt,
-    SeqStmt,
     Stmt,
 )
 from te_sched.ir.visitor import Mapper, substitute, walk
@@ -43,6 +42,7 @@ from te_sched.lower.nests import (
     threads_of,
     wrap,
 )
+from te_sched.lower.statements import sequence
 from te_sched.schedule.guards import bound_checks
 from te_sched.schedule.relations import Flags
 from te_sched.schedule.stage import Stage
@@ -64,23 +64,6 @@ class BindTensors(Mapper):
         return BufferLoad(
             self.buffer_of(node.producer), tuple([self.visit(index) for index in node.indices])
         )
-
-
-def sequence(*parts: Stmt | None) -> Stmt:
-    """One statement after the other, flattened; statements that do nothing are left out."""
-    flat: list[Stmt] = []
-    for part in parts:
-        if isinstance(part, SeqStmt):
-            flat.extend(part.seq)
-        elif part is not None and not _does_nothing(part):
-            flat.append(part)
-    if not flat:
-        return Evaluate(IntImm(0))
-    return flat[0] if len(flat) == 1 else SeqStmt(tuple(flat))
-
-
-def _does_nothing(statement: Stmt) -> bool:
-    return isinstance(statement, Evaluate) and isinstance(statement.value, IntImm)
 
 
 def main_nest(stage: Stage, scope: Scope) -> Nest:
@@ -113,7 +96,7 @@ def provide_compute(stage: Stage, scope: Scope) -> Stmt:
         BufferStore(scope.buffer_of(op.output(i)), bind.visit(body), indices)
         for i, body in enumerate(op.body)
     ]
-    inner = _with_guards(sequence(*stores), stage, nest, bind)
+    inner = _with_guards(sequence(stores), stage, nest, bind)
     return wrap_levels(inner, stage, scope, nest, 0, len(nest.axes))
 
 
@@ -165,7 +148,7 @@ def _provide_reduction(
         BufferStore(buffer, bind_init.visit(value), at_init)
         for buffer, value in zip(buffers, start, strict=True)
     ]
-    initialise = guarded(sequence(*starts), init.guards, likely=True)
+    initialise = guarded(sequence(starts), init.guards, likely=True)
     initialise = wrap(initialise, [wrapper for level in init.levels for wrapper in level])
 
     indices = tuple([bind.visit(axis.var) for axis in op.axis])
@@ -176,7 +159,7 @@ def _provide_reduction(
         update = IfThenElse(bind.visit(reduces[0].condition), update)
     update = _with_guards(update, stage, nest, bind)
     update = wrap_levels(update, stage, scope, nest, common, len(nest.axes))
-    return wrap_levels(sequence(initialise, update), stage, scope, nest, 0, common)
+    return wrap_levels(sequence([initialise, update]), stage, scope, nest, 0, common)
 
 
 def _reductions(op: ComputeOp) -> list[Reduce]:
@@ -201,10 +184,8 @@ def combine_into(
             kept.append((var, values[position]))
             values[position] = var
     body = sequence(
-        *[
-            BufferStore(place.buffer, value, place.indices)
-            for place, value in zip(places, values, strict=True)
-        ]
+        BufferStore(place.buffer, value, place.indices)
+        for place, value in zip(places, values, strict=True)
     )
     for var, value in reversed(kept):
         body = LetStmt(var, value, body)
@@ -256,12 +237,12 @@ def _provide_across_threads(stage: Stage, op: ComputeOp, scope: Scope) -> Stmt:
     # bounds, which TVM forgets.
     combined = {*threads, *(axis.var for axis in serial)}
     data_guards = [guard for guard in nest.guards if combined.isdisjoint(walk(guard))]
-    store = guarded(sequence(*stores), data_guards, likely=True)
+    store = guarded(sequence(stores), data_guards, likely=True)
     for thread in reversed(threads):
         store = IfThenElse(ops.equal(thread, IntImm(0, thread.dtype)), store, None, True)
     if stage.store_predicate is not None:
         store = IfThenElse(bind.visit(stage.store_predicate), store)
-    body = sequence(*parts, store)
+    body = sequence([*parts, store])
     for position in reversed(range(len(results))):
         for buffer in (results[position], *partial[position : position + 1]):
             body = Allocate(buffer.data, buffer.dtype, (IntImm(1),), TRUE, body)

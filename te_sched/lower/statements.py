@@ -5,7 +5,7 @@ Shared by passes. Must not know what any of them is for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from te_sched.ir.calls import Effect, call_effect
@@ -70,13 +70,13 @@ def is_nothing(statement: Stmt) -> bool:
     return type(statement) is Evaluate and type(statement.value) is IntImm
 
 
-def sequence(parts: list[Stmt]) -> Stmt:
-    """One statement after the other, sequences in sequences joined."""
+def sequence(parts: Iterable[Stmt | None]) -> Stmt:
+    """One statement after the other, sequences in sequences joined; None is no statement."""
     flat: list[Stmt] = []
     for part in parts:
         if type(part) is SeqStmt:
             flat.extend(part.seq)
-        else:
+        elif part is not None:
             flat.append(part)
     if not flat:
         return NOTHING

@@ -24,9 +24,9 @@ from te_sched.lower.provide import (
     first_reduction_level,
     init_nest,
     main_nest,
-    sequence,
     wrap_levels,
 )
+from te_sched.lower.statements import sequence
 from te_sched.schedule.relations import Ranges, Sets
 from te_sched.schedule.stage import Stage
 from te_sched.te.operation import ComputeOp
@@ -85,7 +85,7 @@ class _Tensorizer:
         reset = wrap(guarded(reset, init.guards), inner)
         body = guarded(self._bound(update, nest, scalars), nest.guards)
         body = wrap_levels(body, stage, scope, nest, self.common, point)
-        return wrap_levels(sequence(reset, body), stage, scope, nest, 0, self.common)
+        return wrap_levels(sequence([reset, body]), stage, scope, nest, 0, self.common)
 
     def _tensorized_axis(self) -> tuple[int, TensorIntrin]:
         for position, axis in enumerate(self.stage.leaf_iter_vars):
