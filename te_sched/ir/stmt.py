@@ -12,7 +12,7 @@ from dataclasses import replace as replace_fields
 from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import DeclarationError
-from te_sched.ir.expr import Buffer, DataProducer, Expr, IterVar, Node, Range, Var, node
+from te_sched.ir.expr import Buffer, Expr, IterVar, Node, Range, Var, node
 
 
 class Stmt(Node):
@@ -86,28 +86,6 @@ class BufferStore(Stmt):
 
 
 @node
-class ProducerStore(Stmt):
-    """producer[indices] = value, before the tensor has a buffer."""
-
-    producer: DataProducer
-    value: Expr
-    indices: tuple[Expr, ...]
-
-
-@node
-class ProducerRealize(Stmt):
-    """body, during which the region `bounds` of a tensor exists in `storage_scope`, if condition
-    holds.
-    """
-
-    producer: DataProducer
-    bounds: tuple[Range, ...]
-    condition: Expr
-    body: Stmt
-    storage_scope: str = ""
-
-
-@node
 class BufferRealize(Stmt):
     """body, during which the region `bounds` of a buffer exists, if condition holds."""
 
@@ -133,7 +111,7 @@ class Allocate(Stmt):
 class Prefetch(Stmt):
     """Bring a region of a buffer towards the processor."""
 
-    buffer: Any  # a Buffer, or a DataProducer before flattening
+    buffer: Buffer
     bounds: tuple[Range, ...]
 
 

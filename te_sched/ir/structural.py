@@ -146,10 +146,9 @@ class _Comparer:
     def variable(self, a: Var, b: Var) -> None:
         """Compare two uses of variables."""
         left, right = self.left_of.get(b), self.right_of.get(a)
-        if left is None and right is None:
-            if a is b or self.map_free_vars:
-                self.bind(a, b)
-                return
+        if left is None and right is None and (a is b or self.map_free_vars):
+            self.bind(a, b)
+            return
         if left is not a or right is not b:
             raise _Differ(f"variable {a.name} != {b.name}")
 

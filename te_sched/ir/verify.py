@@ -20,7 +20,7 @@ from te_sched.ir.visitor import NODE_CLASSES, children
 
 _Nodes = frozenset[type]
 
-_PRODUCERS: _Nodes = frozenset([E.ProducerLoad, S.ProducerStore, S.ProducerRealize])
+_PRODUCERS: _Nodes = frozenset([E.ProducerLoad])
 _REALIZED: _Nodes = frozenset([S.BufferRealize, S.Prefetch])
 _PLAIN: _Nodes = (
     frozenset(cls for cls in NODE_CLASSES if issubclass(cls, (Expr, S.Stmt, Range)))

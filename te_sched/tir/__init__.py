@@ -102,8 +102,6 @@ from te_sched.ir.stmt import (
     BufferRealize,
     Prefetch,
     PrimFunc,
-    ProducerRealize,
-    ProducerStore,
     Stmt,
 )  # fmt: skip
 from te_sched.te.reducer import comm_reducer, max, min, sum
@@ -199,8 +197,6 @@ __all__ = [
     "PrimExpr",
     "PrimFunc",
     "ProducerLoad",
-    "ProducerRealize",
-    "ProducerStore",
     "Ramp",
     "Range",
     "Reduce",

@@ -266,10 +266,6 @@ _CONVERTERS: dict[str, Callable[[Bridge, Any], Any]] = {
     "AttrStmt": _fields(S.AttrStmt, "node", "attr_key", "value", "body"),
     "AssertStmt": _fields(S.AssertStmt, "condition", "message", "body"),
     "BufferStore": _fields(S.BufferStore, "buffer", "value", "indices"),
-    "ProducerStore": _fields(S.ProducerStore, "producer", "value", "indices"),
-    "ProducerRealize": _fields(
-        S.ProducerRealize, "producer", "bounds", "condition", "body", "storage_scope"
-    ),
     "BufferRealize": _fields(S.BufferRealize, "buffer", "bounds", "condition", "body"),
     "Allocate": _allocate,
     "Prefetch": _fields(S.Prefetch, "buffer", "bounds"),

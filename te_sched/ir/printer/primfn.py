@@ -246,10 +246,6 @@ class Primfn:
         target = f"{self.buffer(node.buffer)}[{self.commas(node.indices)}]"
         self.lines.append(f"{indent}{target} = {self.text(node.value)}")
 
-    def _producer_store(self, node: S.ProducerStore, indent: str) -> None:
-        target = f"{node.producer.name}[{self.commas(node.indices)}]"
-        self.lines.append(f"{indent}{target} = {self.text(node.value)}")
-
     def _evaluate(self, node: S.Evaluate, indent: str) -> None:
         self.lines.append(indent + self.text(node.value))
 
@@ -307,9 +303,6 @@ class Primfn:
 
     def _realize(self, node: S.BufferRealize, indent: str) -> None:
         self._region(node, f"buffer_realize {self.buffer(node.buffer)}", indent)
-
-    def _producer_realize(self, node: S.ProducerRealize, indent: str) -> None:
-        self._region(node, f"producer_realize {node.producer.name}", indent)
 
     def _region(self, node: Any, head: str, indent: str) -> None:
         line = f"{indent}{head}({self.text(node.bounds)})"
@@ -386,7 +379,7 @@ def _accesses(body: S.Stmt) -> dict[Buffer, None] | None:
                 return None
         elif kind in _LEAVES:
             continue
-        elif kind is S.BufferRealize or kind is S.ProducerRealize or kind is S.Prefetch:
+        elif kind is S.BufferRealize or kind is S.Prefetch:
             return None
         below = list(children(node))
         below.reverse()
@@ -433,7 +426,6 @@ _EXPRESSIONS: dict[type, Callable[[Primfn, Any], str]] = {
 _STATEMENTS: dict[type, Callable[[Primfn, Any, str], None]] = {
     S.SeqStmt: Primfn._sequence,
     S.BufferStore: Primfn._store,
-    S.ProducerStore: Primfn._producer_store,
     S.Evaluate: Primfn._evaluate,
     S.For: Primfn._for,
     S.While: Primfn._while,
@@ -443,6 +435,5 @@ _STATEMENTS: dict[type, Callable[[Primfn, Any, str], None]] = {
     S.Allocate: Primfn._allocate,
     S.AssertStmt: Primfn._assert,
     S.BufferRealize: Primfn._realize,
-    S.ProducerRealize: Primfn._producer_realize,
     S.Prefetch: Primfn._prefetch,
 }

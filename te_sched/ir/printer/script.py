@@ -300,10 +300,6 @@ class ScriptPrinter(ExprPrinter):
         value = self.text(node.value)  # before the indices: what is free is declared in this order
         self.block.add(f"{target}[{self.indices(node.indices)}] = {value}")
 
-    def _producer_store(self, node: S.ProducerStore, is_last: bool) -> None:
-        target = f"{node.producer.name}[{self.indices(node.indices)}]"
-        self.block.add(f"{target} = {self.text(node.value)}")
-
     def _evaluate(self, node: S.Evaluate, is_last: bool) -> None:
         value = node.value
         if type(value) is E.Call and value.op == "tir.ret":
@@ -408,13 +404,6 @@ class ScriptPrinter(ExprPrinter):
         call = f"T.realize({', '.join(args)})"
         self.nested(node, call, is_last, call)
 
-    def _producer_realize(self, node: S.ProducerRealize, is_last: bool) -> None:
-        args = [f"{node.producer.name}[{self.region(node.bounds)}]", quoted(node.storage_scope)]
-        if not ops.is_const(node.condition, 1):
-            args.append(f"condition={self.text(node.condition)}")
-        call = f"T.ProducerRealize({', '.join(args)})"
-        self.nested(node, call, is_last, call)
-
     def _prefetch(self, node: S.Prefetch, is_last: bool) -> None:
         self.block.add(f"T.prefetch({self.text(node.buffer)}, {self.text(node.bounds)})")
 
@@ -516,7 +505,6 @@ def _pointer(var: Var) -> str:
 
 _STATEMENTS: dict[type, Callable[[ScriptPrinter, Any, bool], None]] = {
     S.BufferStore: ScriptPrinter._store,
-    S.ProducerStore: ScriptPrinter._producer_store,
     S.Evaluate: ScriptPrinter._evaluate,
     S.For: ScriptPrinter._for,
     S.While: ScriptPrinter._while,
@@ -525,7 +513,6 @@ _STATEMENTS: dict[type, Callable[[ScriptPrinter, Any, bool], None]] = {
     S.Allocate: ScriptPrinter._allocate,
     S.AssertStmt: ScriptPrinter._assert,
     S.BufferRealize: ScriptPrinter._realize,
-    S.ProducerRealize: ScriptPrinter._producer_realize,
     S.Prefetch: ScriptPrinter._prefetch,
     S.AttrStmt: ScriptPrinter._attribute,
     S.SeqStmt: lambda printer, node, is_last: printer.body(node),
