@@ -26,11 +26,10 @@ class Analyzer:
 
     # -- facts -------------------------------------------------------------------
 
-    def bind(self, var: Var, value: Range | Expr, allow_override: bool = False) -> None:
+    def bind(self, var: Var, value: Range | Expr) -> None:
         """Note the range of a variable, or the value that it stands for.
 
-        A range of one value is that value. The last binding holds; `allow_override` is there
-        because TVM's callers pass it.
+        A range of one value is that value. The last binding holds.
         """
         facts = self._facts
         if isinstance(value, Range) and type(value.extent) is IntImm and value.extent.value == 1:

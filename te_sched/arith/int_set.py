@@ -80,11 +80,6 @@ def is_everything(interval: IntervalSet) -> bool:
     return interval is not NOTHING and interval.min is None and interval.max is None
 
 
-def is_bounded(interval: IntervalSet) -> bool:
-    """Whether both ends are known."""
-    return interval.min is not None and interval.max is not None
-
-
 def is_single_point(interval: IntervalSet) -> bool:
     """Whether the set is one value by construction."""
     return interval.min is not None and interval.min is interval.max

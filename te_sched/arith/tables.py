@@ -58,6 +58,7 @@ _ADD = (
     Row("add-factor-quotient-remainder", "y * (x // y) + x % y", "x"),
     Row("add-remainder-quotient", "x % y + x // y * y", "x"),
     Row("add-remainder-factor-quotient", "x % y + y * (x // y)", "x"),
+    Row("add-quotient-carry", "(x % c1 + c2) // c1 + x // c1", "(x + c2) // c1", "c1 > 0"),
     Row("add-max-first", "x + max(y, z)", "max(y, z) + x", "not extremum(x)"),
     Row("add-min-first", "x + min(y, z)", "min(y, z) + x", "not extremum(x)"),
     Row("add-const-out", "(x + c1) + c2", "x + (c1 + c2)"),

@@ -496,6 +496,3 @@ class Reduce(Expr):
 
     def __post_init__(self) -> None:
         self.dtype = self.source[self.value_index].dtype  # type: ignore[misc]
-
-
-Imm = IntImm | FloatImm | StringImm

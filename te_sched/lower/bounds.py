@@ -196,7 +196,7 @@ class _Inference:
                 domains[axis.var] = IntervalSet(low, high)
             else:
                 domains[axis.var] = int_set.from_range(bound)
-            analyzer.bind(axis.var, bound, allow_override=True)
+            analyzer.bind(axis.var, bound)
         return domains, analyzer
 
     def _tag(self, axis: IterVar) -> str:

@@ -130,7 +130,7 @@ class _Tensorizer:
         out: Ranges = {}
         for axis in self.op.root_iter_vars():
             out[axis] = int_set.cover_range(sets[axis], ranges[axis])
-            analyzer.bind(axis.var, out[axis], allow_override=True)
+            analyzer.bind(axis.var, out[axis])
         regions: Regions = {tensor: [[] for _ in tensor.shape] for tensor in self.inputs}
         require_inputs(
             self.op, analyzer, {axis.var: sets[axis] for axis in self.op.root_iter_vars()}, regions
@@ -217,7 +217,7 @@ class _Tensorizer:
     def _check_extent(self, axis: IterVar, target: IterVar, analyzer: Analyzer) -> None:
         bound = self.out_ranges[axis]
         assert target.dom is not None
-        analyzer.bind(target.var, target.dom, allow_override=True)
+        analyzer.bind(target.var, target.dom)
         if isinstance(target.dom.extent, Var) or analyzer.can_prove_equal(
             bound.extent, target.dom.extent
         ):

@@ -46,7 +46,7 @@ def bound_checks(
     sets = {}
     for axis, bound in ranges.items():
         sets[axis.var] = int_set.from_range(bound)
-        analyzer.bind(axis.var, bound, allow_override=True)
+        analyzer.bind(axis.var, bound)
     conditions: list[Expr] = []
     for axis in uneven:
         bound = ranges[axis]

@@ -48,7 +48,7 @@ def set_range(ranges: Ranges, axis: IterVar, new: Range, analyzer: Analyzer) -> 
     old = ranges.get(axis)
     if old is None:
         ranges[axis] = new
-        analyzer.bind(axis.var, new, allow_override=True)
+        analyzer.bind(axis.var, new)
     elif not (ops.is_const(old.min, 0) and analyzer.can_prove_equal(old.extent, new.extent)):
         raise LoweringError(
             f"axis {axis.var.name} has two extents",

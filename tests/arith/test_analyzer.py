@@ -116,7 +116,7 @@ def test_bind_of_a_value_replaces_the_variable() -> None:
     found = Analyzer()
     found.bind(x, E.IntImm(3))
     assert show(found.simplify(x + y)) == "(y + 3)"
-    found.bind(x, E.Range(E.IntImm(2), E.IntImm(1)), allow_override=True)
+    found.bind(x, E.Range(E.IntImm(2), E.IntImm(1)))
     assert show(found.simplify(x + y)) == "(y + 2)"
 
 
