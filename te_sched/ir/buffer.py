@@ -13,11 +13,20 @@ from typing import Any
 
 from te_sched.errors import DeclarationError, OperandError
 from te_sched.ir import calls, dtypes, ops
-from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, PointerType, Ramp, Var
+from te_sched.ir.expr import (
+    DEFAULT_ALIGNMENT,
+    Buffer,
+    BufferLoad,
+    Call,
+    Expr,
+    IntImm,
+    PointerType,
+    Ramp,
+    Var,
+)
 from te_sched.ir.stmt import BufferStore
 
 READ, WRITE = 1, 2
-DEFAULT_ALIGNMENT = 128
 _BUFFER_TYPES = {"": "", "default": "", "auto_broadcast": "auto_broadcast"}
 
 

@@ -413,6 +413,10 @@ class ProducerLoad(Expr):
         self.dtype = self.producer.dtype  # type: ignore[misc]
 
 
+# What a buffer's data is aligned to where nothing else is said, in bytes (as printed by TVM 0.9).
+DEFAULT_ALIGNMENT = 128
+
+
 @node
 class Buffer(Node):
     """A view of memory: `data` (a handle Var), element dtype, shape and strides in elements.
@@ -428,7 +432,7 @@ class Buffer(Node):
     strides: tuple[Expr, ...]
     elem_offset: Expr
     name: str
-    data_alignment: int = 128
+    data_alignment: int = DEFAULT_ALIGNMENT
     offset_factor: int = 1
     buffer_type: str = ""  # "" or "auto_broadcast"
     axis_separators: tuple[int, ...] = ()

@@ -43,7 +43,6 @@ _PREFIX: dict[type, str] = {
 }
 _SUFFIX = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u"}
 _FOR_KIND = {"vectorized": "vectorized", "unrolled": "unroll", "parallel": "parallel"}
-_DEFAULT_ALIGNMENT = 128
 
 
 def primfn(node: Any) -> str:
@@ -118,7 +117,7 @@ class Primfn:
             parts.append(f"elem_offset={self.text(buffer.elem_offset)}")
         if buffer.scope() != "global":
             parts.append(f"scope={quoted(buffer.scope())}")
-        if buffer.data_alignment != _DEFAULT_ALIGNMENT:
+        if buffer.data_alignment != E.DEFAULT_ALIGNMENT:
             parts.append(f"align={buffer.data_alignment}")
         if buffer.offset_factor > 1:
             parts.append(f"offset_factor={buffer.offset_factor}")

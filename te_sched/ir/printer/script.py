@@ -24,7 +24,7 @@ from te_sched.ir.visitor import walk
 _TIR = "# from tvm.script import tir as T"
 _IR = "# from tvm.script import ir as I"
 _RESERVED = ("I", "T", "R")
-_DEFAULT_ALIGNMENTS = (64, 128)  # of TVM 0.17, of the IR
+_DEFAULT_ALIGNMENTS = (64, E.DEFAULT_ALIGNMENT)  # of TVM 0.17, of the IR
 _LAUNCHES = ("thread_extent", "virtual_thread")
 _OMITTED = "# Metadata omitted. Use show_meta=True in script() method to show it."
 
