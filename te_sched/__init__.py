@@ -19,7 +19,7 @@ from te_sched.errors import (
     TeSchedError,
 )
 from te_sched.errors import TeSchedError as TVMError
-from te_sched.ir.expr import IterVar, Range
+from te_sched.ir.expr import IterVar
 from te_sched.ir.stmt import IRModule
 from te_sched.lower.pipeline import lower  # takes the place of the package of this name
 from te_sched.runtime import (
@@ -37,6 +37,7 @@ from te_sched.runtime import (
     rocm,
     vulkan,
 )
+from te_sched.tir import Range
 
 __version__ = "0.1.0"
 

@@ -5,7 +5,7 @@ Importing it gives expressions their operators and nodes their text.
 
 from te_sched.ir import operators, ops, printer
 from te_sched.ir.expr import Expr as PrimExpr
-from te_sched.ir.expr import Node, PointerType, Range
+from te_sched.ir.expr import Node, PointerType
 from te_sched.ir.op import Op, register_intrin_lowering, register_op_attr
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.structural import assert_structural_equal, structural_equal
@@ -16,7 +16,6 @@ __all__ = [
     "Op",
     "PointerType",
     "PrimExpr",
-    "Range",
     "assert_structural_equal",
     "operators",
     "ops",

@@ -19,7 +19,7 @@ from te_sched.ir.calls import (
     tvm_access_ptr,
     type_annotation,
 )  # fmt: skip
-from te_sched.ir.expr import Buffer, CommReducer, PointerType, Range, Reduce
+from te_sched.ir.expr import Buffer, CommReducer, PointerType, Reduce
 from te_sched.ir.expr import Expr as PrimExpr
 from te_sched.ir.intrinsics import (
     abs,
@@ -152,6 +152,7 @@ from te_sched.tir.constructors import (
 )  # fmt: skip
 from te_sched.tir.constructors import IterVar_ as IterVar
 from te_sched.tir.kinds import CallEffectKind, ForKind
+from te_sched.tir.ranges import Range
 
 __all__ = [
     "EQ",

@@ -1,0 +1,116 @@
+"""`import tvm` gives te_sched after install(), and nothing of it stays after uninstall()."""
+
+import importlib
+import sys
+
+import pytest
+
+import te_sched
+from te_sched import compat
+from te_sched.compat.names import TREE
+from te_sched.errors import TeSchedError
+
+pytestmark = pytest.mark.usefixtures("as_tvm")
+
+
+@pytest.fixture
+def as_tvm():
+    compat.install()
+    yield
+    compat.uninstall()
+
+
+def import_(name):
+    return importlib.import_module(name)
+
+
+def run(source):
+    names = {}
+    exec(source, names)
+    return names
+
+
+def test_every_name_of_the_tables_is_there():
+    for place, alias in TREE.items():
+        module = import_(f"tvm.{place}".rstrip("."))
+        for name in alias.names:
+            assert getattr(module, name) is not None, f"{module.__name__}.{name}"
+
+
+def test_every_listed_name_is_there():
+    for place in TREE:
+        module = import_(f"tvm.{place}".rstrip("."))
+        assert all(hasattr(module, name) for name in module.__all__)
+
+
+def test_classes_are_those_of_te_sched():
+    tvm = import_("tvm")
+    assert tvm.te.Tensor is tvm.tensor.Tensor is te_sched.te.Tensor
+    assert tvm.ir.module.IRModule is te_sched.IRModule
+
+
+def test_lower_stays_the_function():
+    names = run("import tvm\nimport tvm.te\nfrom tvm import lower")
+    assert names["tvm"].lower is names["lower"] is te_sched.lower
+
+
+def test_submodules_are_attributes():
+    tvm = import_("tvm")
+    assert tvm.contrib.utils.tempdir is te_sched.contrib.utils.tempdir
+    assert tvm.topi.nn is import_("topi").nn
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("from tvm import relax", "te_sched has no tvm.relax: te_sched has no graphs"),
+        ("import tvm.autotvm", "te_sched has no tuner.*time_evaluator"),
+        ("from tvm import rpc_of_mine", "te_sched has no tvm.rpc_of_mine"),
+        ("from tvm.contrib import graph_executor", "no executors"),
+        ("import tvm.relay.testing", "te_sched has no graphs"),
+        ("from tvm.te import hybrid", "use te.compute, or te.extern"),
+        ("import tvm.meta_schedule.tune", "has no tvm.meta_schedule: te_sched has no tuner"),
+    ],
+)
+def test_missing_import_says_what_there_is(source, message):
+    with pytest.raises(ImportError, match=message):
+        run(source)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("import tvm; tvm.auto_scheduler", "te_sched has no tuner"),
+        ("import tvm; tvm.relay.var", "te.compute or te_sched.topi"),
+        ("import te_sched as tvm; tvm.relay", "te_sched has no graphs"),
+        ("import tvm; tvm.compote", "te_sched has no tvm.compote$"),
+    ],
+)
+def test_missing_attribute_says_what_there_is(source, message):
+    with pytest.raises(AttributeError, match=message):
+        run(source)
+
+
+def test_star_imports():
+    assert run("from tvm.te import *")["reduce_axis"] is te_sched.te.reduce_axis
+
+
+def test_uninstall_leaves_nothing():
+    held = import_("tvm")
+    compat.uninstall()
+    assert not [name for name in sys.modules if name.partition(".")[0] in ("tvm", "topi")]
+    assert held.te.compute is te_sched.te.compute
+    assert held.contrib.cc is not None
+
+
+def test_install_refuses_beside_the_real_one(monkeypatch):
+    compat.uninstall()
+    monkeypatch.setitem(sys.modules, "tvm", sys)
+    with pytest.raises(TeSchedError, match="TVM itself is imported already"):
+        compat.install()
+
+
+def test_install_twice_is_once():
+    compat.install()
+    compat.uninstall()
+    assert not compat.is_installed()

@@ -1,0 +1,49 @@
+"""Programs of all generations run as they are, and compute what numpy computes."""
+
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from te_sched import compat
+
+PROGRAMS = sorted(Path(__file__).with_name("programs").glob("[fst]*.py"))
+
+
+@pytest.fixture
+def as_tvm():
+    compat.install()
+    yield
+    compat.uninstall()
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+@pytest.mark.filterwarnings("ignore:.*has no effect in te_sched")
+def test_program_runs(program, as_tvm):
+    runpy.run_path(str(program), run_name="__main__")
+
+
+def test_command_line_gives_a_program_its_arguments(tmp_path):
+    program = tmp_path / "program.py"
+    (tmp_path / "beside.py").write_text("from tvm import te\n")
+    program.write_text(
+        "import sys, tvm, beside\n"
+        "from tvm import te\n"
+        "assert beside.te is te and __name__ == '__main__'\n"
+        "print(tvm.__name__, sys.argv[1:])\n"
+    )
+    done = _run("run", str(program), "--size", "3")
+    assert done.stdout.strip() == "tvm ['--size', '3']", done.stderr
+
+
+def test_command_line_rejects_a_missing_program():
+    done = _run("run", "nothing.py")
+    assert done.returncode == 2
+    assert "there is no file 'nothing.py'" in done.stderr
+
+
+def _run(*arguments):
+    command = [sys.executable, "-m", "te_sched", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
