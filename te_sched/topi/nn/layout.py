@@ -43,7 +43,7 @@ def upsampling(
     shape = tuple([simplify(extent * factor) for extent, factor in pairs])
 
     def element(*i: Any) -> Any:
-        return source(*[ops.floordiv(x, factor) for x, factor in zip(i, factors, strict=True)])
+        return source(*[ops.truncdiv(x, factor) for x, factor in zip(i, factors, strict=True)])
 
     return te.compute(  # type: ignore[no-any-return]
         shape, element, name="resize", tag=INJECTIVE, varargs_names=axis_names(4, "i")
@@ -55,10 +55,10 @@ def space_to_depth(data: Tensor, block_size: int, layout: str = "NCHW") -> Tenso
     n, c, h, w = _extents(data, layout, "space_to_depth")
 
     def element(b: Any, k: Any, y: Any, x: Any) -> Any:
-        block = ops.floordiv(k, c)
-        row = y * block_size + ops.floordiv(block, block_size)
-        column = x * block_size + ops.floormod(block, block_size)
-        return b, ops.floormod(k, c), row, column
+        block = ops.truncdiv(k, c)
+        row = y * block_size + ops.truncdiv(block, block_size)
+        column = x * block_size + ops.truncmod(block, block_size)
+        return b, ops.truncmod(k, c), row, column
 
     shape = [n, c * block_size**2, ops.floordiv(h, block_size), ops.floordiv(w, block_size)]
     return _moved(data, shape, element, layout, "space_to_depth")
@@ -74,9 +74,9 @@ def depth_to_space(
     channels = ops.floordiv(c, block_size**2)
 
     def element(b: Any, k: Any, y: Any, x: Any) -> Any:
-        block = ops.floormod(y, block_size) * block_size + ops.floormod(x, block_size)
+        block = ops.truncmod(y, block_size) * block_size + ops.truncmod(x, block_size)
         channel = block * channels + k if mode == "DCR" else k * block_size**2 + block
-        return b, channel, ops.floordiv(y, block_size), ops.floordiv(x, block_size)
+        return b, channel, ops.truncdiv(y, block_size), ops.truncdiv(x, block_size)
 
     return _moved(
         data, [n, channels, h * block_size, w * block_size], element, layout, "depth_to_space"
