@@ -156,7 +156,7 @@ _MUL = (
 )
 
 _FLOORDIV = (
-    Row("div-div", "x // c1 // c2", "x // (c1 * c2)", "c1 > 0 and c2 > 0"),
+    Row("div-div", "x // c1 // c2", "x // (c1 * c2)", "c1 > 0 and c2 > 0", True),
     Row("div-sum-div", "(x // c1 + c2) // c3", "(x + c1 * c2) // (c1 * c3)", "c1 > 0 and c3 > 0"),
     Row("div-by-minus-one", "x // -1", "x * -1"),
     Row("div-product", "(x * c1) // c2", "x * (c1 // c2)", "c2 > 0 and c1 % c2 == 0", True),

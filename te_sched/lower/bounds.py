@@ -356,13 +356,9 @@ def _(op: ExternOp, regions: Regions, ranges: Ranges) -> None:
 
 @gather_bound.register
 def _(op: ComputeOp, regions: Regions, ranges: Ranges) -> None:
-    needed = regions[op.output(0)]
-    for other in range(1, op.num_outputs):
-        needed = [
-            first + more for first, more in zip(needed, regions[op.output(other)], strict=True)
-        ]
-    for axis, sets in zip(op.axis, needed, strict=True):
-        ranges[axis] = _cover(sets, axis)
+    outputs = [regions[op.output(i)] for i in range(op.num_outputs)]
+    for dimension, axis in enumerate(op.axis):
+        ranges[axis] = _cover_all([output[dimension] for output in outputs], axis)
     for axis in op.reduce_axis:
         assert axis.dom is not None
         ranges[axis] = axis.dom
@@ -386,6 +382,28 @@ def _(op: ScanOp, regions: Regions, ranges: Ranges) -> None:
             ranges[axis] = (
                 _cover(regions[tensor][dimension], axis) if axis in independent else axis.dom
             )
+
+
+def _cover_all(outputs: list[list[IntervalSet]], axis: IterVar) -> Range:
+    """The range for all results of an operation: that of the first one where it covers the others,
+    and the whole axis where nothing reads the first one.
+    """
+    first = _cover(outputs[0], axis)
+    others = [interval for sets in outputs[1:] for interval in sets]
+    if not others or not outputs[0]:
+        return first
+    analyzer = Analyzer()
+    last = first.min + first.extent - 1
+    for low, high in others:
+        inside = (
+            low is not None
+            and high is not None
+            and analyzer.can_prove(low >= first.min)
+            and analyzer.can_prove(high <= last)
+        )
+        if not inside:
+            return _cover([*outputs[0], *others], axis)
+    return first
 
 
 def _cover(sets: Iterable[IntervalSet], axis: IterVar) -> Range:

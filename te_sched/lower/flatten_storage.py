@@ -42,6 +42,7 @@ from te_sched.ir.stmt import (
     Stmt,
 )
 from te_sched.ir.visitor import Mapper, replace
+from te_sched.lower.positions import row_major, weighted_sum
 from te_sched.lower.view_binder import ViewBinder
 
 # Temporaries start at such a number of bytes, unless they are smaller.
@@ -121,9 +122,9 @@ class _Flattener(Mapper):
                 ops.sub(index, start) for index, start in zip(indices, layout.origin, strict=True)
             ]
         if layout.strides:
-            flat = _weighted_sum(indices, layout.strides)
+            flat = weighted_sum(indices, layout.strides)
         else:
-            flat = _row_major(indices, layout.shape)
+            flat = row_major(indices, layout.shape)
         return flat if layout.offset is None else ops.add(flat, layout.offset)
 
     def layout_of(self, buffer: Buffer) -> _Layout:
@@ -191,7 +192,8 @@ class _Flattener(Mapper):
         strides = self.aligned_strides(buffer, shape)
         data = self.scoped(buffer)
         flat = _flat_buffer(buffer, data, shape, strides)
-        flat = replace(flat, data_alignment=_temporary_alignment(flat, buffer.dtype))
+        alignment = _temporary_alignment(_product(shape), buffer.dtype)
+        flat = replace(flat, data_alignment=alignment)
         self.layouts[buffer] = _Layout(flat, shape, strides, origin)
         if self.found:
             self.found = {}
@@ -216,8 +218,7 @@ class _Flattener(Mapper):
             if dim in alignment:
                 factor, offset = alignment[dim]
                 gap = ops.floormod(ops.sub(factor + offset, ops.floormod(stride, factor)), factor)
-                stride = ops.add(stride, gap)
-            stride = self.analyzer.simplify(stride)
+                stride = self.analyzer.simplify(ops.add(stride, gap))
             strides.append(stride)
         return tuple(reversed(strides))
 
@@ -302,21 +303,6 @@ def _inside_view(begins: Sequence[Expr], indices: Sequence[Expr]) -> list[Expr]:
     return [*begins[:dropped], *inner]
 
 
-def _weighted_sum(indices: Sequence[Expr], strides: Sequence[Expr]) -> Expr:
-    total: Expr | None = None
-    for index, stride in zip(indices, strides, strict=True):
-        term = ops.mul(index, stride)
-        total = term if total is None else ops.add(total, term)
-    return IntImm(0) if total is None else total
-
-
-def _row_major(indices: Sequence[Expr], shape: Sequence[Expr]) -> Expr:
-    total: Expr | None = None
-    for index, extent in zip(indices, shape, strict=True):
-        total = index if total is None else ops.add(ops.mul(total, extent), index)
-    return IntImm(0) if total is None else total
-
-
 def _product(shape: Sequence[Expr]) -> Expr:
     total: Expr | None = None
     for extent in shape:
@@ -351,9 +337,8 @@ def _flat_buffer(
     )
 
 
-def _temporary_alignment(flat: Buffer, dtype: str) -> int:
-    """Bytes to which a temporary is aligned: no more than it has."""
-    size = flat.shape[0]
+def _temporary_alignment(size: Expr, dtype: str) -> int:
+    """Bytes to which a temporary is aligned: no more than it has, gaps between rows left out."""
     if type(size) is not IntImm:
         return _ALIGNMENT
     room = size.value * dtypes.bits(dtype) * dtypes.lanes(dtype) // 8

@@ -1,0 +1,40 @@
+"""Positions of elements in storage, and the alignment of temporaries."""
+
+from __future__ import annotations
+
+import te_sched
+from te_sched import te
+from te_sched.arith.analyzer import Analyzer
+from te_sched.ir import ops
+from te_sched.ir.expr import Expr, Var
+from te_sched.lower.positions import row_major
+
+N, J = Var("n"), Var("j")
+
+
+def position(indices: list[Expr], *shape: Expr | int) -> str:
+    return str(Analyzer().simplify(row_major(indices, [ops.convert(size) for size in shape])))
+
+
+def test_quotient_and_remainder_are_joined() -> None:
+    quotient, remainder = ops.floordiv(J - 1, 48), ops.floormod(J - 1, 48)
+    assert position([quotient, remainder], 50, 48) == "j - 1"
+    assert position([quotient, ops.add(remainder, 2)], 50, 48) == "j + 1"
+    assert position([quotient, remainder], 50, 24) == "(j - 1) // 48 * 24 + (j + 47) % 48"
+
+
+def test_symbolic_quotient_and_remainder_are_joined() -> None:
+    quotient, remainder = ops.floordiv(J, N), ops.floormod(J, N)
+    assert position([ops.convert(0), quotient, remainder], N, N, N) == "j"
+    assert position([Var("k"), quotient, remainder], N, N, N) == "j + k * n * n"
+
+
+def test_alignment_counts_elements_without_gaps() -> None:
+    A = te.placeholder((30, 24), name="A")
+    B = te.compute((30, 24), lambda i, j: A[i, j] + 1.0, name="B")
+    C = te.compute((28, 24), lambda i, j: B[i, j] + B[i + 2, j], name="C")
+    s = te.create_schedule(C.op)
+    s[B].compute_at(s[C], C.op.axis[1])
+    s[B].storage_align(B.op.axis[0], 32, 8)
+    text = te_sched.lower(s, [A, C], simple_mode=True).script()
+    assert "B_1 = T.Buffer((24,), data=B, align=8)" in text

@@ -1,0 +1,38 @@
+"""The region of a stage with several results is what all of them are read at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import te_sched
+from te_sched import te
+
+
+def pair(read: Callable[[Any, Any, Any], Any]) -> tuple[Any, list[Any]]:
+    A = te.placeholder((64,), name="A")
+    T0, T1 = te.compute((64,), lambda i: (A[i] + 1.0, A[i] * 2.0), name="T")
+    B = te.compute((60,), lambda i: read(T0, T1, i), name="B")
+    s = te.create_schedule(B.op)
+    s[T0].compute_at(s[B], B.op.axis[0])
+    return s, [A, B]
+
+
+def test_results_read_at_different_places() -> None:
+    s, args = pair(lambda x, y, i: x[i] + y[i + 2])
+    a, b = np.arange(64, dtype="float32"), np.zeros(60, "float32")
+    arrays = [te_sched.nd.array(a), te_sched.nd.array(b)]
+    te_sched.build(s, args, target="llvm")(*arrays)
+    np.testing.assert_array_equal(arrays[1].numpy(), a[:60] + 1 + a[2:62] * 2)
+
+
+def test_first_result_without_readers_is_computed_whole() -> None:
+    s, args = pair(lambda x, y, i: y[i + 2])
+    assert "range(64)" in te_sched.lower(s, args, simple_mode=True).script()
+
+
+def test_first_result_covers_the_second() -> None:
+    s, args = pair(lambda x, y, i: x[i] + x[i + 3] + y[i])
+    assert "range(4)" in te_sched.lower(s, args, simple_mode=True).script()
