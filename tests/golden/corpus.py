@@ -7,6 +7,7 @@ implementation under test. Nothing here knows an implementation: functions take 
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,9 @@ HERE = Path(__file__).resolve().parent
 FAMILIES = ("primitives", "gemm_gpu", "programs", "random")
 DIALECTS = ("script", "primfn")
 _SEPARATOR = "---- step "
+_PREFLATTENED = re.compile(r"(?<=preflattened_buffer_map = \{).*(?=\} \{)")
+_BETWEEN_BUFFERS = re.compile(r", (?=\w+: \w+: )")
+_SMALL_MAP = 4
 
 
 @dataclass(frozen=True)
@@ -36,9 +40,14 @@ class Program:
         """The program itself, loaded anew for each Program object."""
         return load(self.path)
 
+    @property
+    def step_count(self) -> int:
+        """How many schedules the program shows."""
+        return len(self.golden("script"))
+
     def step_names(self) -> tuple[str, ...]:
         """What to call the steps: before and after, where the program says nothing else."""
-        count = len(self.golden("script"))
+        count = self.step_count
         names = ("before", "after") if count == 2 else tuple(map(str, range(count)))
         return getattr(self.module, "step_names", names)
 
@@ -84,6 +93,19 @@ def as_golden(text: str) -> str:
 def text_of(module: Any, dialect: str) -> str:
     """The text of a lowered IRModule in one dialect."""
     return as_golden(module.script() if dialect == "script" else module.astext())
+
+
+def without_chance(text: str) -> str:
+    """A text with the one list sorted that TVM 0.9 printed in the order of its memory addresses.
+
+    Maps of up to four entries keep the order of their insertion in TVM, larger ones are hash maps.
+    """
+    return _PREFLATTENED.sub(_sorted_if_large, text)
+
+
+def _sorted_if_large(entries: re.Match[str]) -> str:
+    buffers = _BETWEEN_BUFFERS.split(entries[0])
+    return ", ".join(sorted(buffers) if len(buffers) > _SMALL_MAP else buffers)
 
 
 def function_of(script: str) -> str:

@@ -6,14 +6,15 @@ Whether a step can run there is read off the step itself (`why_not_on_cpu`), nev
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from types import ModuleType
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
 
 _THREAD = re.compile(r'T\.(?:launch_thread|env_thread)\("([\w.]+)"')
-_UNBOUND = re.compile(r"^\s*(\w+) = T\.int32\(\)$", re.MULTILINE)
+_DECLARATION = re.compile(r"^\s*(\w+(?:, \w+)*) = T\.int\d+\(\)")
+_NO_SIZES: Mapping[str, int] = MappingProxyType({})
 
 
 def why_not_on_cpu(schedule: Any, script: str) -> str | None:
@@ -23,12 +24,32 @@ def why_not_on_cpu(schedule: Any, script: str) -> str | None:
     """
     if threads := _THREAD.findall(script):
         return f"loops are bound to {', '.join(dict.fromkeys(threads))}"
-    if unbound := _UNBOUND.findall(script):
-        return f"no loop binds {', '.join(dict.fromkeys(unbound))}"
+    if unbound := _unbound_variables(script):
+        return f"no loop binds {', '.join(unbound)}"
     for stage in schedule.stages:
         if racing := _parallel_reductions(stage):
             return f"parallel over the reduction axis {', '.join(racing)} would race"
     return None
+
+
+def _unbound_variables(script: str) -> list[str]:
+    """Variables that are declared for themselves, and used where nothing gives them a value."""
+    lines = script.splitlines()
+    return [
+        name
+        for number, line in enumerate(lines)
+        if (declared := _DECLARATION.match(line))
+        for name in declared[1].split(", ")
+        if not _is_bound_before_use(name, lines[number + 1 :])
+    ]
+
+
+def _is_bound_before_use(name: str, lines: Sequence[str]) -> bool:
+    mark = re.compile(rf"^\s*T\.attr\(T\.iter_var\({name}\b")  # names a loop that is still to come
+    binds = re.compile(rf"T\.match_buffer\(.*\b{name}\b|^\s*for .*\b{name}\b.* in |where={{{name}:")
+    used = re.compile(rf"\b{name}\b")
+    first = next((line for line in lines if used.search(line) and not mark.match(line)), "")
+    return not first or binds.search(first) is not None
 
 
 def _parallel_reductions(stage: Any) -> list[str]:
@@ -50,43 +71,70 @@ def _has_body(tensor: Any) -> bool:
     return type(tensor.op).__name__ != "PlaceholderOp"
 
 
-def shape_of(tensor: Any) -> tuple[int, ...]:
-    """The extents of a tensor of constant shape."""
-    return tuple(int(extent) for extent in tensor.shape)
+def shape_of(tensor: Any, sizes: Mapping[str, int] = _NO_SIZES) -> tuple[int, ...]:
+    """The extents of a tensor, where `sizes` are the values of the variables among them."""
+    return tuple(
+        sizes[extent.name] if hasattr(extent, "name") else int(extent) for extent in tensor.shape
+    )
 
 
-def random_array(tensor: Any, generator: np.random.Generator) -> np.ndarray:
+def random_array(
+    tensor: Any, generator: np.random.Generator, sizes: Mapping[str, int] = _NO_SIZES
+) -> np.ndarray:
     """Values that suit the dtype: small integers, or floats of a few units."""
-    shape, dtype = shape_of(tensor), np.dtype(tensor.dtype)
+    shape, dtype = shape_of(tensor, sizes), np.dtype(tensor.dtype)
     if dtype.kind == "f":
         return generator.uniform(-2.0, 2.0, shape).astype(dtype)
     return generator.integers(0, 2 if dtype.kind == "b" else 8, shape).astype(dtype)
 
 
-def untouched_array(tensor: Any) -> np.ndarray:
+def untouched_array(tensor: Any, sizes: Mapping[str, int] = _NO_SIZES) -> np.ndarray:
     """What outputs hold before the call: a value that no program computes, so that gaps show."""
-    shape, dtype = shape_of(tensor), np.dtype(tensor.dtype)
+    shape, dtype = shape_of(tensor, sizes), np.dtype(tensor.dtype)
     if dtype.kind == "f":
         return np.full(shape, np.nan, dtype)
     return np.full(shape, True if dtype.kind == "b" else np.iinfo(dtype).max, dtype)
 
 
-def run(tvm: Any, program: ModuleType, schedule: Any, args: Sequence[Any]) -> float:
-    """Build a step for the CPU, run it and compare it with the program's `reference`.
+def run(tvm: Any, program: ModuleType, schedule: Any, args: Sequence[Any], step: int = 0) -> float:
+    """Build a step for the CPU, run it and compare it with numpy, for each of the program's sizes.
 
     Returns the largest difference relative to the largest value; AssertionError if too large.
     """
-    inputs, outputs = inputs_and_outputs(args)
-    generator = np.random.default_rng(0)
-    values = [random_array(tensor, generator) for tensor in inputs]
-    expected = program.reference(np, *values)
     for name, extern in getattr(program, "externs", {}).items():
         tvm.register_extern(name, extern, override=True)
     function = tvm.build(schedule, args, target="llvm")
-    arrays = [tvm.nd.array(value) for value in [*values, *map(untouched_array, outputs)]]
+    return max(
+        _run_at(tvm, function, program, step, args, sizes)
+        for sizes in getattr(program, "sizes", (_NO_SIZES,))
+    )
+
+
+def _run_at(
+    tvm: Any,
+    function: Any,
+    program: ModuleType,
+    step: int,
+    args: Sequence[Any],
+    sizes: Mapping[str, int],
+) -> float:
+    inputs, outputs = inputs_and_outputs(args)
+    generator = np.random.default_rng(0)
+    values = [random_array(tensor, generator, sizes) for tensor in inputs]
+    if hasattr(program, "inputs"):
+        values = program.inputs(np, generator, step, *values)
+    expected = _reference(program, step)(np, *values)
+    assert len(expected) == len(outputs)
+    untouched = [untouched_array(tensor, sizes) for tensor in outputs]
+    arrays = [tvm.nd.array(value) for value in [*values, *untouched]]
     function(*_in_order(args, [*inputs, *outputs], arrays))
     results = [array.numpy() for array in arrays[len(inputs) :]]
     return max(map(difference, results, expected), default=0.0)
+
+
+def _reference(program: ModuleType, step: int) -> Any:
+    """What numpy computes: programs of several computations have a function for each step."""
+    return program.references[step] if hasattr(program, "references") else program.reference
 
 
 def _in_order(args: Sequence[Any], tensors: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
@@ -102,6 +150,7 @@ def _in_order(args: Sequence[Any], tensors: Sequence[Any], arrays: Sequence[Any]
 def difference(result: np.ndarray, expected: np.ndarray) -> float:
     """How far a result is from the expected one; AssertionError if too far for its dtype."""
     assert result.shape == expected.shape
+    assert result.dtype == expected.dtype
     if result.dtype.kind != "f":
         np.testing.assert_array_equal(result, expected)
         return 0.0

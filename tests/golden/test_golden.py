@@ -1,24 +1,22 @@
-"""Every program of the corpus prints the known text, in both dialects, byte for byte."""
+"""Every program of the corpus prints the known text at each step, in both dialects, byte for byte.
+
+`known_differences.py` lists the few texts that differ; `corpus.without_chance` says what no
+implementation can know.
+"""
 
 from __future__ import annotations
 
-from functools import cache
+from collections import Counter
 
 import pytest
 
 import te_sched
 from tests.golden import corpus
+from tests.golden.known_differences import KNOWN_DIFFERENCES
 
-FAMILIES = ("primitives", "gemm_gpu")
-CASES = [
-    pytest.param(program, step, dialect, id=f"{program.name}-{step}-{dialect}")
-    for program in corpus.programs(*FAMILIES)
-    for dialect in corpus.DIALECTS
-    for step in range(len(program.golden(dialect)))
-]
+PROGRAMS = [pytest.param(one, id=f"{one.family}-{one.name}") for one in corpus.programs()]
 
 
-@cache
 def texts(program: corpus.Program) -> list[dict[str, str]]:
     """The texts of each step, by dialect; at once, since a schedule changes between steps."""
     return [
@@ -30,15 +28,36 @@ def texts(program: corpus.Program) -> list[dict[str, str]]:
     ]
 
 
-@pytest.mark.parametrize(("program", "step", "dialect"), CASES)
-def test_text_is_the_golden(program, step, dialect):
-    assert texts(program)[step][dialect] == program.golden(dialect)[step]
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_texts_are_the_goldens(program):
+    printed = texts(program)
+    for dialect in corpus.DIALECTS:
+        goldens = program.golden(dialect)
+        assert len(printed) == len(goldens)
+        for step, (ours, golden) in enumerate(zip(printed, goldens, strict=True)):
+            text = corpus.without_chance(ours[dialect])
+            if (program.name, step, dialect) in KNOWN_DIFFERENCES:
+                assert text != corpus.without_chance(golden), "take it off the known differences"
+            else:
+                assert text == corpus.without_chance(golden), f"step {step}, {dialect}"
 
 
-def test_there_are_46_steps():
-    assert len(CASES) == 46 * len(corpus.DIALECTS)
+def test_known_differences_are_of_programs_that_exist():
+    steps = {(one.name, step) for one in corpus.programs() for step in range(one.step_count)}
+    assert {(name, step) for name, step, _ in KNOWN_DIFFERENCES} <= steps
 
 
-@pytest.mark.parametrize("program", corpus.programs(*FAMILIES), ids=lambda program: program.name)
-def test_every_step_has_a_golden(program):
-    assert len(texts(program)) == len(program.golden("script")) == len(program.golden("primfn"))
+@pytest.mark.parametrize(("before", "after"), [("dcba", "dcba"), ("edcba", "abcde")])
+def test_only_large_maps_are_sorted(before, after):
+    def line(names):
+        entries = ", ".join(f"{x}_1: {x}_3: Buffer({x}_2: Pointer(float32), [4])" for x in names)
+        return f"  preflattened_buffer_map = {{{entries}}} {{"
+
+    assert corpus.without_chance(line(before)) == line(after)
+
+
+def test_how_much_there_is():
+    steps = Counter()
+    for program in corpus.programs():
+        steps[program.family] += program.step_count
+    assert steps == {"primitives": 42, "gemm_gpu": 4, "programs": 86, "random": 209}
