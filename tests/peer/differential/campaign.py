@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.peer.differential.generate import generate
 from tests.peer.differential.minimise import minimise
-from tests.peer.differential.outcome import Outcome, judge
+from tests.peer.differential.outcome import FORGOTTEN, Outcome, judge
 from tests.peer.differential.program import Program, load_text
 
 PATIENCE = 120.0  # seconds that one program may take, with its minimisation
@@ -39,17 +39,19 @@ class Report:
         """Counts, percentages, and the failures by kind."""
         outcomes = list(self.outcomes.values())
         texts = Counter(one.text for one in outcomes)
+        forgotten = texts[FORGOTTEN]
         numbers = Counter(one.numbers for one in outcomes)
-        compared = texts["same"] + texts["differs"]
+        compared = texts["same"] + texts["differs"] + forgotten
         run = numbers["equal"] + numbers["differs"] + numbers["error in te_sched"]
         lines = [
             f"{len(outcomes)} programs in {self.seconds:.0f} s",
             f"texts identical: {texts['same']} of {compared} ({_percent(texts['same'], compared)})",
+            f"texts with guards that TVM forgets: {forgotten}",
             f"results equal to numpy's: {numbers['equal']} of {run} "
             f"({_percent(numbers['equal'], run)})",
             *(f"{count} {what}" for what, count in sorted(texts.items()) if "refused" in what),
             f"{numbers['refused']} not built by te_sched",
-            *(f"{count} {what}" for what, count in sorted(texts.items()) if "te_sched" in what and "refused" not in what),
+            f"{texts['error in te_sched'] + texts['not known']} errors in te_sched",
         ]
         groups: dict[str, list[int]] = {}
         for number, outcome in self.failures().items():

@@ -95,7 +95,13 @@ class Dataflow:
         return f"te.const({text}, '{dtype}')", f"np.{dtype}({text})"
 
     def compute(
-        self, dims: tuple[Dim, ...], body: str, numpy: str, dtype: str, *reads: str, before: str = ""
+        self,
+        dims: tuple[Dim, ...],
+        body: str,
+        numpy: str,
+        dtype: str,
+        *reads: str,
+        before: str = "",
     ) -> Value:
         name = self.fresh("S")
         indices = ", ".join(INDICES[: len(dims)])
@@ -205,7 +211,9 @@ class Dataflow:
         places = ", ".join(":" if a == axis else "None" for a in range(len(value.dims)))
         sign = self.rng.choice("+*-")
         body = f"{self.at(name, len(value.dims))} {sign} {other}[{INDICES[axis]}]"
-        return self.compute(value.dims, body, f"{name} {sign} {other}[{places}]", dtype, name, other)
+        return self.compute(
+            value.dims, body, f"{name} {sign} {other}[{places}]", dtype, name, other
+        )
 
     def outer(self) -> Value | None:
         value = self.source(lambda dims: len(dims) == 1)
@@ -295,7 +303,9 @@ class Dataflow:
         reads = ", ".join(k if a == axis else next(kept) for a in range(rank))
         dims = tuple(dim for a, dim in enumerate(value.dims) if a != axis)
         part = f"{name}[{':, ' * axis}{first}:]" if first else name
-        numpy = f"{part}.sum({axis}, dtype={name}.dtype)" if how == "sum" else f"{part}.{how}({axis})"
+        numpy = (
+            f"{part}.sum({axis}, dtype={name}.dtype)" if how == "sum" else f"{part}.{how}({axis})"
+        )
         before = f'{k} = te.reduce_axis(({first}, {value.dims[axis].text}), "{k}")'
         body = f"te.{how}({name}[{reads}], axis={k})"
         return self.compute(dims, body, numpy, dtype, name, before=before)
@@ -382,7 +392,9 @@ class Dataflow:
         after = self.at(other, rank, i=f"i - {size}")
         body = f"te.if_then_else(i < {size}, {self.at(name, rank)}, {after})"
         numpy = f"np.concatenate([{name}, {other}])"
-        return self.compute((value.dims[0] + more, *value.dims[1:]), body, numpy, dtype, name, other)
+        return self.compute(
+            (value.dims[0] + more, *value.dims[1:]), body, numpy, dtype, name, other
+        )
 
     def pair(self) -> Value | None:
         """Two results in one stage."""

@@ -17,7 +17,11 @@ def generate(number: int) -> Program:
     flow.declare(rng.choice((1, 2, 2, 3, 3, 4, 5)))
     program = Program(number, tuple(flow.values), flow.outputs(), sizes=dict(flow.sizes)).pruned()
     text = program.text()
-    sizes = {name: size for name, size in program.sizes.items() if f"({name}" in text or f" {name}" in text}
+    sizes = {
+        name: size
+        for name, size in program.sizes.items()
+        if f"({name}" in text or f" {name}" in text
+    }
     program = replace(program, sizes=sizes)
     steps = Scheduler(rng, program, gpu=rng.random() < 0.2).run()
     return replace(program, steps=steps)

@@ -53,9 +53,7 @@ def candidates(program: Program) -> Iterator[Program]:
 
 def _without_stage(program: Program, value: Value) -> Iterator[Program]:
     """The stage as an input; or, for an output, what it reads as the outputs."""
-    computed = {
-        name for one in program.values if not one.is_placeholder for name in one.names
-    }
+    computed = {name for one in program.values if not one.is_placeholder for name in one.names}
     if set(value.names) & set(program.outputs):
         rest = [name for name in program.outputs if name not in value.names]
         more = [name for name in value.reads if name in computed and name not in rest]

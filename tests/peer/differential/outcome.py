@@ -14,15 +14,16 @@ import tvm
 
 import te_sched
 from te_sched.errors import TeSchedError
-from te_sched.schedule import Stage
+from te_sched.ir.expr import Expr, IntImm, Range
+from te_sched.lower.inject_prefetch import _Injector as Injector
 from tests.golden import execution
 from tests.golden.corpus import as_golden
 
-_prefetch = Stage.prefetch
+_ahead = Injector._ahead
 _FLOAT = re.compile(r"T\.float(\d+)\(([^()]*)\)")
 _NAME = re.compile(r"\b[A-Za-z]+_?\w*\d\w*|\d+")
-from te_sched.lower.pipeline import pass_names
-HACK = [] if any("renorm" in x for x in pass_names()) else ["tir.RenormalizeSplitPattern"]
+# TVM 0.19 stores the result of a cross-thread reduction without the checks of its data axes.
+FORGOTTEN = "differs where TVM stores out of bounds"
 TOLERANCE = {2: 3e-2, 4: 2e-4, 8: 1e-9}
 
 
@@ -43,9 +44,12 @@ class Outcome:
     @property
     def is_failure(self) -> bool:
         """Whether there is something to look into."""
-        return self.text in ("differs", "error in te_sched", "refused by te_sched", "not known") or (
-            self.numbers not in ("equal", "not run", "refused")
-        )
+        return self.text in (
+            "differs",
+            "error in te_sched",
+            "refused by te_sched",
+            "not known",
+        ) or (self.numbers not in ("equal", "not run", "refused"))
 
     @property
     def kind(self) -> tuple[str, str]:
@@ -60,7 +64,7 @@ class Outcome:
 
 def judge(module: ModuleType) -> Outcome:
     """Lower a program with both, compare; then run it if the CPU can."""
-    with mock.patch.object(Stage, "prefetch", _prefetch_as_tvm):
+    with mock.patch.object(Injector, "_ahead", _ahead_as_tvm):
         ours, our_refusal = _lowered(te_sched, module)
     theirs, their_refusal = _lowered(tvm, module)
     if ours is None:
@@ -70,6 +74,8 @@ def judge(module: ModuleType) -> Outcome:
         text, detail = "refused by TVM", their_refusal
     elif (mine := normal(ours.script())) != (peers := normal(theirs.script())):
         text, detail = "differs", first_difference(mine, peers)
+        if without_store_guards(mine) == without_store_guards(peers):
+            text, detail = FORGOTTEN, ""
     numbers, reason = _numbers(te_sched, module, ours)
     peer = ""
     if numbers not in ("equal", "not run"):
@@ -79,16 +85,16 @@ def judge(module: ModuleType) -> Outcome:
     return Outcome(text, numbers, detail, peer)
 
 
-def _prefetch_as_tvm(stage: Stage, tensor: Any, var: Any, offset: int) -> None:
-    """TVM 0.17 and later fetch twice as far ahead as asked; te_sched keeps to what was asked."""
-    _prefetch(stage, tensor, var, 2 * offset)
+def _ahead_as_tvm(injector: Injector, bound: Range, steps: Expr) -> Range:
+    """TVM 0.17 and later go twice as far ahead as asked where one element is read; te_sched does not."""
+    one = type(bound.extent) is IntImm and bound.extent.value == 1
+    return _ahead(injector, bound, steps + steps if one else steps)
 
 
 def _lowered(implementation: Any, module: ModuleType) -> tuple[Any, str]:
     try:
         schedule, args = next(module.steps(implementation))
-        with tvm.transform.PassContext(disabled_pass=HACK):
-            return implementation.lower(schedule, args, simple_mode=True), ""
+        return implementation.lower(schedule, args, simple_mode=True), ""
     except TeSchedError as refusal:
         return None, f"{type(refusal).__name__}: {refusal}"
     except Exception as refusal:
@@ -106,6 +112,32 @@ def _refusal(reason: str, refused_by_both: bool) -> Outcome:
 def normal(script: str) -> str:
     """A text with its floats in one notation."""
     return _FLOAT.sub(lambda match: f"T.float{match[1]}({_float(match[2])})", as_golden(script))
+
+
+def without_store_guards(script: str) -> str:
+    """A text without the guards round stores of what threads have reduced."""
+    lines = script.splitlines()
+    place = 0
+    while place < len(lines):
+        inside = _block(lines, place)
+        if lines[place].lstrip().startswith("if T.likely(") and any(
+            "= reduce_temp" in line for line in inside
+        ):
+            lines[place : place + 1 + len(inside)] = [line[4:] for line in inside]
+        else:
+            place += 1
+    return "\n".join(lines)
+
+
+def _block(lines: list[str], place: int) -> list[str]:
+    """The lines that are indented deeper, right after one."""
+    depth = len(lines[place]) - len(lines[place].lstrip())
+    found = []
+    for line in lines[place + 1 :]:
+        if len(line) - len(line.lstrip()) <= depth:
+            break
+        found.append(line)
+    return found
 
 
 def _float(text: str) -> str:
@@ -143,6 +175,7 @@ def _numbers(implementation: Any, module: ModuleType, lowered: Any) -> tuple[str
     results = [
         array.numpy() for array, arg in zip(arrays, args, strict=True) if not _is_in(arg, inputs)
     ]
+    precision = coarsest_float(schedule)
     with np.errstate(all="ignore"):
         expected = module.reference(np, *given)
     wrong = [
@@ -150,7 +183,7 @@ def _numbers(implementation: Any, module: ModuleType, lowered: Any) -> tuple[str
         for arg, result, value in zip(
             [arg for arg in args if not _is_in(arg, inputs)], results, expected, strict=True
         )
-        if (message := difference(arg.op.name, result, value))
+        if (message := difference(arg.op.name, result, value, precision))
     ]
     return ("differs", "; ".join(wrong)) if wrong else ("equal", "")
 
@@ -179,7 +212,13 @@ def _is_in(tensor: Any, tensors: Sequence[Any]) -> bool:
     return any(tensor is other for other in tensors)
 
 
-def difference(name: str, result: np.ndarray, expected: np.ndarray) -> str:
+def coarsest_float(schedule: Any) -> int:
+    """Bytes of the least precise floats that a program computes with."""
+    dtypes = [np.dtype(stage.op.output(0).dtype) for stage in schedule.stages]
+    return min((dtype.itemsize for dtype in dtypes if dtype.kind == "f"), default=8)
+
+
+def difference(name: str, result: np.ndarray, expected: np.ndarray, precision: int) -> str:
     """How a result differs from the expected one, or nothing."""
     if result.shape != expected.shape:
         return f"{name} has shape {result.shape}, not {expected.shape}"
@@ -187,9 +226,7 @@ def difference(name: str, result: np.ndarray, expected: np.ndarray) -> str:
         wrong = result != expected
     else:
         scale = float(np.max(np.abs(expected), initial=1e-30))
-        tolerance = TOLERANCE[result.dtype.itemsize]
-        wrong = ~np.isclose(
-            result, expected, rtol=tolerance, atol=tolerance * scale, equal_nan=True
-        )
+        near = TOLERANCE[precision]
+        wrong = ~np.isclose(result, expected, rtol=near, atol=near * scale, equal_nan=True)
     count = int(np.count_nonzero(wrong))
     return f"{count} of {wrong.size} elements of {name} are wrong" if count else ""

@@ -58,7 +58,9 @@ class Value:
         if not self.is_placeholder:
             return self.lines
         dtype = "" if self.dtypes[0] == "float32" else f', dtype="{self.dtypes[0]}"'
-        return (f'{self.names[0]} = te.placeholder({shape(self.dims)}, name="{self.names[0]}"{dtype})',)
+        return (
+            f'{self.names[0]} = te.placeholder({shape(self.dims)}, name="{self.names[0]}"{dtype})',
+        )
 
 
 def shape(dims: tuple[Dim, ...]) -> str:

@@ -36,6 +36,7 @@ class Stage:
     is_elementary: bool = True  # one result, no reduction
     results: int = 1
     is_cache: bool = False
+    scope: str = ""
     inlined: bool = False
     home: tuple[Stage, Axis] | None = None
     notes: set[str] = field(default_factory=set)
@@ -134,9 +135,11 @@ class Scheduler:
             return
         name = self._fresh("CR")
         texts = ", ".join(stage.text for stage in readers)
-        self._say(f'{name} = s.cache_read({key}, "{self._scope()}", [{texts}])')
+        scope = self._scope()
+        self._say(f'{name} = s.cache_read({key}, "{scope}", [{texts}])')
         rank = self.stages[key].rank
         cache = Stage(name, self._axes(name, rank, [None] * rank), {key}, rank, is_cache=True)
+        cache.scope = scope
         for reader in readers:
             reader.reads = (reader.reads - {key}) | {name}
         self._insert_after(key, name, cache)
@@ -158,11 +161,15 @@ class Scheduler:
         key = self.rng.choice(found)
         stage = self.stages[key]
         name = self._fresh("CW")
-        self._say(f'{name} = s.cache_write({key}, "{self._scope()}")')
-        inner = Stage(name, self._axes(name, stage.rank, [None] * stage.rank), stage.reads, stage.rank)
+        scope = self._scope()
+        self._say(f'{name} = s.cache_write({key}, "{scope}")')
+        inner = Stage(
+            name, self._axes(name, stage.rank, [None] * stage.rank), stage.reads, stage.rank
+        )
         if any(axis.is_reduction for axis in stage.leaves):
             inner.leaves.append(Axis(f"s[{name}].op.reduce_axis[0]", True))
         inner.is_elementary, inner.is_cache = stage.is_elementary, self.gpu
+        inner.scope = scope
         stage.leaves = [axis for axis in stage.leaves if not axis.is_reduction]
         stage.reads, stage.is_elementary = {name}, True
         stage.notes.add("written")
@@ -212,6 +219,10 @@ class Scheduler:
             stage.inlined = True
             return
         points = self._points(stage)
+        if self.gpu and stage.scope == "local":  # memory of a thread
+            points = [p for p in points if self._is_inside_threads(p)]
+            if not points:
+                self._say(f's[{stage.text}].set_scope("shared")')
         if points and choice < (0.95 if self.gpu else 0.75):
             home, axis = self.rng.choice(points)
             stage.home = (home, axis)
@@ -228,6 +239,12 @@ class Scheduler:
             if all(point in path for path in paths[1:])
             and (point[1].mark != "vectorize" or self.rng.random() < 0.1)
         ]
+
+    def _is_inside_threads(self, point: tuple[Stage, Axis]) -> bool:
+        """Whether no loop of the stage that is bound to threads is inside of this one."""
+        stage, axis = point
+        inner = stage.leaves[stage.leaves.index(axis) + 1 :]
+        return stage.home is None and all(one.mark != "bind" for one in inner)
 
     def _users(self, stage: Stage) -> list[Stage]:
         """The readers of a stage, seen through those that are computed inline."""
@@ -254,12 +271,18 @@ class Scheduler:
     def _shape(self, stage: Stage) -> None:
         if stage.inlined:
             return
-        if self.gpu and self.rng.random() < 0.9 and (stage.home or not stage.is_cache):
+        if self.gpu and self.rng.random() < 0.9 and self._may_bind(stage):
             self._bind(stage)
             return
         for _ in range(self.rng.choice((0, 1, 1, 2, 2, 3))):
-            kind = self.rng.choice(("split", "split", "split", "fuse", "tile", "reorder", "reorder"))
+            kind = self.rng.choice(
+                ("split", "split", "split", "fuse", "tile", "reorder", "reorder")
+            )
             getattr(self, f"_{kind}")(stage)
+
+    def _may_bind(self, stage: Stage) -> bool:
+        """Threads share neither their own memory nor, here, caches outside of the kernels."""
+        return stage.scope != "local" and (stage.home is not None or not stage.is_cache)
 
     def _split(self, stage: Stage, axis: Axis | None = None, factor: int = 0) -> tuple[Axis, Axis]:
         axis = axis or self.rng.choice(stage.leaves)
@@ -405,14 +428,16 @@ class Scheduler:
         self._say(f"s[{stage.text}].pragma({axis.text}, {key}, {value})")
 
     def _prefetch(self, stage: Stage) -> None:
-        found = sorted(key for key in stage.reads if self.stages[key].results == 1)
+        # Of temporaries TVM fetches what is not there: it forgets where their region begins.
+        found = sorted(key for key in stage.reads if not self.stages[key].leaves)
+        found = [key for key in found if not self.stages[key].is_output]
         data = [axis for axis in stage.leaves if not axis.is_reduction and axis.mark != "vectorize"]
         if found and data:
             key, axis = self.rng.choice(found), self.rng.choice(data)
             self._say(f"s[{stage.text}].prefetch({key}, {axis.text}, {self.rng.choice((1, 2))})")
 
     def _storage(self, stage: Stage) -> None:
-        if self.rng.random() < 0.06:
+        if self.rng.random() < 0.06 and not self.gpu:
             self._say(f's[{stage.text}].set_scope("{self._scope()}")')
         if self.rng.random() < 0.08 and stage.rank > 1:
             factor, offset = self.rng.choice(((8, 0), (16, 1), (32, 8)))
