@@ -7,6 +7,7 @@ their form. Must not know targets.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from te_sched.errors import ScheduleError
@@ -150,3 +151,61 @@ def divisor_of(extent: Any, limit: int) -> int:
     if value is None or value <= 0:
         return 1
     return max(factor for factor in range(1, limit + 1) if value % factor == 0)
+
+
+@dataclass(frozen=True)
+class Task:
+    """Stages to schedule together.
+
+    kind : "injective", "reduction", "contraction" or "softmax".
+    op : the operation that the kind is about.
+    final : the stage whose loops compute it: itself, or the elementwise operation that reads it.
+    members : the stages before the last one of a softmax.
+    """
+
+    kind: str
+    op: Operation
+    final: Operation
+    members: tuple[Operation, ...] = ()
+
+
+def plan(s: Schedule) -> list[Task]:
+    """What is to be scheduled, consumers first. Made before any stage is changed."""
+    epilogues = {epilogue(s, op): op for op in roots(s) if is_reduction(op) and not _is_softmax(op)}
+    done: set[Operation] = set()
+    tasks = []
+    for op in roots(s):
+        if op in done:
+            continue
+        task = _task(op, epilogues.get(op))
+        done |= {task.op, task.final, *task.members}
+        tasks.append(task)
+    return tasks
+
+
+def _task(op: Operation, reduction: Operation | None) -> Task:
+    if _is_softmax(op) and isinstance(op.attrs.get("axis"), int):
+        return Task("softmax", op, op, _softmax_members(op))
+    if reduction is not None:
+        return Task(_reduction_kind(reduction), reduction, op)
+    return Task(_reduction_kind(op) if is_reduction(op) else "injective", op, op)
+
+
+def _reduction_kind(op: Operation) -> str:
+    return "contraction" if is_contraction(op) else "reduction"
+
+
+def _is_softmax(op: Operation) -> bool:
+    return op.tag.endswith("softmax_output")
+
+
+def _softmax_members(op: Operation) -> tuple[Operation, ...]:
+    """The stages of the same softmax that `op` reads, consumers first."""
+    found: dict[Operation, None] = {}
+    stack = [op]
+    while stack:
+        for tensor in stack.pop().input_tensors:
+            if tensor.op.tag == op.tag and "axis" not in tensor.op.attrs:
+                found[tensor.op] = None
+                stack.append(tensor.op)
+    return tuple(found)

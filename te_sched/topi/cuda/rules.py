@@ -13,17 +13,15 @@ from te_sched.ir.expr import IterVar
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import Stage
 from te_sched.te.declare import thread_axis
-from te_sched.te.operation import ComputeOp, Operation
+from te_sched.te.operation import Operation
 from te_sched.te.tensor import Tensor
 from te_sched.topi.scheduling import (
-    epilogue,
     extent_of,
     fuse_axes,
     has_fixed_window,
     inline_injective,
-    is_contraction,
     is_reduction,
-    roots,
+    plan,
     tile_axes,
 )
 from te_sched.topi.utils import as_constant
@@ -39,37 +37,18 @@ STEP = 8  # steps of the reduction whose inputs lie in shared memory
 def apply_rules(s: Schedule) -> Schedule:
     """Schedule every stage that is computed."""
     inline_injective(s)
-    done: set[Operation] = set()
-    for op in roots(s):
-        if op in done or not isinstance(op, ComputeOp):
-            continue
-        done.add(op)
-        if op.tag.endswith("softmax_output") and isinstance(op.attrs.get("axis"), int):
-            done |= schedule_softmax(s, op)
-        elif is_reduction(op):
-            _schedule_reducing(s, op, op)
+    for task in plan(s):
+        if task.kind == "softmax":
+            schedule_softmax(s, task.op, task.members)
+        elif task.kind == "contraction":
+            schedule_contraction(s, task.op, task.final)
+        elif task.kind == "injective":
+            schedule_injective_stage(s[task.op], task.op)
+        elif task.op.tag.startswith("comm_reduce") and has_fixed_window(task.op):
+            schedule_reduction(s, task.op, task.final)
         else:
-            _schedule_computing(s, op, done)
+            _schedule_window(s, task.op, task.final)
     return s
-
-
-def _schedule_computing(s: Schedule, op: Operation, done: set[Operation]) -> None:
-    """An elementwise stage, together with the reduction of the same shape that it reads."""
-    source = next((one for one in roots(s) if is_reduction(one) and epilogue(s, one) is op), None)
-    if source is None or source.tag.endswith("softmax_output"):
-        schedule_injective_stage(s[op], op)
-        return
-    done.add(source)
-    _schedule_reducing(s, source, op)
-
-
-def _schedule_reducing(s: Schedule, op: Operation, final: Operation) -> None:
-    if is_contraction(op):
-        schedule_contraction(s, op, final)
-    elif op.tag.startswith("comm_reduce") and has_fixed_window(op):
-        schedule_reduction(s, op, final)
-    else:
-        _schedule_window(s, op, final)
 
 
 def _bind(stage: Stage, axis: IterVar, tag: str) -> IterVar:
@@ -97,15 +76,15 @@ def _schedule_window(s: Schedule, op: Operation, final: Operation) -> None:
 
 def schedule_reduction(s: Schedule, op: Operation, final: Operation) -> None:
     """A warp for each result: each thread reduces a part, then the parts are reduced."""
-    stage, output = s[final], op.output(0)
-    fused = fuse_axes(stage, final.axis)
+    thread = _reduce_across_threads(s, op.output(0), WARP)  # first: it makes the stage anew
+    stage = s[final]
+    fused = fuse_axes(stage, stage.op.axis)
     block, result = stage.split(fused, factor=RESULTS)
     _bind(stage, block, "blockIdx.x")
     _bind(stage, result, "threadIdx.y")
     if final is not op:
         s[op].set_scope("local")
         s[op].compute_at(stage, result)
-    thread = _reduce_across_threads(s, output, WARP)
     stage.set_store_predicate(ops.equal(thread.var, 0))
 
 
@@ -121,9 +100,8 @@ def _reduce_across_threads(s: Schedule, output: Tensor, threads: int) -> IterVar
     return thread
 
 
-def schedule_softmax(s: Schedule, op: Operation) -> set[Operation]:
-    """A block for each row, whose sums lie in shared memory. Gives the stages scheduled."""
-    members = _softmax_members(op)
+def schedule_softmax(s: Schedule, op: Operation, members: tuple[Operation, ...]) -> None:
+    """A block for each row, whose sums lie in shared memory."""
     at = int(op.attrs["axis"])
     stage, axes = s[op], list(op.axis)
     others = [axis for place, axis in enumerate(axes) if place != at]
@@ -138,23 +116,10 @@ def schedule_softmax(s: Schedule, op: Operation) -> set[Operation]:
             s[one].compute_inline()
     for one in members:
         if is_reduction(one):
+            lane = _reduce_across_threads(s, one.output(0), WARP)
             s[one].set_scope("shared")
             s[one].compute_at(stage, block)
-            lane = _reduce_across_threads(s, one.output(0), WARP)
             s[one].set_store_predicate(ops.equal(lane.var, 0))
-    return set(members)
-
-
-def _softmax_members(op: Operation) -> list[Operation]:
-    """The stages of the same softmax that `op` reads."""
-    found: dict[Operation, None] = {}
-    stack = [op]
-    while stack:
-        for tensor in stack.pop().input_tensors:
-            if tensor.op.tag == op.tag and "axis" not in tensor.op.attrs:
-                found[tensor.op] = None
-                stack.append(tensor.op)
-    return list(found)
 
 
 def schedule_contraction(s: Schedule, op: Operation, final: Operation) -> None:

@@ -12,7 +12,6 @@ from te_sched.schedule.stage import Stage
 from te_sched.te.operation import ComputeOp, Operation
 from te_sched.topi.scheduling import (
     divisor_of,
-    epilogue,
     extent_of,
     fuse_axes,
     has_fixed_window,
@@ -20,8 +19,8 @@ from te_sched.topi.scheduling import (
     is_contraction,
     is_reduction,
     moves_only,
+    plan,
     reduction_size,
-    roots,
     tile_axes,
 )
 from te_sched.topi.tag import is_injective
@@ -35,17 +34,15 @@ LONG = 1024  # a sum over everything that is worth cutting
 def apply_rules(s: Schedule) -> Schedule:
     """Schedule every stage."""
     inline_injective(s, keep=_computed_once(s))
-    done: set[Operation] = set()
-    for op in roots(s):
-        if op in done:
-            continue
-        done.add(op)
-        if op.tag.endswith("softmax_output"):
-            done |= schedule_softmax(s, op)
-        elif is_reduction(op):
-            _schedule_reducing(s, op, op)
+    for task in plan(s):
+        if task.kind == "softmax":
+            schedule_softmax(s, task.op, task.members)
+        elif task.kind == "contraction":
+            schedule_contraction(s, task.op, task.final)
+        elif task.kind == "reduction":
+            schedule_reduction(s, task.op, task.final)
         else:
-            _schedule_computing(s, op, done)
+            schedule_injective_stage(s[task.op], task.op)
     return s
 
 
@@ -58,23 +55,6 @@ def _computed_once(s: Schedule) -> list[Operation]:
         for tensor in stage.op.input_tensors
         if is_injective(tensor.op.tag) and not moves_only(tensor.op)
     ]
-
-
-def _schedule_computing(s: Schedule, op: Operation, done: set[Operation]) -> None:
-    """An elementwise stage, together with the reduction of the same shape that it reads."""
-    source = next((one for one in roots(s) if is_reduction(one) and epilogue(s, one) is op), None)
-    if source is None or source.tag.endswith("softmax_output"):
-        schedule_injective_stage(s[op], op)
-        return
-    done.add(source)
-    _schedule_reducing(s, source, op)
-
-
-def _schedule_reducing(s: Schedule, op: Operation, final: Operation) -> None:
-    if is_contraction(op):
-        schedule_contraction(s, op, final)
-    else:
-        schedule_reduction(s, op, final)
 
 
 def schedule_injective_stage(stage: Stage, op: Operation) -> None:
@@ -175,32 +155,18 @@ def _cut_whole_reduction(s: Schedule, op: Operation) -> None:
     s[first].parallel(s[first].op.axis[0])
 
 
-def schedule_softmax(s: Schedule, op: Operation) -> set[Operation]:
-    """The rows in parallel, everything for a row computed there. Gives the stages scheduled."""
-    members = _softmax_members(op)
-    at = op.attrs.get("axis", 0)
-    if not isinstance(at, int) or at == 0:
-        for one in [op, *members]:
-            if is_reduction(one):
-                _schedule_elements(s[one], one) if one.axis else None
-            else:
-                schedule_injective_stage(s[one], one)
-        return set(members)
-    stage = s[op]
-    row = fuse_axes(stage, op.axis[:at])
-    stage.parallel(row)
-    for one in members:
-        s[one].compute_at(stage, row)
-    return set(members)
-
-
-def _softmax_members(op: Operation) -> list[Operation]:
-    """The stages of the same softmax that `op` reads."""
-    found: dict[Operation, None] = {}
-    stack = [op]
-    while stack:
-        for tensor in stack.pop().input_tensors:
-            if tensor.op.tag == op.tag and "axis" not in tensor.op.attrs:
-                found[tensor.op] = None
-                stack.append(tensor.op)
-    return list(found)
+def schedule_softmax(s: Schedule, op: Operation, members: tuple[Operation, ...]) -> None:
+    """The rows in parallel, everything for a row computed there."""
+    at = int(op.attrs["axis"])
+    if at > 0:
+        stage = s[op]
+        row = fuse_axes(stage, op.axis[:at])
+        stage.parallel(row)
+        for one in members:
+            s[one].compute_at(stage, row)
+        return
+    for one in (op, *members):
+        if not is_reduction(one):
+            schedule_injective_stage(s[one], one)
+        elif one.axis:
+            _schedule_elements(s[one], one)
