@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
-from te_sched.runtime.device import Device, cpu, cuda, device, metal, opencl, rocm, vulkan
+from te_sched.runtime.device import (
+    Device,
+    cpu,
+    cuda,
+    device,
+    ext_dev,
+    hexagon,
+    metal,
+    opencl,
+    rocm,
+    vpi,
+    vulkan,
+    webgpu,
+)
 from te_sched.runtime.device import cuda as gpu
+from te_sched.runtime.device import metal as mtl
 from te_sched.runtime.device import opencl as cl
 from te_sched.runtime.ndarray import NDArray, array, empty, from_dlpack
 
@@ -16,10 +30,15 @@ __all__ = [
     "cuda",
     "device",
     "empty",
+    "ext_dev",
     "from_dlpack",
     "gpu",
+    "hexagon",
     "metal",
+    "mtl",
     "opencl",
     "rocm",
+    "vpi",
     "vulkan",
+    "webgpu",
 ]

@@ -32,6 +32,7 @@ _OTHER_KINDS = {
     **{"ext_dev": (), "composite": (), "ccompiler": ()},
 }
 _KEYS = {"llvm": ("cpu",), "cuda": ("cuda", "gpu")}
+_CUDA_TAG = "nvidia/"
 _ALIASES = {"cpu": "llvm", "gpu": "cuda"}
 # What a GPU allows where the target does not say.
 _GPU_DEFAULTS = {
@@ -84,6 +85,8 @@ class Target:
             )
         words = _words(target)
         kind = _ALIASES.get(words[0], words[0]) if words else ""
+        if kind.startswith(_CUDA_TAG):  # TVM has tags for GPUs: "nvidia/geforce-rtx-3090"
+            kind = "cuda"
         if kind not in _OPTIONS and kind not in _OTHER_KINDS:
             legal = ", ".join([*_OPTIONS, *_OTHER_KINDS])
             raise BuildError(
@@ -144,6 +147,11 @@ class Target:
     def list_kinds() -> list[str]:
         """The names of the kinds of targets."""
         return [*_OPTIONS, *_OTHER_KINDS]
+
+    @property
+    def target_name(self) -> str:
+        """The kind, by its older name."""
+        return self.kind.name
 
     @property
     def keys(self) -> tuple[str, ...]:

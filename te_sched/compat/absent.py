@@ -107,12 +107,64 @@ ABSENT: dict[str, str] = {
     "te.compute",
 }
 
+_BLOCKS = "te_sched has TE schedules alone (te.create_schedule)"
+_TENSOR_CORES = (
+    "instructions of single GPUs have no intrinsics here; tir.call_llvm_intrin or "
+    "tir.call_extern names one"
+)
+_CONVENTION = "it is of TVM's calling convention, which compiled code of te_sched does not use"
+_GRAPHS = "it is of Relay's graphs or of TVM's objects in C++, which te_sched does not have"
+ABSENT |= {
+    **dict.fromkeys(("tir.BlockDependenceInfo", "tir.BlockScope", "tir.BufferRegion"), _BLOCKS),
+    **dict.fromkeys(("tir.MatchBufferRegion", "tir.StmtSRef", "tir.TensorIntrin"), _BLOCKS),
+    **dict.fromkeys(("tir.ScheduleError", "tir.ScheduleState", "tir.DeclBuffer"), _BLOCKS),
+    **dict.fromkeys(
+        ("tir.call_tir", "tir.block_dependence_info", "tir.PrimFunc.specialize"), _BLOCKS
+    ),
+    **dict.fromkeys(("tir.dp4a", "tir.create_barriers"), _TENSOR_CORES),
+    **dict.fromkeys(("tir.call_packed_lowered", "tir.call_cpacked_lowered"), _CONVENTION),
+    **dict.fromkeys(("ir", "nd", "runtime", "container", "instrument"), _GRAPHS),
+    **dict.fromkeys(
+        ("PoolInfo", "PoolInfoProperties", "ConstantPoolInfo", "DataTypeCode"), _GRAPHS
+    ),
+    **dict.fromkeys(("WorkspacePoolInfo", "WorkspaceMemoryPools", "ConstantMemoryPools"), _GRAPHS),
+    **dict.fromkeys(("tir.PrimFunc.checked_type", "tir.PrimFunc.struct_info"), _GRAPHS),
+    "te.Stage.rolling_buffer": "te_sched has no rolling buffers; compute_at with a halo recomputes",
+    "te.Stage.transform_layout": "declare the stage in the layout that it shall have",
+    "te.Stage.same_as": "use `is`",
+    "te.Schedule.same_as": "use `is`",
+    "tir": "te_sched has what TE programs are made of; tir.call_intrin calls an intrinsic by name",
+    "tir.Buffer": "print the program that uses it",
+    "tir.stmt_functor.renew_defs": "programs are immutable and may share parts",
+    "tir.transform": "te_sched has no such pass; transform.prim_func_pass makes one of a function",
+    "transform": "a pass is a function of a module; lower(..., stop_after=...) shows its result",
+    "IRModule": "a module is immutable and holds functions alone: IRModule({name: function})",
+    "arith": "te_sched has what lowering needs: arith.Analyzer and arith.detect_linear_equation",
+    "runtime.Module": "a module is compiled code in one piece, without imports",
+    "runtime.Device": "this version of te_sched runs on processors alone, which have no streams",
+    "target": "te_sched compiles for processors in this version",
+    "target.Target": "target.Target(text) reads a target; its options are target.options",
+    "testing": "it tests TVM itself, or needs what te_sched does not have; "
+    "testing.requires(condition, reason) marks a test",
+    "contrib": "it is about libraries and devices that te_sched does not use",
+}
+# Names that begin alike.
+_FAMILIES = {
+    **dict.fromkeys(("tir.ptx_", "tir.mma_", "tir.simdgroup_", "tir.make_filled_"), _TENSOR_CORES),
+    **dict.fromkeys(("tir.tvm_bmma", "tir.tvm_mma", "tir.tvm_fill_fragment"), _TENSOR_CORES),
+    **dict.fromkeys(("tir.tvm_load_matrix", "tir.tvm_store_matrix"), _TENSOR_CORES),
+    **dict.fromkeys(("tir.tvm_", "tir.TVMBackend"), _CONVENTION),
+}
+
 
 def advice(name: str) -> str:
     """What is said of a name of TVM ("te.hybrid.script"), or "" when there is nothing to say."""
     while name:
         if name in ABSENT:
             return ABSENT[name]
+        for start, text in _FAMILIES.items():
+            if name.startswith(start):
+                return text
         name = name.rpartition(".")[0]
     return ""
 

@@ -166,6 +166,8 @@ class PrimFunc(Node):
         added = {attr_key_or_dict: attr_value} if is_one else dict(attr_key_or_dict)
         return replace_fields(self, attrs={**self.attrs, **added})
 
+    with_attrs = with_attr
+
     def without_attr(self, attr_key: str) -> PrimFunc:
         """The function without an attribute."""
         kept = {key: value for key, value in self.attrs.items() if key != attr_key}

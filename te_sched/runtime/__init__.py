@@ -9,8 +9,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from te_sched.ir.ops import const
-from te_sched.runtime.device import Device, cpu, cuda, device, metal, opencl, rocm, vulkan
+from te_sched.runtime.device import (
+    Device,
+    cpu,
+    cuda,
+    device,
+    ext_dev,
+    hexagon,
+    metal,
+    opencl,
+    rocm,
+    vpi,
+    vulkan,
+)
 from te_sched.runtime.device import cuda as gpu
+from te_sched.runtime.device import metal as mtl
 from te_sched.runtime.device import opencl as cl
 from te_sched.runtime.ndarray import NDArray
 from te_sched.runtime.registry import (
@@ -42,11 +55,14 @@ __all__ = [
     "cuda",
     "device",
     "enabled",
+    "ext_dev",
     "get_global_func",
     "get_num_threads",
     "gpu",
+    "hexagon",
     "load_module",
     "metal",
+    "mtl",
     "num_threads",
     "opencl",
     "register_extern",
@@ -55,6 +71,7 @@ __all__ = [
     "remove_global_func",
     "rocm",
     "set_num_threads",
+    "vpi",
     "vulkan",
 ]
 

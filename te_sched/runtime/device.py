@@ -86,6 +86,26 @@ def vulkan(device_id: int = 0) -> Device:
     return Device(DEVICE_TYPES["vulkan"], device_id)
 
 
+def vpi(device_id: int = 0) -> Device:
+    """A VPI device, for programs that ask."""
+    return Device(DEVICE_TYPES["vpi"], device_id)
+
+
+def ext_dev(device_id: int = 0) -> Device:
+    """An extension device, for programs that ask."""
+    return Device(DEVICE_TYPES["ext_dev"], device_id)
+
+
+def hexagon(device_id: int = 0) -> Device:
+    """A Hexagon device, for programs that ask."""
+    return Device(DEVICE_TYPES["hexagon"], device_id)
+
+
+def webgpu(device_id: int = 0) -> Device:
+    """A WebGPU device, for programs that ask."""
+    return Device(DEVICE_TYPES["webgpu"], device_id)
+
+
 def device(name: str | int | object, device_id: int = 0) -> Device:
     """A device by the name of its kind or of a target ("cpu", "llvm", "cuda"), or as "cpu:0"."""
     if isinstance(name, int):

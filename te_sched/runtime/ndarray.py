@@ -113,6 +113,14 @@ class NDArray:
             return self._array.__dlpack__(stream=stream, **options)
         return dlpack.make_capsule(view_numpy(self._array, self.dtype), self, "bfloat", 16)
 
+    def to_dlpack(self) -> Any:
+        """The memory as a DLPack capsule."""
+        return self.__dlpack__()
+
+    def same_as(self, other: object) -> bool:
+        """Whether both are one object."""
+        return self is other
+
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.device.device_type, self.device.device_id
 

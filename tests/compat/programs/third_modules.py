@@ -9,9 +9,9 @@ from tvm.ir.module import IRModule as SameModule
 from tvm.target import Target
 
 assert SameModule is IRModule is tvm.ir.IRModule
+register_op_attr("tir.compat_twice", "TCallEffectKind", tir.CallEffectKind.Pure)
 A = te.placeholder((16,), name="A")
 B = te.compute((16,), lambda i: tir.call_intrin("float32", "tir.compat_twice", A[i]), name="B")
-register_op_attr("tir.compat_twice", "TCallEffectKind", tir.CallEffectKind.Pure)
 
 
 @register_intrin_lowering("tir.compat_twice", target="default", level=20)

@@ -1,0 +1,288 @@
+"""Writes docs/compatibility.md: each public name of TVM 0.19 that TE programs touch.
+
+    python scripts/compatibility.py             write the page
+    python scripts/compatibility.py --collect   list TVM's names anew (needs TVM 0.19 as `tvm`)
+
+Whether a name works is read off te_sched; why it is absent is the table of te_sched.compat.absent,
+how it differs the table below and the parameters of functions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import json
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from te_sched import compat
+from te_sched.compat.absent import advice
+
+ROOT = Path(__file__).resolve().parent.parent
+NAMES = Path(__file__).with_name("tvm_names.json")
+PAGE = ROOT / "docs" / "compatibility.md"
+
+# Sections of the page: what is listed, and the classes whose members are.
+SECTIONS = {
+    "tvm": "building programs and finding devices",
+    "te": "declaring and scheduling",
+    "te.Tensor": "members",
+    "te.Schedule": "members",
+    "te.Stage": "members",
+    "tir": "expressions, statements, functions",
+    "tir.Buffer": "members",
+    "tir.PrimFunc": "members",
+    "tir.transform": "passes",
+    "tir.stmt_functor": "walking programs",
+    "IRModule": "members",
+    "ir": "modules and intrinsics",
+    "transform": "how programs are lowered",
+    "arith": "simplifying and proving",
+    "arith.Analyzer": "members",
+    "nd": "arrays",
+    "nd.NDArray": "members",
+    "runtime": "compiled modules",
+    "runtime.Module": "members",
+    "runtime.Device": "members",
+    "target": "targets",
+    "target.Target": "members",
+    "testing": "tests",
+    "contrib": "beside schedules",
+    "topi": "operators",
+    "topi.nn": "operators of networks",
+    "topi.utils": "helpers of operators",
+}
+# How a name that is there differs from TVM's.
+NOTES = {
+    "build": "refuses a schedule that would race or computes nothing (`verify=False` insists); "
+    "compiles for the processor alone in this version",
+    "lower": "`simple_mode` changes nothing: loops are never partitioned; `stop_after=` shows a "
+    "pass's result",
+    "TVMError": "is TeSchedError, the base of all errors, each with what, where, why and cure",
+    "cuda": "`exist` is False in this version",
+    "gpu": "as `cuda`",
+    "opencl": "a name for programs that ask: `exist` is False",
+    "cl": "as `opencl`",
+    "rocm": "as `opencl`",
+    "metal": "as `opencl`",
+    "mtl": "as `opencl`",
+    "vulkan": "as `opencl`",
+    "te.compute": "the axes are also sympy integers; a condition has no truth value",
+    "te.var": "an expression without a truth value: `if n == 1` raises and says what to write",
+    "tir.const": "without a dtype a Python float is float32",
+    "tir.For": "`kind` is a string; the members of ForKind equal it",
+    "tir.Call": "`op` is a string; in rules of intrinsics it also has `name`",
+    "tir.transform.StorageFlatten": "its parameters change nothing",
+    "tir.transform.NarrowDataType": "32 bits alone",
+    "ir.register_op_attr": "`TCallEffectKind` and `FLowerIntrinsic` alone have a use",
+    "ir.Array": "is tuple",
+    "ir.Map": "is dict",
+    "ir.GlobalVar": "is str",
+    "nd.array": "a Python list of floats becomes float32",
+    "nd.NDArray.numpy": "a copy; `numpy.from_dlpack(array)` shares memory",
+    "runtime.String": "is str",
+    "runtime.ShapeTuple": "is tuple",
+    "runtime.convert": "lists become tuples",
+    "runtime.enabled": "true for `llvm` alone in this version",
+    "runtime.Module.get_source": "LLVM IR, or assembly with `asm`",
+    "target.Target": "its text is as it was given; options are checked",
+    "target.Target.mattr": "is the text of the option",
+    "testing.parameters": "needs pytest; combinations that do not belong together are skipped",
+    "testing.known_failing_targets": "leaves the targets out",
+    "testing.requires_rpc": "always skips",
+    "testing.requires_tensorcore": "always skips",
+    "transform.PassContext": "honours tir.disable_vectorize, tir.UnrollLoop, tir.add_lower_pass, "
+    "tir.disable_storage_rewrite, tir.disable_cse_tir and disabled_pass; warns once of others",
+    "arith.Analyzer": "`te_sched.arith.Analyzer` has `const_bounds`; under the `tvm` alias it has "
+    "TVM's objects too",
+    "contrib.cblas": "computed by numpy's BLAS",
+    "contrib.nvcc": "for programs that import it; nothing calls it",
+    **dict.fromkeys(
+        ("tir.PrimFunc.script", "tir.PrimFunc.show", "IRModule.script", "IRModule.show"),
+        "without the parameters for other looks",
+    ),
+    "relay": "`relay.build_config` alone",
+}
+# Parameters that te_sched leaves out, because nothing depends on them.
+_IGNORED = {"span", "self", "kwargs", "args"}
+# Functions whose many parameters are about the look of a text.
+_PRINTING = {"script", "show", "astext"}
+# Names of TVM's own machinery: its objects in C++, its hooks for Python's debuggers.
+_INTERNAL = {"handle", "legacy_repr", "register_ffi", "tvm_wrap_excepthook", "tvm"}
+# Packages in which a name counts only when it was written there.
+_CLOSED = {"topi", "testing", "contrib"}
+
+
+def collect() -> dict[str, dict[str, Any]]:
+    """The public names of TVM, with the parameters of functions."""
+    tvm = importlib.import_module("tvm")
+    for name in ("testing", "contrib.cblas", "contrib.clang", "contrib.nvcc", "contrib.utils"):
+        importlib.import_module(f"tvm.{name}")
+    return {section: dict(sorted(_members(tvm, section))) for section in SECTIONS}
+
+
+def _members(tvm: Any, section: str) -> Iterator[tuple[str, Any]]:
+    place = _find(tvm, section)
+    own = section if section.partition(".")[0] in _CLOSED else ""
+    for name in dir(place):
+        value = getattr(place, name, None)
+        is_public = not name.startswith("_") and name not in _INTERNAL
+        if is_public and _belongs_to_tvm(value, inspect.isclass(place), section, own):
+            yield name, _parameters(value)
+
+
+def _find(tvm: Any, section: str) -> Any:
+    place = tvm
+    for name in section.split(".") if section != "tvm" else ():
+        place = getattr(place, name)
+    return place
+
+
+def _belongs_to_tvm(value: Any, is_member: bool, section: str, own: str) -> bool:
+    if isinstance(value, types.ModuleType):
+        return value.__name__.startswith("tvm." if section == "tvm" else f"tvm.{section}.")
+    if is_member or isinstance(value, int | float | str):
+        return is_member
+    return str(getattr(value, "__module__", "")).startswith(f"tvm.{own}")
+
+
+def _parameters(value: Any) -> Any:
+    """The names of a function's parameters; None for what is not a function."""
+    if inspect.isclass(value) or not callable(value):
+        return None
+    try:
+        return [name for name in inspect.signature(value).parameters if name not in _IGNORED]
+    except (TypeError, ValueError):
+        return None
+
+
+def page(names: dict[str, dict[str, Any]]) -> str:
+    """The text of the page."""
+    was_installed = compat.is_installed()
+    compat.install()
+    try:
+        tvm = importlib.import_module("tvm")
+        rows = {section: list(_rows(tvm, section, names[section])) for section in SECTIONS}
+    finally:
+        if not was_installed:
+            compat.uninstall()
+    return "\n".join(
+        [*_head(rows), *(line for section in SECTIONS for line in _table(section, rows))]
+    )
+
+
+def _sample(tvm: Any, section: str) -> Any:
+    """A module, or for a class an object of it: some names are given to objects alone."""
+    te = tvm.te
+    tensor = te.compute((4,), lambda i: te.placeholder((4,), name="A")[i] + 1.0, name="B")
+    schedule = te.create_schedule(tensor.op)
+    arguments = [*tensor.op.input_tensors, tensor]
+    objects: dict[str, Callable[[], Any]] = {
+        "te.Tensor": lambda: tensor,
+        "te.Schedule": lambda: schedule,
+        "te.Stage": lambda: schedule[tensor],
+        "tir.Buffer": lambda: tvm.tir.decl_buffer((4,)),
+        "tir.PrimFunc": lambda: tvm.lower(schedule, arguments)["main"],
+        "IRModule": lambda: tvm.lower(schedule, arguments),
+        "arith.Analyzer": lambda: tvm.arith.Analyzer(),
+        "nd.NDArray": lambda: tvm.nd.empty((4,)),
+        "runtime.Module": lambda: tvm.build(schedule, arguments),
+        "runtime.Device": lambda: tvm.cpu(0),
+        "target.Target": lambda: tvm.target.Target("llvm"),
+    }
+    return objects[section]() if section in objects else _find(tvm, section)
+
+
+def _rows(tvm: Any, section: str, members: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Name, state and remark of each name of a section."""
+    place = _sample(tvm, section)
+    for name, parameters in members.items():
+        full = name if section == "tvm" else f"{section}.{name}"
+        if not hasattr(place, name):
+            yield name, "absent", advice(full)
+            continue
+        remarks = [NOTES[full]] if full in NOTES else []
+        if name in _PRINTING:
+            parameters = []
+        missing = _missing_parameters(place, name, parameters)
+        if missing:
+            remarks.append(f"without {', '.join(f'`{one}`' for one in missing)}")
+        yield name, "differs" if remarks else "works", "; ".join(remarks)
+
+
+def _missing_parameters(place: Any, name: str, parameters: list[str] | None) -> list[str]:
+    """The parameters that TVM's function has and te_sched's has not, by position or name."""
+    try:
+        own = list(inspect.signature(getattr(place, name)).parameters.values())
+    except (TypeError, ValueError):
+        return []
+    if parameters is None or any(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in own):
+        return []
+    positional = [one for one in own if one.name not in _IGNORED]
+    known = {one.name for one in own}
+    return [
+        one
+        for position, one in enumerate(parameters)
+        if one not in known and position >= len(positional)
+    ]
+
+
+def _head(rows: dict[str, list[tuple[str, str, str]]]) -> list[str]:
+    count = {
+        state: sum(row[1] == state for section in rows.values() for row in section)
+        for state in ("works", "differs", "absent")
+    }
+    return [
+        "# Compatibility with TVM 0.19",
+        "",
+        "Written by `python scripts/compatibility.py`; a test checks that it is up to date.",
+        "",
+        "Programs of three generations run unchanged: `python -m te_sched run PROGRAM.py`, or",
+        "`te_sched.compat.install()` before `import tvm`. Names that TVM had until 0.6",
+        "(`tvm.placeholder`, `tvm.create_schedule`, `tvm.context`, `tvm.build_config`,",
+        "`tvm.ir_pass`, ...) work there too. A name that is not here raises an error that says",
+        "what there is instead.",
+        "",
+        f"Of {sum(count.values())} public names in the modules that TE programs use "
+        f"{count['works']} work as in TVM, {count['differs']} differ, {count['absent']} are "
+        "absent.",
+        "",
+    ]
+
+
+def _table(section: str, rows: dict[str, list[tuple[str, str, str]]]) -> list[str]:
+    works = [name for name, state, _ in rows[section] if state == "works"]
+    others = [row for row in rows[section] if row[1] != "works"]
+    title = section if section in ("tvm",) else f"tvm.{section}"
+    lines = [f"## {title}: {SECTIONS[section]}", ""]
+    if works:
+        lines += ["Works: " + ", ".join(f"`{name}`" for name in works) + ".", ""]
+    if others:
+        lines += ["| name | state | how, or what there is instead |", "| --- | --- | --- |"]
+        lines += [f"| `{name}` | {state} | {remark} |" for name, state, remark in _joined(others)]
+        lines.append("")
+    return lines
+
+
+def _joined(rows: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+    """Rows of the same state and remark as one."""
+    together: dict[tuple[str, str], list[str]] = {}
+    for name, state, remark in rows:
+        together.setdefault((state, remark), []).append(name)
+    return [("`, `".join(names), state, remark) for (state, remark), names in together.items()]
+
+
+def main() -> None:
+    """Read the command line, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--collect", action="store_true", help="list TVM's names anew")
+    if parser.parse_args().collect:
+        NAMES.write_text(json.dumps(collect(), indent=1) + "\n")
+    PAGE.write_text(page(json.loads(NAMES.read_text())))
+
+
+if __name__ == "__main__":
+    main()
