@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from te_sched.analysis.extents import check_extents
 from te_sched.analysis.legality import check_legality
+from te_sched.analysis.reads import check_reads
 from te_sched.analysis.results import check_results
 from te_sched.codegen.target import Target, as_target, check_available
 from te_sched.errors import BuildError
@@ -60,10 +61,11 @@ def build(
         if verify:
             check_legality(inputs)
             check_extents(inputs)
-        module = lower(inputs, given, name=name, binds=binds, simple_mode=False)
+        module = lower(inputs, given, name=name, binds=binds, stop_after="schedule_ops")
         if verify:
             check_results(inputs, given or (), binds or {})
-        return build_functions(_for_target(module.functions, wanted), wanted)
+            check_reads(module[name])
+        return build_functions(_for_target(lower(module).functions, wanted), wanted)
     return build_functions(_for_target(_functions(inputs, name), wanted), wanted)
 
 
