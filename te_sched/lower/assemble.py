@@ -30,8 +30,8 @@ from te_sched.ir.expr import (
 from te_sched.ir.ops import TRUE
 from te_sched.ir.stmt import AttrStmt, BufferRealize, PrimFunc, Stmt
 from te_sched.lower.bounds import attach_path, attach_spec
-from te_sched.lower.nests import Scope, guarded
-from te_sched.lower.provide import BindTensors, main_nest, provide_compute, wrap_levels
+from te_sched.lower.nests import BindTensors, Scope, guarded
+from te_sched.lower.provide import main_nest, provide_compute, wrap_levels
 from te_sched.lower.statements import sequence
 from te_sched.lower.tensorize import is_tensorized, provide_tensorized
 from te_sched.schedule.relations import Ranges, range_of

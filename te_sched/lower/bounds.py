@@ -23,7 +23,14 @@ from te_sched.ir.visitor import walk
 from te_sched.schedule.relations import Flags, Ranges, Sets, range_of, set_range
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import AttachType, Stage
-from te_sched.te.operation import ComputeOp, ExternOp, Operation, PlaceholderOp, ScanOp
+from te_sched.te.operation import (
+    ComputeOp,
+    ExternOp,
+    Operation,
+    PlaceholderOp,
+    ScanOp,
+    domain_loads,
+)
 from te_sched.te.tensor import Tensor
 
 # For each tensor and dimension, the sets of indices that its consumers read.
@@ -291,7 +298,7 @@ def _(
     op: ComputeOp, analyzer: Analyzer, domains: Mapping[Var, IntervalSet], regions: Regions
 ) -> None:
     for body in op.body:
-        for load in walk(body):
+        for load in (*domain_loads(body), *walk(body)):
             if type(load) is ProducerLoad and load.producer in regions:
                 for dimension, index in enumerate(load.indices):
                     read = _clipped(

@@ -8,22 +8,51 @@ first. Must not know what is computed inside the loops.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from te_sched.errors import LoweringError
 from te_sched.ir import ops
-from te_sched.ir.expr import Buffer, Call, DataProducer, Expr, IntImm, IterVar, Range, Var
+from te_sched.ir.expr import (
+    Buffer,
+    BufferLoad,
+    Call,
+    DataProducer,
+    Expr,
+    IntImm,
+    IterVar,
+    ProducerLoad,
+    Range,
+    Var,
+)
 from te_sched.ir.ops import TRUE
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, Stmt
-from te_sched.ir.visitor import substitute
+from te_sched.ir.visitor import Mapper
 from te_sched.schedule.relations import Ranges, Values
 from te_sched.schedule.stage import IterVarAttr, Stage
+from te_sched.te.operation import Operation
 
 Wrap = Callable[[Stmt], Stmt]
 
 _FOR_KIND = {"Unrolled": "unrolled", "Vectorized": "vectorized", "Parallelized": "parallel"}
 VIRTUAL_THREADS = ("vthread", "cthread")
+
+
+class BindTensors(Mapper):
+    """Replaces variables by values and reads of tensors by reads of their buffers."""
+
+    def __init__(
+        self, values: Mapping[Var, Expr], buffer_of: Callable[[DataProducer], Buffer]
+    ) -> None:
+        self.values, self.buffer_of = values, buffer_of
+
+    def visit_Var(self, node: Var) -> Expr:
+        return self.values.get(node, node)
+
+    def visit_ProducerLoad(self, node: ProducerLoad) -> Expr:
+        return BufferLoad(
+            self.buffer_of(node.producer), tuple([self.visit(index) for index in node.indices])
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +133,30 @@ def make_nest(
             levels.append(_loop_level(axis, attr, scope, init_of is not None, values))
     for relation in reversed(stage.relations):
         relation.indices_up(values, ranges)
+    if has_dependent_domain(stage.op):
+        _resolve(values, stage.op, scope)
     return Nest(leaves, levels, values, [])
+
+
+def has_dependent_domain(op: Operation) -> bool:
+    """Whether some axis of an operation runs over more than numbers and variables."""
+    return any(
+        axis.dom is not None
+        and not (type(axis.dom.min) is IntImm and type(axis.dom.extent) in (IntImm, Var))
+        for axis in op.reduce_axis
+    )
+
+
+def _resolve(values: Values, op: Operation, scope: Scope) -> None:
+    """Where an axis begins may depend on data and on the axes declared before it."""
+    known: dict[Var, Expr] = {}
+    bind = BindTensors(known, scope.buffer_of)
+    for axis in op.root_iter_vars():
+        if axis in values:
+            values[axis] = bind.visit(values[axis])
+            known[axis.var] = values[axis]
+    for axis, value in values.items():
+        values[axis] = bind.visit(value)
 
 
 def threads_of(stage: Stage, axes: Iterable[IterVar]) -> frozenset[IterVar]:
@@ -174,16 +226,20 @@ def _loop_level(
         zero = IntImm(0, axis.var.dtype)
         extent = ops.cast(axis.var.dtype, bound.extent)
         values[axis] = var if starts_at_zero else bound.min + var
-        level.append(lambda body: For(var, zero, substitute(extent, _of_vars(values)), kind, body))
+        level.append(lambda body: For(var, zero, _bound_extent(extent, values, scope), kind, body))
     if attr is not None and attr.prefetch_data:
         for tensor, offset in zip(attr.prefetch_data, attr.prefetch_offset, strict=True):
             level.append(_attribute(scope.buffer_of(tensor), "prefetch_scope", offset))
     return level
 
 
-def _of_vars(values: Values) -> dict[Var, Expr]:
+def _bound_extent(extent: Expr, values: Values, scope: Scope) -> Expr:
     # The extent of a data-dependent loop mentions the axes that the stage was declared with.
-    return {axis.var: value for axis, value in values.items() if value is not axis.var}
+    if type(extent) is IntImm:
+        return extent
+    of_vars = {axis.var: value for axis, value in values.items() if value is not axis.var}
+    bound: Expr = BindTensors(of_vars, scope.buffer_of).visit(extent)
+    return bound
 
 
 def _attribute(node: object, key: str, value: Expr | None) -> Wrap:

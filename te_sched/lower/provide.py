@@ -5,7 +5,7 @@ Must not know how stages are put together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 from te_sched.ir import ops
 from te_sched.ir.expr import (
@@ -13,12 +13,10 @@ from te_sched.ir.expr import (
     BufferLoad,
     Call,
     CommReducer,
-    DataProducer,
     Expr,
     IntImm,
     IterVar,
     PointerType,
-    ProducerLoad,
     Reduce,
     Var,
 )
@@ -32,12 +30,14 @@ from te_sched.ir.stmt import (
     LetStmt,
     Stmt,
 )
-from te_sched.ir.visitor import Mapper, substitute, walk
+from te_sched.ir.visitor import substitute, walk
 from te_sched.lower.nests import (
+    BindTensors,
     Nest,
     Scope,
     always,
     guarded,
+    has_dependent_domain,
     make_nest,
     threads_of,
     wrap,
@@ -49,27 +49,17 @@ from te_sched.schedule.stage import Stage
 from te_sched.te.operation import ComputeOp
 
 
-class BindTensors(Mapper):
-    """Replaces variables by values and reads of tensors by reads of their buffers."""
-
-    def __init__(
-        self, values: Mapping[Var, Expr], buffer_of: Callable[[DataProducer], Buffer]
-    ) -> None:
-        self.values, self.buffer_of = values, buffer_of
-
-    def visit_Var(self, node: Var) -> Expr:
-        return self.values.get(node, node)
-
-    def visit_ProducerLoad(self, node: ProducerLoad) -> Expr:
-        return BufferLoad(
-            self.buffer_of(node.producer), tuple([self.visit(index) for index in node.indices])
-        )
-
-
 def main_nest(stage: Stage, scope: Scope) -> Nest:
     """The loops that compute a stage, with its bound checks as guards."""
     nest = make_nest(stage, scope)
     guards = bound_checks(stage, scope.ranges, nest.values)
+    return _with_checks(nest, guards, stage, scope)
+
+
+def _with_checks(nest: Nest, guards: list[Expr], stage: Stage, scope: Scope) -> Nest:
+    if guards and has_dependent_domain(stage.op):
+        bind = BindTensors(nest.substitution(), scope.buffer_of)
+        guards = [bind.visit(guard) for guard in guards]
     return Nest(nest.axes, nest.levels, nest.values, guards)
 
 
@@ -130,7 +120,7 @@ def init_nest(
     guards = bound_checks(
         stage, scope.ranges, init.values, stage.store_predicate is not None, skipped
     )
-    return Nest(init.axes, init.levels, init.values, guards)
+    return _with_checks(init, guards, stage, scope)
 
 
 def _provide_reduction(

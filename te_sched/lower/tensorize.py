@@ -18,9 +18,8 @@ from te_sched.ir.stmt import AttrStmt, IfThenElse, Stmt
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import Mapper, substitute
 from te_sched.lower.bounds import Regions, require_inputs
-from te_sched.lower.nests import Nest, Scope, Wrap, guarded, wrap
+from te_sched.lower.nests import BindTensors, Nest, Scope, Wrap, guarded, wrap
 from te_sched.lower.provide import (
-    BindTensors,
     first_reduction_level,
     init_nest,
     main_nest,
@@ -72,10 +71,10 @@ class _Tensorizer:
                 "or tensorize an axis outside of all reduction loops",
             )
         if self.intrin.reduce_init is None:
-            first = self._is_first_step()
+            later = self._is_later_step()
             if self.intrin.body is None:
                 raise self._error("it has neither reduce_reset nor body", "return one of them")
-            whole = self._bound_branches(first, self.intrin.body, update, scalars)
+            whole = self._bound_branches(later, self.intrin.body, update, scalars)
             return wrap_levels(whole, stage, scope, nest, 0, point)
         init = init_nest(stage, scope, nest, self.common, self.pure)
         reset = self._bound_outputs(
@@ -107,6 +106,22 @@ class _Tensorizer:
             why,
             cure,
             where=f"stage {self.op.name}, axis {axis}",
+        )
+
+    def _mismatch(self, why: str, cure: str) -> LoweringError:
+        """An error that shows what is declared against what is given, region by region."""
+        given = [
+            _region_text(tensor.name, region)
+            for tensor, region in zip(self.inputs, self.in_regions, strict=True)
+        ]
+        written = [self.out_ranges[axis] for axis in self.op.axis]
+        results = [_region_text(tensor.name, written) for tensor in self.op.outputs]
+        declared = [f"{one.name}[{_text(one.shape)}]" for one in self.intrin.inputs]
+        outputs = [f"{one.name}[{_text(one.shape)}]" for one in self.intrin.op.outputs]
+        return self._error(
+            f"{why}. Given: {', '.join(given)} -> {', '.join(results)}. "
+            f"Declared: {', '.join(declared)} -> {', '.join(outputs)}",
+            cure,
         )
 
     def _regions(self) -> tuple[Ranges, list[list[Range]]]:
@@ -161,12 +176,12 @@ class _Tensorizer:
         """The intrinsic must declare what the tensorized loops compute."""
         declared = self.intrin.op
         if not isinstance(declared, ComputeOp) or len(declared.body) != len(self.op.body):
-            raise self._error(
+            raise self._mismatch(
                 "it declares another number of results",
                 "declare the intrinsic with the same outputs",
             )
         if len(self.intrin.inputs) != len(self.inputs):
-            raise self._error(
+            raise self._mismatch(
                 f"the stage reads {len(self.inputs)} tensors, the intrinsic declares "
                 f"{len(self.intrin.inputs)} inputs",
                 "declare the intrinsic on the inputs of the stage, in the order in which "
@@ -181,7 +196,7 @@ class _Tensorizer:
             given = [relative.visit(part) for part in _values(mine)]
             wanted = [_simplified(part, analyzer) for part in _values(theirs)]
             if len(given) != len(wanted) or not all(map(structural_equal, given, wanted)):
-                raise self._error(
+                raise self._mismatch(
                     f"the loops compute {_text(given)}, the intrinsic declares {_text(wanted)}",
                     "tensorize loops that compute exactly what the intrinsic declares: check "
                     "the axis, "
@@ -195,14 +210,14 @@ class _Tensorizer:
         for mine, theirs in pairs:
             unit = len(mine) - len(theirs)
             if unit < 0:
-                raise self._error(
+                raise self._mismatch(
                     "the intrinsic has more axes than the stage",
                     "declare the intrinsic with fewer axes",
                 )
             for axis in mine[:unit]:
                 bound = self.out_ranges[axis]
                 if not ops.is_const(analyzer.simplify(bound.extent), 1):
-                    raise self._error(
+                    raise self._mismatch(
                         f"axis {axis.var.name} runs over {bound.extent} values inside it, "
                         "which the intrinsic does not",
                         f"split {axis.var.name} so that only one value is left inside, or "
@@ -222,7 +237,7 @@ class _Tensorizer:
             bound.extent, target.dom.extent
         ):
             return
-        raise self._error(
+        raise self._mismatch(
             f"axis {axis.var.name} has {bound.extent} values inside it, the intrinsic "
             f"declares {target.dom.extent}",
             f"split {axis.var.name} by {target.dom.extent}",
@@ -266,22 +281,23 @@ class _Tensorizer:
             node, "buffer_bind_scope", Call("handle", "tir.tvm_tuple", numbers), body
         )
 
-    def _is_first_step(self) -> Expr:
-        """Whether every reduction loop outside of the intrinsic is at its first iteration."""
-        first: Expr = ops.TRUE
+    def _is_later_step(self) -> Expr:
+        """Whether some reduction loop outside of the intrinsic is past its first iteration."""
+        later: Expr | None = None
         for axis in self.nest.axes[self.common : self.point]:
             if axis in self.pure:
-                first = ops.logical_and(
-                    first, ops.equal(self.nest.values[axis], self.scope.ranges[axis].min)
-                )
-        return first
+                past = ops.less(self.scope.ranges[axis].min, self.nest.values[axis])
+                step = Call("bool", "tir.likely", (past,))
+                later = step if later is None else ops.logical_or(later, step)
+        assert later is not None  # the first axis inside the common levels is one of a reduction
+        return later
 
     def _bound_branches(
-        self, first: Expr, body: Stmt, update: Stmt, scalars: dict[Var, Expr]
+        self, later: Expr, body: Stmt, update: Stmt, scalars: dict[Var, Expr]
     ) -> Stmt:
         from_scratch = self._bound(body, self.nest, scalars)
         onto = self._bound(update, self.nest, scalars)
-        return guarded(IfThenElse(first, from_scratch, onto), self.nest.guards)
+        return guarded(IfThenElse(later, onto, from_scratch), self.nest.guards)
 
 
 def _values(body: Expr) -> list[Expr]:
@@ -290,6 +306,10 @@ def _values(body: Expr) -> list[Expr]:
 
 def _simplified(value: Expr, analyzer: Analyzer) -> Expr:
     return _Relative({}, {}, {}, analyzer).visit(value)  # type: ignore[no-any-return]
+
+
+def _region_text(name: str, region: Sequence[Range]) -> str:
+    return f"{name}[{', '.join([f'{one.min} : +{one.extent}' for one in region])}]"
 
 
 def _text(values: Sequence[Expr]) -> str:

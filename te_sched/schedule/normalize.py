@@ -14,7 +14,7 @@ from te_sched.ir.visitor import Mapper, replace, substitute, walk
 from te_sched.schedule.program import ScheduleState
 from te_sched.schedule.relations import Rebase
 from te_sched.schedule.state import AttachType
-from te_sched.te.operation import ComputeOp
+from te_sched.te.operation import ComputeOp, domain_loads
 from te_sched.te.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -67,6 +67,14 @@ def inject_inline(schedule: ScheduleState) -> None:
 
 
 def _with_body(op: ComputeOp, inliner: _Inliner) -> ComputeOp:
+    for load in domain_loads(op.body[0]):
+        if load.producer in inliner.inlined:
+            raise ScheduleError(
+                f"inline {load.producer.name} into {op.name}",
+                f"{load} says how far a reduction loop goes, and a loop keeps its extent",
+                "use compute_at or compute_root for it",
+                f"stage {op.name}",
+            )
     first = inliner.visit(op.body[0])
     if isinstance(first, Reduce):
         body = (first, *[replace(first, value_index=i) for i in range(1, len(op.body))])

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
-from te_sched.errors import DeclarationError
-from te_sched.ir.expr import Buffer, Expr, IterVar, ProducerLoad, Reduce
+from te_sched.errors import DeclarationError, ScheduleError
+from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, ProducerLoad, Reduce
 from te_sched.ir.stmt import Stmt
-from te_sched.ir.visitor import CHILD_FIELDS, Mapper, replace
+from te_sched.ir.visitor import CHILD_FIELDS, Mapper, replace, walk
 from te_sched.te.tensor import Tensor
 
 
@@ -274,8 +274,31 @@ class _ReplaceTensors(Mapper):
         return load if other is None else ProducerLoad(other, load.indices)
 
 
+def domain_loads(body: Expr) -> list[ProducerLoad]:
+    """What is read to know how far the loops of a reduction go."""
+    if type(body) is not Reduce:
+        return []
+    bounds = [
+        bound
+        for axis in body.axis
+        for bound in (_dom(axis).min, _dom(axis).extent)
+        if type(bound) is not IntImm
+    ]
+    return [load for bound in bounds for load in walk(bound) if type(load) is ProducerLoad]
+
+
 def replace_tensors(body: tuple[Expr, ...], mapping: Mapping[Tensor, Tensor]) -> tuple[Expr, ...]:
     """The body reading other tensors; the components of a reduction go on sharing their sources."""
+    for load in domain_loads(body[0]):
+        if load.producer in mapping:
+            name = load.producer.name
+            raise ScheduleError(
+                f"read {name} from elsewhere",
+                f"{load} says how far a reduction loop goes, and a loop keeps its extent",
+                f"leave {name} as it is: without cache_read, cache_write and rfactor, and "
+                "without compute_inline for what it is computed from",
+                f"tensor {name}",
+            )
     mapper = _ReplaceTensors(mapping)
     first = mapper.visit(body[0])
     if isinstance(first, Reduce):

@@ -285,7 +285,19 @@ def _computed(op: ComputeOp, name: str, layout: _Layout) -> ComputeOp:
 
 
 def _substituted(reduce: Reduce, values: Mapping[Var, Expr]) -> Reduce:
-    return substitute(reduce, dict(values))  # type: ignore[no-any-return]
+    mapping = dict(values)
+    changed: Reduce = substitute(reduce, mapping)
+    axes = tuple([_with_domain(axis, mapping) for axis in reduce.axis])
+    return replace(changed, axis=axes)  # type: ignore[no-any-return]
+
+
+def _with_domain(axis: IterVar, mapping: dict[Var, Expr]) -> IterVar:
+    """A reduction axis whose domain depends on other axes, in terms of the new ones."""
+    bound = _dom(axis)
+    low, extent = substitute(bound.min, mapping), substitute(bound.extent, mapping)
+    if low is bound.min and extent is bound.extent:
+        return axis
+    return IterVar(Range(low, extent), axis.var, axis.kind)
 
 
 def _all(conditions: Sequence[Expr]) -> Expr:
