@@ -46,7 +46,7 @@ from te_sched.ir.stmt import (
     SeqStmt,
     Stmt,
 )
-from te_sched.ir.visitor import Mapper, replace, substitute
+from te_sched.ir.visitor import Mapper, replace, substitute, walk
 from te_sched.lower.statements import fresh_copy, has_attribute, sequence, statements
 
 _SCOPE = "double_buffer_scope"
@@ -127,6 +127,7 @@ class _Injector(Mapper):
         if double is None or not self.loops:
             raise _no_loop(data)
         loop = double.loop = self.loops[-1]
+        _check_inputs(data, node.body, loop)
         half = double.half_written = Var(f"{loop.loop_var.name}.db", loop.loop_var.dtype)
         self.writing = True
         body = self.visit(node.body)
@@ -224,6 +225,21 @@ class _NoMarks(Mapper):
 
 def _same(a: Any, b: Any) -> bool:
     return a is b
+
+
+def _check_inputs(data: Var, body: Stmt, loop: For) -> None:
+    """What is fetched for the next iteration must not be computed in this one."""
+    own = {node.buffer_var for node in statements(body) if type(node) is Allocate}
+    of_loop = {node.buffer_var for node in statements(loop.body) if type(node) is Allocate}
+    for node in walk(body):
+        if type(node) is BufferLoad and node.buffer.data in of_loop - own - {data}:
+            name = node.buffer.data.name
+            raise LoweringError(
+                f"double-buffer {data.name}",
+                f"it is filled one iteration of {loop.loop_var.name} ahead, and {name}, which it "
+                "reads, is computed in the iteration itself",
+                f"compute {name} outside of that loop, or inside of the loops of {data.name}",
+            )
 
 
 def _no_loop(data: Var) -> LoweringError:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+import te_sched
+from te_sched import te
 from te_sched.errors import LoweringError
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.stmt import PrimFunc
@@ -67,3 +69,16 @@ def test_buffer_that_no_loop_fills_is_rejected() -> None:
 def test_nothing_to_buffer_is_the_same_function() -> None:
     func = function(loop(i, 8, store(A, 0.0, i)), A)
     assert inject_double_buffer(func) is func
+
+
+def test_refuses_to_fetch_ahead_what_the_iteration_computes() -> None:
+    A = te.placeholder((8, 4), name="A")
+    B = te.compute((8, 4), lambda i, j: A[i, j] + 1.0, name="B")
+    C = te.compute((8, 4), lambda i, j: B[i, j] * 2.0, name="C")
+    D = te.compute((8, 4), lambda i, j: C[i, j] - 1.0, name="D")
+    s = te.create_schedule(D.op)
+    s[C].compute_at(s[D], D.op.axis[0])
+    s[C].double_buffer()
+    s[B].compute_at(s[D], D.op.axis[0])
+    with pytest.raises(LoweringError, match="B, which it reads, is computed in the iteration"):
+        te_sched.lower(s, [A, D])
