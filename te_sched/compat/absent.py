@@ -18,8 +18,8 @@ ABSENT: dict[str, str] = {
     "meta_schedule": "te_sched has no tuner; write the schedule with te.create_schedule, and time "
     "it with module.time_evaluator",
     "dlight": "te_sched has TE schedules alone; write one with te.create_schedule",
-    "rpc": "te_sched runs programs in this process; on another machine, install te_sched there, or "
-    "copy what module.export_library wrote and load it with runtime.load_module",
+    "rpc": "te_sched runs programs in this process (rpc.LocalSession); on another machine, install "
+    "te_sched there, or load what module.export_library wrote with runtime.load_module",
     "micro": "te_sched has no microcontroller targets",
     "script": "te_sched prints TVMScript and does not read it; build programs with te.compute and "
     "te.create_schedule, or tir.ir_builder",
@@ -75,7 +75,7 @@ ABSENT: dict[str, str] = {
     "contrib.ndk": "te_sched does not cross-compile for Android",
     "contrib.xcode": "te_sched does not cross-compile for iOS",
     "contrib.download": "use urllib.request",
-    "contrib.tar": "export a .so or a .o",
+    "contrib.tar": "module.export_library writes a .tar by itself",
     "contrib.tedd": "te_sched does not draw schedules; print(te_sched.lower(s, args)) or s.trace",
     "contrib.cublas": "this version of te_sched compiles for processors alone",
     "contrib.cudnn": "this version of te_sched compiles for processors alone",

@@ -5,13 +5,15 @@ Each name here is TVM's of its time; the tables of `names` say in which modules 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
-from te_sched import nd
+from te_sched import nd, te
 from te_sched.errors import LoweringError
 from te_sched.ir import calls, ops
 from te_sched.ir import expr as E
-from te_sched.ir.expr import Call, Range
+from te_sched.ir.expr import Buffer, Call, Range
 from te_sched.ir.op import Op, Rule, register_intrin_lowering
 from te_sched.ir.stmt import For as ForNode
 from te_sched.ir.stmt import SeqStmt, Stmt
@@ -19,6 +21,7 @@ from te_sched.runtime.device import Device
 from te_sched.runtime.device import device as context
 from te_sched.runtime.ndarray import NDArray
 from te_sched.target import Target
+from te_sched.te import Operation, Tensor, TensorIntrin
 from te_sched.tir import For as make_for
 from te_sched.tir import Select as select
 from te_sched.tir.constructors import Constructor
@@ -41,6 +44,7 @@ __all__ = [
     "ctx",
     "current_build_config",
     "current_target",
+    "decl_tensor_intrin",
     "empty",
     "range_by_min_extent",
     "register_intrin_rule",
@@ -52,7 +56,12 @@ __all__ = [
 VERSION = "0.19.0+te.sched"
 Array, Map, String = tuple, dict, str
 Expr, ctx = E.Expr, context
-BuildConfig = PassContext
+
+
+class BuildConfig(PassContext):
+    """A PassContext that also says how buffers of tensor intrinsics are declared."""
+
+    buffer_params: Mapping[str, Any] = MappingProxyType({})
 
 
 def array(
@@ -190,20 +199,20 @@ _OPTIONS = {
     "restricted_func": "tir.noalias",
 }
 _PASS_CONTEXT = ("opt_level", "required_pass", "disabled_pass", "instruments", "config")
+_OF_BUFFERS = ("data_alignment", "offset_factor")
 _WITHOUT_EFFECT = {
-    "data_alignment": "arrays are aligned to 64 bytes",
-    "offset_factor": "give it to tir.decl_buffer",
     "dump_pass_ir": "te_sched.lower(..., stop_after=...) shows a pass's result",
     "fallback_device": "te_sched has no graphs",
     "trace": "te_sched.lower(..., stop_after=...) shows a pass's result",
 }
 
 
-def build_config(**options: Any) -> PassContext:
+def build_config(**options: Any) -> BuildConfig:
     """How programs are lowered inside a `with`, by the names of TVM until 0.6, or Relay's."""
     config: dict[str, Any] = dict(options.pop("config", None) or {})
     given: dict[str, Any] = {}
     unrolling: dict[str, Any] = {}
+    buffer_params: dict[str, Any] = {}
     for name, value in options.items():
         if name in _PASS_CONTEXT:
             given[name] = value
@@ -211,12 +220,14 @@ def build_config(**options: Any) -> PassContext:
             unrolling[_UNROLLING[name]] = value
         elif name == "disable_select_rewriting":
             given["disabled_pass"] = ["tir.RewriteUnsafeSelect"] if value else []
+        elif name in _OF_BUFFERS:
+            buffer_params[name] = value
         elif name in _OPTIONS:
             config[_OPTIONS[name]] = value
         elif name in _WITHOUT_EFFECT:
             warn_once(name, _WITHOUT_EFFECT[name])
         else:
-            known = [*_PASS_CONTEXT, *_UNROLLING, *_OPTIONS, *_WITHOUT_EFFECT]
+            known = [*_PASS_CONTEXT, *_UNROLLING, *_OPTIONS, *_OF_BUFFERS, *_WITHOUT_EFFECT]
             raise LoweringError(
                 f"build_config({name}={value!r})",
                 "there is no such option",
@@ -224,7 +235,23 @@ def build_config(**options: Any) -> PassContext:
             )
     if unrolling:
         config["tir.UnrollLoop"] = unrolling
-    return PassContext(config=config, **given)
+    made = BuildConfig(config=config, **given)
+    made.buffer_params = buffer_params
+    return made
+
+
+def decl_tensor_intrin(
+    op: Operation,
+    fcompute: Callable[..., Any],
+    name: str = "tensor_intrin",
+    binds: Mapping[Tensor, Buffer] | None = None,
+    **options: Any,
+) -> TensorIntrin:
+    """te.decl_tensor_intrin, whose buffers were once declared as build_config said."""
+    context = PassContext.current()
+    if isinstance(context, BuildConfig) and context.buffer_params:
+        options = {"default_buffer_params": context.buffer_params, **options}
+    return te.decl_tensor_intrin(op, fcompute, name, binds, **options)
 
 
 def current_build_config() -> PassContext:

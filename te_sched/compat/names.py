@@ -36,7 +36,7 @@ FIRST_GENERATION = {
     **_all_from(
         "te_sched.te",
         "placeholder compute scan extern reduce_axis thread_axis var size_var create_schedule "
-        "comm_reducer tag_scope decl_tensor_intrin sum min max prod if_then_else all any "
+        "comm_reducer tag_scope sum min max prod if_then_else all any "
         f"{_INTRINSICS}",
     ),
     **_all_from(
@@ -49,7 +49,7 @@ FIRST_GENERATION = {
     **_all_from(
         _OLD,
         "context ctx build_config call_intrin call_pure_intrin register_intrin_rule select "
-        "BuildConfig current_build_config",
+        "decl_tensor_intrin BuildConfig current_build_config",
     ),
     "Var": "te_sched.tir:Var",
     "Tensor": "te_sched.te:Tensor",
@@ -129,7 +129,9 @@ TREE: dict[str, Alias] = {
     "runtime.object": Alias((), {"Object": "te_sched.ir:Node"}),
     "runtime.container": Alias((), {**_CONTAINERS, "String": f"{_OLD}:String"}),
     "runtime.packed_func": Alias(("te_sched.runtime",)),
-    "target": Alias(("te_sched.target",), {"current_target": f"{_OLD}:current_target"}),
+    "target": Alias(
+        ("te_sched.target",), _all_from(_OLD, "current_target build_config BuildConfig")
+    ),
     "target.target": Alias(("te_sched.target",)),
     "testing": Alias(("te_sched.testing",)),
     "testing.utils": Alias(("te_sched.testing",)),
@@ -183,6 +185,7 @@ TREE: dict[str, Alias] = {
     "tag": Alias(("te_sched.te",)),
     "tensor": Alias(("te_sched.te",), _TE_CLASSES),
     "tensor_intrin": Alias(("te_sched.te",)),
+    "rpc": Alias(("te_sched.compat.rpc",)),
     "relay": Alias((), {"build_config": f"{_OLD}:build_config"}),
 }
 # Below these, a module of te_sched is a module of tvm without being named here.

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Sequence
+import tarfile
+import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ from te_sched.runtime.ndarray import NDArray
 from te_sched.runtime.timing import Evaluator
 
 _REMEMBERED = 256  # keys of good arguments that a function remembers
+_IN_TAR = "module.o"  # the file inside of an exported .tar
 _ENTRY_ALIASES = ("__tvm_main__", "default_function")
 
 
@@ -259,8 +262,17 @@ class Module:
             )
         return self._compiled.source(kind)
 
-    def export_library(self, path: str | os.PathLike[str]) -> None:
-        """Save as a shared library or an object file (.o) for te_sched.runtime.load_module."""
+    def export_library(
+        self,
+        path: str | os.PathLike[str],
+        fcompile: Callable[..., Any] | None = None,
+        **options: Any,
+    ) -> None:
+        """Save for te_sched.runtime.load_module: a shared library, or .o, or a .tar with a .o.
+
+        A `fcompile` (contrib.cc.create_shared) is given the path, the object files and `options`,
+        and writes the library.
+        """
         if not isinstance(path, str | os.PathLike):
             raise CallError(f"export to {path!r}", "it is no path", 'write "module.so"')
         place = Path(path).resolve()
@@ -268,23 +280,58 @@ class Module:
             raise CallError(
                 f"export to {place}", "this module was loaded from a file", "copy the file"
             )
-        objects = (self._compiled.data, *self._extra_objects)
-        if place.suffix not in (".o", ".so", ".dylib", ".dll"):
-            raise CallError(
-                f"export to {place}", f"{place.suffix!r} is no kind of library", "use .so or .o"
-            )
         if not place.parent.is_dir():
             raise CallError(
                 f"export to {place}", "its folder does not exist", "make the folder first"
             )
-        if place.suffix != ".o":
+        objects = (self._compiled.data, *self._extra_objects)
+        if fcompile is not None:
+            with tempfile.TemporaryDirectory(prefix="te_sched") as folder:
+                files = [Path(folder) / f"part{number}.o" for number in range(len(objects))]
+                for file, data in zip(files, objects, strict=True):
+                    file.write_bytes(data)
+                fcompile(str(place), [str(file) for file in files], **options)
+            return
+        self._write(place, objects)
+
+    def _write(self, place: Path, objects: tuple[bytes, ...]) -> None:
+        if place.suffix == ".tar":
+            with tempfile.TemporaryDirectory(prefix="te_sched") as folder:
+                inside = Path(folder) / _IN_TAR
+                self._write(inside, objects)
+                with tarfile.open(place, "w") as archive:
+                    archive.add(inside, _IN_TAR)
+        elif place.suffix in (".so", ".dylib", ".dll"):
             csource.link_shared(objects, place)
+        elif place.suffix != ".o":
+            raise CallError(
+                f"export to {place}",
+                f"{place.suffix!r} is no kind of library",
+                "use .so, .o or .tar",
+            )
         elif len(objects) == 1:
             place.write_bytes(objects[0])
         else:
             csource.link_relocatable(objects, place)
 
-    save = export_library
+    def save(self, path: str | os.PathLike[str], fmt: str = "") -> None:
+        """Save as export_library does, or the text of a source as .ll or .s."""
+        place = Path(path)
+        form = fmt or place.suffix.removeprefix(".")
+        if form in ("ll", "s", "asm"):
+            place.write_text(self.get_source(form))
+        else:
+            self.export_library(place)
+
+    @property
+    def entry_func(self) -> Function:
+        """The function that a call of the module calls."""
+        return self._entry
+
+    def implements_function(self, name: str, query_imports: bool = False) -> bool:
+        """Whether there is a function of a name."""
+        del query_imports
+        return name in self._functions
 
     def __repr__(self) -> str:
         return f"<te_sched module: {', '.join(self._functions)}>"
@@ -297,6 +344,21 @@ def make_module(compiled: Compiled, extra_objects: Sequence[bytes] = ()) -> Modu
     return Module(code, compiled, extra)
 
 
-def load_module(path: str | os.PathLike[str]) -> Module:
-    """Load a module that export_library saved."""
+def load_module(path: str | os.PathLike[str], fmt: str = "") -> Module:
+    """Load a module that export_library saved; `fmt` is for TVM's sake."""
+    del fmt
+    if isinstance(path, str | os.PathLike) and Path(path).suffix == ".tar":
+        return _load_tar(Path(path))
     return Module(load_file(path))
+
+
+def _load_tar(path: Path) -> Module:
+    try:
+        with tarfile.open(path) as archive:
+            inside = archive.extractfile(_IN_TAR)
+            data = inside.read() if inside is not None else b""
+    except (OSError, KeyError, tarfile.TarError) as error:
+        raise CallError(
+            f"load {path}", f"it cannot be read: {error}", "give what export_library wrote"
+        ) from None
+    return Module(load_objects((data,), read_metadata(data, str(path))))

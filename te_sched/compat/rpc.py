@@ -1,0 +1,68 @@
+"""tvm.rpc.LocalSession: the session of programs that run here what they could send elsewhere.
+
+There are no other sessions: te_sched runs programs in this process.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from te_sched.compat.absent import advice
+from te_sched.contrib.utils import tempdir
+from te_sched.errors import CallError
+from te_sched.runtime import Device, Module, cpu, cuda, device, get_global_func, load_module
+
+__all__ = ["LocalSession", "connect", "connect_tracker"]
+
+
+class LocalSession:
+    """A session on this machine, with a folder for what is uploaded."""
+
+    def __init__(self) -> None:
+        self._folder = tempdir()
+
+    def upload(self, data: str | bytes | bytearray, target: str | None = None) -> None:
+        """Copy a file, or bytes, into the folder of the session."""
+        if isinstance(data, str):
+            shutil.copy(data, self._folder.relpath(target or os.path.basename(data)))
+        else:
+            (self._folder / str(target)).write_bytes(data)
+
+    def download(self, path: str) -> bytearray:
+        """The content of a file of the session."""
+        return bytearray(Path(self._folder.relpath(path)).read_bytes())
+
+    def load_module(self, path: str) -> Module:
+        """Load a module that was uploaded."""
+        return load_module(self._folder.relpath(path))
+
+    def get_function(self, name: str) -> Any:
+        """A registered Python function."""
+        return get_global_func(name)
+
+    def cpu(self, dev_id: int = 0) -> Device:
+        """The processor."""
+        return cpu(dev_id)
+
+    def cuda(self, dev_id: int = 0) -> Device:
+        """A CUDA device of this machine."""
+        return cuda(dev_id)
+
+    def device(self, dev_type: str, dev_id: int = 0) -> Device:
+        """A device of this machine."""
+        return device(dev_type, dev_id)
+
+    context, gpu = device, cuda
+
+
+def connect(url: str, port: int, *args: Any, **options: Any) -> LocalSession:
+    """Refused: there is no machine but this one."""
+    raise CallError(f"connect to {url}:{port}", "te_sched has no RPC", advice("rpc"))
+
+
+def connect_tracker(url: str, port: int) -> LocalSession:
+    """Refused: there is no machine but this one."""
+    return connect(url, port)

@@ -1,0 +1,78 @@
+"""Compilers, BLAS and folders."""
+
+import numpy as np
+import pytest
+
+from te_sched import build, te
+from te_sched.contrib import cblas, cc, clang, utils
+from te_sched.errors import BuildError
+from te_sched.runtime import get_global_func, load_module
+
+
+def test_tempdir_goes_with_its_object():
+    folder = utils.tempdir()
+    (folder / "a.txt").write_text("a")
+    assert folder.listdir() == ["a.txt"]
+    path = folder.path
+    del folder
+    assert not path.exists()
+
+
+def test_create_shared_links_an_exported_object():
+    a = te.placeholder((4,), name="a")
+    b = te.compute((4,), lambda i: a[i] + 1.0, name="b")
+    folder = utils.tempdir()
+    build(te.create_schedule(b.op), [a, b]).save(folder.relpath("f.o"))
+    cc.create_shared(folder.relpath("f.so"), folder.relpath("f.o"))
+    out = np.zeros(4, "float32")
+    load_module(folder.relpath("f.so"))(np.ones(4, "float32"), out)
+    assert out.tolist() == [2, 2, 2, 2]
+
+
+def test_create_shared_says_what_the_compiler_says(tmp_path):
+    (tmp_path / "bad.c").write_text("int f( {\n")
+    with pytest.raises(BuildError, match=r"bad\.c.*error"):
+        cc.create_shared(str(tmp_path / "bad.so"), str(tmp_path / "bad.c"))
+
+
+def test_create_shared_rejects_a_compiler_that_is_not_there(tmp_path):
+    with pytest.raises(BuildError, match="no_such_compiler cannot be run"):
+        cc.create_shared(str(tmp_path / "f.so"), [], cc="no_such_compiler")
+
+
+def test_clang_missing_says_what_else_there_is(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(BuildError, match="import_c"):
+        clang.create_llvm("int f(void) { return 1; }\n")
+
+
+def test_clang_gives_llvm_ir():
+    if not clang.find_clang(required=False):
+        pytest.skip("clang is not installed")
+    assert "@f" in clang.create_llvm('extern "C" int f() { return 1; }\n')
+
+
+@pytest.mark.parametrize("transa", [False, True])
+@pytest.mark.parametrize("transb", [False, True])
+def test_cblas_matmul(transa, transb):
+    shapes = [(4, 3) if transa else (3, 4), (5, 4) if transb else (4, 5)]
+    a, b = (te.placeholder(shape, name=name) for shape, name in zip(shapes, "ab", strict=True))
+    c = cblas.matmul(a, b, transa, transb)
+    assert [extent.value for extent in c.shape] == [3, 5]
+    x, y = (np.random.rand(*shape).astype("float32") for shape in shapes)
+    out = np.zeros((3, 5), "float32")
+    build(te.create_schedule(c.op), [a, b, c])(x, y, out)
+    np.testing.assert_allclose(out, (x.T if transa else x) @ (y.T if transb else y), rtol=1e-5)
+
+
+def test_cblas_batch_matmul():
+    a, b = te.placeholder((2, 3, 4), name="a"), te.placeholder((2, 5, 4), name="b")
+    c = cblas.batch_matmul(a, b, False, True)
+    x, y = np.random.rand(2, 3, 4).astype("float32"), np.random.rand(2, 5, 4).astype("float32")
+    out = np.zeros((2, 3, 5), "float32")
+    build(te.create_schedule(c.op), [a, b, c])(x, y, out)
+    np.testing.assert_allclose(out, x @ y.transpose(0, 2, 1), rtol=1e-5)
+
+
+def test_blas_is_a_registered_function():
+    assert get_global_func("tvm.contrib.cblas.matmul") is not None

@@ -1,0 +1,68 @@
+"""Targets: scopes, spellings, functions by target."""
+
+import pytest
+
+from te_sched import build, device, runtime, target, te
+from te_sched.errors import BuildError, DeclarationError
+from te_sched.target import Target
+
+
+def test_scope_is_what_build_uses():
+    a = te.placeholder((4,), name="a")
+    b = te.compute((4,), lambda i: a[i] + 1.0, name="b")
+    with Target("cuda"), pytest.raises(BuildError, match="build for target 'cuda'"):
+        build(te.create_schedule(b.op), [a, b])
+    assert Target.current() is None
+    with pytest.raises(BuildError, match="no target is in scope"):
+        Target.current(allow_none=False)
+
+
+def test_scopes_nest_also_of_one_target():
+    outer, inner = Target("llvm"), Target("cuda")
+    with outer:
+        with inner, outer:
+            assert Target.current() is outer
+        assert Target.current() is outer
+    assert Target.current() is None
+
+
+def test_spellings():
+    of_mapping = Target({"kind": "llvm", "mcpu": "znver4", "libs": ["cblas", "mkl"]}, host="llvm")
+    assert (of_mapping.kind.name, of_mapping.mcpu, of_mapping.libs) == (
+        "llvm",
+        "znver4",
+        ["cblas", "mkl"],
+    )
+    assert of_mapping.host == Target("llvm")
+    assert Target(of_mapping).host == Target("llvm")
+    assert Target("opencl -device=mali").keys == ("mali", "gpu")
+    assert Target("nvidia/geforce-rtx-3090").kind == "cuda"
+    assert Target(Target("cuda -arch=sm_80").export()).arch == "sm_80"
+    assert target.cuda(arch="sm_90").max_num_threads == 1024
+
+
+def test_devices_of_targets():
+    assert str(device("llvm -mcpu=generic")) == "cpu(0)"
+    assert device("cuda", 1).exist is False
+    assert device("cuda").max_threads_per_block is None
+    assert (runtime.enabled("llvm"), runtime.enabled("cuda"), runtime.enabled("?")) == (
+        True,
+        False,
+        False,
+    )
+
+
+def test_generic_functions_follow_the_target():
+    @target.generic_func
+    def which(x):
+        return f"plain {x}"
+
+    @which.register("gpu")
+    def _(x):
+        return f"gpu {x}"
+
+    assert which(1) == "plain 1"
+    with target.cuda():
+        assert which(1) == "gpu 1"
+    with pytest.raises(DeclarationError, match="it has a body for this key"):
+        which.register("gpu", lambda x: x)

@@ -1,0 +1,63 @@
+"""te_sched.testing: marks, with pytest and without."""
+
+import pytest
+
+from te_sched import testing
+
+
+def skips(test):
+    return [mark.args[0] for mark in test.pytestmark if mark.name == "skipif"]
+
+
+@pytest.mark.parametrize(
+    ("mark", "is_skipped"),
+    [
+        (testing.requires_gpu, True),
+        (testing.requires_llvm, False),
+        (testing.requires_cuda(), True),
+        (testing.requires_package("numpy", "no_such_package"), True),
+        (testing.slow, False),
+    ],
+)
+def test_marks(mark, is_skipped, monkeypatch):
+    monkeypatch.delenv("SKIP_SLOW_TESTS", raising=False)
+
+    def test():
+        pass
+
+    assert skips(mark(test)) == [is_skipped]
+
+
+def test_without_pytest_a_test_says_that_it_is_skipped(monkeypatch, capsys):
+    monkeypatch.setattr(testing, "_pytest", lambda: None)
+    ran = []
+    testing.requires_gpu(ran.append)(1)
+    testing.requires_llvm(ran.append)(2)
+    testing.uses_gpu(ran.append)(3)
+    assert ran == [2, 3]
+    assert "no cuda device is available" in capsys.readouterr().err
+
+
+def test_targets():
+    assert [name for name, _ in testing.enabled_targets()] == ["llvm"]
+    assert not testing.device_enabled("opencl")
+
+
+@testing.parametrize_targets("llvm", "cuda")
+def test_parametrized_by_targets(target, dev):
+    assert (target, str(dev)) == ("llvm", "cpu(0)")
+
+
+small, large = testing.parameters((1, 10), (2, 20))
+
+
+@pytest.mark.filterwarnings("error")
+def test_parameters_go_together(small, large):
+    assert large == 10 * small
+
+
+one_of = testing.parameter("a", "b")
+
+
+def test_parameter(one_of):
+    assert one_of in "ab"

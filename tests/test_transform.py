@@ -1,0 +1,110 @@
+"""PassContext: what is honoured, what is warned about, what is refused."""
+
+import pytest
+
+from te_sched import build, lower, te, tir, transform
+from te_sched.errors import LoweringError
+from te_sched.transform import PassContext, Sequential
+
+
+def schedule(kind="vectorize", extent=4):
+    a = te.placeholder((extent,), name="a")
+    b = te.compute((extent,), lambda i: a[i] * 2.0, name="b")
+    s = te.create_schedule(b.op)
+    if kind:
+        getattr(s[b], kind)(b.op.axis[0])
+    return s, [a, b]
+
+
+def test_vectorizing_is_disabled():
+    with PassContext(config={"tir.disable_vectorize": True}):
+        assert "for i in range(4)" in str(lower(*schedule()))
+    assert "for" not in str(lower(*schedule())).partition("func_attr")[2]
+
+
+def test_short_loops_unroll():
+    for options in ({"auto_max_step": 4}, {"auto_max_extent": 4}):
+        with PassContext(config={"tir.UnrollLoop": options}):
+            assert "b[3] = " in str(lower(*schedule("")))
+    with PassContext(config={"tir.UnrollLoop": {"auto_max_step": 3}}):
+        assert "for i in range(4)" in str(lower(*schedule("")))
+
+
+def test_implicit_unrolling_marks_loops():
+    with PassContext(config={"tir.UnrollLoop": {"explicit_unroll": False}}):
+        assert "T.unroll(4)" in str(lower(*schedule("unroll")))
+
+
+def test_passes_are_left_out():
+    with PassContext(disabled_pass=["tir.UnrollLoop"]):
+        assert "T.unroll(4)" in str(lower(*schedule("unroll")))
+
+
+@pytest.mark.parametrize(
+    ("phase", "kind"),
+    [(0, "BufferRealize"), (1, "For"), (2, "BufferStore"), (3, "BufferStore"), (7, "BufferStore")],
+)
+def test_added_passes_come_at_their_phase(phase, kind):
+    seen = []
+
+    def look(func, mod, context):
+        seen.append([type(node).__name__ for node in _nodes(func.body)])
+        return func
+
+    added = tir.transform.prim_func_pass(look, opt_level=0)
+    with PassContext(config={"tir.add_lower_pass": [(phase, added)]}):
+        lower(*schedule("unroll"))
+    assert kind in seen[0]
+    assert ("For" in seen[0]) == (phase < 2)
+
+
+def _nodes(body):
+    found = []
+    tir.stmt_functor.post_order_visit(body, found.append)
+    return found
+
+
+def test_scopes_end():
+    with PassContext(config={"tir.disable_vectorize": True}) as outer:
+        with PassContext():
+            assert PassContext.current() is not outer
+            assert "range" not in str(lower(*schedule())).partition("func_attr")[2]
+        assert PassContext.current() is outer
+    build(*schedule())
+
+
+def test_options_without_effect_warn_once():
+    transform._warned.discard("tir.use_async_copy")
+    with pytest.warns(UserWarning, match="tir.use_async_copy has no effect"):
+        PassContext(config={"tir.use_async_copy": 1})
+    PassContext(config={"tir.use_async_copy": 1})
+
+
+def test_unknown_options_are_refused():
+    with pytest.raises(LoweringError, match=r"no such option[\s\S]*tir.disable_vectorize"):
+        PassContext(config={"tir.disable_vectorise": True})
+
+
+def test_a_pass_that_gives_no_statement_is_refused():
+    with (
+        PassContext(config={"tir.add_lower_pass": [(1, lambda stmt: None)]}),
+        pytest.raises(LoweringError, match="it gave a NoneType"),
+    ):
+        lower(*schedule())
+
+
+def test_passes_compose():
+    mod = lower(*schedule("unroll"), stop_after="flatten_storage")
+    done = Sequential([tir.transform.UnrollLoop(), tir.transform.Simplify()])(mod)
+    assert "b[3]" in str(done)
+    assert "b[3]" not in str(mod)
+
+
+def test_module_pass_is_given_the_context():
+    @transform.module_pass(opt_level=0)
+    def keep(mod, context):
+        assert isinstance(context, PassContext)
+        return mod
+
+    mod = lower(*schedule())
+    assert keep(mod) is mod
