@@ -63,16 +63,22 @@ def _look_up(place: str, name: str) -> Any:
     if name.startswith("__"):
         return _NOTHING
     below = f"{place}.{name}" if place else name
-    if _is_module(below):
-        full = f"tvm.{below}"
-        return importlib.import_module(full) if is_installed() else AliasModule(full)
+    if below in TREE and _is_module(below):
+        return _module_at(below)
     for face in alias.faces:
         found = (
             getattr(importlib.import_module(face), name, _NOTHING) if _exists(face) else _NOTHING
         )
-        if found is not _NOTHING:
+        if isinstance(found, ModuleType) and _is_module(below):
+            return _module_at(below)
+        if found is not _NOTHING:  # a function may have the name of the module that it is from
             return found
-    return _NOTHING
+    return _module_at(below) if _is_module(below) else _NOTHING
+
+
+def _module_at(place: str) -> ModuleType:
+    full = f"tvm.{place}"
+    return importlib.import_module(full) if is_installed() else AliasModule(full)
 
 
 def _public(module: ModuleType) -> list[str]:

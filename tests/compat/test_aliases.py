@@ -60,6 +60,12 @@ def test_submodules_are_attributes():
     assert tvm.topi.nn is import_("topi").nn
 
 
+def test_a_function_wins_over_its_module():
+    tvm = import_("tvm")
+    assert tvm.topi.nn.softmax is te_sched.topi.nn.softmax
+    assert run("from tvm.topi.nn import softmax")["softmax"] is te_sched.topi.nn.softmax
+
+
 @pytest.mark.parametrize(
     ("source", "message"),
     [
