@@ -49,6 +49,8 @@ PASSES: tuple[tuple[Pass, str], ...] = (
     (inject_virtual_threads, "vector"),
     (inject_double_buffer, "vector"),
     (rewrite_storage, "vector"),
+    (simplify, "vector"),
+    (remove_no_op, "vector"),
     (hoist_conditions, "vector"),
     (unroll_loops, "vector"),
     (renormalize_split_patterns, "vector"),

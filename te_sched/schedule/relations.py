@@ -182,7 +182,7 @@ class Split(Relation):
             return length
         if isinstance(length, IntImm) and isinstance(parent.extent, IntImm):
             return length if length.value <= parent.extent.value else parent.extent
-        return parent.extent if analyzer.can_prove(parent.extent <= length) else length
+        return parent.extent if analyzer.can_prove(parent.extent < length) else length
 
     def indices_up(self, values: Values, ranges: Mapping[IterVar, Range]) -> None:
         """parent = inner + outer * extent(inner) + min(parent)"""
