@@ -29,11 +29,13 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.ops import TRUE
 from te_sched.ir.stmt import AttrStmt, BufferRealize, PrimFunc, Stmt
+from te_sched.lower.apply_layouts import apply_layouts
 from te_sched.lower.bounds import attach_path, attach_spec
 from te_sched.lower.nests import BindTensors, Scope, guarded
 from te_sched.lower.provide import main_nest, provide_compute, wrap_levels
 from te_sched.lower.statements import sequence
 from te_sched.lower.tensorize import is_tensorized, provide_tensorized
+from te_sched.schedule.layouts import LayoutMap
 from te_sched.schedule.relations import Ranges, range_of
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import AttachType, Stage
@@ -68,6 +70,7 @@ class _Assembly:
         binds: Mapping[Tensor, Buffer],
     ) -> None:
         self.ranges, self.args = ranges, args
+        self.rearranged = [stage for stage in schedule.stages if stage.layouts]
         self.stages = [
             stage for stage in schedule.stages if not isinstance(stage.op, PlaceholderOp)
         ]
@@ -140,7 +143,15 @@ class _Assembly:
         for stage in reversed(self.root):
             body = self.pipeline(stage, body, frozenset())
         attrs = {"from_legacy_te_schedule": True, "global_symbol": name, "tir.noalias": True}
-        return PrimFunc(tuple(params), sequence([body]), buffer_map, attrs)
+        func = PrimFunc(tuple(params), sequence([body]), buffer_map, attrs)
+        return apply_layouts(func, self._layouts()) if self.rearranged else func
+
+    def _layouts(self) -> dict[Buffer, tuple[LayoutMap, ...]]:
+        return {
+            self.buffer_of(tensor): stage.layouts
+            for stage in self.rearranged
+            for tensor in stage.op.outputs
+        }
 
     def _argument_buffer(self, tensor: Tensor) -> Buffer:
         if tensor in self.given:
@@ -201,7 +212,11 @@ class _Assembly:
                 if not self._is_part_of_scan(tensor):
                     buffer = self.buffer_of(tensor)
                     producer = AttrStmt(buffer, "double_buffer_scope", IntImm(1), producer)
-        return self.realize(stage, sequence([producer, consumer]))
+        body = sequence([producer, consumer])
+        if stage.is_rolling:
+            for tensor in reversed(stage.op.outputs):
+                body = AttrStmt(self.buffer_of(tensor), "rolling_buffer_scope", TRUE, body)
+        return self.realize(stage, body)
 
     def _threads_outside(self, stage: Stage) -> frozenset[IterVar]:
         threads = set()

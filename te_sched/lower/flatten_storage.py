@@ -161,6 +161,11 @@ class _Flattener(Mapper):
             return AttrStmt(data, node.key, self.visit(node.value), self.visit(node.body))
         return self.generic(node)  # type: ignore[no-any-return]
 
+    def roll(self, node: AttrStmt) -> Stmt:
+        """rolling_buffer: known by the shape of the region, not by its memory."""
+        tile = replace(node.node, shape=self.layout_of(node.node).shape)
+        return AttrStmt(tile, node.key, node.value, self.visit(node.body))
+
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
         mapped = [self.visit(part) for part in node.seq]
         if any(type(part) is SeqStmt for part in mapped):  # a realisation has disappeared
@@ -293,6 +298,7 @@ _ATTRIBUTES = {
     "thread_extent": _Flattener.thread,
     "buffer_dim_align": _Flattener.align,
     "buffer_bind_scope": _Flattener.bind_view,
+    "rolling_buffer_scope": _Flattener.roll,
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import keyword
 import re
 from collections.abc import Iterable, Sequence
@@ -111,6 +112,8 @@ class Listing:
             return self._need(value, value.name)
         if isinstance(value, Expr):
             return self._expression(value)
+        if inspect.isfunction(value):
+            return self._need(value, "mapping")
         return self._labels[value] if _is_object(value) else repr(value)
 
     def _expression(self, expr: Expr) -> str:

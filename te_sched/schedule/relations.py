@@ -1,4 +1,4 @@
-"""How axes become other axes: Split, Fuse, Rebase, Singleton.
+"""How axes become other axes: Split, Fuse, Rebase, Transform, Singleton.
 
 A relation owns everything that follows from it: the ranges of the new axes (`ranges_down`), the
 value of the
@@ -20,6 +20,7 @@ from te_sched.arith.int_set import IntervalSet
 from te_sched.errors import LoweringError
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, IntImm, IterVar, Range
+from te_sched.schedule.layouts import LayoutMap
 
 Ranges = dict[IterVar, Range]
 Values = dict[IterVar, Expr]
@@ -366,6 +367,51 @@ class Rebase(Relation):
             sets[self.parent] = int_set.eval_set(
                 self.rebased.var + parent.min, {self.rebased.var: rebased}
             )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Transform(Relation):
+    """targets = layout(sources): the walk over a tensor in the order of its layout."""
+
+    sources: tuple[IterVar, ...]
+    targets: tuple[IterVar, ...]
+    layout: LayoutMap
+
+    @property
+    def inputs(self) -> tuple[IterVar, ...]:
+        """The axes of the tensor as it was declared."""
+        return self.sources
+
+    @property
+    def outputs(self) -> tuple[IterVar, ...]:
+        """The axes of its layout."""
+        return self.targets
+
+    def ranges_down(
+        self, ranges: Ranges, analyzer: Analyzer, fixed: frozenset[IterVar] | None
+    ) -> None:
+        """The whole tensor."""
+        for target, extent in zip(self.targets, self.layout.extents, strict=True):
+            set_range(ranges, target, _zero_based(extent), analyzer)
+
+    def indices_up(self, values: Values, ranges: Mapping[IterVar, Range]) -> None:
+        """The layout backward."""
+        if all(target in values for target in self.targets):
+            old = self.layout.backward([values[target] for target in self.targets])
+            values.update(zip(self.sources, old, strict=True))
+
+    def indices_down(self, values: Values, ranges: Mapping[IterVar, Range]) -> None:
+        """The layout forward."""
+        if all(source in values for source in self.sources):
+            new = self.layout.forward([values[source] for source in self.sources])
+            values.update(zip(self.targets, new, strict=True))
+
+    def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range]) -> None:
+        """What the layout backward makes of the sets."""
+        known = {target.var: sets[target] for target in self.targets if target in sets}
+        old = self.layout.backward([target.var for target in self.targets])
+        for source, value in zip(self.sources, old, strict=True):
+            sets[source] = int_set.eval_set(value, known)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

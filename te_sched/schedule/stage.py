@@ -9,6 +9,7 @@ from te_sched.ir.expr import IterVar
 from te_sched.schedule.primitives.annotations import AnnotationPrimitives
 from te_sched.schedule.primitives.attachment import AttachmentPrimitives
 from te_sched.schedule.primitives.loops import LoopPrimitives
+from te_sched.schedule.primitives.rearranging import RearrangingPrimitives
 from te_sched.schedule.primitives.storage import StoragePrimitives
 from te_sched.schedule.state import AttachType, IterVarAttr
 
@@ -17,7 +18,13 @@ __all__ = ["AttachType", "IterVarAttr", "Stage"]
 _TYPE_TEXT = {"Unrolled": "unroll", "Vectorized": "vectorize", "Parallelized": "parallel"}
 
 
-class Stage(LoopPrimitives, AnnotationPrimitives, AttachmentPrimitives, StoragePrimitives):
+class Stage(
+    LoopPrimitives,
+    AnnotationPrimitives,
+    AttachmentPrimitives,
+    StoragePrimitives,
+    RearrangingPrimitives,
+):
     """How one operation is computed: `s[C]`."""
 
     __slots__ = ()

@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from te_sched.ir.expr import Expr, IterVar
+from te_sched.schedule.layouts import LayoutMap
 from te_sched.schedule.relations import Relation
 from te_sched.te.operation import Operation
 from te_sched.te.tensor import Tensor
@@ -70,8 +71,10 @@ class StageState:
         "is_double_buffered",
         "is_group",
         "is_output",
+        "is_rolling",
         "iter_var_attrs",
         "launched_threads",
+        "layouts",
         "leaf_iter_vars",
         "num_child_stages",
         "op",
@@ -106,6 +109,8 @@ class StageState:
         self.scope = ""
         self.is_output = False
         self.is_double_buffered = False
+        self.is_rolling = False
+        self.layouts: tuple[LayoutMap, ...] = ()
         self.group = None
         self.num_child_stages = 0
         self.fates: dict[IterVar, Fate] = {}

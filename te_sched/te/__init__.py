@@ -85,6 +85,7 @@ from te_sched.ir.ops import mul as multiply
 from te_sched.ir.ops import sub as subtract
 from te_sched.te import sympy_door
 from te_sched.te.declare import (
+    AXIS_SEPARATOR,
     compute,
     const,
     placeholder,
@@ -113,6 +114,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "AXIS_SEPARATOR",
     "ComputeOp",
     "ExternOp",
     "Operation",

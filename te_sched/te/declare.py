@@ -130,6 +130,25 @@ def compute(
     return op.outputs if len(body) > 1 else op.output(0)
 
 
+class _AxisSeparator:
+    """Its only object, AXIS_SEPARATOR, stands between the dimensions of a layout."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "te.AXIS_SEPARATOR"
+
+
+# In the list that a function given to Stage.transform_layout returns: where one dimension of memory
+# ends. Memory of one dimension, as a CPU has, takes no notice.
+AXIS_SEPARATOR = _AxisSeparator()
+
+
+def index_names(function: Any, count: int, what: str) -> list[str]:
+    """The names that a function of `count` indices gives to them."""
+    return _axis_names(function, count, what, None)
+
+
 def check_labels(tag: Any, attrs: Any, what: str) -> None:
     """Refuse a tag or attributes that are none."""
     if not isinstance(tag, str):

@@ -1,0 +1,83 @@
+"""The elements of rearranged tensors (`Stage.transform_layout`) go where their layouts say.
+
+Their buffers get new shapes, and every read and store new indices. A rearranged tensor exists as a
+whole while it exists. Must not know loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from te_sched.errors import LoweringError
+from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, Range
+from te_sched.ir.stmt import AttrStmt, BufferRealize, BufferStore, PrimFunc, Stmt
+from te_sched.ir.visitor import Mapper, replace
+from te_sched.schedule.layouts import LayoutMap
+
+Layouts = Mapping[Buffer, tuple[LayoutMap, ...]]
+
+
+def apply_layouts(func: PrimFunc, layouts: Layouts) -> PrimFunc:
+    """The function with its buffers in these layouts."""
+    if not layouts:
+        return func
+    mapper = _Rearranger(layouts)
+    buffers = {var: mapper.renewed.get(one, one) for var, one in func.buffer_map.items()}
+    return replace(func, body=mapper.visit(func.body), buffer_map=buffers)  # type: ignore[no-any-return]
+
+
+class _Rearranger(Mapper):
+    def __init__(self, layouts: Layouts) -> None:
+        self.layouts = layouts
+        self.renewed = {buffer: _renewed(buffer, row[-1]) for buffer, row in layouts.items()}
+
+    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        load: BufferLoad = self.generic(node)
+        if load.buffer not in self.layouts:
+            return load
+        return BufferLoad(self.renewed[load.buffer], self._moved(load.buffer, load.indices))
+
+    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        store: BufferStore = self.generic(node)
+        if store.buffer not in self.layouts:
+            return store
+        indices = self._moved(store.buffer, store.indices)
+        return BufferStore(self.renewed[store.buffer], store.value, indices)
+
+    def _moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        for layout in self.layouts[buffer]:
+            indices = layout.forward(indices)
+        return indices
+
+    def visit_BufferRealize(self, node: BufferRealize) -> Stmt:
+        body = self.visit(node.body)
+        buffer = self.renewed.get(node.buffer)
+        if buffer is None:
+            return replace(node, body=body)  # type: ignore[no-any-return]
+        whole = tuple([Range(IntImm(0, extent.dtype), extent) for extent in buffer.shape])
+        return BufferRealize(buffer, whole, node.condition, body)
+
+    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
+        renewed = self.renewed
+        if type(node.node) is tuple and any(part in renewed for part in node.node):
+            raise _refusal(node.node[-1], "an extern operation or a tensor intrinsic")
+        if type(node.node) is Buffer and node.node in renewed:
+            if node.key in ("buffer_dim_align", "prefetch_scope"):
+                raise _refusal(node.node, "storage_align or prefetch")
+            node = AttrStmt(renewed[node.node], node.key, node.value, node.body)
+        return self.generic(node)  # type: ignore[no-any-return]
+
+
+def _renewed(buffer: Buffer, layout: LayoutMap) -> Buffer:
+    return replace(  # type: ignore[no-any-return]
+        buffer, shape=layout.extents, strides=(), axis_separators=layout.separators
+    )
+
+
+def _refusal(buffer: Buffer, user: str) -> LoweringError:
+    return LoweringError(
+        f"transform_layout of {buffer.name}",
+        f"{user} uses {buffer.name} by its dimensions as they were declared",
+        "copy it with cache_read or cache_write and rearrange the copy",
+        where=f"stage {buffer.name}",
+    )

@@ -1,0 +1,186 @@
+"""Layouts: how the elements of a tensor are arranged when dimensions are split, fused, moved.
+
+A layout maps each index to others, one to one. Both directions come from digits: an index that runs
+over 12 values, split as (i // 4, i % 4), has the digits i // 4 (3 values) and i % 4 (4 values), and
+each new index is a row of digits, the most significant first. Must not know stages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from te_sched.errors import ScheduleError
+from te_sched.ir import ops
+from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul, Var
+from te_sched.ir.visitor import substitute
+
+
+class Digit(NamedTuple):
+    """The part var // weight % radix of a variable."""
+
+    var: Var
+    weight: int
+    radix: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LayoutMap:
+    """New indices (`results`, of `extents` values each) in terms of the old (`variables`).
+
+    `digits` has the row of digits of each new index, `separators` are the numbers of new dimensions
+    before each AXIS_SEPARATOR.
+    """
+
+    variables: tuple[Var, ...]
+    results: tuple[Expr, ...]
+    extents: tuple[IntImm, ...]
+    digits: tuple[tuple[Digit, ...], ...]
+    separators: tuple[int, ...]
+
+    def forward(self, indices: Sequence[Expr]) -> tuple[Expr, ...]:
+        """New indices from old ones."""
+        mapping = dict(zip(self.variables, indices, strict=True))
+        return tuple([substitute(result, mapping) for result in self.results])
+
+    def backward(self, indices: Sequence[Expr]) -> tuple[Expr, ...]:
+        """Old indices from new ones."""
+        parts: dict[Var, list[tuple[int, Expr]]] = {variable: [] for variable in self.variables}
+        for index, row in zip(indices, self.digits, strict=True):
+            low = 1
+            for place in reversed(range(len(row))):
+                digit = row[place]
+                value = index if low == 1 else ops.floordiv(index, low)
+                if place > 0:
+                    value = ops.floormod(value, digit.radix)
+                parts[digit.var].append((digit.weight, value))
+                low *= digit.radix
+        return tuple([_weighted(parts[variable], variable) for variable in self.variables])
+
+
+def _weighted(parts: list[tuple[int, Expr]], variable: Var) -> Expr:
+    total: Expr = IntImm(0, variable.dtype)
+    for weight, value in sorted(parts, key=lambda part: -part[0]):
+        total = ops.add(total, ops.mul(value, weight))
+    return total
+
+
+def layout_map(
+    variables: tuple[Var, ...],
+    extents: Sequence[Expr],
+    results: tuple[Expr, ...],
+    separators: tuple[int, ...],
+    where: str,
+) -> LayoutMap:
+    """The layout of these new indices; a ScheduleError says why they are none."""
+    counts: dict[Var, int] = {}
+    for variable, extent in zip(variables, extents, strict=True):
+        if not isinstance(extent, IntImm):
+            raise _error(f"dimension {variable.name} has the extent {extent}", where)
+        counts[variable] = extent.value
+    reader = _Reader(counts, where)
+    digits = tuple([tuple(reader.read(result)) for result in results])
+    for variable, count in counts.items():
+        _check_complete(variable, count, [digit for row in digits for digit in row], where)
+    sizes = tuple(
+        [IntImm(_count(row), result.dtype) for row, result in zip(digits, results, strict=True)]
+    )
+    return LayoutMap(variables, results, sizes, digits, separators)
+
+
+def _count(row: Sequence[Digit]) -> int:
+    total = 1
+    for digit in row:
+        total *= digit.radix
+    return total
+
+
+def _check_complete(variable: Var, count: int, digits: list[Digit], where: str) -> None:
+    """The digits of a variable tell each of its values from the others, and no more than these."""
+    weight = 1
+    for digit in sorted((one for one in digits if one.var is variable), key=lambda one: one.weight):
+        if digit.weight != weight:
+            break
+        weight *= digit.radix
+    else:
+        if weight == count:
+            return
+    raise _error(
+        f"the new indices do not tell the {count} values of {variable.name} apart, each once", where
+    )
+
+
+def _error(why: str, where: str) -> ScheduleError:
+    return ScheduleError(
+        "transform_layout",
+        why,
+        "let each element have one new place: split dimensions by constants that divide their "
+        "extents (i // 4, i % 4), fuse them (i * 8 + j), or change their order",
+        where,
+    )
+
+
+class _Reader:
+    """Reads an index as a row of digits."""
+
+    def __init__(self, counts: Mapping[Var, int], where: str) -> None:
+        self.counts, self.where = counts, where
+
+    def read(self, index: Expr) -> list[Digit]:
+        """The digits of an index, the most significant first."""
+        if isinstance(index, Var) and index in self.counts:
+            count = self.counts[index]
+            return [Digit(index, 1, count)] if count > 1 else []
+        if isinstance(index, IntImm) and index.value == 0:
+            return []
+        if isinstance(index, (FloorDiv, FloorMod)) and isinstance(index.b, IntImm):
+            high, low = self._cut(self.read(index.a), index.b.value, index)
+            return high if isinstance(index, FloorDiv) else low
+        if isinstance(index, (Add, Mul)):
+            return self._joined(index)
+        raise self._unreadable(index)
+
+    def _unreadable(self, index: Expr) -> ScheduleError:
+        return _error(f"the new index {index} is no rearrangement of the old ones", self.where)
+
+    def _cut(self, row: list[Digit], divisor: int, index: Expr) -> tuple[list[Digit], list[Digit]]:
+        """The digits above and below a divisor."""
+        low: list[Digit] = []
+        rest = list(row)
+        left = divisor
+        while left > 1 and rest:
+            digit = rest.pop()
+            if digit.radix <= left and left % digit.radix == 0:
+                low.insert(0, digit)
+                left //= digit.radix
+            elif digit.radix % left == 0:
+                rest.append(Digit(digit.var, digit.weight * left, digit.radix // left))
+                low.insert(0, Digit(digit.var, digit.weight, left))
+                left = 1
+            else:
+                raise _error(f"{divisor} does not divide evenly in {index}", self.where)
+        if left < 1:
+            raise self._unreadable(index)
+        return rest, low
+
+    def _joined(self, index: Expr) -> list[Digit]:
+        """A sum of rows, each times what all the smaller ones count to."""
+        terms = sorted(self._terms(index), key=lambda term: -term[0])
+        row: list[Digit] = []
+        for factor, part in reversed(terms):
+            digits = self.read(part)
+            if digits and factor != _count(row):
+                raise self._unreadable(index)
+            row = digits + row
+        return row
+
+    def _terms(self, index: Expr) -> list[tuple[int, Expr]]:
+        if isinstance(index, Add):
+            return self._terms(index.a) + self._terms(index.b)
+        if isinstance(index, Mul):
+            factor, part = (index.b, index.a) if isinstance(index.b, IntImm) else (index.a, index.b)
+            if isinstance(factor, IntImm):
+                return [(factor.value * inner, one) for inner, one in self._terms(part)]
+            raise self._unreadable(index)
+        return [(1, index)]

@@ -1,0 +1,129 @@
+"""Primitives that change where the elements of a tensor lie: transform_layout, rolling_buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from te_sched.errors import ScheduleError
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import Expr, IntImm, IterVar, Range, Var
+from te_sched.schedule.layouts import layout_map
+from te_sched.schedule.primitives.checks import check_operation, names, stage_label
+from te_sched.schedule.relations import Transform
+from te_sched.schedule.state import AttachType, Fate, StageState
+from te_sched.te.declare import AXIS_SEPARATOR, index_names
+from te_sched.te.operation import ComputeOp, PlaceholderOp
+
+
+class RearrangingPrimitives(StageState):
+    """Where the elements of a stage lie."""
+
+    __slots__ = ()
+
+    def transform_layout(self, mapping_function: Callable[..., Any]) -> list[IterVar]:
+        """Store the result in another layout, and walk over it in that order.
+
+        Parameters
+        ----------
+        mapping_function : (old indices) -> list of new indices, one to one, for example
+            `lambda i, j: [i // 4, j, i % 4]`. Every reader follows; for an input or an output it is
+            the caller's array that has the new shape.
+
+        Returns
+        -------
+        The new axes, none for an input.
+        """
+        what, where = "transform_layout", stage_label(self)
+        check_operation(self, what)
+        if not isinstance(self.op, (ComputeOp, PlaceholderOp)):
+            raise ScheduleError(
+                f"{what} of {self.op.name}",
+                "only the result of a te.compute or a te.placeholder can be rearranged",
+                "copy it with cache_read and rearrange the copy",
+                where,
+            )
+        extents = self.layouts[-1].extents if self.layouts else self.op.output(0).shape
+        wished = index_names(mapping_function, len(extents), f"{what} of {self.op.name}")
+        variables = tuple(
+            [Var(name, extent.dtype) for name, extent in zip(wished, extents, strict=True)]
+        )
+        results, separators = _new_indices(mapping_function(*variables), self)
+        layout = layout_map(variables, extents, results, separators, where)
+        axes: list[IterVar] = []
+        if isinstance(self.op, ComputeOp):
+            axes = self._walk_in(layout.extents)
+            self.relations.append(Transform(self._layout_axes(), tuple(axes), layout))
+            self._replace_axes(axes)
+        self.layouts = (*self.layouts, layout)
+        self.schedule.trace.record(self, what, (mapping_function,), {}, tuple(axes))
+        return axes
+
+    def _walk_in(self, extents: tuple[IntImm, ...]) -> list[IterVar]:
+        for axis in self._layout_axes():
+            if not any(axis is leaf for leaf in self.leaf_iter_vars):
+                fate = self.fates[axis].text if axis in self.fates else "no loop any more"
+                raise ScheduleError(
+                    f"transform_layout of {self.op.name}",
+                    f"axis {axis.var.name} was {fate}",
+                    "call transform_layout before split and fuse, and use the axes it returns",
+                    f"{stage_label(self)}, axis {axis.var.name}",
+                )
+        return [
+            IterVar(
+                Range(IntImm(0, extent.dtype), extent), Var(f"axis{at}", extent.dtype), "DataPar"
+            )
+            for at, extent in enumerate(extents)
+        ]
+
+    def _layout_axes(self) -> tuple[IterVar, ...]:
+        for relation in reversed(self.relations):
+            if isinstance(relation, Transform):
+                return relation.targets
+        return self.op.axis
+
+    def _replace_axes(self, axes: list[IterVar]) -> None:
+        relation = self.relations[-1]
+        gone = set(relation.inputs)
+        place = min(at for at, leaf in enumerate(self.leaf_iter_vars) if leaf in gone)
+        kept = [leaf for leaf in self.leaf_iter_vars if leaf not in gone]
+        self.leaf_iter_vars[:] = [*kept[:place], *axes, *kept[place:]]
+        self.all_iter_vars += axes
+        fate = Fate(f"rearranged into {names(axes)}", "")
+        self.fates.update(dict.fromkeys(gone, fate))
+
+    def rolling_buffer(self) -> None:
+        """Say that the next tile of a stage overlaps the one before.
+
+        What a backend does with it is its own affair: on a CPU each tile is computed whole.
+        """
+        what = "rolling_buffer"
+        check_operation(self, what)
+        if self.is_output or self.attach_type != AttachType.SCOPE:
+            raise ScheduleError(
+                f"{what} of {self.op.name}",
+                "only a stage that is computed at a loop of another one has tiles",
+                "call compute_at first",
+                stage_label(self),
+            )
+        self.is_rolling = True
+        self.schedule.trace.record(self, what, (), {}, ())
+
+
+def _new_indices(made: Any, stage: StageState) -> tuple[tuple[Expr, ...], tuple[int, ...]]:
+    results: list[Expr] = []
+    separators: list[int] = []
+    for item in made if isinstance(made, list | tuple) else [made]:
+        if item is AXIS_SEPARATOR:
+            separators.append(len(results))
+            continue
+        index = ops.convert(item)
+        if not dtypes.is_integral(index.dtype):
+            raise ScheduleError(
+                f"transform_layout with the index {index}",
+                f"it is a {index.dtype}",
+                "return a list of integer expressions of the indices",
+                stage_label(stage),
+            )
+        results.append(index)
+    return tuple(results), tuple(separators)
