@@ -125,14 +125,20 @@ def _group_scan(schedule: Schedule, stage: Stage, op: ScanOp) -> None:
     """The stages that update a scan form a group, computed in the loop of the scan."""
     boundary = [tensor.op for tensor in (*op.state_placeholder, *op.inputs)]
     updates = [tensor.op for tensor in op.update]
+    if not any(schedule.stage_of(one) is not None for one in boundary):
+        raise _reads_no_state(op, updates[0])
     group = group_of(schedule, updates, boundary, False, f"create_schedule of scan {op.name}")
     group.attach_type = AttachType.SCAN_UPDATE
     group.attach_stage = stage
     for update in updates:
         if schedule[update].group is not group:
-            raise ScheduleError(
-                f"create_schedule of scan {op.name}",
-                f"its update {update.name} does not read the state",
-                "let the update read the state's placeholder at the step before",
-                f"stage {op.name}",
-            )
+            raise _reads_no_state(op, update)
+
+
+def _reads_no_state(op: ScanOp, update: Operation) -> ScheduleError:
+    return ScheduleError(
+        f"create_schedule of scan {op.name}",
+        f"its update {update.name} does not read the state",
+        "let the update read the state's placeholder at the step before",
+        f"stage {op.name}",
+    )

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import DeclarationError
 from te_sched.ir import ops
-from te_sched.ir.expr import Expr, IntImm, IterVar, Range, Var
+from te_sched.ir.expr import Expr, IntImm, IterVar, ProducerLoad, Range, Var
 from te_sched.ir.structural import structural_equal
+from te_sched.ir.visitor import walk
 from te_sched.te.declare import check_labels, checked_name
-from te_sched.te.operation import ScanOp
+from te_sched.te.operation import ComputeOp, Operation, ScanOp
 from te_sched.te.tag import tag_or_current
 from te_sched.te.tensor import Tensor
 
@@ -51,6 +53,8 @@ def scan(
         )
     for start, step, place in zip(first, steps, places, strict=True):
         _check_state(start, step, place, name)
+    for at, step in enumerate(steps):
+        _check_past(step, places, at, name)
     op = ScanOp(
         name,
         tag_or_current(tag),
@@ -97,12 +101,48 @@ def _check_state(init: Tensor, update: Tensor, state: Tensor, name: str) -> None
         )
 
 
+def _check_past(update: Tensor, places: tuple[Tensor, ...], at: int, name: str) -> None:
+    """An update reads entries that are there: earlier ones, or those just made of states before."""
+    analyzer = Analyzer()
+    seen: set[tuple[Operation, int]] = set()
+    pending = [(update.op, 0)]
+    while pending:
+        op, ahead = pending.pop()
+        if (op, ahead) in seen or not isinstance(op, ComputeOp) or not op.axis:
+            continue
+        seen.add((op, ahead))
+        for load in [node for body in op.body for node in walk(body)]:
+            if type(load) is not ProducerLoad or not load.indices:
+                continue
+            distance = analyzer.simplify(load.indices[0] - op.axis[0].var)
+            if not isinstance(distance, IntImm):
+                continue
+            steps = ahead + distance.value
+            late = places.index(load.producer) if load.producer in places else None
+            if late is None:
+                pending.append((load.producer.op, steps))  # type: ignore[attr-defined]
+            elif steps > 0 or (steps == 0 and late >= at):
+                raise DeclarationError(
+                    f"scan {name} with the update {update.name}",
+                    f"{op.name} reads {load}, which is not there yet when it is computed",
+                    "read the state at an earlier step: state[t - 1, ...]",
+                    f"tensor {update.name}",
+                )
+
+
 def _same_extents(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
     return all(structural_equal(x, y) for x, y in zip(a, b, strict=True))
 
 
 def _scan_axis(init: Tensor, update: Tensor, name: str) -> IterVar:
     start, end = ops.match_types(init.shape[0], update.shape[0])
+    if isinstance(start, IntImm) and isinstance(end, IntImm) and start.value > end.value:
+        raise DeclarationError(
+            f"scan {name} with the initial tensor {init.name}",
+            f"it has {start.value} entries, the state only {end.value}",
+            "let the initial tensor be as long as the beginning of the state",
+            f"tensor {init.name}",
+        )
     domain = Range(start, ops.sub(end, start))
     return IterVar(domain, Var(f"{name}.idx", start.dtype), "Ordered")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from te_sched import te, tir
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, ScheduleError
 from te_sched.ir.structural import structural_equal
 
 
@@ -140,3 +140,34 @@ def test_tensor_intrin_rejects_chains_and_placeholders():
         te.decl_tensor_intrin(c.op, gemv)
     with pytest.raises(DeclarationError, match="it does a computation"):
         te.decl_tensor_intrin(a.op, gemv)
+
+
+def scan_of(read, first=1):
+    state = te.placeholder((8, 4), name="state")
+    init = te.compute((first, 4), lambda t, i: 0.0, name="init")
+    return te.scan(init, te.compute((8, 4), lambda t, i: read(state, t, i), name="up"), state)
+
+
+def test_an_update_reads_the_past():
+    with pytest.raises(DeclarationError, match="which is not there yet"):
+        scan_of(lambda state, t, i: state[t, i] + 1)
+
+
+def test_an_update_reads_the_past_also_through_others():
+    def read(state, t, i):
+        mid = te.compute((8, 4), lambda u, j: state[u - 1, j], name="mid")
+        return mid[t + 1, i]
+
+    with pytest.raises(DeclarationError, match="mid reads state"):
+        scan_of(read)
+
+
+def test_a_scan_begins_within_its_state():
+    with pytest.raises(DeclarationError, match="it has 9 entries, the state only 8"):
+        scan_of(lambda state, t, i: state[t - 1, i], first=9)
+
+
+def test_an_update_reads_the_state():
+    total = scan_of(lambda state, t, i: 1.0)
+    with pytest.raises(ScheduleError, match="its update up does not read the state"):
+        te.create_schedule(total)
