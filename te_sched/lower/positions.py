@@ -35,7 +35,10 @@ def _one_more(position: Expr, extent: Expr, index: Expr) -> Expr:
                 quotient = _quotient_in(position, remainder)
                 if quotient is not None:
                     rest = ops.mul(_without(position, quotient), extent)
-                    return ops.add(ops.add(remainder.a, rest), _without(index, remainder))
+                    joined = ops.add(rest, remainder.a)
+                    if type(extent) is not IntImm:  # constants come out in this order anyhow
+                        joined = ops.add(remainder.a, rest)
+                    return ops.add(joined, _without(index, remainder))
     return ops.add(ops.mul(position, extent), index)
 
 

@@ -28,7 +28,6 @@ class Report:
     """What a campaign found."""
 
     outcomes: dict[int, Outcome] = field(default_factory=dict)
-    smaller: dict[int, str] = field(default_factory=dict)
     seconds: float = 0.0
 
     def failures(self) -> dict[int, Outcome]:
@@ -79,10 +78,11 @@ def run(
     number, last = seed, seed + count
     while number < last and time.monotonic() < end:
         stop = min(number + batch, last)
-        for number, record in _judged_by_child(number, stop, folder is not None, end):
-            report.outcomes[number] = Outcome(**record["outcome"])
-            if folder is not None and report.outcomes[number].is_failure:
-                _save(folder, number, report.outcomes[number], record["program"])
+        for judged, record in _judged_by_child(number, stop, folder is not None, end):
+            outcome = report.outcomes[judged] = Outcome(**record["outcome"])
+            if folder is not None and outcome.is_failure:
+                _save(folder, judged, outcome, record["program"])
+            number = judged
         number += 1
     report.seconds = time.monotonic() - start
     return report

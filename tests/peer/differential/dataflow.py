@@ -1,7 +1,7 @@
 """Random declarations: elementwise, transposed, stencil, padded, broadcast, reduced, ... stages.
 
-Each kind of stage is a method of `Dataflow` that declares one, or returns None where it does not fit.
-Every formula is given twice, for TE and for numpy. Must not know schedules.
+Each kind of stage is a method of `Dataflow` that declares one, or returns None where it does not
+fit. Every formula is given twice, for TE and for numpy. Must not know schedules.
 """
 
 from __future__ import annotations
@@ -441,8 +441,8 @@ class Dataflow:
         lines = (
             f'{scan}_s = te.placeholder({shape((m, n))}, name="{scan}_s", {rest})',
             f'{scan}_i = te.compute((1, {n.text}), lambda _, j: {name}[0, j], name="{scan}_i")',
-            f"{scan}_u = te.compute({shape((m, n))}, lambda t, j: {scan}_s[t - 1, j] + {name}[t, j], "
-            f'name="{scan}_u")',
+            f"{scan}_u = te.compute({shape((m, n))}, "
+            f'lambda t, j: {scan}_s[t - 1, j] + {name}[t, j], name="{scan}_u")',
             f'{scan} = te.scan({scan}_i, {scan}_u, {scan}_s, inputs=[{name}], name="{scan}")',
         )
         numpy = (f"np.cumsum({name}, axis=0, dtype={name}.dtype)",)

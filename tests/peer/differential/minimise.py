@@ -1,4 +1,4 @@
-"""Making a failing program small: leaving out primitives, stages and outputs while it still fails."""
+"""Making a failing program small: leaving out primitives, stages, outputs while it still fails."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A random program as data: what it declares, and the lines that schedule it.
 
-It prints as a program of the corpus (tests/golden), which is also how it is run, so that what failed
-can be kept as a file. Must not know how programs are made or judged.
+It prints as a program of the corpus (tests/golden), which is also how it is run, so that what
+failed can be kept as a file. Must not know how programs are made or judged.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Dim:
 class Value:
     """A declaration: one or several tensors of one shape.
 
-    `lines` declare them, `numpy` says what each of them is. A placeholder has neither; the values of
-    one with `below` are indices less than that.
+    `lines` declare them, `numpy` says what each of them is. A placeholder has neither; the values
+    of one with `below` are indices less than that.
     """
 
     names: tuple[str, ...]
@@ -122,7 +122,8 @@ class Program:
         for value in self.values:
             yield from (f"    {line}" for line in value.declaration())
         ops = [f"{name}.op" for name in self.outputs if self._is_first(name)]
-        yield f"    s = te.create_schedule({ops[0] if len(ops) == 1 else '[' + ', '.join(ops) + ']'})"
+        roots = ops[0] if len(ops) == 1 else f"[{', '.join(ops)}]"
+        yield f"    s = te.create_schedule({roots})"
         yield from (f"    {line}" for line in self.steps)
         yield f"    yield s, [{', '.join(self.arguments)}]"
         yield "\n"
@@ -136,7 +137,7 @@ class Program:
     def _is_first(self, name: str) -> bool:
         """Whether no other result of the same declaration comes before this one."""
         value = next(value for value in self.values if name in value.names)
-        return [one for one in self.outputs if one in value.names][0] == name
+        return next(one for one in self.outputs if one in value.names) == name
 
 
 def load_text(text: str, name: str = "random_program") -> ModuleType:

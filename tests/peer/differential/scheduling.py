@@ -390,9 +390,9 @@ class Scheduler:
         if stage.inlined:
             return
         last = stage.leaves[-1]
-        if not last.is_reduction and last.extent and last.extent <= 64 and not last.mark:
-            if self.rng.random() < 0.4:
-                self._mark(stage, last, "vectorize")
+        is_free = not last.is_reduction and not last.mark
+        if is_free and last.extent and last.extent <= 64 and self.rng.random() < 0.4:
+            self._mark(stage, last, "vectorize")
         first = stage.leaves[0]
         if not first.is_reduction and not first.mark and not self.gpu and self.rng.random() < 0.2:
             self._mark(stage, first, "parallel")

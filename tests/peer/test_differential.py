@@ -1,0 +1,54 @@
+"""A small campaign of random programs, and the programs that failed once.
+
+`python -m tests.peer --count 2000 --seed 1` is the long campaign.
+"""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+
+pytest.importorskip("tvm")
+
+from tests.golden.corpus import load
+from tests.peer.differential import campaign
+from tests.peer.differential.generate import generate
+from tests.peer.differential.minimise import candidates, minimise
+from tests.peer.differential.outcome import judge, without_store_guards
+from tests.peer.differential.program import load_text
+
+REGRESSIONS = sorted((pathlib.Path(__file__).parent / "regressions").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", REGRESSIONS, ids=lambda path: path.stem)
+def test_program_that_failed_once(path: pathlib.Path) -> None:
+    outcome = judge(load(path))
+    assert not outcome.is_failure, outcome
+
+
+def test_small_campaign() -> None:
+    report = campaign.run(120, seed=1)
+    texts = [outcome.text for outcome in report.outcomes.values()]
+    assert len(texts) == 120
+    assert [one for one in report.failures().values() if one.text != "differs"] == []
+    assert [one for one in report.outcomes.values() if one.numbers == "differs"] == []
+    assert texts.count("differs") <= 4, report.text()
+
+
+def test_same_number_gives_the_same_program() -> None:
+    assert generate(7).text() == generate(7).text()
+
+
+def test_smaller_programs_are_still_programs() -> None:
+    program = generate(4)
+    for smaller in candidates(program):
+        load_text(smaller.text())
+    smallest = minimise(program, lambda one: "S6 = te.compute" in one.text())
+    assert len(smallest.values) < len(program.values)
+    assert not smallest.steps
+
+
+def test_store_guards_are_left_out() -> None:
+    text = "if x:\n    if T.likely(i < 3):\n        A[i] = reduce_temp0_1[0]"
+    assert without_store_guards(text) == "if x:\n    A[i] = reduce_temp0_1[0]"
