@@ -23,7 +23,9 @@ def reduced_axes(data: Tensor, axis: Any, what: str) -> list[int]:
     given = list(axis) if isinstance(axis, list | tuple) else [] if axis is None else [axis]
     axes = [normalized_axis(one, data.ndim, what) for one in given]
     if len(set(axes)) != len(axes):
-        raise DeclarationError(f"topi.{what} over the axes {axes}", "an axis is given twice")
+        raise DeclarationError(
+            f"topi.{what} over the axes {axes}", "an axis is given twice", "name each axis once"
+        )
     return sorted(axes) if axes else list(range(data.ndim))
 
 
@@ -52,7 +54,9 @@ def _reduction(data: Any, axis: Any, keepdims: bool, reducer: Reducer, what: str
     source = check_tensor(data, what)
     axes = reduced_axes(source, axis, what)
     if not axes:
-        raise DeclarationError(f"topi.{what} of {source.name}", "it has no dimensions")
+        raise DeclarationError(
+            f"topi.{what} of {source.name}", "it has no dimensions", "reduce a tensor that has some"
+        )
     return reduce_elements(  # type: ignore[no-any-return]
         source,
         axes,

@@ -88,7 +88,9 @@ def _known_shape(data: Tensor, newshape: Any) -> list[Any]:
     shape = list(newshape) if isinstance(newshape, list | tuple) else [newshape]
     unknown = [at for at, extent in enumerate(shape) if as_constant(extent) == -1]
     if len(unknown) > 1:
-        raise DeclarationError("topi.reshape with more than one extent -1", "only one can be found")
+        raise DeclarationError(
+            "topi.reshape with more than one extent -1", "only one can be found", "give all others"
+        )
     if unknown:
         known = prod(extent for at, extent in enumerate(shape) if at != unknown[0])
         shape[unknown[0]] = simplify(ops.floordiv(prod(data.shape), known))
@@ -253,7 +255,9 @@ def strided_slice(
     data = check_tensor(a, "strided_slice")
     if slice_mode not in ("end", "size"):
         raise DeclarationError(
-            f"topi.strided_slice with slice_mode={slice_mode!r}", 'it is "end" or "size"'
+            f"topi.strided_slice with slice_mode={slice_mode!r}",
+            "there is no such mode",
+            'use "end" or "size"',
         )
     where = range(len(begin)) if axes is None else axes
     chosen = [normalized_axis(axis, data.ndim, "strided_slice") for axis in where]
@@ -289,7 +293,11 @@ def _cut(whole: builtins.range, begin: Any, end: Any, step: Any, mode: str) -> b
         first = first + len(whole) if first < 0 else first
         return whole[first : len(whole) if last < 0 else first + last]
     if stride == 0:
-        raise DeclarationError("topi.strided_slice with a stride of 0", "it would never end")
+        raise DeclarationError(
+            "topi.strided_slice with a stride of 0",
+            "it would never end",
+            "use a stride of 1 or more, or a negative one",
+        )
     return whole[first:last:stride]
 
 
@@ -341,7 +349,9 @@ def take(
     """
     data, where = check_tensor(a, "take"), check_tensor(indices, "take")
     if mode not in ("clip", "wrap", "fast"):
-        raise DeclarationError(f"topi.take with mode={mode!r}", 'it is "clip", "wrap" or "fast"')
+        raise DeclarationError(
+            f"topi.take with mode={mode!r}", "there is no such mode", 'use "clip", "wrap" or "fast"'
+        )
     if axis is None:
         count = prod(data.shape)
         return move(  # type: ignore[no-any-return]
@@ -435,7 +445,11 @@ def meshgrid(a_tuple: Sequence[Tensor], indexing: str) -> list[Tensor]:
     """One tensor of coordinates per vector; "ij" gives matrices, "xy" exchanges the first two."""
     vectors = _tensors(a_tuple, "meshgrid")
     if indexing not in ("ij", "xy"):
-        raise DeclarationError(f"topi.meshgrid with indexing={indexing!r}", 'it is "ij" or "xy"')
+        raise DeclarationError(
+            f"topi.meshgrid with indexing={indexing!r}",
+            "there is no such order",
+            'use "ij" or "xy"',
+        )
     order = list(range(len(vectors)))
     if indexing == "xy" and len(order) > 1:
         order[:2] = [1, 0]

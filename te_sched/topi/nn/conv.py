@@ -342,7 +342,8 @@ def depthwise_conv2d_nhwc(
     if weights is None:
         raise DeclarationError(
             f"topi.nn.depthwise_conv2d_nhwc with kernel_layout={kernel_layout!r}",
-            'it is "HWOI" or "HWIO"',
+            "there is no such layout here",
+            'use "HWOI" or "HWIO"',
         )
     return _depthwise(Input, Filter, stride, padding, dilation, "NHWC", weights, out_dtype)
 

@@ -70,7 +70,11 @@ def depth_to_space(
     """Channels moved into blocks of the space; DCR: the block is the outer part of the channel."""
     n, c, h, w = _extents(data, layout, "depth_to_space")
     if mode not in ("DCR", "CRD"):
-        raise DeclarationError(f"topi.nn.depth_to_space with mode={mode!r}", 'it is "DCR" or "CRD"')
+        raise DeclarationError(
+            f"topi.nn.depth_to_space with mode={mode!r}",
+            "there is no such mode",
+            'use "DCR" or "CRD"',
+        )
     channels = ops.floordiv(c, block_size**2)
 
     def element(b: Any, k: Any, y: Any, x: Any) -> Any:
@@ -86,7 +90,11 @@ def depth_to_space(
 def _extents(data: Tensor, layout: str, what: str) -> list[Any]:
     source = check_rank(data, 4, f"nn.{what}")
     if layout not in ("NCHW", "NHWC"):
-        raise DeclarationError(f"topi.nn.{what} of layout {layout!r}", "it is NCHW or NHWC")
+        raise DeclarationError(
+            f"topi.nn.{what} of layout {layout!r}",
+            "there is no such layout here",
+            "use NCHW or NHWC",
+        )
     return [source.shape[layout.index(letter)] for letter in "NCHW"]
 
 

@@ -90,7 +90,9 @@ def mirror_pad(
     source = check_tensor(data, "nn.mirror_pad")
     if mode not in ("SYMMETRIC", "REFLECT"):
         raise DeclarationError(
-            f"topi.nn.mirror_pad with mode={mode!r}", 'it is "SYMMETRIC" or "REFLECT"'
+            f"topi.nn.mirror_pad with mode={mode!r}",
+            "there is no such mode",
+            'use "SYMMETRIC" or "REFLECT"',
         )
     before = _amounts(source, pad_before)
     after = before if pad_after is None else _amounts(source, pad_after)

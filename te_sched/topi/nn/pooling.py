@@ -84,7 +84,11 @@ def pool3d(
 
 def _check_kind(pool_type: str) -> None:
     if pool_type not in ("max", "avg"):
-        raise DeclarationError(f"pooling with pool_type={pool_type!r}", 'it is "max" or "avg"')
+        raise DeclarationError(
+            f"pooling with pool_type={pool_type!r}",
+            "there is no such pooling",
+            'use "max" or "avg"',
+        )
 
 
 def _places(layout: str, count: int) -> list[int]:
@@ -92,7 +96,9 @@ def _places(layout: str, count: int) -> list[int]:
     space = "DHW"[3 - count :]
     if any(letter not in layout for letter in space):
         raise DeclarationError(
-            f"pooling of layout {layout!r}", f"it has not the dimensions {', '.join(space)}"
+            f"pooling of layout {layout!r}",
+            f"it has not the dimensions {', '.join(space)}",
+            "name them in the layout: NCHW",
         )
     return [layout.index(letter) for letter in space]
 
