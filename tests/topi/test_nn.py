@@ -449,7 +449,7 @@ def test_layer_computes_its_definition(one: Case) -> None:
         (lambda x, k: nn.conv2d(x, k, 1, 1, 1, "NCHWc"), "no such layout"),
         (lambda x, k: nn.group_conv2d_nchw(x, k, 1, 1, 1, 2), "channels of the data"),
         (lambda x, k: nn.conv1d_ncw(x, k), "it has 4 dimensions and 3 are needed"),
-        (lambda x, k: nn.pool2d(x, 2, 2, 1, 0, "mean"), 'it is "max" or "avg"'),
+        (lambda x, k: nn.pool2d(x, 2, 2, 1, 0, "mean"), 'use "max" or "avg"'),
         (lambda x, k: nn.pad(x, (1, 1)), "for each dimension"),
         (lambda x, k: nn.lrn(x, 4), "odd number"),
         (lambda x, k: nn.softmax(x, 4), "axes are -4 to 3"),
