@@ -175,4 +175,5 @@ def test_product_of_sums_whose_terms_cancel_is_constant() -> None:
 def test_division_of_broadcast_floats_is_done_once() -> None:
     p, q = E.Broadcast(E.Var("p", "float32"), 4), E.Broadcast(E.Var("q", "float32"), 4)
     result = analyzer().simplify(E.Div(p, q))
-    assert isinstance(result, E.Broadcast) and isinstance(result.value, E.Div)
+    assert isinstance(result, E.Broadcast)
+    assert isinstance(result.value, E.Div)
