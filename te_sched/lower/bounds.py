@@ -114,9 +114,9 @@ class _Inference:
             for axis, attr in stage.iter_var_attrs.items():
                 if attr.bind_thread is not None:
                     self.thread_of[axis] = attr.bind_thread
-        for op in _readers_first(schedule):
-            for tensor in op.input_tensors:
-                self.consumers.setdefault(tensor, []).append(op)
+            if stage.attach_type != AttachType.INLINED_ALREADY:
+                for tensor in stage.op.input_tensors:
+                    self.consumers.setdefault(tensor, []).append(stage.op)
 
     def run(self) -> Ranges:
         for stage in reversed(self.stages):
@@ -227,24 +227,6 @@ class _Inference:
         return _SCOPE_OF_THREAD_RANK[
             max((thread_rank(tag) for tag in tags if tag not in ("", "pipeline")), default=-1)
         ]
-
-
-def _readers_first(schedule: Schedule) -> list[Operation]:
-    """The operations from the last output on, the last input of each first.
-
-    It is the order in which TVM meets the readers of a tensor, and the one that unions show.
-    """
-    pending = [schedule.stage_map[op].op for op in schedule.outputs]
-    seen = dict.fromkeys(pending)
-    found = []
-    while pending:
-        op = pending.pop()
-        found.append(op)
-        for tensor in op.input_tensors:
-            if tensor.op not in seen:
-                seen[tensor.op] = None
-                pending.append(tensor.op)
-    return found
 
 
 def _attach_points(spec: Stage) -> frozenset[IterVar]:
