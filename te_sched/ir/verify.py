@@ -35,8 +35,8 @@ _THREADS = ("thread_extent", "virtual_thread")
 class Level:
     """What may occur in a function at one level of lowering.
 
-    `is_flat`: buffers are accessed by one index. `loop_kinds`: how loops may run.
-    `attributes`: keys of AttrStmt that may not occur any more.
+    `is_flat`: buffers are accessed by one index, and one for each axis separator. `loop_kinds`: how
+    loops may run. `attributes`: keys of AttrStmt that may not occur any more.
     """
 
     nodes: _Nodes
@@ -371,7 +371,7 @@ def _call(node: E.Call, level: Level) -> str | None:
 def _indices(buffer: Buffer, indices: tuple[Expr, ...], level: Level) -> str | None:
     if len(indices) != len(buffer.shape):
         return f"{len(indices)} indices, but {buffer.name} has {len(buffer.shape)} dimensions"
-    if level.is_flat and len(indices) != 1:
+    if level.is_flat and len(indices) != 1 + len(buffer.axis_separators):
         return f"{buffer.name} is accessed by {len(indices)} indices after flattening"
     for position, index in enumerate(indices):
         if not _is_index(index.dtype):

@@ -94,7 +94,7 @@ class _Flattener(Mapper):
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:
         layout = self.layout_of(node.buffer)
-        load = BufferLoad(layout.flat, (self.index(node.buffer, node.indices),))
+        load = BufferLoad(layout.flat, self.places(node.buffer, node.indices))
         return Cast(node.dtype, load) if load.dtype != node.dtype else load
 
     def visit_Call(self, node: Call) -> Expr:
@@ -102,6 +102,20 @@ class _Flattener(Mapper):
             load = self.visit_BufferLoad(node.args[0])
             return Call(node.dtype, node.op, (load.value if type(load) is Cast else load,))
         return self.generic(node)  # type: ignore[no-any-return]
+
+    def places(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """The flat index of an element, one for each dimension of its memory."""
+        cuts = buffer.axis_separators
+        if not cuts:
+            return (self.index(buffer, indices),)
+        layout = self.layout_of(buffer)
+        mapped = [self.visit(index) for index in indices]
+        if layout.origin is not None:
+            mapped = [
+                ops.sub(index, start) for index, start in zip(mapped, layout.origin, strict=True)
+            ]
+        parts = zip(_grouped(mapped, cuts), _grouped(layout.shape, cuts), strict=True)
+        return tuple([self.analyzer.simplify(row_major(*part)) for part in parts])
 
     def index(self, buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
         """The flat index of an element."""
@@ -146,11 +160,11 @@ class _Flattener(Mapper):
 
     def visit_BufferStore(self, node: BufferStore) -> Stmt:
         layout = self.layout_of(node.buffer)
-        index = self.index(node.buffer, node.indices)
+        places = self.places(node.buffer, node.indices)
         value = self.visit(node.value)
         if dtypes.is_bool(node.buffer.dtype):
             value = Cast(dtypes.with_lanes(layout.flat.dtype, dtypes.lanes(value.dtype)), value)
-        return BufferStore(layout.flat, value, (index,))
+        return BufferStore(layout.flat, value, places)
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         method = _ATTRIBUTES.get(node.key)
@@ -309,6 +323,12 @@ def _inside_view(begins: Sequence[Expr], indices: Sequence[Expr]) -> list[Expr]:
     return [*begins[:dropped], *inner]
 
 
+def _grouped(parts: Sequence[Expr], cuts: Sequence[int]) -> list[list[Expr]]:
+    """The parts between the separators of axes."""
+    ends = [*cuts, len(parts)]
+    return [list(parts[low:high]) for low, high in zip([0, *cuts], ends, strict=True)]
+
+
 def _product(shape: Sequence[Expr]) -> Expr:
     total: Expr | None = None
     for extent in shape:
@@ -324,22 +344,26 @@ def _stored(dtype: str) -> str:
 def _flat_buffer(
     buffer: Buffer, data: Var, shape: tuple[Expr, ...], strides: tuple[Expr, ...]
 ) -> Buffer:
-    """The one-dimensional buffer of the same memory; the buffer itself when it is that already."""
+    """The flat buffer of the same memory; the buffer itself when it is that already."""
     dtype = _stored(buffer.dtype)
     same = data is buffer.data and dtype == buffer.dtype and shape is buffer.shape
-    if same and len(shape) == 1 and not strides:
+    if same and len(shape) == 1 + len(buffer.axis_separators) and not strides:
         return buffer
-    size = ops.mul(strides[0], shape[0]) if strides else _product(shape)
+    if buffer.axis_separators:
+        sizes = tuple([_product(part) for part in _grouped(shape, buffer.axis_separators)])
+    else:
+        sizes = (ops.mul(strides[0], shape[0]) if strides else _product(shape),)
     return Buffer(
         data,
         dtype,
-        (size,),
+        sizes,
         (),
         buffer.elem_offset,
         buffer.name,
         buffer.data_alignment,
         buffer.offset_factor,
         buffer.buffer_type,
+        tuple(range(1, len(sizes))),
     )
 
 

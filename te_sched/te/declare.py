@@ -139,8 +139,8 @@ class _AxisSeparator:
         return "te.AXIS_SEPARATOR"
 
 
-# In the list that a function given to Stage.transform_layout returns: where one dimension of memory
-# ends. Memory of one dimension, as a CPU has, takes no notice.
+# In the list that a function given to Stage.transform_layout returns: the dimensions before it have
+# one index into memory, and those after it another.
 AXIS_SEPARATOR = _AxisSeparator()
 
 

@@ -115,7 +115,7 @@ def rearranged(T: Any) -> Any:
     *_, inner = s[B].transform_layout(lambda i, j: [j // 4, i, j % 4])
     s[B].vectorize(inner)
     s[C].transform_layout(lambda i, j: [j, i])
-    s[A].transform_layout(lambda i, j: [i // 2, j, i % 2])
+    s[A].transform_layout(lambda i, j: [i // 2, te.AXIS_SEPARATOR, j, i % 2])
     return s, [A, C]
 
 

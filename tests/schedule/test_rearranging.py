@@ -116,11 +116,14 @@ def test_a_rolling_buffer_is_marked():
     check(p.s, [p.A, p.D], (A + 1) * 2 - 3, A)
 
 
-def test_axis_separators_are_no_dimensions():
+def test_separated_axes_index_memory_of_several_dimensions():
     p = chain()
-    axes = p.s[p.B].transform_layout(lambda i, j: [i, te.AXIS_SEPARATOR, j])
-    assert len(axes) == 2
-    assert p.s[p.B].layouts[0].separators == (1,)
+    axes = p.s[p.B].transform_layout(lambda i, j: [i // 4, te.AXIS_SEPARATOR, i % 4, j])
+    assert len(axes) == 3
+    text = te_sched.lower(p.s, [p.A, p.D]).script()
+    assert "T.Buffer((4, 32), data=B, axis_separators=[1])" in text
+    assert "B_1[i // 4, i % 4 * 8 + j] * T.float32(2)" in text
+    check(p.s, [p.A, p.D], (A + 1) * 2 - 3, A)
 
 
 def test_a_trace_does_it_again():
