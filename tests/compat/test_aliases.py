@@ -13,13 +13,6 @@ from te_sched.errors import TeSchedError
 pytestmark = pytest.mark.usefixtures("as_tvm")
 
 
-@pytest.fixture
-def as_tvm():
-    compat.install()
-    yield
-    compat.uninstall()
-
-
 def import_(name):
     return importlib.import_module(name)
 

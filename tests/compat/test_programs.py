@@ -7,16 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from te_sched import compat
-
 PROGRAMS = sorted(Path(__file__).with_name("programs").glob("[fst]*.py"))
-
-
-@pytest.fixture
-def as_tvm():
-    compat.install()
-    yield
-    compat.uninstall()
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
