@@ -380,15 +380,10 @@ def _(op: ScanOp, regions: Regions, ranges: Ranges) -> None:
     # A scan starts from its first step whichever steps are read.
     extent = Analyzer().simplify(needed.extent + needed.min - whole.min)
     ranges[op.scan_axis] = Range(whole.min, extent)
-    independent = independent_scan_axes(op)
-    axes = iter(op.spatial_axis_)
-    for tensor in outputs:
-        for dimension in range(1, len(tensor.shape)):
-            axis = next(axes)
-            assert axis.dom is not None
-            ranges[axis] = (
-                _cover(regions[tensor][dimension], axis) if axis in independent else axis.dom
-            )
+    # The steps are stored whole, whatever is read of them (TVM makes room for less).
+    for axis in op.spatial_axis_:
+        assert axis.dom is not None
+        ranges[axis] = axis.dom
 
 
 def _cover_all(outputs: list[list[IntervalSet]], axis: IterVar) -> Range:
@@ -416,51 +411,3 @@ def _cover_all(outputs: list[list[IntervalSet]], axis: IterVar) -> Range:
 def _cover(sets: Iterable[IntervalSet], axis: IterVar) -> Range:
     assert axis.dom is not None
     return int_set.cover_range(int_set.union(list(sets)), axis.dom)
-
-
-def independent_scan_axes(op: ScanOp) -> frozenset[IterVar]:
-    """The spatial axes along which a step of a scan reads only its own position of the last one."""
-    placement: dict[tuple[Tensor, int], IterVar] = {}
-    axes = iter(op.spatial_axis_)
-    for update in op.update:
-        for dimension in range(1, len(update.shape)):
-            placement[(update, dimension)] = next(axes)
-    states = dict(zip(op.state_placeholder, op.update, strict=True))
-    dependent: set[IterVar] = set()
-    # reads[tensor] maps each dimension of a tensor inside the step to the spatial axis it follows,
-    # or None.
-    follows: dict[tuple[Tensor, int], IterVar | None] = dict(placement)
-    pending = list(op.update)
-    seen: set[Tensor] = set()
-    while pending:
-        tensor = pending.pop()
-        if tensor in seen or not isinstance(tensor.op, ComputeOp):
-            continue
-        seen.add(tensor)
-        of_var = {axis.var: follows.get((tensor, d)) for d, axis in enumerate(tensor.op.axis)}
-        for body in tensor.op.body:
-            for load in walk(body):
-                if type(load) is ProducerLoad:
-                    _follow_load(load, of_var, states, placement, follows, dependent)
-                    pending.append(load.producer)  # type: ignore[arg-type]
-    return frozenset(op.spatial_axis_) - dependent
-
-
-def _follow_load(
-    load: ProducerLoad,
-    of_var: dict[Var, IterVar | None],
-    states: dict[Tensor, Tensor],
-    placement: dict[tuple[Tensor, int], IterVar],
-    follows: dict[tuple[Tensor, int], IterVar | None],
-    dependent: set[IterVar],
-) -> None:
-    tensor: Tensor = load.producer  # type: ignore[assignment]
-    for dimension, index in enumerate(load.indices):
-        axis = of_var.get(index) if isinstance(index, Var) else None
-        if tensor in states:
-            own = placement.get((states[tensor], dimension))
-            if own is not None and axis is not own:
-                dependent.add(own)
-        else:
-            key = (tensor, dimension)
-            follows[key] = axis if follows.setdefault(key, axis) is axis else None

@@ -1,4 +1,4 @@
-"""The region of a stage with several results is what all of them are read at."""
+"""The region of a stage is what all readers of all its results need."""
 
 from __future__ import annotations
 
@@ -36,3 +36,17 @@ def test_first_result_without_readers_is_computed_whole() -> None:
 def test_first_result_covers_the_second() -> None:
     s, args = pair(lambda x, y, i: x[i] + x[i + 3] + y[i])
     assert "range(4)" in te_sched.lower(s, args, simple_mode=True).script()
+
+
+def test_scan_makes_room_for_what_its_steps_store() -> None:
+    X = te.placeholder((24, 16), name="X")
+    state = te.placeholder((24, 16), name="state")
+    first = te.compute((1, 16), lambda _, j: X[0, j], name="first")
+    step = te.compute((24, 16), lambda t, j: state[t - 1, j] + X[t, j], name="step")
+    total = te.scan(first, step, state, inputs=[X], name="total")
+    k = te.reduce_axis((1, 9), "k")
+    S = te.compute((24,), lambda i: te.sum(total[i, k], axis=k), name="S")
+    x, result = np.ones((24, 16), "float32"), np.zeros(24, "float32")
+    arrays = [te_sched.nd.array(x), te_sched.nd.array(result)]
+    te_sched.build(te.create_schedule(S.op), [X, S], target="llvm")(*arrays)
+    np.testing.assert_array_equal(arrays[1].numpy(), np.arange(1, 25) * 8)
