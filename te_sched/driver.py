@@ -12,6 +12,7 @@ from te_sched.analysis.extents import check_extents
 from te_sched.analysis.legality import check_legality
 from te_sched.analysis.reads import check_reads
 from te_sched.analysis.results import check_results
+from te_sched.analysis.turns import check_turns
 from te_sched.codegen.target import Target, as_target, check_available
 from te_sched.errors import BuildError
 from te_sched.ir.expr import Buffer
@@ -65,7 +66,10 @@ def build(
         if verify:
             check_results(inputs, given or (), binds or {})
             check_reads(module[name])
-        return build_functions(_for_target(lower(module).functions, wanted), wanted)
+        functions = lower(module).functions
+        if verify:
+            check_turns(functions[name])
+        return build_functions(_for_target(functions, wanted), wanted)
     return build_functions(_for_target(_functions(inputs, name), wanted), wanted)
 
 

@@ -19,10 +19,14 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, help="stop after so long")
     parser.add_argument("--failures", type=pathlib.Path, help="folder for minimised failures")
     parser.add_argument("--child", type=int, nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--alone", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--minimise", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         campaign.child(*options.child, options.minimise)
+        return 0
+    if options.alone is not None:
+        campaign.alone(options.alone)
         return 0
     report = campaign.run(options.count, options.seed, options.minutes, options.failures)
     print(report.text())

@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.peer.differential.generate import generate
 from tests.peer.differential.minimise import minimise
-from tests.peer.differential.outcome import FORGOTTEN, Outcome, judge
+from tests.peer.differential.outcome import FORGOTTEN, Outcome, judge, judge_alone
 from tests.peer.differential.program import Program, load_text
 
 PATIENCE = 120.0  # seconds that one program may take, with its minimisation
@@ -104,21 +104,21 @@ def _judged_by_child(
     ) as child:
         lines: Queue[str | None] = Queue()
         threading.Thread(target=_forward, args=(child.stdout, lines), daemon=True).start()
-        number, why = first, "crash"
-        while number < stop and time.monotonic() < end:
+        pending, why = None, "crash"  # the program that is judged just now
+        while time.monotonic() < end:
             try:
                 line = lines.get(timeout=PATIENCE)
             except Empty:
                 line, why = None, "timeout"
             if line is None:
-                child.kill()
-                if number < stop:
-                    yield number, _lost(number, why)
-                return
+                break
             record = json.loads(line)
-            number = record["number"] + 1
-            yield record["number"], record
+            pending = record["number"] if "outcome" not in record else None
+            if pending is None:
+                yield record["number"], record
         child.kill()
+    if pending is not None and time.monotonic() < end:
+        yield pending, _lost(pending, why)
 
 
 def _forward(stream: Any, lines: Queue[str | None]) -> None:
@@ -129,8 +129,23 @@ def _forward(stream: Any, lines: Queue[str | None]) -> None:
 
 
 def _lost(number: int, why: str) -> dict[str, Any]:
+    """The record of a program at which a child died; te_sched alone may well survive it."""
+    command = [sys.executable, "-m", "tests.peer", "--alone", str(number)]
+    try:
+        alone = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+        lines = [line for line in alone.stdout.splitlines() if line.startswith("{")]
+    except subprocess.TimeoutExpired:
+        lines = []
+    if lines:
+        return json.loads(lines[-1])  # type: ignore[no-any-return]
     outcome = Outcome("not known", "error in te_sched", f"{why} of the process")
-    return {"number": number, "outcome": asdict(outcome), "program": generate(number).text()}
+    return _record(number, outcome, generate(number))
+
+
+def alone(number: int) -> None:
+    """Judge a program that TVM does not survive by its results."""
+    program = generate(number)
+    print(json.dumps(_record(number, judge_alone(load_text(program.text())), program)), flush=True)
 
 
 def child(first: int, stop: int, minimised: bool) -> None:
@@ -138,18 +153,18 @@ def child(first: int, stop: int, minimised: bool) -> None:
     seen: Counter[str] = Counter()
     for number in range(first, stop):
         program = generate(number)
+        print(json.dumps({"number": number}), flush=True)
         outcome = judge(load_text(program.text()))
-        _print(number, outcome, program)
+        print(json.dumps(_record(number, outcome, program)), flush=True)
         seen[outcome.group] += outcome.is_failure
         if outcome.is_failure and minimised and seen[outcome.group] <= ALIKE:
             smaller = minimise(program, lambda one, like=outcome: _judged(one).kind == like.kind)
-            _print(number, _judged(smaller), smaller)
+            print(json.dumps(_record(number, _judged(smaller), smaller)), flush=True)
 
 
 def _judged(program: Program) -> Outcome:
     return judge(load_text(program.text()))
 
 
-def _print(number: int, outcome: Outcome, program: Program) -> None:
-    record = {"number": number, "outcome": asdict(outcome), "program": program.text()}
-    print(json.dumps(record), flush=True)
+def _record(number: int, outcome: Outcome, program: Program) -> dict[str, Any]:
+    return {"number": number, "outcome": asdict(outcome), "program": program.text()}

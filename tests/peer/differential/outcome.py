@@ -78,16 +78,29 @@ def judge(module: ModuleType) -> Outcome:
             text, detail = "same", ""
         elif without_store_guards(mine) == without_store_guards(peers):
             text, detail = FORGOTTEN, ""
-    schedule, _ = next(module.steps(te_sched))
-    if execution.why_not_on_cpu(schedule, ours.script()) is not None:
-        return Outcome(text, "not run", detail)
-    numbers, reason = _numbers(te_sched, module)
+    numbers, reason = _numbers_if_on_cpu(module, ours)
     peer = ""
-    if numbers not in ("equal", "not run"):
+    if reason:
         detail = f"{detail} | {reason}" if detail else reason
     if numbers in ("differs", "refused") and theirs is not None:
         peer = "TVM: " + _numbers(tvm, module)[0]
     return Outcome(text, numbers, detail, peer)
+
+
+def judge_alone(module: ModuleType) -> Outcome:
+    """What te_sched does with a program that TVM does not survive."""
+    ours, refusal = _lowered(te_sched, module)
+    if ours is None:
+        return _refusal(refusal, refused_by_both=True)
+    numbers, reason = _numbers_if_on_cpu(module, ours)
+    return Outcome("refused by TVM", numbers, f"TVM crashes {reason}")
+
+
+def _numbers_if_on_cpu(module: ModuleType, lowered: Any) -> tuple[str, str]:
+    schedule, _ = next(module.steps(te_sched))
+    if execution.why_not_on_cpu(schedule, lowered.script()) is not None:
+        return "not run", ""
+    return _numbers(te_sched, module)
 
 
 def _more_texts(module: ModuleType) -> Iterator[str]:

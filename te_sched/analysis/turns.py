@@ -1,0 +1,40 @@
+"""Whether the loops that take turns with double buffers run one iteration after the other.
+
+Reads a lowered program, where a fetch ahead is marked `double_buffer_write`. Must not know
+schedules.
+"""
+
+from __future__ import annotations
+
+from te_sched.errors import BuildError
+from te_sched.ir.stmt import AttrStmt, For, PrimFunc, Stmt
+from te_sched.ir.visitor import children
+
+_IN_ORDER = frozenset(("serial", "unrolled"))
+
+
+def check_turns(func: PrimFunc) -> None:
+    """Refuse a double buffer that several iterations would fill at once.
+
+    Raises
+    ------
+    BuildError for the first fetch ahead whose innermost loop runs in parallel.
+    """
+    _check(func.body, None)
+
+
+def _check(node: Stmt, loop: For | None) -> None:
+    if type(node) is For:
+        loop = node
+    elif type(node) is AttrStmt and node.key == "double_buffer_write":
+        if loop is not None and loop.kind not in _IN_ORDER:
+            raise BuildError(
+                f"double-buffer {node.node.name} in the {loop.kind} loop {loop.loop_var.name}",
+                "an iteration fetches for the next one, but the iterations run at once",
+                "compute the stage at a serial loop of more than one iteration inside of it",
+                where=f"stage {node.node.name}",
+            )
+        return
+    for child in children(node):
+        if isinstance(child, Stmt):
+            _check(child, loop)
