@@ -14,7 +14,7 @@ from te_sched.arith import build
 from te_sched.arith.const_bounds import INFINITY
 from te_sched.arith.facts import Facts
 from te_sched.arith.full import Simplifier
-from te_sched.ir.expr import Expr, IntImm, Range, Var
+from te_sched.ir.expr import Add, Expr, IntImm, Range, Sub, Var
 
 
 class Analyzer:
@@ -43,10 +43,16 @@ class Analyzer:
             facts.values[var] = self._simplifier.canonicalizer.visit(value)
         self._facts.forget()
 
-    def mark_nonnegative(self, var: Var) -> None:
-        """Note that a variable is never negative."""
-        low, high = self._facts.bounds.of(var)
-        self._facts.bounds.variables[var] = (max(low, 0), high)
+    def mark_nonnegative(self, e: Expr) -> None:
+        """Note that a variable, or a variable and a constant, is never negative."""
+        least = 0
+        if isinstance(e, (Add, Sub)) and isinstance(e.b, IntImm):
+            least = -e.b.value if isinstance(e, Add) else e.b.value
+            e = e.a
+        if not isinstance(e, Var):
+            return
+        low, high = self._facts.bounds.of(e)
+        self._facts.bounds.variables[e] = (max(low, least), high)
         self._facts.forget()
 
     @contextmanager

@@ -49,7 +49,7 @@ def simplify(func: PrimFunc) -> PrimFunc:
     simplifier = _Simplifier()
     for buffer in func.buffer_map.values():
         for extent in buffer.shape:
-            if type(extent) is Var:
+            if type(extent) is not IntImm:
                 simplifier.analyzer.mark_nonnegative(extent)
     body = simplifier.visit(func.body)
     return func if body is func.body else replace(func, body=body)
