@@ -37,7 +37,8 @@ class Lowering:
 
     `disabled_passes` are names of functions of `te_sched.lower`; `added_passes` are functions from
     PrimFunc to PrimFunc, each with its phase: 0 before all passes, 1 when storage is flat, 2 when
-    loops are unrolled, 3 before the last.
+    loops are unrolled, 3 before the last. `as_older` lowers as TVM 0.9 did, whose texts (the primfn
+    dialect) stand in books and papers, where later versions rewrite more.
     """
 
     vectorize: bool = True
@@ -47,6 +48,7 @@ class Lowering:
     unroll_explicit: bool = True
     disabled_passes: frozenset[str] = frozenset()
     added_passes: tuple[tuple[int, Callable[[Any], Any]], ...] = ()
+    as_older: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

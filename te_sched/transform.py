@@ -67,7 +67,8 @@ class PassContext:
     disabled_pass : TVM's names of passes to leave out ("tir.StorageRewrite").
     instruments : not available: te_sched.lower(..., stop_after=...) shows a pass's result.
     config : options by TVM's names: tir.disable_vectorize, tir.UnrollLoop, tir.add_lower_pass,
-        tir.disable_storage_rewrite, tir.disable_cse_tir.
+        tir.disable_storage_rewrite, tir.disable_cse_tir. One is te_sched's own:
+        `te_sched.as_older` lowers as TVM 0.9 did, whose `astext()` stands in books and papers.
     """
 
     def __init__(
@@ -107,7 +108,13 @@ class PassContext:
     @staticmethod
     def list_configs() -> list[str]:
         """The options that do something."""
-        return ["tir.UnrollLoop", "tir.add_lower_pass", "tir.disable_vectorize", *_DISABLING]
+        return [
+            "te_sched.as_older",
+            "tir.UnrollLoop",
+            "tir.add_lower_pass",
+            "tir.disable_vectorize",
+            *_DISABLING,
+        ]
 
 
 _scope: ContextVar[PassContext | None] = ContextVar("te_sched_pass_context", default=None)
@@ -160,6 +167,8 @@ def _lowering_of(options: Mapping[str, Any], disabled_pass: Sequence[str]) -> sw
     for name, value in options.items():
         if name == "tir.disable_vectorize":
             changes["vectorize"] = not value
+        elif name == "te_sched.as_older":
+            changes["as_older"] = bool(value)
         elif name == "tir.UnrollLoop":
             changes.update(_unroll_options(value))
         elif name == "tir.add_lower_pass":

@@ -108,3 +108,16 @@ def test_module_pass_is_given_the_context():
 
     mod = lower(*schedule())
     assert keep(mod) is mod
+
+
+def test_conditions_stay_in_unrolled_loops_as_in_older_versions():
+    A = te.placeholder((10, 2), name="A")
+    B = te.compute((10, 2), lambda i, j: A[i, j] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    s[B].split(B.op.axis[0], factor=4)
+    s[B].unroll(B.op.axis[1])
+    counts = []
+    for older in (False, True):
+        with PassContext(config={"te_sched.as_older": older}):
+            counts.append(lower(s, [A, B]).astext().count("@tir.likely"))
+    assert counts == [1, 2]

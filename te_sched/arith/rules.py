@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from math import gcd
 from typing import Any, NamedTuple
 
+from te_sched import config
 from te_sched.arith import build
 from te_sched.arith.same import same
 from te_sched.ir.expr import (
@@ -53,7 +54,8 @@ _NUMBERS = frozenset(("abs", "gcd", "max", "min"))
 class Row(NamedTuple):
     """One identity: `pattern` may be replaced by `result` where `when` holds.
 
-    `again`: the result is rewritten once more, because its parts are new.
+    `again`: the result is rewritten once more, because its parts are new. `newer`: TVM 0.9 did not
+    have the rule (see `config.Lowering.as_older`).
     """
 
     name: str
@@ -61,6 +63,7 @@ class Row(NamedTuple):
     result: str
     when: str = ""
     again: bool = False
+    newer: bool = False
 
 
 Rule = Callable[[Any, Any], Any]  # (expression, engine) -> the new expression or None
@@ -141,6 +144,7 @@ _CLASSES: dict[str, type] = {
 }
 _NAMESPACE: dict[str, Any] = {
     **_CLASSES,
+    "config": config,
     "same": same,
     "gcd": gcd,
     "imm": build.imm,
@@ -297,6 +301,8 @@ def _source(row: Row, name: str) -> str:
     if row.when:
         condition = ast.unparse(_Condition().visit(parse_side(row.when)))
         compiler.reject(f"not ({condition})")
+    if row.newer:
+        compiler.reject("config.current().lowering.as_older")
     build_result = compiler.result(parse_side(row.result))
     lines = [f"def {name}(e, s):", *compiler.lines]
     if "imm(" in build_result:

@@ -439,7 +439,7 @@ _LT = (
     Row("lt-const-sub", "c1 < x - c2", "c1 + c2 < x", "", True),
     Row("lt-products", "x * c1 < y * c1", "x < y", "c1 > 0", True),
     Row("lt-products-negative", "x * c1 < y * c1", "y < x", "c1 < 0", True),
-    Row("lt-plus-one", "x < y + 1", "x <= y"),
+    Row("lt-plus-one", "x < y + 1", "x <= y", newer=True),
     Row("lt-min", "min(x, y) < z", "x < z or y < z", "", True),
     Row("lt-max", "max(x, y) < z", "x < z and y < z", "", True),
     Row("lt-than-min", "z < min(x, y)", "z < x and z < y", "", True),
@@ -562,7 +562,14 @@ _OR = (
 
 # A guarded value of a guarded value, when both guards give the same constant otherwise.
 _CHOICE = (
-    Row("ite-nested", "ite(b1, ite(b2, x, y), y)", "ite(b1 and b2, x, y)", "constant(y)", True),
+    Row(
+        "ite-nested",
+        "ite(b1, ite(b2, x, y), y)",
+        "ite(b1 and b2, x, y)",
+        "constant(y)",
+        True,
+        newer=True,
+    ),
 )
 
 INDEX: dict[type, RuleTable] = {

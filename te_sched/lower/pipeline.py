@@ -38,6 +38,8 @@ from te_sched.te.tensor import Tensor
 
 Pass = Callable[[PrimFunc], PrimFunc]
 
+_HOISTING: tuple[Pass, str] = (hoist_conditions, "vector")
+
 # What happens to a program after schedule_ops, and the level of the IR (see ir.verify) that each
 # pass leaves.
 PASSES: tuple[tuple[Pass, str], ...] = (
@@ -51,13 +53,20 @@ PASSES: tuple[tuple[Pass, str], ...] = (
     (rewrite_storage, "vector"),
     (simplify, "vector"),
     (remove_no_op, "vector"),
-    (hoist_conditions, "vector"),
+    _HOISTING,
     (unroll_loops, "vector"),
     (renormalize_split_patterns, "vector"),
     (simplify, "vector"),
     (remove_no_op, "vector"),
     (rewrite_unsafe_select, "vector"),
     (eliminate_common_subexpressions, "final"),
+)
+
+# TVM 0.9 hoisted conditions out of the loops that unrolling had left.
+_OLDER_PASSES = (
+    *(one for one in PASSES[:-1] if one is not _HOISTING),
+    _HOISTING,
+    PASSES[-1],
 )
 
 # After which passes the phases 1, 2 and 3 of `config.Lowering.added_passes` come.
@@ -143,11 +152,12 @@ def run_passes(func: PrimFunc, stop_after: str | None = None) -> PrimFunc:
 
 def _chosen_passes(choices: config.Lowering) -> tuple[tuple[Pass, str], ...]:
     """PASSES with what a program takes away and adds."""
+    passes = _OLDER_PASSES if choices.as_older else PASSES
     if not choices.disabled_passes and not choices.added_passes:
-        return PASSES
+        return passes
     chosen, level = [(one, "buffers") for one in _added(choices, 0)], "buffers"
     phase = 1
-    for one, level in PASSES:
+    for one, level in passes:
         if one.__name__ not in choices.disabled_passes:
             chosen.append((one, level))
         if phase < 4 and one.__name__ == _PHASE_ENDS[phase - 1]:
