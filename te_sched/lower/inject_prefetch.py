@@ -17,17 +17,34 @@ kept. (TVM's name: InjectPrefetch.)
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from te_sched.arith import int_set
+from te_sched.arith import build, int_set
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.int_set import IntervalSet
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, IterVar, Range, Var
+from te_sched.ir.expr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    And,
+    Buffer,
+    BufferLoad,
+    Call,
+    Expr,
+    IntImm,
+    IterVar,
+    Range,
+    Var,
+)
 from te_sched.ir.stmt import AttrStmt, Evaluate, For, PrimFunc, SeqStmt, Stmt
-from te_sched.ir.visitor import Mapper, replace, substitute, walk
+from te_sched.ir.visitor import Mapper, children, replace, substitute
 from te_sched.lower.statements import has_attribute
 
 CACHE_LINE_BYTES = 64
+_MIRRORED: dict[type, type] = {LT: GT, LE: GE, GT: LT, GE: LE, EQ: EQ}
 _READ, _KEEP_IN_ALL_CACHES, _DATA = IntImm(0), IntImm(3), IntImm(1)
 
 
@@ -52,6 +69,7 @@ class _Injector(Mapper):
             self.vectorized[node.loop_var] = int_set.from_range(Range(node.min, node.extent))
         mapped = self.generic(node)
         self.loops.pop()
+        self.vectorized.pop(node.loop_var, None)
         return mapped  # type: ignore[no-any-return]
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
@@ -86,24 +104,79 @@ class _Injector(Mapper):
 
 def _region_read(body: Stmt, buffer: Buffer) -> list[Range] | None:
     """What the statement reads of a buffer; None when it reads nothing or one cannot say what."""
-    domains: dict[Var, IntervalSet] = {}
-    reads: list[BufferLoad] = []
-    for node in walk(body):
-        if type(node) is For:
-            domains[node.loop_var] = int_set.from_range(Range(node.min, node.extent))
-        elif type(node) is AttrStmt and type(node.node) is IterVar:
-            domains[node.node.var] = int_set.from_range(Range(IntImm(0), node.value))
-        elif type(node) is BufferLoad and node.buffer is buffer:
-            reads.append(node)
+    reader = _Reader(buffer)
+    reader.visit(body)
     analyzer = Analyzer()
     region: list[Range] = []
-    for indices in zip(*[load.indices for load in reads], strict=True):
-        touched = int_set.union([int_set.eval_set(index, domains) for index in indices])
+    for sets in zip(*reader.reads, strict=True):
+        touched = int_set.union(sets)
         if touched.min is None or touched.max is None:
             return None
         extent = analyzer.simplify(ops.add(ops.sub(touched.max, touched.min), 1))
         region.append(Range(analyzer.simplify(touched.min), extent))
     return region or None
+
+
+class _Reader:
+    """Collects the sets of the indices by which a buffer is read; `domains` holds where it looks.
+
+    The condition of an if_then_else bounds the variables that it compares, also those that are
+    otherwise fixed: what is read for all i < 16 is not known, if i is of a loop outside.
+    """
+
+    def __init__(self, buffer: Buffer) -> None:
+        self.buffer = buffer
+        self.domains: dict[Var, IntervalSet] = {}
+        self.reads: list[list[IntervalSet]] = []
+
+    def visit(self, node: Any) -> None:
+        kind = type(node)
+        if kind is For:
+            self.domains[node.loop_var] = int_set.from_range(Range(node.min, node.extent))
+        elif kind is AttrStmt and type(node.node) is IterVar:
+            self.domains[node.node.var] = int_set.from_range(Range(IntImm(0), node.value))
+        elif kind is BufferLoad and node.buffer is self.buffer:
+            self.reads.append([int_set.eval_set(index, self.domains) for index in node.indices])
+        elif kind is Call and node.op == "tir.if_then_else":
+            condition, first, second = node.args
+            self.visit(condition)
+            self.visit_where(_bounds_by(condition), first)
+            self.visit_where(
+                _bounds_by(Analyzer().rewrite_simplify(build.negate(condition))), second
+            )
+            return
+        for below in children(node):
+            self.visit(below)
+
+    def visit_where(self, bounds: list[tuple[Var, IntervalSet]], node: Expr) -> None:
+        """Look at an expression that is evaluated only where variables are within bounds."""
+        outside = self.domains
+        self.domains = dict(outside)
+        for var, interval in bounds:
+            known = self.domains.get(var)
+            within = interval if known is None else int_set.intersect([known, interval])
+            self.domains[var] = within
+        self.visit(node)
+        self.domains = outside
+
+
+def _bounds_by(condition: Expr) -> list[tuple[Var, IntervalSet]]:
+    """The variables that a condition compares with something, and the values they then have."""
+    if isinstance(condition, And):
+        return _bounds_by(condition.a) + _bounds_by(condition.b)
+    if not isinstance(condition, LT | LE | GT | GE | EQ):
+        return []
+    a, b = condition.a, condition.b
+    kind: type = type(condition)
+    if not isinstance(a, Var):
+        a, b, kind = b, a, _MIRRORED[kind]
+    if not isinstance(a, Var):
+        return []
+    if kind is EQ:
+        return [(a, IntervalSet(b, b))]
+    if kind in (LT, LE):
+        return [(a, IntervalSet(None, ops.sub(b, 1) if kind is LT else b))]
+    return [(a, IntervalSet(ops.add(b, 1) if kind is GT else b, None))]
 
 
 def _prefetch_lines(buffer: Buffer, bounds: Sequence[Range]) -> Stmt:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
+from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.same import same
 from te_sched.ir import ops
-from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Sub
+from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm
 
 
 def row_major(indices: Sequence[Expr], shape: Sequence[Expr]) -> Expr:
@@ -29,32 +30,38 @@ def weighted_sum(indices: Sequence[Expr], strides: Sequence[Expr]) -> Expr:
 
 def _one_more(position: Expr, extent: Expr, index: Expr) -> Expr:
     """position * extent + index, where quotients and remainders are joined."""
-    if type(index) in (FloorMod, Add, Sub):
+    if type(index) in (FloorMod, Add):
         for remainder in _addends(index):
             if type(remainder) is FloorMod and same(remainder.b, extent):
                 quotient = _quotient_in(position, remainder)
                 if quotient is not None:
                     rest = ops.mul(_without(position, quotient), extent)
-                    joined = ops.add(rest, remainder.a)
+                    joined = ops.add(rest, quotient.a)
                     if type(extent) is not IntImm:  # constants come out in this order anyhow
-                        joined = ops.add(remainder.a, rest)
+                        joined = ops.add(quotient.a, rest)
                     return ops.add(joined, _without(index, remainder))
     return ops.add(ops.mul(position, extent), index)
 
 
 def _addends(e: Expr) -> list[Expr]:
-    """The terms that an expression adds up, those it subtracts left out."""
-    if type(e) is Add:
-        return [*_addends(e.a), *_addends(e.b)]
-    return _addends(e.a) if type(e) is Sub else [e]
+    """The terms that an expression adds up."""
+    return [*_addends(e.a), *_addends(e.b)] if type(e) is Add else [e]
 
 
-def _quotient_in(position: Expr, remainder: FloorMod) -> Expr | None:
-    """The addend x // n of a position that belongs to x % n."""
+def _quotient_in(position: Expr, remainder: FloorMod) -> FloorDiv | None:
+    """The addend x // n of a position that belongs to x % n, which may say (x + k * n) % n."""
     for term in _addends(position):
-        if type(term) is FloorDiv and same(term.b, remainder.b) and same(term.a, remainder.a):
-            return term
+        if type(term) is FloorDiv and same(term.b, remainder.b):
+            if same(term.a, remainder.a):
+                return term
+            if type(term.b) is IntImm and _is_multiple(ops.sub(term.a, remainder.a), term.b):
+                return term
     return None
+
+
+def _is_multiple(difference: Expr, divisor: Expr) -> bool:
+    rest = Analyzer().canonical_simplify(ops.floormod(difference, divisor))
+    return type(rest) is IntImm and rest.value == 0
 
 
 def _without(e: Expr, term: Expr) -> Expr:
@@ -64,6 +71,4 @@ def _without(e: Expr, term: Expr) -> Expr:
     if type(e) is Add:
         left, right = _without(e.a, term), e.b
         return ops.add(left, right if left is not e.a else _without(e.b, term))
-    if type(e) is Sub:
-        return ops.sub(_without(e.a, term), e.b)
     return e

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from te_sched.ir.buffer import decl_buffer
+from te_sched.ir.expr import Expr
+from te_sched.ir.intrinsics import if_then_else
 from te_sched.ir.stmt import PrimFunc
 from te_sched.lower.inject_prefetch import inject_prefetch
 from tests.lower.build import attribute, expected, function, loop, read, store, text, var
@@ -56,6 +58,21 @@ def test_lanes_of_a_vectorised_loop_are_fetched_together() -> None:
     fetched = attribute(A, "prefetch_scope", 1, store(B, read(A, i, j), j))
     func = function(loop(j, 64, loop(i, 64, fetched), kind="vectorized"), A, B)
     assert "T.grid(1, 4)" in text(inject_prefetch(func))
+
+
+def test_vectors_inside_do_not_widen_the_region() -> None:
+    A = decl_buffer((64, 64), name="A")
+    inner = loop(i, 7, store(B, read(A, (j * 7 + i) // 10, 0), j), kind="vectorized")
+    body = loop(j, 64, attribute(A, "prefetch_scope", 1, inner))
+    assert "T.max" not in text(inject_prefetch(function(body, A, B)))
+
+
+@pytest.mark.parametrize(("condition", "fetched"), [(i + 1 < 9, True), (i < 9, False)])
+def test_what_is_read_within_open_bounds_is_not_fetched(condition: Expr, fetched: bool) -> None:
+    A = decl_buffer((64,), name="A")
+    value = if_then_else(condition, read(A, i), 0.0)
+    body = loop(i, 64, attribute(A, "prefetch_scope", 1, store(B, value, i)))
+    assert ("prefetch" in text(inject_prefetch(function(body, A, B)))) == fetched
 
 
 def test_nothing_to_fetch_is_the_same_function() -> None:

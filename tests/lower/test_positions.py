@@ -38,3 +38,9 @@ def test_alignment_counts_elements_without_gaps() -> None:
     s[B].storage_align(B.op.axis[0], 32, 8)
     text = te_sched.lower(s, [A, C], simple_mode=True).script()
     assert "B_1 = T.Buffer((24,), data=B, align=8)" in text
+
+
+def test_congruent_remainder_belongs_to_the_quotient() -> None:
+    quotient, remainder = ops.floordiv(N * 32 + J, 7), ops.floormod(N * 4 + J, 7)
+    assert position([quotient, remainder], 10, 7) == "n * 32 + j"
+    assert "%" in position([quotient, ops.floormod(N * 5 + J, 7)], 10, 7)
