@@ -55,6 +55,7 @@ _ADD = (
     Row("add-factor-crossed", "x * y + z * x", "x * (y + z)", "", True),
     Row("add-factor-both-last", "y * x + z * x", "x * (y + z)", "", True),
     Row("add-quotient-remainder", "x // y * y + x % y", "x"),
+    Row("add-half-remainder", "x // 2 + x % 2", "(x + 1) // 2"),
     Row("add-factor-quotient-remainder", "y * (x // y) + x % y", "x"),
     Row("add-remainder-quotient", "x % y + x // y * y", "x"),
     Row("add-remainder-factor-quotient", "x % y + y * (x // y)", "x"),
