@@ -55,6 +55,19 @@ from te_sched.ir.visitor import NODE_CLASSES, Mapper, substitute
 _MAX_DEPTH = 24
 
 
+def _cancelled(a: Any, b: Any, difference: Sub) -> Any:
+    """a - b of numbers that are no indices: what is in both goes, as in real numbers."""
+    if same(a, b):
+        return ops.const(0, difference.dtype)
+    if type(a) is Add and same(a.a, b):
+        return a.b
+    if type(a) is Add and same(a.b, b):
+        return a.a
+    if type(b) is Add and (same(a, b.a) or same(a, b.b)):
+        return Sub(ops.const(0, difference.dtype), b.b if same(a, b.a) else b.a)
+    return difference
+
+
 class Rewriter:
     """Rewrites expressions under facts, and keeps the results until facts change."""
 
@@ -143,8 +156,8 @@ class Rewriter:
         folded = fold(e)
         if folded is not None:
             return folded
-        if type(e) is Sub and e.dtype not in INDEX_TYPES and same(e.a, e.b):
-            return ops.const(0, e.dtype)
+        if type(e) is Sub and e.dtype not in INDEX_TYPES:
+            return _cancelled(e.a, e.b, e)
         return self.finish_arithmetic(e)
 
     def finish_arithmetic(self, e: Any) -> Any:

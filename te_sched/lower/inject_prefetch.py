@@ -39,7 +39,7 @@ from te_sched.ir.expr import (
     Range,
     Var,
 )
-from te_sched.ir.stmt import AttrStmt, Evaluate, For, PrimFunc, SeqStmt, Stmt
+from te_sched.ir.stmt import AttrStmt, Evaluate, For, IfThenElse, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.visitor import Mapper, children, replace, substitute
 from te_sched.lower.statements import has_attribute
 
@@ -120,8 +120,8 @@ def _region_read(body: Stmt, buffer: Buffer) -> list[Range] | None:
 class _Reader:
     """Collects the sets of the indices by which a buffer is read; `domains` holds where it looks.
 
-    The condition of an if_then_else bounds the variables that it compares, also those that are
-    otherwise fixed: what is read for all i < 16 is not known, if i is of a loop outside.
+    A condition bounds the variables that it compares, also those that are otherwise fixed: what is
+    read for all i < 16 is not known, if i is of a loop outside.
     """
 
     def __init__(self, buffer: Buffer) -> None:
@@ -138,18 +138,26 @@ class _Reader:
         elif kind is BufferLoad and node.buffer is self.buffer:
             self.reads.append([int_set.eval_set(index, self.domains) for index in node.indices])
         elif kind is Call and node.op == "tir.if_then_else":
-            condition, first, second = node.args
-            self.visit(condition)
-            self.visit_where(_bounds_by(condition), first)
-            self.visit_where(
-                _bounds_by(Analyzer().rewrite_simplify(build.negate(condition))), second
-            )
+            self.visit_branches(*node.args)
+            return
+        elif kind is IfThenElse:
+            self.visit_branches(node.condition, node.then_case, node.else_case)
             return
         for below in children(node):
             self.visit(below)
 
-    def visit_where(self, bounds: list[tuple[Var, IntervalSet]], node: Expr) -> None:
-        """Look at an expression that is evaluated only where variables are within bounds."""
+    def visit_branches(self, condition: Expr, first: Any, second: Any) -> None:
+        """Look at both branches, each with what it says about variables."""
+        self.visit(condition)
+        if isinstance(condition, Call) and condition.op == "tir.likely":
+            condition = condition.args[0]
+        self.visit_where(_bounds_by(condition), first)
+        if second is not None:
+            negated = Analyzer().rewrite_simplify(build.negate(condition))
+            self.visit_where(_bounds_by(negated), second)
+
+    def visit_where(self, bounds: list[tuple[Var, IntervalSet]], node: Any) -> None:
+        """Look at what is evaluated only where variables are within bounds."""
         outside = self.domains
         self.domains = dict(outside)
         for var, interval in bounds:
@@ -166,17 +174,18 @@ def _bounds_by(condition: Expr) -> list[tuple[Var, IntervalSet]]:
         return _bounds_by(condition.a) + _bounds_by(condition.b)
     if not isinstance(condition, LT | LE | GT | GE | EQ):
         return []
-    a, b = condition.a, condition.b
     kind: type = type(condition)
-    if not isinstance(a, Var):
-        a, b, kind = b, a, _MIRRORED[kind]
-    if not isinstance(a, Var):
-        return []
+    sides = ((condition.a, kind, condition.b), (condition.b, _MIRRORED[kind], condition.a))
+    return [(a, _interval(how, b)) for a, how, b in sides if isinstance(a, Var)]
+
+
+def _interval(kind: type, b: Expr) -> IntervalSet:
+    """The values that compare in a way with b."""
     if kind is EQ:
-        return [(a, IntervalSet(b, b))]
+        return IntervalSet(b, b)
     if kind in (LT, LE):
-        return [(a, IntervalSet(None, ops.sub(b, 1) if kind is LT else b))]
-    return [(a, IntervalSet(ops.add(b, 1) if kind is GT else b, None))]
+        return IntervalSet(None, ops.sub(b, 1) if kind is LT else b)
+    return IntervalSet(ops.add(b, 1) if kind is GT else b, None)
 
 
 def _prefetch_lines(buffer: Buffer, bounds: Sequence[Range]) -> Stmt:
