@@ -59,9 +59,10 @@ def _quotient_in(position: Expr, remainder: FloorMod) -> FloorDiv | None:
     return None
 
 
-def _is_multiple(difference: Expr, divisor: Expr) -> bool:
-    rest = Analyzer().canonical_simplify(ops.floormod(difference, divisor))
-    return type(rest) is IntImm and rest.value == 0
+def _is_multiple(difference: Expr, divisor: IntImm) -> bool:
+    analyzer = Analyzer()
+    coefficient, base = analyzer.modular_set(analyzer.canonical_simplify(difference))
+    return coefficient % divisor.value == 0 and base % divisor.value == 0
 
 
 def _without(e: Expr, term: Expr) -> Expr:
