@@ -19,6 +19,7 @@ from te_sched.arith.rules import RuleTable, apply
 from te_sched.arith.same import same
 from te_sched.arith.tables import INDEX, LOGIC, VECTOR
 from te_sched.ir import dtypes, ops
+from te_sched.ir.calls import Effect, effect_of
 from te_sched.ir.expr import (
     EQ,
     GE,
@@ -58,14 +59,20 @@ _MAX_DEPTH = 24
 def _cancelled(a: Any, b: Any, difference: Sub) -> Any:
     """a - b of numbers that are no indices: what is in both goes, as in real numbers."""
     if same(a, b):
-        return ops.const(0, difference.dtype)
-    if type(a) is Add and same(a.a, b):
-        return a.b
-    if type(a) is Add and same(a.b, b):
-        return a.a
+        return ops.const(0, difference.dtype) if _is_repeatable(a) else difference
+    if type(a) is Add and (same(a.a, b) or same(a.b, b)):
+        rest = a.b if same(a.a, b) else a.a
+        return rest if _is_repeatable(b) else difference
     if type(b) is Add and (same(a, b.a) or same(a, b.b)):
-        return Sub(ops.const(0, difference.dtype), b.b if same(a, b.a) else b.a)
+        rest = b.b if same(a, b.a) else b.a
+        zero = ops.const(0, difference.dtype)
+        return ops.sub(zero, rest) if _is_repeatable(a) else difference
     return difference
+
+
+def _is_repeatable(e: Any) -> bool:
+    """Whether e is the same value each time, and nothing else happens."""
+    return effect_of(e) <= Effect.READ_STATE
 
 
 class Rewriter:

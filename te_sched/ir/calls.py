@@ -10,7 +10,8 @@ from typing import Any
 
 from te_sched.errors import DeclarationError
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, StringImm, Var
+from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, ProducerLoad, StringImm, Var
+from te_sched.ir.visitor import walk
 
 
 class Effect(IntEnum):
@@ -53,6 +54,18 @@ EFFECTS = _effects()
 def call_effect(op: str) -> Effect:
     """The effect of calling an intrinsic; one that is not in the table may do anything."""
     return EFFECTS.get(op, Effect.UPDATE_STATE)
+
+
+def effect_of(expr: Expr) -> Effect:
+    """The strongest effect of evaluating an expression."""
+    strongest = Effect.PURE
+    for node in walk(expr):
+        kind = type(node)
+        if kind is Call:
+            strongest = max(strongest, call_effect(node.op))
+        elif kind is BufferLoad or kind is ProducerLoad:
+            strongest = max(strongest, Effect.READ_STATE)
+    return strongest
 
 
 def is_pure(op: str) -> bool:

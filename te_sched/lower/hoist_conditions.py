@@ -12,11 +12,11 @@ know where guards come from.
 
 from __future__ import annotations
 
-from te_sched.ir.calls import Effect
+from te_sched.ir.calls import Effect, effect_of
 from te_sched.ir.expr import Expr, IterVar, Var
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, LetStmt, PrimFunc, SeqStmt, Stmt, While
 from te_sched.ir.visitor import Mapper, replace, walk
-from te_sched.lower.statements import effect_of, statements
+from te_sched.lower.statements import statements
 
 
 def hoist_conditions(func: PrimFunc) -> PrimFunc:

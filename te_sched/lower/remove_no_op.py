@@ -15,7 +15,7 @@ from __future__ import annotations
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.same import same
 from te_sched.ir import ops
-from te_sched.ir.calls import Effect
+from te_sched.ir.calls import Effect, effect_of
 from te_sched.ir.expr import BufferLoad, Expr, IntImm, Var
 from te_sched.ir.stmt import (
     Allocate,
@@ -30,7 +30,7 @@ from te_sched.ir.stmt import (
     Stmt,
 )
 from te_sched.ir.visitor import Mapper, replace, walk
-from te_sched.lower.statements import NOTHING, effect_of, is_nothing, sequence
+from te_sched.lower.statements import NOTHING, is_nothing, sequence
 
 
 def remove_no_op(func: PrimFunc) -> PrimFunc:

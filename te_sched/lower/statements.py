@@ -1,4 +1,4 @@
-"""Looking at statements: which there are, what evaluating an expression does, and copying them.
+"""Looking at statements: which there are, and copying them.
 
 Shared by passes. Must not know what any of them is for.
 """
@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from te_sched.ir.calls import Effect, call_effect
-from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, Let, ProducerLoad, Var
+from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, Let, Var
 from te_sched.ir.stmt import (
     Allocate,
     AttrStmt,
@@ -21,7 +20,7 @@ from te_sched.ir.stmt import (
     SeqStmt,
     Stmt,
 )
-from te_sched.ir.visitor import CHILD_FIELDS, Mapper, replace, walk
+from te_sched.ir.visitor import CHILD_FIELDS, Mapper, replace
 
 NOTHING = Evaluate(IntImm(0))
 
@@ -81,18 +80,6 @@ def sequence(parts: Iterable[Stmt | None]) -> Stmt:
     if not flat:
         return NOTHING
     return flat[0] if len(flat) == 1 else SeqStmt(tuple(flat))
-
-
-def effect_of(expr: Expr) -> Effect:
-    """The strongest effect of evaluating an expression."""
-    strongest = Effect.PURE
-    for node in walk(expr):
-        kind = type(node)
-        if kind is Call:
-            strongest = max(strongest, call_effect(node.op))
-        elif kind is BufferLoad or kind is ProducerLoad:
-            strongest = max(strongest, Effect.READ_STATE)
-    return strongest
 
 
 def fresh_copy(statement: Stmt, values: dict[Var, Expr]) -> Stmt:

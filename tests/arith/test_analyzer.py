@@ -130,6 +130,23 @@ def test_const_bounds_and_modular_set() -> None:
     assert found.can_prove_less(i, 8)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16x4", "int8", "uint32"])
+def test_what_both_sides_have_goes_from_differences_of_any_type(dtype: str) -> None:
+    a, b = E.Var("a", dtype), E.Var("b", dtype)
+    simplify = Analyzer().simplify
+    assert simplify(E.Sub(E.Add(a, b), a)) is b
+    assert simplify(E.Sub(E.Add(b, a), a)) is b
+    for found in (simplify(E.Sub(a, E.Add(a, b))), simplify(E.Sub(a, E.Add(b, a)))):
+        assert type(found) is E.Sub
+        assert found.b is b
+
+
+def test_calls_of_the_unknown_are_not_cancelled() -> None:
+    once = E.Call("float32", "tir.call_extern", (E.StringImm("next"),))
+    difference = E.Sub(E.Add(once, E.Var("a", "float32")), once)
+    assert Analyzer().simplify(difference) is difference
+
+
 def test_equality_is_proved_by_constant_bounds_too() -> None:
     rows, groups = (x % 26 + 11) // 26 + 2, (x % 26 + 141) // 104  # groups is always 1
     assert analyzer().can_prove_equal(rows, rows * groups)
