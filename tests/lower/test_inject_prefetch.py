@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from te_sched.ir.buffer import decl_buffer
-from te_sched.ir.expr import Expr
+from te_sched.ir.expr import Call, Expr
 from te_sched.ir.intrinsics import if_then_else
-from te_sched.ir.stmt import PrimFunc
+from te_sched.ir.stmt import IfThenElse, PrimFunc
 from te_sched.lower.inject_prefetch import inject_prefetch
 from tests.lower.build import attribute, expected, function, loop, read, store, text, var
 
@@ -72,6 +72,14 @@ def test_what_is_read_within_open_bounds_is_not_fetched(condition: Expr, fetched
     A = decl_buffer((64,), name="A")
     value = if_then_else(condition, read(A, i), 0.0)
     body = loop(i, 64, attribute(A, "prefetch_scope", 1, store(B, value, i)))
+    assert ("prefetch" in text(inject_prefetch(function(body, A, B)))) == fetched
+
+
+@pytest.mark.parametrize(("likely", "fetched"), [(i + 1 < j, True), (i < j, False)])
+def test_guards_bound_what_is_read(likely: Expr, fetched: bool) -> None:
+    A = decl_buffer((64,), name="A")
+    guarded = IfThenElse(Call("bool", "tir.likely", (likely,)), store(B, read(A, i), i), None)
+    body = loop(j, 8, loop(i, 64, attribute(A, "prefetch_scope", 1, guarded)))
     assert ("prefetch" in text(inject_prefetch(function(body, A, B)))) == fetched
 
 
