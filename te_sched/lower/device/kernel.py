@@ -1,0 +1,114 @@
+"""What a kernel is, and how to read one.
+
+A kernel is a PrimFunc without buffer_map. Its parameters are pointers to global memory, then
+scalars; buffers in its body are views of these pointers, or of its own allocations, whose scope
+("shared", "shared.dyn", "local", "warp", "wmma...") is in the type of the pointer. The body begins
+with one `thread_extent` attribute per thread axis, in the order of TAGS:
+
+    attr(blockIdx.x, "thread_extent", (n + 63) // 64)
+        attr(threadIdx.x, "thread_extent", 64)
+            A_shared = allocate([64], scope="shared")
+            ...
+
+The host's function has `launch_kernel(name, *arguments, *extents, dynamic shared bytes)` in its
+place. Must not know passes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import Call, Expr, IntImm, IterVar, StringImm, Var
+from te_sched.ir.stmt import Allocate, AttrStmt, PrimFunc, Stmt
+from te_sched.lower.statements import statements
+
+TAGS = (
+    *("blockIdx.x", "blockIdx.y", "blockIdx.z"),
+    *("threadIdx.x", "threadIdx.y", "threadIdx.z"),
+)
+LAUNCH = "tir.launch_kernel"
+BARRIER = "tir.tvm_storage_sync"
+KERNEL_CONVENTION = 2  # TVM's number of the calling convention of kernels
+DYNAMIC_ALIGNMENT = 128  # bytes; between allocations in dynamic shared memory
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadAxis:
+    """One axis of the launch: its tag, the variable that numbers it, and how many there are."""
+
+    tag: str
+    var: Var
+    extent: Expr
+
+    @property
+    def is_block(self) -> bool:
+        """Whether it numbers blocks, not threads in a block."""
+        return self.tag.startswith("blockIdx")
+
+
+def is_kernel(func: PrimFunc) -> bool:
+    """Whether a function runs on the device."""
+    return func.attrs.get("calling_conv") == KERNEL_CONVENTION
+
+
+def thread_axes(kernel: PrimFunc) -> tuple[tuple[ThreadAxis, ...], Stmt]:
+    """The thread axes of a kernel, in the order of TAGS, and what every thread does."""
+    axes, body = [], kernel.body
+    while isinstance(body, AttrStmt) and body.key == "thread_extent":
+        iter_var: IterVar = body.node
+        axes.append(ThreadAxis(iter_var.thread_tag, iter_var.var, body.value))
+        body = body.body
+    return tuple(axes), body
+
+
+def scope_of(data: Var) -> str:
+    """The storage scope of what a pointer points to."""
+    return (data.pointer.scope if data.pointer is not None else "") or "global"
+
+
+def bytes_of(node: Allocate) -> Expr:
+    """The size of an allocation."""
+    size: Expr = IntImm(dtypes.storage_bytes(dtypes.element(node.dtype)) * dtypes.lanes(node.dtype))
+    for extent in node.extents:
+        size = ops.mul(extent, size)
+    return size
+
+
+def dynamic_offsets(kernel: PrimFunc) -> tuple[dict[Var, Expr], Expr]:
+    """Where each allocation of scope shared.dyn begins, and how many bytes there are in all."""
+    offsets: dict[Var, Expr] = {}
+    total: Expr = IntImm(0)
+    for node in statements(kernel.body):
+        if type(node) is Allocate and scope_of(node.buffer_var) == "shared.dyn":
+            offsets[node.buffer_var] = total
+            last = ops.add(bytes_of(node), DYNAMIC_ALIGNMENT - 1)
+            rounded = ops.mul(ops.floordiv(last, DYNAMIC_ALIGNMENT), DYNAMIC_ALIGNMENT)
+            total = ops.add(total, rounded)
+    return offsets, total
+
+
+def static_shared_bytes(kernel: PrimFunc) -> int | None:
+    """The bytes of scope shared; None when an extent is not constant."""
+    total = 0
+    for node in statements(kernel.body):
+        if type(node) is Allocate and scope_of(node.buffer_var) == "shared":
+            size = bytes_of(node)
+            if not isinstance(size, IntImm):
+                return None
+            total += size.value
+    return total
+
+
+def block_size(kernel: PrimFunc) -> int | None:
+    """Threads in a block; None when an extent is not constant."""
+    extents = [axis.extent for axis in thread_axes(kernel)[0] if not axis.is_block]
+    if not all(isinstance(extent, IntImm) for extent in extents):
+        return None
+    return math.prod(extent.value for extent in extents if isinstance(extent, IntImm))
+
+
+def barrier(scope: str = "shared") -> Expr:
+    """The call that waits for the other threads: of the block ("shared") or of the warp."""
+    return Call("handle", BARRIER, (StringImm(scope),))

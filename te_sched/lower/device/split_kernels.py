@@ -1,0 +1,130 @@
+"""Kernels become functions of their own; the host's function launches them.
+
+    def main(A, B):                           def main(A, B):
+        attr(bx, "thread_extent", n)    ->        launch_kernel("main_kernel", A.data, B.data, n, 0)
+            B[bx] = A[bx]                     def main_kernel(A: handle, B: handle, n):
+                                                  attr(bx, "thread_extent", n)
+                                                      B[bx] = A[bx]
+
+Must not know what kernels compute, nor how they are launched.
+"""
+
+from __future__ import annotations
+
+from te_sched.errors import BuildError
+from te_sched.ir.expr import BufferLoad, Call, Expr, Let, StringImm, Var
+from te_sched.ir.stmt import (
+    Allocate,
+    AttrStmt,
+    BufferStore,
+    Evaluate,
+    For,
+    IRModule,
+    LetStmt,
+    PrimFunc,
+    Stmt,
+)
+from te_sched.ir.visitor import Mapper, walk
+from te_sched.lower.device.kernel import (
+    KERNEL_CONVENTION,
+    LAUNCH,
+    dynamic_offsets,
+    scope_of,
+    thread_axes,
+)
+from te_sched.lower.statements import fresh_copy
+
+
+def split_kernels(func: PrimFunc) -> IRModule:
+    """The host's function under its own name, and its kernels: NAME_kernel, NAME_kernel_1, ..."""
+    name = func.attrs.get("global_symbol", "main")
+    splitter = _Splitter(func, name)
+    host = func.with_body(splitter.visit(func.body))
+    return IRModule({name: host, **splitter.kernels})
+
+
+class _Splitter(Mapper):
+    """Replaces kernels by launches."""
+
+    def __init__(self, func: PrimFunc, name: str) -> None:
+        self.name = name
+        self.kernels: dict[str, PrimFunc] = {}
+        # Everything that the host defines, in the order in which kernels take it.
+        self.defined: dict[Var, None] = {}
+        for param in func.params:
+            buffer = func.buffer_map.get(param)
+            self.defined[param if buffer is None else buffer.data] = None
+        self.shape_variables(func)
+
+    def shape_variables(self, func: PrimFunc) -> None:
+        """Variables of shapes and strides are the host's too."""
+        for buffer in func.buffer_map.values():
+            for dimension in (*buffer.shape, *buffer.strides, buffer.elem_offset):
+                for part in walk(dimension):
+                    if type(part) is Var:
+                        self.defined.setdefault(part)
+
+    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
+        if node.key != "thread_extent":
+            return self.generic(node)  # type: ignore[no-any-return]
+        count = len(self.kernels)
+        name = f"{self.name}_kernel" + (f"_{count}" if count else "")
+        used = free_variables(node)
+        arguments = [var for var in self.defined if var in used]
+        arguments.sort(key=lambda var: var.dtype != "handle")
+        parameters = [Var(var.name, var.dtype, var.pointer, var.is_size) for var in arguments]
+        copies: dict[Var, Expr] = dict(zip(arguments, parameters, strict=True))
+        attrs = {
+            "global_symbol": name,
+            "calling_conv": KERNEL_CONVENTION,
+            "tir.is_global_func": True,
+            "tir.noalias": True,
+        }
+        kernel = PrimFunc(tuple(parameters), fresh_copy(node, copies), {}, attrs)
+        self.kernels[name] = kernel
+        original = PrimFunc(tuple(arguments), node, {}, attrs)
+        extents = [axis.extent for axis in thread_axes(original)[0]]
+        shared = dynamic_offsets(original)[1]
+        launch = (StringImm(name), *arguments, *extents, shared)
+        return Evaluate(Call("int32", LAUNCH, launch))
+
+    def visit_Allocate(self, node: Allocate) -> Stmt:
+        if (scope := scope_of(node.buffer_var)) != "global":
+            raise BuildError(
+                f"allocate {node.buffer_var.name} in {self.name!r}",
+                f"its scope is {scope}, which exists inside of a kernel alone, and no loop round "
+                "it is bound to a thread",
+                "attach its stage inside of a loop that is bound to blockIdx or threadIdx "
+                "(compute_at)",
+            )
+        self.defined[node.buffer_var] = None
+        return self.generic(node)  # type: ignore[no-any-return]
+
+    def visit_For(self, node: For) -> Stmt:
+        self.defined[node.loop_var] = None
+        return self.generic(node)  # type: ignore[no-any-return]
+
+    def visit_LetStmt(self, node: LetStmt) -> Stmt:
+        self.defined[node.var] = None
+        return self.generic(node)  # type: ignore[no-any-return]
+
+
+def free_variables(statement: Stmt) -> set[Var]:
+    """Variables that a statement uses and does not define."""
+    used: set[Var] = set()
+    own: set[Var] = set()
+    for node in walk(statement):
+        kind = type(node)
+        if kind is Var:
+            used.add(node)
+        elif kind is BufferLoad or kind is BufferStore:
+            used.add(node.buffer.data)
+        elif kind is AttrStmt and node.key == "thread_extent":
+            own.add(node.node.var)
+        elif kind is For:
+            own.add(node.loop_var)
+        elif kind is LetStmt or kind is Let:
+            own.add(node.var)
+        elif kind is Allocate:
+            own.add(node.buffer_var)
+    return used - own

@@ -1,0 +1,99 @@
+"""One variable for each thread axis of a kernel, launched once, at the top of the kernel.
+
+Stages bring their own variables for the axes that they are bound to; on the device there is one
+threadIdx.x.
+
+    attr(bx, "thread_extent", 64)                 attr(bx, "thread_extent", 64)
+        A_shared = allocate([16])                     attr(tx, "thread_extent", 16)
+        attr(tx1, "thread_extent", 16)      ->            A_shared = allocate([16])
+            A_shared[tx1] = A[bx * 16 + tx1]              A_shared[tx] = A[bx * 16 + tx]
+        attr(tx2, "thread_extent", 16)                    B[bx * 16 + tx] = A_shared[tx]
+            B[bx * 16 + tx2] = A_shared[tx2]
+
+Must not know what kernels compute.
+"""
+
+from __future__ import annotations
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.errors import BuildError
+from te_sched.ir.expr import Expr, IterVar, Range, Var
+from te_sched.ir.ops import const
+from te_sched.ir.stmt import AttrStmt, PrimFunc, Stmt
+from te_sched.ir.visitor import Mapper
+from te_sched.lower.device.kernel import TAGS, ThreadAxis
+from te_sched.lower.statements import fresh_copy
+
+_LAUNCH = "thread_extent"
+
+
+def unify_threads(func: PrimFunc) -> PrimFunc:
+    """The function with all thread axes of a kernel at its top, each with one variable."""
+    body = _Kernels(func.attrs.get("global_symbol", "main")).visit(func.body)
+    return func if body is func.body else func.with_body(body)
+
+
+class _Kernels(Mapper):
+    """Finds the outermost launches."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
+        if node.key != _LAUNCH:
+            return self.generic(node)  # type: ignore[no-any-return]
+        collector = _Collector(self.name)
+        body = collector.visit(node)
+        body = fresh_copy(body, collector.values)
+        for axis in sorted(collector.axes.values(), key=lambda axis: -TAGS.index(axis.tag)):
+            domain = Range(const(0, axis.var.dtype), axis.extent)
+            thread = IterVar(domain, axis.var, "thread", axis.tag)
+            body = AttrStmt(thread, _LAUNCH, axis.extent, body)
+        return body  # type: ignore[no-any-return]
+
+    def visit_BufferStore(self, node: Stmt) -> Stmt:
+        return node
+
+    def visit_Evaluate(self, node: Stmt) -> Stmt:
+        return node
+
+
+class _Collector(Mapper):
+    """Takes the launches out of one kernel, and says which variable stands for which."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.axes: dict[str, ThreadAxis] = {}
+        self.values: dict[Var, Expr] = {}
+        self.analyzer = Analyzer()
+
+    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
+        if node.key != _LAUNCH:
+            return self.generic(node)  # type: ignore[no-any-return]
+        thread: IterVar = node.node
+        tag = thread.thread_tag
+        if tag not in TAGS:
+            raise BuildError(
+                f"launch a kernel of {self.name!r} over {tag!r}",
+                "a GPU has no such threads",
+                f"bind to one of {', '.join(TAGS)}, or to vthread",
+            )
+        known = self.axes.get(tag)
+        if known is None:
+            var = Var(tag.replace(".", "_"), thread.var.dtype)
+            known = self.axes[tag] = ThreadAxis(tag, var, node.value)
+        elif not self.analyzer.can_prove_equal(known.extent, node.value):
+            raise BuildError(
+                f"launch a kernel of {self.name!r} over {tag}",
+                f"its stages bind axes of {known.extent} and of {node.value} iterations to it, and "
+                "all threads of a kernel are launched at once",
+                "split the axes so that both extents are the same",
+            )
+        self.values[thread.var] = known.var
+        return self.visit(node.body)  # type: ignore[no-any-return]
+
+    def visit_BufferStore(self, node: Stmt) -> Stmt:
+        return node
+
+    def visit_Evaluate(self, node: Stmt) -> Stmt:
+        return node
