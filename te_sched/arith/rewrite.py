@@ -423,6 +423,10 @@ class Rewriter:
             return value
         if type(value) is Broadcast and dtypes.lanes(e.dtype) > 1:
             return Broadcast(self.visit(Cast(dtypes.element(e.dtype), value.value)), value.lanes)
+        if type(value) is Ramp and dtypes.is_integral(e.dtype):
+            element = dtypes.element(e.dtype)
+            parts = (self.visit(Cast(element, part)) for part in (value.base, value.stride))
+            return Ramp(*parts, value.lanes)
         if type(value) in (IntImm, FloatImm):
             return ops.cast(e.dtype, value)
         return e if value is e.value else Cast(e.dtype, value)

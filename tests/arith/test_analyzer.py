@@ -70,6 +70,7 @@ FORMS = [
     (ops.truncdiv(x * 32, 32) if hasattr(ops, "truncdiv") else E.Div(x * 32, E.IntImm(32)), "x"),
     (E.Cast("int64", x * 4 + 1), "((int64(x) * 4) + 1)"),
     (E.Ramp(x, E.IntImm(1), 4) + E.Broadcast(y, 4), "ramp((x + y), 1, 4)"),
+    (E.Cast("int64x4", E.Ramp(x, y, 4)), "ramp(int64(x), int64(y), 4)"),
     (E.Ramp(x * 4, E.IntImm(1), 4) // E.Broadcast(E.IntImm(4), 4), "broadcast(x, 4)"),
 ]
 

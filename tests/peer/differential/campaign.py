@@ -90,7 +90,10 @@ def run(
 
 def _save(folder: pathlib.Path, number: int, outcome: Outcome, text: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"p{number}.py").write_text(f"# {outcome.group}\n# {outcome.detail}\n{text}")
+    comment = "".join(
+        f"# {line}\n" for line in (outcome.group + "\n" + outcome.detail).splitlines()
+    )
+    (folder / f"p{number}.py").write_text(comment + text)
 
 
 def _judged_by_child(
