@@ -1,0 +1,455 @@
+"""Barriers between what threads of a block write into shared memory and what others do there.
+
+Two accesses to the same memory, one of them a write, need a barrier between them unless it can be
+proved that they never meet, or only within one thread. The kernel is read in program order with the
+accesses since the last barrier in hand; loops are closed by looking from the end of their body to
+its beginning. A barrier stands where all threads of a block come by: outside of conditions and
+loops that depend on the thread.
+
+    for k in range(8):                            for k in range(8):
+        A_shared[tx] = A[k * 16 + tx]                 tvm_storage_sync("shared")
+        C[tx] = C[tx] + A_shared[15 - tx]   ->        A_shared[tx] = A[k * 16 + tx]
+                                                      tvm_storage_sync("shared")
+                                                      C[tx] = C[tx] + A_shared[15 - tx]
+
+(TVM's name: ThreadSync.) Must not know what kernels compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from dataclasses import replace as with_fields
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.detect import detect_linear_equation
+from te_sched.errors import BuildError
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import (
+    BufferLoad,
+    Call,
+    Expr,
+    IntImm,
+    Ramp,
+    Range,
+    StringImm,
+    Var,
+)
+from te_sched.ir.stmt import (
+    Allocate,
+    AttrStmt,
+    BufferStore,
+    Evaluate,
+    For,
+    IfThenElse,
+    LetStmt,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+    While,
+)
+from te_sched.ir.visitor import children, replace, substitute, walk
+from te_sched.lower.device.kernel import BARRIER, ThreadAxis, barrier, scope_of, thread_axes
+from te_sched.lower.statements import sequence, statements
+
+_SHARED = ("shared", "shared.dyn")
+
+
+def insert_barriers(kernel: PrimFunc) -> PrimFunc:
+    """The kernel with the barriers that its use of shared memory needs."""
+    shared = [
+        node.buffer_var
+        for node in statements(kernel.body)
+        if type(node) is Allocate and scope_of(node.buffer_var) in _SHARED
+    ]
+    axes, body = thread_axes(kernel)
+    threads = [axis for axis in axes if not axis.is_block]
+    if not shared or all(_is_one(axis.extent) for axis in threads):
+        return kernel
+    planner = _Planner(kernel.attrs.get("global_symbol", "main"), threads, frozenset(shared))
+    for axis in axes:
+        planner.analyzer.bind(axis.var, Range(IntImm(0, axis.var.dtype), axis.extent))
+    new = planner.plan(body).body
+    return kernel if new is body else kernel.with_body(_under(kernel.body, new))
+
+
+def _under(launches: Stmt, body: Stmt) -> Stmt:
+    if isinstance(launches, AttrStmt) and launches.key == "thread_extent":
+        inner = _under(launches.body, body)
+        return AttrStmt(launches.node, launches.key, launches.value, inner)
+    return body
+
+
+def _is_one(extent: Expr) -> bool:
+    return isinstance(extent, IntImm) and extent.value == 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """One access to shared memory. `index` is None when nobody knows where; `ranges` are those of
+    the loops in which it stands, as far as one looks from outside of them. `ahead` is whether it
+    fills the half of a double buffer that nobody reads in the same iteration.
+    """
+
+    data: Var
+    writes: bool
+    index: Expr | None
+    lanes: int
+    ranges: tuple[tuple[Var, Range], ...] = ()
+    ahead: bool = False
+
+
+@dataclass(slots=True)
+class _Plan:
+    """A statement with its barriers; what it does before the first and after the last of them.
+
+    `meets` is whether every thread surely comes by a barrier in it.
+    """
+
+    body: Stmt
+    head: list[_Access] = field(default_factory=list)
+    tail: list[_Access] = field(default_factory=list)
+    meets: bool = False
+
+    def closed(self) -> _Plan:
+        """The plan of a statement that may not be executed: what is before may be after it."""
+        return _Plan(self.body, self.head, [*self.head, *self.tail], False) if self.meets else self
+
+
+class _Planner:
+    """Plans the statements of one kernel."""
+
+    def __init__(self, kernel: str, threads: Sequence[ThreadAxis], shared: frozenset[Var]) -> None:
+        self.kernel, self.threads, self.shared = kernel, threads, shared
+        self.analyzer = Analyzer()
+        self.differing: set[Var] = {axis.var for axis in threads}  # between threads of a block
+        self.values: dict[Var, Expr] = {}  # of lets
+
+    def plan(self, node: Stmt) -> _Plan:
+        """The plan of a statement."""
+        return _PLANS.get(type(node), _Planner.plan_leaf)(self, node)
+
+    # -- statements --------------------------------------------------------------------------------
+
+    def plan_leaf(self, node: Stmt) -> _Plan:
+        if _is_barrier(node):
+            return _Plan(node, meets=True)
+        accesses = self.accesses_of(node)
+        return _Plan(node, accesses, accesses)
+
+    def plan_seq(self, node: SeqStmt) -> _Plan:
+        return self.join([self.plan(part) for part in node.seq], node)
+
+    def join(self, parts: Sequence[_Plan], node: Stmt | None = None) -> _Plan:
+        """One plan after the other, with a barrier where two of them conflict."""
+        head: list[_Access] = []
+        pending: list[_Access] = []
+        met = False
+        bodies: list[Stmt] = []
+        for part in parts:
+            if self.conflict(pending, part.head):
+                bodies.append(Evaluate(barrier()))
+                met, pending = True, []
+            if not met:
+                head = [*head, *part.head]
+            pending = part.tail if part.meets else [*pending, *part.tail]
+            met = met or part.meets
+            bodies.append(part.body)
+        unchanged = (
+            isinstance(node, SeqStmt)
+            and len(bodies) == len(node.seq)
+            and all(a is b for a, b in zip(bodies, node.seq, strict=True))
+        )
+        return _Plan(node if unchanged and node else sequence(bodies), head, pending, met)
+
+    def plan_for(self, node: For) -> _Plan:
+        domain = Range(node.min, node.extent)
+        uniform = self.is_uniform(node.min) and self.is_uniform(node.extent)
+        self.analyzer.bind(node.loop_var, domain)
+        if not uniform:
+            self.differing.add(node.loop_var)
+            return self.plan_divergent(node, f"the number of iterations of {node.loop_var.name}")
+        plan = self.plan(node.body)
+        if self.conflict(_seen_from(plan.tail, node), _seen_from(plan.head, node), carried=True):
+            plan = self.with_barrier_in(plan, node)
+        body = node if plan.body is node.body else replace(node, body=plan.body)
+        runs = self.analyzer.can_prove_greater_equal(node.extent, 1)
+        found = _Plan(body, _seen_from(plan.head, node), _seen_from(plan.tail, node), plan.meets)
+        return found if runs else found.closed()
+
+    def with_barrier_in(self, plan: _Plan, node: For) -> _Plan:
+        """The body of a loop with a barrier where its last iteration meets the next one."""
+        parts = list(plan.body.seq) if isinstance(plan.body, SeqStmt) else [plan.body]
+        plans = [self.plan(part) for part in parts]
+        tail = _seen_from(plan.tail, node)
+        for position, part in enumerate(plans):
+            if self.conflict(tail, _seen_from(part.head, node), carried=True):
+                wait = _Plan(Evaluate(barrier()), meets=True)
+                return self.join([*plans[:position], wait, *plans[position:]])
+            if part.meets:
+                break
+        wait = _Plan(Evaluate(barrier()), meets=True)
+        return self.join([wait, *plans])
+
+    def plan_if(self, node: IfThenElse) -> _Plan:
+        if not self.is_uniform(node.condition):
+            return self.plan_divergent(node, f"the condition {node.condition}")
+        condition = self.accesses_of(Evaluate(node.condition))
+        first = self.plan(node.then_case)
+        second = _Plan(sequence([])) if node.else_case is None else self.plan(node.else_case)
+        if self.conflict(condition, first.head) or self.conflict(condition, second.head):
+            raise self.error("a condition reads shared memory that its branches write")
+        same = first.body is node.then_case
+        other = None if node.else_case is None else second.body
+        body = node
+        if not same or other is not node.else_case:
+            body = replace(node, then_case=first.body, else_case=other)
+        head = [*condition, *first.head, *second.head]
+        tail = [*condition, *first.tail, *second.tail]
+        return _Plan(body, head, [*head, *tail])
+
+    def plan_while(self, node: While) -> _Plan:
+        if not self.is_uniform(node.condition):
+            return self.plan_divergent(node, f"the condition {node.condition}")
+        plan = self.plan(node.body)
+        if self.conflict(plan.tail, plan.head):
+            plan = self.join([_Plan(Evaluate(barrier()), meets=True), plan])
+        condition = self.accesses_of(Evaluate(node.condition))
+        body = node if plan.body is node.body else replace(node, body=plan.body)
+        accesses = [*condition, *plan.head, *plan.tail]
+        return _Plan(body, accesses, accesses)
+
+    def plan_divergent(self, node: Stmt, why: str) -> _Plan:
+        """What only some threads do, or not equally often: no barrier may stand in it."""
+        accesses: list[_Access] = []
+        for part in statements(node):
+            if _is_barrier(part):
+                raise self.error(f"a barrier stands where {why} differs between threads")
+            accesses += self.accesses_of(part)
+        for loop in statements(node):
+            if type(loop) is For:
+                self.analyzer.bind(loop.loop_var, Range(loop.min, loop.extent))
+                accesses = _seen_from(accesses, loop)
+        if self.needs_barriers(node):
+            raise self.error(
+                f"threads need each other's values in shared memory where {why} differs between "
+                "them, and cannot wait for each other there"
+            )
+        return _Plan(node, accesses, accesses)
+
+    def needs_barriers(self, node: Stmt) -> bool:
+        """Whether parts of a statement need barriers between them."""
+        differing = self.differing
+        self.differing = set()
+        try:
+            return self.plan(node).body is not node
+        finally:
+            self.differing = differing
+
+    def plan_let(self, node: LetStmt) -> _Plan:
+        if not self.is_uniform(node.value):
+            self.differing.add(node.var)
+        self.values[node.var] = substitute(node.value, self.values)
+        value = self.accesses_of(Evaluate(node.value))
+        plan = self.plan(node.body)
+        if self.conflict(value, plan.head):
+            plan = self.join([_Plan(Evaluate(barrier()), meets=True), plan])
+        body = node if plan.body is node.body else replace(node, body=plan.body)
+        tail = plan.tail if plan.meets else [*value, *plan.tail]
+        return _Plan(body, [*value, *plan.head], tail, plan.meets)
+
+    def plan_attr(self, node: AttrStmt) -> _Plan:
+        plan = self.plan(node.body)
+        body = node if plan.body is node.body else replace(node, body=plan.body)
+        plan = with_fields(plan, body=body)
+        if node.key == "double_buffer_write":
+            plan.head, plan.tail = (_ahead(part, node.node) for part in (plan.head, plan.tail))
+        return plan
+
+    def plan_allocate(self, node: Allocate) -> _Plan:
+        plan = self.plan(node.body)
+        body = node if plan.body is node.body else replace(node, body=plan.body)
+        return with_fields(plan, body=body)
+
+    # -- accesses ----------------------------------------------------------------------------------
+
+    def accesses_of(self, node: Stmt) -> list[_Access]:
+        """The accesses of a statement itself, not of the statements in it."""
+        found: list[_Access] = []
+        if isinstance(node, BufferStore) and node.buffer.data in self.shared:
+            found.append(self.access(node.buffer.data, True, node.indices))
+        for below in children(node):
+            if isinstance(below, Expr):
+                self.collect(below, found)
+        return found
+
+    def collect(self, e: Any, found: list[_Access]) -> None:
+        """The accesses of an expression."""
+        if isinstance(e, BufferLoad) and e.buffer.data in self.shared:
+            found.append(self.access(e.buffer.data, False, e.indices))
+        if isinstance(e, Call):
+            if e.op == "tir.address_of" and isinstance(e.args[0], BufferLoad):
+                data = e.args[0].buffer.data
+                if data in self.shared:  # whatever is done with it
+                    found.append(_Access(data, True, None, 1))
+                for index in e.args[0].indices:
+                    self.collect(index, found)
+                return
+            if e.op == "tir.tvm_access_ptr":
+                self.collect_pointer(e, found)
+                return
+            for arg in e.args:
+                if isinstance(arg, Var) and arg in self.shared:
+                    found.append(_Access(arg, True, None, 1))
+        for below in children(e):
+            self.collect(below, found)
+
+    def collect_pointer(self, e: Call, found: list[_Access]) -> None:
+        data, mask = e.args[1], e.args[4]
+        if isinstance(data, Var) and data in self.shared:
+            writes = not isinstance(mask, IntImm) or bool(mask.value & 2)
+            found.append(_Access(data, writes, None, 1))
+        self.collect(e.args[2], found)
+
+    def access(self, data: Var, writes: bool, indices: tuple[Expr, ...]) -> _Access:
+        if len(indices) != 1:
+            return _Access(data, writes, None, 1)
+        index = substitute(indices[0], self.values)
+        lanes = dtypes.lanes(index.dtype)
+        if any(type(part) is BufferLoad for part in walk(index)):  # nobody knows what it loads
+            return _Access(data, writes, None, 1)
+        if isinstance(index, Ramp):
+            stride = index.stride
+            if not isinstance(stride, IntImm):
+                return _Access(data, writes, None, 1)
+            lanes = (lanes - 1) * abs(stride.value) + 1
+            index = index.base if stride.value >= 0 else ops.add(index.base, 1 - lanes)
+        elif lanes > 1:
+            return _Access(data, writes, None, 1)
+        return _Access(data, writes, index, lanes)
+
+    # -- proofs ------------------------------------------------------------------------------------
+
+    def is_uniform(self, e: Expr) -> bool:
+        """Whether an expression has the same value in all threads of a block."""
+        for node in walk(e):
+            if isinstance(node, Var) and node in self.differing:
+                return False
+            if isinstance(node, BufferLoad) and scope_of(node.buffer.data) != "global":
+                return False
+            if isinstance(node, Call) and node.op.startswith(("tir.call_extern", "tir.tvm_warp")):
+                return False
+        return True
+
+    def conflict(
+        self, before: Iterable[_Access], after: Iterable[_Access], carried: bool = False
+    ) -> bool:
+        """Whether some access before and one after need a barrier between them."""
+        later = list(after)
+        return any(
+            (a.writes or b.writes) and a.data is b.data and self.meet(a, b, carried)
+            for a in before
+            for b in later
+        )
+
+    def meet(self, a: _Access, b: _Access, carried: bool) -> bool:
+        """Whether different threads may touch the same element."""
+        if a.ahead != b.ahead and not carried:
+            return False
+        if a.index is None or b.index is None:
+            return True
+        index_a, index_b = self.apart(a), self.apart(b)
+        return not (self.only_within_threads(a, b, index_a, index_b) or self.never(a, b))
+
+    def apart(self, access: _Access, threads: bool = False) -> Expr:
+        """The index with variables of its own for the loops round it, and for threads if asked."""
+        fresh: dict[Var, Expr] = {}
+        ranges = list(access.ranges)
+        if threads:
+            zero = IntImm(0)
+            ranges = [*((axis.var, Range(zero, axis.extent)) for axis in self.threads), *ranges]
+        for var, domain in ranges:
+            copy = Var(var.name, var.dtype)
+            low, extent = substitute(domain.min, fresh), substitute(domain.extent, fresh)
+            self.analyzer.bind(copy, Range(low, extent))
+            fresh[var] = copy
+        assert access.index is not None
+        return substitute(access.index, fresh)  # type: ignore[no-any-return]
+
+    def never(self, a: _Access, b: _Access) -> bool:
+        """Whether two accesses never meet, in whichever threads."""
+        difference = ops.sub(self.apart(a, threads=True), self.apart(b, threads=True))
+        low, high = self.analyzer.const_bounds(self.analyzer.simplify(difference))
+        return (low is not None and low >= b.lanes) or (high is not None and high <= -a.lanes)
+
+    def only_within_threads(self, a: _Access, b: _Access, index_a: Expr, index_b: Expr) -> bool:
+        """Whether an element that both touch is touched by one thread alone.
+
+        Both indices must be sums c1 * t1 + c2 * t2 + ... + rest over the thread axes, with the same
+        c; then threads are apart when every c is larger than all that the smaller ones and the
+        rests can add up to.
+        """
+        axes = [axis for axis in self.threads if not _is_one(axis.extent)]
+        variables = [axis.var for axis in axes]
+        terms_a = detect_linear_equation(self.analyzer.simplify(index_a), variables)
+        terms_b = detect_linear_equation(self.analyzer.simplify(index_b), variables)
+        if terms_a is None or terms_b is None:
+            return False
+        factors: list[tuple[int, int]] = []
+        for axis, one, other in zip(axes, terms_a, terms_b, strict=False):
+            if not isinstance(one, IntImm) or not isinstance(other, IntImm):
+                return False
+            if one.value != other.value or not isinstance(axis.extent, IntImm):
+                return False
+            factors.append((abs(one.value), axis.extent.value))
+        rest = self.analyzer.simplify(ops.sub(terms_a[-1], terms_b[-1]))
+        low, high = self.analyzer.const_bounds(rest)
+        if low is None or high is None:
+            return False
+        reach = max(high + a.lanes - 1, b.lanes - 1 - low, 0)
+        for factor, extent in sorted(factors):
+            if factor <= reach:
+                return False
+            reach += factor * (extent - 1)
+        return True
+
+    def error(self, why: str) -> BuildError:
+        """A kernel in which barriers cannot be put."""
+        return BuildError(
+            f"put barriers into kernel {self.kernel!r}",
+            why,
+            "compute the stage in shared memory outside of that condition or loop, or let the axis "
+            "divide evenly",
+        )
+
+
+def _seen_from(accesses: Iterable[_Access], loop: For) -> list[_Access]:
+    """Accesses of a loop's body as the loop's: for any of its iterations."""
+    domain = (loop.loop_var, Range(loop.min, loop.extent))
+    return [
+        with_fields(access, ranges=(domain, *access.ranges), ahead=False) for access in accesses
+    ]
+
+
+def _ahead(accesses: Iterable[_Access], data: Var) -> list[_Access]:
+    """Accesses, marked where they fill the half of a double buffer that nobody reads just now."""
+    return [with_fields(access, ahead=access.ahead or access.data is data) for access in accesses]
+
+
+def _is_barrier(node: Stmt) -> bool:
+    if type(node) is not Evaluate or not isinstance(node.value, Call):
+        return False
+    scope = node.value.args[0] if node.value.op == BARRIER else None
+    return isinstance(scope, StringImm) and scope.value != "warp"
+
+
+_PLANS: dict[type, Callable[[_Planner, Any], _Plan]] = {
+    SeqStmt: _Planner.plan_seq,
+    For: _Planner.plan_for,
+    IfThenElse: _Planner.plan_if,
+    While: _Planner.plan_while,
+    LetStmt: _Planner.plan_let,
+    AttrStmt: _Planner.plan_attr,
+    Allocate: _Planner.plan_allocate,
+}

@@ -1,0 +1,292 @@
+"""Reductions across threads become shuffles between the lanes of a warp, or go through memory.
+
+`tvm_thread_allreduce(count, value..., condition, result..., thread...)` combines the values of all
+threads along some thread axes, and gives every one of them the result. Threads are numbered with
+threadIdx.x fastest; a warp is 32 neighbours. Three ways, for R threads that are combined:
+
+    neighbours, R divides 32      R/2, R/4, ... 1 lanes down; then the first lane tells the others
+    neighbours, 32 divides R      each warp so; its first lane stores into shared memory; the first
+                                  warp combines what the warps have stored in the same way
+    otherwise                     a tree in shared memory
+
+Barriers are not put here (see `insert_barriers`). Must not know where reductions come from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from te_sched.errors import BuildError
+from te_sched.ir import ops
+from te_sched.ir.expr import (
+    Buffer,
+    BufferLoad,
+    Call,
+    CommReducer,
+    Expr,
+    IntImm,
+    PointerType,
+    Var,
+)
+from te_sched.ir.ops import TRUE
+from te_sched.ir.stmt import (
+    Allocate,
+    AttrStmt,
+    BufferStore,
+    Evaluate,
+    IfThenElse,
+    LetStmt,
+    PrimFunc,
+    Stmt,
+)
+from te_sched.ir.visitor import Mapper, substitute
+from te_sched.lower.device.kernel import ThreadAxis, thread_axes
+from te_sched.lower.statements import has_attribute, sequence
+
+WARP = 32
+_SCOPE = "reduce_scope"
+
+
+def lower_thread_reductions(kernel: PrimFunc) -> PrimFunc:
+    """The kernel without `tvm_thread_allreduce`."""
+    if not has_attribute(kernel.body, _SCOPE):
+        return kernel
+    axes, body = thread_axes(kernel)
+    lowering = _Lowering(kernel.attrs.get("global_symbol", "main"), axes)
+    body = lowering.visit(body)
+    for buffer in lowering.buffers:
+        body = Allocate(buffer.data, buffer.dtype, buffer.shape, TRUE, body)
+    return kernel.with_body(_under(kernel.body, body))
+
+
+def _under(launches: Stmt, body: Stmt) -> Stmt:
+    """`body` under the thread axes of a kernel."""
+    if isinstance(launches, AttrStmt) and launches.key == "thread_extent":
+        inner = _under(launches.body, body)
+        return AttrStmt(launches.node, launches.key, launches.value, inner)
+    return body
+
+
+@dataclass(frozen=True, slots=True)
+class _Team:
+    """Threads that are combined: `rank` numbers them within their team, `group` the teams."""
+
+    size: int
+    rank: Expr
+    groups: int
+    group: Expr
+    neighbours: bool
+
+
+class _Lowering(Mapper):
+    """Replaces reductions; `buffers` are what they need for the whole kernel."""
+
+    def __init__(self, kernel: str, axes: Sequence[ThreadAxis]) -> None:
+        self.kernel = kernel
+        self.threads = [axis for axis in axes if not axis.is_block]
+        self.buffers: list[Buffer] = []
+
+    def visit_BufferStore(self, node: Stmt) -> Stmt:
+        return node
+
+    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
+        if node.key != _SCOPE:
+            return self.generic(node)  # type: ignore[no-any-return]
+        reducer: CommReducer = node.node
+        call = node.body.value if isinstance(node.body, Evaluate) else None
+        if not isinstance(call, Call) or call.op != "tir.tvm_thread_allreduce":
+            raise self.error("its body is no tvm_thread_allreduce")
+        count = len(reducer.lhs)
+        values, condition = call.args[1 : 1 + count], call.args[1 + count]
+        results = call.args[2 + count : 2 + 2 * count]
+        team = self.team([thread for thread in call.args[2 + 2 * count :] if type(thread) is Var])
+        places = [place for place in results if isinstance(place, BufferLoad)]
+        combine = _Combine(reducer, places)
+        own = [
+            BufferStore(place.buffer, _where(condition, value, start), place.indices)
+            for place, value, start in zip(places, values, reducer.identity, strict=True)
+        ]
+        if team.size == 1:
+            return sequence(own)
+        if team.neighbours and WARP % team.size == 0:
+            return sequence(
+                [*own, *self.in_warp(combine, team.size), self.tell(combine, team.size)]
+            )
+        if team.neighbours and team.size % WARP == 0:
+            return sequence([*own, *self.across_warps(combine, team)])
+        return sequence([*own, *self.in_memory(combine, team)])
+
+    def team(self, reduced: Sequence[Expr]) -> _Team:
+        """Which threads are combined."""
+        size, groups = 1, 1
+        rank: Expr = IntImm(0)
+        group: Expr = IntImm(0)
+        neighbours = True
+        for axis in self.threads:  # x first: the fastest
+            if not isinstance(axis.extent, IntImm):
+                raise self.error(f"the extent of {axis.tag} is not constant")
+            if axis.extent.value == 1:
+                continue
+            if any(axis.var is thread for thread in reduced):
+                neighbours = neighbours and groups == 1
+                rank = ops.add(rank, ops.mul(axis.var, size))
+                size *= axis.extent.value
+            else:
+                group = ops.add(group, ops.mul(axis.var, groups))
+                groups *= axis.extent.value
+        return _Team(size, rank, groups, group, neighbours)
+
+    # -- shuffles ----------------------------------------------------------------------------------
+
+    def in_warp(self, combine: _Combine, size: int) -> list[Stmt]:
+        """The first of each `size` lanes combines the values of all of them."""
+        steps = []
+        offset = size // 2
+        while offset:
+            others = [
+                _shuffle("tir.tvm_warp_shuffle_down", place, offset, size)
+                for place in combine.places
+            ]
+            steps.append(combine.statement(others))
+            offset //= 2
+        return steps
+
+    def tell(self, combine: _Combine, size: int) -> Stmt:
+        """Every lane gets the first one's."""
+        return sequence(
+            [
+                BufferStore(
+                    place.buffer, _shuffle("tir.tvm_warp_shuffle", place, 0, size), place.indices
+                )
+                for place in combine.places
+            ]
+        )
+
+    def across_warps(self, combine: _Combine, team: _Team) -> list[Stmt]:
+        """Warps one by one, then what the warps have found."""
+        warps = team.size // WARP
+        memory = self.memory(combine, team.groups * warps)
+        row = ops.mul(team.group, warps)
+        warp, lane = ops.floordiv(team.rank, WARP), ops.floormod(team.rank, WARP)
+        stores = sequence(_stores(memory, ops.add(row, warp), combine.places))
+        steps = [
+            *self.in_warp(combine, WARP),
+            IfThenElse(ops.equal(lane, 0), stores),
+        ]
+        found = [BufferLoad(buffer, (ops.add(row, lane),)) for buffer in memory]
+        is_warp = TRUE if warps == WARP else ops.less(lane, warps)
+        starts = [
+            BufferStore(place.buffer, _where(is_warp, value, start), place.indices)
+            for place, value, start in zip(
+                combine.places, found, combine.reducer.identity, strict=True
+            )
+        ]
+        return [*steps, *starts, *self.in_warp(combine, WARP), self.tell(combine, WARP)]
+
+    # -- memory ------------------------------------------------------------------------------------
+
+    def in_memory(self, combine: _Combine, team: _Team) -> list[Stmt]:
+        """A tree: the upper half is combined into the lower half until one is left."""
+        memory = self.memory(combine, team.groups * team.size)
+        groups = team.groups
+
+        def place_of(rank: Expr) -> Expr:
+            return ops.add(ops.mul(rank, groups), team.group)
+
+        steps = _stores(memory, place_of(team.rank), combine.places)
+        half = 1 << (math.ceil(math.log2(team.size)) - 1)
+        remaining = team.size
+        while half:
+            mine = [BufferLoad(buffer, (place_of(team.rank),)) for buffer in memory]
+            others = [
+                BufferLoad(buffer, (place_of(ops.add(team.rank, half)),)) for buffer in memory
+            ]
+            halve = _Combine(combine.reducer, mine).statement(others)
+            steps.append(IfThenElse(ops.less(team.rank, remaining - half), halve))
+            remaining, half = half, half // 2
+        first = place_of(IntImm(0))
+        for place, buffer in zip(combine.places, memory, strict=True):
+            steps.append(BufferStore(place.buffer, BufferLoad(buffer, (first,)), place.indices))
+        return steps
+
+    def memory(self, combine: _Combine, size: int) -> list[Buffer]:
+        """Shared memory for the values, also used by other reductions of the kernel."""
+        taken: list[Buffer] = []
+        for place in combine.places:
+            dtype = place.buffer.dtype
+            free = [
+                buffer
+                for buffer in self.buffers
+                if buffer.dtype == dtype
+                and isinstance(buffer.shape[0], IntImm)
+                and buffer.shape[0].value == size
+                and not any(buffer is other for other in taken)
+            ]
+            taken.append(free[0] if free else self.new_buffer(dtype, size))
+        return taken
+
+    def new_buffer(self, dtype: str, size: int) -> Buffer:
+        """A buffer in shared memory."""
+        name = f"red_buf{len(self.buffers)}"
+        data = Var(name, "handle", PointerType(dtype, "shared"))
+        self.buffers.append(Buffer(data, dtype, (IntImm(size),), (), IntImm(0), name))
+        return self.buffers[-1]
+
+    def error(self, why: str) -> BuildError:
+        """A reduction that cannot be lowered."""
+        return BuildError(
+            f"reduce across threads in kernel {self.kernel!r}",
+            why,
+            "bind the reduction to a thread axis of constant extent, or use rfactor",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Combine:
+    """A reducer and where a thread keeps what it has so far."""
+
+    reducer: CommReducer
+    places: list[BufferLoad]
+
+    def statement(self, others: Sequence[Expr]) -> Stmt:
+        """places = combine(places, others), all components at once."""
+        together = len(self.places) > 1  # then no component may see another's new value
+        values: dict[Var, Expr] = {}
+        lets: list[tuple[Var, Expr]] = []
+        for variables, given, kept in (
+            (self.reducer.lhs, self.places, together),
+            (self.reducer.rhs, others, True),
+        ):
+            for var, value in zip(variables, given, strict=True):
+                values[var] = fresh = Var(var.name, var.dtype) if kept else value
+                if isinstance(fresh, Var):
+                    lets.append((fresh, value))
+        stores: Stmt = sequence(
+            [
+                BufferStore(place.buffer, substitute(result, values), place.indices)
+                for place, result in zip(self.places, self.reducer.result, strict=True)
+            ]
+        )
+        for var, value in reversed(lets):
+            stores = LetStmt(var, value, stores)
+        return stores
+
+
+def _where(condition: Expr, value: Expr, otherwise: Expr) -> Expr:
+    if isinstance(condition, IntImm):
+        return value if condition.value else otherwise
+    return Call(value.dtype, "tir.if_then_else", (condition, value, otherwise))
+
+
+def _shuffle(op: str, place: BufferLoad, lane: int, width: int) -> Expr:
+    mask = Call("uint32", "tir.tvm_warp_activemask", ())
+    arguments = (mask, place, IntImm(lane), IntImm(width), IntImm(WARP))
+    return Call(place.dtype, op, arguments)
+
+
+def _stores(memory: Sequence[Buffer], index: Expr, places: Sequence[BufferLoad]) -> list[Stmt]:
+    return [
+        BufferStore(buffer, place, (index,)) for buffer, place in zip(memory, places, strict=True)
+    ]
