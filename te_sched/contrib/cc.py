@@ -52,8 +52,8 @@ def _compiler(cc: str | None, output: str) -> str:
     return found
 
 
-def run_compiler(command: Sequence[str], what: str) -> None:
-    """Run a compiler; raises BuildError with what it says when it fails."""
+def run_compiler(command: Sequence[str], what: str) -> str:
+    """Run a compiler, give what it prints; raises BuildError with what it says when it fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
@@ -65,3 +65,4 @@ def run_compiler(command: Sequence[str], what: str) -> None:
         raise BuildError(
             what, f"{name} says: {done.stderr.strip()[:2000]}", "correct the source or the options"
         )
+    return done.stdout

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 from te_sched.contrib.cc import run_compiler
 from te_sched.contrib.utils import tempdir
 from te_sched.errors import BuildError
+from te_sched.runtime.csource import find_compiler
 
 __all__ = ["create_llvm", "find_clang"]
 
@@ -40,10 +43,13 @@ def create_llvm(
 ) -> str:
     """Compile C or C++ source text, or files, to LLVM IR; gives its text.
 
-    It is also written to `output`. Source text with `extern "C"` is taken as C++.
+    It is also written to `output`. Source text with `extern "C"` is taken as C++. Where there is no
+    clang another C compiler translates to assembly, which is LLVM IR as `module asm`: it runs, and
+    is neither inlined nor optimised any further.
     """
     sources = [inputs] if isinstance(inputs, str) else list(inputs)
-    compiler = cc if cc is not None else find_clang()[0]
+    compiler = cc or next(iter(find_clang(required=False)), None) or find_compiler()
+    compiler = compiler or find_clang()[0]  # which says what to install
     with tempdir() as folder:
         files = [_as_file(source, folder.path / f"source{k}") for k, source in enumerate(sources)]
         if len(files) != 1:
@@ -52,10 +58,58 @@ def create_llvm(
                 "clang makes one of each",
                 "join them to one source",
             )
-        place = output if output is not None else folder.relpath("code.ll")
-        command = [compiler, "-O3", "-emit-llvm", "-S", "-x", _language(files[0]), *files]
-        run_compiler([*command, "-o", place, *(options or [])], "compile C source to LLVM IR")
-        return Path(place).read_text()
+        made = folder.relpath("code.ll")
+        is_clang = _is_clang(compiler)
+        command = [compiler, "-O3", *(_TO_LLVM if is_clang else _TO_ASSEMBLY)]
+        command += ["-x", _language(files[0]), *files, "-o", made, *(options or [])]
+        run_compiler(command, "compile C source to LLVM IR")
+        text = Path(made).read_text()
+    text = text if is_clang else _module_asm(text)
+    if output is not None:
+        Path(output).write_text(text)
+    return text
+
+
+_TO_LLVM = ("-emit-llvm", "-S")
+_TO_ASSEMBLY = ("-S", "-fPIC", "-fno-asynchronous-unwind-tables")
+
+
+def _is_clang(compiler: str) -> bool:
+    """Whether a compiler is clang, which may be called cc; then it says so."""
+    if "clang" in Path(compiler).name:
+        return True
+    version = run_compiler([compiler, "--version"], "ask the C compiler for its version")
+    return "clang" in version
+
+
+def _module_asm(assembly: str) -> str:
+    """LLVM IR that is assembly as it stands, where labels of its own differ from other texts'."""
+    exported = set(re.findall(r"\.(?:globl|weak)\s+([\w.$]+)", assembly))
+    labels = set(re.findall(r"^([\w.$]+):", assembly, re.MULTILINE)) - exported
+    mark = hashlib.sha256(assembly.encode()).hexdigest()[:8]
+
+    def marked(found: re.Match[str]) -> str:
+        return f"{found[0]}.{mark}" if found[0] in labels else found[0]
+
+    lines = [
+        line if _TEXT.match(line) else re.sub(r"(?<![\w.$%])[A-Za-z_.$][\w.$]*", marked, line)
+        for line in assembly.splitlines()
+        if line.strip()
+    ]
+    return "".join(f'module asm "{_escaped(line)}"\n' for line in lines)
+
+
+_TEXT = re.compile(r"\s*\.(?:string|ascii|asciz|file|ident)\b")
+
+
+def _escaped(line: str) -> str:
+    return "".join(
+        char if " " <= char <= "~" and char not in '"\\' else _hexadecimal(char) for char in line
+    )
+
+
+def _hexadecimal(char: str) -> str:
+    return "".join(f"\\{byte:02X}" for byte in char.encode())
 
 
 def _as_file(source: str, place: Path) -> str:

@@ -47,12 +47,12 @@ def pointer(place: E.Buffer, offset: int = 0) -> E.Call:
     )
 
 
-def unary(name: str, pragma: tuple[str, str] | None = None) -> S.PrimFunc:
-    """B[i] = name(A[i])"""
+def unary(name: str, *pragmas: tuple[str, str]) -> S.PrimFunc:
+    """B[i] = name(A[i]), the first pragma outermost"""
     program = elementwise(lambda x: extern(name, x, pure=True), ["float32"], N)
-    if pragma is None:
-        return program
-    body = S.AttrStmt(E.StringImm(""), f"pragma_{pragma[0]}", E.StringImm(pragma[1]), program.body)
+    body = program.body
+    for key, text in reversed(pragmas):
+        body = S.AttrStmt(E.StringImm(""), f"pragma_{key}", E.StringImm(text), body)
     return S.PrimFunc(program.params, body, program.buffer_map, program.attrs)
 
 
@@ -246,3 +246,10 @@ def test_callbacks_from_several_threads() -> None:
     module(a, b)
     np.testing.assert_array_equal(a, b)
     assert names
+
+
+def test_the_later_of_two_pragmas_counts() -> None:
+    other = IR.replace("0.5", "4.0") + "\ndefine float @more(float %x) {\n  ret float %x\n}"
+    twice = unary("halve", ("import_llvm", IR), ("import_llvm", other))
+    check(twice, lambda a: a * 4)
+    check(unary("halve", ("import_llvm", other), ("import_llvm", IR)), lambda a: a / 2)

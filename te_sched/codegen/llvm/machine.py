@@ -6,6 +6,7 @@ once.
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 from contextlib import suppress
@@ -20,6 +21,10 @@ from te_sched.codegen.target import Target
 from te_sched.errors import BuildError
 
 _LOCK = threading.Lock()
+_IMPORTED = "the LLVM IR of a pragma import_llvm"
+_GLOBAL_IN_ASSEMBLY = re.compile(
+    r'^module asm "(?:\\09|\s)*\.globl(?:\\09|\s)+([\w.$]+)"', re.MULTILINE
+)
 _MACHINES: dict[tuple[str, str, str, int], Any] = {}
 
 
@@ -103,8 +108,10 @@ def host_features() -> str:
 def _optimized(text: str, linked: tuple[str, ...], machine: Machine) -> Any:
     context = llvm.create_context()
     module = _parse(text, context, "the generated code")
-    for extra in linked:
-        module.link_in(_parse(extra, context, "the LLVM IR of a pragma import_llvm"))
+    for extra in without_superseded(linked):
+        part = _parse(extra, context, _IMPORTED)
+        _give_way(module, part)
+        module.link_in(part)
     options = llvm.create_pipeline_tuning_options(speed_level=machine.level)
     options.loop_vectorization = options.slp_vectorization = machine.level > 1
     options.loop_interleaving = options.loop_unrolling = machine.level > 1
@@ -135,10 +142,44 @@ def _parse(text: str, context: Any, what: str) -> Any:
 
 
 def defined_symbols(text: str) -> set[str]:
-    """Names of the functions that LLVM IR text defines."""
+    """Names of the functions that LLVM IR text defines, in its assembly too."""
     _initialize()
-    module = _parse(text, llvm.create_context(), "the LLVM IR of a pragma import_llvm")
-    return {function.name for function in module.functions if not function.is_declaration}
+    module = _parse(text, llvm.create_context(), _IMPORTED)
+    functions = {function.name for function in module.functions if not function.is_declaration}
+    return functions.union(_GLOBAL_IN_ASSEMBLY.findall(text))
+
+
+def without_superseded(linked: tuple[str, ...]) -> list[str]:
+    """The texts of import_llvm pragmas that define something that no later one defines anew."""
+    if len(linked) < 2:
+        return list(linked)
+    kept: list[str] = []
+    later: set[str] = set()
+    later_in_assembly: set[str] = set()
+    for text in reversed(linked):
+        symbols = defined_symbols(text)
+        if symbols and symbols <= later:
+            continue
+        in_assembly = set(_GLOBAL_IN_ASSEMBLY.findall(text))
+        twice = sorted((in_assembly & later) | (symbols & later_in_assembly))
+        if twice:
+            raise BuildError(
+                f"link {_IMPORTED} that defines {', '.join(twice)}",
+                "another one defines it too, and assembly cannot give way to it",
+                "define each function once, or install clang",
+            )
+        kept.insert(0, text)
+        later |= symbols
+        later_in_assembly |= in_assembly
+    return kept
+
+
+def _give_way(module: Any, part: Any) -> None:
+    """Let functions of `part` take the place of those of the same name in `module`."""
+    defined = {one.name: one for one in module.functions if not one.is_declaration}
+    for function in part.functions:
+        if not function.is_declaration and function.name in defined:
+            defined[function.name].linkage = "weak_any"
 
 
 def compile_object(text: str, linked: tuple[str, ...], machine: Machine) -> bytes:
