@@ -30,6 +30,7 @@ __all__ = [
     "enabled_targets",
     "exclude_targets",
     "fixture",
+    "install_request_hook",
     "known_failing_targets",
     "main",
     "parameter",
@@ -70,6 +71,11 @@ def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float =
         x.numpy() if hasattr(x, "numpy") else np.asanyarray(x) for x in (actual, desired)
     )
     np.testing.assert_allclose(actual, desired, rtol=rtol, atol=atol, verbose=True)
+
+
+def install_request_hook(depth: int) -> None:
+    """Nothing: in TVM's continuous integration it redirects downloads, and te_sched makes none."""
+    del depth
 
 
 def device_enabled(target: Any) -> bool:

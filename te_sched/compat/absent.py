@@ -131,8 +131,6 @@ ABSENT |= {
     **dict.fromkeys(("tir.PrimFunc.checked_type", "tir.PrimFunc.struct_info"), _GRAPHS),
     "te.Stage.rolling_buffer": "te_sched has no rolling buffers; compute_at with a halo recomputes",
     "te.Stage.transform_layout": "declare the stage in the layout that it shall have",
-    "te.Stage.same_as": "use `is`",
-    "te.Schedule.same_as": "use `is`",
     "tir": "te_sched has what TE programs are made of; tir.call_intrin calls an intrinsic by name",
     "tir.Buffer": "print the program that uses it",
     "tir.stmt_functor.renew_defs": "programs are immutable and may share parts",

@@ -18,6 +18,7 @@ _LEGAL_BITS = {
     "int": (8, 16, 32, 64),
     "uint": (8, 16, 32, 64),
 }
+_SHORT = {"float": "float32", "int": "int32", "uint": "uint32", "bfloat": "bfloat16"}
 LEGAL = "bool, int8/16/32/64, uint8/16/32/64, float16/32/64, bfloat16, handle"
 
 
@@ -50,9 +51,9 @@ def parse(dtype: str) -> DType:
 
 
 def spelled(dtype: Any) -> str:
-    """The name of a data type that may also be numpy's: `np.float32`, `np.dtype("float32")`."""
+    """The name of a data type, which may be short ("float") or numpy's (`np.float32`)."""
     if isinstance(dtype, str):
-        name: Any = dtype
+        name: Any = _SHORT.get(dtype, dtype)
     elif isinstance(dtype, type) and (dtype is bool or dtype.__module__ == "numpy"):
         name = dtype.__name__.rstrip("_")
     elif type(dtype).__module__.startswith("numpy"):

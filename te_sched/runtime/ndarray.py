@@ -159,6 +159,7 @@ def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> N
     """A new array whose elements are undefined."""
     device = device if device is not None else cpu(0)
     check_usable(device, f"make an array of shape {shape}")
+    dtype = dtypes.spelled(dtype)
     _check_dtype(dtype)
     extents = _extents(shape)
     if any(extent < 0 for extent in extents):

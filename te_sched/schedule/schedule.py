@@ -59,6 +59,10 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
         normalize(copy)
         return copy
 
+    def same_as(self, other: object) -> bool:
+        """Whether both are one schedule."""
+        return self is other
+
     def __repr__(self) -> str:
         lines = [f"schedule of {names(self.outputs)}:"]
         for stage in self.stages:

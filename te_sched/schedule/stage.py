@@ -29,6 +29,10 @@ class Stage(
 
     __slots__ = ()
 
+    def same_as(self, other: object) -> bool:
+        """Whether both are one stage."""
+        return self is other
+
     def __repr__(self) -> str:
         name = "group" if self.is_group else self.op.name
         parts = [name + "(" + ", ".join(map(self._axis_text, self.leaf_iter_vars)) + ")"]
