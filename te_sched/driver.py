@@ -12,6 +12,7 @@ from te_sched.analysis.extents import check_extents
 from te_sched.analysis.legality import check_legality
 from te_sched.analysis.reads import check_reads
 from te_sched.analysis.results import check_results
+from te_sched.analysis.sizes import ATTRIBUTE, check_sizes, symbolic_sizes
 from te_sched.analysis.turns import check_turns
 from te_sched.codegen.target import Target, as_target, check_available
 from te_sched.errors import BuildError
@@ -48,6 +49,9 @@ def build(
     verify : refuse a schedule whose loops would race, or that computes what nobody gets; False
         insists.
 
+    Extents may be 0, and then there is nothing to compute, as in numpy. A symbolic extent that a
+    call makes negative, and a max, min or argmax of no values, is refused (CallError).
+
     Raises
     ------
     BuildError when the program may not run as scheduled, or cannot be compiled for the target.
@@ -62,6 +66,7 @@ def build(
         if verify:
             check_legality(inputs)
             check_extents(inputs)
+            check_sizes(inputs)
         module = lower(inputs, given, name=name, binds=binds, stop_after="schedule_ops")
         if verify:
             check_results(inputs, given or (), binds or {})
@@ -69,6 +74,8 @@ def build(
         functions = lower(module).functions
         if verify:
             check_turns(functions[name])
+            sizes = symbolic_sizes(inputs)
+            functions = {**functions, name: functions[name].with_attr(ATTRIBUTE, sizes)}
         return build_functions(_for_target(functions, wanted), wanted)
     return build_functions(_for_target(_functions(inputs, name), wanted), wanted)
 

@@ -7,14 +7,16 @@ know LLVM or arrays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from te_sched.analysis.sizes import ATTRIBUTE, Size
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir.stmt import PrimFunc
+from te_sched.ir.visitor import walk
 
 # A dimension: an integer, ["symbol", k] for the k-th symbol, or [operator, a, b].
 Dimension = int | list[Any]
@@ -67,6 +69,15 @@ class Symbol:
 
 
 @dataclass(slots=True)
+class Extent:
+    """A number that is at least `least`, which is 0 or 1."""
+
+    what: str
+    size: Dimension
+    least: int = 0
+
+
+@dataclass(slots=True)
 class Signature:
     """Arguments of a function, the symbols in their shapes, and what its error codes mean.
 
@@ -80,6 +91,7 @@ class Signature:
     symbols: list[Symbol]
     failures: list[list[str]] = field(default_factory=list)
     parallel: bool = False
+    extents: list[Extent] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """Plain dictionaries and lists."""
@@ -90,9 +102,9 @@ class Signature:
         """The signature that `to_json` gave."""
         parameters = [Parameter(**item) for item in data["parameters"]]
         symbols = [Symbol(**item) for item in data["symbols"]]
-        return Signature(
-            data["name"], data["symbol"], parameters, symbols, data["failures"], data["parallel"]
-        )
+        extents = [Extent(**item) for item in data["extents"]]
+        rest = {key: data[key] for key in ("name", "symbol", "failures", "parallel")}
+        return Signature(parameters=parameters, symbols=symbols, extents=extents, **rest)
 
 
 def evaluate(dimension: Dimension, values: Sequence[int | None]) -> int | None:
@@ -121,6 +133,15 @@ def describe(dimension: Dimension, symbols: Sequence[Symbol]) -> str:
     return f"{operator}({a}, {b})" if operator in ("min", "max") else f"({a} {operator} {b})"
 
 
+def symbols_of(dimension: Dimension) -> list[int]:
+    """The numbers of the symbols in a dimension, each once."""
+    if isinstance(dimension, int):
+        return []
+    if dimension[0] == "symbol":
+        return [dimension[1]]
+    return list(dict.fromkeys(symbols_of(dimension[1]) + symbols_of(dimension[2])))
+
+
 class SignatureBuilder:
     """Reads the signature of a PrimFunc; `variables[k]` is the variable behind symbol k."""
 
@@ -134,6 +155,7 @@ class SignatureBuilder:
         parameters = [self._parameter(param) for param in func.params]
         self.signature = Signature(name, symbol, parameters, self._symbols)
         self._check_bound()
+        self.signature.extents += self._extents(func.attrs.get(ATTRIBUTE, ()))
 
     def _parameter(self, param: E.Var) -> Parameter:
         buffer = self.func.buffer_map.get(param)
@@ -174,6 +196,25 @@ class SignatureBuilder:
         if operator is None or not isinstance(value, E.BinaryOp):
             raise self._error(f"a shape or stride contains a {type(value).__name__}")
         return [operator, self._dimension(value.a), self._dimension(value.b)]
+
+    def _extents(self, sizes: Iterable[Size]) -> Iterator[Extent]:
+        """What a call checks of the sizes of the program, as far as its arguments tell them."""
+        for param in self.func.params:
+            if param in self._index and param.is_size:
+                yield Extent(f"the size {param.name}", ["symbol", self._index[param]])
+        for size in sizes:
+            if self._is_known(size.extent):
+                yield Extent(size.what, self._dimension(size.extent), size.least)
+
+    def _is_known(self, value: E.Expr) -> bool:
+        return all(
+            node in self._index
+            if isinstance(node, E.Var)
+            else type(node) in _OPERATORS
+            or isinstance(node, E.IntImm)
+            or (isinstance(node, E.Cast) and dtypes.is_integral(node.dtype))
+            for node in walk(value)
+        )
 
     def _check_bound(self) -> None:
         """Every symbol must stand alone in some shape or stride, or be an argument."""

@@ -11,8 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from te_sched.analysis.sizes import NOTHING_TO_CHOOSE
 from te_sched.codegen.llvm.types import integer_range
-from te_sched.codegen.signature import Parameter, Signature, Symbol, describe, evaluate
+from te_sched.codegen.signature import (
+    Extent,
+    Parameter,
+    Signature,
+    Symbol,
+    describe,
+    evaluate,
+    symbols_of,
+)
 from te_sched.errors import CallError
 from te_sched.ir import dtypes
 from te_sched.runtime.dlpack import View, read_capsule
@@ -76,6 +85,8 @@ class _Check:
         for parameter, view in zip(parameters, views, strict=True):
             if parameter.kind == "buffer" and view is not None:
                 self._bind(parameter, view)
+        for extent in self.signature.extents:
+            self._check_size(extent)
         for parameter, view in zip(parameters, views, strict=True):
             if parameter.kind == "buffer" and view is not None:
                 self._check_extents(parameter, view)
@@ -171,6 +182,23 @@ class _Check:
                 f"pass an array with {place} from 0 to {integer_range(symbol.dtype)[1]}",
             )
         self.bound[number], self.source[number] = value, f"{place} of argument {parameter.name}"
+
+    def _check_size(self, extent: Extent) -> None:
+        value = evaluate(extent.size, self.bound)
+        if value is None or value >= extent.least:
+            return
+        why = "an extent is 0 or more" if value < 0 else NOTHING_TO_CHOOSE
+        text = describe(extent.size, self.signature.symbols)
+        given = [
+            f"{self.signature.symbols[number].name} is {self.bound[number]} by "
+            f"{self.source[number]}"
+            for number in symbols_of(extent.size)
+        ]
+        raise CallError(
+            f"call {self.signature.name!r} where {extent.what} is {text} = {value}",
+            f"{why}, and {', '.join(given)}",
+            f"pass arguments that make it at least {extent.least}",
+        )
 
     def _strides(self, parameter: Parameter, view: View) -> list[int | None]:
         """The array's strides; None for an axis that is never stepped along."""

@@ -1,0 +1,87 @@
+"""Which extents of a schedule depend on the call, and what they may be.
+
+An extent is never negative. Where it is 0 there are no elements, and nothing is computed, as in
+numpy; but a reduction that chooses one of its values (max, min, argmax) has nothing to choose from
+then, and sums and products give their identity. `check_sizes` judges the extents that are known
+when a program is built, `symbolic_sizes` names the others: a call judges these, by their values.
+Must not know loops: the rule holds whatever the schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from te_sched.errors import BuildError
+from te_sched.ir.expr import Call, Expr, IntImm, Max, Min, Reduce, Select
+from te_sched.schedule.schedule import Schedule
+from te_sched.te.operation import ComputeOp, Operation, ScanOp
+
+ATTRIBUTE = "te_sched.sizes"  # of a function to be compiled: its symbolic sizes
+
+_CHOOSING = (Max, Min, Select)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """An extent, of what it is one ("axis k of B"), and the least that it may be: 0 or 1."""
+
+    what: str
+    extent: Expr
+    least: int = 0
+
+
+def symbolic_sizes(schedule: Schedule) -> list[Size]:
+    """The extents that depend on variables, each once."""
+    found: dict[tuple[Expr, int], Size] = {}
+    for size in _sizes(schedule):
+        if not isinstance(size.extent, IntImm):
+            found.setdefault((size.extent, size.least), size)
+    return list(found.values())
+
+
+def check_sizes(schedule: Schedule) -> None:
+    """Refuse a reduction over a constant number of no values that has to choose one.
+
+    Raises
+    ------
+    BuildError for the first such reduction.
+    """
+    for size in _sizes(schedule):
+        if isinstance(size.extent, IntImm) and size.extent.value < size.least:
+            raise BuildError(
+                f"build a reduction without values: {size.what} has extent 0",
+                NOTHING_TO_CHOOSE,
+                "reduce over at least one value, or give the reduction an init",
+            )
+
+
+NOTHING_TO_CHOOSE = "a reduction like max, min or argmax needs at least one value to choose from"
+
+
+def _sizes(schedule: Schedule) -> Iterator[Size]:
+    for stage in schedule.stages:
+        op = stage.origin_op
+        for tensor in op.outputs:
+            for number, extent in enumerate(tensor.shape):
+                yield Size(f"dimension {number} of {tensor.name}", extent)
+        yield from _axes(op)
+
+
+def _axes(op: Operation) -> Iterator[Size]:
+    if isinstance(op, ScanOp) and op.scan_axis.dom is not None:
+        yield Size(f"the scan axis of {op.name}", op.scan_axis.dom.extent)
+    least = 1 if _chooses(op) else 0
+    for axis in op.reduce_axis:
+        if axis.dom is not None:
+            yield Size(f"axis {axis.var.name} of {op.name}", axis.dom.extent, least)
+
+
+def _chooses(op: Operation) -> bool:
+    """Whether an operation is a reduction that gives one of its values."""
+    if not isinstance(op, ComputeOp) or not isinstance(op.body[0], Reduce) or op.body[0].init:
+        return False
+    return any(
+        isinstance(value, _CHOOSING) or (isinstance(value, Call) and value.op == "tir.if_then_else")
+        for value in op.body[0].combiner.result
+    )

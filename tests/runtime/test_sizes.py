@@ -1,0 +1,180 @@
+"""Symbolic extents of calls: never negative, and 0 as in numpy."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import te
+from te_sched.errors import BuildError, CallError
+
+
+def floats(*shape: int) -> np.ndarray:
+    return np.arange(np.prod(shape), dtype="float32").reshape(shape) + 1
+
+
+def build(*args: Any, **options: Any) -> Any:
+    return te_sched.build(te.create_schedule(args[-1].op), list(args), **options)
+
+
+def reduction(reducer: Any, columns: Any = None) -> Any:
+    m, n = te.var("m"), te.var("n") if columns is None else columns
+    a = te.placeholder((m, n), name="A")
+    k = te.reduce_axis((0, n), name="k")
+    return build(a, te.compute((m,), lambda i: reducer(a[i, k], axis=k), name="B"))
+
+
+def window() -> tuple[Any, Any, Any]:
+    """C[i] = (A[i] + A[i + 4]) * 2 by way of B, which has 4 elements less than A."""
+    n = te.var("n")
+    a = te.placeholder((n,), name="A")
+    b = te.compute((n - 4,), lambda i: a[i] + a[i + 4], name="B")
+    return a, b, te.compute((n - 4,), lambda i: b[i] * 2, name="C")
+
+
+def test_different_values_of_one_size_are_named() -> None:
+    n = te.var("n")
+    a, b = te.placeholder((n,), name="A"), te.placeholder((n,), name="B")
+    add = build(a, b, te.compute((n,), lambda i: a[i] + b[i], name="C"))
+    message = r"call 'main' with this B\n.*argument 1 \(B\).*\n.*its shape\[0\] is 4, and n is 3 by"
+    with pytest.raises(CallError, match=message + r" shape\[0\] of argument A"):
+        add(floats(3), floats(4), floats(4))
+
+
+def test_a_size_that_a_number_and_an_array_give() -> None:
+    n = te.var("n")
+    ones = build(n, te.compute((n,), lambda i: te.const(1.0, "float32"), name="C"))
+    with pytest.raises(CallError, match=r"its shape\[0\] is 4, and n is 3 by argument n"):
+        ones(3, floats(4))
+    with pytest.raises(CallError, match=r"its shape\[0\] is 0, and n is -1 by argument n"):
+        ones(-1, floats(0))
+
+
+def test_negative_reductions_are_refused() -> None:
+    n = te.var("n")
+    k = te.reduce_axis((0, n), name="k")
+    total = build(n, te.compute((2,), lambda i: te.sum((i + k) * 1.0, axis=k), name="D"))
+    out = floats(2)
+    total(3, out)
+    np.testing.assert_array_equal(out, [3, 6])
+    total(0, out)
+    np.testing.assert_array_equal(out, 0)
+    with pytest.raises(CallError, match="where axis k of D is n = -2"):
+        total(-2, out)
+
+
+def test_negative_temporaries_are_refused() -> None:
+    a, _, c = window()
+    function = build(a, c)
+    for count in (4, 5, 9):
+        out, values = np.zeros(count - 4, "float32"), floats(count)
+        function(values, out)
+        np.testing.assert_array_equal(out, 2 * (values[:-4] + values[4:]))
+    with pytest.raises(CallError, match=r"dimension 0 of B is \(n - 4\) = -2\n(.*\n)*.*n is 2 by"):
+        function(floats(2), floats(0))
+
+
+def test_negative_inside_of_a_result_of_constant_shape() -> None:
+    a, b, _ = window()
+    r = te.reduce_axis((0, b.shape[0]), name="r")
+    total, out = build(a, te.compute((1,), lambda i: te.sum(b[r], axis=r), name="S")), floats(1)
+    total(floats(4), out)
+    assert out[0] == 0
+    with pytest.raises(CallError, match=r"is \(n - 4\) = -3"):
+        total(floats(1), out)
+
+
+def test_a_size_var_is_not_negative() -> None:
+    n, m = te.size_var("n"), te.var("m")
+    a = te.placeholder((m,), name="A")
+    shift = build(a, n, te.compute((m,), lambda i: a[i] + n, name="B"))
+    with pytest.raises(CallError, match="where the size n is n = -5"):
+        shift(floats(3), -5, floats(3))
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min"])
+def test_reductions_of_nothing_are_as_in_numpy(name: str) -> None:
+    function = reduction(getattr(te, name))
+    for shape in ((3, 2), (3, 1), (0, 4)):
+        out = np.zeros(shape[0], "float32")
+        function(floats(*shape), out)
+        np.testing.assert_array_equal(out, getattr(np, name)(floats(*shape), axis=1))
+    if name in ("sum", "prod"):
+        function(floats(3, 0), out := np.zeros(3, "float32"))
+        np.testing.assert_array_equal(out, getattr(np, name)(floats(3, 0), axis=1))
+    else:
+        with pytest.raises(CallError, match=r"axis k of B is n = 0\n(.*\n)*.*to choose from"):
+            function(floats(3, 0), np.zeros(3, "float32"))
+
+
+def test_argmax_of_nothing_is_refused() -> None:
+    best = te.comm_reducer(
+        lambda x, y: (te.select(x[1] >= y[1], x[0], y[0]), te.select(x[1] >= y[1], x[1], y[1])),
+        lambda t, u: (te.const(-1, t), te.min_value(u)),
+        name="argmax",
+    )
+    n = te.var("n")
+    a, k = te.placeholder((n,), name="A"), te.reduce_axis((0, n), name="k")
+    where, value = te.compute((1,), lambda i: best((k.var, a[k]), axis=k), name="B")
+    function = te_sched.build(te.create_schedule(where.op), [a, where, value])
+    place = np.zeros(1, "int32")
+    function(floats(5), place, floats(1))
+    assert place[0] == 4
+    with pytest.raises(CallError, match="to choose from"):
+        function(floats(0), place, floats(1))
+
+
+def test_a_reduction_with_an_init_may_be_of_nothing() -> None:
+    n = te.var("n")
+    a, k = te.placeholder((n,), name="A"), te.reduce_axis((0, n), name="k")
+    zero = te.const(0.0, "float32")
+    function, out = build(a, te.compute((1,), lambda i: te.max(a[k], k, init=zero))), floats(1)
+    function(floats(0), out)
+    assert out[0] == 0
+
+
+def test_max_of_a_constant_nothing_does_not_build() -> None:
+    with pytest.raises(BuildError, match=r"axis k of B has extent 0\n(.*\n)*.*to choose from"):
+        reduction(te.max, columns=0)
+    reduction(te.sum, columns=0)
+
+
+def test_the_rule_holds_whatever_the_schedule() -> None:
+    n = te.var("n")
+    a, k = te.placeholder((n,), name="A"), te.reduce_axis((0, n), name="k")
+    b = te.compute((1,), lambda i: te.max(a[k], axis=k), name="B")
+    s = te.create_schedule(b.op)
+    _, inner = s[b].split(k, 4)
+    s.rfactor(b, inner)
+    function, out = te_sched.build(s, [a, b]), floats(1)
+    for count in (1, 3, 4, 9):
+        function(floats(count) - 100, out)
+        assert out[0] == count - 100
+    with pytest.raises(CallError, match="to choose from"):
+        function(floats(0), out)
+
+
+def test_exported_functions_check_sizes(tmp_path: Path) -> None:
+    place = tmp_path / "max.o"
+    reduction(te.max).export_library(place)
+    loaded = te_sched.runtime.load_module(place)
+    with pytest.raises(CallError, match="to choose from"):
+        loaded(floats(2, 0), floats(2))
+
+
+def test_threads_call_one_function_with_different_sizes() -> None:
+    a, _, c = window()
+    function = build(a, c)
+
+    def run(count: int) -> bool:
+        out, values = np.zeros(count - 4, "float32"), floats(count)
+        function(values, out)
+        return np.array_equal(out, 2 * (values[:-4] + values[4:]))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(run, [4 + number % 37 for number in range(400)]))
