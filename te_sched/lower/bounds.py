@@ -18,7 +18,16 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.int_set import IntervalSet
 from te_sched.errors import LoweringError
 from te_sched.ir import ops
-from te_sched.ir.expr import Expr, IntImm, IterVar, ProducerLoad, Range, Var
+from te_sched.ir.expr import (
+    Expr,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    IterVar,
+    ProducerLoad,
+    Range,
+    Var,
+)
 from te_sched.ir.visitor import walk
 from te_sched.schedule.relations import Flags, Ranges, Sets, range_of, set_range
 from te_sched.schedule.schedule import Schedule
@@ -197,6 +206,9 @@ class _Inference:
         for axis in op.root_iter_vars():
             assert axis.dom is not None
             bound = int_set.cover_range(sets[axis], axis.dom) if axis in sets else axis.dom
+            if type(bound.min) in (FloorDiv, FloorMod):
+                # Simplified apart, quotient and remainder of a fused axis may no longer fit.
+                bound = Range(analyzer.simplify(bound.min), bound.extent)
             if relaxed:
                 low = int_set.eval_set(bound.min, relaxed).min
                 high = int_set.eval_set(bound.min + bound.extent - 1, relaxed).max

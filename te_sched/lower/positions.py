@@ -12,7 +12,7 @@ from functools import reduce
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.same import same
 from te_sched.ir import ops
-from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm
+from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Sub
 
 
 def row_major(indices: Sequence[Expr], shape: Sequence[Expr]) -> Expr:
@@ -30,7 +30,7 @@ def weighted_sum(indices: Sequence[Expr], strides: Sequence[Expr]) -> Expr:
 
 def _one_more(position: Expr, extent: Expr, index: Expr) -> Expr:
     """position * extent + index, where quotients and remainders are joined."""
-    if type(index) in (FloorMod, Add):
+    if type(index) in (FloorMod, Add, Sub) and _has_remainder(index):
         for remainder in _addends(index):
             if type(remainder) is FloorMod and same(remainder.b, extent):
                 quotient = _quotient_in(position, remainder)
@@ -40,7 +40,16 @@ def _one_more(position: Expr, extent: Expr, index: Expr) -> Expr:
                     if type(extent) is not IntImm:  # constants come out in this order anyhow
                         joined = ops.add(quotient.a, rest)
                     return ops.add(joined, _without(index, remainder))
+        # Simplified step by step, a remainder may no longer fit the quotients of outer dimensions.
+        return Analyzer().simplify(ops.add(ops.mul(position, extent), index))
     return ops.add(ops.mul(position, extent), index)
+
+
+def _has_remainder(e: Expr) -> bool:
+    """Whether a sum or difference has a remainder among its terms."""
+    if isinstance(e, Add | Sub):
+        return _has_remainder(e.a) or _has_remainder(e.b)
+    return type(e) is FloorMod
 
 
 def _addends(e: Expr) -> list[Expr]:
@@ -60,9 +69,8 @@ def _quotient_in(position: Expr, remainder: FloorMod) -> FloorDiv | None:
 
 
 def _is_multiple(difference: Expr, divisor: IntImm) -> bool:
-    analyzer = Analyzer()
-    coefficient, base = analyzer.modular_set(analyzer.canonical_simplify(difference))
-    return coefficient % divisor.value == 0 and base % divisor.value == 0
+    rest = Analyzer().simplify(ops.floormod(difference, divisor))
+    return type(rest) is IntImm and rest.value == 0
 
 
 def _without(e: Expr, term: Expr) -> Expr:

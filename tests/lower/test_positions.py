@@ -44,3 +44,22 @@ def test_congruent_remainder_belongs_to_the_quotient() -> None:
     quotient, remainder = ops.floordiv(N * 32 + J, 7), ops.floormod(N * 4 + J, 7)
     assert position([quotient, remainder], 10, 7) == "n * 32 + j"
     assert "%" in position([quotient, ops.floormod(N * 5 + J, 7)], 10, 7)
+
+
+def test_dimensions_are_simplified_one_by_one() -> None:
+    index = N * 16 + J
+    rows, columns = ops.floordiv(ops.floordiv(index, 3), 4), ops.floormod(index // 3, 4)
+    found = position([rows - N, columns, ops.floormod(index, 3)], 4, 4, 3)
+    assert found == "(n * 16 + j) // 12 * 12 + (n * 4 + j) % 12 // 3 * 3 + (n + j) % 3 - n * 12"
+
+
+def test_split_index_of_a_reader_is_simplified_before_the_region() -> None:
+    A = te.placeholder((35,), name="A")
+    B = te.compute((35,), lambda i: A[i] + 1.0, name="B")
+    C = te.compute((7, 5), lambda i, j: B[i * 5 + j], name="C")
+    s = te.create_schedule(C.op)
+    _, inner = s[C].split(s[C].fuse(*C.op.axis), factor=16)
+    s[B].compute_at(s[C], inner)
+    text = te_sched.lower(s, [A, C], simple_mode=True).script()
+    index = "(i_j_fused_outer * 16 + i_j_fused_inner) // 5 * 5 + (i_j_fused_outer"
+    assert f"A[{index} + i_j_fused_inner) % 5] + T.float32(1)" in text
