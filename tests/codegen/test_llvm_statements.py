@@ -50,6 +50,15 @@ def test_gather_and_scatter() -> None:
     np.testing.assert_array_equal(b, np.where(np.isin(a, p), a, 0))
 
 
+def test_vectors_of_three_are_not_padded() -> None:
+    target = buffer("B", [12])
+    threes = E.Buffer(target.data, "float32x3", (E.IntImm(4),), (), ZERO, "threes")
+    body = S.BufferStore(threes, E.Broadcast(E.FloatImm(2.0), 3), (E.IntImm(2),))
+    b = np.zeros(12, "float32")
+    build(function([target], body))(b)
+    np.testing.assert_array_equal(b, np.repeat([0, 0, 2, 0], 3))
+
+
 def test_bools_take_a_byte() -> None:
     a, b = np.arange(N) % 3 == 0, np.zeros(N, "bool")
     for lanes in (1, 8):

@@ -6,7 +6,7 @@ Must not know statements; indices arrive as values.
 from __future__ import annotations
 
 from te_sched.codegen.llvm.function import FunctionText
-from te_sched.codegen.llvm.types import Value, llvm_type, memory_type, unknown
+from te_sched.codegen.llvm.types import Value, llvm_type, memory_type, slot_type, unknown
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Buffer
 
@@ -19,7 +19,7 @@ def address(
         return pointer.text
     bounds = "inbounds " if inside else ""
     return out.emit(
-        f"getelementptr {bounds}{memory_type(dtype)}, ptr {pointer.text}, i64 {_as_i64(out, index)}"
+        f"getelementptr {bounds}{slot_type(dtype)}, ptr {pointer.text}, i64 {_as_i64(out, index)}"
     )
 
 

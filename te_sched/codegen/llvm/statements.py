@@ -23,7 +23,7 @@ from te_sched.codegen.llvm.expressions import (
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.loops import serial_loop
 from te_sched.codegen.llvm.parallel import run_parallel
-from te_sched.codegen.llvm.types import Value, integer, llvm_type, memory_type
+from te_sched.codegen.llvm.types import Value, integer, llvm_type, slot_type
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
@@ -187,7 +187,7 @@ def _allocate(out: FunctionText, node: S.Allocate) -> None:
     )
     constant = all(isinstance(extent, E.IntImm) for extent in node.extents)
     if constant and out.take_stack(max(count, 1) * item):
-        room = f"[{max(count, 1)} x {memory_type(node.dtype)}]"
+        room = f"[{max(count, 1)} x {slot_type(node.dtype)}]"
         out.environment[data] = Value(out.allocate_static(room, ALIGNMENT), "handle")
         execute(out, node.body)
         return

@@ -59,6 +59,13 @@ def memory_type(dtype: str) -> str:
 
 
 @cache
+def slot_type(dtype: str) -> str:
+    """A type as large as an element of an array: LLVM pads <3 x float>, arrays of it are not."""
+    lanes = dtypes.lanes(dtype)
+    return memory_type(dtype) if lanes == 1 else f"[{lanes} x {memory_type(dtypes.element(dtype))}]"
+
+
+@cache
 def integer_range(dtype: str) -> tuple[int, int]:
     """The smallest and the largest value of an integer type."""
     kind = dtypes.parse(dtype)
