@@ -443,7 +443,6 @@ _LT = (
     Row("lt-const-sub", "c1 < x - c2", "c1 + c2 < x", "", True),
     Row("lt-products", "x * c1 < y * c1", "x < y", "c1 > 0", True),
     Row("lt-products-negative", "x * c1 < y * c1", "y < x", "c1 < 0", True),
-    Row("lt-plus-one", "x < y + 1", "x <= y", newer=True),
     Row("lt-min", "min(x, y) < z", "x < z or y < z", "", True),
     Row("lt-max", "max(x, y) < z", "x < z and y < z", "", True),
     Row("lt-than-min", "z < min(x, y)", "z < x and z < y", "", True),
@@ -501,6 +500,20 @@ _LT = (
     ),
     Row("lt-quotient-self-above", "x // c1 * c1 + c3 < x", "False", "c1 > 0 and c3 >= c1 - 1"),
     Row("lt-quotient-below", "(x + c2) // c1 * c1 < x + c3", "True", "c1 > 0 and c3 > c2"),
+    Row(
+        "lt-quotient-offset-sum",
+        "(x + c2) // c1 * c1 < x + y",
+        "c2 < (x + c2) % c1 + y",
+        "c1 > 0",
+        True,
+    ),
+    Row(
+        "lt-quotient-offset-difference",
+        "(x + c2) // c1 * c1 < x - y",
+        "y + c2 < (x + c2) % c1",
+        "c1 > 0",
+        True,
+    ),
     Row("lt-sum-quotient", "x + c3 < (x + c2) // c1 * c1", "False", "c1 > 0 and c3 >= c2"),
     Row("lt-than-difference-const", "x < y - c1", "x + c1 < y", "", True),
     Row("lt-difference-const", "x - c1 < y", "x < y + c1", "", True),
@@ -512,6 +525,8 @@ _LT = (
     Row("lt-offsets-down", "x + c1 < y + c2", "x + (c1 - c2) < y", "c2 < c1", True),
     Row("lt-negative-offset", "x + c1 < y", "x < y + -c1", "c1 < 0", True),
     Row("lt-than-negative-offset", "x < y + c1", "x + -c1 < y", "c1 < 0", True),
+    # Where the left side has a constant, the rows above join it with this one first.
+    Row("lt-plus-one", "x < y + 1", "x <= y", "", True, newer=True),
 )
 
 _NOT = (
