@@ -44,11 +44,17 @@ class Analyzer:
         self._facts.forget()
 
     def mark_nonnegative(self, e: Expr) -> None:
-        """Note that a variable, or a variable and a constant, is never negative."""
+        """Note that a variable, or a variable and constants, is never negative."""
         least = 0
-        if isinstance(e, (Add, Sub)) and isinstance(e.b, IntImm):
-            least = -e.b.value if isinstance(e, Add) else e.b.value
-            e = e.a
+        while isinstance(e, Add | Sub):
+            if isinstance(e.b, IntImm):
+                least += -e.b.value if isinstance(e, Add) else e.b.value
+                e = e.a
+            elif isinstance(e, Add) and isinstance(e.a, IntImm):
+                least -= e.a.value
+                e = e.b
+            else:
+                return
         if not isinstance(e, Var):
             return
         low, high = self._facts.bounds.of(e)

@@ -151,6 +151,14 @@ def test_calls_of_the_unknown_are_not_cancelled() -> None:
     assert Analyzer().simplify(difference) is difference
 
 
+def test_what_is_not_negative_bounds_the_variable_in_it() -> None:
+    found = Analyzer()
+    found.mark_nonnegative(E.Sub(E.Sub(n, E.IntImm(1)), E.IntImm(2)))
+    assert found.const_bounds(n)[0] == 3
+    found.mark_nonnegative(E.Add(E.IntImm(-4), n))
+    assert found.const_bounds(n)[0] == 4
+
+
 def test_equality_is_proved_by_constant_bounds_too() -> None:
     rows, groups = (x % 26 + 11) // 26 + 2, (x % 26 + 141) // 104  # groups is always 1
     assert analyzer().can_prove_equal(rows, rows * groups)
