@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
+    DEFAULT_ALIGNMENT,
     Buffer,
     BufferLoad,
     Call,
@@ -44,9 +45,6 @@ from te_sched.ir.stmt import (
 from te_sched.ir.visitor import Mapper, replace
 from te_sched.lower.positions import row_major, weighted_sum
 from te_sched.lower.view_binder import ViewBinder
-
-# Temporaries start at such a number of bytes, unless they are smaller.
-_ALIGNMENT = 128
 
 
 def flatten_storage(func: PrimFunc) -> PrimFunc:
@@ -370,9 +368,9 @@ def _flat_buffer(
 def _temporary_alignment(size: Expr, dtype: str) -> int:
     """Bytes to which a temporary is aligned: no more than it has, gaps between rows left out."""
     if type(size) is not IntImm:
-        return _ALIGNMENT
+        return DEFAULT_ALIGNMENT
     room = size.value * dtypes.bits(dtype) * dtypes.lanes(dtype) // 8
-    align = _ALIGNMENT
+    align = DEFAULT_ALIGNMENT
     while align > room > 0:
         align //= 2
     return align

@@ -84,21 +84,26 @@ def _tensors(given: Any, name: str) -> tuple[Tensor, ...]:
 def _check_state(init: Tensor, update: Tensor, state: Tensor, name: str) -> None:
     for tensor, what in ((init, "initial tensor"), (update, "update")):
         if tensor.dtype != state.dtype:
-            problem = f"its type is {tensor.dtype}, that of the state {state.dtype}"
+            problem = f"its type is not {state.dtype}"
         elif tensor.ndim != state.ndim:
             problem = f"it has {tensor.ndim} dimensions, the state {state.ndim}"
         elif not _same_extents(tensor.shape[1:], state.shape[1:]):
             problem = "its dimensions after the first are not those of the state"
         elif tensor is update and not _same_extents(tensor.shape[:1], state.shape[:1]):
-            problem = "its first dimension is not that of the state"
+            problem = "its first dimension, the time, is not that of the state"
         else:
             continue
         raise DeclarationError(
-            f"scan {name} with the {what} {tensor.name}",
-            problem,
-            "declare them with one shape; only the initial tensor is shorter",
+            f"scan {name} with the {what} {_text(tensor)}",
+            f"{problem} {_text(state)}",
+            "declare them with one shape and type; only the initial tensor is shorter",
             f"tensor {tensor.name}",
         )
+
+
+def _text(tensor: Tensor) -> str:
+    """The name of a tensor with its shape and type: `state(5, n) float32`."""
+    return f"{tensor.name}({', '.join(map(str, tensor.shape))}) {tensor.dtype}"
 
 
 def _check_past(update: Tensor, places: tuple[Tensor, ...], at: int, name: str) -> None:
@@ -138,8 +143,8 @@ def _scan_axis(init: Tensor, update: Tensor, name: str) -> IterVar:
     start, end = ops.match_types(init.shape[0], update.shape[0])
     if isinstance(start, IntImm) and isinstance(end, IntImm) and start.value > end.value:
         raise DeclarationError(
-            f"scan {name} with the initial tensor {init.name}",
-            f"it has {start.value} entries, the state only {end.value}",
+            f"scan {name} with the initial tensor {_text(init)}",
+            f"it has {start.value} entries, the state {_text(update)} only {end.value}",
             "let the initial tensor be as long as the beginning of the state",
             f"tensor {init.name}",
         )

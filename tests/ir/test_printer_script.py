@@ -330,6 +330,13 @@ def test_text_over_lines_is_left_to_the_metadata() -> None:
     )
 
 
+def test_what_is_left_out_is_told_after_a_line_below_functions() -> None:
+    func = function(S.Evaluate(StringImm("a\nb")))
+    end = 'T.evaluate(metadata["tir.StringImm"][0])\n\n# Metadata omitted.'
+    for node in (func, S.IRModule({"main": func})):
+        assert end in script(node)
+
+
 def test_show_prints_the_script(capsys: pytest.CaptureFixture[str]) -> None:
     module = S.IRModule({"main": function(S.Evaluate(IntImm(0)))})
     module.show()

@@ -32,14 +32,33 @@ def test_scan_axes():
     [
         ({"init": []}, "each state has one of each"),
         ({"init": te.placeholder((1, 2, 3), name="Z")}, "it has 3 dimensions, the state 2"),
-        ({"init": te.placeholder((1, 2), "int8", name="Z")}, "its type is int8"),
-        ({"init": te.placeholder((1, 7), name="Z")}, "not those of the state"),
+        (
+            {"init": te.placeholder((1, 2), "int8", name="Z")},
+            r"initial tensor Z\(1, 2\) int8\n.*\n.*its type is not float32 state\(m, n\) float32",
+        ),
+        ({"init": te.placeholder((1, 7), name="Z")}, r"not those of the state state\(m, n\)"),
+        (
+            {"update": te.placeholder((9, 7), name="Z")},
+            r"update Z\(9, 7\) float32\n.*\n.*after the first are .* state\(m, n\) float32",
+        ),
+        ({"update": te.placeholder((9, 7, 2), name="Z")}, "it has 3 dimensions, the state 2"),
+        ({"update": te.placeholder((9, 7), "int8", name="Z")}, r"Z\(9, 7\) int8\n"),
+        ({"update": [te.placeholder((9, 7), name="Z")] * 2}, "2 updates and 1 placeholders"),
         ({"update": 3}, "states are tensors"),
     ],
 )
 def test_scan_rejects(changes, match):
     with pytest.raises(DeclarationError, match=match):
         declare_scan(**changes)
+
+
+def test_scan_rejects_an_update_of_another_time():
+    state = te.placeholder((5, 4), name="state")
+    init = te.compute((1, 4), lambda t, i: te.const(0.0), name="init")
+    update = te.compute((6, 4), lambda t, i: state[t - 1, i], name="update")
+    match = r"update update\(6, 4\) .*\n.*\n.*the time, is not that of the state state\(5, 4\)"
+    with pytest.raises(DeclarationError, match=match):
+        te.scan(init, update, state)
 
 
 def packed(ins, outs):
@@ -163,7 +182,9 @@ def test_an_update_reads_the_past_also_through_others():
 
 
 def test_a_scan_begins_within_its_state():
-    with pytest.raises(DeclarationError, match="it has 9 entries, the state only 8"):
+    with pytest.raises(
+        DeclarationError, match=r"has 9 entries, the state up\(8, 4\) float32 only 8"
+    ):
         scan_of(lambda state, t, i: state[t - 1, i], first=9)
 
 

@@ -41,7 +41,7 @@ def script(node: Any) -> str:
         lines = printer.fragment(node)
     else:
         lines = [printer.expression(node)]
-    return "\n".join([*lines, *printer.footer()])
+    return "\n".join([*lines, *printer.footer(isinstance(node, S.PrimFunc))])
 
 
 def _module(module: S.IRModule) -> str:
@@ -55,7 +55,7 @@ def _module(module: S.IRModule) -> str:
         if position:
             lines.append("")
         lines += printer.function(module.functions[name], name, "    ")
-        footer = footer if footer else printer.footer()
+        footer = footer if footer else printer.footer(after_function=True)
     return "\n".join([*lines, *footer])
 
 
@@ -203,9 +203,11 @@ class ScriptPrinter(ExprPrinter):
 
     # Whole texts
 
-    def footer(self) -> list[str]:
+    def footer(self, after_function: bool = False) -> list[str]:
         """What stands at the end of a text that left something out."""
-        return [_OMITTED] if self.metadata else []
+        if not self.metadata:
+            return []
+        return ["", _OMITTED] if after_function else [_OMITTED]
 
     def expression(self, node: Any) -> str:
         """An expression alone: what is free in it needs no declaration."""
