@@ -86,6 +86,7 @@ class _Lowering(Mapper):
     def __init__(self, kernel: str, axes: Sequence[ThreadAxis]) -> None:
         self.kernel = kernel
         self.threads = [axis for axis in axes if not axis.is_block]
+        self.blocks = [axis for axis in axes if axis.is_block]
         self.buffers: list[Buffer] = []
 
     def visit_BufferStore(self, node: Stmt) -> Stmt:
@@ -101,7 +102,13 @@ class _Lowering(Mapper):
         count = len(reducer.lhs)
         values, condition = call.args[1 : 1 + count], call.args[1 + count]
         results = call.args[2 + count : 2 + 2 * count]
-        team = self.team([thread for thread in call.args[2 + 2 * count :] if type(thread) is Var])
+        reduced = [thread for thread in call.args[2 + 2 * count :] if type(thread) is Var]
+        if blocks := [axis.tag for axis in self.blocks if any(axis.var is var for var in reduced)]:
+            raise self.error(
+                f"{blocks[0]} is an axis of blocks, which cannot wait for each other",
+                "factor the reduction with rfactor and reduce the parts in a second stage",
+            )
+        team = self.team(reduced)
         places = [place for place in results if isinstance(place, BufferLoad)]
         combine = _Combine(reducer, places)
         own = [
@@ -234,13 +241,11 @@ class _Lowering(Mapper):
         self.buffers.append(Buffer(data, dtype, (IntImm(size),), (), IntImm(0), name))
         return self.buffers[-1]
 
-    def error(self, why: str) -> BuildError:
+    def error(
+        self, why: str, cure: str = "bind the reduction to a thread axis of constant extent"
+    ) -> BuildError:
         """A reduction that cannot be lowered."""
-        return BuildError(
-            f"reduce across threads in kernel {self.kernel!r}",
-            why,
-            "bind the reduction to a thread axis of constant extent, or use rfactor",
-        )
+        return BuildError(f"reduce across threads in kernel {self.kernel!r}", why, cure)
 
 
 @dataclass(frozen=True, slots=True)

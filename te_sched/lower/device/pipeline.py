@@ -8,6 +8,7 @@ from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.device.insert_barriers import insert_barriers
 from te_sched.lower.device.kernel import is_kernel
 from te_sched.lower.device.lower_thread_reductions import lower_thread_reductions
+from te_sched.lower.device.lower_warp_memory import lower_warp_memory
 from te_sched.lower.device.split_kernels import split_kernels
 from te_sched.lower.device.unify_threads import unify_threads
 
@@ -15,7 +16,7 @@ Pass = Callable[[PrimFunc], PrimFunc]
 
 # What happens to the function, and then to each of its kernels.
 FUNCTION_PASSES: tuple[Pass, ...] = (unify_threads,)
-KERNEL_PASSES: tuple[Pass, ...] = (lower_thread_reductions, insert_barriers)
+KERNEL_PASSES: tuple[Pass, ...] = (lower_thread_reductions, lower_warp_memory, insert_barriers)
 
 
 def device_passes(func: PrimFunc) -> IRModule:

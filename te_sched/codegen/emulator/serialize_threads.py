@@ -1,0 +1,374 @@
+"""The threads of a kernel one after the other: loops that are cut where threads wait.
+
+What stands between two barriers is done by all threads of a block, one by one, before any of them
+goes on. So a barrier in a loop turns the loop inside out, and what a thread keeps across a barrier
+gets a place per thread:
+
+    attr(bx, "thread_extent", 4)                  for bx in parallel(4):
+        attr(tx, "thread_extent", 16)                 A_shared = allocate([16])
+            A_shared = allocate([16])                 C_local = allocate([1 * 16])
+            C_local = allocate([1])                   for k in range(8):
+            for k in range(8):             ->             for tx in range(16):
+                A_shared[tx] = A[k, tx]                       A_shared[tx] = A[k, tx]
+                tvm_storage_sync("shared")                for tx in range(16):
+                C_local[0] += A_shared[15 - tx]               C_local[tx] += A_shared[15 - tx]
+
+A shuffle is a cut as well: all threads say what they have, then all of them take what they want.
+Must not know how the result is compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from te_sched.errors import BuildError
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import (
+    Broadcast,
+    Buffer,
+    BufferLoad,
+    Call,
+    Expr,
+    IntImm,
+    PointerType,
+    Ramp,
+    Var,
+)
+from te_sched.ir.ops import TRUE
+from te_sched.ir.stmt import (
+    Allocate,
+    AttrStmt,
+    BufferStore,
+    Evaluate,
+    For,
+    IfThenElse,
+    LetStmt,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+    While,
+)
+from te_sched.ir.visitor import Mapper, replace, substitute, walk
+from te_sched.lower.device.kernel import BARRIER, ThreadAxis, scope_of, thread_axes
+from te_sched.lower.statements import fresh_copy, sequence
+
+WARP = 32
+_SHUFFLES = frozenset(
+    ("tir.tvm_warp_shuffle", "tir.tvm_warp_shuffle_up", "tir.tvm_warp_shuffle_down")
+)
+_PRIVATE = ("local",)
+
+
+def serialize_threads(kernel: PrimFunc) -> PrimFunc:
+    """A function with the parameters of the kernel that does for all blocks what it does."""
+    axes, body = thread_axes(kernel)
+    serializer = _Serializer(kernel, [axis for axis in axes if not axis.is_block])
+    body = serializer.block(body)
+    for data, dtype, size in serializer.exchanges:
+        body = Allocate(data, dtype, (size,), TRUE, body)
+    blocks = [axis for axis in axes if axis.is_block]
+    return kernel.with_body(_over_blocks(blocks, body))
+
+
+def _over_blocks(blocks: Sequence[ThreadAxis], body: Stmt) -> Stmt:
+    """The blocks in parallel, threadIdx.x fastest."""
+    if not blocks:
+        return body
+    count: Expr = IntImm(1)
+    for axis in blocks:
+        count = ops.mul(count, axis.extent)
+    if len(blocks) == 1:
+        return For(blocks[0].var, IntImm(0), count, "parallel", body)
+    block = Var("block", "int32")
+    rest: Expr = block
+    for position, axis in enumerate(blocks):
+        last = position == len(blocks) - 1
+        value = rest if last else ops.floormod(rest, axis.extent)
+        body = LetStmt(axis.var, value, body)
+        rest = rest if last else ops.floordiv(rest, axis.extent)
+    return For(block, IntImm(0), count, "parallel", body)
+
+
+class _Serializer:
+    """Serialises one kernel; `exchanges` are arrays by which lanes tell each other values."""
+
+    def __init__(self, kernel: PrimFunc, threads: Sequence[ThreadAxis]) -> None:
+        self.name = kernel.attrs.get("global_symbol", "main")
+        self.threads = threads
+        self.count: Expr = IntImm(1)
+        self.thread: Expr = IntImm(0)  # the number of the thread in its block
+        for axis in threads:
+            self.thread = ops.add(self.thread, ops.mul(axis.var, self.count))
+            self.count = ops.mul(self.count, axis.extent)
+        self.differing: set[Var] = {axis.var for axis in threads}
+        self.spread: dict[Var, _Spread] = {}  # what a thread keeps across cuts
+        self.values: dict[Var, Expr] = {}  # of lets across cuts
+        self.exchanges: list[tuple[Var, str, Expr]] = []
+
+    def block(self, node: Stmt) -> Stmt:
+        """What all threads of a block do."""
+        if not _has_cut(node):
+            return self.each_thread(node)
+        method = _METHODS.get(type(node))
+        if method is None:
+            raise self.error(f"a {type(node).__name__} round a barrier cannot be emulated")
+        found: Stmt = method(self, node)
+        return found
+
+    def each_thread(self, node: Stmt) -> Stmt:
+        """A statement without cuts, for one thread after the other."""
+        body = _Spreader(self.spread, self.values, self.thread, self.count).visit(node)
+        fresh: dict[Var, Expr] = {}
+        loops = []
+        for axis in self.threads:
+            loop = Var(axis.var.name, axis.var.dtype)
+            fresh[axis.var] = loop
+            loops.append((loop, axis.extent))
+        body = fresh_copy(body, fresh)
+        for loop, extent in loops:  # threadIdx.x innermost
+            body = For(loop, IntImm(0, loop.dtype), extent, "serial", body)
+        return body
+
+    # -- statements with cuts ----------------------------------------------------------------------
+
+    def seq(self, node: SeqStmt) -> Stmt:
+        done: list[Stmt] = []
+        together: list[Stmt] = []
+        for part in (*node.seq, None):
+            if part is not None and not _has_cut(part):
+                together.append(part)
+                continue
+            if together:
+                done.append(self.each_thread(sequence(together)))
+                together = []
+            if part is not None:
+                done.append(self.block(part))
+        return sequence(done)
+
+    def loop(self, node: For) -> Stmt:
+        self.check_uniform(node.min, f"loop {node.loop_var.name}")
+        self.check_uniform(node.extent, f"loop {node.loop_var.name}")
+        low, extent = self.outside(node.min), self.outside(node.extent)
+        return replace(node, min=low, extent=extent, kind="serial", body=self.block(node.body))  # type: ignore[no-any-return]
+
+    def branch(self, node: IfThenElse) -> Stmt:
+        self.check_uniform(node.condition, f"the condition {node.condition}")
+        other = None if node.else_case is None else self.block(node.else_case)
+        return IfThenElse(self.outside(node.condition), self.block(node.then_case), other)
+
+    def repeat(self, node: While) -> Stmt:
+        self.check_uniform(node.condition, f"the condition {node.condition}")
+        return While(self.outside(node.condition), self.block(node.body))
+
+    def let(self, node: LetStmt) -> Stmt:
+        if _shuffles(node.value):
+            return self.shuffled(node)
+        if any(type(part) is BufferLoad for part in walk(node.value)):
+            return self.kept(node)
+        self.values[node.var] = substitute(node.value, self.values)
+        return self.block(node.body)
+
+    def kept(self, node: LetStmt) -> Stmt:
+        """A let of something loaded: each thread keeps its value."""
+        data = Var(node.var.name, "handle", PointerType(node.var.dtype, "local"))
+        buffer = Buffer(data, node.var.dtype, (IntImm(1),), (), IntImm(0), data.name)
+        self.values[node.var] = BufferLoad(buffer, (IntImm(0),))
+        store = BufferStore(buffer, node.value, (IntImm(0),))
+        whole = sequence([store, node.body])
+        return self.allocate(Allocate(data, node.var.dtype, (IntImm(1),), TRUE, whole))
+
+    def attribute(self, node: AttrStmt) -> Stmt:
+        return self.block(node.body)
+
+    def allocate(self, node: Allocate) -> Stmt:
+        data = node.buffer_var
+        if scope_of(data) in _PRIVATE:
+            size: Expr = IntImm(1)
+            for extent in node.extents:
+                size = ops.mul(size, extent)
+            room = Var(data.name, "handle", PointerType(node.dtype, "global"))
+            self.spread[data] = _Spread(room, size, _is_accessed_by_vectors(node.body, data))
+            return Allocate(
+                room,
+                node.dtype,
+                (ops.mul(size, self.count),),
+                node.condition,
+                self.block(node.body),
+            )
+        return replace(node, body=self.block(node.body))  # type: ignore[no-any-return]
+
+    def evaluate(self, node: Evaluate) -> Stmt:
+        if _is_barrier(node.value):
+            return sequence([])
+        return self.shuffled(node)
+
+    def shuffled(self, node: Stmt) -> Stmt:
+        """A statement that takes values of other lanes: all threads say, then all take."""
+        told: list[Stmt] = []
+        exchange = _Exchange(self, told)
+        node = exchange.visit(node)
+        return sequence([*(self.each_thread(part) for part in told), self.block(node)])
+
+    def new_exchange(self, dtype: str) -> Buffer:
+        """An array with a place for a value of each thread."""
+        name = f"lanes{len(self.exchanges)}"
+        data = Var(name, "handle", PointerType(dtype, "global"))
+        self.exchanges.append((data, dtype, self.count))
+        return Buffer(data, dtype, (self.count,), (), IntImm(0), name)
+
+    # -- what is the same for all threads ----------------------------------------------------------
+
+    def outside(self, e: Expr) -> Expr:
+        """An expression that does not depend on the thread, outside of the loops over threads."""
+        return substitute(e, self.values)  # type: ignore[no-any-return]
+
+    def check_uniform(self, e: Expr, what: str) -> None:
+        """Refuse a cut that not all threads would come by."""
+        for node in walk(self.outside(e)):
+            private = isinstance(node, BufferLoad) and scope_of(node.buffer.data) in _PRIVATE
+            if private or (isinstance(node, Var) and node in self.differing):
+                raise self.error(
+                    f"{what} differs between threads, and a barrier or shuffle stands in it, which "
+                    "all threads must come by"
+                )
+
+    def error(self, why: str) -> BuildError:
+        """A kernel that cannot be emulated."""
+        return BuildError(
+            f"emulate kernel {self.name!r}",
+            why,
+            "take the barrier out of the condition or loop",
+        )
+
+
+class _Spread:
+    """Where what each thread keeps is: in turns (element by element), or thread by thread."""
+
+    def __init__(self, data: Var, size: Expr, by_thread: bool) -> None:
+        self.data, self.size, self.by_thread = data, size, by_thread
+
+    def index(self, index: Expr, thread: Expr, count: Expr) -> Expr:
+        """Where an element of a thread is."""
+        factor, start = (
+            (IntImm(1), ops.mul(thread, self.size)) if self.by_thread else (count, thread)
+        )
+        lanes = dtypes.lanes(index.dtype)
+        if isinstance(index, Ramp):
+            base = ops.add(ops.mul(index.base, factor), start)
+            return Ramp(base, ops.mul(index.stride, factor), lanes)
+        if lanes > 1:
+            return ops.add(ops.mul(index, Broadcast(factor, lanes)), Broadcast(start, lanes))
+        return ops.add(ops.mul(index, factor), start)
+
+
+class _Spreader(Mapper):
+    """Gives accesses to what threads keep their places; replaces lets across cuts."""
+
+    def __init__(
+        self, spread: dict[Var, _Spread], values: dict[Var, Expr], thread: Expr, count: Expr
+    ) -> None:
+        self.spread, self.values, self.thread, self.count = spread, values, thread, count
+        self.buffers: dict[Buffer, Buffer] = {}
+
+    def visit_Var(self, node: Var) -> Expr:
+        value = self.values.get(node)
+        return node if value is None else self.visit(value)
+
+    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        indices = tuple([self.visit(index) for index in node.indices])
+        spread = self.spread.get(node.buffer.data)
+        if spread is None:
+            return BufferLoad(node.buffer, indices)
+        (index,) = indices
+        place = spread.index(index, self.thread, self.count)
+        return BufferLoad(self.buffer(node.buffer, spread), (place,))
+
+    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        indices = tuple([self.visit(index) for index in node.indices])
+        value = self.visit(node.value)
+        spread = self.spread.get(node.buffer.data)
+        if spread is None:
+            return BufferStore(node.buffer, value, indices)
+        (index,) = indices
+        place = spread.index(index, self.thread, self.count)
+        return BufferStore(self.buffer(node.buffer, spread), value, (place,))
+
+    def buffer(self, buffer: Buffer, spread: _Spread) -> Buffer:
+        """The view of the memory of all threads."""
+        found = self.buffers.get(buffer)
+        if found is None:
+            size = ops.mul(spread.size, self.count)
+            found = self.buffers[buffer] = replace(
+                buffer, data=spread.data, shape=(size,), strides=(), elem_offset=IntImm(0)
+            )
+        return found
+
+
+class _Exchange(Mapper):
+    """Replaces shuffles by loads of what other lanes have told."""
+
+    def __init__(self, serializer: _Serializer, told: list[Stmt]) -> None:
+        self.serializer, self.told = serializer, told
+
+    def visit_Call(self, node: Call) -> Expr:
+        if node.op not in _SHUFFLES:
+            return self.generic(node)  # type: ignore[no-any-return]
+        _, value, lane, width, _ = node.args
+        memory = self.serializer.new_exchange(node.dtype)
+        thread = self.serializer.thread
+        self.told.append(BufferStore(memory, self.visit(value), (thread,)))
+        first = ops.sub(thread, ops.floormod(thread, width))
+        own = ops.floormod(thread, width)
+        if node.op == "tir.tvm_warp_shuffle":
+            source = ops.add(first, ops.floormod(lane, width))
+            there: Expr = ops.less(source, self.serializer.count)
+        elif node.op == "tir.tvm_warp_shuffle_up":
+            source = ops.sub(thread, lane)
+            there = ops.less_equal(lane, own)
+        else:
+            source = ops.add(thread, lane)
+            inside = ops.less(ops.add(own, lane), width)
+            there = ops.logical_and(inside, ops.less(source, self.serializer.count))
+        place = Call("int32", "tir.if_then_else", (there, source, thread))
+        return BufferLoad(memory, (place,))
+
+
+def _is_barrier(e: Expr) -> bool:
+    return isinstance(e, Call) and e.op == BARRIER
+
+
+def _shuffles(e: Expr) -> bool:
+    return any(isinstance(part, Call) and part.op in _SHUFFLES for part in walk(e))
+
+
+def _has_cut(node: Stmt) -> bool:
+    """Whether threads wait for each other in a statement, or share memory that it allocates."""
+    for part in walk(node):
+        if isinstance(part, Call) and (part.op in _SHUFFLES or part.op == BARRIER):
+            return True
+        if type(part) is Allocate and scope_of(part.buffer_var) not in _PRIVATE:
+            return True
+    return False
+
+
+def _is_accessed_by_vectors(body: Stmt, data: Var) -> bool:
+    return any(
+        isinstance(node, BufferLoad | BufferStore)
+        and node.buffer.data is data
+        and dtypes.lanes(node.indices[-1].dtype) > 1
+        for node in walk(body)
+    )
+
+
+_METHODS: dict[type, Callable[[_Serializer, Any], Stmt]] = {
+    SeqStmt: _Serializer.seq,
+    For: _Serializer.loop,
+    IfThenElse: _Serializer.branch,
+    While: _Serializer.repeat,
+    LetStmt: _Serializer.let,
+    AttrStmt: _Serializer.attribute,
+    Allocate: _Serializer.allocate,
+    Evaluate: _Serializer.evaluate,
+    BufferStore: _Serializer.shuffled,
+}

@@ -1,0 +1,172 @@
+"""Memory of a warp becomes registers of its lanes, read by shuffles.
+
+A warp has no memory of its own: element z of a buffer in scope "warp" is kept by lane (z // m) % w,
+where w is the number of lanes and m the number of neighbouring elements that one lane stores.
+
+    A_warp = allocate([64], scope="warp")         A_warp = allocate([2], scope="local")
+    A_warp[tx * 2 + i] = A[tx * 2 + i]      ->    A_warp[i] = A[tx * 2 + i]
+    B[tx] = A_warp[63 - tx]                       B[tx] = shuffle(A_warp[(63 - tx) % 2],
+                                                                  (63 - tx) // 2 % 32)
+
+(TVM's name: LowerWarpMemory.) Must not know what kernels compute.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.detect import detect_linear_equation
+from te_sched.errors import BuildError
+from te_sched.ir import ops
+from te_sched.ir.expr import (
+    Buffer,
+    BufferLoad,
+    Call,
+    Expr,
+    IntImm,
+    PointerType,
+    Range,
+    Var,
+)
+from te_sched.ir.stmt import Allocate, AttrStmt, BufferStore, For, PrimFunc, Stmt
+from te_sched.ir.visitor import Mapper, replace, walk
+from te_sched.lower.device.kernel import scope_of, thread_axes
+from te_sched.lower.statements import statements
+
+WARP = 32
+
+
+def lower_warp_memory(kernel: PrimFunc) -> PrimFunc:
+    """The kernel without memory of scope "warp"."""
+    allocations = [
+        node
+        for node in statements(kernel.body)
+        if type(node) is Allocate and scope_of(node.buffer_var) == "warp"
+    ]
+    if not allocations:
+        return kernel
+    name = kernel.attrs.get("global_symbol", "main")
+    lanes = [axis for axis in thread_axes(kernel)[0] if axis.tag == "threadIdx.x"]
+    extent = lanes[0].extent if lanes else None
+    if not isinstance(extent, IntImm) or (extent.value % WARP and WARP % extent.value):
+        raise BuildError(
+            f"keep {allocations[0].buffer_var.name} in memory of a warp in kernel {name!r}",
+            f"threadIdx.x has extent {extent}, and the lanes of a warp are its neighbours",
+            "bind an axis of 2, 4, 8, 16 or a multiple of 32 iterations to threadIdx.x",
+        )
+    lowering = _Lowering(name, lanes[0].var, min(extent.value, WARP))
+    for node in statements(kernel.body):
+        if type(node) is For:
+            lowering.analyzer.bind(node.loop_var, Range(node.min, node.extent))
+        elif type(node) is AttrStmt and node.key == "thread_extent":
+            zero = IntImm(0, node.node.var.dtype)
+            lowering.analyzer.bind(node.node.var, Range(zero, node.value))
+    for allocation in allocations:
+        lowering.plan(allocation)
+    return kernel.with_body(lowering.visit(kernel.body))
+
+
+class _Lowering(Mapper):
+    """Replaces warp memory; `runs` has the m of each buffer, by its pointer."""
+
+    def __init__(self, kernel: str, thread: Var, width: int) -> None:
+        self.kernel, self.thread, self.width = kernel, thread, width
+        self.analyzer = Analyzer()
+        self.runs: dict[Var, int] = {}
+        self.pointers: dict[Var, Var] = {}
+        self.buffers: dict[Buffer, Buffer] = {}
+
+    def plan(self, allocation: Allocate) -> None:
+        """Find out which elements a lane keeps."""
+        data = allocation.buffer_var
+        for store in statements(allocation.body):
+            if type(store) is BufferStore and store.buffer.data is data:
+                run = self.run_of(store)
+                if self.runs.setdefault(data, run) != run:
+                    raise self.error(data.name, "its stores give lanes different elements")
+        self.runs.setdefault(data, 1)
+        element = data.pointer.element if data.pointer is not None else allocation.dtype
+        self.pointers[data] = Var(data.name, "handle", PointerType(element, "local"))
+
+    def run_of(self, store: BufferStore) -> int:
+        """How many neighbouring elements one lane stores."""
+        index = self.analyzer.simplify(store.indices[0])
+        terms = detect_linear_equation(index, [self.thread])
+        run = terms[0] if terms is not None else None
+        if not isinstance(run, IntImm) or run.value < 1:
+            raise self.error(
+                store.buffer.name, f"it is stored at [{index}], which is no multiple of threadIdx.x"
+            )
+        owner = ops.floormod(ops.floordiv(index, run.value), self.width)
+        lane = ops.floormod(self.thread, self.width)
+        if not self.analyzer.can_prove_equal(owner, lane):
+            raise self.error(
+                store.buffer.name, f"it is stored at [{index}], which another lane keeps"
+            )
+        return run.value
+
+    def visit_Allocate(self, node: Allocate) -> Stmt:
+        data = self.pointers.get(node.buffer_var)
+        if data is None:
+            return self.generic(node)  # type: ignore[no-any-return]
+        if not all(isinstance(extent, IntImm) for extent in node.extents):
+            raise self.error(data.name, "its size is not constant")
+        size = math.prod(extent.value for extent in node.extents if isinstance(extent, IntImm))
+        run = self.runs[node.buffer_var]
+        room = IntImm(-(-size // (run * self.width)) * run)
+        return replace(node, buffer_var=data, extents=(room,), body=self.visit(node.body))  # type: ignore[no-any-return]
+
+    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        value, indices = self.visit(node.value), tuple(map(self.visit, node.indices))
+        if node.buffer.data not in self.pointers:
+            return BufferStore(node.buffer, value, indices)
+        place = self.place(node.buffer, indices[0])
+        return BufferStore(self.buffer(node.buffer), value, (place,))
+
+    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        indices = tuple(map(self.visit, node.indices))
+        if node.buffer.data not in self.pointers:
+            return BufferLoad(node.buffer, indices)
+        kept = BufferLoad(self.buffer(node.buffer), (self.place(node.buffer, indices[0]),))
+        run = self.runs[node.buffer.data]
+        lane = ops.floormod(ops.floordiv(indices[0], run), self.width)
+        lane = self.analyzer.simplify(lane)
+        if self.analyzer.can_prove_equal(lane, ops.floormod(self.thread, self.width)):
+            return kept
+        if any(part is self.thread for part in walk(kept.indices[0])):
+            raise self.error(
+                node.buffer.name,
+                f"at [{indices[0]}] lanes want different elements of each other's at once",
+            )
+        mask = Call("uint32", "tir.tvm_warp_activemask", ())
+        arguments = (mask, kept, lane, IntImm(self.width), IntImm(WARP))
+        return Call(node.dtype, "tir.tvm_warp_shuffle", arguments)
+
+    def visit_Call(self, node: Call) -> Expr:
+        if any(isinstance(arg, Var) and arg in self.pointers for arg in node.args):
+            raise self.error("a buffer", f"{node.op} takes its address")
+        return self.generic(node)  # type: ignore[no-any-return]
+
+    def place(self, buffer: Buffer, index: Expr) -> Expr:
+        """Where the lane that keeps an element keeps it."""
+        run = self.runs[buffer.data]
+        row = ops.mul(ops.floordiv(index, run * self.width), run)
+        place: Expr = self.analyzer.simplify(ops.add(row, ops.floormod(index, run)))
+        return place
+
+    def buffer(self, buffer: Buffer) -> Buffer:
+        """The view of a lane's registers."""
+        if buffer not in self.buffers:
+            shape: tuple[Any, ...] = (IntImm(self.runs[buffer.data]),)
+            self.buffers[buffer] = replace(buffer, data=self.pointers[buffer.data], shape=shape)
+        return self.buffers[buffer]
+
+    def error(self, name: str, why: str) -> BuildError:
+        """Warp memory that cannot be registers."""
+        return BuildError(
+            f"keep {name} in memory of a warp in kernel {self.kernel!r}",
+            why,
+            'let every lane store its own elements, or use scope "shared"',
+        )
