@@ -11,6 +11,7 @@ import ctypes
 import json
 import os
 import tempfile
+import warnings
 import weakref
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from te_sched.codegen.llvm.machine import host_features, machine_of
 from te_sched.codegen.llvm.module import FORMAT_VERSION, METADATA_MAGIC
 from te_sched.codegen.signature import Signature
 from te_sched.codegen.target import Target
-from te_sched.errors import BuildError, CallError
+from te_sched.errors import BuildError, CallError, user_location
 from te_sched.runtime import callbacks, jit, registry, threads
 
 _EXPORTS = ("te_sched_slots", "te_sched_functions")
@@ -49,6 +50,7 @@ class Code:
         if kind == "thread":
             return threads.slot_value(name)
         if kind == "packed":
+            _warn_if_missing(name)
             return self._keep(callbacks.make_packed(name, wanted["args"], wanted["result"]))
         extern = registry.find_extern(name)
         if extern is None or extern.kind != kind:
@@ -67,6 +69,18 @@ class Code:
     def _keep(self, function: Any) -> int:
         self._keep_alive.append(function)
         return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def _warn_if_missing(name: str) -> None:
+    """A packed function is found when it is called, as in TVM: it may be registered until then."""
+    if registry.get_global_func(name, allow_missing=True) is None:
+        warnings.warn(
+            f"the program calls the packed function {name!r}, which is not registered: register it "
+            f'with te_sched.register_func("{name}", function) before the first call '
+            f"({user_location()})",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def read_metadata(data: bytes, where: str = "") -> dict[str, Any]:

@@ -158,6 +158,12 @@ def _pack_array(out: FunctionText, node: E.Call, words: list[str]) -> dict[str, 
 def call_llvm(out: FunctionText, node: E.Call) -> Value:
     """call_llvm_intrin("llvm.name", ..., arguments...): an LLVM intrinsic by name."""
     name = _name(node)
+    if not name.startswith("llvm."):
+        raise BuildError(
+            f"generate code for the LLVM intrinsic {name}",
+            "the names of LLVM's intrinsics begin with llvm.",
+            "call a function of C by tir.call_extern",
+        )
     arguments = [evaluate(out, argument) for argument in node.args[1:]]
     if arguments and isinstance(node.args[1], E.IntImm) and node.args[1].dtype == "uint32":
         arguments = arguments[1:]  # TVM's count of arguments that choose the overload

@@ -73,14 +73,16 @@ def _write(module: ModuleText, func: PrimFunc, name: str) -> None:
 
 
 def _check_externs(module: ModuleText, is_defined: Callable[[str], bool]) -> None:
-    if not module.externs:
+    if not module.externs and not module.linked_ir:
         return
     defined: set[str] = set()
+    wanted = set(module.externs)
     for text in dict.fromkeys(module.linked_ir):
         defined |= llvm_machine.defined_symbols(text)
+        wanted |= llvm_machine.missing_symbols(text)
     missing = sorted(
         name
-        for name in module.externs - defined
+        for name in wanted - defined
         if not is_defined(name) and llvm_machine.process_symbol(name) is None
     )
     if missing:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 import threading
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -25,6 +26,7 @@ _IMPORTED = "the LLVM IR of a pragma import_llvm"
 _GLOBAL_IN_ASSEMBLY = re.compile(
     r'^module asm "(?:\\09|\s)*\.globl(?:\\09|\s)+([\w.$]+)"', re.MULTILINE
 )
+_NAMED = re.compile(r'@"?([\w.$-]+)')
 _MACHINES: dict[tuple[str, str, str, int], Any] = {}
 
 
@@ -138,7 +140,28 @@ def _parse(text: str, context: Any, what: str) -> Any:
             f"LLVM says: {error}",
             "correct the text, or report a bug of te_sched",
         ) from None
+    unknown = [
+        function.name
+        for function in module.functions
+        if function.name.startswith("llvm.") and "; Unknown intrinsic" in str(function)
+    ]
+    if unknown:
+        raise BuildError(
+            f"compile {what} with the intrinsic{'s' if len(unknown) > 1 else ''} "
+            f"{', '.join(unknown)}",
+            f"LLVM {'.'.join(map(str, llvm.llvm_version_info))} has none of this name",
+            "see the list of intrinsics in LLVM's language reference",
+        )
     return module
+
+
+def missing_symbols(text: str) -> set[str]:
+    """Names of the functions that LLVM IR text calls and does not define, intrinsics aside."""
+    _initialize()
+    module = _parse(text, llvm.create_context(), _IMPORTED)
+    names = {one.name for one in module.functions if one.is_declaration}
+    named = Counter(_NAMED.findall(text))  # once is the declaration
+    return {name for name in names if not name.startswith("llvm.") and named[name] > 1}
 
 
 def defined_symbols(text: str) -> set[str]:
