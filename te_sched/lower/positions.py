@@ -12,7 +12,7 @@ from functools import reduce
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.same import same
 from te_sched.ir import ops
-from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Sub
+from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul, Sub
 
 
 def row_major(indices: Sequence[Expr], shape: Sequence[Expr]) -> Expr:
@@ -32,17 +32,28 @@ def _one_more(position: Expr, extent: Expr, index: Expr) -> Expr:
     """position * extent + index, where quotients and remainders are joined."""
     if type(index) in (FloorMod, Add, Sub) and _has_remainder(index):
         for remainder in _addends(index):
-            if type(remainder) is FloorMod and same(remainder.b, extent):
-                quotient = _quotient_in(position, remainder)
-                if quotient is not None:
-                    rest = ops.mul(_without(position, quotient), extent)
-                    joined = ops.add(rest, quotient.a)
-                    if type(extent) is not IntImm:  # constants come out in this order anyhow
-                        joined = ops.add(quotient.a, rest)
-                    return ops.add(joined, _without(index, remainder))
+            if type(remainder) is FloorMod:
+                joined = _joined(position, extent, index, remainder)
+                if joined is not None:
+                    return joined
         # Simplified step by step, a remainder may no longer fit the quotients of outer dimensions.
         return Analyzer().simplify(ops.add(ops.mul(position, extent), index))
     return ops.add(ops.mul(position, extent), index)
+
+
+def _joined(position: Expr, extent: Expr, index: Expr, remainder: FloorMod) -> Expr | None:
+    """position * extent + index with a quotient in the place of it and its remainder."""
+    if same(remainder.b, extent) and (quotient := _quotient_in(position, remainder)) is not None:
+        rest = ops.mul(_without(position, quotient), extent)
+        return ops.add(ops.add(quotient.a, rest), _without(index, remainder))
+    for term in _addends(index):
+        if type(term) is Mul and same(remainder.b, term.b):
+            quotient = _quotient_in(term.a, remainder)
+            if quotient is not None:
+                rest = _without(_without(index, remainder), term)
+                part = ops.mul(_without(term.a, quotient), term.b)
+                return ops.add(ops.add(quotient.a, ops.mul(position, extent)), ops.add(part, rest))
+    return None
 
 
 def _has_remainder(e: Expr) -> bool:
