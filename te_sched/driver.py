@@ -18,6 +18,7 @@ from te_sched.codegen.target import Target, as_target, check_available
 from te_sched.errors import BuildError
 from te_sched.ir.expr import Buffer
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.lower.guard_extents import guard_extents
 from te_sched.lower.pipeline import lower
 from te_sched.lower.replace_intrinsics import replace_intrinsics
 from te_sched.schedule.schedule import Schedule
@@ -68,6 +69,7 @@ def build(
             check_extents(inputs)
             check_sizes(inputs)
         module = lower(inputs, given, name=name, binds=binds, stop_after="schedule_ops")
+        module = IRModule({name: guard_extents(module[name])})
         if verify:
             check_results(inputs, given or (), binds or {})
             check_reads(module[name])

@@ -1,0 +1,106 @@
+"""What a loop extent or a condition reads is read only where something happens.
+
+    for k in range(M[i]):            if likely(i < 7):
+        if likely(i < 7):      ->        for k in range(M[i]):
+            Y[i] = ...                       if likely(i < 7):
+                                                 Y[i] = ...
+
+Of uneven tiles, the last would read M beyond its end to find out how often to do nothing. `build`
+asks for this pass, because the texts of TVM have the guard inside until a later pass, and
+sometimes to the end. Must not know where guards come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from te_sched.ir.calls import Effect, effect_of
+from te_sched.ir.expr import And, BufferLoad, Call, Expr, IterVar, ProducerLoad, Var
+from te_sched.ir.stmt import AttrStmt, For, IfThenElse, LetStmt, PrimFunc, SeqStmt, Stmt
+from te_sched.ir.structural import structural_equal
+from te_sched.ir.visitor import Mapper, replace, walk
+from te_sched.lower.statements import statements
+
+
+def guard_extents(func: PrimFunc) -> PrimFunc:
+    """The function with extents and conditions that read memory below the guards of what they do.
+
+    `func` is a program as `schedule_ops` leaves it.
+    """
+    if not any(_reads(node) for node in statements(func.body)):
+        return func
+    body = _Guard().visit(func.body)
+    return func if body is func.body else replace(func, body=body)
+
+
+def _reads(node: Stmt) -> bool:
+    """Whether it depends on memory how often a statement does what is below it."""
+    if type(node) is For:
+        return _loads(node.extent)
+    return type(node) is IfThenElse and node.else_case is None and _loads(node.condition)
+
+
+def _loads(value: Expr) -> bool:
+    return any(type(part) in (BufferLoad, ProducerLoad) for part in walk(value))
+
+
+class _Guard(Mapper):
+    def visit_For(self, node: For) -> Stmt:
+        return _guarded(self.generic(node), node.extent, node.body, {node.loop_var})
+
+    def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
+        new: Stmt = self.generic(node)
+        if node.else_case is not None:
+            return new
+        return _guarded(new, node.condition, node.then_case, set())
+
+
+def _guarded(node: Stmt, value: Expr, below: Stmt, inner: set[Var]) -> Stmt:
+    """The statement under those guards of what is below that speak of what `value` reads by."""
+    if not _loads(value):
+        return node
+    read_by = _variables(value)
+    for guard in reversed(_guards(below, inner)):
+        if not read_by.isdisjoint(_variables(guard)):
+            node = IfThenElse(guard, node)
+    return node
+
+
+def _variables(value: Expr) -> set[Var]:
+    return {part for part in walk(value) if type(part) is Var}
+
+
+def _guards(node: Stmt, inner: set[Var]) -> list[Expr]:
+    """Conditions without which a statement does nothing, known outside of it."""
+    if isinstance(node, For):
+        return _guards(node.body, inner | {node.loop_var})
+    if isinstance(node, IfThenElse) and node.else_case is None:
+        own = [one for one in _parts(node.condition) if _is_known(one, inner)]
+        return own + _guards(node.then_case, inner)
+    if isinstance(node, SeqStmt):
+        first, *others = [_guards(part, inner) for part in node.seq]
+        return [one for one in first if all(_has(other, one) for other in others)]
+    if isinstance(node, LetStmt):
+        return _guards(node.body, inner | {node.var})
+    if isinstance(node, AttrStmt) and isinstance(node.node, IterVar):
+        return _guards(node.body, inner | {node.node.var})
+    body = getattr(node, "body", None)
+    return _guards(body, inner) if isinstance(body, Stmt) else []
+
+
+def _parts(condition: Expr) -> list[Expr]:
+    if type(condition) is And:
+        return _parts(condition.a) + _parts(condition.b)
+    if type(condition) is Call and condition.op == "tir.likely":
+        inside = condition.args[0]
+        if type(inside) is And:
+            return _parts(inside)
+    return [condition]
+
+
+def _is_known(condition: Expr, inner: set[Var]) -> bool:
+    return effect_of(condition) <= Effect.PURE and inner.isdisjoint(_variables(condition))
+
+
+def _has(conditions: Iterable[Expr], wanted: Expr) -> bool:
+    return any(structural_equal(one, wanted) for one in conditions)
