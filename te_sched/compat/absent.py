@@ -36,9 +36,9 @@ ABSENT: dict[str, str] = {
     "arith.detect_clip_bound": "use arith.Analyzer().simplify",
     "arith.solve_linear_equations": "te_sched does not solve systems; sympy does",
     "arith.solve_linear_inequalities": "te_sched does not solve systems; sympy does",
-    "te.hybrid": "te_sched does not translate Python loops; use te.compute, or te.extern with "
-    "tir.ir_builder",
-    "te.HybridOp": "te_sched does not translate Python loops (te.hybrid)",
+    "te.hybrid": "call a te.hybrid.script with tensors: it gives the tensors of a te.ExternOp",
+    "te.HybridOp": "a te.hybrid.script makes a te.ExternOp",
+    "hybrid": "call a hybrid.script with tensors: it gives the tensors of a te.ExternOp",
     "te.gradient": "te_sched does not differentiate",
     "te.autodiff": "te_sched does not differentiate",
     "te.create_prim_func": "it is for TensorIR schedules; te_sched.lower(s, args) gives a PrimFunc "

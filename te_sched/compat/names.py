@@ -102,6 +102,7 @@ TREE: dict[str, Alias] = {
     "te.tensor": Alias(("te_sched.te",), _TE_CLASSES),
     "te.operation": Alias(("te_sched.te",), _TE_CLASSES),
     "te.schedule": Alias((), _SCHEDULE),
+    "te.hybrid": Alias(("te_sched.te.hybrid",)),
     "te.tag": Alias(("te_sched.te",)),
     "te.tensor_intrin": Alias(("te_sched.te",)),
     "tir": Alias(("te_sched.tir",), _all_from(_OLD, "stmt_seq stmt_list")),
@@ -185,6 +186,7 @@ TREE: dict[str, Alias] = {
     "tag": Alias(("te_sched.te",)),
     "tensor": Alias(("te_sched.te",), _TE_CLASSES),
     "tensor_intrin": Alias(("te_sched.te",)),
+    "hybrid": Alias(("te_sched.te.hybrid",)),
     "rpc": Alias(("te_sched.compat.rpc",)),
     "relay": Alias((), {"build_config": f"{_OLD}:build_config"}),
 }

@@ -110,6 +110,8 @@ _OF_SCHEDULES = ("Schedule", "Stage", "create_schedule")
 def __getattr__(name: str) -> Any:
     if name in _OF_SCHEDULES:
         return getattr(importlib.import_module("te_sched.schedule"), name)
+    if name == "hybrid":  # it reads Python texts, which few programs need
+        return importlib.import_module("te_sched.te.hybrid")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,0 +1,66 @@
+"""te.hybrid: operations written as Python loops over elements.
+
+    @te.hybrid.script
+    def outer(a, b):
+        c = output_tensor((a.shape[0], b.shape[0]), a.dtype)
+        for i in range(a.shape[0]):
+            for j in range(b.shape[0]):
+                c[i, j] = a[i] * b[j]
+        return c
+
+Called with tensors it gives the output tensors of an extern operation, whose loops are those that
+are written: they are annotated in the script (parallel, vectorize, unroll, bind), not scheduled.
+Called with numpy arrays it runs as Python. Must not know schedules.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+from te_sched.errors import DeclarationError
+from te_sched.ir.expr import Expr
+from te_sched.te.hybrid_translate import WrittenLoops, translate
+from te_sched.te.hybrid_words import EMULATED
+from te_sched.te.tensor import Tensor
+
+__all__ = ["Script", "script"]
+
+
+class Script(WrittenLoops):
+    """A function made by `te.hybrid.script`."""
+
+    def __init__(self, function: types.FunctionType) -> None:
+        super().__init__(function)
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: Any) -> Any:
+        """The output tensors for tensors and variables; for arrays and numbers what it computes."""
+        if any(map(_is_symbolic, args)):
+            return translate(self, args)
+        return self._emulate(args)
+
+    def _emulate(self, args: tuple[Any, ...]) -> Any:
+        function = self.function
+        names = {**function.__globals__, **EMULATED}
+        copy = types.FunctionType(
+            function.__code__, names, function.__name__, function.__defaults__, function.__closure__
+        )
+        return copy(*args)
+
+
+def script(function: Callable[..., Any]) -> Script:
+    """A function of loops over elements as an operation; the module says how it is written."""
+    if not isinstance(function, types.FunctionType):
+        raise DeclarationError(
+            f"hybrid.script of {function!r}", "it takes a Python function", "decorate a `def`"
+        )
+    return Script(function)
+
+
+def _is_symbolic(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(map(_is_symbolic, value))
+    return isinstance(value, Tensor | Expr)

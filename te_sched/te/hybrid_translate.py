@@ -1,0 +1,432 @@
+"""From the Python text of a hybrid script to the statement of an extern operation.
+
+A script is walked as Python would run it, with expressions for elements and loop variables: what
+does not depend on them is computed at once, what does becomes a statement. Must not know schedules.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import operator
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any, NoReturn
+
+from te_sched.errors import DeclarationError, TeSchedError
+from te_sched.ir import dtypes, intrinsics, ops
+from te_sched.ir.buffer import decl_buffer
+from te_sched.ir.builder import BufferVar, IRBuilder
+from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, Operand, Var
+from te_sched.te.declare import as_shape, thread_axis
+from te_sched.te.extern import extern
+from te_sched.te.hybrid_words import LOOPS, SYMBOLIC
+from te_sched.te.tensor import Tensor
+
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+}
+_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+
+
+class WrittenLoops:
+    """A Python function that is a hybrid script."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self.function = function
+
+    def names(self) -> dict[str, Any]:
+        """What names mean that the function does not bind: those captured, global, of Python."""
+        captured = inspect.getclosurevars(self.function).nonlocals
+        return {**vars(builtins), **self.function.__globals__, **captured}
+
+
+def translate(script: WrittenLoops, args: tuple[Any, ...]) -> Any:
+    """The output tensors of a script for tensors, variables and values known now."""
+    inputs: dict[Tensor, Buffer] = {}
+    outputs: list[Buffer] = []
+    builder = IRBuilder()
+
+    def output(shape: Any, dtype: str, name: str) -> BufferVar:
+        outputs.append(decl_buffer(as_shape(shape, name), dtypes.spelled(dtype), name))
+        return builder.buffer_ptr(outputs[-1])
+
+    given = [_read(builder, inputs, arg) for arg in args]
+    returned = _Walk(script, builder, output, given).result
+    values = returned if isinstance(returned, tuple) else (returned,)
+    named = [value.buffer for value in values if isinstance(value, BufferVar)]
+    if not outputs or len(named) != len(values) or {*named} != {*outputs}:
+        raise DeclarationError(
+            f"the hybrid script {script.function.__name__}",
+            "it returns something else than all its output tensors",
+            "end it with `return` and the names of what output_tensor gave",
+        )
+    body = builder.get()
+    made = extern(
+        [buffer.shape for buffer in named],
+        list(inputs),
+        lambda ins, outs: body,
+        script.function.__name__,
+        [buffer.dtype for buffer in named],
+        list(inputs.values()),
+        named,
+    )
+    return tuple(made) if isinstance(made, list) else made
+
+
+def _read(builder: IRBuilder, inputs: dict[Tensor, Buffer], value: Any) -> Any:
+    """An argument as the script sees it."""
+    if isinstance(value, list | tuple):
+        return [_read(builder, inputs, one) for one in value]
+    if isinstance(value, Tensor):
+        if value not in inputs:
+            offset = Var("elem_offset", "int32")
+            inputs[value] = decl_buffer(value.shape, value.dtype, value.name, elem_offset=offset)
+        return _Input(builder, inputs[value])
+    return value.value if isinstance(value, IntImm) else value
+
+
+class _Input(BufferVar):
+    """An input tensor, which a script reads and does not write."""
+
+    __slots__ = ()
+
+
+class _Walk:
+    """One run through a script."""
+
+    def __init__(
+        self,
+        script: WrittenLoops,
+        builder: IRBuilder,
+        output: Callable[[Any, str, str], BufferVar],
+        args: list[Any],
+    ) -> None:
+        self.builder, self.output = builder, output
+        self.result: Any = None
+        self.outside = script.names()
+        lines, self.first_line = inspect.getsourcelines(script.function)
+        self.file = inspect.getsourcefile(script.function)
+        tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
+        assert isinstance(tree, ast.FunctionDef)
+        names = [arg.arg for arg in tree.args.args]
+        if len(names) != len(args) or tree.args.vararg or tree.args.kwonlyargs:
+            self._refuse(tree, f"it has the parameters {', '.join(names)}, not {len(args)}", "")
+        self.values: dict[str, Any] = dict(zip(names, args, strict=True))
+        self.stores = Counter(_assigned_names(tree))
+        self._body(tree.body)
+
+    # Statements
+
+    def _body(self, stmts: list[ast.stmt]) -> None:
+        for stmt in stmts:
+            if self.result is not None:
+                self._refuse(stmt, "it comes after the return", "put the return last")
+            handler = getattr(self, f"_do_{type(stmt).__name__}", None)
+            if handler is None:
+                self._refuse(stmt, f"a hybrid script has no {type(stmt).__name__}", "")
+            try:
+                handler(stmt)
+            except TeSchedError as error:
+                if self.file is not None and self.file not in error.where:
+                    error.where = f"{error.where}, script {self._place(stmt)}".removeprefix(", ")
+                raise
+
+    @contextmanager
+    def _inside(self, scope: Any) -> Iterator[Any]:
+        """A scope of the builder, where names bound first have no meaning outside."""
+        before = dict(self.values)
+        with scope as bound:
+            yield bound
+        self.values = before
+
+    def _do_Pass(self, stmt: ast.Pass) -> None:
+        """Nothing."""
+
+    def _do_Expr(self, stmt: ast.Expr) -> None:
+        value = self.value(stmt.value)
+        if isinstance(value, Expr):
+            self.builder.emit(value)
+
+    def _do_Assert(self, stmt: ast.Assert) -> None:
+        held = self.value(stmt.test)
+        if isinstance(held, Expr):
+            self._refuse(stmt, "what it asserts is known only at run time", "check it outside")
+        if not held:
+            self._refuse(stmt, "it does not hold", "")
+
+    def _do_Return(self, stmt: ast.Return) -> None:
+        self.result = self.value(stmt.value) if stmt.value is not None else ()
+
+    def _do_If(self, stmt: ast.If) -> None:
+        condition = self.value(stmt.test)
+        if not isinstance(condition, Operand):
+            self._body(stmt.body if condition else stmt.orelse)
+            return
+        with self._inside(self.builder.if_scope(condition)):
+            self._body(stmt.body)
+        if stmt.orelse:
+            with self._inside(self.builder.else_scope()):
+                self._body(stmt.orelse)
+
+    def _do_For(self, stmt: ast.For) -> None:
+        call = stmt.iter
+        if not isinstance(stmt.target, ast.Name) or stmt.orelse:
+            self._refuse(stmt, "a loop has one variable and no else", "")
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.keywords:
+            self._refuse(stmt, "a loop is over range(...) or a word like it", "")
+        word, args = call.func.id, [self.value(arg) for arg in call.args]
+        name = stmt.target.id
+        if word == "const_range":
+            for number in range(*args):
+                self.values[name] = number
+                self._body(stmt.body)
+        elif word == "bind" and len(args) == 2:
+            axis = thread_axis(args[0])
+            with self._inside(self.builder.new_scope()):
+                self.builder.scope_attr(axis, "thread_extent", args[1])
+                self._loop_body(name, axis.var, stmt.body)
+        elif word in LOOPS and 1 <= len(args) <= 2:
+            low, high = (0, args[0]) if len(args) == 1 else args
+            loop = self.builder.for_range(0, high - low, name, kind=LOOPS[word])
+            with self._inside(loop) as variable:  # from 0 on, as in TVM
+                self._loop_body(name, variable + low, stmt.body)
+        else:
+            words = ", ".join((*LOOPS, "const_range", "bind"))
+            self._refuse(
+                stmt, f"{word} with {len(args)} arguments is no loop", f"use one of {words}"
+            )
+
+    def _loop_body(self, name: str, variable: Expr, stmts: list[ast.stmt]) -> None:
+        self.values[name] = variable
+        self._body(stmts)
+
+    def _do_AugAssign(self, stmt: ast.AugAssign) -> None:
+        combine = self._operator(_BINARY, stmt.op, stmt)
+        changed = combine(self.value(stmt.target, reads=True), self.value(stmt.value))
+        self._store(stmt, stmt.target, changed)
+
+    def _do_Assign(self, stmt: ast.Assign) -> None:
+        if len(stmt.targets) != 1:
+            self._refuse(stmt, "an assignment has one target", "write several assignments")
+        target = stmt.targets[0]
+        if isinstance(target, ast.Name) and isinstance(stmt.value, ast.Call):
+            word = stmt.value.func
+            if isinstance(word, ast.Name) and word.id in ("output_tensor", "allocate"):
+                self.values[target.id] = self._room(word.id, stmt.value, target.id)
+                return
+        value = self.value(stmt.value)
+        names = target.elts if isinstance(target, ast.Tuple) else [target]
+        parts = value if isinstance(target, ast.Tuple) else [value]
+        if not isinstance(parts, list | tuple) or len(parts) != len(names):
+            self._refuse(stmt, f"there are {len(names)} names for something else", "")
+        for one, part in zip(names, parts, strict=True):
+            self._store(stmt, one, part)
+
+    def _room(self, word: str, call: ast.Call, name: str) -> BufferVar:
+        args = [self.value(arg) for arg in call.args]
+        named = {one.arg: self.value(one.value) for one in call.keywords if one.arg is not None}
+        shape, dtype, *scope = [*args, *named.values()]
+        if word == "output_tensor":
+            return self.output(shape, dtype, name)
+        return self.builder.allocate(
+            dtype, as_shape(shape, name), name, scope=[*scope, "global"][0]
+        )
+
+    def _store(self, stmt: ast.stmt, target: ast.expr, value: Any) -> None:
+        if isinstance(target, ast.Subscript):
+            buffer, index = self.value(target.value), self.value(target.slice)
+            self._write(stmt, buffer, index, value)
+            return
+        if not isinstance(target, ast.Name):
+            self._refuse(stmt, "only names and elements are assigned", "")
+        known = self.values.get(target.id)
+        if isinstance(known, _Scalar):
+            self._write(stmt, known, 0, value)
+        elif isinstance(value, BufferVar | list | tuple | str) or (
+            self.stores[target.id] == 1 and not isinstance(value, Expr)
+        ):
+            self.values[target.id] = value
+        else:
+            first = ops.convert(value)
+            room = self.builder.allocate(first.dtype, (1,), target.id, scope="global")
+            self.values[target.id] = scalar = _Scalar(self.builder, room.buffer)
+            self._write(stmt, scalar, 0, first)
+
+    def _write(self, stmt: ast.stmt, buffer: Any, index: Any, value: Any) -> None:
+        if not isinstance(buffer, BufferVar) or isinstance(buffer, _Input):
+            self._refuse(
+                stmt, "inputs and constants are not written", "write to output_tensor or allocate"
+            )
+        self._check_index(stmt, buffer, index)
+        stored = ops.convert(value)
+        if isinstance(buffer, _Scalar) and _loses(stored.dtype, buffer.dtype):
+            why = f"{buffer.buffer.name} began as {buffer.dtype}, and this is {stored.dtype}"
+            self._refuse(stmt, why, f"begin with 0.0, or cast with {buffer.dtype}(...)")
+        buffer[index] = ops.cast(buffer.dtype, stored)
+
+    # Expressions
+
+    def value(self, node: ast.expr, reads: bool = True) -> Any:
+        """What an expression is: of Python, a buffer, or an expression of the program."""
+        handler = getattr(self, f"_of_{type(node).__name__}", None)
+        if handler is None:
+            self._refuse(node, f"a hybrid script has no {type(node).__name__}", "")
+        found = handler(node)
+        if reads and isinstance(found, _Scalar):
+            return BufferLoad(found.buffer, (ops.const(0),))
+        return found
+
+    def _of_Constant(self, node: ast.Constant) -> Any:
+        return node.value
+
+    def _of_Name(self, node: ast.Name) -> Any:
+        if node.id in self.values:
+            return self.values[node.id]
+        if self.stores[node.id] and node.id not in self.outside:
+            self._refuse(node, f"{node.id} has no value here", "assign it before, outside the loop")
+        found = SYMBOLIC.get(node.id, self.outside.get(node.id, self))
+        if found is self:
+            self._refuse(node, f"there is nothing called {node.id}", "")
+        return found
+
+    def _of_Tuple(self, node: ast.Tuple) -> Any:
+        return tuple([self.value(one) for one in node.elts])
+
+    def _of_List(self, node: ast.List) -> Any:
+        return [self.value(one) for one in node.elts]
+
+    def _of_Attribute(self, node: ast.Attribute) -> Any:
+        owner = self.value(node.value)
+        if isinstance(owner, BufferVar) and node.attr == "shape":
+            return tuple([_known(extent) for extent in owner.buffer.shape])
+        return getattr(owner, node.attr)
+
+    def _of_Subscript(self, node: ast.Subscript) -> Any:
+        owner, index = self.value(node.value), self.value(node.slice)
+        if isinstance(owner, BufferVar):
+            self._check_index(node, owner, index)
+        return owner[index]
+
+    def _of_BinOp(self, node: ast.BinOp) -> Any:
+        combine = self._operator(_BINARY, node.op, node)
+        return combine(self.value(node.left), self.value(node.right))
+
+    def _of_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        operand = self.value(node.operand)
+        if isinstance(node.op, ast.Not):
+            return ops.logical_not(operand) if isinstance(operand, Operand) else not operand
+        return -operand if isinstance(node.op, ast.USub) else operand
+
+    def _of_Compare(self, node: ast.Compare) -> Any:
+        terms = [self.value(one) for one in (node.left, *node.comparators)]
+        held = [
+            self._operator(_COMPARISONS, kind, node)(low, high)
+            for kind, low, high in zip(node.ops, terms, terms[1:], strict=False)
+        ]
+        return _together(ops.logical_and, held)
+
+    def _of_BoolOp(self, node: ast.BoolOp) -> Any:
+        is_and = isinstance(node.op, ast.And)
+        held = [self.value(one) for one in node.values]
+        return _together(ops.logical_and if is_and else ops.logical_or, held)
+
+    def _of_IfExp(self, node: ast.IfExp) -> Any:
+        condition = self.value(node.test)
+        if not isinstance(condition, Operand):
+            return self.value(node.body if condition else node.orelse)
+        return intrinsics.select(condition, self.value(node.body), self.value(node.orelse))
+
+    def _of_Call(self, node: ast.Call) -> Any:
+        function = self.value(node.func)
+        args = [self.value(arg) for arg in node.args]
+        if function is len and isinstance(args[0], BufferVar):
+            return _known(args[0].buffer.shape[0])
+        if isinstance(function, WrittenLoops):
+            return _Walk(function, self.builder, self._inner_output, args).result
+        named = {one.arg: self.value(one.value) for one in node.keywords if one.arg is not None}
+        result = function(*args, **named)
+        is_known = isinstance(result, IntImm) and not any(isinstance(one, Operand) for one in args)
+        return result.value if is_known else result
+
+    def _inner_output(self, shape: Any, dtype: str, name: str) -> BufferVar:
+        return self.builder.allocate(dtype, as_shape(shape, name), name, scope="global")
+
+    # What is wrong
+
+    def _operator(self, table: dict[Any, Any], kind: Any, node: ast.AST) -> Callable[..., Any]:
+        if type(kind) not in table:
+            self._refuse(node, f"a hybrid script has no operator {type(kind).__name__}", "")
+        found: Callable[..., Any] = table[type(kind)]
+        return found
+
+    def _check_index(self, node: ast.AST, buffer: BufferVar, index: Any) -> None:
+        count = len(index) if isinstance(index, tuple) else 1
+        expected = len(buffer.buffer.shape)
+        if count != expected:
+            why = f"{buffer.buffer.name} has {expected} dimensions, not {count}"
+            self._refuse(node, why, "give one index for each, as in a[i, j]")
+
+    def _place(self, node: ast.AST) -> str:
+        return f"{self.file}:{self.first_line + getattr(node, 'lineno', 1) - 1}"
+
+    def _refuse(self, node: ast.AST, why: str, cure: str) -> NoReturn:
+        text = ast.unparse(node).partition("\n")[0]
+        cure = cure or "use te.extern with tir.ir_builder for what hybrid scripts do not have"
+        raise DeclarationError(f"hybrid script: {text}", why, cure, f"script {self._place(node)}")
+
+
+class _Scalar(BufferVar):
+    """A variable that is assigned more than once, or an element: memory for one value."""
+
+    __slots__ = ()
+
+
+def _assigned_names(tree: ast.AST) -> Iterator[str]:
+    """The names that a script binds, twice those that it changes where they are."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+
+
+def _together(combine: Callable[[Any, Any], Any], conditions: list[Any]) -> Any:
+    """Conditions joined; those that are Python's by Python."""
+    joined = conditions[0]
+    for condition in conditions[1:]:
+        if isinstance(joined, Operand) or isinstance(condition, Operand):
+            joined = combine(joined, condition)
+        else:
+            both = combine is ops.logical_and
+            joined = (joined and condition) if both else (joined or condition)
+    return joined
+
+
+def _loses(source: str, target: str) -> bool:
+    return dtypes.is_integral(target) and not dtypes.is_integral(source)
+
+
+def _known(extent: Expr) -> Any:
+    return extent.value if isinstance(extent, IntImm) else extent

@@ -1,0 +1,269 @@
+"""Hybrid scripts: as operations they compute what they compute as Python on numpy arrays."""
+
+import numpy as np
+import pytest
+
+from te_sched import build, lower, te
+from te_sched.errors import DeclarationError
+from te_sched.te.hybrid import script
+
+SIZES = {"n": 9, "m": 4}
+
+
+def check(function, *args, sizes=None):
+    """The operation on random arrays against the script run by Python."""
+    outs = function(*args)
+    outs = outs if isinstance(outs, tuple) else (outs,)
+    params = [arg for arg in args if isinstance(arg, te.Tensor | type(te.var()))]
+    module = build(te.create_schedule([outs[0].op]), [*params, *outs])
+    concrete = [_concrete(arg) for arg in args]
+    expected = function(*concrete)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    found = [np.zeros_like(one) for one in expected]
+    module(
+        *(one for one, arg in zip(concrete, args, strict=True) if any(arg is p for p in params)),
+        *found,
+    )
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
+def _concrete(arg):
+    if isinstance(arg, te.Tensor):
+        shape = [_concrete(extent) for extent in arg.shape]
+        return (np.random.rand(*shape) * 9 + 1).astype(arg.dtype)
+    if hasattr(arg, "name"):
+        return SIZES[arg.name]
+    return getattr(arg, "value", arg)
+
+
+@script
+def outer(n, m, a, b):
+    """Every product."""
+    c = output_tensor((n, m), a.dtype)  # noqa: F821
+    for i in range(n):
+        for j in range(m):
+            c[i, j] = a[i] * b[j]
+    return c
+
+
+def test_outer_product_of_symbolic_size():
+    n, m = te.var("n"), te.var("m")
+    check(outer, n, m, te.placeholder((n,), name="a"), te.placeholder((m,), name="b"))
+
+
+def test_scalars_live_in_their_loop():
+    @script
+    def smooth(a):
+        three = 3.0
+        b = output_tensor((a.shape[0] - 2,), a.dtype)  # noqa: F821
+        for i in range(a.shape[0] - 2):
+            total = 0.0
+            for k in range(3):
+                total += a[i + k]
+            total = total / three
+            b[i] = total
+        return b
+
+    check(smooth, te.placeholder((12,), name="a"))
+
+
+def test_kinds_of_loops():
+    @script
+    def copies(a):
+        b = output_tensor((16,), "float32")  # noqa: F821
+        c = output_tensor((16,), "float32")  # noqa: F821
+        d = output_tensor((16,), "float32")  # noqa: F821
+        for i in parallel(16):  # noqa: F821
+            b[i] = a[i] + 1
+        for j in vectorize(16):  # noqa: F821
+            c[j] = a[j] * 2.0
+        for k in unroll(0, 16):  # noqa: F821
+            d[k] = a[k] - 3.0
+        return b, c, d
+
+    a = te.placeholder((16,), name="a")
+    check(copies, a)
+    outs = copies(a)
+    text = str(lower(te.create_schedule(outs[0].op), [a, *outs]))
+    assert "T.parallel(16)" in text
+    assert "[0:16]" in text
+    assert text.count("T.float32(3)") == 16
+
+
+def test_conditions():
+    @script
+    def pick(a):
+        b = output_tensor((10,), "int32")  # noqa: F821
+        for i in range(10):
+            if 2 <= i < 5 and not (a[i] == 7 or a[i] < 2):
+                b[i] = a[i]
+            elif i % 2 == 0 or i > 8:
+                b[i] = -1 if i % 3 == 0 else 1
+            else:
+                b[i] = i // 2
+        return b
+
+    check(pick, te.placeholder((10,), "int32", name="a"))
+
+
+def test_functions():
+    @script
+    def many(a):
+        b = output_tensor((8,), "float32")  # noqa: F821
+        b[0] = sqrt(a[0])  # noqa: F821
+        b[1] = log(a[1])  # noqa: F821
+        b[2] = sigmoid(a[2])  # noqa: F821
+        b[3] = power(a[3], 2.0)  # noqa: F821
+        b[4] = min(a[4], a[5])
+        b[5] = max(a[5], a[6], a[7])
+        b[6] = float32(int32(a[6]) + 1)  # noqa: F821
+        b[7] = tanh(a[7]) + exp(-a[7])  # noqa: F821
+        return b
+
+    check(many, te.placeholder((8,), name="a"))
+
+
+def test_memory_of_its_own():
+    @script
+    def rows(a):
+        b = output_tensor((6, 6), "float32")  # noqa: F821
+        for i in range(6):
+            row = allocate((8,), "float32", "local")  # noqa: F821
+            for j in range(8):
+                row[j] = a[i, j] + a[i + 1, j] + a[i + 2, j]
+            for j in range(6):
+                b[i, j] = (row[j] + row[j + 1] + row[j + 2]) / 9.0
+        return b
+
+    check(rows, te.placeholder((8, 8), name="a"))
+
+
+def test_values_known_when_declared():
+    table, chosen = [[1, 2], [3, 4]], 1
+
+    @script
+    def weighted(arrays, weights, offset):
+        out = output_tensor(arrays[0].shape, "float32")  # noqa: F821
+        for i in range(10):
+            out[i] = 0.0
+            for j in const_range(min(len(arrays), 3)):  # noqa: F821
+                out[i] += arrays[j][i] * weights[j] + offset + table[chosen][0]
+        return out
+
+    arrays = [te.placeholder((10,), name=f"t{k}") for k in range(3)]
+    out = weighted(arrays, [1, 2, 3], 5)
+    values = [np.random.rand(10).astype("float32") for _ in arrays]
+    found = np.zeros(10, "float32")
+    build(te.create_schedule(out.op), [*arrays, out])(*values, found)
+    np.testing.assert_allclose(found, weighted(values, [1, 2, 3], 5), rtol=1e-5)
+
+
+def test_scripts_call_scripts():
+    @script
+    def shifted(a, b):
+        c = outer(4, 4, a, b)
+        d = output_tensor(c.shape, c.dtype)  # noqa: F821
+        for i in range(4):
+            for j in range(4):
+                d[i, j] = c[i, j] + i * j
+        return d
+
+    check(shifted, te.placeholder((4,), name="a"), te.placeholder((4,), name="b"))
+
+
+def test_between_other_stages():
+    a = te.placeholder((4,), name="a")
+    b = te.compute((4,), lambda i: a[i] + 1.0, name="b")
+    c = outer(4, 4, a, b)
+    d = te.compute((4, 4), lambda i, j: c[i, j] * 2.0, name="d")
+    x, out = np.random.rand(4).astype("float32"), np.zeros((4, 4), "float32")
+    build(te.create_schedule(d.op), [a, d])(x, out)
+    np.testing.assert_allclose(out, np.outer(x, x + 1) * 2, rtol=1e-5)
+
+
+def test_threads_are_printed():
+    @script
+    def add(a):
+        c = output_tensor((64,), "float32")  # noqa: F821
+        for block in bind("blockIdx.x", 4):  # noqa: F821
+            for thread in bind("threadIdx.x", 16):  # noqa: F821
+                c[block * 16 + thread] = a[block * 16 + thread] + 1.0
+        return c
+
+    a = te.placeholder((64,), name="a")
+    c = add(a)
+    text = str(lower(te.create_schedule(c.op), [a, c]))
+    assert 'T.launch_thread("blockIdx.x", 4)' in text
+    assert "blockIdx_x * 16 + threadIdx_x" in text
+
+
+def _refused(function, match):
+    with pytest.raises(DeclarationError, match=match) as caught:
+        function(te.placeholder((4, 4), name="a"))
+    assert __file__ in str(caught.value)
+
+
+def test_script_rejects_a_write_of_an_input():
+    @script
+    def wrong(a):
+        a[0, 0] = 1.0
+        return a
+
+    _refused(wrong, r"a\[0, 0\] = 1\.0\n(.*\n)*.*inputs and constants are not written")
+
+
+def test_script_rejects_fractions_in_a_counter():
+    @script
+    def wrong(a):
+        b = output_tensor((4,), "float32")  # noqa: F821
+        for i in range(4):
+            total = 0
+            for j in range(4):
+                total += a[i, j]
+            b[i] = total
+        return b
+
+    _refused(wrong, "total began as int32, and this is float32")
+
+
+def test_script_rejects_too_few_indices():
+    @script
+    def wrong(a):
+        b = output_tensor((4,), "float32")  # noqa: F821
+        for i in range(4):
+            b[i] = a[i]
+        return b
+
+    _refused(wrong, "a has 2 dimensions, not 1")
+
+
+def test_script_rejects_while():
+    @script
+    def wrong(a):
+        b = output_tensor((4,), "float32")  # noqa: F821
+        while True:
+            b[0] = 1.0
+        return b
+
+    _refused(wrong, "no While")
+
+
+def test_script_rejects_a_word_that_is_not_there():
+    @script
+    def wrong(a):
+        b = output_tensor((4,), "float32")  # noqa: F821
+        b[0] = nothing(a[0, 0])  # noqa: F821
+        return b
+
+    _refused(wrong, "there is nothing called nothing")
+
+
+def test_script_rejects_another_return():
+    @script
+    def wrong(a):
+        b = output_tensor((4,), "float32")  # noqa: F821
+        b[0] = 1.0
+        return a
+
+    _refused(wrong, "something else than all its output tensors")
