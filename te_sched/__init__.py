@@ -28,6 +28,7 @@ from te_sched.runtime import (
     cpu,
     cuda,
     device,
+    emulated_cuda,
     ext_dev,
     get_global_func,
     gpu,
@@ -42,6 +43,7 @@ from te_sched.runtime import (
     vulkan,
 )
 from te_sched.tir import Range
+from te_sched.whole_tensors import give_operators as _give_operators
 
 __version__ = "0.1.0"
 
@@ -64,6 +66,7 @@ __all__ = [
     "cpu",
     "cuda",
     "device",
+    "emulated_cuda",
     "ext_dev",
     "get_global_func",
     "gpu",
@@ -86,6 +89,8 @@ __all__ = [
     "vpi",
     "vulkan",
 ]
+
+_give_operators()
 
 # Modules that are loaded when a program asks for them.
 _LATE = {

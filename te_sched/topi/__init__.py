@@ -1,8 +1,8 @@
 """topi: ready-made operators for TE programs, and schedules for them, with TVM's names.
 
 Operators take and give tensors (`topi.nn.relu(A)`); the schedules of `generic`, `x86` and `cuda`
-take the outputs and give a Schedule that can be built. Importing topi gives tensors the operators
-+, -, *, / and astype.
+take the outputs and give a Schedule that can be built. Tensors have the operators
++, -, *, / and astype, which load topi where it is not.
 """
 
 from te_sched.topi import cuda, generic, nn, operators, tag, utils, x86
