@@ -15,7 +15,7 @@ from te_sched.errors import DeclarationError, ScheduleError
 from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, ProducerLoad, Reduce
 from te_sched.ir.stmt import Stmt
 from te_sched.ir.visitor import CHILD_FIELDS, Mapper, replace, walk
-from te_sched.te.tensor import Tensor
+from te_sched.te.tensor import Array, Tensor
 
 
 class Operation:
@@ -108,7 +108,7 @@ class ComputeOp(Operation):
     ) -> None:
         shape = tuple([_dom(one).extent for one in axis])
         super().__init__(name, tag, attrs, [(shape, value.dtype) for value in body])
-        self._axis, self.body = axis, body
+        self._axis, self.body = Array(axis), Array(body)
 
     @property
     def axis(self) -> tuple[IterVar, ...]:
@@ -119,11 +119,11 @@ class ComputeOp(Operation):
     def reduce_axis(self) -> tuple[IterVar, ...]:
         """The axes of the reduction, none for an elementwise computation."""
         first = self.body[0]
-        return first.axis if isinstance(first, Reduce) else ()
+        return Array(first.axis if isinstance(first, Reduce) else ())
 
     @cached_property
     def _inputs(self) -> tuple[Tensor, ...]:
-        return tuple(dict.fromkeys(loaded_tensors(self.body)))
+        return Array(dict.fromkeys(loaded_tensors(self.body)))
 
     @property
     def input_tensors(self) -> tuple[Tensor, ...]:

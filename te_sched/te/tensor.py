@@ -15,6 +15,15 @@ if TYPE_CHECKING:
     from te_sched.te.operation import Operation
 
 
+class Array(tuple[Any, ...]):
+    """A tuple that is printed as TVM prints its arrays: [8, n]."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"[{', '.join(map(str, self))}]"
+
+
 class Tensor(DataProducer, Operand):
     """Output `value_index` of an operation. Equality is identity.
 
@@ -30,7 +39,7 @@ class Tensor(DataProducer, Operand):
     def __init__(
         self, shape: tuple[Expr, ...], dtype: str, op: Operation, value_index: int
     ) -> None:
-        self.shape, self.dtype, self.op, self.value_index = shape, dtype, op, value_index
+        self.shape, self.dtype, self.op, self.value_index = Array(shape), dtype, op, value_index
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -107,7 +116,9 @@ class Tensor(DataProducer, Operand):
         return True
 
     def __repr__(self) -> str:
-        return f"Tensor(shape={self._shape_text()}, op.name={self.op.name})"
+        return f"Tensor(shape={self.shape}, op.name={self.op.name})"
+
+    __str__ = __repr__
 
 
 class TensorSlice(Operand):
