@@ -235,16 +235,23 @@ class Module:
     def time_evaluator(
         self,
         func_name: str,
-        dev: Device,
+        dev: Device | None = None,
         number: int = 10,
         repeat: int = 1,
         min_repeat_ms: float = 0,
+        ctx: Device | None = None,
         **options: Any,
     ) -> Evaluator:
         """What times a function: call it with the function's arguments for a ProfileResult.
 
         Each of `repeat` measurements runs `number` calls, or more until it takes `min_repeat_ms`.
+        The device `dev` was once called `ctx`.
         """
+        dev = dev if dev is not None else ctx
+        if dev is None:
+            raise CallError(
+                f"time {func_name!r}", "no device is given", "give one: time_evaluator(name, dev)"
+            )
         return _make_evaluator(self[func_name], dev, number, repeat, min_repeat_ms, **options)
 
     def get_source(self, fmt: str = "") -> str:

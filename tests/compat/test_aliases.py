@@ -67,7 +67,7 @@ def test_a_function_wins_over_its_module():
         ("from tvm import rpc_of_mine", "te_sched has no tvm.rpc_of_mine"),
         ("from tvm.contrib import graph_executor", "no executors"),
         ("import tvm.relay.testing", "te_sched has no graphs"),
-        ("from tvm.te import hybrid", "use te.compute, or te.extern"),
+        ("from tvm.te.hybrid import HybridOp", "call a te.hybrid.script with tensors"),
         ("import tvm.meta_schedule.tune", "has no tvm.meta_schedule: te_sched has no tuner"),
     ],
 )

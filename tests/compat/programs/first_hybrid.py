@@ -33,3 +33,4 @@ f(tvm.nd.array(x), out)
 expected = numpy.maximum.accumulate(x * 2, axis=1)
 tvm.testing.assert_allclose(out.asnumpy(), expected + 1, rtol=1e-5)
 tvm.testing.assert_allclose(running_maximum(x * 2), expected)
+assert f.time_evaluator(f.entry_name, ctx=tvm.cpu(0), number=1)(tvm.nd.array(x), out).mean > 0
