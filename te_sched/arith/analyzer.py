@@ -44,7 +44,10 @@ class Analyzer:
         self._facts.forget()
 
     def mark_nonnegative(self, e: Expr) -> None:
-        """Note that a variable, or a variable and constants, is never negative."""
+        """Note that a variable, or a variable and constants, is never negative.
+
+        The last note holds, as in TVM: x >= 0, then x + 2 >= 0, leaves x >= -2.
+        """
         least = 0
         while isinstance(e, Add | Sub):
             if isinstance(e.b, IntImm):
@@ -57,8 +60,7 @@ class Analyzer:
                 return
         if not isinstance(e, Var):
             return
-        low, high = self._facts.bounds.of(e)
-        self._facts.bounds.variables[e] = (max(low, least), high)
+        self._facts.bounds.variables[e] = (least, self._facts.bounds.of(e)[1])
         self._facts.forget()
 
     @contextmanager

@@ -49,13 +49,9 @@ class Canonicalizer(Rewriter):
         return method(self, e)
 
     def atom(self, e: Any) -> Form:
-        """An expression that is done, as a form."""
-        kind = type(e)
-        if kind is IntImm:
+        """An expression that is done, as a form: a sum that took another's place stays one term."""
+        if type(e) is IntImm:
             return Form((), e.value, e.dtype)
-        if kind in (Add, Sub):
-            left, right = self.atom(e.a), self.atom(e.b)
-            return plus(left, right, 1 if kind is Add else -1)
         return Form((term_of(e),), 0, e.dtype, False)
 
     def single(self, form: Form) -> Term:

@@ -100,6 +100,19 @@ def test_small_terms_that_may_be_negative_stay_in_conditions() -> None:
     assert show(analyzer().simplify(x * 8 < i)) == "((x * 8) < i)"
 
 
+def test_the_last_word_on_what_is_not_negative_counts() -> None:
+    found = Analyzer()
+    found.mark_nonnegative(x)
+    found.mark_nonnegative(x + 2)
+    assert found.const_bounds(x)[0] == -2
+
+
+def test_a_sum_in_the_place_of_an_extremum_stays_one_term() -> None:
+    e = i + 1 - ops.maximum(n + 2, 0)
+    assert show(analyzer().canonical_simplify(e)) == "((i + 1) - (n + 2))"
+    assert show(analyzer().simplify(e)) == "((i - n) - 1)"
+
+
 def test_constraint_holds_inside_only() -> None:
     found = analyzer()
     with found.constraint(x < 3):
