@@ -3,6 +3,7 @@
 A switch is read from the environment once, and can be changed for a block of code:
 
     TE_SCHED_VERIFY=1        check the program after every pass of lowering (slower; tests do it)
+    TE_SCHED_EMULATE=1       cuda(0) is a device that the processor emulates
 
 Two more variables are of the whole process, and read by `te_sched.runtime.threads` when it starts:
 
@@ -27,7 +28,7 @@ from typing import Any
 
 from te_sched.errors import TeSchedError
 
-_ENVIRONMENT = {"verify_passes": "TE_SCHED_VERIFY"}
+_ENVIRONMENT = {"verify_passes": "TE_SCHED_VERIFY", "emulate": "TE_SCHED_EMULATE"}
 _TRUTHS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False, "": False}
 
 
@@ -56,6 +57,7 @@ class Config:
     """The switches. Each has an environment variable, listed above, except `lowering`."""
 
     verify_passes: bool = False
+    emulate: bool = False
     lowering: Lowering = Lowering()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from te_sched.analysis.device_limits import Limits, check_device_limits
 from te_sched.analysis.extents import check_extents
 from te_sched.analysis.legality import check_legality
 from te_sched.analysis.reads import check_reads
@@ -18,6 +19,7 @@ from te_sched.codegen.target import Target, as_target, check_available
 from te_sched.errors import BuildError
 from te_sched.ir.expr import Buffer
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.lower.device.pipeline import device_passes
 from te_sched.lower.guard_extents import guard_extents
 from te_sched.lower.pipeline import lower
 from te_sched.lower.replace_intrinsics import replace_intrinsics
@@ -25,6 +27,7 @@ from te_sched.schedule.schedule import Schedule
 from te_sched.te.tensor import Tensor
 
 if TYPE_CHECKING:
+    from te_sched.runtime.cuda_module import CudaModule
     from te_sched.runtime.module import Module
 
 
@@ -36,14 +39,15 @@ def build(
     name: str = "main",
     binds: Mapping[Tensor, Buffer] | None = None,
     verify: bool = True,
-) -> Module:
+) -> Module | CudaModule:
     """Compile a program for a target.
 
     Parameters
     ----------
     inputs : a Schedule, a PrimFunc, an IRModule, or functions by name.
     args : for a schedule, the parameters of the function: inputs and outputs.
-    target : "llvm" (the default), "llvm -mcpu=skylake-avx512 -mattr=+avx2", or a Target.
+    target : "llvm" (the default), "llvm -mcpu=skylake-avx512 -mattr=+avx2", "cuda",
+        "cuda -arch=sm_80", or a Target.
     target_host : accepted for TVM's sake; the host is the target.
     name : the name of the function.
     binds : buffers to use for some of the tensors of a schedule.
@@ -57,8 +61,6 @@ def build(
     ------
     BuildError when the program may not run as scheduled, or cannot be compiled for the target.
     """
-    from te_sched.runtime.build import build_functions  # loads LLVM
-
     del target_host
     wanted = as_target(target)
     check_available(wanted)
@@ -78,8 +80,25 @@ def build(
             check_turns(functions[name])
             sizes = symbolic_sizes(inputs)
             functions = {**functions, name: functions[name].with_attr(ATTRIBUTE, sizes)}
-        return build_functions(_for_target(functions, wanted), wanted)
-    return build_functions(_for_target(_functions(inputs, name), wanted), wanted)
+        return _compile(functions, wanted)
+    return _compile(_functions(inputs, name), wanted)
+
+
+def _compile(functions: Mapping[str, PrimFunc], target: Target) -> Module | CudaModule:
+    """A module of lowered functions."""
+    from te_sched.runtime.build import build_functions  # loads LLVM
+    from te_sched.runtime.cuda_module import CudaModule
+
+    functions = _for_target(functions, target)
+    if target.kind != "cuda":
+        return build_functions(functions, target)
+    program: dict[str, PrimFunc] = {}
+    for func in functions.values():
+        program.update(device_passes(func).functions)
+    arch = str(target.options.get("arch", "sm_80"))
+    limits = Limits(arch, target.max_num_threads, target.max_shared_memory_per_block)
+    check_device_limits(IRModule(program), limits)
+    return CudaModule(IRModule(program), target)
 
 
 def _for_target(functions: Mapping[str, PrimFunc], target: Target) -> dict[str, PrimFunc]:

@@ -10,7 +10,7 @@ from te_sched.target import Target
 def test_scope_is_what_build_uses():
     a = te.placeholder((4,), name="a")
     b = te.compute((4,), lambda i: a[i] + 1.0, name="b")
-    with Target("cuda"), pytest.raises(BuildError, match="build for target 'cuda'"):
+    with Target("opencl"), pytest.raises(BuildError, match="build for target 'opencl'"):
         build(te.create_schedule(b.op), [a, b])
     assert Target.current() is None
     with pytest.raises(BuildError, match="no target is in scope"):
@@ -47,7 +47,7 @@ def test_devices_of_targets():
     assert device("cuda").max_threads_per_block is None
     assert (runtime.enabled("llvm"), runtime.enabled("cuda"), runtime.enabled("?")) == (
         True,
-        False,
+        True,
         False,
     )
 

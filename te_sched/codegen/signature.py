@@ -92,6 +92,7 @@ class Signature:
     failures: list[list[str]] = field(default_factory=list)
     parallel: bool = False
     extents: list[Extent] = field(default_factory=list)
+    memory: int = 1  # the DLPack type of the arrays' memory; below 0: of an emulated device
 
     def to_json(self) -> dict[str, Any]:
         """Plain dictionaries and lists."""

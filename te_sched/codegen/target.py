@@ -239,11 +239,11 @@ def as_target(target: str | Target | Mapping[str, Any] | None) -> Target:
 
 def check_available(target: Target) -> None:
     """Refuse a target for which this version generates no code."""
-    if target.kind != "llvm":
+    if target.kind not in ("llvm", "cuda"):
         raise BuildError(
             f"build for target {target.text!r}",
-            f"running on {target.kind} devices is not available in this version of te_sched",
-            'build for "llvm"; lower() prints GPU schedules all the same',
+            f"te_sched generates no code for {target.kind}",
+            'build for "llvm" or "cuda"; lower() prints schedules for others all the same',
         )
 
 

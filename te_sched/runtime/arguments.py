@@ -27,7 +27,16 @@ from te_sched.ir import dtypes
 from te_sched.runtime.dlpack import View, read_capsule
 from te_sched.runtime.ndarray import NDArray, view_numpy
 
-_CPU = 1
+_MEMORIES = {
+    1: "the processor's memory",
+    2: "memory of a CUDA device",
+    -2: "memory of an emulated CUDA device",
+}
+_COPIES = {
+    1: "te_sched.nd.array(x.numpy())",
+    2: "te_sched.nd.array(x, te_sched.cuda(0))",
+    -2: "te_sched.nd.array(x, te_sched.emulated_cuda(0))",
+}
 
 
 def view_of(value: Any, keep: list[Any]) -> View | None:
@@ -111,10 +120,14 @@ class _Check:
             raise self._error(
                 parameter, f"its dtype is {view.dtype}, and {parameter.dtype} was declared", cure
             )
-        if view.device_type != _CPU:
-            raise self._error(
-                parameter, "it is not in the processor's memory", "move it to the CPU first"
+        if view.device_type != self.signature.memory:
+            here, there = (
+                _MEMORIES.get(kind, f"memory of kind {kind}")
+                for kind in (view.device_type, self.signature.memory)
             )
+            copy = _COPIES[self.signature.memory]
+            cure = f"the function works in {there}; copy the array there: {copy}"
+            raise self._error(parameter, f"it is in {here}", cure)
         if len(view.shape) != len(parameter.shape):
             declared = self._shape(parameter)
             why = f"it has {len(view.shape)} dimensions {view.shape}, and {declared} was declared"

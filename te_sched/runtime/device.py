@@ -1,10 +1,17 @@
-"""Devices: where arrays live and functions run. This version has the processor alone."""
+"""Devices: where arrays live and functions run: the processor, CUDA devices, emulated ones.
+
+An emulated device is a CUDA device for those who use it; its arrays lie in the processor's memory,
+and the processor runs its kernels. `cuda(0)` is one where TE_SCHED_EMULATE=1 asks for it;
+`emulated_cuda(0)` is one anyhow.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from te_sched import config
 from te_sched.errors import CallError
+from te_sched.runtime import cuda_driver
 
 # DLPack's numbers of device types; those beside the processor are names alone in this version.
 DEVICE_TYPES = {
@@ -26,31 +33,57 @@ _FACTS = frozenset(
 )
 
 
+# What an emulated device answers: the limits of every CUDA device since compute capability 7.
+_EMULATED_FACTS = {
+    "max_threads_per_block": 1024,
+    "max_shared_memory_per_block": 49152,
+    "max_thread_dimensions": "[1024, 1024, 64]",
+    "warp_size": 32,
+    "compute_version": "8.0",
+    "device_name": "emulated by the processor",
+    "multi_processor_count": 1,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A device by its DLPack type and number."""
+    """A device by its DLPack type and number; `emulated` ones are the processor's imitation."""
 
     device_type: int
     device_id: int = 0
+    emulated: bool = False
+
+    @property
+    def memory(self) -> int:
+        """The DLPack type of the memory; below 0 for that of an emulated device."""
+        return -self.device_type if self.emulated else self.device_type
 
     @property
     def exist(self) -> bool:
         """Whether this process can use the device."""
-        return self.device_type == DEVICE_TYPES["cpu"] and self.device_id == 0
+        if self.device_type == DEVICE_TYPES["cuda"] and not self.emulated:
+            return 0 <= self.device_id < cuda_driver.device_count()
+        return self.device_id == 0 and (self.device_type == DEVICE_TYPES["cpu"] or self.emulated)
 
     def sync(self, stream: object = None) -> None:
         """Wait until the device has finished; a processor always has."""
         del stream
+        if self.device_type == DEVICE_TYPES["cuda"] and not self.emulated and self.exist:
+            cuda_driver.synchronize(self.device_id)
 
-    def __getattr__(self, name: str) -> None:
-        """A fact about the device: None, since only devices that are not here have such."""
+    def __getattr__(self, name: str) -> object:
+        """A fact about the device, or None where it is not here."""
         if name not in _FACTS:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        if self.emulated:
+            return _EMULATED_FACTS.get(name)
+        if self.device_type == DEVICE_TYPES["cuda"] and self.exist:
+            return cuda_driver.fact(self.device_id, name)
+        return None
 
     def __str__(self) -> str:
-        return (
-            f"{_NAMES.get(self.device_type, f'device_type_{self.device_type}')}({self.device_id})"
-        )
+        kind = _NAMES.get(self.device_type, f"device_type_{self.device_type}")
+        return f"{kind}({self.device_id}{', emulated' if self.emulated else ''})"
 
     def __repr__(self) -> str:
         return str(self)
@@ -62,8 +95,13 @@ def cpu(device_id: int = 0) -> Device:
 
 
 def cuda(device_id: int = 0) -> Device:
-    """A CUDA device; `exist` tells whether it is there."""
-    return Device(DEVICE_TYPES["cuda"], device_id)
+    """A CUDA device, emulated where TE_SCHED_EMULATE=1; `exist` tells whether it is there."""
+    return Device(DEVICE_TYPES["cuda"], device_id, config.current().emulate)
+
+
+def emulated_cuda(device_id: int = 0) -> Device:
+    """A CUDA device that the processor emulates."""
+    return Device(DEVICE_TYPES["cuda"], device_id, True)
 
 
 def opencl(device_id: int = 0) -> Device:
@@ -111,23 +149,27 @@ def device(name: str | int | object, device_id: int = 0) -> Device:
     if isinstance(name, int):
         return Device(name, device_id)
     name = str(name).split(maxsplit=1)[0] if str(name).strip() else ""
-    kind, _, number = name.partition(":")
+    kind, _, digits = name.partition(":")
     kind = _ALIASES.get(kind, kind)
-    if kind not in DEVICE_TYPES or (number and not number.isdigit()):
+    if kind not in DEVICE_TYPES or (digits and not digits.isdigit()):
         legal = ", ".join([*DEVICE_TYPES, *_ALIASES])
         raise CallError(
             f"find device {name!r}", "there is no such kind of device", f"use one of {legal}"
         )
-    return Device(DEVICE_TYPES[kind], int(number) if number else device_id)
+    number = int(digits) if digits else device_id
+    return cuda(number) if kind == "cuda" else Device(DEVICE_TYPES[kind], number)
 
 
 def check_usable(where: Device, what: str) -> None:
     """Refuse a device that is not there."""
     if not isinstance(where, Device):
         raise CallError(what, f"{where!r} is no device", "use te_sched.cpu(0)")
-    if not where.exist:
+    if where.exist:
+        return
+    if where.device_type == DEVICE_TYPES["cuda"]:
         raise CallError(
             what,
-            f"the device {where} is not available in this version of te_sched or on this computer",
-            "use cpu(0)",
+            f"there is no device {where} on this computer: {cuda_driver.why_absent()}",
+            "set TE_SCHED_EMULATE=1 to emulate it, or use te_sched.emulated_cuda(0), or cpu(0)",
         )
+    raise CallError(what, f"te_sched does not use devices such as {where}", "use cpu(0)")

@@ -12,7 +12,7 @@ import tarfile
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -145,7 +145,7 @@ class Function:
     def time_evaluator(self, name: str, dev: Device, **options: Any) -> Evaluator:
         """See Module.time_evaluator; `name` is this function's."""
         del name
-        return _make_evaluator(self, dev, **options)
+        return make_evaluator(self, dev, **options)
 
     def __repr__(self) -> str:
         names = ", ".join(parameter.name for parameter in self.signature.parameters)
@@ -160,8 +160,17 @@ def _argument_type(parameter: Parameter) -> Any:
     return ctype_of(parameter.dtype)
 
 
-def _make_evaluator(
-    function: Function,
+class Repeatable(Protocol):
+    """What can be timed."""
+
+    name: str
+
+    def run_repeatedly(self, count: int, *args: Any) -> None:
+        """Call the function `count` times."""
+
+
+def make_evaluator(
+    function: Repeatable | Function,
     dev: Device,
     number: int = 10,
     repeat: int = 1,
@@ -172,6 +181,7 @@ def _make_evaluator(
     cache_flush_bytes: int = 0,
     f_preproc: str = "",
 ) -> Evaluator:
+    """What times a function on a device; see Module.time_evaluator."""
     del limit_zero_time_iterations  # a repetition is never measured as zero here
     check_usable(dev, f"time {function.name!r} on {dev}")
     if cache_flush_bytes or f_preproc:
@@ -252,7 +262,7 @@ class Module:
             raise CallError(
                 f"time {func_name!r}", "no device is given", "give one: time_evaluator(name, dev)"
             )
-        return _make_evaluator(self[func_name], dev, number, repeat, min_repeat_ms, **options)
+        return make_evaluator(self[func_name], dev, number, repeat, min_repeat_ms, **options)
 
     def get_source(self, fmt: str = "") -> str:
         """The optimised LLVM IR ("ll", the default) or the assembly ("asm", "s")."""

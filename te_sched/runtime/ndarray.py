@@ -38,7 +38,7 @@ class NDArray:
 
     def __init__(self, storage: np.ndarray[Any, Any], dtype: str, device: Device) -> None:
         self._array, self.dtype, self.device = storage, dtype, device
-        view = view_numpy(storage, dtype)
+        view = view_numpy(storage, dtype, device.memory)
         self.address = view.address
         self.key = view[:5]  # all that a call must check
 
@@ -122,7 +122,7 @@ class NDArray:
         return self is other
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return self.device.device_type, self.device.device_id
+        return (1, 0) if self.device.emulated else (self.device.device_type, self.device.device_id)
 
     def __getitem__(self, index: Any) -> Any:
         return self._readable()[index]
@@ -233,7 +233,9 @@ def as_storage(values: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any]
     return np.where(np.isnan(wide), bits >> 16 | 0x40, rounded).astype(np.uint16)
 
 
-def view_numpy(values: np.ndarray[Any, Any], dtype: str | None = None) -> dlpack.View:
+def view_numpy(
+    values: np.ndarray[Any, Any], dtype: str | None = None, memory: int = 1
+) -> dlpack.View:
     """A numpy array as calls see it."""
     interface = values.__array_interface__
     address, readonly = interface["data"]
@@ -243,7 +245,7 @@ def view_numpy(values: np.ndarray[Any, Any], dtype: str | None = None) -> dlpack
         misfit = any(step % size for step in strides)
         strides = tuple(step / size if misfit else step // size for step in strides)
     name = dtype if dtype is not None else _dtype_name(values)
-    return dlpack.View(name, values.shape, strides, not readonly, 1, address)
+    return dlpack.View(name, values.shape, strides, not readonly, memory, address)
 
 
 def _dtype_name(values: np.ndarray[Any, Any]) -> str:

@@ -78,8 +78,8 @@ def test_targets_are_checked() -> None:
         Target("opengl")
     with pytest.raises(BuildError, match="'-fast' is not an option of llvm"):
         Target("llvm -fast")
-    with pytest.raises(BuildError, match="not available in this version"):
-        build(elementwise(lambda x: x, ["float32"], N), "cuda")
+    with pytest.raises(BuildError, match="generates no code for opencl"):
+        build(elementwise(lambda x: x, ["float32"], N), "opencl")
     with pytest.raises(BuildError, match="a target is text"):
         Target(3)  # type: ignore[arg-type]
 
@@ -113,7 +113,7 @@ def test_time_evaluator_rejects() -> None:
     module = adder(1.0)
     with pytest.raises(CallError, match="there is nothing to measure"):
         module.time_evaluator("main", nd.cpu(0), number=0)
-    with pytest.raises(CallError, match=r"cuda\(0\) is not available"):
+    with pytest.raises(CallError, match=r"there is no device cuda\(0\)"):
         module.time_evaluator("main", nd.device("cuda"))
     with pytest.raises(CallError, match="axis 0 should be 64"):
         module.time_evaluator("main", nd.cpu(0))(nd.empty((1,)), nd.empty((1,)))

@@ -1,0 +1,154 @@
+"""What a GPU allows: threads in a block, blocks in a grid, shared memory, and who touches memory.
+
+Asked by `build` before anything is compiled, so that a user hears of stages and axes, not of the
+driver's error codes. Must not know how kernels are made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from te_sched.errors import BuildError
+from te_sched.ir.expr import BufferLoad, IntImm
+from te_sched.ir.stmt import Allocate, BufferStore, IRModule, PrimFunc
+from te_sched.ir.visitor import walk
+from te_sched.lower.device.kernel import (
+    block_size,
+    bytes_of,
+    dynamic_offsets,
+    is_kernel,
+    scope_of,
+    static_shared_bytes,
+    thread_axes,
+)
+from te_sched.lower.statements import statements
+
+# The largest extents, by tag; the same on every CUDA device since compute capability 3.
+_LARGEST = {
+    "blockIdx.x": 2**31 - 1,
+    "blockIdx.y": 65535,
+    "blockIdx.z": 65535,
+    "threadIdx.x": 1024,
+    "threadIdx.y": 1024,
+    "threadIdx.z": 64,
+}
+# Shared memory of a block in bytes, with what must be asked for at run time (scope shared.dyn).
+_WITH_DYNAMIC = {
+    **{"sm_70": 98304, "sm_72": 98304, "sm_75": 65536, "sm_80": 166912, "sm_86": 101376},
+    **{"sm_87": 166912, "sm_89": 101376, "sm_90": 232448, "sm_100": 232448, "sm_120": 101376},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a target says of its GPU: threads and bytes of shared memory in a block."""
+
+    arch: str = "sm_80"
+    threads: int = 1024
+    shared_bytes: int = 49152
+
+
+def check_device_limits(program: IRModule, limits: Limits) -> None:
+    """Refuse a program that the GPU cannot run.
+
+    Raises
+    ------
+    BuildError when a stage is not bound to threads, a block has too many threads, an axis is too
+    long, or a block needs more shared memory than there is.
+    """
+    for func in program.functions.values():
+        if is_kernel(func):
+            _check_threads(func, limits)
+            _check_shared(func, limits)
+        else:
+            _check_host(func)
+
+
+def _check_host(func: PrimFunc) -> None:
+    """The host must not touch memory of the device."""
+    for node in walk(func.body):
+        if isinstance(node, BufferStore | BufferLoad):
+            name = node.buffer.name
+            does = "computed" if isinstance(node, BufferStore) else "read"
+            raise BuildError(
+                f"build function {_name(func)!r} for cuda",
+                f"{name} is {does} outside of all kernels: no loop round it is bound to a thread, "
+                "and the host cannot reach the memory of the device",
+                f'bind axes of stage {name} to te.thread_axis("blockIdx.x") and "threadIdx.x", or '
+                "attach it to a stage that is bound (compute_at, compute_inline)",
+                where=f"stage {name}",
+            )
+
+
+def _check_threads(kernel: PrimFunc, limits: Limits) -> None:
+    launch = _launch(kernel)
+    for axis in thread_axes(kernel)[0]:
+        if isinstance(axis.extent, IntImm) and not 0 < axis.extent.value <= _LARGEST[axis.tag]:
+            raise BuildError(
+                f"launch kernel {_name(kernel)!r} with {axis.tag} of extent {axis.extent.value}",
+                f"{axis.tag} must be from 1 to {_LARGEST[axis.tag]}; the launch is {launch}",
+                "split the axis and bind a shorter part of it",
+                where=f"stage {_stages(kernel)}, axis {axis.tag}",
+            )
+    count, most = block_size(kernel), limits.threads
+    if count is not None and count > most:
+        raise BuildError(
+            f"launch kernel {_name(kernel)!r} with {count} threads in a block",
+            f"a block has at most {most}; the launch is {launch}",
+            "split by smaller factors before binding to threadIdx",
+            where=f"stage {_stages(kernel)}",
+        )
+
+
+def _check_shared(kernel: PrimFunc, limits: Limits) -> None:
+    static = static_shared_bytes(kernel)
+    if static is None:
+        raise BuildError(
+            f"allocate shared memory in kernel {_name(kernel)!r}",
+            f"its size is not constant: {_buffers(kernel, 'shared')}",
+            'give the stage scope "shared.dyn", or a tile of constant size',
+        )
+    most = limits.shared_bytes
+    if static > most:
+        raise BuildError(
+            f"allocate {static} bytes of shared memory in kernel {_name(kernel)!r}",
+            f"a block has at most {most}: {_buffers(kernel, 'shared')}",
+            "compute smaller tiles at a time (split the loop that the cached stages are attached "
+            'to by a smaller factor), or give large stages scope "shared.dyn"',
+            where=f"stage {_stages(kernel)}",
+        )
+    dynamic = dynamic_offsets(kernel)[1]
+    allowed = _WITH_DYNAMIC.get(limits.arch.rstrip("af"), most)
+    if isinstance(dynamic, IntImm) and static + dynamic.value > allowed:
+        raise BuildError(
+            f"allocate {static + dynamic.value} bytes of shared memory in kernel {_name(kernel)!r}",
+            f"a block of {limits.arch} has at most {allowed}: {_buffers(kernel, 'shared.dyn')}",
+            "compute smaller tiles at a time",
+            where=f"stage {_stages(kernel)}",
+        )
+
+
+def _name(func: PrimFunc) -> str:
+    return str(func.attrs.get("global_symbol", "main"))
+
+
+def _launch(kernel: PrimFunc) -> str:
+    return ", ".join(f"{axis.tag} = {axis.extent}" for axis in thread_axes(kernel)[0])
+
+
+def _buffers(kernel: PrimFunc, scope: str) -> str:
+    return ", ".join(
+        f"{node.buffer_var.name} {bytes_of(node)}"
+        for node in statements(kernel.body)
+        if type(node) is Allocate and scope_of(node.buffer_var) == scope
+    )
+
+
+def _stages(kernel: PrimFunc) -> str:
+    """The stages that a kernel computes into global memory."""
+    names = {
+        node.buffer.name: None
+        for node in statements(kernel.body)
+        if type(node) is BufferStore and scope_of(node.buffer.data) == "global"
+    }
+    return ", ".join(names) or _name(kernel)

@@ -1,0 +1,136 @@
+"""The host's side of a real CUDA device: launches and device memory as calls of Python functions.
+
+The host's function runs on the processor; `launch_kernel` in it becomes a call that reaches the
+driver, and an allocation becomes a pair of calls that take memory from cupy's pool and give it
+back. Must not know what kernels compute.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from te_sched.errors import CallError
+from te_sched.ir import dtypes
+from te_sched.ir.expr import Call, Cast, StringImm
+from te_sched.ir.stmt import Allocate, Evaluate, IRModule, LetStmt, PrimFunc, Stmt
+from te_sched.ir.visitor import Mapper
+from te_sched.lower.device.kernel import LAUNCH, bytes_of, is_kernel, thread_axes
+from te_sched.lower.statements import sequence
+from te_sched.runtime import cuda_driver, registry
+
+
+class Launcher:
+    """Starts the kernels of one module on one device."""
+
+    def __init__(self, compile_for: Callable[[str], Any], device_id: int) -> None:
+        architecture = cuda_driver.architecture(device_id)
+        compiled = compile_for(architecture)
+        self.kernels = cuda_driver.LoadedKernels(compiled.cubin, device_id)
+        self.device_id = device_id
+        self._rooms: dict[int, Any] = {}
+
+    def launch(self, kernel: PrimFunc, values: tuple[Any, ...]) -> int:
+        """Start a kernel with the arguments, extents and shared bytes of its launch_kernel."""
+        axes = thread_axes(kernel)[0]
+        count = len(kernel.params)
+        arguments = [
+            _argument(param.dtype, value)
+            for param, value in zip(kernel.params, values[:count], strict=True)
+        ]
+        extents = {axis.tag: int(n) for axis, n in zip(axes, values[count:-1], strict=True)}
+        grid, block = (
+            tuple(extents.get(f"{kind}.{letter}", 1) for letter in "xyz")
+            for kind in ("blockIdx", "threadIdx")
+        )
+        if 0 not in grid:
+            name = kernel.attrs["global_symbol"]
+            self.kernels.launch(name, grid, block, int(values[-1]), arguments, _stream())
+        return 0
+
+    def allocate(self, size: int) -> int:
+        """Device memory from cupy's pool."""
+        room = _cupy().cuda.alloc(max(int(size), 1))
+        self._rooms[room.ptr] = room
+        return int(room.ptr)
+
+    def free(self, address: Any) -> int:
+        """Give memory back; the stream keeps the order of those who use it."""
+        self._rooms.pop(ctypes.cast(address, ctypes.c_void_p).value or 0, None)
+        return 0
+
+
+def host_functions(program: IRModule, launcher: Launcher, prefix: str) -> dict[str, PrimFunc]:
+    """The host's functions, calling a launcher; `prefix` makes the names of the calls unique."""
+    for name, kernel in program.functions.items():
+        if is_kernel(kernel):
+            registry.register_extern(
+                f"{prefix}.{name}",
+                lambda *values, kernel=kernel: launcher.launch(kernel, values),
+            )
+    registry.register_extern(f"{prefix}.allocate", launcher.allocate)
+    registry.register_extern(f"{prefix}.free", launcher.free)
+    calls = _Calls(prefix)
+    return {
+        name: func.with_body(calls.visit(func.body))
+        for name, func in program.functions.items()
+        if not is_kernel(func)
+    }
+
+
+class _Calls(Mapper):
+    """Replaces launches and allocations by calls."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+
+    def visit_BufferStore(self, node: Stmt) -> Stmt:
+        return node
+
+    def visit_Evaluate(self, node: Evaluate) -> Stmt:
+        call = node.value
+        if not isinstance(call, Call) or call.op != LAUNCH:
+            return node
+        name = call.args[0]
+        assert isinstance(name, StringImm)
+        return Evaluate(self.call("int32", name.value, *call.args[1:]))
+
+    def visit_Allocate(self, node: Allocate) -> Stmt:
+        size = Cast("int64", bytes_of(node))
+        free = Evaluate(self.call("int32", "free", node.buffer_var))
+        body = sequence([self.visit(node.body), free])
+        return LetStmt(node.buffer_var, self.call("handle", "allocate", size), body)
+
+    def call(self, dtype: str, name: str, *args: Any) -> Call:
+        return Call(dtype, "tir.call_extern", (StringImm(f"{self.prefix}.{name}"), *args))
+
+
+def _argument(dtype: str, value: Any) -> Any:
+    """An argument of a kernel as ctypes keeps it."""
+    if dtype == "handle":
+        return ctypes.c_void_p(ctypes.cast(value, ctypes.c_void_p).value)
+    if dtypes.is_float(dtype):
+        return (ctypes.c_double if dtypes.bits(dtype) == 64 else ctypes.c_float)(value)
+    return getattr(ctypes, f"c_{dtype}")(value) if dtype != "bool" else ctypes.c_bool(value)
+
+
+def _stream() -> int:
+    """cupy's current stream, where cupy is there; the default stream otherwise."""
+    try:
+        return int(_cupy().cuda.get_current_stream().ptr)
+    except CallError:
+        return 0
+
+
+def _cupy() -> Any:
+    try:
+        return importlib.import_module("cupy")
+    except ImportError:
+        raise CallError(
+            "use memory of a CUDA device",
+            "cupy is not installed",
+            "install it: pip install te-sched[gpu-cuda12]; or emulate the device with "
+            "TE_SCHED_EMULATE=1",
+        ) from None

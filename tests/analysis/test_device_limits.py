@@ -1,0 +1,72 @@
+"""What a GPU does not allow is refused by build."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import te_sched
+from te_sched import te
+from te_sched.errors import BuildError
+
+
+def copy(extent: int, tag: str) -> tuple[Any, list[Any]]:
+    A = te.placeholder((extent,), name="A")
+    B = te.compute((extent,), lambda i: A[i] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    s[B].bind(B.op.axis[0], te.thread_axis(tag))
+    return s, [A, B]
+
+
+@pytest.mark.parametrize(
+    ("extent", "tag", "why"),
+    [
+        (2048, "threadIdx.x", "from 1 to 1024"),
+        (65, "threadIdx.z", "from 1 to 64"),
+        (65536, "blockIdx.y", "from 1 to 65535"),
+    ],
+)
+def test_long_axes_are_refused(extent: int, tag: str, why: str) -> None:
+    with pytest.raises(BuildError, match=why):
+        te_sched.build(*copy(extent, tag), target="cuda")
+
+
+def test_large_blocks_are_refused() -> None:
+    A = te.placeholder((64, 64), name="A")
+    B = te.compute((64, 64), lambda i, j: A[i, j] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    s[B].bind(B.op.axis[0], te.thread_axis("threadIdx.y"))
+    s[B].bind(B.op.axis[1], te.thread_axis("threadIdx.x"))
+    with pytest.raises(BuildError, match=r"4096 threads in a block.*\n.*stage B"):
+        te_sched.build(s, [A, B], target="cuda")
+
+
+def cached(size: int, scope: str) -> tuple[Any, list[Any]]:
+    A = te.placeholder((4, size), name="A")
+    B = te.compute((4, size), lambda i, j: A[i, size - 1 - j], name="B")
+    s = te.create_schedule(B.op)
+    AA = s.cache_read(A, scope, [B])
+    s[B].bind(B.op.axis[0], te.thread_axis("blockIdx.x"))
+    _, inner = s[B].split(B.op.axis[1], factor=32)
+    s[B].bind(inner, te.thread_axis("threadIdx.x"))
+    s[AA].compute_at(s[B], B.op.axis[0])
+    return s, [A, B]
+
+
+def test_too_much_shared_memory_is_refused() -> None:
+    with pytest.raises(BuildError, match=r"65536 bytes(.|\n)*at most 49152: A.shared 65536"):
+        te_sched.build(*cached(16384, "shared"), target="cuda")
+
+
+def test_dynamic_shared_memory_may_be_larger() -> None:
+    assert te_sched.build(*cached(16384, "shared.dyn"), target="cuda -arch=sm_80")
+    with pytest.raises(BuildError, match="a block of sm_75 has at most 65536"):
+        te_sched.build(*cached(32768, "shared.dyn"), target="cuda -arch=sm_75")
+
+
+def test_stages_outside_of_kernels_are_refused() -> None:
+    A = te.placeholder((8,), name="A")
+    B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+    with pytest.raises(BuildError, match=r"stage B(.|\n)*no loop round it is bound"):
+        te_sched.build(te.create_schedule(B.op), [A, B], target="cuda")
