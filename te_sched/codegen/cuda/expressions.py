@@ -1,0 +1,292 @@
+"""Expressions as lanes of C++ text: one function for each class of node.
+
+Must not know statements, nor what intrinsics mean (`intrinsics`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from te_sched.codegen.cuda import arithmetic, memory, types
+from te_sched.codegen.cuda.pieces import (
+    Lanes,
+    Piece,
+    conditional,
+    negated,
+    operation,
+)
+from te_sched.codegen.cuda.writer import ExpressionWriter, KernelText
+from te_sched.ir import dtypes
+from te_sched.ir import expr as E
+
+
+def _var(out: KernelText, node: E.Var) -> list[Piece]:
+    return out.look_up(node)
+
+
+def _int(out: KernelText, node: E.IntImm) -> list[Piece]:
+    return [types.integer(node.value, node.dtype)]
+
+
+def _float(out: KernelText, node: E.FloatImm) -> list[Piece]:
+    out.unit.type_of(node.dtype)
+    return [types.floating(node.value, node.dtype)]
+
+
+def _string(out: KernelText, node: E.StringImm) -> list[Piece]:
+    return [Piece(json.dumps(node.value))]
+
+
+def _cast(out: KernelText, node: E.Cast) -> list[Piece]:
+    source, target = dtypes.element(node.value.dtype), dtypes.element(node.dtype)
+    lanes = out.lanes(node.value)
+    if source == target:
+        return _spread(out, lanes, node.dtype)
+    converted = [arithmetic.cast(out.unit, lane, source, target) for lane in lanes]
+    return _spread(out, converted, node.dtype)
+
+
+def _spread(out: KernelText, lanes: list[Piece], dtype: str) -> list[Piece]:
+    """As many lanes as the type has, also of a scalar."""
+    count = dtypes.lanes(dtype)
+    if len(lanes) == 1 < count:
+        return [out.simple(lanes[0], dtype)] * count
+    return lanes
+
+
+def _pairs(out: KernelText, a: E.Expr, b: E.Expr) -> list[tuple[Piece, Piece]]:
+    return list(zip(out.lanes(a), out.lanes(b), strict=True))
+
+
+def _linear(name: str) -> ExpressionWriter:
+    def write(out: KernelText, node: E.BinaryOp) -> list[Piece]:
+        dtype = dtypes.element(node.dtype)
+        return [
+            arithmetic.linear(out.unit, name, a, b, dtype) for a, b in _pairs(out, node.a, node.b)
+        ]
+
+    return write
+
+
+def _division(name: str) -> ExpressionWriter:
+    def write(out: KernelText, node: E.BinaryOp) -> list[Piece]:
+        dtype = dtypes.element(node.dtype)
+        bounds = ((0, 0), (0, 0))
+        if not dtypes.is_float(dtype):
+            bounds = (out.bounds(node.a), out.bounds(node.b))
+        return [
+            arithmetic.division(out.unit, name, a, b, dtype, bounds)
+            for a, b in _pairs(out, node.a, node.b)
+        ]
+
+    return write
+
+
+def _extremum(name: str) -> ExpressionWriter:
+    def write(out: KernelText, node: E.BinaryOp) -> list[Piece]:
+        dtype = dtypes.element(node.dtype)
+        return [
+            arithmetic.extremum(out.unit, name, a, b, dtype) for a, b in _pairs(out, node.a, node.b)
+        ]
+
+    return write
+
+
+def _comparison(name: str) -> ExpressionWriter:
+    def write(out: KernelText, node: E.CompareOp) -> list[Piece]:
+        return [arithmetic.compare(name, a, b) for a, b in _pairs(out, node.a, node.b)]
+
+    return write
+
+
+def _logical(symbol: str) -> ExpressionWriter:
+    def write(out: KernelText, node: E.CompareOp) -> list[Piece]:
+        first = out.lanes(node.a)
+        with out.capture() as lines:
+            second = out.lanes(node.b)
+        if not lines:
+            return [operation(symbol, a, b) for a, b in zip(first, second, strict=True)]
+        decided = out.declare("holds", node.dtype)
+        out.assign(decided, first, node.dtype)
+        if len(decided) > 1:  # lanes decide for themselves; there is nothing to skip
+            out.lines += [line[2:] for line in lines]
+            return [operation(symbol, a, b) for a, b in zip(decided, second, strict=True)]
+        test = decided[0] if symbol == "&&" else negated(decided[0])
+        out.do(f"if ({test.text}) {{")
+        out.lines += lines
+        out.depth += 1
+        out.assign(decided, second, node.dtype)
+        out.depth -= 1
+        out.do("}")
+        return decided
+
+    return write
+
+
+def _not(out: KernelText, node: E.Not) -> list[Piece]:
+    return [negated(lane) for lane in out.lanes(node.a)]
+
+
+def _select(out: KernelText, node: E.Select) -> list[Piece]:
+    return branches(out, node.condition, node.true_value, node.false_value)
+
+
+def branches(out: KernelText, condition: E.Expr, yes: E.Expr, no: E.Expr) -> list[Piece]:
+    """The lanes of one of two values; only the one that is taken is evaluated."""
+    tests = out.lanes(condition)
+    with out.capture() as first:
+        a = out.lanes(yes)
+    with out.capture() as second:
+        b = out.lanes(no)
+    if not first and not second:
+        return _choices(out, tests, a, b)
+    if len(tests) > 1:
+        raise out.error(
+            "a choice between vectors by a vector of conditions",
+            "each lane would have to load its own elements",
+            "do not vectorize this loop",
+        )
+    chosen = out.declare("chosen", yes.dtype)
+    out.do(f"if ({tests[0].text}) {{")
+    for lines, lanes, tail in ((first, a, "} else {"), (second, b, "}")):
+        out.lines += lines
+        out.depth += 1
+        out.assign(chosen, lanes, yes.dtype)
+        out.depth -= 1
+        out.do(tail)
+    return chosen
+
+
+def _choices(out: KernelText, tests: list[Piece], a: list[Piece], b: list[Piece]) -> list[Piece]:
+    count = max(len(a), len(b), len(tests))
+    if len(tests) == 1 < count:
+        tests = [out.simple(tests[0], "bool", "holds")] * count
+    return [conditional(*choice) for choice in zip(tests, a, b, strict=True)]
+
+
+def _ramp(out: KernelText, node: E.Ramp) -> list[Piece]:
+    dtype = node.base.dtype
+    base = out.simple(out.scalar(node.base), dtype, "i")
+    stride = out.simple(out.scalar(node.stride), dtype, "stride")
+    lanes = [base]
+    for number in range(1, node.lanes):
+        if isinstance(node.stride, E.IntImm):
+            step = types.integer(number * node.stride.value, dtype)
+        else:
+            step = operation("*", stride, types.integer(number, dtype))
+        lanes.append(arithmetic.linear(out.unit, "add", base, step, dtype))
+    return lanes
+
+
+def _broadcast(out: KernelText, node: E.Broadcast) -> list[Piece]:
+    lanes = [out.simple(lane, node.value.dtype) for lane in out.lanes(node.value)]
+    return lanes * node.lanes
+
+
+def _shuffle(out: KernelText, node: E.Shuffle) -> list[Piece]:
+    lanes = [lane for vector in node.vectors for lane in out.lanes(vector)]
+    chosen = []
+    for index in node.indices:
+        if not isinstance(index, E.IntImm):
+            raise out.error(
+                "a Shuffle", "its lane numbers are not constants", "give integer constants"
+            )
+        chosen.append(lanes[index.value])
+    return chosen
+
+
+def _load(out: KernelText, node: E.BufferLoad) -> list[Piece]:
+    return memory.load(out, node.buffer, node.indices)
+
+
+def bind(out: KernelText, var: E.Var, value: E.Expr) -> None:
+    """Give a variable its value."""
+    lanes = out.lanes(value)
+    if var.dtype == "handle":
+        kind = var.pointer.element if var.pointer is not None else "void"
+        out.elements[var] = dtypes.element(kind)
+        name = out.names.fresh(var.name)
+        pointer = f"{out.unit.type_of(kind)}*"
+        out.do(f"{pointer} {name} = ({pointer}){lanes[0].at(14)};")
+        out.environment[var] = [Piece(name)]
+        return
+    out.environment[var] = out.define(var.name, var.dtype, lanes)
+    if dtypes.is_integral(var.dtype) and dtypes.lanes(var.dtype) == 1:
+        out.analyzer.bind(var, value)
+
+
+def _let(out: KernelText, node: E.Let) -> list[Piece]:
+    bind(out, node.var, node.value)
+    return out.lanes(node.body)
+
+
+def _call(out: KernelText, node: E.Call) -> list[Piece]:
+    name = node.op.removeprefix("tir.")
+    writer = out.writers.calls.get(name)
+    if writer is None:
+        raise out.error(
+            f"the intrinsic {node.op}",
+            _why_unknown(name),
+            "use one of: " + ", ".join(sorted(out.writers.calls)),
+        )
+    return writer(out, node)
+
+
+def _why_unknown(name: str) -> str:
+    if name == "tvm_thread_allreduce":
+        return "passes for the device replace it, and they have not been run"
+    if "packed" in name or name.startswith("call_llvm"):
+        return "it exists only on the host"
+    return "the cuda target does not have it"
+
+
+def as_argument(out: KernelText, node: E.Expr) -> Piece:
+    """A value as one piece: of a vector the whole, in CUDA's type."""
+    lanes = out.lanes(node)
+    if len(lanes) == 1:
+        return lanes[0]
+    if types.vector_type(node.dtype) is None:
+        raise out.error(
+            f"a {node.dtype} as an argument",
+            "CUDA has no vector type of this size",
+            "use two or four lanes of 32 bits",
+        )
+    if isinstance(lanes, Lanes) and lanes.whole is not None:
+        return Piece(lanes.whole)
+    return Piece(out.whole(node.dtype, lanes))
+
+
+WRITERS: Mapping[type, Callable[[KernelText, Any], list[Piece]]] = {
+    E.Var: _var,
+    E.IntImm: _int,
+    E.FloatImm: _float,
+    E.StringImm: _string,
+    E.Cast: _cast,
+    E.Add: _linear("add"),
+    E.Sub: _linear("sub"),
+    E.Mul: _linear("mul"),
+    E.Div: _division("div"),
+    E.Mod: _division("mod"),
+    E.FloorDiv: _division("floordiv"),
+    E.FloorMod: _division("floormod"),
+    E.Min: _extremum("min"),
+    E.Max: _extremum("max"),
+    E.EQ: _comparison("eq"),
+    E.NE: _comparison("ne"),
+    E.LT: _comparison("lt"),
+    E.LE: _comparison("le"),
+    E.GT: _comparison("gt"),
+    E.GE: _comparison("ge"),
+    E.And: _logical("&&"),
+    E.Or: _logical("||"),
+    E.Not: _not,
+    E.Select: _select,
+    E.Ramp: _ramp,
+    E.Broadcast: _broadcast,
+    E.Shuffle: _shuffle,
+    E.Call: _call,
+    E.Let: _let,
+    E.BufferLoad: _load,
+}

@@ -1,0 +1,76 @@
+"""Small device functions that kernels call, written into the source where one does.
+
+They give what the processor's code gives: division by zero is zero, of a NaN and a number the
+extremum is the second operand. Must not know who calls them.
+"""
+
+from __future__ import annotations
+
+_INLINE = "static __device__ __forceinline__"
+
+HELPERS: dict[str, str] = {
+    "te_min": f"""template <typename T>
+{_INLINE} T te_min(T a, T b) {{
+  return a < b ? a : b;
+}}""",
+    "te_max": f"""template <typename T>
+{_INLINE} T te_max(T a, T b) {{
+  return a > b ? a : b;
+}}""",
+    # Divisors that may be 0, or -1 where the quotient overflows.
+    "te_div": f"""template <typename T>
+{_INLINE} T te_div(T a, T b) {{
+  if (b == 0) return 0;
+  return T(-1) < T(0) && b == T(-1) ? T(0ull - (unsigned long long)a) : a / b;
+}}""",
+    "te_mod": f"""template <typename T>
+{_INLINE} T te_mod(T a, T b) {{
+  return b == 0 || (T(-1) < T(0) && b == T(-1)) ? 0 : a % b;
+}}""",
+    "te_floordiv": f"""template <typename T>
+{_INLINE} T te_floordiv(T a, T b) {{
+  if (b == 0) return 0;
+  if (b == T(-1)) return T(0ull - (unsigned long long)a);
+  T quotient = a / b, rest = a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? quotient - 1 : quotient;
+}}""",
+    "te_floormod": f"""template <typename T>
+{_INLINE} T te_floormod(T a, T b) {{
+  if (b == 0 || b == T(-1)) return 0;
+  T rest = a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}}""",
+    # Divisors that are above 0.
+    "te_floordiv_positive": f"""template <typename T>
+{_INLINE} T te_floordiv_positive(T a, T b) {{
+  T quotient = a / b;
+  return a % b < 0 ? quotient - 1 : quotient;
+}}""",
+    "te_floormod_positive": f"""template <typename T>
+{_INLINE} T te_floormod_positive(T a, T b) {{
+  T rest = a % b;
+  return rest < 0 ? rest + b : rest;
+}}""",
+    "te_float_floormod": f"""template <typename T>
+{_INLINE} T te_float_floormod(T a, T b) {{
+  return a - floor(a / b) * b;
+}}""",
+    "te_atomic_min": f"""{_INLINE} float te_atomic_min(float* place, float value) {{
+  int seen = __float_as_int(*place), expected;
+  do {{
+    expected = seen;
+    if (!(value < __int_as_float(expected))) break;
+    seen = atomicCAS((int*)place, expected, __float_as_int(value));
+  }} while (seen != expected);
+  return __int_as_float(seen);
+}}""",
+    "te_atomic_max": f"""{_INLINE} float te_atomic_max(float* place, float value) {{
+  int seen = __float_as_int(*place), expected;
+  do {{
+    expected = seen;
+    if (!(value > __int_as_float(expected))) break;
+    seen = atomicCAS((int*)place, expected, __float_as_int(value));
+  }} while (seen != expected);
+  return __int_as_float(seen);
+}}""",
+}

@@ -1,0 +1,432 @@
+"""Calls of intrinsics: mathematics, bits, pointers, and what threads of a block do together.
+
+Must not know statements; tensor cores are in `tensor_cores`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from te_sched.codegen.cuda import arithmetic, memory, types
+from te_sched.codegen.cuda.expressions import as_argument, branches
+from te_sched.codegen.cuda.pieces import (
+    POSTFIX,
+    PRIMARY,
+    UNARY,
+    Lanes,
+    Piece,
+    call,
+    converted,
+    offset,
+    operation,
+)
+from te_sched.codegen.cuda.writer import CallWriter, KernelText
+from te_sched.ir import dtypes, ops
+from te_sched.ir import expr as E
+
+# Functions of CUDA's math library, with the number of their arguments.
+_MATH = {
+    **dict.fromkeys("exp exp2 exp10 log log2 log10 log1p expm1 sqrt rsqrt cbrt erf".split(), 1),
+    **dict.fromkeys("sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh".split(), 1),
+    **dict.fromkeys("floor ceil round nearbyint trunc rint fabs lgamma tgamma".split(), 1),
+    **dict.fromkeys("atan2 pow copysign hypot nextafter fmod".split(), 2),
+    "fma": 3,
+}
+_BITS = {
+    **{"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"},
+    **{"shift_left": "<<", "shift_right": ">>"},
+}
+
+
+def _each(out: KernelText, node: E.Call) -> list[tuple[Piece, ...]]:
+    """The arguments of each lane."""
+    arguments = [out.lanes(argument) for argument in node.args]
+    return list(zip(*arguments, strict=True))
+
+
+def _mathematics(name: str, count: int) -> CallWriter:
+    def write(out: KernelText, node: E.Call) -> list[Piece]:
+        dtype = dtypes.element(node.args[0].dtype) if node.args else node.dtype
+        if len(node.args) != count:
+            why, cure = f"it takes {count} arguments, not {len(node.args)}", f"use te.{name}"
+            raise out.error(f"a call of {node.op}", why, cure)
+        if not dtypes.is_float(dtype):
+            why = "it is defined for floats"
+            raise out.error(f"{name} of {dtype}", why, 'cast with .astype("float32")')
+        return [_function(out, name, lane, dtype) for lane in _each(out, node)]
+
+    return write
+
+
+def _function(out: KernelText, name: str, values: tuple[Piece, ...], dtype: str) -> Piece:
+    """A function of floats; of small ones in float32."""
+    if types.is_small_float(dtype):
+        wide = tuple(arithmetic.to_float(out.unit, value) for value in values)
+        return converted(out.unit.type_of(dtype), call(f"{name}f", *wide))
+    return call(name + ("f" if dtypes.bits(dtype) == 32 else ""), *values)
+
+
+def _sigmoid(out: KernelText, node: E.Call) -> list[Piece]:
+    dtype = dtypes.element(node.dtype)
+    wide = "float32" if types.is_small_float(dtype) else dtype
+    one = types.floating(1.0, wide)
+    results = []
+    for lane in out.lanes(node.args[0]):
+        value = arithmetic.cast(out.unit, lane, dtype, wide)
+        power = _function(out, "exp", (Piece(f"-{value.at(POSTFIX)}", UNARY),), wide)
+        result = operation("/", one, operation("+", one, power))
+        results.append(arithmetic.cast(out.unit, result, wide, dtype))
+    return results
+
+
+def _absolute(out: KernelText, node: E.Call) -> list[Piece]:
+    dtype = dtypes.element(node.dtype)
+    if dtypes.is_float(dtype):
+        return [_function(out, "fabs", (lane,), dtype) for lane in out.lanes(node.args[0])]
+    lanes = out.lanes(node.args[0])
+    if not dtypes.is_int(dtype):
+        return lanes
+    name = "llabs" if dtypes.bits(dtype) == 64 else "abs"
+    return [arithmetic.narrowed(out.unit, call(name, lane), dtype) for lane in lanes]
+
+
+def _remainder(out: KernelText, node: E.Call) -> list[Piece]:
+    dtype = dtypes.element(node.dtype)
+    bounds = ((0, 0), (0, 0))
+    if not dtypes.is_float(dtype):
+        bounds = (out.bounds(node.args[0]), out.bounds(node.args[1]))
+    return [arithmetic.division(out.unit, "mod", a, b, dtype, bounds) for a, b in _each(out, node)]
+
+
+def _scale_by_power(out: KernelText, node: E.Call) -> list[Piece]:
+    dtype, exponent = dtypes.element(node.dtype), dtypes.element(node.args[1].dtype)
+    wide = "float32" if types.is_small_float(dtype) else dtype
+    name = "ldexpf" if wide == "float32" else "ldexp"
+    results = []
+    for value, power in _each(out, node):
+        arguments = (
+            arithmetic.cast(out.unit, value, dtype, wide),
+            arithmetic.cast(out.unit, power, exponent, "int32"),
+        )
+        results.append(arithmetic.cast(out.unit, call(name, *arguments), wide, dtype))
+    return results
+
+
+def _classify(name: str) -> CallWriter:
+    def write(out: KernelText, node: E.Call) -> list[Piece]:
+        dtype = dtypes.element(node.args[0].dtype)
+        lanes = out.lanes(node.args[0])
+        if not dtypes.is_float(dtype):
+            return [Piece("true" if name == "isfinite" else "false")] * len(lanes)
+        if types.is_small_float(dtype):
+            lanes = [arithmetic.to_float(out.unit, lane) for lane in lanes]
+        return [call(name, lane) for lane in lanes]
+
+    return write
+
+
+def _bits(symbol: str) -> CallWriter:
+    def write(out: KernelText, node: E.Call) -> list[Piece]:
+        dtype = dtypes.element(node.dtype)
+        results = [operation(symbol, a, b) for a, b in _each(out, node)]
+        if symbol == "<<" or dtypes.is_bool(dtype):
+            return [arithmetic.narrowed(out.unit, result, dtype) for result in results]
+        return results
+
+    return write
+
+
+def _bitwise_not(out: KernelText, node: E.Call) -> list[Piece]:
+    dtype = dtypes.element(node.dtype)
+    symbol = "!" if dtypes.is_bool(dtype) else "~"
+    results = [Piece(f"{symbol}{lane.at(UNARY)}", UNARY) for lane in out.lanes(node.args[0])]
+    return [arithmetic.narrowed(out.unit, result, dtype) for result in results]
+
+
+def _unsigned(out: KernelText, node: E.Call) -> tuple[list[Piece], int]:
+    """The bits of an integer argument, without its sign, and how many there are."""
+    dtype = dtypes.element(node.args[0].dtype)
+    size, lanes = dtypes.bits(dtype), out.lanes(node.args[0])
+    if dtypes.is_int(dtype) and size < 32:
+        lanes = [converted(out.unit.type_of(f"uint{size}"), lane) for lane in lanes]
+    return lanes, size
+
+
+def _popcount(out: KernelText, node: E.Call) -> list[Piece]:
+    lanes, size = _unsigned(out, node)
+    name, dtype = "__popcll" if size == 64 else "__popc", dtypes.element(node.dtype)
+    return [arithmetic.cast(out.unit, call(name, lane), "int32", dtype) for lane in lanes]
+
+
+def _leading_zeros(out: KernelText, node: E.Call) -> list[Piece]:
+    lanes, size = _unsigned(out, node)
+    results = [call("__clzll" if size == 64 else "__clz", lane) for lane in lanes]
+    if size < 32:
+        more = types.integer(32 - size, "int32")
+        results = [operation("-", result, more) for result in results]
+    dtype = dtypes.element(node.dtype)
+    return [arithmetic.cast(out.unit, result, "int32", dtype) for result in results]
+
+
+_REINTERPRET = {
+    ("float32", "int32"): "__float_as_int",
+    ("float32", "uint32"): "__float_as_uint",
+    ("int32", "float32"): "__int_as_float",
+    ("uint32", "float32"): "__uint_as_float",
+    ("float64", "int64"): "__double_as_longlong",
+    ("float64", "uint64"): "__double_as_longlong",
+    ("int64", "float64"): "__longlong_as_double",
+    ("uint64", "float64"): "__longlong_as_double",
+    ("float16", "int16"): "__half_as_short",
+    ("float16", "uint16"): "__half_as_ushort",
+    ("int16", "float16"): "__short_as_half",
+    ("uint16", "float16"): "__ushort_as_half",
+    ("bfloat16", "int16"): "__bfloat16_as_short",
+    ("bfloat16", "uint16"): "__bfloat16_as_ushort",
+    ("int16", "bfloat16"): "__short_as_bfloat16",
+    ("uint16", "bfloat16"): "__ushort_as_bfloat16",
+}
+
+
+def _reinterpret(out: KernelText, node: E.Call) -> list[Piece]:
+    source, target = node.args[0].dtype, node.dtype
+    lanes = out.lanes(node.args[0])
+    if source == target:
+        return lanes
+    kind = out.unit.type_of(target)
+    if dtypes.lanes(source) == dtypes.lanes(target):
+        one, other = dtypes.element(source), dtypes.element(target)
+        name = _REINTERPRET.get((one, other))
+        if name is not None:
+            results = [call(name, lane) for lane in lanes]
+            return [converted(kind, r) for r in results] if other == "uint64" else results
+        if not dtypes.is_float(one) and not dtypes.is_float(other):
+            return [converted(kind, lane) for lane in lanes]
+    if not isinstance(lanes, Lanes) or lanes.whole is None:
+        lanes = out.define("v", source, lanes)
+    whole = lanes.whole if isinstance(lanes, Lanes) and lanes.whole else lanes[0].text
+    read = f"(({kind} const*)&{whole})"
+    count = dtypes.lanes(target)
+    return [Piece(f"{read}[{k}]", POSTFIX) for k in range(count)]
+
+
+def _multiply_and_shift(out: KernelText, node: E.Call) -> list[Piece]:
+    """q_multiply_shift(x, y, q, s): x * y * 2^(s - q) in 64 bits, rounded half up."""
+    x, y, fraction, shift = node.args
+    wide = dtypes.with_lanes("int64", dtypes.lanes(x.dtype))
+    x64, y64, q64, s64 = (ops.cast(wide, value) for value in (x, y, fraction, shift))
+    zero, one = ops.const(0, wide), ops.const(1, wide)
+    total = ops.add(q64, ops.maximum(ops.sub(zero, s64), zero))
+    scaled = E.Call(wide, "tir.shift_left", (x64, ops.maximum(s64, zero)))
+    half = E.Call(wide, "tir.shift_left", (one, ops.sub(total, one)))
+    product = ops.add(ops.mul(scaled, y64), half)
+    return out.lanes(E.Cast(x.dtype, E.Call(wide, "tir.shift_right", (product, total))))
+
+
+def _if_then_else(out: KernelText, node: E.Call) -> list[Piece]:
+    condition, yes, no = node.args
+    return branches(out, condition, yes, no)
+
+
+def _same(out: KernelText, node: E.Call) -> list[Piece]:
+    return out.lanes(node.args[0])
+
+
+def _large_unsigned(out: KernelText, node: E.Call) -> list[Piece]:
+    low, high = (argument.value for argument in node.args[:2] if isinstance(argument, E.IntImm))
+    return [types.integer((high << 32) | low, node.dtype)]
+
+
+def _assume(out: KernelText, node: E.Call) -> list[Piece]:
+    out.do(f"__builtin_assume({out.scalar(node.args[0]).text});")
+    return []
+
+
+def _undefined(out: KernelText, node: E.Call) -> list[Piece]:
+    return [Piece(f"{out.unit.type_of(node.dtype)}(0)", POSTFIX)] * dtypes.lanes(node.dtype)
+
+
+def _is_null(out: KernelText, node: E.Call) -> list[Piece]:
+    return [operation("==", out.scalar(node.args[0]), Piece("nullptr"))]
+
+
+def _return(out: KernelText, node: E.Call) -> list[Piece]:
+    out.do("return;")
+    return []
+
+
+# -- pointers --------------------------------------------------------------------------------------
+
+
+def _address_of(out: KernelText, node: E.Call) -> list[Piece]:
+    load = node.args[0]
+    if not isinstance(load, E.BufferLoad):
+        raise out.error(
+            "address_of", f"its argument is a {type(load).__name__}", "give a buffer's element"
+        )
+    index = memory.flat_index(load.buffer, load.indices)
+    return [memory.address(out, load.buffer, index)]
+
+
+def access_pointer(out: KernelText, node: E.Call) -> Piece:
+    """tvm_access_ptr(type, data, offset, extent, mode): the address of element `offset`."""
+    annotation, data, start = node.args[:3]
+    inner = dtypes.lanes(annotation.dtype)
+    index = out.scalar(ops.mul(start, inner) if inner > 1 else start)
+    if isinstance(data, E.Var):
+        return offset(memory.pointer(out, data, annotation.dtype), index)
+    kind = out.unit.type_of(annotation.dtype)
+    return offset(f"({kind}*){out.scalar(data).at(UNARY)}", index)
+
+
+def _access_pointer(out: KernelText, node: E.Call) -> list[Piece]:
+    return [access_pointer(out, node)]
+
+
+def _prefetch(out: KernelText, node: E.Call) -> list[Piece]:
+    """Into the second cache; memory on the chip needs none."""
+    load = node.args[0].args[0] if isinstance(node.args[0], E.Call) and node.args[0].args else None
+    data = load.buffer.data if isinstance(load, E.BufferLoad) else load
+    if isinstance(data, E.Var) and data.pointer is not None and data.pointer.scope != "global":
+        return []
+    place = out.scalar(node.args[0])
+    out.do(f'asm volatile("prefetch.global.L2 [%0];" ::"l"({place.text}));')
+    return []
+
+
+# -- functions of C and C++ ------------------------------------------------------------------------
+
+
+def _call_extern(out: KernelText, node: E.Call) -> list[Piece]:
+    name = node.args[0]
+    if not isinstance(name, E.StringImm):
+        raise out.error(
+            f"a call of {node.op}",
+            "its first argument is not the name of a function",
+            "give the name as a string",
+        )
+    if "fp16" in name.value or "half" in name.value:
+        out.unit.headers.add("cuda_fp16.h")
+    result = call(name.value, *[as_argument(out, argument) for argument in node.args[1:]])
+    return _as_lanes(out, result, node.dtype)
+
+
+def _as_lanes(out: KernelText, value: Piece, dtype: str) -> list[Piece]:
+    """A value of CUDA's vector type as lanes."""
+    if dtypes.lanes(dtype) == 1:
+        return [value]
+    vector = types.vector_type(dtype)
+    if vector is None:
+        raise out.error(
+            f"a function that gives a {dtype}",
+            "CUDA has no vector type of this size",
+            "use two or four lanes of 32 bits",
+        )
+    name = out.names.fresh("v")
+    out.unit.type_of(dtype)
+    out.do(f"const {vector} {name} = {value.text};")
+    return out.lanes_of(name, dtype)
+
+
+def _dot_of_four(out: KernelText, node: E.Call) -> list[Piece]:
+    """dp4a(x, y, sum): products of four bytes each, added to a sum."""
+    return [call("__dp4a", *[as_argument(out, argument) for argument in node.args])]
+
+
+# -- threads ---------------------------------------------------------------------------------------
+
+
+def _barrier(out: KernelText, node: E.Call) -> list[Piece]:
+    scope = node.args[0].value if node.args and isinstance(node.args[0], E.StringImm) else ""
+    texts = {
+        "shared": "__syncthreads();",
+        "shared.dyn": "__syncthreads();",
+        "warp": "__syncwarp();",
+    }
+    if scope not in texts:
+        raise out.error(
+            f"a barrier of scope {scope!r}",
+            "threads of different blocks cannot wait for each other",
+            'use "shared" (a block) or "warp", or two kernels',
+        )
+    out.do(texts[scope])
+    return []
+
+
+def _shuffle(name: str) -> CallWriter:
+    def write(out: KernelText, node: E.Call) -> list[Piece]:
+        mask, value, lane, width = (out.lanes(argument) for argument in node.args[:4])
+        dtype = dtypes.element(node.dtype)
+        results = [call(name, mask[0], one, lane[0], width[0]) for one in value]
+        return [arithmetic.narrowed(out.unit, result, dtype) for result in results]
+
+    return write
+
+
+def _active_mask(out: KernelText, node: E.Call) -> list[Piece]:
+    return [Piece("__activemask()", POSTFIX)]
+
+
+def _atomic(name: str, legal: str) -> CallWriter:
+    def write(out: KernelText, node: E.Call) -> list[Piece]:
+        place, *values = (out.scalar(argument) for argument in node.args)
+        dtype = node.args[-1].dtype
+        function = name
+        if dtype == "float32" and name in ("atomicMin", "atomicMax"):
+            function = out.unit.helper(f"te_atomic_{name[-3:].lower()}")
+        elif dtype not in legal.split():
+            why = f"the device does it for {', '.join(legal.split())}"
+            raise out.error(f"an atomic {name[6:].lower()} of {dtype}", why, "use one of these")
+        if dtype == "int64":  # signs do not matter to what the hardware has
+            unsigned = "unsigned long long"
+            place = converted(f"{unsigned}*", place)
+            values = [converted(unsigned, value) for value in values]
+            return [converted("long long", call(function, place, *values))]
+        return [call(function, place, *values)]
+
+    return write
+
+
+_INTEGERS = "int32 uint32 uint64"
+
+CALLS: Mapping[str, Callable[[KernelText, E.Call], list[Piece]]] = {
+    **{name: _mathematics(name, count) for name, count in _MATH.items()},
+    **{name: _bits(symbol) for name, symbol in _BITS.items()},
+    **{name: _classify(name) for name in ("isnan", "isinf", "isfinite")},
+    "if_then_else": _if_then_else,
+    "likely": _same,
+    "tvm_thread_invariant": _same,
+    "sigmoid": _sigmoid,
+    "abs": _absolute,
+    "fabs": _absolute,
+    "fmod": _remainder,
+    "truncmod": _remainder,
+    "ldexp": _scale_by_power,
+    "bitwise_not": _bitwise_not,
+    "popcount": _popcount,
+    "clz": _leading_zeros,
+    "reinterpret": _reinterpret,
+    "q_multiply_shift": _multiply_and_shift,
+    "large_uint_imm": _large_unsigned,
+    "assume": _assume,
+    "undef": _undefined,
+    "isnullptr": _is_null,
+    "ret": _return,
+    "address_of": _address_of,
+    "tvm_access_ptr": _access_pointer,
+    "prefetch": _prefetch,
+    "call_extern": _call_extern,
+    "call_pure_extern": _call_extern,
+    "dp4a": _dot_of_four,
+    "tvm_storage_sync": _barrier,
+    "tvm_warp_shuffle": _shuffle("__shfl_sync"),
+    "tvm_warp_shuffle_up": _shuffle("__shfl_up_sync"),
+    "tvm_warp_shuffle_down": _shuffle("__shfl_down_sync"),
+    "tvm_warp_activemask": _active_mask,
+    "cuda.__activemask": _active_mask,
+    "atomic_add": _atomic("atomicAdd", _INTEGERS + " int64 float32 float64 float16 bfloat16"),
+    "atomic_min": _atomic("atomicMin", _INTEGERS),
+    "atomic_max": _atomic("atomicMax", _INTEGERS),
+    "atomic_exch": _atomic("atomicExch", _INTEGERS + " int64 float32"),
+    "atomic_cas": _atomic("atomicCAS", _INTEGERS + " int64"),
+}

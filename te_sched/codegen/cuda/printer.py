@@ -1,0 +1,165 @@
+"""Kernels as one CUDA C++ source.
+
+    extern "C" __global__ void __launch_bounds__(64) add_kernel(
+        float* __restrict__ C, const float* __restrict__ A) {
+      C[((int)blockIdx.x) * 64 + ((int)threadIdx.x)] = ...
+    }
+
+The source compiles with NVRTC as with nvcc. Arrays in global memory begin at multiples of 16 bytes.
+Must not know how kernels are made, compiled or launched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from te_sched.codegen.cuda import expressions, intrinsics, statements, tensor_cores
+from te_sched.codegen.cuda.helpers import HELPERS
+from te_sched.codegen.cuda.names import is_identifier
+from te_sched.codegen.cuda.pieces import Piece
+from te_sched.codegen.cuda.writer import INDENT, KernelText, Unit, Writers
+from te_sched.codegen.target import Target, as_target
+from te_sched.errors import BuildError
+from te_sched.ir import dtypes
+from te_sched.ir import expr as E
+from te_sched.ir import stmt as S
+from te_sched.ir.visitor import walk
+from te_sched.lower.device.kernel import (
+    DYNAMIC_ALIGNMENT,
+    block_size,
+    dynamic_offsets,
+    thread_axes,
+)
+
+_WIDTH = 100
+_FRAGMENT_ALIGNMENT = 32  # bytes; what fragments are loaded from
+_WRITERS = Writers(
+    expressions.WRITERS, statements.WRITERS, {**intrinsics.CALLS, **tensor_cores.CALLS}
+)
+
+
+def print_kernels(kernels: Mapping[str, S.PrimFunc], target: Target | str = "cuda") -> str:
+    """The CUDA C++ source of kernels (see `te_sched.lower.device.kernel`), in their order.
+
+    Raises
+    ------
+    BuildError when a kernel holds what the device does not have.
+    """
+    if as_target(target).kind != "cuda":
+        raise BuildError(
+            f"print kernels for target {str(target)!r}", "it is no CUDA device", 'use "cuda"'
+        )
+    unit = Unit()
+    texts = [_kernel(name, kernel, unit) for name, kernel in kernels.items()]
+    includes = "\n".join(f"#include <{header}>" for header in sorted(unit.headers))
+    helpers = [text for name, text in HELPERS.items() if name in unit.helpers]
+    parts = [includes, *unit.sources, *helpers, *texts]
+    return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+
+
+def _kernel(name: str, kernel: S.PrimFunc, unit: Unit) -> str:
+    if not is_identifier(name):
+        raise BuildError(
+            f"print the kernel {name!r} as CUDA",
+            "this is not a name that C++ allows for a function",
+            "give the function another name: te_sched.lower(s, args, name=...)",
+        )
+    out = KernelText(name, unit, _WRITERS)
+    nodes = list(walk(kernel.body))
+    out.readonly = _pointers(kernel) - _written(nodes)
+    out.alignments = _alignments(nodes)
+    out.fragments = tensor_cores.find_fragments(nodes)
+    out.dynamic_offsets, _ = dynamic_offsets(kernel)
+    axes, body = thread_axes(kernel)
+    parameters = [_parameter(out, kernel, param) for param in kernel.params]
+    for axis in axes:
+        kind = unit.type_of(axis.var.dtype)
+        out.environment[axis.var] = [Piece(f"(({kind}){axis.tag})")]
+        out.analyzer.bind(axis.var, E.Range(E.IntImm(0, axis.var.dtype), axis.extent))
+    if out.dynamic_offsets:
+        room = f"__align__({DYNAMIC_ALIGNMENT}) unsigned char {statements.DYNAMIC}[]"
+        out.do(f"extern __shared__ {room};")
+    out.execute(body)
+    return "\n".join([_head(name, kernel, parameters), *out.lines, "}"])
+
+
+def _head(name: str, kernel: S.PrimFunc, parameters: list[str]) -> str:
+    threads = block_size(kernel)
+    bounds = f" __launch_bounds__({threads})" if threads is not None else ""
+    begin = f'extern "C" __global__ void{bounds} {name}('
+    line = f"{begin}{', '.join(parameters)}) {{"
+    if len(line) <= _WIDTH:
+        return line
+    return f"{begin}\n" + ",\n".join(INDENT * 2 + one for one in parameters) + ") {"
+
+
+def _parameter(out: KernelText, kernel: S.PrimFunc, param: E.Var) -> str:
+    name = out.names.fresh(param.name)
+    out.environment[param] = [Piece(name)]
+    if param.dtype != "handle":
+        if param.is_size:
+            out.analyzer.mark_nonnegative(param)
+        return f"{out.unit.type_of(param.dtype)} {name}"
+    element = param.pointer.element if param.pointer is not None else "void"
+    out.elements[param] = dtypes.element(element)
+    const = "const " if param in out.readonly else ""
+    restrict = " __restrict__" if kernel.attrs.get("tir.noalias") else ""
+    return f"{const}{out.unit.type_of(element)}*{restrict} {name}"
+
+
+def _pointers(kernel: S.PrimFunc) -> set[E.Var]:
+    return {param for param in kernel.params if param.dtype == "handle"}
+
+
+def _written(nodes: Iterable[object]) -> set[E.Var]:
+    """Pointers through which a kernel may write."""
+    written: set[E.Var] = set()
+    for node in nodes:
+        kind = type(node)
+        if kind is S.BufferStore:
+            written.add(node.buffer.data)  # type: ignore[attr-defined]
+        elif type(node) is E.Call:
+            if node.op == "tir.tvm_access_ptr" and not _may_write(node):
+                continue
+            if node.op in ("tir.prefetch", "tir.tvm_load_matrix_sync"):
+                continue
+            for argument in node.args:
+                if type(argument) is E.Var:
+                    written.add(argument)
+                elif _is_address(argument) and isinstance(argument.args[0], E.BufferLoad):  # type: ignore[attr-defined]
+                    written.add(argument.args[0].buffer.data)  # type: ignore[attr-defined]
+        elif type(node) is E.Let or type(node) is S.LetStmt:
+            if type(node.value) is E.Var:
+                written.add(node.value)
+    return written
+
+
+def _is_address(node: E.Expr) -> bool:
+    return type(node) is E.Call and node.op == "tir.address_of"
+
+
+def _may_write(access: E.Call) -> bool:
+    mode = access.args[4] if len(access.args) > 4 else None
+    return not isinstance(mode, E.IntImm) or bool(mode.value & 2)
+
+
+def _alignments(nodes: Iterable[object]) -> dict[E.Var, int]:
+    """Bytes to which arrays of a kernel must be aligned because of how they are accessed."""
+    found: dict[E.Var, int] = {}
+    for node in nodes:
+        if type(node) is E.BufferLoad or type(node) is S.BufferStore:
+            index = node.indices[-1] if node.indices else None
+            if dtypes.lanes(node.buffer.dtype) > 1 or type(index) is E.Ramp:
+                found.setdefault(node.buffer.data, 16)
+        elif type(node) is E.Call and node.op in (
+            "tir.tvm_load_matrix_sync",
+            "tir.tvm_store_matrix_sync",
+            "tir.ptx_mma",
+            "tir.ptx_ldmatrix",
+        ):
+            for part in walk(node):
+                if type(part) is E.Var and part.dtype == "handle":
+                    found[part] = _FRAGMENT_ALIGNMENT
+                elif type(part) is E.BufferLoad:
+                    found[part.buffer.data] = _FRAGMENT_ALIGNMENT
+    return found

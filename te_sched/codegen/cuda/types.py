@@ -1,0 +1,162 @@
+"""Data types as CUDA C++ writes them, vector types, and constants.
+
+Must not know expressions.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from functools import cache
+
+from te_sched.codegen.cuda.pieces import POSTFIX, PRIMARY, UNARY, Piece
+from te_sched.errors import BuildError
+from te_sched.ir import dtypes
+
+WIDEST = 16  # bytes that one instruction loads or stores
+
+_SCALARS = {
+    "bool": "bool",
+    "int8": "signed char",
+    "int16": "short",
+    "int32": "int",
+    "int64": "long long",
+    "uint8": "unsigned char",
+    "uint16": "unsigned short",
+    "uint32": "unsigned int",
+    "uint64": "unsigned long long",
+    "float16": "half",
+    "bfloat16": "nv_bfloat16",
+    "float32": "float",
+    "float64": "double",
+    "handle": "void*",
+    "void": "void",
+}
+_HEADERS = {"float16": "cuda_fp16.h", "bfloat16": "cuda_bf16.h"}
+# Vector types of CUDA; what makes one is make_NAME, except where it is written here.
+_VECTORS = {
+    **{("int8", 2): "char2", ("int8", 4): "char4", ("uint8", 2): "uchar2", ("uint8", 4): "uchar4"},
+    **{("int16", 2): "short2", ("int16", 4): "short4"},
+    **{("uint16", 2): "ushort2", ("uint16", 4): "ushort4"},
+    **{("int32", 2): "int2", ("int32", 4): "int4", ("uint32", 2): "uint2", ("uint32", 4): "uint4"},
+    **{("int64", 2): "longlong2", ("uint64", 2): "ulonglong2", ("float64", 2): "double2"},
+    **{("float32", 2): "float2", ("float32", 4): "float4"},
+    **{("float16", 2): "half2", ("bfloat16", 2): "nv_bfloat162"},
+}
+_MAKERS = {"nv_bfloat162": "make_bfloat162"}
+# What carries that many bytes at once, for types that CUDA has no vector of.
+_CARRIERS = {2: "unsigned short", 4: "unsigned int", 8: "uint2", 16: "uint4"}
+_FIELDS = "xyzw"
+
+
+def scalar_type(dtype: str) -> str:
+    """The type of one lane."""
+    return _SCALARS[_spelled(dtype)]
+
+
+def header_of(dtype: str) -> str | None:
+    """The header that declares a type."""
+    return _HEADERS.get(_spelled(dtype))
+
+
+@cache
+def _spelled(dtype: str) -> str:
+    kind = dtypes.parse(dtype)
+    if kind.code in ("bool", "handle", "void"):
+        return kind.code
+    return f"{kind.code}{kind.bits}"
+
+
+def vector_type(dtype: str) -> str | None:
+    """CUDA's vector type, where it has one."""
+    return _VECTORS.get((_spelled(dtype), dtypes.lanes(dtype)))
+
+
+def carrier_type(dtype: str) -> str | None:
+    """A type that has the size of a vector and is moved at once; None where there is none."""
+    if dtypes.is_bool(dtype):
+        return None
+    found = vector_type(dtype)
+    return found if found is not None else _CARRIERS.get(dtypes.storage_bytes(dtype))
+
+
+def maker(vector: str) -> str:
+    """The function that makes a vector from its lanes."""
+    return _MAKERS.get(vector, f"make_{vector}")
+
+
+def lane_of(name: str, dtype: str, number: int) -> Piece:
+    """A lane of a vector variable; vectors that CUDA has no type for are arrays."""
+    if vector_type(dtype) is not None:
+        return Piece(f"{name}.{_FIELDS[number]}", POSTFIX)
+    return Piece(f"{name}[{number}]", POSTFIX)
+
+
+def is_small_float(dtype: str) -> bool:
+    """float16 and bfloat16."""
+    return dtypes.is_float(dtype) and dtypes.bits(dtype) == 16
+
+
+def is_narrow(dtype: str) -> bool:
+    """Integers, and bool, that C computes with as int."""
+    return not dtypes.is_float(dtype) and dtypes.bits(dtype) < 32
+
+
+def integer(value: int, dtype: str) -> Piece:
+    """An integer or bool constant."""
+    kind = dtypes.parse(dtype)
+    if kind.code == "bool":
+        return Piece("true" if value else "false")
+    suffix = {"int": "", "uint": "u"}.get(kind.code, "") if kind.bits >= 32 else ""
+    suffix += "ll" if kind.bits == 64 else ""
+    if value < 0 and kind.bits >= 32 and value == -(1 << (kind.bits - 1)):
+        return Piece(f"(-{-(value + 1)}{suffix} - 1)")  # its size is no constant of the type
+    return Piece(f"{value}{suffix}", UNARY if value < 0 else PRIMARY)
+
+
+def floating(value: float, dtype: str) -> Piece:
+    """A floating-point constant, with as few digits as tell it from its neighbours."""
+    if is_small_float(dtype):
+        return Piece(f"{scalar_type(dtype)}({floating(value, 'float32').text})", POSTFIX)
+    single = dtypes.bits(dtype) == 32
+    if not math.isfinite(value):
+        return _special(value, single)
+    if not single:
+        text = repr(float(value))
+    else:
+        text = _shortest_single(value)
+    if "." not in text and "e" not in text:
+        text += ".0"
+    return Piece(text + ("f" if single else ""), UNARY if text.startswith("-") else PRIMARY)
+
+
+def _special(value: float, single: bool) -> Piece:
+    if single:
+        bits = "7fffffff" if math.isnan(value) else "7f800000" if value > 0 else "ff800000"
+        return Piece(f"__int_as_float(0x{bits})", POSTFIX)
+    bits = "7ff8" if math.isnan(value) else "7ff0" if value > 0 else "fff0"
+    return Piece(f"__longlong_as_double(0x{bits}{'0' * 12}ll)", POSTFIX)
+
+
+def _shortest_single(value: float) -> str:
+    try:
+        rounded = struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        raise BuildError(
+            f"print the constant {value!r} as a float32",
+            "it is larger than the largest float32",
+            "give a constant that float32 holds, or use float64",
+        ) from None
+    for digits in range(1, 10):
+        text = f"{rounded:.{digits}g}"
+        if _as_single(text) == rounded:
+            return text
+    return repr(float(rounded))
+
+
+def _as_single(text: str) -> float | None:
+    try:
+        found: float = struct.unpack("f", struct.pack("f", float(text)))[0]
+    except OverflowError:
+        return None
+    return found
