@@ -24,6 +24,7 @@ from te_sched.ir.expr import (
     Node,
     Operand,
     PointerType,
+    Range,
     StringImm,
     Var,
 )  # fmt: skip
@@ -31,6 +32,7 @@ from te_sched.ir.stmt import (
     FOR_KINDS,
     Allocate,
     AttrStmt,
+    BufferRealize,
     BufferStore,
     Evaluate,
     For,
@@ -262,6 +264,24 @@ class IRBuilder:
             data = Var(name, "handle", PointerType(buffer.data.pointer.element, ""))  # type: ignore[union-attr]
             buffer = decl_buffer(shape, dtype, name, data=data, axis_separators=axis_separators)
         self.emit(_Wrapper(lambda body: Allocate(buffer.data, dtype, buffer.shape, ops.TRUE, body)))
+        return BufferVar(self, buffer)
+
+    def loop(self, variable: Var, extent: Expr, kind: str = "serial") -> Any:
+        """A loop over the values of a variable from 0 on, whose name stays as it is."""
+        low = IntImm(0, variable.dtype)
+        return self._scope(lambda body: For(variable, low, extent, _LOOP_KINDS[kind], body))
+
+    def realize(
+        self, dtype: str, shape: Any, name: str, scope: str = "global", outside: int = 0
+    ) -> BufferVar:
+        """A buffer that exists for what follows here, in the statement of a stage.
+
+        `outside` counts the scopes round this one for whose rest it shall exist.
+        """
+        buffer = decl_buffer(shape, dtype, name, scope=scope)
+        whole = tuple([Range(IntImm(0, extent.dtype), extent) for extent in buffer.shape])
+        exists = _Wrapper(lambda body: BufferRealize(buffer, whole, ops.TRUE, body))
+        self._scopes[-1 - outside].append(exists)
         return BufferVar(self, buffer)
 
     def pointer(self, content_type: str, name: str = "ptr", scope: str = "") -> BufferVar:

@@ -31,7 +31,7 @@ from te_sched.ir.ops import TRUE
 from te_sched.ir.stmt import AttrStmt, BufferRealize, PrimFunc, Stmt
 from te_sched.lower.apply_layouts import apply_layouts
 from te_sched.lower.bounds import attach_path, attach_spec
-from te_sched.lower.nests import BindTensors, Scope, guarded
+from te_sched.lower.nests import BindTensors, ReplaceBuffers, Scope, guarded
 from te_sched.lower.provide import main_nest, provide_compute, wrap_levels
 from te_sched.lower.statements import sequence
 from te_sched.lower.tensorize import is_tensorized, provide_tensorized
@@ -39,7 +39,7 @@ from te_sched.schedule.layouts import LayoutMap
 from te_sched.schedule.relations import Ranges, range_of
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import AttachType, Stage
-from te_sched.te.operation import ComputeOp, ExternOp, Operation, PlaceholderOp, ScanOp
+from te_sched.te.operation import ComputeOp, ExternOp, HybridOp, Operation, PlaceholderOp, ScanOp
 from te_sched.te.tensor import Tensor
 
 
@@ -93,7 +93,7 @@ class _Assembly:
         }
         self._find_origins()
         self._sort_stages()
-        self.is_compact = any(isinstance(s.op, ExternOp) or is_tensorized(s) for s in self.stages)
+        self.is_compact = any(type(s.op) is ExternOp or is_tensorized(s) for s in self.stages)
 
     def _find_origins(self) -> None:
         for stage in self.stages:
@@ -261,6 +261,18 @@ class _Assembly:
                 ]
                 body = bind_buffer(buffer, self.buffer_of(tensor), region, body)
         return body
+
+    @provide.register
+    def _(self, op: HybridOp, stage: Stage, scope: Scope) -> Stmt:
+        placeholders = (*op.output_placeholders, *op.input_placeholders)
+        tensors = (*op.outputs, *op.inputs)
+        buffers = {
+            placeholder: self.buffer_of(tensor)
+            for placeholder, tensor in zip(placeholders, tensors, strict=True)
+        }
+        return AttrStmt(
+            IntImm(0), "extern_scope", IntImm(0), ReplaceBuffers(buffers).visit(op.body)
+        )
 
     @provide.register
     def _(self, op: ScanOp, stage: Stage, scope: Scope) -> Stmt:

@@ -26,7 +26,7 @@ from te_sched.ir.expr import (
     Var,
 )
 from te_sched.ir.ops import TRUE
-from te_sched.ir.stmt import AttrStmt, For, IfThenElse, Stmt
+from te_sched.ir.stmt import AttrStmt, BufferStore, For, IfThenElse, Stmt
 from te_sched.ir.visitor import Mapper
 from te_sched.schedule.relations import Ranges, Values
 from te_sched.schedule.stage import IterVarAttr, Stage
@@ -53,6 +53,23 @@ class BindTensors(Mapper):
         return BufferLoad(
             self.buffer_of(node.producer), tuple([self.visit(index) for index in node.indices])
         )
+
+
+class ReplaceBuffers(Mapper):
+    """Reads and writes other buffers, at the same indices."""
+
+    def __init__(self, buffers: Mapping[Buffer, Buffer]) -> None:
+        self.buffers = buffers
+
+    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        load: BufferLoad = self.generic(node)
+        other = self.buffers.get(load.buffer)
+        return load if other is None else BufferLoad(other, load.indices)
+
+    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        store: BufferStore = self.generic(node)
+        other = self.buffers.get(store.buffer)
+        return store if other is None else BufferStore(other, store.value, store.indices)
 
 
 @dataclass(frozen=True, slots=True)

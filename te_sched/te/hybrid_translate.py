@@ -21,10 +21,23 @@ from te_sched.errors import DeclarationError, TeSchedError
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.builder import BufferVar, IRBuilder
-from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, Operand, Var
+from te_sched.ir.expr import (
+    Buffer,
+    BufferLoad,
+    Expr,
+    FloatImm,
+    IntImm,
+    IterVar,
+    Operand,
+    StringImm,
+    Var,
+)
+from te_sched.ir.stmt import AssertStmt, AttrStmt, Evaluate
+from te_sched.ir.structural import structural_equal
 from te_sched.te.declare import as_shape, thread_axis
-from te_sched.te.extern import extern
 from te_sched.te.hybrid_words import LOOPS, SYMBOLIC
+from te_sched.te.operation import HybridOp
+from te_sched.te.tag import tag_or_current
 from te_sched.te.tensor import Tensor
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -50,6 +63,10 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 }
 
 
+# The threads that loops are bound to, by their tag, and how many there are.
+Threads = dict[str, tuple[IterVar, Expr]]
+
+
 class WrittenLoops:
     """A Python function that is a hybrid script."""
 
@@ -66,6 +83,7 @@ def translate(script: WrittenLoops, args: tuple[Any, ...]) -> Any:
     """The output tensors of a script for tensors, variables and values known now."""
     inputs: dict[Tensor, Buffer] = {}
     outputs: list[Buffer] = []
+    threads: Threads = {}
     builder = IRBuilder()
 
     def output(shape: Any, dtype: str, name: str) -> BufferVar:
@@ -73,7 +91,7 @@ def translate(script: WrittenLoops, args: tuple[Any, ...]) -> Any:
         return builder.buffer_ptr(outputs[-1])
 
     given = [_read(builder, inputs, arg) for arg in args]
-    returned = _Walk(script, builder, output, given).result
+    returned = _Walk(script, builder, output, threads, given).result
     values = returned if isinstance(returned, tuple) else (returned,)
     named = [value.buffer for value in values if isinstance(value, BufferVar)]
     if not outputs or len(named) != len(values) or {*named} != {*outputs}:
@@ -83,16 +101,18 @@ def translate(script: WrittenLoops, args: tuple[Any, ...]) -> Any:
             "end it with `return` and the names of what output_tensor gave",
         )
     body = builder.get()
-    made = extern(
-        [buffer.shape for buffer in named],
-        list(inputs),
-        lambda ins, outs: body,
+    for axis, extent in threads.values():
+        body = AttrStmt(axis, "thread_extent", extent, body)
+    op = HybridOp(
         script.function.__name__,
-        [buffer.dtype for buffer in named],
-        list(inputs.values()),
-        named,
+        tag_or_current(""),
+        None,
+        tuple(inputs),
+        tuple(inputs.values()),
+        tuple(named),
+        body,
     )
-    return tuple(made) if isinstance(made, list) else made
+    return op.output(0) if op.num_outputs == 1 else op.outputs
 
 
 def _read(builder: IRBuilder, inputs: dict[Tensor, Buffer], value: Any) -> Any:
@@ -101,10 +121,9 @@ def _read(builder: IRBuilder, inputs: dict[Tensor, Buffer], value: Any) -> Any:
         return [_read(builder, inputs, one) for one in value]
     if isinstance(value, Tensor):
         if value not in inputs:
-            offset = Var("elem_offset", "int32")
-            inputs[value] = decl_buffer(value.shape, value.dtype, value.name, elem_offset=offset)
+            inputs[value] = decl_buffer(value.shape, value.dtype, value.name)
         return _Input(builder, inputs[value])
-    return value.value if isinstance(value, IntImm) else value
+    return _known(value)
 
 
 class _Input(BufferVar):
@@ -121,9 +140,10 @@ class _Walk:
         script: WrittenLoops,
         builder: IRBuilder,
         output: Callable[[Any, str, str], BufferVar],
+        threads: Threads,
         args: list[Any],
     ) -> None:
-        self.builder, self.output = builder, output
+        self.builder, self.output, self.threads = builder, output, threads
         self.result: Any = None
         self.outside = script.names()
         lines, self.first_line = inspect.getsourcelines(script.function)
@@ -171,9 +191,11 @@ class _Walk:
 
     def _do_Assert(self, stmt: ast.Assert) -> None:
         held = self.value(stmt.test)
-        if isinstance(held, Expr):
-            self._refuse(stmt, "what it asserts is known only at run time", "check it outside")
-        if not held:
+        if isinstance(held, Operand):
+            text = self.value(stmt.msg) if stmt.msg is not None else ast.unparse(stmt)
+            nothing = Evaluate(IntImm(0))
+            self.builder.emit(AssertStmt(ops.convert(held), StringImm(str(text)), nothing))
+        elif not held:
             self._refuse(stmt, "it does not hold", "")
 
     def _do_Return(self, stmt: ast.Return) -> None:
@@ -200,25 +222,36 @@ class _Walk:
         name = stmt.target.id
         if word == "const_range":
             for number in range(*args):
-                self.values[name] = number
-                self._body(stmt.body)
+                with self._inside(self.builder.new_scope()):
+                    self._loop_body(name, number, stmt.body)
         elif word == "bind" and len(args) == 2:
-            axis = thread_axis(args[0])
             with self._inside(self.builder.new_scope()):
-                self.builder.scope_attr(axis, "thread_extent", args[1])
-                self._loop_body(name, axis.var, stmt.body)
+                self._loop_body(name, self._thread(stmt, *args), stmt.body)
         elif word in LOOPS and 1 <= len(args) <= 2:
             low, high = (0, args[0]) if len(args) == 1 else args
-            loop = self.builder.for_range(0, high - low, name, kind=LOOPS[word])
-            with self._inside(loop) as variable:  # from 0 on, as in TVM
-                self._loop_body(name, variable + low, stmt.body)
+            extent = ops.convert(high - low)
+            variable = Var(name, extent.dtype)
+            with self._inside(self.builder.loop(variable, extent, LOOPS[word])):
+                self._loop_body(name, variable + low, stmt.body)  # from 0 on, as in TVM
         else:
             words = ", ".join((*LOOPS, "const_range", "bind"))
             self._refuse(
                 stmt, f"{word} with {len(args)} arguments is no loop", f"use one of {words}"
             )
 
-    def _loop_body(self, name: str, variable: Expr, stmts: list[ast.stmt]) -> None:
+    def _thread(self, stmt: ast.stmt, tag: str, extent: Any) -> Expr:
+        """The threads of a tag: one axis, however many loops are bound to it."""
+        number = ops.convert(extent)
+        axis, before = self.threads.setdefault(tag, (thread_axis(tag), number))
+        if before is not number and not structural_equal(before, number):
+            self._refuse(
+                stmt,
+                f"{tag} has {before} threads already",
+                "bind it everywhere to as many, and guard with `if` where there is less to do",
+            )
+        return axis.var
+
+    def _loop_body(self, name: str, variable: Any, stmts: list[ast.stmt]) -> None:
         self.values[name] = variable
         self._body(stmts)
 
@@ -250,9 +283,7 @@ class _Walk:
         shape, dtype, *scope = [*args, *named.values()]
         if word == "output_tensor":
             return self.output(shape, dtype, name)
-        return self.builder.allocate(
-            dtype, as_shape(shape, name), name, scope=[*scope, "global"][0]
-        )
+        return self.builder.realize(dtype, as_shape(shape, name), name, [*scope, "global"][0])
 
     def _store(self, stmt: ast.stmt, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Subscript):
@@ -264,13 +295,13 @@ class _Walk:
         known = self.values.get(target.id)
         if isinstance(known, _Scalar):
             self._write(stmt, known, 0, value)
-        elif isinstance(value, BufferVar | list | tuple | str) or (
-            self.stores[target.id] == 1 and not isinstance(value, Expr)
+        elif not isinstance(value, Expr | float | int) or (
+            self.stores[target.id] == 1 and isinstance(value, FloatImm | IntImm | float | int)
         ):
             self.values[target.id] = value
         else:
             first = ops.convert(value)
-            room = self.builder.allocate(first.dtype, (1,), target.id, scope="global")
+            room = self.builder.realize(first.dtype, (1,), target.id)
             self.values[target.id] = scalar = _Scalar(self.builder, room.buffer)
             self._write(stmt, scalar, 0, first)
 
@@ -296,7 +327,7 @@ class _Walk:
         found = handler(node)
         if reads and isinstance(found, _Scalar):
             return BufferLoad(found.buffer, (ops.const(0),))
-        return found
+        return _known(found)
 
     def _of_Constant(self, node: ast.Constant) -> Any:
         return node.value
@@ -320,7 +351,7 @@ class _Walk:
     def _of_Attribute(self, node: ast.Attribute) -> Any:
         owner = self.value(node.value)
         if isinstance(owner, BufferVar) and node.attr == "shape":
-            return tuple([_known(extent) for extent in owner.buffer.shape])
+            return owner.buffer.shape
         return getattr(owner, node.attr)
 
     def _of_Subscript(self, node: ast.Subscript) -> Any:
@@ -362,16 +393,15 @@ class _Walk:
         function = self.value(node.func)
         args = [self.value(arg) for arg in node.args]
         if function is len and isinstance(args[0], BufferVar):
-            return _known(args[0].buffer.shape[0])
+            return args[0].buffer.shape[0]
         if isinstance(function, WrittenLoops):
-            return _Walk(function, self.builder, self._inner_output, args).result
+            return _Walk(function, self.builder, self._inner_output, self.threads, args).result
         named = {one.arg: self.value(one.value) for one in node.keywords if one.arg is not None}
         result = function(*args, **named)
-        is_known = isinstance(result, IntImm) and not any(isinstance(one, Operand) for one in args)
-        return result.value if is_known else result
+        return result
 
     def _inner_output(self, shape: Any, dtype: str, name: str) -> BufferVar:
-        return self.builder.allocate(dtype, as_shape(shape, name), name, scope="global")
+        return self.builder.realize(dtype, as_shape(shape, name), name)
 
     # What is wrong
 
@@ -428,5 +458,8 @@ def _loses(source: str, target: str) -> bool:
     return dtypes.is_integral(target) and not dtypes.is_integral(source)
 
 
-def _known(extent: Expr) -> Any:
-    return extent.value if isinstance(extent, IntImm) else extent
+def _known(value: Any) -> Any:
+    """What Python computes with as it is: constants of the types that its numbers have."""
+    if isinstance(value, IntImm) and value.dtype in ("int32", "bool"):
+        return bool(value.value) if value.dtype == "bool" else value.value
+    return value.value if isinstance(value, StringImm) else value

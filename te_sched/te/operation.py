@@ -12,9 +12,9 @@ from functools import cached_property
 from typing import Any
 
 from te_sched.errors import DeclarationError, ScheduleError
-from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, ProducerLoad, Reduce
-from te_sched.ir.stmt import Stmt
-from te_sched.ir.visitor import CHILD_FIELDS, Mapper, replace, walk
+from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, IterVar, ProducerLoad, Reduce
+from te_sched.ir.stmt import BufferStore, Stmt
+from te_sched.ir.visitor import CHILD_FIELDS, Mapper, children, replace, walk
 from te_sched.te.tensor import Array, Tensor
 
 
@@ -219,7 +219,7 @@ class ExternOp(Operation):
         """The operation reading other tensors."""
         if not any(tensor in mapping for tensor in self.inputs):
             return self
-        return ExternOp(
+        return type(self)(
             self.name,
             self.tag,
             self.attrs,
@@ -228,6 +228,30 @@ class ExternOp(Operation):
             self.output_placeholders,
             self.body,
         )
+
+
+class HybridOp(ExternOp):
+    """Outputs made by loops that the user wrote, over the tensors themselves and no views."""
+
+    @cached_property
+    def _read(self) -> tuple[Tensor, ...]:
+        tensor_of = dict(zip(self.input_placeholders, self.inputs, strict=True))
+        used = dict.fromkeys(_loaded_buffers(self.body))
+        return tuple([tensor_of[buffer] for buffer in used if buffer in tensor_of])
+
+    @property
+    def input_tensors(self) -> tuple[Tensor, ...]:
+        """The tensors that the loops read, in the order of their first use."""
+        return self._read
+
+
+def _loaded_buffers(node: Any) -> Iterator[Buffer]:
+    """The buffers that a statement reads, the innermost loads first, with repetitions."""
+    below = (*node.indices, node.value) if type(node) is BufferStore else children(node)
+    for child in below:
+        yield from _loaded_buffers(child)
+    if type(node) is BufferLoad:
+        yield node.buffer
 
 
 def _dom(axis: IterVar) -> Any:
