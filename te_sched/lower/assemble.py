@@ -173,7 +173,7 @@ class _Assembly:
         buffer = Buffer(
             data,
             tensor.dtype,
-            tensor.shape,
+            tuple(tensor.shape),
             strides,
             _no_offset(tensor.shape),
             tensor.op.name,
@@ -197,7 +197,9 @@ class _Assembly:
             )
             element = "int8" if tensor.dtype == "bool" else tensor.dtype
             data = Var(name, "handle", PointerType(element, self.scopes.get(tensor, "")))
-            buffer = Buffer(data, tensor.dtype, tensor.shape, (), _no_offset(tensor.shape), name)
+            buffer = Buffer(
+                data, tensor.dtype, tuple(tensor.shape), (), _no_offset(tensor.shape), name
+            )
             self.buffers[tensor] = buffer
         return buffer
 
