@@ -16,9 +16,22 @@ if TYPE_CHECKING:
 
 
 class Array(tuple[Any, ...]):
-    """A tuple that is printed as TVM prints its arrays: [8, n]."""
+    """A tuple that is printed as TVM prints its arrays, [8, n], and whose parts are added to lists.
+
+    A part of TVM's arrays is a list, so programs write `[batch] + A.shape[1:]`.
+    """
 
     __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        found = tuple.__getitem__(self, index)
+        return Array(found) if type(index) is slice else found
+
+    def __add__(self, other: Any) -> Any:
+        return [*self, *other] if isinstance(other, list) else tuple.__add__(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return [*other, *self] if isinstance(other, list) else NotImplemented
 
     def __repr__(self) -> str:
         return f"[{', '.join(map(str, self))}]"

@@ -155,3 +155,11 @@ def test_reduce_axis_rejects(dom):
 def test_thread_axis_rejects_no_tag():
     with pytest.raises(DeclarationError, match="without a tag"):
         te.thread_axis(name="x")
+
+
+def test_parts_of_shapes_and_axes_are_added_to_lists():
+    A = te.placeholder((2, 3, 4), name="A")
+    B = te.compute(A.shape[:-1] + [6], lambda *i: A(*i[:2], i[2] // 2))  # noqa: RUF005
+    assert [int(extent) for extent in [9] + B.shape[1:]] == [9, 3, 6]  # noqa: RUF005
+    assert B.op.axis[:1] + [B.op.axis[2]] == [*B.op.axis[::2]]  # noqa: RUF005
+    assert isinstance(B.shape[1:] + (A.shape[0],), tuple)  # noqa: RUF005
