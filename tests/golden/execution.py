@@ -1,4 +1,4 @@
-"""Running one step of a corpus program on the CPU and comparing it with numpy.
+"""Running one step of a corpus program, on the CPU or an emulated GPU, and comparing it with numpy.
 
 Whether a step can run there is read off the step itself (`why_not_on_cpu`), never off its name.
 """
@@ -96,16 +96,25 @@ def untouched_array(tensor: Any, sizes: Mapping[str, int] = _NO_SIZES) -> np.nda
     return np.full(shape, True if dtype.kind == "b" else np.iinfo(dtype).max, dtype)
 
 
-def run(tvm: Any, program: ModuleType, schedule: Any, args: Sequence[Any], step: int = 0) -> float:
-    """Build a step for the CPU, run it and compare it with numpy, for each of the program's sizes.
+def run(
+    tvm: Any,
+    program: ModuleType,
+    schedule: Any,
+    args: Sequence[Any],
+    step: int = 0,
+    target: str = "llvm",
+) -> float:
+    """Build a step, run it and compare it with numpy, for each of the program's sizes.
 
-    Returns the largest difference relative to the largest value; AssertionError if too large.
+    A target "cuda" runs on the emulated device. Returns the largest difference relative to the
+    largest value; AssertionError if too large.
     """
     for name, extern in getattr(program, "externs", {}).items():
         tvm.register_extern(name, extern, override=True)
-    function = tvm.build(schedule, args, target="llvm")
+    function = tvm.build(schedule, args, target=target)
+    device = tvm.cpu(0) if target == "llvm" else tvm.emulated_cuda(0)
     return max(
-        _run_at(tvm, function, program, step, args, sizes)
+        _run_at(tvm, function, program, step, args, sizes, device)
         for sizes in getattr(program, "sizes", (_NO_SIZES,))
     )
 
@@ -117,6 +126,7 @@ def _run_at(
     step: int,
     args: Sequence[Any],
     sizes: Mapping[str, int],
+    device: Any,
 ) -> float:
     inputs, outputs = inputs_and_outputs(args)
     generator = np.random.default_rng(0)
@@ -126,7 +136,7 @@ def _run_at(
     expected = _reference(program, step)(np, *values)
     assert len(expected) == len(outputs)
     untouched = [untouched_array(tensor, sizes) for tensor in outputs]
-    arrays = [tvm.nd.array(value) for value in [*values, *untouched]]
+    arrays = [tvm.nd.array(value, device) for value in [*values, *untouched]]
     function(*_in_order(args, [*inputs, *outputs], arrays))
     results = [array.numpy() for array in arrays[len(inputs) :]]
     return max(map(difference, results, expected), default=0.0)

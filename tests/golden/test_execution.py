@@ -30,9 +30,25 @@ def run_or_be_refused(program, step, schedule, args, script):
     reason = execution.why_not_on_cpu(schedule, script)
     if reason is None:
         execution.run(te_sched, program.module, schedule, args, step)
-    else:
-        with pytest.raises(BuildError):  # else it is built, although there is a reason not to
-            te_sched.build(schedule, args, target="llvm")
+        return
+    with pytest.raises(BuildError):  # else it is built, although there is a reason not to
+        te_sched.build(schedule, args, target="llvm")
+    if reason.startswith("loops are bound to"):
+        refusal = NOT_ON_GPU.get((program.name, step))
+        if refusal is None:
+            execution.run(te_sched, program.module, schedule, args, step, "cuda")
+        else:
+            with pytest.raises(BuildError, match=refusal):
+                te_sched.build(schedule, args, target="cuda")
+
+
+NOT_ON_GPU = {
+    ("05_compute_at", 0): "no loop round it is bound to a thread",
+    ("07_compute_root", 1): "no loop round it is bound to a thread",
+    ("14_bind", 1): "it is a reduction axis",  # and blocks cannot wait for each other
+    ("depthwise_conv_gpu", 0): "exists inside of a kernel alone",  # attached to nothing
+    ("gemm_gpu_registers", 0): "exists inside of a kernel alone",
+}
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -18,6 +18,7 @@ loops that depend on the thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from dataclasses import replace as with_fields
 from typing import Any
@@ -89,7 +90,8 @@ def _is_one(extent: Expr) -> bool:
 class _Access:
     """One access to shared memory. `index` is None when nobody knows where; `ranges` are those of
     the loops in which it stands, as far as one looks from outside of them. `ahead` is whether it
-    fills the half of a double buffer that nobody reads in the same iteration.
+    fills the half of a double buffer that nobody reads in the same iteration, `where` conditions
+    under which it happens.
     """
 
     data: Var
@@ -98,6 +100,7 @@ class _Access:
     lanes: int
     ranges: tuple[tuple[Var, Range], ...] = ()
     ahead: bool = False
+    where: tuple[Expr, ...] = ()
 
 
 @dataclass(slots=True)
@@ -236,6 +239,9 @@ class _Planner:
                 f"threads need each other's values in shared memory where {why} differs between "
                 "them, and cannot wait for each other there"
             )
+        if isinstance(node, IfThenElse) and node.else_case is None:
+            where = (substitute(_unlikely(node.condition), self.values),)
+            accesses = [with_fields(access, where=(*where, *access.where)) for access in accesses]
         return _Plan(node, accesses, accesses)
 
     def needs_barriers(self, node: Stmt) -> bool:
@@ -362,25 +368,34 @@ class _Planner:
         index_a, index_b = self.apart(a), self.apart(b)
         return not (self.only_within_threads(a, b, index_a, index_b) or self.never(a, b))
 
-    def apart(self, access: _Access, threads: bool = False) -> Expr:
-        """The index with variables of its own for the loops round it, and for threads if asked."""
+    def apart(self, access: _Access) -> Expr:
+        """The index with variables of its own for the loops round the access."""
+        assert access.index is not None
+        return substitute(access.index, self.fresh(access.ranges))  # type: ignore[no-any-return]
+
+    def fresh(self, ranges: Iterable[tuple[Var, Range]]) -> dict[Var, Expr]:
+        """New variables in the place of some, within the same ranges."""
         fresh: dict[Var, Expr] = {}
-        ranges = list(access.ranges)
-        if threads:
-            zero = IntImm(0)
-            ranges = [*((axis.var, Range(zero, axis.extent)) for axis in self.threads), *ranges]
         for var, domain in ranges:
             copy = Var(var.name, var.dtype)
             low, extent = substitute(domain.min, fresh), substitute(domain.extent, fresh)
             self.analyzer.bind(copy, Range(low, extent))
             fresh[var] = copy
-        assert access.index is not None
-        return substitute(access.index, fresh)  # type: ignore[no-any-return]
+        return fresh
 
     def never(self, a: _Access, b: _Access) -> bool:
         """Whether two accesses never meet, in whichever threads."""
-        difference = ops.sub(self.apart(a, threads=True), self.apart(b, threads=True))
-        low, high = self.analyzer.const_bounds(self.analyzer.simplify(difference))
+        threads = [(axis.var, Range(IntImm(0), axis.extent)) for axis in self.threads]
+        places: list[Expr] = []
+        with ExitStack() as facts:
+            for access in (a, b):
+                fresh = self.fresh([*threads, *access.ranges])
+                for condition in access.where:
+                    facts.enter_context(self.analyzer.constraint(substitute(condition, fresh)))
+                assert access.index is not None
+                places.append(substitute(access.index, fresh))
+            difference = self.analyzer.simplify(ops.sub(*places))
+            low, high = self.analyzer.const_bounds(difference)
         return (low is not None and low >= b.lanes) or (high is not None and high <= -a.lanes)
 
     def only_within_threads(self, a: _Access, b: _Access, index_a: Expr, index_b: Expr) -> bool:
@@ -435,6 +450,13 @@ def _seen_from(accesses: Iterable[_Access], loop: For) -> list[_Access]:
 def _ahead(accesses: Iterable[_Access], data: Var) -> list[_Access]:
     """Accesses, marked where they fill the half of a double buffer that nobody reads just now."""
     return [with_fields(access, ahead=access.ahead or access.data is data) for access in accesses]
+
+
+def _unlikely(condition: Expr) -> Expr:
+    """A condition without the mark that it is likely."""
+    if isinstance(condition, Call) and condition.op == "tir.likely":
+        return condition.args[0]
+    return condition
 
 
 def _is_barrier(node: Stmt) -> bool:

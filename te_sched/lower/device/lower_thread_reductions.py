@@ -206,14 +206,19 @@ class _Lowering(Mapper):
         half = 1 << (math.ceil(math.log2(team.size)) - 1)
         remaining = team.size
         while half:
-            mine = [BufferLoad(buffer, (place_of(team.rank),)) for buffer in memory]
             others = [
                 BufferLoad(buffer, (place_of(ops.add(team.rank, half)),)) for buffer in memory
             ]
-            halve = _Combine(combine.reducer, mine).statement(others)
-            steps.append(IfThenElse(ops.less(team.rank, remaining - half), halve))
+            lower = ops.less(team.rank, remaining - half)
+            steps.append(IfThenElse(lower, combine.statement(others)))
+            if half > 1:
+                stores = _stores(memory, place_of(team.rank), combine.places)
+                steps.append(IfThenElse(lower, sequence(stores)))
             remaining, half = half, half // 2
         first = place_of(IntImm(0))
+        steps.append(
+            IfThenElse(ops.equal(team.rank, 0), sequence(_stores(memory, first, combine.places)))
+        )
         for place, buffer in zip(combine.places, memory, strict=True):
             steps.append(BufferStore(place.buffer, BufferLoad(buffer, (first,)), place.indices))
         return steps

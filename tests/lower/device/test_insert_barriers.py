@@ -1,0 +1,98 @@
+"""Barriers: where they are needed, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import te_sched
+from te_sched import te
+from te_sched.errors import BuildError
+from te_sched.lower.device.pipeline import device_passes
+
+SYNC = 'T.tvm_storage_sync("shared")'
+
+
+def through_shared(read: Callable[[Any, Any], Any], threads: int = 16) -> str:
+    """The kernel of a stage that reads what the threads have put into shared memory."""
+    A = te.placeholder((2, 8, threads), name="A")
+    B = te.compute(A.shape, lambda b, i, j: A[b, i, j] * 2.0, name="B")
+    C = te.compute(A.shape, lambda b, i, j: read(B, (b, i, j)), name="C")
+    s = te.create_schedule(C.op)
+    s[B].set_scope("shared")
+    s[B].compute_at(s[C], C.op.axis[1])
+    s[C].bind(C.op.axis[0], te.thread_axis("blockIdx.x"))
+    s[C].bind(C.op.axis[2], te.thread_axis("threadIdx.x"))
+    s[B].bind(B.op.axis[2], te.thread_axis("threadIdx.x"))
+    (kernel,) = list(device_passes(te_sched.lower(s, [A, C])["main"]).functions.values())[1:]
+    return str(kernel)
+
+
+def test_own_element_needs_no_barrier() -> None:
+    assert SYNC not in through_shared(lambda B, at: B[at])
+
+
+def test_one_thread_needs_no_barrier() -> None:
+    assert SYNC not in through_shared(lambda B, at: B[at[0], at[1], 0], threads=1)
+
+
+def test_others_element_needs_one_before_and_one_after() -> None:
+    assert through_shared(lambda B, at: B[at[0], at[1], 15 - at[2]]).count(SYNC) == 2
+
+
+def tiles(factor: int, double: bool = False) -> tuple[Any, list[Any]]:
+    """A matrix product that caches tiles of both operands."""
+    A, B = te.placeholder((64, 64), name="A"), te.placeholder((64, 64), name="B")
+    k = te.reduce_axis((0, 64), "k")
+    C = te.compute((64, 64), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    s = te.create_schedule(C.op)
+    AA, BB = s.cache_read(A, "shared", [C]), s.cache_read(B, "shared", [C])
+    CC = s.cache_write(C, "local")
+    xo, yo, xi, yi = s[C].tile(C.op.axis[0], C.op.axis[1], factor, factor)
+    for axis, tag in ((xo, "blockIdx.y"), (yo, "blockIdx.x")):
+        s[C].bind(axis, te.thread_axis(tag))
+    ty, tx = te.thread_axis("threadIdx.y"), te.thread_axis("threadIdx.x")
+    s[C].bind(xi, ty)
+    s[C].bind(yi, tx)
+    s[CC].compute_at(s[C], yi)
+    ko, _ = s[CC].split(CC.op.reduce_axis[0], factor=factor)
+    for cache in (AA, BB):
+        s[cache].compute_at(s[CC], ko)
+        for axis, thread in zip(cache.op.axis, (ty, tx), strict=True):
+            _, inner = s[cache].split(axis, factor=factor)
+            s[cache].bind(inner, thread)
+        if double:
+            s[cache].double_buffer()
+    return s, [A, B, C]
+
+
+def kernel_of(s: Any, args: list[Any]) -> str:
+    return str(device_passes(te_sched.lower(s, args)["main"])["main_kernel"])
+
+
+def test_tiles_wait_twice_in_each_step() -> None:
+    text = kernel_of(*tiles(16))
+    assert text.count(SYNC) == 2
+    loop = text.index("for k_outer")
+    assert text.index(SYNC) > loop
+
+
+def test_double_buffers_wait_once_in_each_step_and_once_before_the_last() -> None:
+    assert kernel_of(*tiles(16, double=True)).count(SYNC) == 2
+
+
+def test_values_of_others_under_a_condition_on_threads_are_refused() -> None:
+    ib = te_sched.tir.ir_builder.create()
+    tx = te.thread_axis("threadIdx.x")
+    A = te_sched.tir.decl_buffer((16,), name="A")
+    out = ib.buffer_ptr(A)
+    ib.scope_attr(tx, "thread_extent", 16)
+    shared = ib.allocate("float32", 16, name="s", scope="shared")
+    with ib.if_scope(tx < 8):
+        shared[tx] = out[tx]
+        out[tx] = shared[7 - tx]
+    func = te_sched.tir.PrimFunc([A.data], ib.get(), {A.data: A}, {"global_symbol": "main"})
+    with pytest.raises(BuildError, match="cannot wait for each other there"):
+        device_passes(te_sched.lower(func)["main"])
