@@ -12,7 +12,7 @@ from functools import reduce
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.same import same
 from te_sched.ir import ops
-from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul, Sub
+from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul, Sub, Var
 
 
 def row_major(indices: Sequence[Expr], shape: Sequence[Expr]) -> Expr:
@@ -24,8 +24,14 @@ def row_major(indices: Sequence[Expr], shape: Sequence[Expr]) -> Expr:
 
 
 def weighted_sum(indices: Sequence[Expr], strides: Sequence[Expr]) -> Expr:
-    """The position of an element of an array with strides, not simplified."""
-    return reduce(ops.add, [ops.mul(i, s) for i, s in zip(indices, strides, strict=True)])
+    """The position of an element of an array with strides, its products simplified."""
+    return reduce(ops.add, map(_product, indices, strides))
+
+
+def _product(index: Expr, stride: Expr) -> Expr:
+    found = ops.mul(index, stride)
+    # Simplified apart, products keep their order in the sum.
+    return found if type(stride) in (IntImm, Var) else Analyzer().simplify(found)
 
 
 def _one_more(position: Expr, extent: Expr, index: Expr) -> Expr:

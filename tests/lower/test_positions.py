@@ -7,7 +7,7 @@ from te_sched import te
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Var
-from te_sched.lower.positions import row_major
+from te_sched.lower.positions import row_major, weighted_sum
 
 N, J = Var("n"), Var("j")
 
@@ -38,6 +38,11 @@ def test_alignment_counts_elements_without_gaps() -> None:
     s[B].storage_align(B.op.axis[0], 32, 8)
     text = te_sched.lower(s, [A, C], simple_mode=True).script()
     assert "B_1 = T.Buffer((24,), data=B, align=8)" in text
+
+
+def test_products_with_strides_keep_their_order() -> None:
+    flat = weighted_sum([Var("i"), J, Var("l")], [N * 24, N * 8, ops.convert(8)])
+    assert str(Analyzer().simplify(flat)) == "i * n * 24 + j * n * 8 + l * 8"
 
 
 def test_congruent_remainder_belongs_to_the_quotient() -> None:
