@@ -130,7 +130,8 @@ def _not(out: KernelText, node: E.Not) -> list[Piece]:
 
 
 def _select(out: KernelText, node: E.Select) -> list[Piece]:
-    return branches(out, node.condition, node.true_value, node.false_value)
+    tests = out.lanes(node.condition)
+    return _choices(out, tests, out.lanes(node.true_value), out.lanes(node.false_value))
 
 
 def branches(out: KernelText, condition: E.Expr, yes: E.Expr, no: E.Expr) -> list[Piece]:
@@ -172,6 +173,9 @@ def _ramp(out: KernelText, node: E.Ramp) -> list[Piece]:
     stride = out.simple(out.scalar(node.stride), dtype, "stride")
     lanes = [base]
     for number in range(1, node.lanes):
+        if isinstance(node.base, E.IntImm) and isinstance(node.stride, E.IntImm):
+            lanes.append(types.integer(node.base.value + number * node.stride.value, dtype))
+            continue
         if isinstance(node.stride, E.IntImm):
             step = types.integer(number * node.stride.value, dtype)
         else:

@@ -11,7 +11,6 @@ from te_sched.codegen.cuda import arithmetic, memory, types
 from te_sched.codegen.cuda.expressions import as_argument, branches
 from te_sched.codegen.cuda.pieces import (
     POSTFIX,
-    PRIMARY,
     UNARY,
     Lanes,
     Piece,
@@ -25,13 +24,14 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 
 # Functions of CUDA's math library, with the number of their arguments.
-_MATH = {
-    **dict.fromkeys("exp exp2 exp10 log log2 log10 log1p expm1 sqrt rsqrt cbrt erf".split(), 1),
-    **dict.fromkeys("sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh".split(), 1),
-    **dict.fromkeys("floor ceil round nearbyint trunc rint fabs lgamma tgamma".split(), 1),
-    **dict.fromkeys("atan2 pow copysign hypot nextafter fmod".split(), 2),
-    "fma": 3,
-}
+_OF_ONE = (
+    *("exp", "exp2", "exp10", "log", "log2", "log10", "log1p", "expm1", "sqrt", "rsqrt", "cbrt"),
+    *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh"),
+    *("atanh", "erf", "floor", "ceil", "round", "nearbyint", "trunc", "rint", "fabs"),
+    *("lgamma", "tgamma"),
+)
+_OF_TWO = ("atan2", "pow", "copysign", "hypot", "nextafter", "fmod")
+_MATH = {**dict.fromkeys(_OF_ONE, 1), **dict.fromkeys(_OF_TWO, 2), "fma": 3}
 _BITS = {
     **{"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"},
     **{"shift_left": "<<", "shift_right": ">>"},

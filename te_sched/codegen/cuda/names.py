@@ -7,23 +7,26 @@ from __future__ import annotations
 
 import re
 
-_KEYWORDS = """
-alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t class
-compl const const_cast constexpr continue decltype default delete do double dynamic_cast else enum
-explicit export extern false float for friend goto if inline int long mutable namespace new noexcept
-not not_eq nullptr operator or or_eq private protected public register reinterpret_cast return short
-signed sizeof static static_assert static_cast struct switch template this thread_local throw true
-try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
-half half2 nv_bfloat16 nv_bfloat162 uint ushort uchar ulong dim3 warpSize nvcuda asm main size_t
-threadIdx blockIdx blockDim gridDim min max abs llabs fabs isnan isinf isfinite memcpy dynamic_shared
-""".split()
+_KEYWORDS = (
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t "
+    "char32_t class compl const const_cast constexpr continue decltype default delete do "
+    "double dynamic_cast else enum explicit export extern false float for friend goto if "
+    "inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq "
+    "private protected public register reinterpret_cast return short signed sizeof static "
+    "static_assert static_cast struct switch template this thread_local throw true try "
+    "typedef typeid typename union unsigned using virtual void volatile wchar_t while xor "
+    "xor_eq half half2 nv_bfloat16 nv_bfloat162 uint ushort uchar ulong dim3 warpSize nvcuda "
+    "asm main size_t threadIdx blockIdx blockDim gridDim min max abs llabs fabs isnan isinf "
+    "isfinite memcpy dynamic_shared"
+)
 _VECTOR = re.compile(r"(u?(char|short|int|long|longlong)|float|double)[1-4]\Z")
-_FUNCTIONS = """
-exp exp2 exp10 log log2 log10 log1p expm1 sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh
-acosh atanh atan2 pow floor ceil round nearbyint trunc rint copysign fma erf hypot nextafter cbrt
-lgamma tgamma fmod ldexp fabs
-""".split()
-_RESERVED = {*_KEYWORDS, *_FUNCTIONS, *(name + "f" for name in _FUNCTIONS)}
+_FUNCTIONS = (
+    "exp exp2 exp10 log log2 log10 log1p expm1 sqrt rsqrt sin cos tan asin acos atan sinh "
+    "cosh tanh asinh acosh atanh atan2 pow floor ceil round nearbyint trunc rint copysign fma "
+    "erf hypot nextafter cbrt lgamma tgamma fmod ldexp fabs"
+)
+_MATHEMATICS = _FUNCTIONS.split()
+_RESERVED = {*_KEYWORDS.split(), *_MATHEMATICS, *(name + "f" for name in _MATHEMATICS)}
 _OTHER = re.compile(r"\W", re.ASCII)
 
 

@@ -19,7 +19,7 @@ from te_sched.errors import BuildError
 
 DEFAULT_ARCH = "sm_80"
 _ARCH = re.compile(r"sm_\d+[af]?\Z")
-_OPTIONS = ("--std=c++17", "--ptxas-options=-v", "--default-device")
+_OPTIONS = ("--std=c++17", "--ptxas-options=-v", "-default-device")
 _FILE = "kernels.cu"
 _ERROR = re.compile(r"^kernels\.cu\((\d+)\): (?:catastrophic )?error:? *(.*)$", re.MULTILINE)
 _ANY_ERROR = re.compile(r"^.*\berror\b.*$", re.MULTILINE)

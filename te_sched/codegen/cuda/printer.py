@@ -128,9 +128,8 @@ def _written(nodes: Iterable[object]) -> set[E.Var]:
                     written.add(argument)
                 elif _is_address(argument) and isinstance(argument.args[0], E.BufferLoad):  # type: ignore[attr-defined]
                     written.add(argument.args[0].buffer.data)  # type: ignore[attr-defined]
-        elif type(node) is E.Let or type(node) is S.LetStmt:
-            if type(node.value) is E.Var:
-                written.add(node.value)
+        elif (type(node) is E.Let or type(node) is S.LetStmt) and type(node.value) is E.Var:
+            written.add(node.value)
     return written
 
 

@@ -78,9 +78,9 @@ def _if(out: KernelText, node: S.IfThenElse) -> None:
             out.execute(taken)
         return
     otherwise = node.else_case is not None
-    with out.block(f"if ({condition.text})", "} else {" if otherwise else "}"):
-        with out.analyzer.constraint(node.condition):
-            out.execute(node.then_case)
+    tail = "} else {" if otherwise else "}"
+    with out.block(f"if ({condition.text})", tail), out.analyzer.constraint(node.condition):
+        out.execute(node.then_case)
     if otherwise:
         with out.scope():
             out.execute(node.else_case)

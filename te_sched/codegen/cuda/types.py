@@ -121,10 +121,7 @@ def floating(value: float, dtype: str) -> Piece:
     single = dtypes.bits(dtype) == 32
     if not math.isfinite(value):
         return _special(value, single)
-    if not single:
-        text = repr(float(value))
-    else:
-        text = _shortest_single(value)
+    text = _shortest_single(value) if single else repr(float(value))
     if "." not in text and "e" not in text:
         text += ".0"
     return Piece(text + ("f" if single else ""), UNARY if text.startswith("-") else PRIMARY)

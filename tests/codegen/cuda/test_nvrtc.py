@@ -1,0 +1,246 @@
+"""Compiling with NVRTC: what comes out, errors, and every kind of node that the printer knows."""
+
+import itertools
+
+import pytest
+
+from te_sched import te
+from te_sched.codegen.cuda import libraries, nvrtc, print_kernels
+from te_sched.errors import BuildError
+from te_sched.ir import expr as E
+from te_sched.ir import stmt as S
+from tests.codegen.cuda.kernels import allocate, array, call, elementwise, kernel, thread
+
+needs_nvrtc = pytest.mark.skipif(not nvrtc.is_available(), reason="NVRTC is not installed")
+ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
+SHARING = """
+extern "C" __global__ void __launch_bounds__(64) f(float* C) {
+  __shared__ float s[64];
+  s[threadIdx.x] = C[threadIdx.x];
+  __syncthreads();
+  C[threadIdx.x] = s[63 - threadIdx.x];
+}
+"""
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_compiles_to_ptx_and_machine_code(arch):
+    made = nvrtc.compile(SHARING, arch)
+    assert f".target {arch}" in made.ptx
+    assert ".visible .entry f(" in made.ptx
+    assert made.cubin.startswith(b"\x7fELF")
+    usage = made.resource_usage["f"]
+    assert usage.shared_bytes == 256
+    assert 0 < usage.registers < 32
+    assert (usage.local_bytes, usage.spill_stores, usage.spill_loads) == (0, 0, 0)
+
+
+@needs_nvrtc
+def test_compiles_the_same_once():
+    assert nvrtc.compile(SHARING, "sm_80") is nvrtc.compile(SHARING, "sm_80")
+
+
+@needs_nvrtc
+def test_spills_are_counted():
+    source = """
+extern "C" __global__ void __launch_bounds__(32) f(float* C) {
+  float a[200];
+  for (int i = 0; i < 200; ++i) a[i] = C[i];
+  for (int i = 0; i < 200; ++i) C[i] = a[((int)C[i]) % 200];
+}
+"""
+    assert nvrtc.compile(source).resource_usage["f"].local_bytes == 800
+
+
+@needs_nvrtc
+def test_error_shows_the_line():
+    with pytest.raises(BuildError, match="compile CUDA source for sm_80") as caught:
+        nvrtc.compile('extern "C" __global__ void f() {\n  missing(1);\n}\n')
+    assert "line 2 of the source, `missing(1);`" in caught.value.why
+    assert 'identifier "missing" is undefined' in caught.value.why
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("arch", ["sm_13", "pascal"])
+def test_rejects_unknown_architectures(arch):
+    with pytest.raises(BuildError, match=arch) as caught:
+        nvrtc.compile(SHARING, arch)
+    assert "sm_80" in caught.value.cure
+
+
+def test_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(nvrtc, "find_toolkit", lambda: None)
+    with pytest.raises(BuildError, match="compile CUDA source") as caught:
+        nvrtc.compile("// nobody has compiled this", "sm_80")
+    assert caught.value.cure == "pip install te-sched[nvrtc]"
+
+
+def test_finds_wheels_of_both_layouts(tmp_path, monkeypatch):
+    for place in ("cuda_nvrtc/lib/libnvrtc.so.12", "cu13/lib/libnvrtc.so.13"):
+        (tmp_path / place).parent.mkdir(parents=True)
+        (tmp_path / place).touch()
+    (tmp_path / "cuda_runtime" / "include").mkdir(parents=True)
+    (tmp_path / "cuda_nvrtc/lib/libnvrtc.alt.so.12").touch()
+    monkeypatch.setattr(libraries, "_package", lambda name: [tmp_path] * (name == "nvidia"))
+    found = list(itertools.islice(libraries.candidates(), 2))
+    assert [one.library.rpartition("/")[2] for one in found] == [
+        "libnvrtc.so.12",
+        "libnvrtc.so.13",
+    ]
+    assert found[0].includes == (str(tmp_path / "cuda_runtime" / "include"),)
+
+
+DTYPES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "bfloat16", "float32", "float64"),
+)
+FLOATS = DTYPES[-4:]
+OF_TWO = {
+    "arithmetic": lambda a, b: (a + b) * a - b,
+    "extrema": lambda a, b: te.max(te.min(a, b), a),
+    "compare": lambda a, b: te.if_then_else(te.all(a < b, a != b), a, b),
+}
+DIVISION = {
+    "div": te.truncdiv,
+    "mod": te.truncmod,
+    "floordiv": te.floordiv,
+    "floormod": te.floormod,
+}
+OF_FLOATS = {
+    **{name: getattr(te, name) for name in ("exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sin")},
+    **{name: getattr(te, name) for name in ("floor", "ceil", "round", "trunc", "sigmoid", "abs")},
+    "division": lambda a: a / (a + a),
+    "isnan": lambda a: te.if_then_else(te.isnan(a), a * a, a),
+}
+OF_INTEGERS = {
+    "bits": lambda a: ((a << 1) ^ (a >> 1)) | (a & ~a),
+    "popcount": te.popcount,
+    "clz": te.clz,
+    "abs": te.abs,
+}
+
+
+def everything(lanes):
+    """Kernels with all operators of all types."""
+    found = {}
+    for dtype in DTYPES:
+        tables = [(OF_TWO, 2)] if dtype != "bool" else []
+        if dtype in FLOATS:
+            tables.append((OF_FLOATS, 1))
+        elif dtype != "bool":
+            tables += [(OF_INTEGERS, 1), (DIVISION, 2)]
+        for table, count in tables:
+            for name, compute in table.items():
+                found |= elementwise(compute, [dtype] * count, lanes, f"{name}_{dtype}")
+        for target in DTYPES:
+            cast = f"cast_{dtype}_{target}"
+            found |= elementwise(lambda a, to=target: a.astype(to), [dtype], lanes, cast)
+    return found
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_all_operators_of_all_types_compile(lanes):
+    kernels = everything(lanes)
+    made = nvrtc.compile(print_kernels(kernels), "sm_80")
+    assert made.resource_usage.keys() == kernels.keys()
+
+
+def address(buffer):
+    return E.Call("handle", "tir.address_of", (E.BufferLoad(buffer, (E.IntImm(0),)),))
+
+
+def wmma_kernel():
+    """C = A @ B of one 16x16x16 fragment."""
+    tx = thread()
+    a, b, c = array("A", 256, "float16"), array("B", 256, "float16"), array("C", 256)
+    pairs = [(a, "matrix_a"), (b, "matrix_b"), (c, "accumulator")]
+    fa, fb, fc = (array(f"{m.name}.frag", 256, m.dtype, f"wmma.{use}") for m, use in pairs)
+    shape = (16, 16, 16)
+    steps = [call("handle", "tvm_fill_fragment", fc.data, *shape, 0, E.FloatImm(0.0))]
+    for place, matrix, layout in ((fa, a, "row_major"), (fb, b, "col_major")):
+        source = address(matrix)
+        steps.append(
+            call("handle", "tvm_load_matrix_sync", place.data, *shape, 0, source, 16, layout)
+        )
+    products = [part for one in (fc, fa, fb, fc) for part in (one.data, 0)]
+    steps.append(call("handle", "tvm_mma_sync", *products))
+    steps.append(
+        call("handle", "tvm_store_matrix_sync", fc.data, *shape, 0, address(c), 16, "row_major")
+    )
+    body = S.SeqStmt(tuple(S.Evaluate(step) for step in steps))
+    return kernel(tx, [a, b, c], allocate(fa, allocate(fb, allocate(fc, body))))
+
+
+def test_fragments_have_the_shape_and_layout_of_their_use():
+    text = print_kernels({"f": wmma_kernel()})
+    prefix = "nvcuda::wmma::"
+    assert (
+        f"{prefix}fragment<{prefix}matrix_b, 16, 16, 16, half, {prefix}col_major> B_frag[1];"
+        in text
+    )
+    assert f"{prefix}mma_sync(C_frag[0], A_frag[0], B_frag[0], C_frag[0]);" in text
+    assert "const half* __restrict__ A" in text
+
+
+def mma_kernel():
+    """mma.sync m16n8k16 with registers of the thread, A through ldmatrix."""
+    tx, c, shared = thread(), array("C", 256), array("s", 256, "float16", "shared")
+    a, b = array("a", 8, "float16", "local"), array("b", 4, "float16", "local")
+    d = array("d", 4, "float32", "local")
+    load = call("handle", "ptx_ldmatrix", 0, 4, ".b16", a.data, 0, shared.data, tx * 8)
+    types = ("fp16", "fp16", "fp32")
+    product = call(
+        *("handle", "ptx_mma", "m16n8k16", "row", "col", *types),
+        *(a.data, 0, b.data, 0, d.data, 0, E.IntImm(0, "bool")),
+    )
+    steps = (
+        S.Evaluate(load),
+        S.Evaluate(product),
+        S.BufferStore(c, E.BufferLoad(d, (E.IntImm(0),)), (tx,)),
+    )
+    body = S.SeqStmt(steps)
+    for one in (a, b, d, shared):
+        body = allocate(one, body)
+    return kernel(tx, [c], body)
+
+
+def dp4a_kernel():
+    tx, a, b, c = (
+        thread(),
+        array("A", 128, "int8"),
+        array("B", 128, "int8"),
+        array("C", 32, "int32"),
+    )
+    index = E.Ramp(tx * 4, E.IntImm(1), 4)
+    args = (E.BufferLoad(a, (index,)), E.BufferLoad(b, (index,)), E.BufferLoad(c, (tx,)))
+    value = E.Call("int32", "tir.call_pure_extern", (E.StringImm("__dp4a"), *args))
+    return kernel(tx, [a, b, c], S.BufferStore(c, value, (tx,)))
+
+
+def bits_kernel():
+    """reinterpret between vectors and scalars of one size, large shuffles, prefetch, while."""
+    tx, a, c = thread(), array("A", 128, "int8"), array("C", 32, "int32")
+    word = call("int32", "reinterpret", E.BufferLoad(a, (E.Ramp(tx * 4, E.IntImm(1), 4),)))
+    steps = (
+        S.Evaluate(call("void", "prefetch", address(a), 0, 3, 1)),
+        S.BufferStore(c, word, (tx,)),
+        S.While(
+            E.BufferLoad(c, (tx,)) > 0,
+            S.BufferStore(c, E.BufferLoad(c, (tx,)) - 1, (tx,)),
+        ),
+        S.Evaluate(call("handle", "tvm_storage_sync", "warp")),
+    )
+    return kernel(tx, [a, c], S.SeqStmt(steps))
+
+
+SPECIAL = {"wmma": wmma_kernel, "mma": mma_kernel, "dp4a": dp4a_kernel, "bits": bits_kernel}
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("name", SPECIAL)
+def test_special_instructions_compile(name):
+    made = nvrtc.compile(print_kernels({"f": SPECIAL[name]()}), "sm_80")
+    expected = {"wmma": "wmma.mma.sync", "mma": "ldmatrix", "dp4a": "dp4a", "bits": "prefetch"}
+    assert expected[name] in made.ptx
