@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from te_sched.errors import CallError
-from te_sched.runtime.blas import PACKED_FUNCTIONS
+from te_sched.runtime import blas, sorting
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,7 @@ class Extern:
         return "pointer" if self.function is None else "callback"
 
 
+_BROUGHT = {**blas.PACKED_FUNCTIONS, **sorting.PACKED_FUNCTIONS}  # those of TVM itself
 _functions: dict[str, Callable[..., Any]] = {}
 _externs: dict[str, Extern] = {}
 _C_FUNCTION = type(ctypes.CFUNCTYPE(None)()).__mro__[1]
@@ -70,7 +71,7 @@ def register_func(
 
 def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any] | None:
     """The Python function registered under a name."""
-    function = _functions.get(name, PACKED_FUNCTIONS.get(name))
+    function = _functions.get(name, _BROUGHT.get(name))
     if function is None and not allow_missing:
         known = ", ".join(sorted(_functions)) or "none"
         raise CallError(

@@ -123,6 +123,26 @@ logical_not = _elementwise("logical_not")
 bitwise_not = _elementwise("bitwise_not")
 
 
+def fast_exp(x: Tensor) -> Tensor:
+    """exp, exact: TVM's approximation of it is not needed."""
+    return exp(x)
+
+
+def fast_tanh(x: Tensor) -> Tensor:
+    """tanh, exact: TVM's approximation of it is not needed."""
+    return tanh(x)
+
+
+def fast_erf(x: Tensor) -> Tensor:
+    """erf, exact: TVM's approximation of it is not needed."""
+    return erf(x)
+
+
+def ceil_log2(x: Any) -> Any:
+    """The logarithm to base 2 rounded upwards: of a tensor's elements, or of a value."""
+    return ceil(log2(x)) if isinstance(x, Tensor) else te.ceil(te.log2(x))
+
+
 def clip(x: Tensor, a_min: Any, a_max: Any) -> Tensor:
     """x, but not below a_min and not above a_max."""
 

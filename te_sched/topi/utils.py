@@ -6,9 +6,12 @@ Must not know any operator.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from te_sched import te
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import DeclarationError
 from te_sched.ir import ops
@@ -94,6 +97,37 @@ def prod(x: Iterable[Any]) -> Any:
 def ceil_div(a: Any, b: Any) -> Any:
     """a / b rounded towards infinity."""
     return (a + (b - 1)) // b
+
+
+def const_matrix(
+    matrix: Any, name: str = "const_matrix", attrs: Mapping[str, Any] | None = None
+) -> Tensor:
+    """A tensor of two dimensions with the numbers of a numpy array."""
+    return _constants(np.asarray(matrix), 2, name, attrs)
+
+
+def const_vector(vector: Any, name: str = "const_vector") -> Tensor:
+    """A tensor of one dimension with the numbers of a numpy array."""
+    return _constants(np.asarray(vector), 1, name, None)
+
+
+def _constants(values: Any, rank: int, name: str, attrs: Mapping[str, Any] | None) -> Tensor:
+    if values.ndim != rank:
+        raise DeclarationError(
+            f"topi.utils.{name} of an array of shape {values.shape}",
+            f"it has {values.ndim} dimensions, and {rank} are needed",
+            "reshape it",
+        )
+
+    def element(*i: Any) -> Any:
+        value: Any = ops.const(0, str(values.dtype))
+        for place in np.ndindex(values.shape):
+            here = te.all(*[ops.equal(one, at) for one, at in zip(i, place, strict=True)])
+            value = te.select(here, ops.const(values[place].item(), str(values.dtype)), value)
+        return value
+
+    made = te.compute(values.shape, lambda *i: element(*i), name=name, attrs=attrs)
+    return made  # type: ignore[no-any-return]
 
 
 def swap(arr: Sequence[Any], axis: int) -> tuple[Any, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from te_sched import te
+from te_sched.ir import ops
 from te_sched.te.tensor import Tensor
 from te_sched.topi.nn.padding import dilate, get_pad_tuple_generic, pad
 from te_sched.topi.utils import as_pair, check_rank, check_same, simplify
@@ -24,6 +25,39 @@ def conv2d_transpose_nchw(
     return _transposed(Input, Filter, strides, padding, out_dtype, output_padding, 2)
 
 
+def conv3d_transpose_ncdhw(
+    Input: Tensor, Filter: Tensor, strides: Any, padding: Any, out_dtype: str, output_padding: Any
+) -> Tensor:
+    """(batch, in, depth, height, width) with (in, out, depth, height, width)."""
+    return _transposed(Input, Filter, strides, padding, out_dtype, output_padding, 3)
+
+
+def group_conv1d_transpose_ncw(
+    data: Tensor,
+    kernel: Tensor,
+    stride: Any,
+    padding: Any,
+    out_dtype: str,
+    output_padding: Any,
+    groups: int,
+) -> Tensor:
+    """conv1d_transpose_ncw in groups; the kernel has the outputs of one group."""
+    return _transposed(data, kernel, stride, padding, out_dtype, output_padding, 1, groups)
+
+
+def group_conv2d_transpose_nchw(
+    data: Tensor,
+    kernel: Tensor,
+    stride: Any,
+    padding: Any,
+    out_dtype: str,
+    output_padding: Any,
+    groups: int,
+) -> Tensor:
+    """conv2d_transpose_nchw in groups; the kernel has the outputs of one group."""
+    return _transposed(data, kernel, stride, padding, out_dtype, output_padding, 2, groups)
+
+
 def _transposed(
     inp: Tensor,
     filt: Tensor,
@@ -32,8 +66,10 @@ def _transposed(
     out_dtype: str | None,
     output_padding: Any,
     count: int,
+    groups: int = 1,
 ) -> Tensor:
-    kind = f"conv{count}d_transpose_{'ncw' if count == 1 else 'nchw'}"
+    kind = f"conv{count}d_transpose_{('ncw', 'nchw', 'ncdhw')[count - 1]}"
+    kind = f"group_{kind}" if groups > 1 else kind
     data, kernel = check_rank(inp, count + 2, kind), check_rank(filt, count + 2, kind)
     check_same(data.shape[1], kernel.shape[0], f"nn.{kind}", "data and kernel differ in channels")
     steps = as_pair(strides, count, f"nn.{kind} strides")
@@ -44,7 +80,9 @@ def _transposed(
     after = [simplify(k - 1 - p + e) for k, p, e in zip(window, high, extra, strict=True)]
     spread = dilate(data, [1, 1, *steps], name="data_dilate")
     bordered = pad(spread, [0, 0, *before], [0, 0, *after], name="data_pad")
-    letters = ["w"] if count == 1 else ["h", "w"]
+    letters = ["d", "h", "w"][-count:]
+    per_group, outputs = simplify(ops.floordiv(data.shape[1], groups)), kernel.shape[1]
+    check_same(ops.floormod(data.shape[1], groups), 0, f"nn.{kind}", "rest of the groups")
     flipped = te.compute(
         (kernel.shape[1], kernel.shape[0], *window),
         lambda o, i, *w: kernel(i, o, *[k - 1 - x for k, x in zip(window, w, strict=True)]),
@@ -52,15 +90,22 @@ def _transposed(
         varargs_names=letters,
     )
     dtype = data.dtype if out_dtype is None else out_dtype
-    dc = te.reduce_axis((0, data.shape[1]), "dc")
+    dc = te.reduce_axis((0, per_group), "dc")
     over = [te.reduce_axis((0, k), f"d{x}") for k, x in zip(window, letters, strict=True)]
     extents = [simplify(n - k + 1) for n, k in zip(bordered.shape[2:], window, strict=True)]
 
     def element(b: Any, c: Any, *w: Any) -> Any:
         places = [x + d for x, d in zip(w, over, strict=True)]
-        value = bordered(b, dc, *places).astype(dtype) * flipped(c, dc, *over).astype(dtype)
-        return te.sum(value, axis=[dc, *over])
+        channel, output = dc.var, c
+        if groups > 1:
+            channel = ops.floordiv(c, outputs) * per_group + dc
+            output = ops.floormod(c, outputs)
+        weight = flipped(output, channel, *over).astype(dtype)
+        return te.sum(bordered(b, channel, *places).astype(dtype) * weight, axis=[dc, *over])
 
     return te.compute(  # type: ignore[no-any-return]
-        (data.shape[0], kernel.shape[1], *extents), element, tag=kind, varargs_names=letters
+        (data.shape[0], simplify(outputs * groups), *extents),
+        element,
+        tag=kind,
+        varargs_names=letters,
     )

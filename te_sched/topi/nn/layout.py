@@ -50,6 +50,34 @@ def upsampling(
     )
 
 
+def upsampling3d(
+    data: Tensor,
+    scale_d: int,
+    scale_h: int,
+    scale_w: int,
+    layout: str = "NCDHW",
+    method: str = "nearest_neighbor",
+) -> Tensor:
+    """Each element scale_d times along D, scale_h times along H and scale_w times along W."""
+    source = check_rank(data, 5, "nn.upsampling3d")
+    if method != "nearest_neighbor" or sorted(layout) != sorted("NCDHW"):
+        raise DeclarationError(
+            f"topi.nn.upsampling3d with method={method!r} of layout {layout!r}",
+            "te_sched has only nearest_neighbor, of five dimensions",
+            'use method="nearest_neighbor", or declare the interpolation with te.compute',
+        )
+    scales = {"D": scale_d, "H": scale_h, "W": scale_w}
+    factors = [scales.get(letter, 1) for letter in layout]
+    shape = [simplify(extent * f) for extent, f in zip(source.shape, factors, strict=True)]
+
+    def element(*i: Any) -> Any:
+        return source(*[ops.truncdiv(x, factor) for x, factor in zip(i, factors, strict=True)])
+
+    return te.compute(  # type: ignore[no-any-return]
+        tuple(shape), element, name="resize", tag=INJECTIVE, varargs_names=axis_names(5, "i")
+    )
+
+
 def space_to_depth(data: Tensor, block_size: int, layout: str = "NCHW") -> Tensor:
     """Blocks of the space moved into channels: H and W shrink by block_size."""
     n, c, h, w = _extents(data, layout, "space_to_depth")

@@ -1,0 +1,249 @@
+"""Operators made of loops by hand, because an element depends on others of the result: running
+sums, scattering, searching.
+
+Must not know targets: the loops are serial, but for independent rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from te_sched import te
+from te_sched.errors import DeclarationError
+from te_sched.ir import builder, ops
+from te_sched.ir.builder import BufferVar, IRBuilder
+from te_sched.te.tensor import Tensor
+from te_sched.topi.transform import move, reshape
+from te_sched.topi.utils import check_same, check_tensor, get_const_int, normalized_axis, prod
+
+Binary = Callable[[Any, Any], Any]
+
+_REDUCTIONS: dict[str, Binary] = {
+    "update": lambda old, new: new,
+    "add": ops.add,
+    "mul": ops.mul,
+    "min": ops.minimum,
+    "max": ops.maximum,
+}
+
+
+def _loops(ib: IRBuilder, extents: Sequence[Any], stack: ExitStack, kind: str = "serial") -> Any:
+    """Loops within each other, entered into `stack`; gives their variables."""
+    return [stack.enter_context(ib.for_range(0, extent, kind=kind)) for extent in extents]
+
+
+def _made(shape: Any, inputs: list[Tensor], write: Any, name: str, dtype: str) -> Tensor:
+    """The tensor that write(builder, input pointers, output pointer) fills."""
+
+    def statement(ins: Any, outs: Any) -> Any:
+        ib = builder.create()
+        write(ib, [ib.buffer_ptr(one) for one in ins], ib.buffer_ptr(outs[0]))
+        return ib.get()
+
+    return te.extern([tuple(shape)], inputs, statement, name=name, dtype=[dtype], tag=name)  # type: ignore[no-any-return]
+
+
+def _copy(ib: IRBuilder, source: BufferVar, target: BufferVar, shape: Sequence[Any]) -> None:
+    with ExitStack() as stack:
+        at = tuple(_loops(ib, shape, stack))
+        target[at] = source[at]
+
+
+def scanop(
+    data: Tensor,
+    binop: Binary,
+    identity_value: Any,
+    op_name: str,
+    axis: int | None = None,
+    dtype: str | None = None,
+    exclusive: bool | None = None,
+) -> Tensor:
+    """Running results of `binop` along an axis, or over all elements row by row.
+
+    Parameters
+    ----------
+    identity_value : what a result starts from; it changes nothing.
+    dtype : of the result; that of the data unless given.
+    exclusive : each result leaves out its own element.
+    """
+    source = check_tensor(data, op_name)
+    if axis is None:
+        source, axis = reshape(source, [prod(source.shape)]), 0
+    along = normalized_axis(axis, source.ndim, op_name)
+    kind = dtype or source.dtype
+    others = [*source.shape[:along], *source.shape[along + 1 :]]
+
+    def write(ib: IRBuilder, ins: list[BufferVar], out: BufferVar) -> None:
+        with ExitStack() as stack:
+            rest = _loops(ib, others, stack, "parallel" if others else "serial")[: len(others)]
+            total = ib.allocate(kind, (1,), name="total", scope="local")
+            total[0] = ops.cast(kind, ops.convert(identity_value))
+            with ib.for_range(0, source.shape[along], name="k") as k:
+                at = (*rest[:along], k, *rest[along:])
+                if exclusive:
+                    out[at] = total[0]
+                total[0] = binop(total[0], ops.cast(kind, ins[0][at]))
+                if not exclusive:
+                    out[at] = total[0]
+
+    return _made(source.shape, [source], write, op_name, kind)
+
+
+def cumsum(
+    data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None
+) -> Tensor:
+    """Running sums along an axis, or over all elements; see scanop."""
+    return scanop(data, ops.add, 0, "cumsum_generic", axis, dtype, exclusive)
+
+
+def cumprod(
+    data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None
+) -> Tensor:
+    """Running products along an axis, or over all elements; see scanop."""
+    return scanop(data, ops.mul, 1, "cumprod_generic", axis, dtype, exclusive)
+
+
+def _combine(mode: str, what: str) -> Binary:
+    if mode not in _REDUCTIONS:
+        raise DeclarationError(
+            f"topi.{what} with {mode!r}",
+            "there is no such way to combine",
+            f"use one of {', '.join(_REDUCTIONS)}",
+        )
+    return _REDUCTIONS[mode]
+
+
+def scatter_elements(
+    data: Tensor, indices: Tensor, updates: Tensor, axis: int = 0, reduction: str = "update"
+) -> Tensor:
+    """The data with updates at the places of `indices`, whose values say where along `axis`.
+
+    reduction : "update", "add", "mul", "min" or "max" of the old and the new value. Negative
+    indices count from the end.
+    """
+    combine = _combine(reduction, "scatter_elements")
+    source, where = (
+        check_tensor(data, "scatter_elements"),
+        check_tensor(indices, "scatter_elements"),
+    )
+    at = normalized_axis(axis, source.ndim, "scatter_elements")
+    for a, b in zip(where.shape, updates.shape, strict=True):
+        check_same(a, b, "scatter_elements", "indices and updates differ in extent")
+
+    def write(ib: IRBuilder, ins: list[BufferVar], out: BufferVar) -> None:
+        _copy(ib, ins[0], out, source.shape)
+        with ExitStack() as stack:
+            place = tuple(_loops(ib, where.shape, stack))
+            index = ins[1][place]
+            inside = te.select(index < 0, index + source.shape[at], index)
+            target = (*place[:at], inside, *place[at + 1 :])
+            out[target] = combine(out[target], ins[2][place])
+
+    return _made(source.shape, [source, where, updates], write, "scatter_elements", source.dtype)
+
+
+def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "update") -> Tensor:
+    """The data with updates, elements or slices, at index vectors, which lie along the first
+    dimension of indices.
+
+    mode : as the `reduction` of scatter_elements.
+    """
+    combine = _combine(mode, "scatter_nd")
+    source, where = check_tensor(data, "scatter_nd"), check_tensor(indices, "scatter_nd")
+    depth, points = get_const_int(where.shape[0]), where.ndim - 1
+    check_same(updates.ndim, points + source.ndim - depth, "scatter_nd", "dimensions of updates")
+
+    def write(ib: IRBuilder, ins: list[BufferVar], out: BufferVar) -> None:
+        _copy(ib, ins[0], out, source.shape)
+        with ExitStack() as stack:
+            place = _loops(ib, updates.shape, stack)
+            index = [ins[1][(part, *place[:points])] for part in range(depth)]
+            target = (*index, *place[points:])
+            out[target] = combine(out[target], ins[2][tuple(place)])
+
+    return _made(source.shape, [source, where, updates], write, "scatter_nd", source.dtype)
+
+
+def sparse_to_dense(
+    sparse_indices: Tensor, output_shape: Any, sparse_values: Tensor, default_value: Any = 0
+) -> Tensor:
+    """A tensor of `default_value` but for the values at the indices, one vector a row."""
+    where, values = (
+        check_tensor(one, "sparse_to_dense") for one in (sparse_indices, sparse_values)
+    )
+    shape = list(output_shape)
+    start: Any = ops.cast(
+        values.dtype, default_value() if isinstance(default_value, Tensor) else default_value
+    )
+
+    def write(ib: IRBuilder, ins: list[BufferVar], out: BufferVar) -> None:
+        with ExitStack() as stack:
+            out[tuple(_loops(ib, shape, stack))] = start
+        with ExitStack() as stack:
+            row = _loops(ib, where.shape[:1], stack)
+            parts = range(len(shape)) if where.ndim == 2 else None
+            index = [ins[0][(*row, *((n,) if parts else ()))] for n in parts or (0,)]
+            out[tuple(index)] = ins[1][tuple(row)] if values.ndim else ins[1][0]
+
+    return _made(shape, [where, values], write, "sparse_to_dense", values.dtype)
+
+
+def invert_permutation(data: Tensor) -> Tensor:
+    """The vector that has i at place data[i]."""
+    source = check_tensor(data, "invert_permutation")
+
+    def write(ib: IRBuilder, ins: list[BufferVar], out: BufferVar) -> None:
+        with ib.for_range(0, source.shape[0]) as i:
+            out[ins[0][i]] = ops.cast(source.dtype, i)
+
+    return _made(source.shape, [source], write, "invert_permutation", source.dtype)
+
+
+def searchsorted(
+    sorted_sequence: Tensor, values: Tensor, right: bool = False, out_dtype: str = "int64"
+) -> Tensor:
+    """How many elements of the sorted last dimension are less than each value (right: or equal).
+
+    The sequence is one vector for all values, or has a row for each row of values.
+    """
+    source, wanted = (check_tensor(one, "searchsorted") for one in (sorted_sequence, values))
+    count = source.shape[-1]
+
+    def write(ib: IRBuilder, ins: list[BufferVar], out: BufferVar) -> None:
+        with ExitStack() as stack:
+            at = tuple(_loops(ib, wanted.shape, stack))
+            low = ib.allocate("int32", (1,), name="low", scope="local")
+            high = ib.allocate("int32", (1,), name="high", scope="local")
+            low[0], high[0] = 0, ops.cast("int32", count)
+            with ib.while_loop(low[0] < high[0]):
+                middle = ib.let("middle", ops.floordiv(low[0] + high[0], 2))
+                one = ins[0][(*at[: source.ndim - 1], middle)]
+                value = ins[1][at]
+                with ib.if_scope(one <= value if right else one < value):
+                    low[0] = middle + 1
+                with ib.else_scope():
+                    high[0] = middle
+            out[at] = ops.cast(out_dtype, low[0])
+
+    return _made(wanted.shape, [source, wanted], write, "searchsorted", out_dtype)
+
+
+def unravel_index(indices: Tensor, shape: Tensor) -> Tensor:
+    """The index vectors, along a new first dimension, of places in an array stored row by row."""
+    where, extents = check_tensor(indices, "unravel_index"), check_tensor(shape, "unravel_index")
+    rank = get_const_int(extents.shape[0])
+
+    def element(part: Any, *i: Any) -> Any:
+        rest: Any = where(*i)
+        found = []
+        for number in reversed(range(rank)):
+            found.append(ops.floormod(rest, extents(number)))
+            rest = ops.floordiv(rest, extents(number))
+        value: Any = found[-1]
+        for number in range(1, rank):
+            value = te.if_then_else(ops.equal(part, number), found[rank - 1 - number], value)
+        return value
+
+    return move([rank, *where.shape], element, "T_unravel_index")  # type: ignore[no-any-return]

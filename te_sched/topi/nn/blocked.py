@@ -1,0 +1,151 @@
+"""Convolutions and products of blocked layouts (NCHW8c), whose innermost dimension is a block of
+channels.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched import te
+from te_sched.ir import ops
+from te_sched.te.tensor import Tensor
+from te_sched.topi.nn.padding import get_pad_tuple_generic, padded
+from te_sched.topi.transform import move
+from te_sched.topi.utils import as_pair, check_rank, check_same, simplify
+
+
+def conv2d_NCHWc(
+    data: Tensor,
+    kernel: Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    layout: str,
+    out_layout: str,
+    out_dtype: str = "float32",
+) -> Tensor:
+    """(batch, in, height, width, in block) with (out, in, height, width, in block, out block).
+
+    Where the kernel has fewer input channels than the data, the channels fall into groups.
+    """
+    del layout, out_layout  # the shapes tell the blocks
+    source, weights = (
+        check_rank(data, 5, "nn.conv2d_NCHWc"),
+        check_rank(kernel, 6, "nn.conv2d_NCHWc"),
+    )
+    block, out_block = source.shape[4], weights.shape[5]
+    per_group, of_group = weights.shape[1], simplify(weights.shape[1] * weights.shape[4])
+    groups = simplify(ops.floordiv(ops.convert(source.shape[1] * block), of_group))
+    outputs = simplify(ops.floordiv(ops.convert(weights.shape[0] * out_block), groups))
+    bordered, (h, w), read = _window(source, weights.shape[2:4], stride, padding, dilation)
+    channel = te.reduce_axis((0, simplify(per_group * weights.shape[4])), "ic")
+    kh, kw = (
+        te.reduce_axis((0, weights.shape[2]), "kh"),
+        te.reduce_axis((0, weights.shape[3]), "kw"),
+    )
+
+    def element(n: Any, outer: Any, y: Any, x: Any, inner: Any) -> Any:
+        place: Any = channel.var
+        if not ops.is_const(ops.convert(groups), 1):
+            place = ops.floordiv(outer * out_block + inner, outputs) * of_group + channel
+        row, column = read(y, x, kh, kw)
+        value = bordered(n, ops.floordiv(place, block), row, column, ops.floormod(place, block))
+        inside = weights.shape[4]
+        weight = weights(
+            outer, ops.floordiv(channel, inside), kh, kw, ops.floormod(channel, inside), inner
+        )
+        return te.sum(value.astype(out_dtype) * weight.astype(out_dtype), axis=[channel, kh, kw])
+
+    shape = (source.shape[0], weights.shape[0], h, w, out_block)
+    return te.compute(shape, element, name="conv2d_NCHWc", tag="conv2d_NCHWc")  # type: ignore[no-any-return]
+
+
+def depthwise_conv2d_NCHWc(
+    Input: Tensor,
+    Filter: Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    layout: str,
+    out_layout: str,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """Each channel convolved alone: (batch, channel, height, width, block) with (outputs,
+    1, height, width, 1, output block)."""
+    del layout, out_layout  # the shapes tell the blocks
+    what = "nn.depthwise_conv2d_NCHWc"
+    source, weights = check_rank(Input, 5, what), check_rank(Filter, 6, what)
+    block, out_block = source.shape[4], weights.shape[5]
+    channels = simplify(source.shape[1] * block)
+    multiplier = simplify(ops.floordiv(ops.convert(weights.shape[0] * out_block), channels))
+    bordered, (h, w), read = _window(source, weights.shape[2:4], stride, padding, dilation)
+    kh, kw = (
+        te.reduce_axis((0, weights.shape[2]), "kh"),
+        te.reduce_axis((0, weights.shape[3]), "kw"),
+    )
+    dtype = out_dtype or source.dtype
+
+    def element(n: Any, outer: Any, y: Any, x: Any, inner: Any) -> Any:
+        place = ops.floordiv(outer * out_block + inner, multiplier)
+        row, column = read(y, x, kh, kw)
+        value = bordered(n, ops.floordiv(place, block), row, column, ops.floormod(place, block))
+        weight = weights(outer, 0, kh, kw, 0, inner)
+        return te.sum(value.astype(dtype) * weight.astype(dtype), axis=[kh, kw])
+
+    shape = (source.shape[0], weights.shape[0], h, w, out_block)
+    name = "depthwise_conv2d_NCHWc"
+    return te.compute(shape, element, name="DepthwiseConv2d", tag=name)  # type: ignore[no-any-return]
+
+
+def _window(source: Tensor, window: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+    """The padded data, the extents of the result, and the place that a window reads."""
+    steps, gaps = as_pair(stride, 2, "nn stride"), as_pair(dilation, 2, "nn dilation")
+    widths = [simplify((size - 1) * gap + 1) for size, gap in zip(window, gaps, strict=True)]
+    low, high = get_pad_tuple_generic(padding, widths)
+    bordered = padded(source, [0, 0, *low, 0], [0, 0, *high, 0], 0, "data_pad")
+    extents = [
+        simplify(ops.floordiv(ops.convert(extent - width), step) + 1)
+        for extent, width, step in zip(bordered.shape[2:4], widths, steps, strict=True)
+    ]
+
+    def read(y: Any, x: Any, kh: Any, kw: Any) -> tuple[Any, Any]:
+        return y * steps[0] + kh * gaps[0], x * steps[1] + kw * gaps[1]
+
+    return bordered, extents, read
+
+
+def unpack_NCHWc_to_nchw(packed_out: Tensor, out_dtype: str) -> Tensor:
+    """(batch, channel, height, width, block) as (batch, channel, height, width)."""
+    source = check_rank(packed_out, 5, "nn.unpack_NCHWc_to_nchw")
+    n, channels, h, w, block = source.shape
+    return te.compute(  # type: ignore[no-any-return]
+        (n, simplify(channels * block), h, w),
+        lambda b, c, y, x: source(b, ops.floordiv(c, block), y, x, ops.floormod(c, block)).astype(
+            out_dtype
+        ),
+        name="output_unpack",
+        tag="injective,unpack_nchwc",
+    )
+
+
+def dense_pack(
+    data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dtype: str | None = None
+) -> Tensor:
+    """data @ weight.T + bias, where the weight is (out / block, in, block)."""
+    source, packed = check_rank(data, 2, "nn.dense_pack"), check_rank(weight, 3, "nn.dense_pack")
+    check_same(source.shape[1], packed.shape[1], "nn.dense_pack", "data and weight differ in depth")
+    dtype, block = out_dtype or source.dtype, packed.shape[2]
+    k = te.reduce_axis((0, packed.shape[1]), "k")
+    product = te.compute(
+        (source.shape[0], simplify(packed.shape[0] * block)),
+        lambda y, x: te.sum(
+            source(y, k).astype(dtype)
+            * packed(ops.floordiv(x, block), k, ops.floormod(x, block)).astype(dtype),
+            axis=k,
+        ),
+        name="T_dense_pack",
+        tag="dense_pack",
+    )
+    if bias is None:
+        return product  # type: ignore[no-any-return]
+    return move(product.shape, lambda i, j: product(i, j) + bias(j), "bias_add", "broadcast")  # type: ignore[no-any-return]

@@ -1,0 +1,139 @@
+"""Layers of few programs: normalisation by instance and group, a loss, a queue."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from te_sched import te
+from te_sched.errors import DeclarationError
+from te_sched.ir import ops
+from te_sched.te.tensor import Tensor
+from te_sched.topi import broadcast, reduction, transform
+from te_sched.topi.nn.normalization import layer_norm
+from te_sched.topi.transform import move
+from te_sched.topi.utils import (
+    check_rank,
+    check_same,
+    check_tensor,
+    get_const_int,
+    normalized_axis,
+    simplify,
+)
+
+
+def instance_norm(
+    data: Tensor, gamma: Tensor, beta: Tensor, axis: Sequence[int], epsilon: float = 1e-5
+) -> Tensor:
+    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, by batch and channel.
+
+    axis : of the space, over which the moments are; dimension 1 has the channels.
+    """
+    source = check_tensor(data, "nn.instance_norm")
+    axes = reduction.reduced_axes(source, axis, "nn.instance_norm")
+    column = [source.shape[1] if at == 1 else 1 for at in range(source.ndim)]
+    plain = _normalized(source, axes, epsilon)
+    scaled = broadcast.multiply(plain, transform.reshape(gamma, column))
+    return broadcast.add(scaled, transform.reshape(beta, column))  # type: ignore[no-any-return]
+
+
+def _normalized(source: Tensor, axes: list[int], epsilon: float) -> Any:
+    """The data with mean 0 and variance 1 along axes."""
+    one = te.const(1, source.dtype)
+    ones = move([source.shape[at] for at in axes], lambda *i: one, "T_ones")
+    return layer_norm(source, ones, None, axes, epsilon)
+
+
+def group_norm(
+    data: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    num_groups: int,
+    channel_axis: int,
+    axes: Sequence[int],
+    epsilon: float = 1e-5,
+) -> Tensor:
+    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, by batch and group of channels."""
+    source = check_tensor(data, "nn.group_norm")
+    at = normalized_axis(channel_axis, source.ndim, "nn.group_norm")
+    channels = source.shape[at]
+    check_same(
+        ops.floormod(ops.convert(channels), num_groups), 0, "nn.group_norm", "rest of groups"
+    )
+    inside = simplify(ops.floordiv(ops.convert(channels), num_groups))
+    parts = [*source.shape[:at], num_groups, inside, *source.shape[at + 1 :]]
+    space = [normalized_axis(one, source.ndim, "nn.group_norm") for one in axes]
+    over = sorted({at + 1, *[one if one < at else one + 1 for one in space if one != at]})
+    plain = _normalized(transform.reshape(source, parts), over, epsilon)
+    column = [channels if one == at else 1 for one in range(source.ndim)]
+    whole = transform.reshape(plain, list(source.shape))
+    scaled = broadcast.multiply(whole, transform.reshape(gamma, column))
+    return broadcast.add(scaled, transform.reshape(beta, column))  # type: ignore[no-any-return]
+
+
+def scale_shift_nchwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
+    """Input * Scale + Shift, which are (channel, block), of (batch, channel, h, w, block)."""
+    source = check_rank(Input, 5, "nn.scale_shift_nchwc")
+    return move(  # type: ignore[no-any-return]
+        source.shape,
+        lambda n, c, y, x, b: source(n, c, y, x, b) * Scale(c, b) + Shift(c, b),
+        "ScaleShift",
+        "broadcast",
+    )
+
+
+def nll_loss(
+    predictions: Tensor, targets: Tensor, weights: Tensor, reduction: str, ignore_index: int
+) -> Tensor:
+    """-predictions of the target classes times their weights; 0 where the target is ignore_index.
+
+    predictions : (batch, class, ...), targets : (batch, ...).
+    reduction : "none", "sum", or "mean", which divides by the sum of the weights.
+    """
+    scores, wanted = check_tensor(predictions, "nn.nll_loss"), check_tensor(targets, "nn.nll_loss")
+    if reduction not in ("none", "sum", "mean"):
+        raise DeclarationError(
+            f"topi.nn.nll_loss with reduction={reduction!r}",
+            "there is no such reduction",
+            'use "none", "sum" or "mean"',
+        )
+    zero = te.const(0, scores.dtype)
+
+    def chosen(value: Any) -> Any:
+        return move(
+            wanted.shape,
+            lambda *i: te.if_then_else(
+                ops.not_equal(wanted(*i), ignore_index), value(wanted(*i), i), zero
+            ),
+            "nll_loss",
+        )
+
+    def loss(kind: Any, i: Any) -> Any:
+        place = (i[0], kind, *i[1:]) if wanted.ndim else (kind,)
+        return -scores(*place) * weights(kind)
+
+    losses = chosen(loss)
+    if reduction == "none":
+        return losses  # type: ignore[no-any-return]
+    total = _sum(losses)
+    if reduction == "sum":
+        return total  # type: ignore[no-any-return]
+    return broadcast.divide(total, _sum(chosen(lambda kind, i: weights(kind))))  # type: ignore[no-any-return]
+
+
+def _sum(data: Tensor) -> Any:
+    return reduction.sum(data, list(range(data.ndim))) if data.ndim else data
+
+
+def fifo_buffer(data: Tensor, buffer: Tensor, axis: int) -> Tensor:
+    """The buffer moved on along an axis, with the data at its end."""
+    new, old = check_tensor(data, "nn.fifo_buffer"), check_tensor(buffer, "nn.fifo_buffer")
+    at = normalized_axis(axis, old.ndim, "nn.fifo_buffer")
+    count, length = get_const_int(new.shape[at]), get_const_int(old.shape[at])
+
+    def element(*i: Any) -> Any:
+        kept = old(*i[:at], i[at] + count, *i[at + 1 :])
+        fresh = new(*i[:at], i[at] - (length - count), *i[at + 1 :])
+        return te.if_then_else(i[at] < length - count, kept, fresh)
+
+    return move(old.shape, element, "new_buffer")  # type: ignore[no-any-return]

@@ -1,0 +1,335 @@
+"""Operators that rearrange elements by a rule of their own: layouts, windows, diagonals, sequences.
+
+Must not know targets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from te_sched import te
+from te_sched.errors import DeclarationError
+from te_sched.ir import ops
+from te_sched.te.tensor import Tensor
+from te_sched.topi import reduction
+from te_sched.topi.transform import move
+from te_sched.topi.utils import (
+    as_constant,
+    check_same,
+    check_tensor,
+    get_const_int,
+    get_const_tuple,
+    is_different,
+    is_same,
+    normalized_axis,
+    prod,
+    ravel_index,
+    shape_text,
+    simplify,
+    unravel_index,
+)
+
+# Parts of a layout: a letter and, of a part inside a block, its extent ("NCHW8c": C, and 8 of c).
+_Layout = list[tuple[str, int | None]]
+
+
+def _parsed(layout: str) -> _Layout:
+    parts = [(letter, int(size) if size else None) for size, letter in _PART.findall(layout)]
+    blocks = [letter.upper() for letter, size in parts if size is not None]
+    letters = [letter for letter, size in parts if size is None]
+    is_whole = _PART.sub("", layout) == "" and len(set(letters)) == len(letters)
+    is_right = all((size is not None) == letter.islower() for letter, size in parts)
+    if not parts or not is_whole or not is_right or not set(blocks) <= set(letters):
+        raise DeclarationError(
+            f"topi.layout_transform with the layout {layout!r}",
+            "a layout names each dimension once by a capital letter, and its blocks by a size and "
+            "its small letter",
+            'write "NCHW" or "NCHW8c"',
+        )
+    return parts
+
+
+_PART = re.compile(r"(\d*)([A-Za-z])")
+
+
+def get_shape(src_shape: Sequence[Any], src_layout: str, dst_layout: str) -> tuple[Any, ...]:
+    """The shape of a tensor of one layout in another."""
+    source, target = _parsed(src_layout), _parsed(dst_layout)
+    if {letter.upper() for letter, _ in source} != {letter.upper() for letter, _ in target}:
+        raise DeclarationError(
+            f"topi.layout_transform from {src_layout} to {dst_layout}",
+            "they name different dimensions",
+            "let both name the same capital letters",
+        )
+    check_same(len(source), len(src_shape), "layout_transform", "dimensions of layout and tensor")
+    whole: dict[str, Any] = {}
+    for (letter, _), extent in zip(source, src_shape, strict=True):
+        whole[letter.upper()] = whole.get(letter.upper(), 1) * extent
+    return get_const_tuple(
+        size if size is not None else _outer(whole[letter], _block(target, letter), dst_layout)
+        for letter, size in target
+    )
+
+
+def _block(layout: _Layout, letter: str) -> int:
+    """How many elements of a dimension lie in the blocks of a layout."""
+    return int(np.prod([size for one, size in layout if size and one.upper() == letter] or [1]))
+
+
+def _outer(extent: Any, block: int, layout: str) -> Any:
+    if is_different(ops.floormod(ops.convert(extent), block), 0):
+        raise DeclarationError(
+            f"topi.layout_transform to {layout}",
+            f"a dimension of extent {extent} does not consist of blocks of {block}",
+            "pad the tensor first (topi.nn.pad)",
+        )
+    return simplify(ops.floordiv(ops.convert(extent), block))
+
+
+def layout_transform(
+    array: Tensor, src_layout: str, dst_layout: str, schedule_rule: str = "None"
+) -> Tensor:
+    """The tensor with its dimensions ordered and blocked by another layout ("NCHW" to "NCHW8c")."""
+    data = check_tensor(array, "layout_transform")
+    shape = get_shape(data.shape, src_layout, dst_layout)
+    source, target = _parsed(src_layout), _parsed(dst_layout)
+
+    def element(*i: Any) -> Any:
+        places: dict[str, Any] = {}
+        for (letter, size), index in zip(target, i, strict=True):
+            if size is None:
+                places[letter] = index * _block(target, letter)
+        left = {letter: _block(target, letter) for letter in places}
+        for (letter, size), index in zip(target, i, strict=True):
+            if size is not None:
+                left[letter.upper()] //= size
+                places[letter.upper()] = places[letter.upper()] + index * left[letter.upper()]
+        return data(*_split(source, places))
+
+    attrs = {"schedule_rule": schedule_rule, "src_layout": src_layout, "dst_layout": dst_layout}
+    return te.compute(  # type: ignore[no-any-return]
+        shape,
+        lambda *i: element(*i),
+        name="T_layout_trans",
+        tag="injective",
+        attrs=attrs,
+        varargs_names=[f"ax{n}" for n in range(len(shape))],
+    )
+
+
+def _split(layout: _Layout, places: dict[str, Any]) -> list[Any]:
+    """The indices of an element whose place in each dimension is known."""
+    left = {letter: _block(layout, letter) for letter in places}
+    indices = []
+    for letter, size in layout:
+        name = letter.upper()
+        if size is None:
+            indices.append(ops.floordiv(places[name], left[name]))
+        else:
+            left[name] //= size
+            indices.append(ops.floormod(ops.floordiv(places[name], left[name]), size))
+    return indices
+
+
+def sliding_window(
+    data: Tensor, axis: int, window_shape: Sequence[int], strides: Sequence[int]
+) -> Tensor:
+    """Windows over the dimensions from `axis` on: where the window stands, then what is in it."""
+    source = check_tensor(data, "sliding_window")
+    at = normalized_axis(axis, source.ndim, "sliding_window")
+    check_same(len(window_shape), source.ndim - at, "sliding_window", "dimensions of the window")
+    check_same(len(strides), source.ndim - at, "sliding_window", "strides of the window")
+    stands = [
+        simplify(ops.floordiv(ops.convert(extent - size), step) + 1)
+        for extent, size, step in zip(source.shape[at:], window_shape, strides, strict=True)
+    ]
+
+    def element(*i: Any) -> Any:
+        moving, inside = i[at : source.ndim], i[source.ndim :]
+        places = [a * step + b for a, step, b in zip(moving, strides, inside, strict=True)]
+        return source(*i[:at], *places)
+
+    return move([*source.shape[:at], *stands, *window_shape], element, "T_sliding_window")  # type: ignore[no-any-return]
+
+
+def reverse_sequence(
+    a: Tensor, seq_lengths: Tensor, seq_axis: int = 1, batch_axis: int = 0
+) -> Tensor:
+    """The first seq_lengths[b] elements along seq_axis backwards, for each b of batch_axis."""
+    source, lengths = (
+        check_tensor(a, "reverse_sequence"),
+        check_tensor(seq_lengths, "reverse_sequence"),
+    )
+    along = normalized_axis(seq_axis, source.ndim, "reverse_sequence")
+    batch = normalized_axis(batch_axis, source.ndim, "reverse_sequence")
+    check_same(source.shape[batch], lengths.shape[0], "reverse_sequence", "sequences and lengths")
+
+    def element(*i: Any) -> Any:
+        length = ops.cast("int32", lengths(i[batch]))
+        place = te.if_then_else(i[along] < length, length - 1 - i[along], i[along])
+        return source(*i[:along], place, *i[along + 1 :])
+
+    return move(source.shape, element, "T_reverse_sequence")  # type: ignore[no-any-return]
+
+
+def strided_set(
+    a: Tensor, v: Tensor, begin: Any, end: Any, strides: Sequence[int] | None = None
+) -> Tensor:
+    """The tensor with `v` in place of the slice from begin up to before end, as in numpy."""
+    source, value = check_tensor(a, "strided_set"), check_tensor(v, "strided_set")
+    steps = [*(strides or ()), *[1] * (source.ndim - len(strides or ()))]
+    bounds = [*zip(begin, end, strict=True), *[(0, None)] * (source.ndim - len(begin))]
+    cuts = [
+        range(get_const_int(extent))[
+            get_const_int(low) : None if high is None else get_const_int(high) : step
+        ]
+        for (low, high), step, extent in zip(bounds, steps, source.shape, strict=True)
+    ]
+    for cut, extent in zip(cuts, value.shape, strict=True):
+        check_same(len(cut), extent, "strided_set", "the slice and its values differ in extent")
+
+    def element(*i: Any) -> Any:
+        inside, places = [], []
+        for index, cut in zip(i, cuts, strict=True):
+            far = (index - cut.start) * (1 if cut.step > 0 else -1)
+            width = abs(cut.step)
+            places.append(ops.floordiv(far, width))
+            inside += [far >= 0, ops.equal(ops.floormod(far, width), 0), places[-1] < len(cut)]
+        return te.if_then_else(te.all(*inside), value(*places), source(*i))
+
+    return move(source.shape, element, "strided_set")  # type: ignore[no-any-return]
+
+
+def matrix_set_diag(
+    data: Tensor, diagonal: Tensor, k: Any = 0, align: str = "RIGHT_LEFT"
+) -> Tensor:
+    """Matrices with other diagonals: number k, or numbers k[0] to k[1], one a row of `diagonal`.
+
+    align : at which end rows of diagonals above and below the main one begin, "RIGHT_LEFT" etc.
+    """
+    source, new = check_tensor(data, "matrix_set_diag"), check_tensor(diagonal, "matrix_set_diag")
+    first, last = (get_const_int(one) for one in (k if isinstance(k, list | tuple) else (k, k)))
+    rows, columns = (get_const_int(extent) for extent in source.shape[-2:])
+    above, below = align.split("_") if align.count("_") == 1 else ("", "")
+    if {above, below} - {"LEFT", "RIGHT"}:
+        raise DeclarationError(
+            f"topi.matrix_set_diag with align={align!r}",
+            "there is no such alignment",
+            "use RIGHT_LEFT, LEFT_RIGHT, LEFT_LEFT or RIGHT_RIGHT",
+        )
+    longest = get_const_int(new.shape[-1])
+
+    def element(*i: Any) -> Any:
+        row, column = i[-2], i[-1]
+        number = column - row
+        place = row + ops.minimum(number, 0)
+        if first != last:
+            shorter = longest - ops.minimum(
+                columns - ops.maximum(number, 0), rows + ops.minimum(number, 0)
+            )
+            ends = [shorter if side == "RIGHT" else 0 for side in (above, below)]
+            place = place + te.if_then_else(number >= 0, ends[0], ends[1])
+            value = new(*i[:-2], last - number, place)
+        else:
+            value = new(*i[:-2], place)
+        return te.if_then_else(te.all(number >= first, number <= last), value, source(*i))
+
+    return move(source.shape, element, "matrix_set_diag")  # type: ignore[no-any-return]
+
+
+def collapse_sum(data: Tensor, target_shape: Sequence[Any]) -> Tensor:
+    """The sum over what broadcasting from `target_shape` to the shape of the data repeated."""
+    source, target = check_tensor(data, "collapse_sum"), list(target_shape)
+    extra = source.ndim - len(target)
+    wanted = [*[1] * extra, *target]
+    over = [
+        n for n, (a, b) in enumerate(zip(source.shape, wanted, strict=True)) if not is_same(a, b)
+    ]
+    if extra < 0 or any(as_constant(wanted[n]) != 1 for n in over):
+        raise DeclarationError(
+            f"topi.collapse_sum of {source.name} to {shape_text(target)}",
+            f"that does not broadcast to {shape_text(source.shape)}",
+            "let each extent be that of the data, or 1",
+        )
+    over = sorted({*over, *range(extra)})
+    summed = reduction.sum(source, over, keepdims=True) if over else source
+    if not extra:
+        return summed
+    return move(target, lambda *i: summed(*[0] * extra, *i), "collapse_sum")  # type: ignore[no-any-return]
+
+
+def space_to_batch_nd(
+    data: Tensor,
+    block_shape: Sequence[int],
+    pad_before: Sequence[int],
+    pad_after: Sequence[int],
+    pad_value: float = 0.0,
+) -> Tensor:
+    """Blocks of the padded space, which begins at dimension 1, moved in front of the batch."""
+    source, count = check_tensor(data, "nn.space_to_batch_nd"), len(block_shape)
+    sizes = [
+        simplify(extent + low + high)
+        for extent, low, high in zip(
+            source.shape[1 : count + 1], pad_before, pad_after, strict=True
+        )
+    ]
+    for size, block in zip(sizes, block_shape, strict=True):
+        check_same(
+            ops.floormod(ops.convert(size), block), 0, "nn.space_to_batch_nd", "rest of the blocks"
+        )
+    outer = [
+        ops.floordiv(ops.convert(n), block) for n, block in zip(sizes, block_shape, strict=True)
+    ]
+    shape = [simplify(source.shape[0] * prod(block_shape)), *map(simplify, outer)]
+    batch, fill = source.shape[0], te.const(pad_value, source.dtype)
+
+    def element(*i: Any) -> Any:
+        offsets = unravel_index(ops.floordiv(i[0], batch), list(block_shape))
+        places = [
+            index * block + offset - low
+            for index, block, offset, low in zip(
+                i[1 : count + 1], block_shape, offsets, pad_before, strict=True
+            )
+        ]
+        value = source(ops.floormod(i[0], batch), *places, *i[count + 1 :])
+        inside = [
+            condition
+            for place, extent, low, high in zip(
+                places, source.shape[1:], pad_before, pad_after, strict=False
+            )
+            for condition in ([place >= 0] if low else []) + ([place < extent] if high else [])
+        ]
+        return te.if_then_else(te.all(*inside), value, fill) if inside else value
+
+    return move([*shape, *source.shape[count + 1 :]], element, "space_to_batch_nd")  # type: ignore[no-any-return]
+
+
+def batch_to_space_nd(
+    data: Tensor,
+    block_shape: Sequence[int],
+    crop_begin_list: Sequence[int],
+    crop_end_list: Sequence[int],
+) -> Tensor:
+    """The inverse of space_to_batch_nd: blocks from the batch moved into the space, and cropped."""
+    source, count = check_tensor(data, "nn.batch_to_space_nd"), len(block_shape)
+    batch = simplify(ops.floordiv(ops.convert(source.shape[0]), prod(block_shape)))
+    crops = list(zip(crop_begin_list, crop_end_list, strict=True))
+    extents = [
+        simplify(extent * block - low - high)
+        for extent, block, (low, high) in zip(
+            source.shape[1 : count + 1], block_shape, crops, strict=True
+        )
+    ]
+
+    def element(*i: Any) -> Any:
+        places = [index + low for index, (low, _) in zip(i[1 : count + 1], crops, strict=True)]
+        pairs = list(zip(places, block_shape, strict=True))
+        offset = ravel_index([ops.floormod(place, block) for place, block in pairs], block_shape)
+        outer = [ops.floordiv(place, block) for place, block in pairs]
+        return source(offset * batch + i[0], *outer, *i[count + 1 :])
+
+    return move([batch, *extents, *source.shape[count + 1 :]], element, "batch_to_space_nd")  # type: ignore[no-any-return]

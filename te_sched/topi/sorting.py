@@ -1,0 +1,99 @@
+"""Sorting: packed functions of the runtime (`tvm.contrib.sort.*`), which sort with numpy.
+
+Equal elements keep their order. Must not know how they are sorted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched import te
+from te_sched.errors import DeclarationError
+from te_sched.ir import calls
+from te_sched.te.tensor import Tensor
+from te_sched.topi.utils import as_constant, check_tensor, normalized_axis
+
+
+def sort(data: Tensor, axis: int = -1, is_ascend: Any = 1) -> Tensor:
+    """The elements along an axis in order."""
+    source = check_tensor(data, "sort")
+    at = normalized_axis(axis, source.ndim, "sort")
+    return te.extern(  # type: ignore[no-any-return]
+        source.shape,
+        [source],
+        lambda ins, outs: calls.call_packed(
+            "tvm.contrib.sort.sort", ins[0], outs[0], at, bool(is_ascend)
+        ),
+        name="sort_cpu",
+        tag="sort_cpu",
+        dtype=source.dtype,
+    )
+
+
+def argsort(
+    data: Tensor,
+    valid_count: Tensor | None = None,
+    axis: int = -1,
+    is_ascend: Any = 1,
+    dtype: str = "float32",
+) -> Tensor:
+    """Where the elements along an axis come from when they are in order.
+
+    valid_count : how many elements of each row to sort; places behind them stay where they are.
+    """
+    source = check_tensor(data, "argsort")
+    at = normalized_axis(axis, source.ndim, "argsort")
+    inputs = [source, *([] if valid_count is None else [check_tensor(valid_count, "argsort")])]
+    name = "argsort" if valid_count is None else "argsort_nms"
+    return te.extern(  # type: ignore[no-any-return]
+        source.shape,
+        inputs,
+        lambda ins, outs: calls.call_packed(
+            f"tvm.contrib.sort.{name}", *ins, outs[0], at, bool(is_ascend)
+        ),
+        name=f"{name}_cpu",
+        tag=f"{name}_cpu",
+        dtype=dtype,
+    )
+
+
+def topk(
+    data: Tensor,
+    k: Any = 1,
+    axis: int = -1,
+    ret_type: str = "both",
+    is_ascend: bool = False,
+    dtype: str = "int64",
+) -> Any:
+    """The k largest (is_ascend: smallest) elements along an axis, and their places.
+
+    ret_type : "both" (a list), "values" or "indices". k below 1 means all.
+    """
+    source = check_tensor(data, "topk")
+    at = normalized_axis(axis, source.ndim, "topk")
+    if ret_type not in ("both", "values", "indices"):
+        raise DeclarationError(
+            f"topi.topk with ret_type={ret_type!r}",
+            "there is no such result",
+            'use "both", "values" or "indices"',
+        )
+    count = as_constant(k)
+    if count is None:
+        raise DeclarationError(
+            "topi.topk of a number k that is not constant",
+            "the shape of the result would not be known",
+            "give an integer",
+        )
+    extent = source.shape[at] if count < 1 else count
+    shape = (*source.shape[:at], extent, *source.shape[at + 1 :])
+    kinds = [source.dtype] * (ret_type != "indices") + [dtype] * (ret_type != "values")
+    return te.extern(
+        [shape] * len(kinds),
+        [source],
+        lambda ins, outs: calls.call_packed(
+            "tvm.contrib.sort.topk", ins[0], *outs, count, at, ret_type, bool(is_ascend)
+        ),
+        name="topk_cpu",
+        tag="topk_cpu",
+        dtype=kinds,
+    )
