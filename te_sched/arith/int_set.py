@@ -279,7 +279,11 @@ class _Evaluator:
         divisor = b.min
         assert divisor is not None
         if not self.analyzer.can_prove_greater_equal(divisor, 0):
-            return EVERYTHING
+            # The remainder has the sign of the divisor, and is the smaller of the two.
+            zero, one = build.imm(0, divisor.dtype), build.imm(1, divisor.dtype)
+            size = build.select(GE(divisor, zero), divisor, build.sub(zero, divisor))
+            most = build.sub(size, one)
+            return IntervalSet(build.sub(zero, most), most)
         if type(divisor) is IntImm and a.min is not None and a.max is not None:
             first, last = build.floordiv(a.min, divisor), build.floordiv(a.max, divisor)
             if self.analyzer.can_prove_equal(first, last):

@@ -172,6 +172,11 @@ def test_what_is_not_negative_bounds_the_variable_in_it() -> None:
     assert found.const_bounds(n)[0] == 4
 
 
+def test_constants_are_not_factored_out() -> None:
+    assert show(Analyzer().rewrite_simplify(x * 2 - 2)) == "((x * 2) + -2)"
+    assert show(Analyzer().rewrite_simplify(x * 2 + 2)) == "((x * 2) + 2)"
+
+
 def test_equality_is_proved_by_constant_bounds_too() -> None:
     rows, groups = (x % 26 + 11) // 26 + 2, (x % 26 + 141) // 104  # groups is always 1
     assert analyzer().can_prove_equal(rows, rows * groups)

@@ -31,6 +31,11 @@ CASES = [
     (x % 4, {x: interval(0, 7)}, "0..3"),
     (x % 4, {x: interval(0, 2)}, "0..2"),
     (x % n, {x: interval(0, 7)}, "0..(n - 1)"),
+    (
+        x % y,
+        {x: interval(0, 7)},
+        "(0 - (select((y >= 0), y, (0 - y)) - 1))..(select((y >= 0), y, (0 - y)) - 1)",
+    ),
     (E.Min(x, y), {x: interval(0, 7)}, "min(0, y)..min(7, y)"),
     (E.Select(x < 3, x, y), {x: interval(0, 7)}, "min(y, 0)..max(y, 7)"),
     (x + 0, {x: IntervalSet(y, y + 3), y: interval(0, 4)}, "0..7"),

@@ -13,6 +13,7 @@ import numpy as np
 import tvm
 
 import te_sched
+from te_sched.arith import int_set
 from te_sched.errors import TeSchedError
 from te_sched.ir.expr import Expr, IntImm, Range
 from te_sched.lower.inject_prefetch import _Injector as Injector
@@ -116,9 +117,17 @@ def _more_texts(module: ModuleType) -> Iterator[str]:
 
 
 def _ahead_as_tvm(injector: Injector, bound: Range, steps: Expr) -> Range:
-    """TVM 0.17 and later go twice as far ahead as asked where one element is read."""
-    one = type(bound.extent) is IntImm and bound.extent.value == 1
-    return _ahead(injector, bound, steps + steps if one else steps)
+    """TVM 0.17 and later go twice as far ahead as asked where one element is read.
+
+    They put i + steps in the place of i, and then once more into that, as into a set of values.
+    """
+    if injector.loops and type(bound.extent) is IntImm and bound.extent.value == 1:
+        loop = injector.loops[-1]
+        later = int_set.single_point(loop + steps)
+        whole = int_set.eval_set(bound.min, {loop: later})
+        bound = int_set.cover_range(whole, bound)
+        steps = IntImm(0)
+    return _ahead(injector, bound, steps)
 
 
 def _lowered(implementation: Any, module: ModuleType) -> tuple[Any, str]:
