@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from te_sched.codegen.cuda import nvrtc, print_kernels
+from te_sched.codegen.cuda.resources import ResourceUsage
 from te_sched.codegen.emulator.emulate import emulate
 from te_sched.codegen.target import Target, as_target
 from te_sched.errors import CallError
@@ -23,9 +25,6 @@ from te_sched.runtime.device import DEVICE_TYPES, Device, check_usable
 from te_sched.runtime.module import Function, Module, make_evaluator
 from te_sched.runtime.ndarray import NDArray
 from te_sched.runtime.timing import Evaluator
-
-if TYPE_CHECKING:
-    from te_sched.codegen.checker.report import Report
 
 _CUDA = DEVICE_TYPES["cuda"]
 _ENTRY_ALIASES = ("__tvm_main__", "default_function")
@@ -52,8 +51,6 @@ class CudaModule:
     @functools.cached_property
     def source(self) -> str:
         """The kernels as CUDA source."""
-        from te_sched.codegen.cuda import print_kernels
-
         return print_kernels(self.kernels, self.target)
 
     def __call__(self, *args: Any) -> None:
@@ -102,17 +99,9 @@ class CudaModule:
         hosts = {name: self.program[name] for name in self._functions}
         return IRModule(hosts).script()
 
-    def resource_usage(self, arch: str | None = None) -> dict[str, dict[str, int]]:
+    def resource_usage(self, arch: str | None = None) -> dict[str, ResourceUsage]:
         """Registers, shared memory and spills of each kernel, as NVRTC's compiler says."""
-        return self.imported_modules[0].compiled(arch).resource_usage() if self.kernels else {}
-
-    def check(self, *args: Any, **limits: Any) -> Report:
-        """Run the entry function in checked mode; `args` are as in a call, on an emulated device.
-
-        The report names data races, barriers that not all threads come by, accesses out of bounds
-        and reads of what nothing has written, and counts bank conflicts and memory transactions.
-        """
-        return self.entry_func.check(*args, **limits)
+        return dict(self.imported_modules[0].compiled(arch).resource_usage) if self.kernels else {}
 
     def host(self, device: int | None) -> Module:
         """The functions for a real device by its number, or for an emulated one."""
@@ -171,14 +160,6 @@ class CudaFunction:
         check_usable(device, f"call {self.name!r} with arrays on {device}")
         return self._module.host(device.device_id)[self.name]
 
-    def check(self, *args: Any, **limits: Any) -> Report:
-        """Run in checked mode; see CudaModule.check."""
-        from te_sched.codegen.checker import check_program  # numpy's other way, rarely needed
-
-        values = [arg._array if isinstance(arg, NDArray) else arg for arg in args]
-        functions = {self.name: self._module.program[self.name], **self._module.kernels}
-        return check_program(IRModule(functions), values, **limits)
-
     def time_evaluator(self, name: str, dev: Device, *args: Any, **options: Any) -> Evaluator:
         """See CudaModule.time_evaluator; `name` is this function's."""
         del name
@@ -197,22 +178,20 @@ class DeviceCode:
         self._module = module
 
     def get_source(self, fmt: str = "") -> str:
-        """The CUDA source ("", "cu" or "cuda"), "ptx", or "sass" where the tools are there."""
+        """The CUDA source ("", "cu" or "cuda") or "ptx"."""
         if fmt in ("", "cu", "cuda"):
             return self._module.source
-        if fmt in ("ptx", "sass"):
-            return str(getattr(self.compiled(), fmt))
+        if fmt == "ptx":
+            return self.compiled().ptx
         raise CallError(
             f"show the kernels as {fmt!r}",
             "there is no such form",
-            'use "cu", "ptx" or "sass"; compiled().cubin is the machine code',
+            'use "cu" or "ptx"; compiled().cubin is the machine code',
         )
 
-    def compiled(self, arch: str | None = None) -> Any:
+    def compiled(self, arch: str | None = None) -> nvrtc.Compiled:
         """The kernels as NVRTC compiles them for an architecture such as "sm_80"."""
-        from te_sched.codegen.cuda.nvrtc import compile_source
-
-        return compile_source(self._module.source, arch or architecture_of(self._module.target))
+        return nvrtc.compile(self._module.source, arch or architecture_of(self._module.target))
 
 
 def architecture_of(target: Target) -> str:

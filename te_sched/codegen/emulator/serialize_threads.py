@@ -118,7 +118,7 @@ class _Serializer:
 
     def each_thread(self, node: Stmt) -> Stmt:
         """A statement without cuts, for one thread after the other."""
-        body = _Spreader(self.spread, self.values, self.thread, self.count).visit(node)
+        body: Stmt = _Spreader(self.spread, self.values, self.thread, self.count).visit(node)
         fresh: dict[Var, Expr] = {}
         loops = []
         for axis in self.threads:
