@@ -16,6 +16,7 @@ Called with numpy arrays it runs as Python. Must not know schedules.
 from __future__ import annotations
 
 import functools
+import inspect
 import types
 from collections.abc import Callable
 from typing import Any
@@ -35,12 +36,27 @@ class Script(WrittenLoops):
     def __init__(self, function: types.FunctionType) -> None:
         super().__init__(function)
         functools.update_wrapper(self, function)
+        self.signature = inspect.signature(function)
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **named: Any) -> Any:
         """The output tensors for tensors and variables; for arrays and numbers what it computes."""
+        if named or len(args) != len(self.signature.parameters):
+            args = self._in_order(args, named)
         if any(map(_is_symbolic, args)):
             return translate(self, args)
         return self._emulate(args)
+
+    def _in_order(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        try:
+            bound = self.signature.bind(*args, **named)
+        except TypeError as error:
+            raise DeclarationError(
+                f"call the hybrid script {self.function.__name__}",
+                str(error),
+                f"its parameters are {', '.join(self.signature.parameters)}",
+            ) from None
+        bound.apply_defaults()
+        return bound.args
 
     def _emulate(self, args: tuple[Any, ...]) -> Any:
         function = self.function

@@ -12,7 +12,7 @@ import inspect
 import operator
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from types import FunctionType
 from typing import Any, NoReturn
@@ -145,6 +145,7 @@ class _Walk:
     ) -> None:
         self.builder, self.output, self.threads = builder, output, threads
         self.result: Any = None
+        self.lasting: Set[str] = frozenset()
         self.outside = script.names()
         lines, self.first_line = inspect.getsourcelines(script.function)
         self.file = inspect.getsourcefile(script.function)
@@ -174,12 +175,18 @@ class _Walk:
                 raise
 
     @contextmanager
-    def _inside(self, scope: Any) -> Iterator[Any]:
-        """A scope of the builder, where names bound first have no meaning outside."""
-        before = dict(self.values)
-        with scope as bound:
-            yield bound
-        self.values = before
+    def _inside(self, scope: Any, lasting: Set[str] = frozenset()) -> Iterator[None]:
+        """A scope, where names bound first mean nothing outside; `lasting` ones do."""
+        before, lasting_before = dict(self.values), self.lasting
+        self.lasting = lasting
+        with scope:
+            yield
+        kept = {
+            name: one
+            for name, one in self.values.items()
+            if name in lasting and isinstance(one, _Scalar)
+        }
+        self.values, self.lasting = {**before, **kept}, lasting_before
 
     def _do_Pass(self, stmt: ast.Pass) -> None:
         """Nothing."""
@@ -206,7 +213,8 @@ class _Walk:
         if not isinstance(condition, Operand):
             self._body(stmt.body if condition else stmt.orelse)
             return
-        with self._inside(self.builder.if_scope(condition)):
+        either = _names_of_both(stmt) - {*self.values}
+        with self._inside(self.builder.if_scope(condition), either):
             self._body(stmt.body)
         if stmt.orelse:
             with self._inside(self.builder.else_scope()):
@@ -301,7 +309,8 @@ class _Walk:
             self.values[target.id] = value
         else:
             first = ops.convert(value)
-            room = self.builder.realize(first.dtype, (1,), target.id)
+            outside = int(target.id in self.lasting)
+            room = self.builder.realize(first.dtype, (1,), target.id, outside=outside)
             self.values[target.id] = scalar = _Scalar(self.builder, room.buffer)
             self._write(stmt, scalar, 0, first)
 
@@ -440,6 +449,21 @@ def _assigned_names(tree: ast.AST) -> Iterator[str]:
             yield node.id
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             yield node.target.id
+
+
+def _names_of_both(stmt: ast.If) -> set[str]:
+    """The names that are assigned whichever way a condition turns out."""
+    branches = [
+        {
+            target.id
+            for one in branch
+            if isinstance(one, ast.Assign)
+            for target in one.targets
+            if isinstance(target, ast.Name)
+        }
+        for branch in (stmt.body, stmt.orelse)
+    ]
+    return branches[0] & branches[1]
 
 
 def _together(combine: Callable[[Any, Any], Any], conditions: list[Any]) -> Any:

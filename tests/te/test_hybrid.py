@@ -267,3 +267,61 @@ def test_script_rejects_another_return():
         return a
 
     _refused(wrong, "something else than all its output tensors")
+
+
+def test_arguments_by_name_and_by_default():
+    @script
+    def scaled(a, factor, shift=1.0):
+        b = output_tensor(a.shape, a.dtype)  # noqa: F821
+        for i in range(a.shape[0]):
+            b[i] = a[i] * factor + shift
+        return b
+
+    a = te.placeholder((5,), name="a")
+    b = scaled(factor=2.0, a=a)
+    module = build(te.create_schedule(b.op), [a, b])
+    x, y = np.arange(5, dtype="float32"), np.zeros(5, "float32")
+    module(x, y)
+    np.testing.assert_allclose(y, scaled(x, shift=1.0, factor=2.0))
+    with pytest.raises(DeclarationError, match="missing a required argument: 'factor'"):
+        scaled(a)
+
+
+def test_variable_of_both_branches_is_known_after_them():
+    @script
+    def steps(a):
+        b = output_tensor(a.shape, a.dtype)  # noqa: F821
+        for i in range(a.shape[0]):
+            if a[i] > 5:
+                level = a[i] - 5
+            else:
+                level = a[i] * 2
+                unused = 1
+                unused += 1
+            b[i] = level
+        return b
+
+    check(steps, te.placeholder((9,), "int32", name="a"))
+
+
+def test_texts_are_those_of_loops_over_tensors():
+    @script
+    def halves(a):
+        b = output_tensor((4,), a.dtype)  # noqa: F821
+        for i in range(4):
+            assert a[i] > 0.0, "positive"
+            first = a[i]
+            b[i] = first * 0.5
+        return b
+
+    a = te.placeholder((4,), name="a")
+    b = halves(a)
+    text = str(lower(te.create_schedule(b.op), [a, b])).partition("T.attr")[2]
+    assert text.splitlines()[1:] == [
+        "        for i in range(4):",
+        '            with T.Assert(T.float32(0) < a[i], "positive"):',
+        "                T.evaluate(0)",
+        "            first_1 = T.Buffer((1,), data=first, align=4)",
+        "            first_1[0] = a[i]",
+        "            halves[i] = first_1[0] * T.float32(0.5)",
+    ]
