@@ -425,8 +425,8 @@ class Rewriter:
             return Broadcast(self.visit(Cast(dtypes.element(e.dtype), value.value)), value.lanes)
         if type(value) is Ramp and dtypes.is_integral(e.dtype):
             element = dtypes.element(e.dtype)
-            parts = (self.visit(Cast(element, part)) for part in (value.base, value.stride))
-            return Ramp(*parts, value.lanes)
+            base, stride = (self.visit(Cast(element, e)) for e in (value.base, value.stride))
+            return Ramp(base, stride, value.lanes)
         if type(value) in (IntImm, FloatImm):
             return ops.cast(e.dtype, value)
         return e if value is e.value else Cast(e.dtype, value)
