@@ -274,14 +274,14 @@ class IRBuilder:
     def realize(
         self, dtype: str, shape: Any, name: str, scope: str = "global", outside: int = 0
     ) -> BufferVar:
-        """A buffer that exists for what follows here, in the statement of a stage.
+        """A buffer that exists during all of this scope, in the statement of a stage.
 
-        `outside` counts the scopes round this one for whose rest it shall exist.
+        `outside` counts the scopes from here to the one meant.
         """
         buffer = decl_buffer(shape, dtype, name, scope=scope)
         whole = tuple([Range(IntImm(0, extent.dtype), extent) for extent in buffer.shape])
         exists = _Wrapper(lambda body: BufferRealize(buffer, whole, ops.TRUE, body))
-        self._scopes[-1 - outside].append(exists)
+        self._scopes[-1 - outside].insert(0, exists)
         return BufferVar(self, buffer)
 
     def pointer(self, content_type: str, name: str = "ptr", scope: str = "") -> BufferVar:

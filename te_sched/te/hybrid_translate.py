@@ -12,8 +12,9 @@ import inspect
 import operator
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -145,7 +146,8 @@ class _Walk:
     ) -> None:
         self.builder, self.output, self.threads = builder, output, threads
         self.result: Any = None
-        self.lasting: Set[str] = frozenset()
+        self.ifs = 0  # round this place, inside of its loop
+        self.bound_here: set[str] = set()
         self.outside = script.names()
         lines, self.first_line = inspect.getsourcelines(script.function)
         self.file = inspect.getsourcefile(script.function)
@@ -175,18 +177,20 @@ class _Walk:
                 raise
 
     @contextmanager
-    def _inside(self, scope: Any, lasting: Set[str] = frozenset()) -> Iterator[None]:
-        """A scope, where names bound first mean nothing outside; `lasting` ones do."""
-        before, lasting_before = dict(self.values), self.lasting
-        self.lasting = lasting
+    def _inside(self, scope: Any, is_if: bool = False) -> Iterator[None]:
+        """A scope, where names bound first mean nothing outside, but variables of a condition.
+
+        These exist as long as the loop that the condition is in, as in TVM.
+        """
+        before = self.values, self.bound_here, self.ifs
+        self.values, self.bound_here = dict(self.values), set()
+        self.ifs = self.ifs + 1 if is_if else 0
         with scope:
             yield
-        kept = {
-            name: one
-            for name, one in self.values.items()
-            if name in lasting and isinstance(one, _Scalar)
-        }
-        self.values, self.lasting = {**before, **kept}, lasting_before
+        variables = {name: one for name, one in self.values.items() if isinstance(one, _Scalar)}
+        self.values, self.bound_here, self.ifs = before
+        if is_if:
+            self.values = {**self.values, **variables}
 
     def _do_Pass(self, stmt: ast.Pass) -> None:
         """Nothing."""
@@ -213,11 +217,10 @@ class _Walk:
         if not isinstance(condition, Operand):
             self._body(stmt.body if condition else stmt.orelse)
             return
-        either = _names_of_both(stmt) - {*self.values}
-        with self._inside(self.builder.if_scope(condition), either):
+        with self._inside(self.builder.if_scope(condition), is_if=True):
             self._body(stmt.body)
         if stmt.orelse:
-            with self._inside(self.builder.else_scope()):
+            with self._inside(self.builder.else_scope(), is_if=True):
                 self._body(stmt.orelse)
 
     def _do_For(self, stmt: ast.For) -> None:
@@ -260,8 +263,12 @@ class _Walk:
         return axis.var
 
     def _loop_body(self, name: str, variable: Any, stmts: list[ast.stmt]) -> None:
-        self.values[name] = variable
+        self._bind(name, variable)
         self._body(stmts)
+
+    def _bind(self, name: str, value: Any) -> None:
+        self.values[name] = value
+        self.bound_here.add(name)
 
     def _do_AugAssign(self, stmt: ast.AugAssign) -> None:
         combine = self._operator(_BINARY, stmt.op, stmt)
@@ -275,7 +282,7 @@ class _Walk:
         if isinstance(target, ast.Name) and isinstance(stmt.value, ast.Call):
             word = stmt.value.func
             if isinstance(word, ast.Name) and word.id in ("output_tensor", "allocate"):
-                self.values[target.id] = self._room(word.id, stmt.value, target.id)
+                self._bind(target.id, self._room(word.id, stmt.value, target.id))
                 return
         value = self.value(stmt.value)
         names = target.elts if isinstance(target, ast.Tuple) else [target]
@@ -291,7 +298,8 @@ class _Walk:
         shape, dtype, *scope = [*args, *named.values()]
         if word == "output_tensor":
             return self.output(shape, dtype, name)
-        return self.builder.realize(dtype, as_shape(shape, name), name, [*scope, "global"][0])
+        scopes = [*scope, "global"]
+        return self.builder.realize(dtype, as_shape(shape, name), name, scopes[0], self.ifs)
 
     def _store(self, stmt: ast.stmt, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Subscript):
@@ -303,16 +311,18 @@ class _Walk:
         known = self.values.get(target.id)
         if isinstance(known, _Scalar):
             self._write(stmt, known, 0, value)
+        elif target.id in self.values and target.id not in self.bound_here:
+            why = f"{target.id} is known when the script is read, and would change at run time"
+            self._refuse(stmt, why, "begin with a variable of another name")
         elif not isinstance(value, Expr | float | int) or (
             self.stores[target.id] == 1 and isinstance(value, FloatImm | IntImm | float | int)
         ):
-            self.values[target.id] = value
+            self._bind(target.id, value)
         else:
             first = ops.convert(value)
-            outside = int(target.id in self.lasting)
-            room = self.builder.realize(first.dtype, (1,), target.id, outside=outside)
-            self.values[target.id] = scalar = _Scalar(self.builder, room.buffer)
-            self._write(stmt, scalar, 0, first)
+            room = self.builder.realize(first.dtype, (1,), target.id, outside=self.ifs)
+            self._bind(target.id, _Scalar(self.builder, room.buffer))
+            self._write(stmt, self.values[target.id], 0, first)
 
     def _write(self, stmt: ast.stmt, buffer: Any, index: Any, value: Any) -> None:
         if not isinstance(buffer, BufferVar) or isinstance(buffer, _Input):
@@ -404,13 +414,15 @@ class _Walk:
         if function is len and isinstance(args[0], BufferVar):
             return args[0].buffer.shape[0]
         if isinstance(function, WrittenLoops):
-            return _Walk(function, self.builder, self._inner_output, self.threads, args).result
+            inner = partial(self._inner_output, function.function.__name__)
+            return _Walk(function, self.builder, inner, self.threads, args).result
         named = {one.arg: self.value(one.value) for one in node.keywords if one.arg is not None}
         result = function(*args, **named)
         return result
 
-    def _inner_output(self, shape: Any, dtype: str, name: str) -> BufferVar:
-        return self.builder.realize(dtype, as_shape(shape, name), name)
+    def _inner_output(self, function: str, shape: Any, dtype: str, name: str) -> BufferVar:
+        del name
+        return self.builder.realize(dtype, as_shape(shape, function), function, outside=self.ifs)
 
     # What is wrong
 
@@ -449,21 +461,6 @@ def _assigned_names(tree: ast.AST) -> Iterator[str]:
             yield node.id
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             yield node.target.id
-
-
-def _names_of_both(stmt: ast.If) -> set[str]:
-    """The names that are assigned whichever way a condition turns out."""
-    branches = [
-        {
-            target.id
-            for one in branch
-            if isinstance(one, ast.Assign)
-            for target in one.targets
-            if isinstance(target, ast.Name)
-        }
-        for branch in (stmt.body, stmt.orelse)
-    ]
-    return branches[0] & branches[1]
 
 
 def _together(combine: Callable[[Any, Any], Any], conditions: list[Any]) -> Any:

@@ -325,3 +325,17 @@ def test_texts_are_those_of_loops_over_tensors():
         "            first_1[0] = a[i]",
         "            halves[i] = first_1[0] * T.float32(0.5)",
     ]
+
+
+def test_what_is_known_when_read_rejects_a_change_at_run_time():
+    @script
+    def counted(a):
+        b = output_tensor((4,), "float32")  # noqa: F821
+        for i in range(4):
+            if a[i] > 1.0:
+                i = 0
+            b[i] = a[i]
+        return b
+
+    with pytest.raises(DeclarationError, match="i is known when the script is read"):
+        counted(te.placeholder((4,), name="a"))
