@@ -111,13 +111,13 @@ class _Tensorizer:
     def _mismatch(self, why: str, cure: str) -> LoweringError:
         """An error that shows what is declared against what is given, region by region."""
         given = [
-            _region_text(tensor.name, region)
+            _region_text(tensor, region)
             for tensor, region in zip(self.inputs, self.in_regions, strict=True)
         ]
         written = [self.out_ranges[axis] for axis in self.op.axis]
-        results = [_region_text(tensor.name, written) for tensor in self.op.outputs]
-        declared = [f"{one.name}[{_text(one.shape)}]" for one in self.intrin.inputs]
-        outputs = [f"{one.name}[{_text(one.shape)}]" for one in self.intrin.op.outputs]
+        results = [_region_text(tensor, written) for tensor in self.op.outputs]
+        declared = [_declared_text(one) for one in self.intrin.inputs]
+        outputs = [_declared_text(one) for one in self.intrin.op.outputs]
         return self._error(
             f"{why}. Given: {', '.join(given)} -> {', '.join(results)}. "
             f"Declared: {', '.join(declared)} -> {', '.join(outputs)}",
@@ -187,6 +187,7 @@ class _Tensorizer:
                 "declare the intrinsic on the inputs of the stage, in the order in which "
                 "they are read",
             )
+        self._check_types(declared)
         analyzer = Analyzer()
         remap = self._declared_axes(declared, analyzer)
         tensors = dict(zip(self.inputs, self.intrin.inputs, strict=True))
@@ -195,13 +196,44 @@ class _Tensorizer:
         for mine, theirs in zip(self.op.body, declared.body, strict=True):
             given = [relative.visit(part) for part in _values(mine)]
             wanted = [_simplified(part, analyzer) for part in _values(theirs)]
-            if len(given) != len(wanted) or not all(map(structural_equal, given, wanted)):
+            is_alike = len(given) == len(wanted) and all(map(structural_equal, given, wanted))
+            if not is_alike or not _reduce_alike(mine, theirs):
                 raise self._mismatch(
-                    f"the loops compute {_text(given)}, the intrinsic declares {_text(wanted)}",
+                    f"the loops compute {_body_text(mine, given)}, "
+                    f"the intrinsic declares {_body_text(theirs, wanted)}",
                     "tensorize loops that compute exactly what the intrinsic declares: check "
                     "the axis, "
                     "the split factors and the order of the operands",
                 )
+        self._check_regions(analyzer)
+
+    def _check_types(self, declared: ComputeOp) -> None:
+        pairs = zip(
+            (*self.inputs, *self.op.outputs), (*self.intrin.inputs, *declared.outputs), strict=True
+        )
+        for mine, theirs in pairs:
+            if mine.dtype != theirs.dtype:
+                raise self._mismatch(
+                    f"{mine.name} is {mine.dtype}, the intrinsic declares {theirs.dtype} for "
+                    f"{theirs.name}",
+                    f"declare {theirs.name} as {mine.dtype}",
+                )
+
+    def _check_regions(self, analyzer: Analyzer) -> None:
+        """What the loops read and write has the shapes that the intrinsic declares for it."""
+        written = [self.out_ranges[axis] for axis in self.op.axis]
+        regions = [*self.in_regions, *[written for _ in self.op.outputs]]
+        tensors = (*self.inputs, *self.op.outputs)
+        for tensor, region, buffer in zip(tensors, regions, self.intrin.buffers, strict=True):
+            extents = [one.extent for one in region][max(len(region) - len(buffer.shape), 0) :]
+            for number, (have, want) in enumerate(zip(extents, buffer.shape, strict=False)):
+                missing = analyzer.simplify(want - have)
+                if isinstance(missing, IntImm) and missing.value != 0:
+                    raise self._mismatch(
+                        f"the region of {tensor.name} has extent {have} where dimension {number} "
+                        f"of {buffer.name} has {want}",
+                        f"declare {buffer.name} with the shape of the region",
+                    )
 
     def _declared_axes(self, declared: ComputeOp, analyzer: Analyzer) -> dict[Var, Expr]:
         """Each axis of the stage as an axis of the intrinsic, or as the one value that it has."""
@@ -301,15 +333,42 @@ class _Tensorizer:
 
 
 def _values(body: Expr) -> list[Expr]:
-    return list(body.source) if isinstance(body, Reduce) else [body]
+    """What a body computes; of a reduction its values, its condition and where it starts."""
+    if not isinstance(body, Reduce):
+        return [body]
+    return [*body.source, body.condition, *body.init]
+
+
+def _reduce_alike(a: Expr, b: Expr) -> bool:
+    """Whether two bodies reduce in the same way, or both do not."""
+    if isinstance(a, Reduce) and isinstance(b, Reduce):
+        is_alike = len(a.init) == len(b.init) and a.value_index == b.value_index
+        return is_alike and structural_equal(a.combiner, b.combiner)
+    return not isinstance(a, Reduce) and not isinstance(b, Reduce)
+
+
+def _body_text(body: Expr, values: Sequence[Expr]) -> str:
+    """A body as a user thinks of it: `a[k] * b[k] reduced by x + y where k < 3`."""
+    if not isinstance(body, Reduce):
+        return _text(values)
+    count = len(body.source)
+    text = f"{_text(values[:count])} reduced by {_text(body.combiner.result)}"
+    condition, start = values[count], values[count + 1 :]
+    text += "" if ops.is_const(condition, 1) else f" where {condition}"
+    return text + (f" from {_text(start)}" if start else "")
 
 
 def _simplified(value: Expr, analyzer: Analyzer) -> Expr:
     return _Relative({}, {}, {}, analyzer).visit(value)  # type: ignore[no-any-return]
 
 
-def _region_text(name: str, region: Sequence[Range]) -> str:
-    return f"{name}[{', '.join([f'{one.min} : +{one.extent}' for one in region])}]"
+def _region_text(tensor: Tensor, region: Sequence[Range]) -> str:
+    places = ", ".join([f"{one.min} : +{one.extent}" for one in region])
+    return f"{tensor.name}[{places}] {tensor.dtype}"
+
+
+def _declared_text(tensor: Tensor) -> str:
+    return f"{tensor.name}[{_text(tensor.shape)}] {tensor.dtype}"
 
 
 def _text(values: Sequence[Expr]) -> str:

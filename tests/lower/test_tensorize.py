@@ -24,10 +24,23 @@ def loops(ins, outs, clears=True, adds=True):
     return ib.get()
 
 
-def intrinsic(function, combine=lambda x, y: x * y):
-    a, b = te.placeholder((DEPTH,), name="a"), te.placeholder((ROWS, DEPTH), name="b")
+def called(ins, outs):
+    return tir.call_extern("int32", "gemv", *[one.access_ptr("rw") for one in (*ins, *outs)])
+
+
+def intrinsic(
+    function,
+    combine=lambda x, y: x * y,
+    reducer=te.sum,
+    shape=(ROWS, DEPTH),
+    dtype="float32",
+    **more,
+):
+    a = te.placeholder((DEPTH,), dtype, name="a")
+    b = te.placeholder(shape, dtype, name="b")
     k = te.reduce_axis((0, DEPTH), name="k")
-    c = te.compute((ROWS,), lambda i: te.sum(combine(a[k], b[i, k]), axis=k), name="c")
+    options = {key: value(k) for key, value in more.items()}
+    c = te.compute((ROWS,), lambda i: reducer(combine(a[k], b[i, k]), axis=k, **options), name="c")
     bound = tir.decl_buffer(b.shape, b.dtype, "b", strides=[te.var("s"), 1], offset_factor=1)
     return te.decl_tensor_intrin(
         c.op, function, "gemv", binds={b: bound}, default_buffer_params={"offset_factor": 1}
@@ -80,11 +93,38 @@ def test_a_mismatch_shows_what_is_given_and_declared():
     with pytest.raises(LoweringError) as caught:
         te_sched.lower(s, args)
     message = str(caught.value)
-    assert "the loops compute a[k] * b[i, k], the intrinsic declares a[k] + b[i, k]" in message
-    assert "Given: A[i : +1, 0 : +6], B[j_outer * 4 : +4, 0 : +6] -> C[" in message
-    assert "Declared: a[6], b[4, 6] -> c[4]" in message
+    assert "the loops compute a[k] * b[i, k] reduced by x + y, the intrinsic " in message
+    assert "declares a[k] + b[i, k] reduced by x + y" in message
+    assert "Given: A[i : +1, 0 : +6] float32, B[j_outer * 4 : +4, 0 : +6] float32 -> C" in message
+    assert "Declared: a[6] float32, b[4, 6] float32 -> c[4] float32" in message
 
 
 def test_an_extent_that_differs():
     with pytest.raises(LoweringError, match=r"axis j has 8 values inside it.* declares 4"):
         te_sched.lower(*product(intrinsic(loops), by=8))
+
+
+DIFFERENT = {
+    "combiner": (
+        {"reducer": te.max},
+        r"reduced by x \+ y, the intrinsic declares .* reduced by .*max\(x, y\)",
+    ),
+    "condition": ({"where": lambda k: k < 3}, "declares .* reduced by x .* where k < 3"),
+    "start": (
+        {"init": lambda k: te.const(1.0, "float32")},
+        r"declares .* reduced by x \+ y from T.float32\(1\)",
+    ),
+    "type": ({"dtype": "int32"}, "A is float32, the intrinsic declares int32 for a"),
+    "columns": (
+        {"shape": (ROWS, DEPTH + 2)},
+        r"region of B has extent 6 where dimension 1 of b has 8. Given: .* Declared: .*b\[4, 8\]",
+    ),
+    "rows": ({"shape": (5, DEPTH)}, "region of B has extent 4 where dimension 0 of b has 5"),
+}
+
+
+@pytest.mark.parametrize("what", DIFFERENT)
+def test_a_difference_is_refused(what):
+    changes, message = DIFFERENT[what]
+    with pytest.raises(LoweringError, match=message):
+        te_sched.lower(*product(intrinsic(called, **changes), depth=DEPTH))
