@@ -1,15 +1,16 @@
 """Compiling with NVRTC: what comes out, errors, and every kind of node that the printer knows."""
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from te_sched import te
 from te_sched.codegen.cuda import libraries, nvrtc, print_kernels
 from te_sched.errors import BuildError
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from tests.codegen.cuda.kernels import allocate, array, call, elementwise, kernel, thread
+from tests.codegen.cuda.operators import operators
 
 needs_nvrtc = pytest.mark.skipif(not nvrtc.is_available(), reason="NVRTC is not installed")
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
@@ -39,6 +40,14 @@ def test_compiles_to_ptx_and_machine_code(arch):
 @needs_nvrtc
 def test_compiles_the_same_once():
     assert nvrtc.compile(SHARING, "sm_80") is nvrtc.compile(SHARING, "sm_80")
+
+
+@needs_nvrtc
+def test_threads_that_want_the_same_share_it():
+    source = SHARING.replace("63", "31")
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda _: nvrtc.compile(source, "sm_80"), range(16)))
+    assert all(one is made[0] for one in made)
 
 
 @needs_nvrtc
@@ -91,51 +100,11 @@ def test_finds_wheels_of_both_layouts(tmp_path, monkeypatch):
     assert found[0].includes == (str(tmp_path / "cuda_runtime" / "include"),)
 
 
-DTYPES = (
-    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float16", "bfloat16", "float32", "float64"),
-)
-FLOATS = DTYPES[-4:]
-OF_TWO = {
-    "arithmetic": lambda a, b: (a + b) * a - b,
-    "extrema": lambda a, b: te.max(te.min(a, b), a),
-    "compare": lambda a, b: te.if_then_else(te.all(a < b, a != b), a, b),
-}
-DIVISION = {
-    "div": te.truncdiv,
-    "mod": te.truncmod,
-    "floordiv": te.floordiv,
-    "floormod": te.floormod,
-}
-OF_FLOATS = {
-    **{name: getattr(te, name) for name in ("exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sin")},
-    **{name: getattr(te, name) for name in ("floor", "ceil", "round", "trunc", "sigmoid", "abs")},
-    "division": lambda a: a / (a + a),
-    "isnan": lambda a: te.if_then_else(te.isnan(a), a * a, a),
-}
-OF_INTEGERS = {
-    "bits": lambda a: ((a << 1) ^ (a >> 1)) | (a & ~a),
-    "popcount": te.popcount,
-    "clz": te.clz,
-    "abs": te.abs,
-}
-
-
 def everything(lanes):
     """Kernels with all operators of all types."""
     found = {}
-    for dtype in DTYPES:
-        tables = [(OF_TWO, 2)] if dtype != "bool" else []
-        if dtype in FLOATS:
-            tables.append((OF_FLOATS, 1))
-        elif dtype != "bool":
-            tables += [(OF_INTEGERS, 1), (DIVISION, 2)]
-        for table, count in tables:
-            for name, compute in table.items():
-                found |= elementwise(compute, [dtype] * count, lanes, f"{name}_{dtype}")
-        for target in DTYPES:
-            cast = f"cast_{dtype}_{target}"
-            found |= elementwise(lambda a, to=target: a.astype(to), [dtype], lanes, cast)
+    for one in operators():
+        found |= elementwise(one.compute, [one.dtype] * one.count, lanes, one.name)
     return found
 
 
