@@ -36,10 +36,12 @@ __all__ = [
     "For",
     "Map",
     "String",
+    "UnknownExtent",
     "array",
     "build_config",
     "call_intrin",
     "call_pure_intrin",
+    "cast",
     "context",
     "ctx",
     "current_build_config",
@@ -102,6 +104,20 @@ class _IsConstant(type):
 
 class ConstExpr(metaclass=_IsConstant):
     """A constant, in isinstance."""
+
+
+class _IsNothing(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return False
+
+
+class UnknownExtent(metaclass=_IsNothing):
+    """An extent that nobody knows, of Relay's graphs: in isinstance, which is never true here."""
+
+
+def cast(src: object, dtype: str) -> E.Expr:
+    """A value as another type."""
+    return ops.cast(dtype, ops.convert(src))
 
 
 class _LoopConstructor(Constructor):

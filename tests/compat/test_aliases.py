@@ -115,3 +115,16 @@ def test_install_twice_is_once():
     compat.install()
     compat.uninstall()
     assert not compat.is_installed()
+
+
+def test_extents_of_graphs_are_asked_for_and_never_found():
+    names = run(
+        "from tvm import te, tir\n"
+        "from tvm.arith.analyzer import Analyzer\n"
+        "from tvm.tir.generic import cast\n"
+        "A = te.placeholder((te.var(), 3))\n"
+        "found = [isinstance(extent, (tir.Any, tir.expr.Any)) for extent in A.shape]\n"
+        "three = Analyzer().simplify(cast(A.shape[1] * 1, 'int64'))\n"
+    )
+    assert names["found"] == [False, False]
+    assert (names["three"].dtype, names["three"].value) == ("int64", 3)
