@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from te_sched.analysis.device_limits import Limits, check_device_limits
 from te_sched.analysis.extents import check_extents
+from te_sched.analysis.kernel_races import check_kernel_races
 from te_sched.analysis.legality import check_legality
 from te_sched.analysis.reads import check_reads
 from te_sched.analysis.results import check_results
@@ -19,6 +20,7 @@ from te_sched.codegen.target import Target, as_target, check_available
 from te_sched.errors import BuildError
 from te_sched.ir.expr import Buffer
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.lower.device.kernel import is_kernel
 from te_sched.lower.device.pipeline import device_passes
 from te_sched.lower.guard_extents import guard_extents
 from te_sched.lower.pipeline import lower
@@ -80,11 +82,13 @@ def build(
             check_turns(functions[name])
             sizes = symbolic_sizes(inputs)
             functions = {**functions, name: functions[name].with_attr(ATTRIBUTE, sizes)}
-        return _compile(functions, wanted)
-    return _compile(_functions(inputs, name), wanted)
+        return _compile(functions, wanted, verify)
+    return _compile(_functions(inputs, name), wanted, verify)
 
 
-def _compile(functions: Mapping[str, PrimFunc], target: Target) -> Module | CudaModule:
+def _compile(
+    functions: Mapping[str, PrimFunc], target: Target, verify: bool
+) -> Module | CudaModule:
     """A module of lowered functions."""
     from te_sched.runtime.build import build_functions  # loads LLVM
     from te_sched.runtime.cuda_module import CudaModule
@@ -98,6 +102,9 @@ def _compile(functions: Mapping[str, PrimFunc], target: Target) -> Module | Cuda
     arch = str(target.options.get("arch", "sm_80"))
     limits = Limits(arch, target.max_num_threads, target.max_shared_memory_per_block)
     check_device_limits(IRModule(program), limits)
+    for func in program.values():
+        if verify and is_kernel(func):
+            check_kernel_races(func)
     return CudaModule(IRModule(program), target)
 
 

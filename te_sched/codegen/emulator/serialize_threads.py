@@ -53,7 +53,6 @@ from te_sched.ir.visitor import Mapper, replace, substitute, walk
 from te_sched.lower.device.kernel import BARRIER, ThreadAxis, scope_of, thread_axes
 from te_sched.lower.statements import fresh_copy, sequence
 
-WARP = 32
 _SHUFFLES = frozenset(
     ("tir.tvm_warp_shuffle", "tir.tvm_warp_shuffle_up", "tir.tvm_warp_shuffle_down")
 )

@@ -17,6 +17,7 @@ place. Must not know passes.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from te_sched.ir import dtypes, ops
@@ -31,6 +32,7 @@ TAGS = (
 LAUNCH = "tir.launch_kernel"
 BARRIER = "tir.tvm_storage_sync"
 KERNEL_CONVENTION = 2  # TVM's number of the calling convention of kernels
+WARP = 32  # lanes
 DYNAMIC_ALIGNMENT = 128  # bytes; between allocations in dynamic shared memory
 
 
@@ -107,6 +109,17 @@ def block_size(kernel: PrimFunc) -> int | None:
     if not all(isinstance(extent, IntImm) for extent in extents):
         return None
     return math.prod(extent.value for extent in extents if isinstance(extent, IntImm))
+
+
+def lane_mask(axes: Iterable[ThreadAxis]) -> Expr:
+    """The lanes of a warp that come by: all of them, where the block has no part of a warp."""
+    count = 1
+    for axis in axes:
+        if not axis.is_block:
+            count = count * axis.extent.value if isinstance(axis.extent, IntImm) else 0
+    if count and count % WARP == 0:
+        return IntImm(2**WARP - 1, "uint32")
+    return Call("uint32", "tir.tvm_warp_activemask", ())
 
 
 def barrier(scope: str = "shared") -> Expr:

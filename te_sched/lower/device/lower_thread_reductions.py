@@ -42,10 +42,9 @@ from te_sched.ir.stmt import (
     Stmt,
 )
 from te_sched.ir.visitor import Mapper, substitute
-from te_sched.lower.device.kernel import ThreadAxis, thread_axes
-from te_sched.lower.statements import has_attribute, sequence
+from te_sched.lower.device.kernel import WARP, ThreadAxis, lane_mask, scope_of, thread_axes
+from te_sched.lower.statements import has_attribute, sequence, statements
 
-WARP = 32
 _SCOPE = "reduce_scope"
 
 
@@ -87,6 +86,7 @@ class _Lowering(Mapper):
         self.kernel = kernel
         self.threads = [axis for axis in axes if not axis.is_block]
         self.blocks = [axis for axis in axes if axis.is_block]
+        self.mask = lane_mask(axes)
         self.buffers: list[Buffer] = []
 
     def visit_BufferStore(self, node: Stmt) -> Stmt:
@@ -125,6 +125,13 @@ class _Lowering(Mapper):
             return sequence([*own, *self.across_warps(combine, team)])
         return sequence([*own, *self.in_memory(combine, team)])
 
+    def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
+        """One thread stores the result, unless each has a place for it, as registers are."""
+        kept = [part.buffer for part in statements(node.then_case) if type(part) is BufferStore]
+        if node.owner_guard and all(scope_of(buffer.data) == "local" for buffer in kept):
+            return self.visit(node.then_case)  # type: ignore[no-any-return]
+        return self.generic(node)  # type: ignore[no-any-return]
+
     def team(self, reduced: Sequence[Expr]) -> _Team:
         """Which threads are combined."""
         size, groups = 1, 1
@@ -153,7 +160,7 @@ class _Lowering(Mapper):
         offset = size // 2
         while offset:
             others = [
-                _shuffle("tir.tvm_warp_shuffle_down", place, offset, size)
+                _shuffle("tir.tvm_warp_shuffle_down", self.mask, place, offset, size)
                 for place in combine.places
             ]
             steps.append(combine.statement(others))
@@ -165,7 +172,9 @@ class _Lowering(Mapper):
         return sequence(
             [
                 BufferStore(
-                    place.buffer, _shuffle("tir.tvm_warp_shuffle", place, 0, size), place.indices
+                    place.buffer,
+                    _shuffle("tir.tvm_warp_shuffle", self.mask, place, 0, size),
+                    place.indices,
                 )
                 for place in combine.places
             ]
@@ -290,8 +299,7 @@ def _where(condition: Expr, value: Expr, otherwise: Expr) -> Expr:
     return Call(value.dtype, "tir.if_then_else", (condition, value, otherwise))
 
 
-def _shuffle(op: str, place: BufferLoad, lane: int, width: int) -> Expr:
-    mask = Call("uint32", "tir.tvm_warp_activemask", ())
+def _shuffle(op: str, mask: Expr, place: BufferLoad, lane: int, width: int) -> Expr:
     arguments = (mask, place, IntImm(lane), IntImm(width), IntImm(WARP))
     return Call(place.dtype, op, arguments)
 

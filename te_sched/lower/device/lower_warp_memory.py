@@ -32,10 +32,8 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferStore, For, PrimFunc, Stmt
 from te_sched.ir.visitor import Mapper, replace, walk
-from te_sched.lower.device.kernel import scope_of, thread_axes
+from te_sched.lower.device.kernel import WARP, lane_mask, scope_of, thread_axes
 from te_sched.lower.statements import statements
-
-WARP = 32
 
 
 def lower_warp_memory(kernel: PrimFunc) -> PrimFunc:
@@ -57,6 +55,7 @@ def lower_warp_memory(kernel: PrimFunc) -> PrimFunc:
             "bind an axis of 2, 4, 8, 16 or a multiple of 32 iterations to threadIdx.x",
         )
     lowering = _Lowering(name, lanes[0].var, min(extent.value, WARP))
+    lowering.mask = lane_mask(thread_axes(kernel)[0])
     for node in statements(kernel.body):
         if type(node) is For:
             lowering.analyzer.bind(node.loop_var, Range(node.min, node.extent))
@@ -73,6 +72,7 @@ class _Lowering(Mapper):
 
     def __init__(self, kernel: str, thread: Var, width: int) -> None:
         self.kernel, self.thread, self.width = kernel, thread, width
+        self.mask: Expr = IntImm(0, "uint32")
         self.analyzer = Analyzer()
         self.runs: dict[Var, int] = {}
         self.pointers: dict[Var, Var] = {}
@@ -140,8 +140,7 @@ class _Lowering(Mapper):
                 node.buffer.name,
                 f"at [{indices[0]}] lanes want different elements of each other's at once",
             )
-        mask = Call("uint32", "tir.tvm_warp_activemask", ())
-        arguments = (mask, kept, lane, IntImm(self.width), IntImm(WARP))
+        arguments = (self.mask, kept, lane, IntImm(self.width), IntImm(WARP))
         return Call(node.dtype, "tir.tvm_warp_shuffle", arguments)
 
     def visit_Call(self, node: Call) -> Expr:

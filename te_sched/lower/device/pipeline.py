@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.lower.device.bound_memory import bound_memory
 from te_sched.lower.device.insert_barriers import insert_barriers
 from te_sched.lower.device.kernel import is_kernel
 from te_sched.lower.device.lower_thread_reductions import lower_thread_reductions
@@ -16,7 +17,12 @@ Pass = Callable[[PrimFunc], PrimFunc]
 
 # What happens to the function, and then to each of its kernels.
 FUNCTION_PASSES: tuple[Pass, ...] = (unify_threads,)
-KERNEL_PASSES: tuple[Pass, ...] = (lower_thread_reductions, lower_warp_memory, insert_barriers)
+KERNEL_PASSES: tuple[Pass, ...] = (
+    bound_memory,
+    lower_thread_reductions,
+    lower_warp_memory,
+    insert_barriers,
+)
 
 
 def device_passes(func: PrimFunc) -> IRModule:

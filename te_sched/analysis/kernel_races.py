@@ -1,0 +1,150 @@
+"""Kernels that are certainly wrong: what threads keep or share is not what the program means.
+
+A schedule can put a stage where each thread computes it for itself, although others read it, or
+where all threads store different values into one element. `lower` prints such programs, as TVM
+does; `build` asks here. Only what is certain is refused; the checked mode of the emulated device
+finds the rest. Must not know how kernels are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from te_sched.errors import BuildError
+from te_sched.ir.expr import EQ, LT, BufferLoad, Expr, IntImm, Var
+from te_sched.ir.stmt import BufferStore, For, IfThenElse, LetStmt, PrimFunc, Stmt
+from te_sched.ir.visitor import children, walk
+from te_sched.lower.device.kernel import ThreadAxis, scope_of, thread_axes
+
+
+def check_kernel_races(kernel: PrimFunc) -> None:
+    """Refuse a kernel that cannot compute what its schedule says.
+
+    Raises
+    ------
+    BuildError when threads store different values into one element of shared memory, add to it all
+    at once, or read from registers what other threads have computed.
+    """
+    axes, body = thread_axes(kernel)
+    threads = [axis for axis in axes if not (axis.is_block or _is_one(axis.extent))]
+    if threads:
+        _Checker(str(kernel.attrs.get("global_symbol", "main")), threads).check(body)
+
+
+class _Checker:
+    """Walks a kernel; `depends` says on which threads variables and registers depend."""
+
+    def __init__(self, kernel: str, threads: Iterable[ThreadAxis]) -> None:
+        self.kernel = kernel
+        self.threads = {axis.var: axis for axis in threads}
+        self.depends: dict[Var, frozenset[Var]] = {var: frozenset((var,)) for var in self.threads}
+        self.selected: frozenset[Var] = frozenset()  # threads that conditions choose among
+        self.kept: dict[Var, frozenset[Var]] = {}  # by which threads registers are indexed
+
+    def check(self, body: Stmt) -> None:
+        for node in walk(body):
+            if isinstance(node, BufferStore) and scope_of(node.buffer.data) == "local":
+                used = self.threads_in(node.indices)
+                self.kept[node.buffer.data] = self.kept.get(node.buffer.data, used) & used
+        self.visit(body)
+
+    def visit(self, node: Stmt) -> None:
+        if isinstance(node, LetStmt):
+            self.depends[node.var] = self.threads_in([node.value])
+        if isinstance(node, For):
+            self.depends[node.loop_var] = self.threads_in([node.min, node.extent])
+        if isinstance(node, BufferStore):
+            self.visit_store(node)
+        for below in children(node):
+            if isinstance(below, Expr):
+                self.check_loads(below)
+        outside = self.selected
+        if isinstance(node, IfThenElse):
+            self.selected = outside | self.selected_by(node.condition)
+        for below in children(node):
+            if isinstance(below, Stmt):
+                self.visit(below)
+        self.selected = outside
+
+    def selected_by(self, condition: Expr) -> frozenset[Var]:
+        """The thread axes along which a condition picks single threads, as tx == 0 or tx < 1 do."""
+        found: frozenset[Var] = frozenset()
+        for part in walk(condition):
+            only_first = isinstance(part, LT) and isinstance(part.b, IntImm) and part.b.value == 1
+            if isinstance(part, EQ) or only_first:
+                found |= self.threads_in([part.a, part.b])
+        return found
+
+    def visit_store(self, node: BufferStore) -> None:
+        if not scope_of(node.buffer.data).startswith("shared"):
+            return
+        together = frozenset(self.threads) - self.threads_in(node.indices) - self.selected
+        if not together:
+            return
+        name = node.buffer.name
+        names = ", ".join(sorted(self.threads[var].tag for var in together))
+        if differing := together & self.threads_in([node.value], through_memory=False):
+            names = ", ".join(sorted(self.threads[var].tag for var in differing))
+            raise self.error(
+                name,
+                f"all threads along {names} store different values into one element of {name}, in "
+                "shared memory",
+                f'keep {name} in scope "local", or attach it outside of the loops bound to {names}',
+            )
+        if any(
+            isinstance(part, BufferLoad) and part.buffer.data is node.buffer.data
+            for part in walk(node.value)
+        ):
+            raise self.error(
+                name,
+                f"all threads along {names} change one element of {name} at once, in shared memory",
+                f"bind the loops of stage {name} to {names}, so that each thread computes elements "
+                "of its own",
+            )
+
+    def check_loads(self, e: Expr) -> None:
+        for node in walk(e):
+            if not isinstance(node, BufferLoad):
+                continue
+            data = node.buffer.data
+            foreign = self.kept.get(data, frozenset()) - self.threads_in(node.indices)
+            if foreign:
+                names = ", ".join(sorted(self.threads[var].tag for var in foreign))
+                raise self.error(
+                    node.buffer.name,
+                    f"{node.buffer.name} is in registers of each thread, and elements are read "
+                    f"that other threads along {names} have computed",
+                    f'put the stage into shared memory: s[{node.buffer.name}].set_scope("shared")',
+                )
+
+    def threads_in(
+        self, expressions: Iterable[Expr], through_memory: bool = True
+    ) -> frozenset[Var]:
+        """The thread axes that expressions name, directly or through lets and loops.
+
+        Without `through_memory`, those in the indices of loads from registers and shared memory do
+        not count: who knows what is stored there.
+        """
+        found: frozenset[Var] = frozenset()
+        stack: list[Expr] = list(expressions)
+        while stack:
+            node = stack.pop()
+            if isinstance(node, Var):
+                found |= self.depends.get(node, frozenset())
+            own = isinstance(node, BufferLoad) and scope_of(node.buffer.data) != "global"
+            if own and not through_memory:
+                continue
+            stack.extend(below for below in children(node) if isinstance(below, Expr))
+        return found
+
+    def error(self, stage: str, why: str, cure: str) -> BuildError:
+        return BuildError(
+            f"compute {stage} in kernel {self.kernel!r}",
+            why,
+            cure + "; build(..., verify=False) insists",
+            where=f"stage {stage}",
+        )
+
+
+def _is_one(extent: Expr) -> bool:
+    return isinstance(extent, IntImm) and extent.value == 1

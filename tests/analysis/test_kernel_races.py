@@ -1,0 +1,75 @@
+"""Kernels that cannot compute what their schedule says are refused, others are not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import te
+from te_sched.errors import BuildError
+
+TX, TY, BX = (te.thread_axis(tag) for tag in ("threadIdx.x", "threadIdx.y", "blockIdx.x"))
+
+
+def test_adding_to_shared_memory_in_every_thread_is_refused() -> None:
+    A = te.placeholder((128,), name="A")
+    B = te.compute((128,), lambda i: te.exp(A[i]), name="B")
+    C = te.compute((128,), lambda i: B[i] + 0.5, name="C")
+    D = te.compute((128,), lambda i: C[i] * 2.0, name="D")
+    s = te.create_schedule(D.op)
+    outer, inner = s[D].split(D.op.axis[0], factor=64)
+    s[D].bind(outer, BX)
+    s[D].bind(inner, TX)
+    s[B].compute_at(s[D], outer)
+    _, within = s[B].split(B.op.axis[0], factor=64)
+    s[B].bind(within, TX)
+    s[C].set_scope("shared")
+    s[C].compute_at(s[D], inner)
+    with pytest.raises(BuildError, match=r"change one element of .* at once"):
+        te_sched.build(s, [A, D], target="cuda")
+    assert te_sched.build(s, [A, D], target="cuda", verify=False)
+
+
+def test_different_values_in_one_element_are_refused() -> None:
+    ib = te_sched.tir.ir_builder.create()
+    A = te_sched.tir.decl_buffer((16,), name="A")
+    out = ib.buffer_ptr(A)
+    tx = te.thread_axis("threadIdx.x")
+    ib.scope_attr(tx, "thread_extent", 16)
+    shared = ib.allocate("float32", 1, name="S", scope="shared")
+    shared[0] = out[tx]
+    out[tx] = shared[0]
+    func = te_sched.tir.PrimFunc([A.data], ib.get(), {A.data: A}, {"global_symbol": "main"})
+    with pytest.raises(BuildError, match="store different values into one element of S"):
+        te_sched.build(func, target="cuda")
+
+
+def test_registers_of_other_threads_are_refused() -> None:
+    ib = te_sched.tir.ir_builder.create()
+    A = te_sched.tir.decl_buffer((16,), name="A")
+    out = ib.buffer_ptr(A)
+    tx = te.thread_axis("threadIdx.x")
+    ib.scope_attr(tx, "thread_extent", 16)
+    local = ib.allocate("float32", 16, name="L", scope="local")
+    local[tx] = out[tx]
+    out[tx] = local[0]
+    func = te_sched.tir.PrimFunc([A.data], ib.get(), {A.data: A}, {"global_symbol": "main"})
+    with pytest.raises(BuildError, match=r"other threads along threadIdx.x have computed"):
+        te_sched.build(func, target="cuda")
+
+
+def test_every_thread_gets_a_result_that_is_kept_in_registers() -> None:
+    A = te.placeholder((16, 8), name="A")
+    k = te.reduce_axis((0, 8), "k")
+    B = te.compute((16,), lambda i: te.sum(A[i, k], axis=k), name="B")
+    C = te.compute((16,), lambda i: B[i] * 2.0, name="C")
+    s = te.create_schedule(C.op)
+    s[C].bind(C.op.axis[0], TX)
+    s[B].compute_at(s[C], C.op.axis[0])
+    s[B].bind(B.op.reduce_axis[0], TY)
+    device = te_sched.emulated_cuda(0)
+    values = np.random.default_rng(0).integers(0, 9, (16, 8)).astype("float32")
+    a, c = te_sched.nd.array(values, device), te_sched.nd.empty((16,), "float32", device)
+    te_sched.build(s, [A, C], target="cuda")(a, c)
+    np.testing.assert_array_equal(c.numpy(), values.sum(1) * 2)
