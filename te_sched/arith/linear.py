@@ -18,13 +18,16 @@ UNBOUNDED = (1 << 63) - 1
 
 
 class Term(NamedTuple):
-    """((atom % upper) // lower) * scale; `trunc` says that / and % round towards zero."""
+    """((atom % upper) // lower) * scale; `trunc` says that / and % round towards zero.
+
+    It tells also, for the order of terms, what never was divided from what was put together again.
+    """
 
     atom: Expr
     scale: int = 1
     lower: int = 1
     upper: int = UNBOUNDED
-    trunc: bool = False
+    trunc: bool = True
 
     @property
     def is_whole(self) -> bool:
@@ -149,8 +152,9 @@ def merged(terms: tuple[Term, ...]) -> list[Term]:
     return [term for term in found if term.scale != 0]
 
 
-def _order(term: Term) -> tuple[int, int, int]:
-    return (-term.scale, -term.lower, -term.upper)
+def _order(term: Term) -> tuple[int, int, int, bool]:
+    # Last: what was joined from floor quotients and remainders, before what never was divided.
+    return (-term.scale, -term.lower, -term.upper, term.trunc)
 
 
 def to_expr(a: Form) -> Expr:
@@ -191,7 +195,7 @@ def term_of(e: Any) -> Term:
         e, lower = e.a, e.b.value
     if type(e) is remainder and _is_positive(e.b) and e.b.value % lower == 0:
         e, upper = e.a, e.b.value
-    return Term(e, scale, lower, upper, trunc and (lower != 1 or upper != UNBOUNDED))
+    return Term(e, scale, lower, upper, trunc or (lower == 1 and upper == UNBOUNDED))
 
 
 def _is_positive(e: Any) -> bool:

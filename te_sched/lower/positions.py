@@ -36,30 +36,32 @@ def _product(index: Expr, stride: Expr) -> Expr:
 
 def _one_more(position: Expr, extent: Expr, index: Expr) -> Expr:
     """position * extent + index, where quotients and remainders are joined."""
-    if type(index) in (FloorMod, Add, Sub) and _has_remainder(index):
-        for remainder in _addends(index):
-            if type(remainder) is FloorMod:
-                joined = _joined(position, extent, index, remainder)
-                if joined is not None:
-                    return joined
-        # Simplified step by step, a remainder may no longer fit the quotients of outer dimensions.
-        return Analyzer().simplify(ops.add(ops.mul(position, extent), index))
-    return ops.add(ops.mul(position, extent), index)
-
-
-def _joined(position: Expr, extent: Expr, index: Expr, remainder: FloorMod) -> Expr | None:
-    """position * extent + index with a quotient in the place of it and its remainder."""
-    if same(remainder.b, extent) and (quotient := _quotient_in(position, remainder)) is not None:
-        rest = ops.mul(_without(position, quotient), extent)
-        return ops.add(ops.add(quotient.a, rest), _without(index, remainder))
-    for term in _addends(index):
-        if type(term) is Mul and same(remainder.b, term.b):
-            quotient = _quotient_in(term.a, remainder)
+    total = ops.add(ops.mul(position, extent), index)
+    if type(index) not in (FloorMod, Add, Sub) or not _has_remainder(index):
+        return total
+    for remainder in _addends(index):
+        if type(remainder) is FloorMod and same(remainder.b, extent):
+            quotient = _quotient_in(position, remainder)
             if quotient is not None:
-                rest = _without(_without(index, remainder), term)
-                part = ops.mul(_without(term.a, quotient), term.b)
-                return ops.add(ops.add(quotient.a, ops.mul(position, extent)), ops.add(part, rest))
-    return None
+                rest = ops.mul(_without(position, quotient), extent)
+                return ops.add(ops.add(quotient.a, rest), _without(index, remainder))
+    # Simplified step by step, a remainder may no longer fit the quotients of outer dimensions.
+    return _joined(Analyzer().simplify(total))
+
+
+def _joined(total: Expr) -> Expr:
+    """A sum with one index in the place of its quotient and its remainder."""
+    for remainder in _addends(total):
+        if type(remainder) is not FloorMod:
+            continue
+        for term in _addends(total):
+            if type(term) is Mul and same(term.b, remainder.b):
+                quotient = _quotient_in(term.a, remainder)
+                if quotient is not None:
+                    part = ops.mul(_without(term.a, quotient), term.b)
+                    rest = _without(_without(total, remainder), term)
+                    return ops.add(ops.add(quotient.a, part), rest)
+    return total
 
 
 def _has_remainder(e: Expr) -> bool:
@@ -75,13 +77,13 @@ def _addends(e: Expr) -> list[Expr]:
 
 
 def _quotient_in(position: Expr, remainder: FloorMod) -> FloorDiv | None:
-    """The addend x // n of a position that belongs to x % n, which may say (x + k * n) % n."""
-    for term in _addends(position):
-        if type(term) is FloorDiv and same(term.b, remainder.b):
-            if same(term.a, remainder.a):
-                return term
-            if type(term.b) is IntImm and _is_multiple(ops.sub(term.a, remainder.a), term.b):
-                return term
+    """The last addend x // n of a position that belongs to x % n, or to (x + k * n) % n."""
+    last = position.b if isinstance(position, Add) else position
+    if isinstance(last, FloorDiv) and same(last.b, remainder.b):
+        if same(last.a, remainder.a):
+            return last
+        if isinstance(last.b, IntImm) and _is_multiple(ops.sub(last.a, remainder.a), last.b):
+            return last
     return None
 
 

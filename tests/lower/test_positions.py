@@ -51,6 +51,11 @@ def test_congruent_remainder_belongs_to_the_quotient() -> None:
     assert "%" in position([quotient, ops.floormod(N * 5 + J, 7)], 10, 7)
 
 
+def test_only_the_last_quotient_of_a_symbolic_dimension_is_joined() -> None:
+    found = position([ops.floordiv(J, N) + 1, ops.floormod(J, N)], N, N)
+    assert found == "(j // n + 1) * n + j % n"
+
+
 def test_dimensions_are_simplified_one_by_one() -> None:
     index = N * 16 + J
     rows, columns = ops.floordiv(ops.floordiv(index, 3), 4), ops.floormod(index // 3, 4)
