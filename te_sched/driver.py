@@ -76,11 +76,11 @@ def build(
         module = IRModule({name: guard_extents(module[name])})
         if verify:
             check_results(inputs, given or (), binds or {})
-            check_reads(module[name])
+            reads = check_reads(module[name])
         functions = lower(module).functions
         if verify:
             check_turns(functions[name])
-            sizes = symbolic_sizes(inputs)
+            sizes = [*symbolic_sizes(inputs), *reads]
             functions = {**functions, name: functions[name].with_attr(ATTRIBUTE, sizes)}
         return _compile(functions, wanted, verify)
     return _compile(_functions(inputs, name), wanted, verify)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from te_sched.errors import BuildError
 from te_sched.ir.expr import Call, Expr, IntImm, Max, Min, Reduce, Select
@@ -19,21 +20,29 @@ from te_sched.te.operation import ComputeOp, Operation, ScanOp
 
 ATTRIBUTE = "te_sched.sizes"  # of a function to be compiled: its symbolic sizes
 
+NOT_NEGATIVE = "an extent is 0 or more"
+NOTHING_TO_CHOOSE = "a reduction like max, min or argmax needs at least one value to choose from"
+
 _CHOOSING = (Max, Min, Select)
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """An extent, of what it is one ("axis k of B"), and the least that it may be: 0 or 1."""
+    """An extent or index, of what it is one ("axis k of B"), the least that it may be, and why.
+
+    It is of no account where one of `loops`, the extents of what happens round it, is 0.
+    """
 
     what: str
     extent: Expr
-    least: int = 0
+    least: int | Expr = 0
+    why: str = NOT_NEGATIVE
+    loops: tuple[Expr, ...] = ()
 
 
 def symbolic_sizes(schedule: Schedule) -> list[Size]:
     """The extents that depend on variables, each once."""
-    found: dict[tuple[Expr, int], Size] = {}
+    found: dict[tuple[Expr, Any], Size] = {}
     for size in _sizes(schedule):
         if not isinstance(size.extent, IntImm):
             found.setdefault((size.extent, size.least), size)
@@ -48,15 +57,12 @@ def check_sizes(schedule: Schedule) -> None:
     BuildError for the first such reduction.
     """
     for size in _sizes(schedule):
-        if isinstance(size.extent, IntImm) and size.extent.value < size.least:
+        if size.least == 1 and isinstance(size.extent, IntImm) and size.extent.value < 1:
             raise BuildError(
                 f"build a reduction without values: {size.what} has extent 0",
                 NOTHING_TO_CHOOSE,
                 "reduce over at least one value, or give the reduction an init",
             )
-
-
-NOTHING_TO_CHOOSE = "a reduction like max, min or argmax needs at least one value to choose from"
 
 
 def _sizes(schedule: Schedule) -> Iterator[Size]:
@@ -71,10 +77,10 @@ def _sizes(schedule: Schedule) -> Iterator[Size]:
 def _axes(op: Operation) -> Iterator[Size]:
     if isinstance(op, ScanOp) and op.scan_axis.dom is not None:
         yield Size(f"the scan axis of {op.name}", op.scan_axis.dom.extent)
-    least = 1 if _chooses(op) else 0
+    least, why = (1, NOTHING_TO_CHOOSE) if _chooses(op) else (0, NOT_NEGATIVE)
     for axis in op.reduce_axis:
         if axis.dom is not None:
-            yield Size(f"axis {axis.var.name} of {op.name}", axis.dom.extent, least)
+            yield Size(f"axis {axis.var.name} of {op.name}", axis.dom.extent, least, why)
 
 
 def _chooses(op: Operation) -> bool:

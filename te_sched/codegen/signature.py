@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from te_sched.analysis.sizes import ATTRIBUTE, Size
+from te_sched.analysis.sizes import ATTRIBUTE, NOT_NEGATIVE, Size
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
@@ -70,11 +70,13 @@ class Symbol:
 
 @dataclass(slots=True)
 class Extent:
-    """A number that is at least `least`, which is 0 or 1."""
+    """A number that is at least `least`, unless one of `loops` is 0."""
 
     what: str
     size: Dimension
-    least: int = 0
+    least: Dimension
+    why: str
+    loops: list[Dimension] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -202,10 +204,14 @@ class SignatureBuilder:
         """What a call checks of the sizes of the program, as far as its arguments tell them."""
         for param in self.func.params:
             if param in self._index and param.is_size:
-                yield Extent(f"the size {param.name}", ["symbol", self._index[param]])
+                yield Extent(
+                    f"the size {param.name}", ["symbol", self._index[param]], 0, NOT_NEGATIVE
+                )
         for size in sizes:
-            if self._is_known(size.extent):
-                yield Extent(size.what, self._dimension(size.extent), size.least)
+            least = E.IntImm(size.least) if isinstance(size.least, int) else size.least
+            if all(map(self._is_known, (size.extent, least, *size.loops))):
+                number, needed, *loops = map(self._dimension, (size.extent, least, *size.loops))
+                yield Extent(size.what, number, needed, size.why, loops)
 
     def _is_known(self, value: E.Expr) -> bool:
         return all(

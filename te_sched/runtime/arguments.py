@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.sizes import NOTHING_TO_CHOOSE
+from te_sched.analysis.sizes import NOT_NEGATIVE
 from te_sched.codegen.llvm.types import integer_range
 from te_sched.codegen.signature import (
     Extent,
@@ -198,9 +198,12 @@ class _Check:
 
     def _check_size(self, extent: Extent) -> None:
         value = evaluate(extent.size, self.bound)
-        if value is None or value >= extent.least:
+        least = evaluate(extent.least, self.bound)
+        if value is None or least is None or value >= least:
             return
-        why = "an extent is 0 or more" if value < 0 else NOTHING_TO_CHOOSE
+        if any((evaluate(loop, self.bound) or 0) <= 0 for loop in extent.loops):
+            return
+        why = NOT_NEGATIVE if value < 0 else extent.why
         text = describe(extent.size, self.signature.symbols)
         given = [
             f"{self.signature.symbols[number].name} is {self.bound[number]} by "
@@ -210,7 +213,7 @@ class _Check:
         raise CallError(
             f"call {self.signature.name!r} where {extent.what} is {text} = {value}",
             f"{why}, and {', '.join(given)}",
-            f"pass arguments that make it at least {extent.least}",
+            f"pass arguments that make it at least {least}",
         )
 
     def _strides(self, parameter: Parameter, view: View) -> list[int | None]:
@@ -219,6 +222,9 @@ class _Check:
         if 0 in view.shape:
             actual = _compact(view.shape)
         for axis, (step, extent) in enumerate(zip(actual, view.shape, strict=True)):
+            if extent > 1 and step == 0 and parameter.written:
+                why = f"it is an output, and all its elements along axis {axis} are one"
+                raise self._error(parameter, why, "pass an array whose elements lie apart")
             if extent > 1 and (step < 0 or step != int(step)):
                 cure = "pass numpy.ascontiguousarray(x)"
                 raise self._error(

@@ -62,3 +62,19 @@ def test_stage_wider_than_what_is_read_of_it_is_allowed():
 def test_loop_that_never_runs_reads_nothing():
     B = te.compute((0,), lambda i: A[i + 100], name="B")
     te_sched.build(te.create_schedule(B.op), [A, B])
+
+
+def test_reads_beyond_any_size_are_refused():
+    n = te.var("n")
+    a = te.placeholder((n,), name="A")
+    b = te.compute((n,), lambda i: a[i + 4], name="B")
+    with pytest.raises(
+        BuildError, match=r"reads A at n \+ 3(.*\n)*.*from 4 to n \+ 3, and A has n"
+    ):
+        te_sched.build(te.create_schedule(b.op), [a, b])
+
+
+def test_reads_in_empty_loops_are_none():
+    a = te.placeholder((3,), name="A")
+    b = te.compute((0,), lambda i: a[5], name="B")
+    te_sched.build(te.create_schedule(b.op), [a, b])

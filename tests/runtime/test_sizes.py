@@ -178,3 +178,55 @@ def test_threads_call_one_function_with_different_sizes() -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(run, [4 + number % 37 for number in range(400)]))
+
+
+def test_elements_that_only_large_arrays_have() -> None:
+    n = te.var("n")
+    a = te.placeholder((n,), name="A")
+    fifth, out = build(a, te.compute((1,), lambda i: a[5], name="B")), floats(1)
+    fifth(floats(6), out)
+    assert out[0] == 6
+    with pytest.raises(
+        CallError, match=r"dimension 0 of A is n = 3\n(.*\n)*.*reads it at 5, and n"
+    ):
+        fifth(floats(3), out)
+
+
+def test_the_first_element_of_an_empty_temporary() -> None:
+    a, b, _ = window()
+    first = build(a, te.compute((1,), lambda i: b[0], name="S"))
+    with pytest.raises(CallError, match=r"dimension 0 of B is \(n - 4\) = 0\n(.*\n)*.*at 0"):
+        first(floats(4), floats(1))
+
+
+def test_one_size_that_must_not_be_above_another() -> None:
+    n, m = te.var("n"), te.var("m")
+    a = te.placeholder((n,), name="A")
+    b = te.placeholder((m,), name="B")
+    add = build(a, b, te.compute((n,), lambda i: a[i] + b[i + 1], name="C"))
+    add(floats(3), floats(4), out := floats(3))
+    np.testing.assert_array_equal(out, floats(3) + floats(4)[1:])
+    with pytest.raises(CallError, match=r"dimension 0 of B is m = 3\n(.*\n)*.*at least 4"):
+        add(floats(3), floats(3), out)
+    add(floats(0), floats(0), floats(0))  # nothing is read
+
+
+def test_a_read_below_a_condition_is_the_users() -> None:
+    n = te.var("n")
+    a = te.placeholder((n,), name="A")
+    zero = te.const(0.0, "float32")
+    element = lambda i: te.if_then_else(n > 5, a[5], zero)  # noqa: E731
+    function, out = build(a, te.compute((1,), element, name="B")), floats(1)
+    function(floats(3), out)
+    assert out[0] == 0
+
+
+def test_an_output_whose_elements_are_one() -> None:
+    n = te.var("n")
+    a = te.placeholder((n,), name="A")
+    twice = build(a, te.compute((n,), lambda i: a[i] * 2, name="B"))
+    one = np.lib.stride_tricks.as_strided(floats(1), (3,), (0,))
+    with pytest.raises(CallError, match="all its elements along axis 0 are one"):
+        twice(floats(3), one)
+    twice(one, out := floats(3))
+    np.testing.assert_array_equal(out, 2)
