@@ -356,6 +356,18 @@ _FLOORMOD = (
 )
 
 
+def _extremum_of_multiples(m: str) -> tuple[Row, ...]:
+    """x is between the multiple below and the multiple above."""
+    below, above = "x // c1 * c1", "(x + c2) // c1 * c1"
+    low, high = (below, "x") if m == "min" else ("x", above)
+    return (
+        Row(f"{m}-multiple-above", f"{m}({above}, x)", high, "c1 > 0 and c2 == c1 - 1"),
+        Row(f"{m}-multiple-above-last", f"{m}(x, {above})", high, "c1 > 0 and c2 == c1 - 1"),
+        Row(f"{m}-multiple-below", f"{m}({below}, x)", low, "c1 > 0"),
+        Row(f"{m}-multiple-below-last", f"{m}(x, {below})", low, "c1 > 0"),
+    )
+
+
 def _extremum(name: str, other: str, less: str) -> tuple[Row, ...]:
     """The rows of min, or with the roles of min and max and of the order exchanged, of max."""
     m, o = name, other
@@ -365,6 +377,7 @@ def _extremum(name: str, other: str, less: str) -> tuple[Row, ...]:
         Row(f"{m}-offset-left", f"{m}(x + c1, x)", f"x + {m}(c1, 0)"),
         Row(f"{m}-offset-right", f"{m}(x, x + c1)", f"x + {m}(0, c1)"),
         Row(f"{m}-offsets-minus", f"{m}(c1 - x, c2 - x)", f"{m}(c1, c2) - x"),
+        *_extremum_of_multiples(m),
         Row(f"{m}-{o}-left", f"{m}({o}(x, y), {m}(x, y))", f"{m}(x, y)"),
         Row(f"{m}-{o}-swapped", f"{m}({o}(x, y), {m}(y, x))", f"{m}(x, y)"),
         Row(f"{m}-{o}-right", f"{m}({m}(x, y), {o}(x, y))", f"{m}(x, y)"),
