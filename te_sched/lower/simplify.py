@@ -23,6 +23,7 @@ from te_sched.ir.expr import (
     FloatImm,
     IntImm,
     IterVar,
+    Max,
     Range,
     Var,
 )
@@ -63,7 +64,11 @@ class _Simplifier(Mapper):
 
     def visit_For(self, node: For) -> Stmt:
         self.analyzer.bind(node.loop_var, Range(node.min, node.extent))
-        return self.generic(node)  # type: ignore[no-any-return]
+        steps = _steps_if_any(node.extent)
+        if steps is None:
+            return self.generic(node)  # type: ignore[no-any-return]
+        with self.analyzer.constraint(build.less(node.loop_var, build.add(node.min, steps))):
+            return self.generic(node)  # type: ignore[no-any-return]
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if node.key in _THREAD_KEYS and isinstance(node.node, IterVar):
@@ -130,6 +135,15 @@ class _Simplifier(Mapper):
             flat.extend(stmt.seq if type(stmt) is SeqStmt else (stmt,))
         kept = [stmt for stmt in flat if not _is_nothing(stmt)]
         return SeqStmt(tuple(kept)) if len(kept) > 1 else kept[0] if kept else flat[0]
+
+
+def _steps_if_any(extent: Expr) -> Expr | None:
+    """n of the extent max(n, 0): where such a loop runs at all, it has n steps."""
+    if type(extent) is Max:
+        for bound, steps in ((extent.a, extent.b), (extent.b, extent.a)):
+            if type(bound) is IntImm and bound.value <= 0:
+                return steps
+    return None
 
 
 def _is_likely(condition: Expr) -> bool:

@@ -32,6 +32,13 @@ def test_loops_give_ranges() -> None:
     assert show(found.body.body.indices[0]) == "i"
 
 
+def test_loop_that_runs_has_the_steps_of_its_extent() -> None:
+    steps = E.Max(j - 1, const(0))
+    guarded = S.IfThenElse(i + 1 < j, store(i))
+    found = run(S.For(i, const(0), steps, "serial", guarded))
+    assert type(found.body) is S.BufferStore
+
+
 def test_loop_of_one_iteration_is_its_value() -> None:
     found = run(loop(i, 1, store(i + j)))
     assert type(found) is S.For
