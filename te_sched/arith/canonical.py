@@ -216,7 +216,7 @@ class Canonicalizer(Rewriter):
         if not small or self._is_within(to_expr(Form(small, 0, gap.dtype)), divisor):
             return whole
         term = small[0]
-        digit = term.lower == 1 and term.upper != UNBOUNDED and term.upper % divisor == 0
+        digit = term.upper != UNBOUNDED and term.upper % (term.lower * divisor) == 0
         if len(small) == 1 and digit and term.scale == 1:
             coarse = self.divide(term, divisor, term.trunc)
             return plus(whole, self._term_form(coarse, gap.dtype))
