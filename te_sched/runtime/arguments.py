@@ -222,7 +222,7 @@ class _Check:
         if 0 in view.shape:
             actual = _compact(view.shape)
         for axis, (step, extent) in enumerate(zip(actual, view.shape, strict=True)):
-            if extent > 1 and step == 0 and parameter.written:
+            if extent > 1 and step == 0 and parameter.written and 0 not in view.shape:
                 why = f"it is an output, and all its elements along axis {axis} are one"
                 raise self._error(parameter, why, "pass an array whose elements lie apart")
             if extent > 1 and (step < 0 or step != int(step)):

@@ -85,6 +85,14 @@ def topk(
             "give an integer",
         )
     extent = source.shape[at] if count < 1 else count
+    available = as_constant(source.shape[at])
+    if available is not None and count > available:
+        raise DeclarationError(
+            f"topi.topk of {count} elements along axis {at} of {source.name}",
+            f"there are {available}",
+            "give a k that is not larger",
+            f"tensor {source.name}",
+        )
     shape = (*source.shape[:at], extent, *source.shape[at + 1 :])
     kinds = [source.dtype] * (ret_type != "indices") + [dtype] * (ret_type != "values")
     return te.extern(

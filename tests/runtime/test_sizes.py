@@ -230,3 +230,22 @@ def test_an_output_whose_elements_are_one() -> None:
         twice(floats(3), one)
     twice(one, out := floats(3))
     np.testing.assert_array_equal(out, 2)
+
+
+def test_matrix_products_of_any_size() -> None:
+    n, m, p = te.var("n"), te.var("m"), te.var("p")
+    a, b = te.placeholder((n, m), name="A"), te.placeholder((m, p), name="B")
+    k = te.reduce_axis((0, m), name="k")
+    c = te.compute((n, p), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    s = te.create_schedule(c.op)
+    outer, _, inner, lane = s[c].tile(*c.op.axis, 4, 8)
+    split, step = s[c].split(k, 4)
+    s[c].reorder(split, inner, step, lane)
+    s[c].vectorize(lane)
+    s[c].parallel(outer)
+    product = te_sched.build(s, [a, b, c])
+    for shape in np.ndindex(6, 5, 10):
+        left, right = floats(*shape[:2]), floats(*shape[1:])
+        out = np.full((shape[0], shape[2]), 7, "float32")
+        product(left, right, out)
+        np.testing.assert_allclose(out, left @ right, rtol=1e-5)

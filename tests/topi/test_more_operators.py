@@ -521,6 +521,7 @@ REFUSED = {
     "scatter": (lambda: topi.scatter_elements(T, I, T, 0, "mean"), "no such way to combine"),
     "axis": (lambda: topi.cumsum(T, 2), "axes are -2 to 1"),
     "topk": (lambda: topi.topk(T, te.var("k")), "not constant"),
+    "topk of few": (lambda: topi.topk(T, 7), "there are 6"),
     "topk type": (lambda: topi.topk(T, 1, ret_type="all"), "no such result"),
     "align": (lambda: topi.matrix_set_diag(T, T, 0, "UP"), "no such alignment"),
     "collapse": (lambda: topi.collapse_sum(T, (3,)), "does not broadcast"),
