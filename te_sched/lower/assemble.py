@@ -31,6 +31,7 @@ from te_sched.ir.ops import TRUE
 from te_sched.ir.stmt import AttrStmt, BufferRealize, PrimFunc, Stmt
 from te_sched.lower.apply_layouts import apply_layouts
 from te_sched.lower.bounds import attach_path, attach_spec
+from te_sched.lower.hybrid import scheduled_loops
 from te_sched.lower.nests import BindTensors, ReplaceBuffers, Scope, guarded
 from te_sched.lower.provide import main_nest, provide_compute, wrap_levels
 from te_sched.lower.statements import sequence
@@ -272,9 +273,8 @@ class _Assembly:
             placeholder: self.buffer_of(tensor)
             for placeholder, tensor in zip(placeholders, tensors, strict=True)
         }
-        return AttrStmt(
-            IntImm(0), "extern_scope", IntImm(0), ReplaceBuffers(buffers).visit(op.body)
-        )
+        body = ReplaceBuffers(buffers).visit(scheduled_loops(op.body, stage, scope))
+        return AttrStmt(IntImm(0), "extern_scope", IntImm(0), body)
 
     @provide.register
     def _(self, op: ScanOp, stage: Stage, scope: Scope) -> Stmt:

@@ -35,6 +35,7 @@ from te_sched.schedule.stage import AttachType, Stage
 from te_sched.te.operation import (
     ComputeOp,
     ExternOp,
+    HybridOp,
     Operation,
     PlaceholderOp,
     ScanOp,
@@ -174,6 +175,7 @@ class _Inference:
         points = _attach_points(spec)
         outside = False  # whether the walk outwards has passed the attach point
         sets: Sets = {}
+        fixed: dict[Var, Range] = {}
         for axis in reversed(consumer.leaf_iter_vars):
             outside = outside or axis in points
             bound = self.ranges[axis]
@@ -182,7 +184,8 @@ class _Inference:
             elif self._is_whole(axis, outside, scope_rank):
                 sets[axis] = int_set.from_range(bound)
             else:
-                sets[axis] = int_set.single_point(self.thread_of.get(axis, axis).var)
+                var = self.thread_of.get(axis, axis).var
+                sets[axis], fixed[var] = int_set.single_point(var), bound
         relaxed: dict[Var, IntervalSet] = {}
         for axis in self.paths[consumer.op]:
             outside = outside or axis in points
@@ -195,13 +198,19 @@ class _Inference:
             raise _not_inside(stage, spec, consumer)
         for relation in reversed(consumer.relations):
             relation.sets_up(sets, self.ranges)
-        domains, analyzer = self._root_domains(consumer.op, sets, relaxed)
+        domains, analyzer = self._root_domains(consumer.op, sets, relaxed, fixed)
         require_inputs(consumer.op, analyzer, domains, regions)
 
     def _root_domains(
-        self, op: Operation, sets: Sets, relaxed: dict[Var, IntervalSet]
+        self,
+        op: Operation,
+        sets: Sets,
+        relaxed: dict[Var, IntervalSet],
+        fixed: dict[Var, Range],
     ) -> tuple[dict[Var, IntervalSet], Analyzer]:
         analyzer = Analyzer()
+        for var, bound in fixed.items():
+            analyzer.bind(var, bound)
         domains: dict[Var, IntervalSet] = {}
         for axis in op.root_iter_vars():
             assert axis.dom is not None
@@ -371,6 +380,13 @@ def _(op: PlaceholderOp, regions: Regions, ranges: Ranges) -> None:
 @gather_bound.register
 def _(op: ExternOp, regions: Regions, ranges: Ranges) -> None:
     """An extern operation always computes everything."""
+
+
+@gather_bound.register
+def _(op: HybridOp, regions: Regions, ranges: Ranges) -> None:
+    for axis in op.axis:
+        assert axis.dom is not None
+        ranges[axis] = axis.dom
 
 
 @gather_bound.register

@@ -225,9 +225,9 @@ def _loop_level(
 ) -> list[Wrap]:
     level: list[Wrap] = []
     bound = scope.ranges[axis]
-    kind = "serial"
+    kind = _FOR_KIND.get(axis.kind, "serial")
     if attr is not None:
-        kind = _FOR_KIND.get(attr.iter_type or "", "serial")
+        kind = _FOR_KIND.get(attr.iter_type or axis.kind, "serial")
         for key, value in zip(attr.pragma_keys, attr.pragma_values, strict=True):
             level.append(_attribute(axis, f"pragma_{key}", value))
     if ops.is_const(bound.extent, 1):

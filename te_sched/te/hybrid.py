@@ -8,9 +8,9 @@
                 c[i, j] = a[i] * b[j]
         return c
 
-Called with tensors it gives the output tensors of an extern operation, whose loops are those that
-are written: they are annotated in the script (parallel, vectorize, unroll, bind), not scheduled.
-Called with numpy arrays it runs as Python. Must not know schedules.
+Called with tensors it gives the output tensors of an operation whose loops are those that are
+written. They are annotated in the script (parallel, vectorize, unroll, bind), or scheduled as
+`c.op.axis`. Called with numpy arrays it runs as Python. Must not know schedules.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ class _Walk:
         self.ifs = 0  # round this place, inside of its loop
         self.bound_here: set[str] = set()
         self.outside = script.names()
-        lines, self.first_line = inspect.getsourcelines(script.function)
+        lines, self.first_line = _source(script.function)
         self.file = inspect.getsourcefile(script.function)
         tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
         assert isinstance(tree, ast.FunctionDef)
@@ -452,6 +452,17 @@ class _Scalar(BufferVar):
     """A variable that is assigned more than once, or an element: memory for one value."""
 
     __slots__ = ()
+
+
+def _source(function: FunctionType) -> tuple[list[str], int]:
+    try:
+        return inspect.getsourcelines(function)
+    except OSError:
+        raise DeclarationError(
+            f"the hybrid script {function.__name__}",
+            "its text is not in a file, and loops are translated from the text",
+            "define it in a file or a notebook, not by exec or on the interactive prompt",
+        ) from None
 
 
 def _assigned_names(tree: ast.AST) -> Iterator[str]:

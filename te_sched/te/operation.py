@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import Any
 
 from te_sched.errors import DeclarationError, ScheduleError
-from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, IterVar, ProducerLoad, Reduce
-from te_sched.ir.stmt import BufferStore, Stmt
+from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, IterVar, ProducerLoad, Range, Reduce
+from te_sched.ir.stmt import BufferStore, For, Stmt
 from te_sched.ir.visitor import CHILD_FIELDS, Mapper, children, replace, walk
 from te_sched.te.tensor import Array, Tensor
 
@@ -219,11 +219,14 @@ class ExternOp(Operation):
         """The operation reading other tensors."""
         if not any(tensor in mapping for tensor in self.inputs):
             return self
-        return type(self)(
+        return self._reading(tuple([mapping.get(tensor, tensor) for tensor in self.inputs]))
+
+    def _reading(self, inputs: tuple[Tensor, ...]) -> Operation:
+        return ExternOp(
             self.name,
             self.tag,
             self.attrs,
-            tuple([mapping.get(tensor, tensor) for tensor in self.inputs]),
+            inputs,
             self.input_placeholders,
             self.output_placeholders,
             self.body,
@@ -231,7 +234,19 @@ class ExternOp(Operation):
 
 
 class HybridOp(ExternOp):
-    """Outputs made by loops that the user wrote, over the tensors themselves and no views."""
+    """Outputs made by loops that the user wrote, over the tensors themselves and no views.
+
+    `axis` are these loops, of statements in sequence the last one's first, as in TVM.
+    """
+
+    def __init__(self, *fields: Any, axis: tuple[IterVar, ...] | None = None) -> None:
+        super().__init__(*fields)
+        self._axis = Array(_loops(self.body) if axis is None else axis)
+
+    @property
+    def axis(self) -> tuple[IterVar, ...]:
+        """The loops that were written."""
+        return self._axis
 
     @cached_property
     def _read(self) -> tuple[Tensor, ...]:
@@ -239,10 +254,34 @@ class HybridOp(ExternOp):
         used = dict.fromkeys(_loaded_buffers(self.body))
         return tuple([tensor_of[buffer] for buffer in used if buffer in tensor_of])
 
+    def _reading(self, inputs: tuple[Tensor, ...]) -> Operation:
+        fields = (self.name, self.tag, self.attrs, inputs, self.input_placeholders)
+        return HybridOp(*fields, self.output_placeholders, self.body, axis=self._axis)
+
     @property
     def input_tensors(self) -> tuple[Tensor, ...]:
         """The tensors that the loops read, in the order of their first use."""
         return self._read
+
+
+def _loops(body: Stmt) -> list[IterVar]:
+    """An axis for each loop of a script."""
+    axes: list[IterVar] = []
+    stack: list[Any] = [body]
+    while stack:
+        node = stack.pop()
+        if type(node) is For:
+            axes.append(IterVar(Range(node.min, node.extent), node.loop_var, _AXIS_KIND[node.kind]))
+        stack += [child for child in children(node) if isinstance(child, Stmt)]
+    return axes
+
+
+_AXIS_KIND = {
+    "serial": "DataPar",
+    "parallel": "Parallelized",
+    "vectorized": "Vectorized",
+    "unrolled": "Unrolled",
+}
 
 
 def _loaded_buffers(node: Any) -> Iterator[Buffer]:

@@ -146,6 +146,53 @@ def threads(T: Any) -> Any:
     return doubled, [T.te.placeholder((64,), name="data")]
 
 
+def product(T: Any) -> Any:
+    @T.te.hybrid.script
+    def outer(x, y):
+        out = output_tensor((64, 60), x.dtype)
+        for i in range(64):
+            for j in range(60):
+                out[i, j] = x[i] * y[j]
+        return out
+
+    return outer, [T.te.placeholder((64,), name="x"), T.te.placeholder((60,), name="y")]
+
+
+def tiles(T: Any, s: Any, stage: Any, i: Any, j: Any) -> None:
+    outer_i, inner_i = stage.split(i, 4)
+    stage.parallel(inner_i)
+    outer_j, inner_j = stage.split(j, 7)
+    first, second = stage.split(outer_j, 4)
+    stage.vectorize(inner_j)
+    stage.reorder(inner_i, outer_i, first, second, inner_j)
+
+
+def uneven(T: Any, s: Any, stage: Any, i: Any, j: Any) -> None:
+    stage.split(i, 3)
+
+
+def one_loop(T: Any, s: Any, stage: Any, i: Any, j: Any) -> None:
+    stage.split(stage.fuse(i, j), 32)
+
+
+def on_threads(T: Any, s: Any, stage: Any, i: Any, j: Any) -> None:
+    stage.bind(i, T.te.thread_axis("blockIdx.x"))
+    stage.bind(j, T.te.thread_axis("threadIdx.x"))
+
+
+def other_order(T: Any, s: Any, stage: Any, i: Any, j: Any) -> None:
+    stage.reorder(j, i)
+    stage.unroll(i)
+
+
+SCHEDULES = [tiles, uneven, one_loop, on_threads, other_order]
+
+
+@pytest.mark.parametrize("change", SCHEDULES, ids=lambda change: change.__name__)
+def test_loops_of_a_script_are_scheduled_as_by_the_peer(change: Any) -> None:
+    assert _text(te_sched, product, change) == _text(tvm, product, change)
+
+
 PROGRAMS = [
     window,
     kinds_of_loops,
@@ -163,10 +210,12 @@ def test_hybrid_script_is_lowered_as_by_the_peer(program: Any) -> None:
     assert _text(te_sched, program) == _text(tvm, program)
 
 
-def _text(T: Any, program: Any) -> str:
+def _text(T: Any, program: Any, change: Any = None) -> str:
     script, args = program(T)
     made = script(*args)
     outs = [made] if isinstance(made, T.te.Tensor) else [*made]
     inputs = [arg for arg in args if isinstance(arg, T.te.Tensor)]
-    lowered = T.lower(T.te.create_schedule(outs[0].op), [*inputs, *outs], simple_mode=True)
-    return normal(str(lowered))
+    s = T.te.create_schedule(outs[0].op)
+    if change is not None:
+        change(T, s, s[outs[0]], *outs[0].op.axis)
+    return normal(str(T.lower(s, [*inputs, *outs], simple_mode=True)))
