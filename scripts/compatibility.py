@@ -70,8 +70,7 @@ NOTES = {
     "metal": "as `opencl`",
     "mtl": "as `opencl`",
     "vulkan": "as `opencl`",
-    "te.hybrid": "`script` alone; loops are as they are written (parallel, unroll, vectorize, "
-    "bind) and not scheduled",
+    "te.hybrid": "`script` alone, without `build`, which writes loops back as Python",
     "te.compute": "the axes are also sympy integers; a condition has no truth value",
     "te.var": "an expression without a truth value: `if n == 1` raises and says what to write",
     "tir.const": "without a dtype a Python float is float32",

@@ -40,9 +40,8 @@ ABSENT: dict[str, str] = {
     "arith.detect_clip_bound": "use arith.Analyzer().simplify",
     "arith.solve_linear_equations": "te_sched does not solve systems; sympy does",
     "arith.solve_linear_inequalities": "te_sched does not solve systems; sympy does",
-    "te.hybrid": "call a te.hybrid.script with tensors: it gives the tensors of a te.ExternOp",
-    "te.HybridOp": "a te.hybrid.script makes a te.ExternOp",
-    "hybrid": "call a hybrid.script with tensors: it gives the tensors of a te.ExternOp",
+    "te.hybrid": "call a te.hybrid.script with tensors: it gives the tensors of a te.HybridOp",
+    "hybrid": "call a hybrid.script with tensors: it gives the tensors of a te.HybridOp",
     "te.gradient": "te_sched does not differentiate",
     "te.autodiff": "te_sched does not differentiate",
     "te.create_prim_func": "it is for TensorIR schedules; te_sched.lower(s, args) gives a PrimFunc "

@@ -62,7 +62,7 @@ FIRST_GENERATION = {
 
 _TE_CLASSES = _all_from(
     "te_sched.te",
-    "Tensor TensorSlice Operation PlaceholderOp ComputeOp ScanOp ExternOp Schedule Stage",
+    "Tensor TensorSlice Operation PlaceholderOp ComputeOp ScanOp ExternOp HybridOp Schedule Stage",
 )
 _SCHEDULE = {
     **_all_from("te_sched.te", "Schedule Stage create_schedule"),

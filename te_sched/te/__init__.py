@@ -95,7 +95,14 @@ from te_sched.te.declare import (
     var,
 )  # fmt: skip
 from te_sched.te.extern import extern
-from te_sched.te.operation import ComputeOp, ExternOp, Operation, PlaceholderOp, ScanOp
+from te_sched.te.operation import (
+    ComputeOp,
+    ExternOp,
+    HybridOp,
+    Operation,
+    PlaceholderOp,
+    ScanOp,
+)  # fmt: skip
 from te_sched.te.reducer import Reducer, comm_reducer, max, min, prod, sum
 from te_sched.te.scan import scan
 from te_sched.te.tag import TagScope, tag_scope
@@ -119,6 +126,7 @@ __all__ = [
     "AXIS_SEPARATOR",
     "ComputeOp",
     "ExternOp",
+    "HybridOp",
     "Operation",
     "PlaceholderOp",
     "Reducer",
