@@ -48,6 +48,16 @@ def test_operators_of_topi_take_their_place() -> None:
         assert getattr(Tensor, name).__module__ == "te_sched.topi.operators"
 
 
+def test_arrays_are_no_operands() -> None:
+    a = te.placeholder((4,), name="a")
+    for action in (lambda: np.ones(4) + a, lambda: a * np.ones(4), lambda: np.ones(4) - a[0]):
+        with pytest.raises(te_sched.DeclarationError, match="a ndarray in an expression"):
+            action()
+    for number in (np.float32(2), np.int64(2)):
+        assert str(number * a[0]) == str(te.const(number) * a[0])
+        assert (number * a).shape == a.shape
+
+
 def test_an_element_is_still_asked_for_its_index() -> None:
     a = te.placeholder((4,), name="a")
     with pytest.raises(te_sched.DeclarationError, match="index it"):
