@@ -194,6 +194,8 @@ class _Inference:
                 relaxed[axis.var] = whole
                 if axis in self.thread_of:
                     relaxed[self.thread_of[axis].var] = whole
+            else:
+                fixed[self.thread_of.get(axis, axis).var] = self.ranges[axis]
         if spec.attach_type == AttachType.SCOPE and not outside:
             raise _not_inside(stage, spec, consumer)
         for relation in reversed(consumer.relations):

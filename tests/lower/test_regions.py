@@ -50,3 +50,14 @@ def test_scan_makes_room_for_what_its_steps_store() -> None:
     arrays = [te_sched.nd.array(x), te_sched.nd.array(result)]
     te_sched.build(te.create_schedule(S.op), [X, S], target="llvm")(*arrays)
     np.testing.assert_array_equal(arrays[1].numpy(), np.arange(1, 25) * 8)
+
+
+def test_ranges_of_fixed_threads_tell_that_a_region_is_whole() -> None:
+    A = te.placeholder((7, 84), name="A")
+    B = te.compute((7, 84), lambda i, j: A[i, j] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    cache = s.cache_write(B, "local")
+    _, inner = s[B].split(s[B].fuse(*B.op.axis), factor=32)
+    s[B].bind(inner, te.thread_axis("threadIdx.x"))
+    text = te_sched.lower(s, [A, B], simple_mode=True).script()
+    assert f'{cache.op.name.replace(".", "_")} = T.allocate([588], "float32", "local")' in text
