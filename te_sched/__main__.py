@@ -11,6 +11,10 @@ from collections.abc import Sequence
 from te_sched import compat
 
 
+# TVM walks programs in C++, where hundreds of stages inside each other are nothing special.
+_NESTING = 20_000
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Read the command line and run."""
     parser = argparse.ArgumentParser(prog="te_sched", description=__doc__)
@@ -27,6 +31,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def run_program(program: str, arguments: Sequence[str]) -> None:
     """Run a Python file as Python would, where `import tvm` gives te_sched."""
     compat.install()
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _NESTING))
     sys.argv = [program, *arguments]
     sys.path[0] = os.path.dirname(os.path.abspath(program))
     runpy.run_path(program, run_name="__main__")

@@ -29,6 +29,21 @@ def test_command_line_gives_a_program_its_arguments(tmp_path):
     assert done.stdout.strip() == "tvm ['--size', '3']", done.stderr
 
 
+def test_command_line_runs_programs_of_many_stages(tmp_path):
+    program = tmp_path / "chain.py"
+    program.write_text(
+        "import tvm\n"
+        "from tvm import te\n"
+        "first = last = te.placeholder((4,), name='A')\n"
+        "for _ in range(200):\n"
+        "    last = te.compute((4,), lambda i: last[i] + 1.0)\n"
+        "text = str(tvm.lower(te.create_schedule(last.op), [first, last]))\n"
+        "print(text.count('for i'))\n"
+    )
+    done = _run("run", str(program))
+    assert done.stdout.strip() == "200", done.stderr
+
+
 def test_command_line_rejects_a_missing_program():
     done = _run("run", "nothing.py")
     assert done.returncode == 2
