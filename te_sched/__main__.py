@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from te_sched import compat
 
-
 # TVM walks programs in C++, where hundreds of stages inside each other are nothing special.
 _NESTING = 20_000
 
