@@ -45,7 +45,7 @@ class _Checker:
         for node in walk(body):
             if isinstance(node, BufferStore) and scope_of(node.buffer.data) == "local":
                 used = self.threads_in(node.indices)
-                self.kept[node.buffer.data] = self.kept.get(node.buffer.data, used) & used
+                self.kept[node.buffer.data] = self.kept.get(node.buffer.data, frozenset()) | used
         self.visit(body)
 
     def visit(self, node: Stmt) -> None:

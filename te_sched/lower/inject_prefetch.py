@@ -41,7 +41,7 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.stmt import AttrStmt, Evaluate, For, IfThenElse, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.visitor import Mapper, children, replace, substitute
-from te_sched.lower.statements import has_attribute
+from te_sched.lower.statements import has_attribute, sequence
 
 CACHE_LINE_BYTES = 64
 _MIRRORED: dict[type, type] = {LT: GT, LE: GE, GT: LT, GE: LE, EQ: EQ}
@@ -71,6 +71,9 @@ class _Injector(Mapper):
         self.loops.pop()
         self.vectorized.pop(node.loop_var, None)
         return mapped  # type: ignore[no-any-return]
+
+    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
+        return sequence([self.visit(part) for part in node.seq])
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         mapped = self.generic(node)

@@ -7,7 +7,8 @@ import pytest
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Call, Expr
 from te_sched.ir.intrinsics import if_then_else
-from te_sched.ir.stmt import IfThenElse, PrimFunc
+from te_sched.ir.stmt import IfThenElse, PrimFunc, SeqStmt
+from te_sched.ir.verify import verify
 from te_sched.lower.inject_prefetch import inject_prefetch
 from tests.lower.build import attribute, expected, function, loop, read, store, text, var
 
@@ -91,3 +92,10 @@ def test_nothing_to_fetch_is_the_same_function() -> None:
 @pytest.mark.parametrize("dtype", ["bool", "int8"])
 def test_bytes_share_lines(dtype: str) -> None:
     assert "range(1)" in text(inject_prefetch(reading((64, 64), dtype)))
+
+
+def test_prefetch_among_statements_is_one_of_them() -> None:
+    A = decl_buffer((64,), name="A")
+    fetched = attribute(A, "prefetch_scope", 1, store(B, read(A, i), i))
+    func = function(loop(i, 64, SeqStmt((store(B, 0.0, i), fetched))), A, B)
+    verify(inject_prefetch(func), "buffers")

@@ -12,6 +12,8 @@ from te_sched.ir.expr import Expr, IntImm, Range
 from te_sched.ir.stmt import Allocate, AttrStmt, For, PrimFunc, Stmt
 from te_sched.ir.visitor import Mapper, replace
 
+_MOST = 2**31 - 1  # more is no bound, but the range of a variable of a shape
+
 
 def bound_memory(kernel: PrimFunc) -> PrimFunc:
     """The kernel with constant extents of its allocations where they have a bound."""
@@ -47,7 +49,9 @@ class _Bounds(Mapper):
         if isinstance(extent, IntImm):
             return extent
         _, high = self.analyzer.const_bounds(self.analyzer.simplify(extent))
-        return extent if high is None else IntImm(max(high, 1), extent.dtype)
+        if high is None or high > _MOST:
+            return extent
+        return IntImm(max(high, 1), extent.dtype)
 
     def visit_BufferStore(self, node: Stmt) -> Stmt:
         return node

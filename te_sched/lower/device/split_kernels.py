@@ -39,6 +39,7 @@ def split_kernels(func: PrimFunc) -> IRModule:
     """The host's function under its own name, and its kernels: NAME_kernel, NAME_kernel_1, ..."""
     name = func.attrs.get("global_symbol", "main")
     splitter = _Splitter(func, name)
+    splitter.check_bound(func.body)
     host = func.with_body(splitter.visit(func.body))
     return IRModule({name: host, **splitter.kernels})
 
@@ -63,6 +64,18 @@ class _Splitter(Mapper):
                 for part in walk(dimension):
                     if type(part) is Var:
                         self.defined.setdefault(part)
+
+    def check_bound(self, body: Stmt) -> None:
+        """Refuse variables that nothing gives a value: those of loops that are elsewhere."""
+        unbound = [var for var in free_variables(body) if var not in self.defined]
+        if unbound:
+            names = ", ".join(sorted(var.name for var in unbound))
+            raise BuildError(
+                f"build function {self.name!r} for cuda",
+                f"nothing gives {names} a value where it is used: a stage is computed outside of "
+                "the loops that its size or place depends on",
+                "attach the stage inside of these loops (compute_at)",
+            )
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if node.key != "thread_extent":

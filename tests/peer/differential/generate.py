@@ -10,8 +10,8 @@ from tests.peer.differential.program import Program
 from tests.peer.differential.scheduling import Scheduler
 
 
-def generate(number: int) -> Program:
-    """The random program of this number."""
+def generate(number: int, gpu: bool = False) -> Program:
+    """The random program of this number; `gpu` makes it one for GPU threads, as one in five is."""
     rng = random.Random(number)
     flow = Dataflow(rng)
     flow.declare(rng.choice((1, 2, 2, 3, 3, 4, 5)))
@@ -23,5 +23,5 @@ def generate(number: int) -> Program:
         if f"({name}" in text or f" {name}" in text
     }
     program = replace(program, sizes=sizes)
-    steps = Scheduler(rng, program, gpu=rng.random() < 0.2).run()
+    steps = Scheduler(rng, program, gpu=rng.random() < 0.2 or gpu).run()
     return replace(program, steps=steps)

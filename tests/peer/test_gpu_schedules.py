@@ -1,0 +1,55 @@
+"""Random GPU schedules: on the emulated device they compute what numpy does, and they compile."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+pytest.importorskip("tvm")
+
+import te_sched
+from te_sched.codegen.cuda import nvrtc
+from te_sched.errors import BuildError, LoweringError
+from tests.golden import execution
+from tests.peer.differential import outcome
+from tests.peer.differential.generate import generate
+from tests.peer.differential.program import load_text
+
+DEVICE = te_sched.emulated_cuda(0)
+ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
+
+
+def run(number: int) -> str:
+    """What becomes of one program: "equal", or why it is no program for a GPU."""
+    module = load_text(generate(number, gpu=True).text())
+    schedule, args = next(module.steps(te_sched))
+    try:
+        function = te_sched.build(schedule, args, target="cuda")
+    except (BuildError, LoweringError):
+        return "refused"
+    if not function.kernels:
+        return "no kernels"
+    values = outcome.arrays_of(module, args)
+    inputs, outputs = execution.inputs_and_outputs(args)
+    arrays = [te_sched.nd.array(value, DEVICE) for value in values]
+    function(*arrays)
+    by_tensor = list(zip(args, values, arrays, strict=True))
+    given = [value for arg, value, _ in by_tensor if outcome._is_in(arg, inputs)]
+    found = [array.numpy() for arg, _, array in by_tensor if outcome._is_in(arg, outputs)]
+    with np.errstate(all="ignore"):
+        expected = module.reference(np, *given)
+    precision = outcome.coarsest_float(schedule)
+    for result, value in zip(found, expected, strict=True):
+        assert not outcome.difference("it", result, value, precision), f"program {number}"
+    if nvrtc.is_available():
+        for arch in ARCHITECTURES[number % 3 :][:1]:
+            function.imported_modules[0].compiled(arch)
+    return "equal"
+
+
+@pytest.mark.parametrize("first", range(20_000, 20_300, 25))
+def test_random_schedules_compute_what_numpy_does(first: int) -> None:
+    results = Counter(run(number) for number in range(first, first + 25))
+    assert results["equal"] >= 6, results
