@@ -1,0 +1,18 @@
+"""The checked mode of the emulated GPU: kernels run with all threads at once, and are watched.
+
+`check_program` runs a host's function and its kernels with numpy and reports data races, divergent
+barriers, accesses out of bounds, reads of what nobody wrote, and how memory is used.
+
+    check.py        arguments, the host's function, launches, batches of blocks
+    machine.py      the state of a running kernel: variables, mask, memories, findings
+    statements.py   statements as closures      expressions.py, intrinsics.py, warps.py   values
+    accesses.py     loads, stores, atomics      memory.py, shadow.py   what memory holds, and who
+                                                touched it since the last barrier
+    counters.py     banks and sectors           occupancy.py   blocks that fit a multiprocessor
+    report.py       findings as data and as text
+"""
+
+from te_sched.codegen.checker.check import check_program
+from te_sched.codegen.checker.report import AccessCounter, Finding, Kind, Report, ThreadId
+
+__all__ = ["AccessCounter", "Finding", "Kind", "Report", "ThreadId", "check_program"]

@@ -1,0 +1,212 @@
+"""Loads, stores and atomic operations: bounds, what was written, races, counters, then memory.
+
+Must not know statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from te_sched.codegen.checker import counters
+from te_sched.codegen.checker.expressions import Code, Compiler, Run
+from te_sched.codegen.checker.machine import Machine, Site
+from te_sched.codegen.checker.memory import Index, Mask, Memory, Place
+from te_sched.codegen.checker.numbers import Value, constant, plain, typed
+from te_sched.codegen.checker.report import Kind
+from te_sched.ir import dtypes
+from te_sched.ir import expr as E
+
+
+def inside(machine: Machine, memory: Memory, place: Place, site: Site) -> tuple[Place, Mask] | None:
+    """The elements that exist and the threads that want them; None if there are none."""
+    mask = machine.mask
+    if type(place) is int:
+        if 0 <= place < memory.size:
+            return place, mask
+        values = np.full((1, 1, 1, 1), place)
+    else:
+        assert isinstance(place, Index)
+        if place.low >= 0 and place.high < memory.size:
+            return place, mask
+        values = place.values
+    outside = (values < 0) | (values >= memory.size)
+    bad = outside if mask is None else outside & mask
+    if bad.any():
+        shape = np.broadcast_shapes(bad.shape, () if mask is None else mask.shape)
+        detail = f"{memory.name} has {memory.size} elements; the access was not done"
+        machine.find(Kind.OUT_OF_BOUNDS, site, np.broadcast_to(bad, shape), values, detail)
+    left = ~outside if mask is None else ~outside & mask
+    if not memory.size or not left.any():
+        return None
+    return Index(np.clip(values, 0, memory.size - 1)), left
+
+
+def read(machine: Machine, memory: Memory, place: Place, site: Site, dtype: str) -> Value:
+    """Elements, checked; 0 where they do not exist."""
+    low, high = (place, place) if type(place) is int else (place.low, place.high)  # type: ignore[union-attr]
+    mask = machine.mask
+    if low < 0 or high >= memory.size:
+        found = inside(machine, memory, place, site)
+        if found is None:
+            return constant(0, dtypes.element(dtype))
+        place, mask = found
+    if not memory.is_complete:
+        bad = memory.unwritten(place, mask)
+        if bad is not None:
+            values = place.values if isinstance(place, Index) else place
+            machine.find(Kind.UNINITIALISED_READ, site, bad, values)
+    if memory.scope != "local":
+        if memory.shadow is not None:
+            memory.shadow.read(place, mask, site)
+        counters.count(machine, site, memory, place, mask)
+    return memory.get(dtype, place)
+
+
+def write(
+    machine: Machine, memory: Memory, place: Place, value: Value, site: Site, dtype: str
+) -> None:
+    """Write elements, checked."""
+    low, high = (place, place) if type(place) is int else (place.low, place.high)  # type: ignore[union-attr]
+    mask = machine.mask
+    if low < 0 or high >= memory.size:
+        found = inside(machine, memory, place, site)
+        if found is None:
+            return
+        place, mask = found
+    if not memory.is_complete:
+        memory.mark(place, mask)
+    if memory.scope != "local":
+        counters.count(machine, site, memory, place, mask)
+        if memory.shadow is not None:
+            memory.shadow.write(place, mask, value, dtype, site)
+            return
+    memory.put(dtype, place, mask, value)
+
+
+def memory_of(machine: Machine, data: E.Var) -> Callable[[], Memory]:
+    """Finds the memory behind a pointer."""
+    memories = machine.memories
+    return lambda: memories[data]
+
+
+def load(c: Compiler, node: Any) -> Code:
+    """buffer[indices]"""
+    part = c.place(node.buffer, node.indices)
+    site = c.site(node.buffer, node.indices, "read")
+    machine, memories, data = c.machine, c.machine.memories, node.buffer.data
+    place, dtype = part.run, dtypes.element(node.buffer.dtype)
+
+    def run() -> Value:
+        return read(machine, memories[data], place(), site, dtype)
+
+    return Code(run, part.slots, False, True)
+
+
+def store(c: Compiler, buffer: E.Buffer, value: E.Expr, indices: tuple[E.Expr, ...]) -> Run:
+    """buffer[indices] = value"""
+    compute, part = c.value(value).run, c.place(buffer, indices)
+    site = c.site(buffer, indices, "write")
+    machine, memories, data = c.machine, c.machine.memories, buffer.data
+    place, dtype = part.run, dtypes.element(buffer.dtype)
+
+    def run() -> None:
+        write(machine, memories[data], place(), compute(), site, dtype)
+
+    return run
+
+
+# -- pointers --------------------------------------------------------------------------------------
+
+
+def pointer(c: Compiler, node: E.Expr, does: str) -> tuple[E.Var, Code, Site, str]:
+    """What a pointer points to: memory, the first element, the access, the type of elements."""
+    if isinstance(node, E.Call) and node.op == "tir.address_of":
+        load_ = node.args[0]
+        if isinstance(load_, E.BufferLoad):
+            buffer = load_.buffer
+            site = c.site(buffer, load_.indices, does)
+            return buffer.data, c.place(buffer, load_.indices), site, buffer.dtype
+    if isinstance(node, E.Call) and node.op == "tir.tvm_access_ptr":
+        data, offset = node.args[1], node.args[2]
+        if isinstance(data, E.Var):
+            dtype = dtypes.element(node.args[0].dtype)
+            lanes = dtypes.lanes(node.args[0].dtype)
+            if lanes > 1:
+                offset = E.Mul(offset, E.IntImm(lanes, offset.dtype))
+            return data, c.index(offset), _site_at(c, data, offset, does), dtype
+    if isinstance(node, E.Var) and node.pointer is not None:
+        zero = E.IntImm(0)
+        return node, c.index(zero), _site_at(c, node, zero, does), node.pointer.element
+    raise c.unknown(f"the pointer {node}")
+
+
+def _site_at(c: Compiler, data: E.Var, offset: E.Expr, does: str) -> Site:
+    site = Site(len(c.machine.sites), data.name, f"{data.name}[{offset}]", does)
+    c.machine.sites.append(site)
+    return site
+
+
+# -- atomic operations -----------------------------------------------------------------------------
+
+
+_UPDATES: dict[str, Callable[..., Any]] = {
+    "atomic_add": np.add,
+    "atomic_max": np.maximum,
+    "atomic_min": np.minimum,
+    "atomic_exch": lambda old, new: new,
+    "atomic_cas": lambda old, wanted, new: new if old == wanted else old,
+}
+
+
+def atomic(c: Compiler, node: E.Call) -> Code:
+    """old = *pointer; *pointer = f(old, values...), one thread after the other."""
+    name = node.op.removeprefix("tir.")
+    data, part, site, dtype = pointer(c, node.args[0], "update")
+    values = [c.expression(arg) for arg in node.args[1:]]
+    update, machine = _UPDATES[name], c.machine
+
+    def run() -> Value:
+        memory = machine.memories[data]
+        found = inside(machine, memory, part.run(), site)
+        if found is None:
+            return constant(0, dtype)
+        place, mask = found
+        bad = None if memory.is_complete else memory.unwritten(place, mask)
+        if bad is not None:
+            at = place.values if isinstance(place, Index) else place
+            machine.find(Kind.UNINITIALISED_READ, site, bad, at)
+        if memory.shadow is not None:
+            memory.shadow.update(place, mask, site)
+        operands = [typed(value.run(), dtype) for value in values]
+        return _update(machine, memory, place, mask, update, operands, dtype)
+
+    return Code(run, frozenset(), False, True)
+
+
+def _update(
+    machine: Machine,
+    memory: Memory,
+    place: Place,
+    mask: Mask,
+    update: Callable[..., Any],
+    operands: list[Any],
+    dtype: str,
+) -> Value:
+    space = machine.space
+    values = place.values if isinstance(place, Index) else np.full((1, 1, 1, 1), place)
+    active = np.broadcast_to(True if mask is None else mask, space.shape).reshape(-1)
+    lanes = np.flatnonzero(active)
+    flat = np.broadcast_to(memory.flat(values), space.shape).reshape(-1)[lanes]
+    rows = [np.broadcast_to(one, space.shape).reshape(-1)[lanes] for one in operands]
+    data = memory.view(dtype).reshape(-1)
+    old = np.zeros(space.lanes, data.dtype)
+    for number, (lane, element) in enumerate(zip(lanes, flat, strict=True)):
+        old[lane] = data[element]
+        data[element] = update(data[element], *[row[number] for row in rows])
+    return plain(old.reshape(space.shape))
+
+
+CALLS = {"load": load, **dict.fromkeys(_UPDATES, atomic)}

@@ -1,0 +1,333 @@
+"""Running a whole program under watch: arguments, the host's function, launches.
+
+A launch is run in batches of blocks, each of which needs no more than some lanes and memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from te_sched.codegen.checker import accesses, intrinsics, occupancy, warps
+from te_sched.codegen.checker.expressions import CallCompiler, Code, Compiler
+from te_sched.codegen.checker.machine import Machine, Stopped
+from te_sched.codegen.checker.memory import Memory
+from te_sched.codegen.checker.numbers import constant, from_argument, numpy_dtype, to_argument
+from te_sched.codegen.checker.report import Report
+from te_sched.codegen.checker.shadow import Shadow
+from te_sched.codegen.checker.space import Space
+from te_sched.codegen.checker.statements import statement
+from te_sched.errors import BuildError, CallError
+from te_sched.ir import dtypes
+from te_sched.ir import expr as E
+from te_sched.ir import stmt as S
+from te_sched.ir.visitor import walk
+from te_sched.lower.device.kernel import LAUNCH, TAGS, is_kernel, scope_of, thread_axes
+
+_WRITERS = ("atomic_", "tvm_store_matrix_sync")
+_BATCH_BYTES = 256 << 20
+_MOST_THREADS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much is run at once, and how much at all."""
+
+    max_steps: int
+    max_lanes: int
+    max_blocks: int | None
+    registers: Mapping[str, int]
+
+
+def check_program(
+    module: S.IRModule,
+    arguments: Sequence[Any],
+    *,
+    initialised: Collection[str] = (),
+    max_steps: int = 20_000_000,
+    max_lanes: int = 65_536,
+    max_blocks: int | None = None,
+    registers: Mapping[str, int] | None = None,
+) -> Report:
+    """Run what `device_passes` gave, with all threads watched.
+
+    The arguments are numpy arrays (bfloat16 also as uint16) and numbers, in the order of the
+    function's parameters; arrays that it writes hold the results afterwards.
+
+    Parameters
+    ----------
+    initialised : names of arguments that the program writes, and that hold values before. What is
+        written is else taken for an output, which must not be read before.
+    max_steps : iterations of loops, over all loops of a batch of blocks, before a kernel is stopped.
+    max_lanes : threads that run at once.
+    max_blocks : of a launch, run only so many blocks (evenly spread); results are incomplete then.
+    registers : registers of a thread by kernel, for the estimate of occupancy.
+
+    Raises
+    ------
+    BuildError for what the checked mode does not execute; CallError for arguments that do not fit.
+    """
+    limits = Limits(max_steps, max_lanes, max_blocks, registers or {})
+    host = next((func for func in module.functions.values() if not is_kernel(func)), None)
+    if host is None:
+        raise BuildError(
+            "check a program", "it has no function of the host", "give what device_passes returns"
+        )
+    with np.errstate(all="ignore"):
+        return _Program(module, host, limits).run(arguments, frozenset(initialised))
+
+
+class _Program:
+    """One run of a program."""
+
+    def __init__(self, module: S.IRModule, host: S.PrimFunc, limits: Limits) -> None:
+        self.module, self.host, self.limits = module, host, limits
+        self.report = Report()
+        self.name = str(host.attrs.get("global_symbol", "main"))
+        self.found: dict[tuple[Any, ...], Any] = {}
+        space = Space((1, 1, 1), (1, 1, 1), np.zeros(1))
+        self.machine = Machine(self.name, self.report, limits.max_steps, space)
+        self.machine.launch = self.launch
+        calls = {**CALLS, "launch_kernel": _compile_launch}
+        self.compiler = Compiler(self.machine, calls)
+        self.written = self._written_arguments()
+
+    def _written_arguments(self) -> set[E.Var]:
+        """Pointers of the host that kernels write."""
+        written = set(_written_by(self.host))
+        for node in walk(self.host.body):
+            if isinstance(node, E.Call) and node.op == LAUNCH:
+                kernel = self.module[_kernel_name(node)]
+                inside = _written_by(kernel)
+                given = node.args[1 : 1 + len(kernel.params)]
+                for param, argument in zip(kernel.params, given, strict=True):
+                    if param in inside and isinstance(argument, E.Var):
+                        written.add(argument)
+        return written
+
+    def run(self, arguments: Sequence[Any], initialised: frozenset[str]) -> Report:
+        """Bind the arguments, run the host's function, bring back results."""
+        params = self.host.params
+        if len(arguments) != len(params):
+            raise CallError(
+                f"check {self.name!r} with {len(arguments)} arguments",
+                f"it takes {len(params)}",
+                f"give {', '.join(param.name for param in params)}",
+            )
+        bound = []
+        for param, argument in zip(params, arguments, strict=True):
+            buffer = self.host.buffer_map.get(param)
+            if buffer is None:
+                self.machine.assign(self.machine.slot(param), constant(argument, param.dtype))
+            else:
+                bound.append((buffer, self._bind(buffer, argument, initialised), argument))
+        for buffer, _, argument in bound:
+            self._check_shape(buffer, argument)
+        body = statement(self.compiler, self.host.body)
+        try:
+            body()
+        except Stopped:
+            self.report.unchecked.append("what follows the step limit")
+        for buffer, memory, argument in bound:
+            if buffer.data in self.written:
+                to_argument(memory.data, argument, buffer.dtype)
+        return self.report
+
+    def _bind(self, buffer: E.Buffer, array: Any, initialised: frozenset[str]) -> Memory:
+        if not isinstance(array, np.ndarray):
+            raise CallError(
+                f"check {self.name!r} with a {type(array).__name__} for {buffer.name}",
+                "it is an array",
+                f"give a numpy array of {buffer.dtype}",
+            )
+        _check_dtype(self.name, buffer, array)
+        if array.ndim != len(buffer.shape):
+            raise CallError(
+                f"check {self.name!r} with an array of {array.ndim} dimensions for {buffer.name}",
+                f"it has {len(buffer.shape)}",
+                "give an array of its shape",
+            )
+        machine = self.machine
+        for extent, size in zip(buffer.shape, array.shape, strict=True):
+            if isinstance(extent, E.Var):
+                machine.assign(machine.slot(extent), int(size))
+        step = 1
+        for stride, size in zip(reversed(buffer.strides), reversed(array.shape), strict=False):
+            if isinstance(stride, E.Var):
+                machine.assign(machine.slot(stride), step)
+            step *= size
+        if isinstance(buffer.elem_offset, E.Var):
+            machine.assign(machine.slot(buffer.elem_offset), 0)
+        kept = from_argument(array, buffer.dtype)
+        memory = Memory(buffer.name, buffer.dtype, "global", kept.size, (), kept)
+        if buffer.data not in self.written or buffer.name in initialised:
+            memory.initialise()
+        machine.memories[buffer.data] = memory
+        return memory
+
+    def _check_shape(self, buffer: E.Buffer, array: np.ndarray) -> None:
+        for extent, size in zip(buffer.shape, array.shape, strict=True):
+            wanted = self.compiler.expression(extent).run()
+            if wanted != size:
+                raise CallError(
+                    f"check {self.name!r} with an array of shape {array.shape} for {buffer.name}",
+                    f"an extent of {size} should be {wanted}",
+                    "give an array of its shape",
+                )
+
+    # -- launches ----------------------------------------------------------------------------------
+
+    def launch(self, name: str, values: Sequence[Any]) -> None:
+        """Run a kernel."""
+        kernel = self.module[name]
+        given = dict(zip(kernel.params, values, strict=False))
+        axes, body = thread_axes(kernel)
+        machine = Machine(name, self.report, self.limits.max_steps, self.machine.space)
+        for param, value in given.items():
+            if param.dtype != "handle":
+                machine.assign(machine.slot(param), value)
+        compiler = Compiler(machine, CALLS)
+        extents = {axis.tag: int(compiler.expression(axis.extent).run()) for axis in axes}
+        grid, block = (
+            (extents.get(tags[0], 1), extents.get(tags[1], 1), extents.get(tags[2], 1))
+            for tags in (TAGS[:3], TAGS[3:])
+        )
+        threads, blocks = int(np.prod(block)), int(np.prod(grid, dtype=np.int64))
+        if threads > _MOST_THREADS:
+            raise BuildError(
+                f"check kernel {name!r} with {threads} threads in a block",
+                f"a block has at most {_MOST_THREADS}",
+                "split by smaller factors before binding to threadIdx",
+            )
+        if not threads or not blocks:
+            return
+        slots = {axis.tag: machine.slot(axis.var) for axis in axes}
+        compiler.threads.update(slots.values())
+        machine.written = _written_by(kernel)
+        run = statement(compiler, body)
+        shared, batch = self._batch(kernel, compiler, threads)
+        globals_ = self._global_memories(machine, given)
+        self._describe(name, threads, blocks, shared)
+        for some in self._batches(name, blocks, batch):
+            machine.space = Space(grid, block, some)
+            machine.epoch = np.ones(len(some), np.int64)
+            machine.warp_epoch = machine.steps = 0
+            machine.mask = None
+            machine.memories.clear()
+            machine.memories.update(globals_)
+            machine.fragments.clear()
+            machine.loops.clear()
+            for tag, slot in slots.items():
+                machine.assign(slot, machine.space.axis(tag))
+            run()
+        for memory in globals_.values():
+            memory.shadow = None
+
+    def _global_memories(self, machine: Machine, given: Mapping[E.Var, Any]) -> dict[E.Var, Memory]:
+        memories = {param: value for param, value in given.items() if isinstance(value, Memory)}
+        shadows: dict[int, Shadow] = {}
+        for param, memory in memories.items():
+            if param in machine.written:
+                memory.shadow = shadows.setdefault(id(memory), Shadow(machine, memory))
+        return memories
+
+    def _batches(self, name: str, blocks: int, batch: int) -> list[np.ndarray]:
+        most = self.limits.max_blocks
+        chosen = np.arange(blocks)
+        if most is not None and blocks > most:
+            chosen = np.linspace(0, blocks - 1, max(1, most)).astype(np.int64)
+            self.report.unchecked.append(
+                f"{blocks - len(chosen)} of {blocks} blocks of {name} (max_blocks)"
+            )
+        return [chosen[start : start + batch] for start in range(0, len(chosen), batch)]
+
+    def _batch(self, kernel: S.PrimFunc, compiler: Compiler, threads: int) -> tuple[int, int]:
+        """Bytes of shared memory of a block, and how many blocks are run at once."""
+        shared = local = 0
+        for node in walk(kernel.body):
+            if not isinstance(node, S.Allocate):
+                continue
+            size = dtypes.storage_bytes(node.dtype)
+            for extent in node.extents:
+                if isinstance(extent, E.IntImm):
+                    size *= extent.value
+                elif not any(isinstance(part, E.BufferLoad) for part in walk(extent)):
+                    known = compiler.expression(extent).run()
+                    size *= 1 if isinstance(known, np.ndarray) else int(known)
+            if scope_of(node.buffer_var).startswith("shared"):
+                shared += size
+            else:
+                local += size
+        each = 8 * shared + 2 * local * threads + 1
+        batch = min(self.limits.max_lanes // threads, _BATCH_BYTES // each)
+        return shared, max(1, batch)
+
+    def _describe(self, name: str, threads: int, blocks: int, shared: int) -> None:
+        self.report.launches[name] = {
+            "blocks": blocks,
+            "threads": threads,
+            "shared_bytes": shared,
+        }
+        registers = self.limits.registers.get(name)
+        self.report.occupancy[name] = occupancy.estimate(threads, shared, registers)
+        self.report.counters.setdefault(name, [])
+
+
+def _check_dtype(name: str, buffer: E.Buffer, array: np.ndarray) -> None:
+    element = dtypes.element(buffer.dtype)
+    legal = {str(numpy_dtype(element))}
+    if element == "bfloat16":
+        legal = {"bfloat16", "uint16"}
+    elif element in ("bool", "int8"):
+        legal |= {"bool", "int8"} if element == "bool" else set()
+    if array.dtype.name not in legal:
+        raise CallError(
+            f"check {name!r} with an array of {array.dtype} for {buffer.name}",
+            f"its elements are of type {buffer.dtype}",
+            f"give an array of {' or '.join(sorted(legal))}",
+        )
+
+
+def _written_by(func: S.PrimFunc) -> frozenset[E.Var]:
+    """Pointers through which a function writes."""
+    written: set[E.Var] = set()
+    for node in walk(func.body):
+        if isinstance(node, S.BufferStore):
+            written.add(node.buffer.data)
+        elif isinstance(node, E.Call) and node.op.removeprefix("tir.").startswith(_WRITERS):
+            for argument in node.args:
+                for part in walk(argument):
+                    if isinstance(part, E.Var) and part.pointer is not None:
+                        written.add(part)
+                    elif isinstance(part, E.BufferLoad):
+                        written.add(part.buffer.data)
+    return frozenset(written)
+
+
+def _kernel_name(node: E.Call) -> str:
+    name = node.args[0]
+    return name.value if isinstance(name, E.StringImm) else str(name)
+
+
+def _compile_launch(c: Compiler, node: E.Call) -> Code:
+    machine, name = c.machine, _kernel_name(node)
+    parts: list[Any] = [
+        arg if isinstance(arg, E.Var) and arg.dtype == "handle" else c.expression(arg)
+        for arg in node.args[1:]
+    ]
+
+    def run() -> int:
+        values = [
+            machine.memories[part] if isinstance(part, E.Var) else part.run() for part in parts
+        ]
+        if machine.launch is not None:
+            machine.launch(name, values)
+        return 0
+
+    return Code(run, frozenset(), False)
+
+
+CALLS: dict[str, CallCompiler] = {**intrinsics.CALLS, **warps.CALLS, **accesses.CALLS}

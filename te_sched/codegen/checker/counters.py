@@ -1,0 +1,106 @@
+"""How the warps of a kernel use memory: passes through the banks, and sectors.
+
+Shared memory has 32 banks of 4 bytes: a request takes as many passes as the fullest bank has
+different words (vectors of 8 and 16 bytes go in halves and quarters of the warp). Global memory
+moves sectors of 32 bytes. Only the 1st, 2nd, 4th, 8th, ... execution of an access is looked at,
+and four blocks of it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from te_sched.codegen.checker.machine import Machine, Site
+from te_sched.codegen.checker.memory import Index, Mask, Memory, Place
+from te_sched.codegen.checker.report import AccessCounter
+from te_sched.codegen.checker.space import WARP
+
+_BANKS, _WORD, _SECTOR = 32, 4, 32
+_BLOCKS = 4
+
+
+def count(machine: Machine, site: Site, memory: Memory, place: Place, mask: Mask) -> None:
+    """Count one execution of an access."""
+    counter = site.counter
+    if counter is None:
+        scope = "global" if memory.scope == "global" else "shared"
+        counter = site.counter = AccessCounter(site.access, site.buffer, scope, site.does)
+        machine.report.counters.setdefault(machine.kernel, []).append(counter)
+    counter.executions += machine.space.shape[3]
+    site.times += 1
+    if site.times & (site.times - 1) == 0:
+        _sample(machine, counter, memory, place, mask)
+
+
+def _sample(
+    machine: Machine, counter: AccessCounter, memory: Memory, place: Place, mask: Mask
+) -> None:
+    space = machine.space
+    values = place.values if isinstance(place, Index) else np.full((1, 1, 1, 1), place)
+    blocks = min(_BLOCKS, space.shape[3])
+
+    def rows(value: np.ndarray) -> np.ndarray:
+        """(warps of some blocks, 32)"""
+        shape = (*space.shape[:3], blocks)
+        some = np.broadcast_to(value[..., :blocks] if value.shape[-1] > 1 else value, shape)
+        full = some.reshape(space.threads, blocks)
+        full = np.pad(full, ((0, -space.threads % WARP), (0, 0)))
+        return full.reshape(-1, WARP, blocks).transpose(0, 2, 1).reshape(-1, WARP)
+
+    active = rows(np.ones((1, 1, 1, 1), np.bool_))
+    if mask is not None:
+        active &= rows(mask)
+    active_rows = active.any(axis=1)
+    if not active_rows.any():
+        return
+    active = active[active_rows]
+    parts = values if values.ndim == 5 else values[None]
+    size = memory.itemsize
+    elements = np.stack([rows(part)[active_rows] for part in parts], axis=2)  # (warps, 32, V)
+    counter.requests += len(elements)
+    if counter.scope == "shared":
+        taken, ideal = _passes(elements * size, size, active)
+    else:
+        taken, ideal = _sectors(elements * size, size, active)
+    counter.taken += taken
+    counter.ideal += ideal
+
+
+def _passes(starts: np.ndarray, size: int, active: np.ndarray) -> tuple[int, int]:
+    """Passes that requests take, and the fewest possible."""
+    warps, _, lanes = starts.shape
+    words_each = max(1, size // _WORD)
+    words = starts[..., None] // _WORD + np.arange(words_each)
+    words = words.reshape(warps, WARP, lanes * words_each)
+    groups = min(4, max(1, lanes * size // _WORD))  # parts of the warp that go one by one
+    groups = 1 << (groups.bit_length() - 1)
+    words = words.reshape(warps * groups, -1)
+    where = np.repeat(active.reshape(warps * groups, -1), lanes * words_each, axis=1)
+    taken = ideal = 0
+    ordered, new = _distinct(words, where)
+    for row, fresh in zip(ordered, new, strict=True):
+        different = row[fresh]
+        if len(different):
+            taken += int(np.bincount(different % _BANKS).max())
+            ideal += -(-len(different) // _BANKS)
+    return taken, ideal
+
+
+def _sectors(starts: np.ndarray, size: int, active: np.ndarray) -> tuple[int, int]:
+    """Sectors that requests touch, and the fewest that would hold as many bytes."""
+    warps = len(starts)
+    where = np.repeat(active, starts.shape[2], axis=1)
+    rows = starts.reshape(warps, -1)
+    _, sectors = _distinct(rows // _SECTOR, where)
+    _, different = _distinct(rows, where)
+    needed = different.sum(axis=1) * size
+    return int(sectors.sum()), int((-(-needed // _SECTOR)).sum())
+
+
+def _distinct(rows: np.ndarray, where: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows in order, and where each different value of them is met first."""
+    unused = np.iinfo(np.int64).max
+    ordered = np.sort(np.where(where, rows, unused), axis=1)
+    new = np.ones(ordered.shape, np.bool_)
+    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    return ordered, new & (ordered != unused)

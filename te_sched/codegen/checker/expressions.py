@@ -1,0 +1,450 @@
+"""Expressions become closures that compute them for all threads at once.
+
+What does not depend on the innermost loops is kept from one iteration to the next. Must not know
+statements; calls are in `intrinsics`, `warps` and `accesses`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from te_sched.codegen.checker.machine import Machine, Site
+from te_sched.codegen.checker.memory import Index, Place
+from te_sched.codegen.checker.numbers import (
+    Value,
+    cast,
+    constant,
+    plain,
+    rounded,
+    typed,
+    wrapped,
+)
+from te_sched.errors import BuildError
+from te_sched.ir import dtypes
+from te_sched.ir import expr as E
+
+Run = Callable[[], Any]
+_KEPT = 256
+_KEPT_BYTES = 8 << 20
+
+
+@dataclass(slots=True)
+class Code:
+    """How to compute a value: `slots` are the variables it needs, `is_pure` says that it needs
+    nothing else, `reads` that it reads memory.
+    """
+
+    run: Run
+    slots: frozenset[int] = frozenset()
+    is_pure: bool = True
+    reads: bool = False
+    is_leaf: bool = False
+
+
+CallCompiler = Callable[["Compiler", E.Call], Code]
+
+
+class Compiler:
+    """Compiles the expressions of one function; `calls` has what each intrinsic is."""
+
+    def __init__(self, machine: Machine, calls: Mapping[str, CallCompiler]) -> None:
+        self.machine, self.calls = machine, calls
+        self.threads: set[int] = set()  # slots of values that may differ between threads
+
+    # -- what others use ---------------------------------------------------------------------------
+
+    def expression(self, node: E.Expr) -> Code:
+        """The code of an expression."""
+        method = _METHODS.get(type(node))
+        if method is None:
+            raise self.unknown(type(node).__name__)
+        return method(self, node)
+
+    def value(self, node: E.Expr) -> Code:
+        """The code of an expression, kept between iterations where that pays."""
+        code = self.expression(node)
+        return self.kept(code) if self._pays(code) else code
+
+    def index(self, node: E.Expr) -> Code:
+        """The code of an index: an int, or an `Index`."""
+        code = self.expression(node)
+        inner = code.run
+
+        def run() -> Place:
+            value = inner()
+            return int(value) if not isinstance(value, np.ndarray) else Index(value)
+
+        made = Code(run, code.slots, code.is_pure, code.reads, code.is_leaf)
+        return self.kept(made) if code.is_pure and code.slots & self.threads else made
+
+    def place(self, buffer: E.Buffer, indices: Sequence[E.Expr]) -> Code:
+        """Where an access goes, counted in elements of the memory."""
+        offset: E.Expr = buffer.offset_of(list(indices))
+        lanes = dtypes.lanes(buffer.dtype)
+        if lanes > 1:
+            if dtypes.lanes(offset.dtype) > 1:
+                raise self.unknown(f"a vector of {buffer.dtype}")
+            start = E.Mul(offset, E.IntImm(lanes, offset.dtype))
+            offset = E.Ramp(start, E.IntImm(1, offset.dtype), lanes)
+        return self.index(offset)
+
+    def site(self, buffer: E.Buffer, indices: Sequence[E.Expr], does: str) -> Site:
+        """A place in the text where memory is accessed."""
+        text = f"{buffer.name}[{', '.join(str(index) for index in indices)}]"
+        site = Site(len(self.machine.sites), buffer.name, text, does)
+        self.machine.sites.append(site)
+        return site
+
+    def unknown(self, what: str) -> BuildError:
+        """Something that the checked mode does not execute."""
+        return BuildError(
+            f"check {self.machine.kernel!r}",
+            f"the checked mode does not execute {what}",
+            "run the program on the emulated device without checks",
+        )
+
+    def joined(self, run: Run, parts: Sequence[Code], is_pure: bool = True) -> Code:
+        """Code that uses others."""
+        slots = frozenset().union(*[part.slots for part in parts])
+        pure = is_pure and all(part.is_pure for part in parts)
+        return Code(run, slots, pure, any(part.reads for part in parts))
+
+    def operands(self, nodes: Sequence[E.Expr]) -> list[Code]:
+        """The codes of operands; those that need fewer variables than all together are kept."""
+        codes = [self.expression(node) for node in nodes]
+        slots = frozenset().union(*[code.slots for code in codes])
+        return [
+            self.kept(code) if self._pays(code) and code.slots != slots else code for code in codes
+        ]
+
+    def _pays(self, code: Code) -> bool:
+        return code.is_pure and not code.is_leaf and bool(code.slots & self.threads)
+
+    def kept(self, code: Code) -> Code:
+        """The code, with its results kept by the values of its variables."""
+        versions, inner = self.machine.versions, code.run
+        slots = sorted(code.slots)
+        results: dict[Any, Any] = {}
+        kept_bytes = 0
+
+        def remember(key: Any) -> Any:
+            nonlocal kept_bytes
+            value = inner()
+            array = value.values if isinstance(value, Index) else value
+            kept_bytes += getattr(array, "nbytes", 0)
+            if len(results) >= _KEPT or kept_bytes > _KEPT_BYTES:
+                results.clear()
+                kept_bytes = getattr(array, "nbytes", 0)
+            results[key] = value
+            return value
+
+        if len(slots) == 1:
+            slot = slots[0]
+
+            def run_one() -> Any:
+                key = versions[slot]
+                found = results.get(key)
+                return found if found is not None else remember(key)
+
+            return Code(run_one, code.slots)
+
+        def run() -> Any:
+            key = tuple([versions[slot] for slot in slots])
+            found = results.get(key)
+            return found if found is not None else remember(key)
+
+        return Code(run, code.slots)
+
+
+# -- leaves ----------------------------------------------------------------------------------------
+
+
+def _var(c: Compiler, node: E.Var) -> Code:
+    values, slot = c.machine.values, c.machine.slot(node)
+    return Code(lambda: values[slot], frozenset([slot]), is_leaf=True)
+
+
+def _number(c: Compiler, node: E.IntImm | E.FloatImm) -> Code:
+    value = constant(node.value, node.dtype)
+    return Code(lambda: value, is_leaf=True)
+
+
+def _string(c: Compiler, node: E.StringImm) -> Code:
+    value = node.value
+    return Code(lambda: value, is_leaf=True)
+
+
+# -- arithmetic ------------------------------------------------------------------------------------
+
+
+def _floor_divide(a: Value, b: Value) -> Value:
+    return 0 if type(b) is int and b == 0 else a // b
+
+
+def _floor_remainder(a: Value, b: Value) -> Value:
+    return 0 if type(b) is int and b == 0 else a % b
+
+
+def _divide(a: Value, b: Value) -> Value:
+    """Integers round towards zero."""
+    if type(b) is int and b == 0:
+        return 0
+    quotient = a // b
+    inexact = (a % b != 0) & ((a < 0) != (b < 0))
+    return quotient + inexact
+
+
+def _remainder(a: Value, b: Value) -> Value:
+    if type(b) is int and b == 0:
+        return 0
+    if type(a) is int and type(b) is int:
+        return abs(a) % abs(b) * (1 if a >= 0 else -1)
+    return np.fmod(a, b)
+
+
+def _smaller(a: Value, b: Value) -> Value:
+    return min(a, b) if type(a) is int and type(b) is int else plain(np.minimum(a, b))
+
+
+def _larger(a: Value, b: Value) -> Value:
+    return max(a, b) if type(a) is int and type(b) is int else plain(np.maximum(a, b))
+
+
+_ARITHMETIC: dict[type, Callable[[Value, Value], Value]] = {
+    E.Add: lambda a, b: a + b,
+    E.Sub: lambda a, b: a - b,
+    E.Mul: lambda a, b: a * b,
+    E.FloorDiv: _floor_divide,
+    E.FloorMod: _floor_remainder,
+    E.Div: _divide,
+    E.Mod: _remainder,
+    E.Min: _smaller,
+    E.Max: _larger,
+    E.EQ: lambda a, b: a == b,
+    E.NE: lambda a, b: a != b,
+    E.LT: lambda a, b: a < b,
+    E.LE: lambda a, b: a <= b,
+    E.GT: lambda a, b: a > b,
+    E.GE: lambda a, b: a >= b,
+}
+
+
+def _binary(c: Compiler, node: E.BinaryOp) -> Code:
+    a, b = parts = c.operands((node.a, node.b))
+    compute, left, right, dtype = _ARITHMETIC[type(node)], a.run, b.run, node.dtype
+    if dtypes.is_float(dtype):
+        if type(node) is E.Div:
+            compute = np.divide
+        elif type(node) is E.FloorDiv:
+            compute = np.floor_divide
+        if dtypes.element(dtype) == "bfloat16":
+            return c.joined(lambda: rounded(compute(left(), right()), dtype), parts)
+        if type(node) in (E.Add, E.Sub, E.Mul):
+            fast = {E.Add: np.add, E.Sub: np.subtract, E.Mul: np.multiply}[type(node)]
+            return c.joined(lambda: fast(left(), right()), parts)
+        return c.joined(lambda: compute(left(), right()), parts)
+
+    def run() -> Value:
+        result = compute(left(), right())
+        return wrapped(result, dtype) if type(result) is int else result
+
+    return c.joined(run, parts)
+
+
+def _compare(c: Compiler, node: E.CompareOp) -> Code:
+    a, b = parts = c.operands((node.a, node.b))
+    compute, left, right = _ARITHMETIC[type(node)], a.run, b.run
+    return c.joined(lambda: plain(compute(left(), right())), parts)
+
+
+def _cast(c: Compiler, node: E.Cast) -> Code:
+    part = c.expression(node.value)
+    inner, source, dtype = part.run, node.value.dtype, node.dtype
+    return c.joined(lambda: cast(inner(), source, dtype), [part])
+
+
+# -- conditions ------------------------------------------------------------------------------------
+
+
+def _not(c: Compiler, node: E.Not) -> Code:
+    part = c.expression(node.a)
+    inner = part.run
+    return c.joined(lambda: plain(np.logical_not(inner())), [part])
+
+
+def under(machine: Machine, condition: np.ndarray, run: Run) -> Any:
+    """What `run` gives where a condition holds; 0 if no thread comes there."""
+    before = machine.mask
+    mask = condition if before is None else before & condition
+    if not mask.any():
+        return 0
+    machine.mask = mask
+    try:
+        return run()
+    finally:
+        machine.mask = before
+
+
+def _both(c: Compiler, node: E.And) -> Code:
+    a, b = parts = c.operands((node.a, node.b))
+    left, right, guarded, machine = a.run, b.run, b.reads, c.machine
+
+    def run() -> Value:
+        first = left()
+        if not isinstance(first, np.ndarray):
+            return right() if first else False
+        if guarded and first.ndim == 4:
+            return first & np.bool_(under(machine, first, right))
+        return first & right()
+
+    return c.joined(run, parts)
+
+
+def _either(c: Compiler, node: E.Or) -> Code:
+    a, b = parts = c.operands((node.a, node.b))
+    left, right, guarded, machine = a.run, b.run, b.reads, c.machine
+
+    def run() -> Value:
+        first = left()
+        if not isinstance(first, np.ndarray):
+            return True if first else right()
+        if guarded and first.ndim == 4:
+            return first | np.bool_(under(machine, ~first, right))
+        return first | right()
+
+    return c.joined(run, parts)
+
+
+def conditional(c: Compiler, condition: E.Expr, first: E.Expr, second: E.Expr) -> Code:
+    """One of two values; each is read from memory only where it is wanted."""
+    parts = c.operands((condition, first, second))
+    test, yes, no = (part.run for part in parts)
+    machine, dtype = c.machine, first.dtype
+    guards = (parts[1].reads, parts[2].reads)
+
+    def chosen(where: np.ndarray, guarded: bool, run: Run) -> Value:
+        value = under(machine, where, run) if guarded else run()
+        return typed(value, dtype)
+
+    def run() -> Value:
+        where = test()
+        if not isinstance(where, np.ndarray):
+            return yes() if where else no()
+        if where.ndim > 4:  # a vector's lanes: all of them are read
+            return np.where(where, typed(yes(), dtype), typed(no(), dtype))
+        a = chosen(where, guards[0], yes)
+        b = chosen(~where if guards[1] else where, guards[1], no)
+        return np.where(where, a, b)
+
+    return c.joined(run, parts)
+
+
+def _select(c: Compiler, node: E.Select) -> Code:
+    return conditional(c, node.condition, node.true_value, node.false_value)
+
+
+# -- vectors ---------------------------------------------------------------------------------------
+
+
+def _ramp(c: Compiler, node: E.Ramp) -> Code:
+    a, b = parts = c.operands((node.base, node.stride))
+    base, stride = a.run, b.run
+    steps = np.arange(node.lanes, dtype=np.int32).reshape(-1, 1, 1, 1, 1)
+    steps = steps.astype(dtypes.element(node.dtype))
+    return c.joined(lambda: steps * stride() + base(), parts)
+
+
+def _broadcast(c: Compiler, node: E.Broadcast) -> Code:
+    return c.expression(node.value)
+
+
+def lane_of(value: Value, number: int, lanes: int) -> Value:
+    """One lane of a vector; values that all lanes share have no axis for them."""
+    if isinstance(value, np.ndarray) and value.ndim == 5:
+        return value[number if value.shape[0] == lanes else 0]
+    return value
+
+
+def _shuffle(c: Compiler, node: E.Shuffle) -> Code:
+    parts = [c.expression(vector) for vector in node.vectors]
+    counts = [dtypes.lanes(vector.dtype) for vector in node.vectors]
+    if not all(isinstance(index, E.IntImm) for index in node.indices):
+        raise c.unknown("a Shuffle with indices that are not constant")
+    wanted = [index.value for index in node.indices if isinstance(index, E.IntImm)]
+    dtype = dtypes.element(node.dtype)
+
+    def run() -> Value:
+        lanes = [
+            lane_of(value, number, count)
+            for value, count in zip([part.run() for part in parts], counts, strict=True)
+            for number in range(count)
+        ]
+        chosen = [lanes[number] for number in wanted]
+        return chosen[0] if len(chosen) == 1 else stacked(chosen, dtype)
+
+    return c.joined(run, parts)
+
+
+def stacked(values: Sequence[Value], dtype: str) -> np.ndarray:
+    """A vector of lanes."""
+    arrays = [np.asarray(typed(value, dtype)) for value in values]
+    shape = np.broadcast_shapes((1, 1, 1, 1), *[array.shape for array in arrays])
+    return np.stack([np.broadcast_to(array, shape) for array in arrays])
+
+
+def _let(c: Compiler, node: E.Let) -> Code:
+    machine, slot = c.machine, c.machine.slot(node.var)
+    c.threads.add(slot)
+    value, body = c.expression(node.value), c.expression(node.body)
+
+    def run() -> Value:
+        machine.assign(slot, owned(value.run()))
+        return body.run()
+
+    return Code(run, value.slots | body.slots, False, value.reads or body.reads)
+
+
+def owned(value: Value) -> Value:
+    """A value that does not change when memory does."""
+    return value.copy() if isinstance(value, np.ndarray) and value.base is not None else value
+
+
+def _call(c: Compiler, node: E.Call) -> Code:
+    compile_call = c.calls.get(node.op.removeprefix("tir."))
+    if compile_call is None:
+        raise c.unknown(f"the intrinsic {node.op}")
+    return compile_call(c, node)
+
+
+_METHODS: dict[type, Callable[[Compiler, Any], Code]] = {
+    E.Var: _var,
+    E.IntImm: _number,
+    E.FloatImm: _number,
+    E.StringImm: _string,
+    E.Cast: _cast,
+    **{
+        kind: _binary
+        for kind in (E.Add, E.Sub, E.Mul, E.Div, E.Mod, E.FloorDiv, E.FloorMod, E.Min, E.Max)
+    },
+    **{kind: _compare for kind in (E.EQ, E.NE, E.LT, E.LE, E.GT, E.GE)},
+    E.And: _both,
+    E.Or: _either,
+    E.Not: _not,
+    E.Select: _select,
+    E.Ramp: _ramp,
+    E.Broadcast: _broadcast,
+    E.Shuffle: _shuffle,
+    E.Let: _let,
+    E.Call: _call,
+}
+
+
+def _load(c: Compiler, node: E.BufferLoad) -> Code:
+    return c.calls["load"](c, node)  # type: ignore[arg-type]
+
+
+_METHODS[E.BufferLoad] = _load

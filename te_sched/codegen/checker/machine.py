@@ -1,0 +1,150 @@
+"""The state of a kernel while some of its blocks run, and what is found in it.
+
+Must not know expressions or statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from te_sched.codegen.checker.memory import Mask, Memory
+from te_sched.codegen.checker.report import AccessCounter, Finding, Kind, Report, stage_name
+from te_sched.codegen.checker.space import Space
+from te_sched.ir.expr import Var
+
+
+class Stopped(Exception):
+    """The kernel has taken too many steps."""
+
+
+@dataclass(slots=True)
+class Site:
+    """One access in the text of a kernel."""
+
+    number: int
+    buffer: str
+    access: str
+    does: str
+    counter: AccessCounter | None = None
+    times: int = 0
+
+
+@dataclass(slots=True)
+class Machine:
+    """Variables have slots; `versions` tell the values of a slot apart, for those who keep results.
+
+    `mask` is where threads take part, None where all do. `epoch` counts the barriers that each
+    block has passed, `warp_epoch` those of warps since then.
+    """
+
+    kernel: str
+    report: Report
+    max_steps: int
+    space: Space
+    values: list[Any] = field(default_factory=list)
+    versions: list[Any] = field(default_factory=list)
+    slots: dict[Var, int] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
+    memories: dict[Var, Memory] = field(default_factory=dict)
+    fragments: dict[Var, Any] = field(default_factory=dict)
+    sites: list[Site] = field(default_factory=list)
+    mask: Mask = None
+    epoch: np.ndarray = field(default_factory=lambda: np.ones(1, np.int64))
+    warp_epoch: int = 0
+    loops: list[int] = field(default_factory=list)
+    steps: int = 0
+    found: dict[tuple[Any, ...], Finding] = field(default_factory=dict)
+    launch: Callable[..., None] | None = None
+    written: frozenset[Var] = frozenset()
+    _version: int = 0
+
+    def slot(self, var: Var) -> int:
+        """The place of a variable's value."""
+        found = self.slots.get(var)
+        if found is None:
+            found = self.slots[var] = len(self.values)
+            self.values.append(0)
+            self.versions.append(0)
+            self.names.append(var.name)
+        return found
+
+    def assign(self, slot: int, value: Any) -> None:
+        """Give a variable a value."""
+        self.values[slot] = value
+        if type(value) is int:
+            self.versions[slot] = value
+        else:
+            self._version += 1
+            self.versions[slot] = (self._version,)
+
+    def take_steps(self, count: int) -> None:
+        """Count iterations of loops; stop at the limit."""
+        self.steps += count
+        if self.steps <= self.max_steps:
+            return
+        finding = self.new_finding(Kind.STEP_LIMIT, None, self.first_active())
+        finding.detail = f"stopped after {self.max_steps} steps; raise max_steps if it may go on"
+        self.add(finding, (self.names[self.loops[-1]] if self.loops else "",))
+        raise Stopped
+
+    def first_active(self) -> tuple[int, ...]:
+        """The place of the first thread that takes part."""
+        if self.mask is None:
+            return (0, 0, 0, 0)
+        return first_of(self.mask)
+
+    def new_finding(self, kind: Kind, site: Site | None, position: tuple[int, ...]) -> Finding:
+        """A finding at an access, of the thread at a place of an array over threads."""
+        buffer = site.buffer if site is not None else ""
+        return Finding(
+            kind,
+            self.kernel,
+            stage_name(buffer),
+            buffer,
+            site.access if site is not None else "",
+            site.does if site is not None else "",
+            self.space.thread_at(position),
+            loops=self.loop_values(position),
+        )
+
+    def loop_values(self, position: tuple[int, ...]) -> dict[str, int]:
+        """The values of the loops round what is done now, for one thread."""
+        return {self.names[slot]: int(_at(self.values[slot], position)) for slot in self.loops}
+
+    def add(self, finding: Finding, key: tuple[Any, ...], count: int = 1) -> None:
+        """Add a finding, or count one that is known."""
+        full = (finding.kind, finding.buffer, finding.access, *key)
+        known = self.found.get(full)
+        if known is None:
+            finding.count = count
+            self.found[full] = finding
+            self.report.findings.append(finding)
+        else:
+            known.count += count
+
+    def find(self, kind: Kind, site: Site, bad: np.ndarray, values: Any, detail: str = "") -> None:
+        """Add what is wrong where `bad` holds, at elements `values`."""
+        position = first_of(bad)
+        finding = self.new_finding(kind, site, position)
+        finding.index = int(np.broadcast_to(values, bad.shape)[position])
+        finding.detail = detail
+        self.add(finding, (), int(bad.sum()))
+
+
+def first_of(bad: np.ndarray) -> tuple[int, ...]:
+    """The first place where an array over threads holds."""
+    shape = bad.shape
+    place = np.unravel_index(int(np.argmax(bad)), shape)
+    return (0,) * (4 - len(shape)) + tuple(int(one) for one in place)
+
+
+def _at(value: Any, position: tuple[int, ...]) -> Any:
+    if not isinstance(value, np.ndarray):
+        return value
+    shape = (1,) * (4 - value.ndim) + value.shape
+    place = tuple(0 if extent == 1 else p for extent, p in zip(shape, position[-4:], strict=False))
+    return value.reshape(shape)[place]

@@ -1,0 +1,188 @@
+"""What memory holds, and which of it was ever written.
+
+    global   one row of elements                        (elements,)
+    shared   for each element, that of each block        (elements, blocks)
+    local    for each element, that of each thread       (elements, z, y, x, blocks)
+
+so that an index that threads agree on is a row. Must not know races.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from te_sched.codegen.checker.numbers import Value, numpy_dtype, plain
+from te_sched.codegen.checker.space import all_dimensions
+from te_sched.errors import BuildError
+from te_sched.ir import dtypes
+
+if TYPE_CHECKING:
+    from te_sched.codegen.checker.shadow import Shadow
+
+Mask = np.ndarray | None
+
+
+class Index:
+    """The elements that threads access, with the smallest and the largest of them."""
+
+    __slots__ = ("high", "low", "values")
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = all_dimensions(values).astype(np.intp, copy=False)
+        self.low, self.high = int(self.values.min()), int(self.values.max())
+
+
+Place = int | Index
+
+
+class Memory:
+    """The memory behind one pointer."""
+
+    def __init__(
+        self,
+        name: str,
+        dtype: str,
+        scope: str,
+        size: int,
+        inner: tuple[int, ...],
+        data: np.ndarray | None = None,
+    ) -> None:
+        self.name, self.dtype, self.scope, self.size = name, dtypes.element(dtype), scope, size
+        self.inner = inner
+        self.width = int(np.prod(inner, dtype=np.int64))
+        kept = np.zeros((size, *inner), numpy_dtype(dtype)) if data is None else data
+        self.data = kept
+        self.views: dict[str, np.ndarray] = {self.dtype: kept}
+        self.shadow: Shadow | None = None
+        self.offsets = np.arange(self.width).reshape(inner)
+        self.is_complete = False  # all of it was written
+        self.rows = np.zeros(size, np.bool_)  # written for all of `inner`
+        self.part: np.ndarray | None = None  # written for some of `inner`
+        self.looked = 0
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element on the device."""
+        return dtypes.storage_bytes(self.dtype)
+
+    def view(self, dtype: str) -> np.ndarray:
+        """The elements as those of a type of the same size."""
+        found = self.views.get(dtype)
+        if found is None:
+            kind = numpy_dtype(dtype)
+            odd = "bfloat16" in (dtypes.element(dtype), self.dtype)
+            if kind.itemsize != self.data.dtype.itemsize or odd:
+                raise BuildError(
+                    f"check an access of {self.name} as {dtype}",
+                    f"its elements are of type {self.dtype}, and the checked mode keeps elements",
+                    "use a buffer of its own",
+                )
+            found = self.views[dtype] = self.data.view(kind)
+        return found
+
+    def forget(self) -> None:
+        """Nothing is written any more: its allocation is entered again."""
+        self.is_complete, self.part = False, None
+        self.rows[...] = False
+
+    def initialise(self) -> None:
+        """All of it holds values."""
+        self.is_complete = True
+
+    # -- elements ----------------------------------------------------------------------------------
+
+    def flat(self, values: Any) -> Any:
+        """Positions in the row of all elements of all blocks or threads."""
+        return values if self.width == 1 and not self.inner else values * self.width + self.offsets
+
+    def get(self, dtype: str, place: Place) -> Value:
+        """Elements; perhaps a view of the memory."""
+        data = self.view(dtype)
+        if type(place) is int:
+            return data[place] if self.inner else plain(data[place])
+        assert isinstance(place, Index)
+        return _gather(self, data, place.values)
+
+    def put(self, dtype: str, place: Place, mask: Mask, value: Value) -> None:
+        """Write elements where the mask holds; of several threads, the last one wins."""
+        data = self.view(dtype)
+        if len(self.inner) == 4 and type(place) is int:
+            if mask is None:
+                data[place] = value
+            else:
+                np.copyto(data[place], value, where=mask, casting="unsafe")
+            return
+        values = np.full((1, 1, 1, 1), place) if type(place) is int else place.values  # type: ignore[union-attr]
+        if mask is None and len(self.inner) == 4 and values.size == values.shape[0]:
+            shape = (values.size, *self.inner)
+            data[values.reshape(-1)] = np.broadcast_to(value, shape)
+            return
+        flat, where, stored = np.broadcast_arrays(
+            self.flat(values), True if mask is None else mask, value
+        )
+        row = data.reshape(-1)
+        if mask is None:
+            row[flat] = stored
+        else:
+            row[flat[where]] = stored[where]
+
+    # -- what was written --------------------------------------------------------------------------
+
+    def mark(self, place: Place, mask: Mask) -> None:
+        """Elements are written."""
+        if self.is_complete:
+            return
+        depth = len(self.inner)
+        whole = mask is None or (depth == 1 and mask.shape[-1] == 1) or depth == 0
+        if type(place) is int:
+            if whole:
+                self.rows[place] = True
+                return
+        else:
+            assert isinstance(place, Index)
+            shape = place.values.shape
+            if whole and (depth == 0 or shape[-depth:] == (1,) * depth):
+                values = place.values
+                if mask is not None:
+                    values, where = np.broadcast_arrays(values, mask)
+                    values = values[where]
+                self.rows[values] = True
+                return
+        if self.part is None:
+            self.part = np.zeros((self.size, *self.inner), np.bool_)
+        values = np.full((1, 1, 1, 1), place) if type(place) is int else place.values  # type: ignore[union-attr]
+        flat, where = np.broadcast_arrays(self.flat(values), True if mask is None else mask)
+        self.part.reshape(-1)[flat[where]] = True
+
+    def unwritten(self, place: Place, mask: Mask) -> np.ndarray | None:
+        """Where elements are read that nobody wrote; None if nowhere."""
+        if type(place) is int:
+            if self.rows[place]:
+                return None
+            values = np.full((1, 1, 1, 1), place)
+        else:
+            assert isinstance(place, Index)
+            values = place.values
+        known = self.rows[values]
+        if known.all():
+            self.looked += 1
+            if self.looked & 7 == 0:
+                self.is_complete = bool(self.rows.all())
+            return None
+        if self.part is not None:
+            known = known | _gather(self, self.part, values)
+        bad = ~known if mask is None else ~known & mask
+        return bad if bad.any() else None
+
+
+def _gather(memory: Memory, data: np.ndarray, values: np.ndarray) -> np.ndarray:
+    depth = len(memory.inner)
+    if depth == 0:
+        return data.take(values)
+    if depth == 1 and values.shape[-1] == 1:
+        return data.take(values[..., 0], axis=0)
+    if depth == 4 and values.size == values.shape[0]:
+        return np.asarray(data[values.reshape(-1)])
+    return np.asarray(data.reshape(-1).take(memory.flat(values)))

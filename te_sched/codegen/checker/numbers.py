@@ -1,0 +1,123 @@
+"""Numbers of the checked mode: numpy arrays where threads differ, else Python's ints and bools and
+numpy's floats.
+
+bfloat16 is kept as float32 that was rounded. Must not know expressions.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from te_sched.errors import BuildError
+from te_sched.ir import dtypes
+
+Value = Any  # an array over threads, a Python int or bool, or a numpy float
+
+
+@cache
+def numpy_dtype(dtype: str) -> np.dtype[Any]:
+    """How elements of a type are kept."""
+    kind = dtypes.parse(dtypes.element(dtype))
+    if kind.code == "bfloat":
+        return np.dtype(np.float32)
+    if kind.code == "bool":
+        return np.dtype(np.bool_)
+    if kind.code == "handle":
+        return np.dtype(np.int64)
+    if kind.code == "void":
+        raise BuildError("check a program with a value of type void", "it is no value", "drop it")
+    return np.dtype(f"{kind.code}{kind.bits}")
+
+
+def constant(value: int | float, dtype: str) -> Value:
+    """A constant of a type."""
+    if dtypes.is_bool(dtype):
+        return bool(value)
+    if dtypes.is_float(dtype):
+        return rounded(numpy_dtype(dtype).type(value), dtype)
+    return wrapped(int(value), dtype)
+
+
+@cache
+def _limits(dtype: str) -> tuple[int, int]:
+    kind = dtypes.parse(dtypes.element(dtype))
+    bits = 64 if kind.code == "handle" else kind.bits
+    if kind.code == "uint":
+        return 0, (1 << bits) - 1
+    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+
+
+def wrapped(value: Value, dtype: str) -> Value:
+    """A Python int brought into the range of its type, as a register does; the rest is there."""
+    if type(value) is not int:
+        return value
+    low, high = _limits(dtype)
+    return value if low <= value <= high else (value - low) % (high - low + 1) + low
+
+
+def rounded(value: Value, dtype: str) -> Value:
+    """A float32 rounded to bfloat16 (to nearest, halves to even); other types are exact."""
+    if not dtype.startswith("bfloat"):
+        return value
+    bits = np.asarray(value, np.float32).view(np.uint32)
+    up = (bits + (0x7FFF + ((bits >> 16) & 1)).astype(np.uint32)) & np.uint32(0xFFFF0000)
+    result = np.where(np.isnan(value), value, up.view(np.float32))
+    return result if result.ndim else result[()]
+
+
+def cast(value: Value, source: str, dtype: str) -> Value:
+    """A value converted to another type."""
+    if isinstance(value, np.ndarray):
+        return rounded(value.astype(numpy_dtype(dtype)), dtype)
+    if dtypes.is_float(dtype):
+        return rounded(numpy_dtype(dtype).type(value), dtype)
+    if dtypes.is_bool(dtype):
+        return bool(value)
+    if dtypes.is_float(source) and not np.isfinite(value):
+        return 0
+    return wrapped(int(value), dtype)
+
+
+def typed(value: Value, dtype: str) -> Value:
+    """A number that knows its type also by itself, for numpy's functions of several arguments."""
+    return value if isinstance(value, np.ndarray) else numpy_dtype(dtype).type(value)
+
+
+def plain(value: Value) -> Value:
+    """What numpy made of numbers that are the same for all threads, as they are kept here."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, np.integer | np.bool_):
+        return value.item()
+    return value
+
+
+def same_bits(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Where two arrays of one type hold the same, NaN included."""
+    if a.dtype.kind != "f":
+        return np.asarray(a == b)
+    bits = np.dtype(f"u{a.dtype.itemsize}")
+    return np.asarray(np.ascontiguousarray(a).view(bits) == np.ascontiguousarray(b).view(bits))
+
+
+def from_argument(array: np.ndarray, dtype: str) -> np.ndarray:
+    """The elements of an argument, in one row, as they are kept (a view where that can be)."""
+    flat = np.ascontiguousarray(array).reshape(-1)
+    if dtypes.element(dtype) != "bfloat16":
+        return flat
+    bits = flat.view(np.uint16).astype(np.uint32)
+    return (bits << 16).view(np.float32)
+
+
+def to_argument(kept: np.ndarray, array: np.ndarray, dtype: str) -> None:
+    """Bring results into an argument that `kept` is no view of."""
+    if np.shares_memory(kept, array):
+        return
+    if dtypes.element(dtype) == "bfloat16":
+        bits = (kept.view(np.uint32) >> 16).astype(np.uint16)
+        array[...] = bits.view(array.dtype).reshape(array.shape)
+    else:
+        array[...] = kept.reshape(array.shape)

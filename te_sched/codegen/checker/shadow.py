@@ -1,0 +1,290 @@
+"""Who touched which element since the last barrier, and whether two of them clash.
+
+For each element the last writer, the last atomic operation and two readers are kept, as stamps:
+
+    bits 0-9 thread   10-20 site   21-36 barriers of the warp   37-62 barriers of the block
+
+(the way of Eraser-like detectors, with barriers instead of locks). Two threads of a block clash
+when they come between the same two barriers, threads of different blocks always do. Writing what
+is there already is no clash of writers: all threads may compute the same.
+
+Reads are only noted; they are entered when somebody writes. Must not know expressions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from te_sched.codegen.checker.machine import Machine, Site
+from te_sched.codegen.checker.memory import Index, Mask, Memory, Place
+from te_sched.codegen.checker.numbers import Value, same_bits
+from te_sched.codegen.checker.report import Kind
+from te_sched.codegen.checker.space import WARP
+
+_SITE, _WARP_EPOCH, _EPOCH = 10, 21, 37
+_THREADS = (1 << _SITE) - 1
+_SITES = (1 << (_WARP_EPOCH - _SITE)) - 1
+_WARP_EPOCHS = (1 << (_EPOCH - _WARP_EPOCH)) - 1
+_NOTED_BYTES = 32 << 20
+_NOTED = 4096
+_SEEN = 512
+
+
+@dataclass(slots=True)
+class _Who:
+    """Accesses to some elements, one row for each: stamps and blocks of the threads."""
+
+    flat: np.ndarray
+    stamps: np.ndarray
+    blocks: np.ndarray
+    epochs: np.ndarray
+
+
+@dataclass(slots=True)
+class _Noted:
+    """A read that is not entered yet."""
+
+    place: Place
+    mask: Mask
+    epoch: np.ndarray
+    warp_epoch: int
+    site: Site
+    batch: Any
+
+
+class _Role:
+    """The last access of one sort to each element."""
+
+    def __init__(self, size: int) -> None:
+        self.stamps = np.zeros(size, np.int64)
+        self.blocks = np.zeros(size, np.int64)
+
+
+class Shadow:
+    """Watches one memory that some threads write."""
+
+    def __init__(self, machine: Machine, memory: Memory) -> None:
+        self.machine, self.memory = machine, memory
+        self.is_shared = memory.scope != "global"
+        self.roles: dict[str, _Role] = {}
+        self.noted: list[_Noted] = []
+        self.noted_bytes = 0
+        self.is_dirty = False  # somebody wrote since the last barrier (global: in this kernel)
+        self.seen: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+
+    def pass_barrier(self, all_blocks: bool) -> None:
+        """Blocks have come by a barrier."""
+        self.seen.clear()
+        if self.is_shared and all_blocks:
+            self.noted.clear()
+            self.noted_bytes = 0
+            self.is_dirty = False
+
+    # -- accesses ----------------------------------------------------------------------------------
+
+    def read(self, place: Place, mask: Mask, site: Site) -> None:
+        """Threads read."""
+        key = _key(place, mask, "r")
+        if key in self.seen:
+            return
+        self._remember(key, place, mask)
+        machine = self.machine
+        noted = _Noted(place, mask, machine.epoch, machine.warp_epoch, site, machine.space)
+        if self.is_dirty:
+            for who in self._who(noted):
+                self._check(who, site, Kind.READ_WRITE_RACE, ("writer", "atomic"))
+        self.noted.append(noted)
+        self.noted_bytes += place.values.nbytes if isinstance(place, Index) else 0
+        if self.noted_bytes > _NOTED_BYTES or len(self.noted) > _NOTED:
+            self.enter_reads()
+
+    def write(self, place: Place, mask: Mask, value: Value, dtype: str, site: Site) -> None:
+        """Threads write; the value is brought into the memory, too."""
+        key = _key(place, mask, "w")
+        if key in self.seen and not self.noted:
+            self.memory.put(dtype, place, mask, value)
+            return
+        machine = self.machine
+        noted = _Noted(place, mask, machine.epoch, machine.warp_epoch, site, machine.space)
+        who, values, every = self._spread(noted, value)
+        if self.noted:
+            self.enter_reads()
+        self._check(who, site, Kind.READ_WRITE_RACE, ("reader", "other reader"))
+        data = self.memory.view(dtype).reshape(-1)
+        stored = values.astype(data.dtype, copy=False)
+        if self.is_dirty:
+            differs = ~same_bits(data[who.flat], stored)
+            self._check(who, site, Kind.WRITE_WRITE_RACE, ("writer", "atomic"), differs)
+        self.is_dirty = True
+        data[who.flat] = stored
+        role = self._role("writer")
+        role.stamps[who.flat] = who.stamps
+        role.blocks[who.flat] = who.blocks
+        lost = role.stamps[who.flat] != who.stamps
+        if not self.is_shared:
+            lost |= role.blocks[who.flat] != who.blocks
+        if lost.any():
+            lost &= ~same_bits(data[who.flat], stored)
+            self._check(who, site, Kind.WRITE_WRITE_RACE, ("writer",), lost)
+        elif every:
+            self._remember(key, place, mask)
+
+    def update(self, place: Place, mask: Mask, site: Site) -> None:
+        """Threads update atomically (the memory is not changed here)."""
+        machine = self.machine
+        noted = _Noted(place, mask, machine.epoch, machine.warp_epoch, site, machine.space)
+        self.enter_reads()
+        for who in self._who(noted):
+            roles = ("writer", "reader", "other reader")
+            self._check(who, site, Kind.READ_WRITE_RACE, roles)
+            role = self._role("atomic")
+            role.stamps[who.flat] = who.stamps
+            role.blocks[who.flat] = who.blocks
+        self.is_dirty = True
+
+    def enter_reads(self) -> None:
+        """Enter the reads that were noted."""
+        for noted in self.noted:
+            parts = self._who(noted)
+            for who in parts:
+                self._enter_read(who)
+        self.noted.clear()
+        self.noted_bytes = 0
+        self.seen = {key: kept for key, kept in self.seen.items() if key[-1] == "r"}
+
+    def _enter_read(self, who: _Who) -> None:
+        first, second = self._role("reader"), self._role("other reader")
+        flat = who.flat
+        stamps, blocks = first.stamps[flat], first.blocks[flat]
+        kept = (stamps != 0) & self._is_other(stamps, blocks, who)
+        if kept.any():
+            second.stamps[flat[kept]] = stamps[kept]
+            second.blocks[flat[kept]] = blocks[kept]
+        first.stamps[flat] = who.stamps
+        first.blocks[flat] = who.blocks
+        lost = self._is_other(first.stamps[flat], first.blocks[flat], who)
+        if lost.any():
+            second.stamps[flat[lost]] = who.stamps[lost]
+            second.blocks[flat[lost]] = who.blocks[lost]
+
+    # -- clashes -----------------------------------------------------------------------------------
+
+    def _is_other(self, stamps: np.ndarray, blocks: np.ndarray, who: _Who) -> np.ndarray:
+        """Where the thread of a stamp is not the one in `who`."""
+        other = (stamps & _THREADS) != (who.stamps & _THREADS)
+        return np.asarray(other if self.is_shared else other | (blocks != who.blocks))
+
+    def _check(
+        self,
+        who: _Who,
+        site: Site,
+        kind: Kind,
+        roles: tuple[str, ...],
+        where: np.ndarray | None = None,
+    ) -> None:
+        """Report where another thread has touched the element, and nothing is between."""
+        for name in roles:
+            role = self.roles.get(name)
+            if role is None:
+                continue
+            stamps, blocks = role.stamps[who.flat], role.blocks[who.flat]
+            clash = ((stamps & _THREADS) != (who.stamps & _THREADS)) & (
+                (stamps >> _EPOCH) == who.epochs
+            )
+            if self.machine.warp_epoch and clash.any():
+                clash &= ~_ordered_in_warp(stamps, who.stamps)
+            if not self.is_shared:
+                away = blocks != who.blocks
+                clash = (stamps != 0) & (away | clash)
+            if where is not None:
+                clash &= where
+            if clash.any():
+                self._report(who, site, kind, clash, stamps, blocks)
+
+    def _report(
+        self,
+        who: _Who,
+        site: Site,
+        kind: Kind,
+        clash: np.ndarray,
+        stamps: np.ndarray,
+        blocks: np.ndarray,
+    ) -> None:
+        machine, space = self.machine, self.machine.space
+        row = int(np.argmax(clash))
+        stamp = int(who.stamps[row])
+        number, block = stamp & _THREADS, int(who.blocks[row])
+        x, y, _ = space.block
+        lane = int(np.argmax(space.blocks == block))
+        position = (number // (x * y), number // x % y, number % x, lane)
+        finding = machine.new_finding(kind, site, position)
+        finding.thread = space.thread_of(number, block)
+        old = int(stamps[row])
+        finding.other = space.thread_of(old & _THREADS, int(blocks[row]))
+        other = machine.sites[min((old >> _SITE) & _SITES, len(machine.sites) - 1)]
+        finding.other_access = f"{other.does} {other.access}"
+        flat = int(who.flat[row])
+        finding.index = flat // self.memory.width if self.is_shared else flat
+        machine.add(finding, (other.access, other.does), int(clash.sum()))
+
+    # -- threads -----------------------------------------------------------------------------------
+
+    def _who(self, noted: _Noted) -> list[_Who]:
+        """Who accesses: the first and the last of threads that agree on the element."""
+        first, _, every = self._spread(noted, None)
+        return [first] if every else [first, self._spread(noted, None, last=True)[0]]
+
+    def _spread(
+        self, noted: _Noted, value: Value, last: bool = False
+    ) -> tuple[_Who, np.ndarray, bool]:
+        """One row for each access; the values that are written; whether all threads have one."""
+        space = noted.batch
+        place, mask = noted.place, noted.mask
+        values = place.values if isinstance(place, Index) else np.full((1, 1, 1, 1), place)
+        flat = self.memory.flat(values)
+        shape = np.broadcast_shapes(
+            flat.shape, () if mask is None else mask.shape, np.shape(value), (1, 1, 1, 1)
+        )
+        every = shape[-4:] == space.shape
+        numbers = space.numbers(shape, last)
+        lanes = np.arange(space.shape[3])
+        if shape[-1] != space.shape[3]:
+            lanes = lanes[-1:] if last else lanes[:1]
+        epochs = noted.epoch[lanes]
+        site = min(noted.site.number, _SITES)
+        fixed = ((noted.warp_epoch & _WARP_EPOCHS) << _WARP_EPOCH) | (site << _SITE)
+        stamps = (epochs << _EPOCH) + (numbers + fixed)
+        parts = [flat, stamps, space.blocks[lanes], epochs, 0 if value is None else value]
+        full = [np.broadcast_to(part, shape) for part in parts]
+        if mask is None:
+            rows = [part.reshape(-1) for part in full]
+        else:
+            where = np.broadcast_to(mask, shape)
+            rows = [part[where] for part in full]
+        return _Who(*rows[:4]), rows[4], every
+
+    def _role(self, name: str) -> _Role:
+        found = self.roles.get(name)
+        if found is None:
+            found = self.roles[name] = _Role(self.memory.size * self.memory.width)
+        return found
+
+    def _remember(self, key: tuple[Any, ...], place: Place, mask: Mask) -> None:
+        """The same threads need not be looked at again until a barrier."""
+        if len(self.seen) > _SEEN:
+            self.seen.clear()
+        self.seen[key] = (place, mask)  # kept alive: the key is their identity
+
+
+def _key(place: Place, mask: Mask, does: str) -> tuple[Any, ...]:
+    return (place if type(place) is int else (id(place),), id(mask), does)
+
+
+def _ordered_in_warp(old: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Where both threads are of one warp, which has come by a barrier of its own in between."""
+    same = (old & _THREADS) // WARP == (new & _THREADS) // WARP
+    different = ((old ^ new) >> _WARP_EPOCH) & _WARP_EPOCHS != 0
+    return np.asarray(same & different)

@@ -1,0 +1,354 @@
+"""What threads do together: barriers, shuffles, matrix fragments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from te_sched.codegen.checker import accesses
+from te_sched.codegen.checker.expressions import CallCompiler, Code, Compiler
+from te_sched.codegen.checker.machine import Machine, Site, first_of
+from te_sched.codegen.checker.memory import Index
+from te_sched.codegen.checker.numbers import Value, numpy_dtype, rounded, typed
+from te_sched.codegen.checker.report import Kind
+from te_sched.codegen.checker.space import WARP
+from te_sched.errors import BuildError
+from te_sched.ir import dtypes
+from te_sched.ir import expr as E
+from te_sched.ir import stmt as S
+
+
+def _site(c: Compiler, node: E.Call, does: str) -> Site:
+    site = Site(len(c.machine.sites), "", str(node), does)
+    c.machine.sites.append(site)
+    return site
+
+
+# -- barriers --------------------------------------------------------------------------------------
+
+
+def _barrier(c: Compiler, node: E.Call) -> Code:
+    scope = node.args[0].value if isinstance(node.args[0], E.StringImm) else ""
+    if scope not in ("shared", "shared.dyn", "warp"):
+        raise c.unknown(f"a barrier of scope {scope!r}")
+    machine, site = c.machine, _site(c, node, "wait at")
+
+    def run() -> int:
+        if scope == "warp":
+            _check_together(machine, site, machine.space.by_warp, axis=1)
+            machine.warp_epoch += 1
+            for memory in machine.memories.values():
+                if memory.shadow is not None:
+                    memory.shadow.pass_barrier(False)
+        else:
+            _pass_barrier(machine, site)
+        return 0
+
+    return Code(run, frozenset(), False)
+
+
+def _check_together(machine: Machine, site: Site, grouped: Any, axis: int) -> np.ndarray | None:
+    """Report where some threads of a group are here and others are not; the groups that are."""
+    mask = machine.mask
+    if mask is None:
+        return None
+    space = machine.space
+    full = np.broadcast_to(mask, space.shape)
+    here, present = grouped(full), grouped(np.ones(space.shape, np.bool_))
+    some = here.any(axis=axis)
+    missing = np.expand_dims(some, axis) & ~here & present
+    if missing.any():
+        absent = space.from_warps(missing) if axis == 1 else missing.reshape(space.shape)
+        away = first_of(absent)
+        block = np.zeros(space.shape, np.bool_)
+        block[..., away[-1]] = full[..., away[-1]]
+        if axis == 1:
+            block &= space.from_warps(
+                np.broadcast_to(missing.any(axis=1, keepdims=True), here.shape)
+            )
+        finding = machine.new_finding(Kind.BARRIER_DIVERGENCE, site, first_of(block))
+        finding.other = space.thread_at(away)
+        finding.other_access = "does not come here"
+        machine.add(finding, (), int((missing.any(axis=axis)).sum()))
+    return np.asarray(some)
+
+
+def _pass_barrier(machine: Machine, site: Site) -> None:
+    space = machine.space
+    blocks = _check_together(
+        machine, site, lambda value: value.reshape(space.threads, space.shape[3]), axis=0
+    )
+    everywhere = blocks is None or bool(blocks.all())
+    machine.epoch = machine.epoch + (1 if blocks is None else blocks.astype(np.int64))
+    if everywhere:
+        machine.warp_epoch = 0
+    for memory in machine.memories.values():
+        if memory.shadow is not None:
+            memory.shadow.pass_barrier(everywhere)
+
+
+# -- shuffles --------------------------------------------------------------------------------------
+
+
+def _active_mask(c: Compiler, node: E.Call) -> Code:
+    machine = c.machine
+
+    def run() -> Value:
+        space = machine.space
+        active = _active(machine)
+        weights = np.left_shift(np.uint32(1), np.arange(WARP, dtype=np.uint32))
+        bits = (active * weights[:, None]).sum(axis=1, keepdims=True, dtype=np.uint32)
+        return space.from_warps(np.broadcast_to(bits, active.shape))
+
+    return Code(run, frozenset(), False)
+
+
+def _active(machine: Machine) -> np.ndarray:
+    """(warps, 32, blocks): who takes part."""
+    mask = machine.mask
+    return machine.space.by_warp(np.ones((1,) * 4, np.bool_) if mask is None else mask)
+
+
+def _shuffle(c: Compiler, node: E.Call) -> Code:
+    name = node.op.removeprefix("tir.tvm_warp_shuffle").removeprefix("_")
+    value, lane = c.expression(node.args[1]), c.value(node.args[2])
+    width = node.args[3].value if isinstance(node.args[3], E.IntImm) else 0
+    if width not in (1, 2, 4, 8, 16, 32):
+        raise c.unknown(f"a shuffle of width {node.args[3]}")
+    if dtypes.lanes(node.dtype) > 1:
+        raise c.unknown("a shuffle of vectors")
+    machine, site = c.machine, _site(c, node, "shuffle")
+    dtype, lane_dtype = node.dtype, node.args[2].dtype
+    own = np.arange(WARP).reshape(1, WARP, 1)
+    start = own // width * width
+
+    def run() -> Value:
+        space = machine.space
+        values = space.by_warp(np.asarray(typed(value.run(), dtype)))
+        wanted = space.by_warp(np.asarray(typed(lane.run(), lane_dtype))).astype(np.int64)
+        active = _active(machine)
+        wrong = np.zeros(active.shape, np.bool_)
+        if name == "up":
+            source = np.where(own - wanted >= start, own - wanted, own)
+        elif name == "down":
+            source = np.where(own + wanted < start + width, own + wanted, own)
+        else:
+            wrong = active & ((wanted < 0) | (wanted >= width))
+            source = start + wanted % width
+        source = np.broadcast_to(source, active.shape)
+        wrong = wrong | (active & ~np.take_along_axis(active, source, axis=1))
+        if wrong.any():
+            bad = space.from_warps(wrong)
+            detail = f"a lane is asked that does not exist (width {width}) or does not take part"
+            machine.find(Kind.SHUFFLE, site, bad, space.from_warps(wanted), detail)
+        return space.from_warps(np.take_along_axis(values, source, axis=1))
+
+    return Code(run, value.slots | lane.slots, False, value.reads or lane.reads)
+
+
+# -- fragments -------------------------------------------------------------------------------------
+
+
+class Fragment:
+    """Fragments of one allocation: (elements, warps, blocks), each fragment row by row."""
+
+    def __init__(self, node: S.Allocate, size: int, machine: Machine) -> None:
+        space = machine.space
+        if space.threads % WARP:
+            raise BuildError(
+                f"check the fragment {node.buffer_var.name} in kernel {machine.kernel!r}",
+                f"a block of {space.threads} threads is not made of whole warps",
+                "launch a multiple of 32 threads",
+            )
+        self.name, self.dtype = node.buffer_var.name, dtypes.element(node.dtype)
+        self.use = (node.buffer_var.pointer.scope if node.buffer_var.pointer else "")[5:]
+        shape = (size, space.threads // WARP, space.shape[3])
+        self.data = np.zeros(shape, numpy_dtype(node.dtype))
+        self.written = np.zeros(size, np.bool_)
+        self.sizes = (0, 0, 0)
+
+    def extents(self) -> tuple[int, int]:
+        """Rows and columns of one fragment."""
+        m, n, k = self.sizes
+        return {"matrix_a": (m, k), "matrix_b": (k, n)}.get(self.use, (m, n))
+
+    def part(self, number: int) -> slice:
+        """The elements of one fragment."""
+        rows, columns = self.extents()
+        return slice(number * rows * columns, (number + 1) * rows * columns)
+
+
+def _fragment_call(c: Compiler, node: E.Call) -> tuple[E.Var, tuple[int, int, int], Code]:
+    var = node.args[0]
+    sizes = tuple(arg.value for arg in node.args[1:4] if isinstance(arg, E.IntImm))
+    if not isinstance(var, E.Var) or len(sizes) != 3:
+        raise c.unknown(f"{node.op} of a fragment without constant m, n, k")
+    return var, (sizes[0], sizes[1], sizes[2]), c.value(node.args[4])
+
+
+def _number(c: Compiler, value: Value) -> int:
+    if isinstance(value, np.ndarray):
+        if value.size != 1:
+            raise c.unknown("a number of a fragment that differs between threads")
+        value = value.reshape(-1)[0]
+    return int(value)
+
+
+def _fill(c: Compiler, node: E.Call) -> Code:
+    var, sizes, number = _fragment_call(c, node)
+    value, machine = c.value(node.args[5]), c.machine
+
+    def run() -> int:
+        fragment: Fragment = machine.fragments[var]
+        fragment.sizes = sizes
+        part = fragment.part(_number(c, number.run()))
+        filled = value.run()
+        if isinstance(filled, np.ndarray):
+            filled = machine.space.by_warp(filled)[:, 0]
+        fragment.data[part] = filled
+        fragment.written[part] = True
+        return 0
+
+    return Code(run, frozenset(), False)
+
+
+def _rows_of(c: Compiler, node: E.Call, does: str) -> Any:
+    """Runs a function with the fragment and the elements of memory of each of its rows."""
+    var, sizes, number = _fragment_call(c, node)
+    data, start, site, dtype = accesses.pointer(c, node.args[5], does)
+    stride = c.value(node.args[6])
+    layout = node.args[7].value if isinstance(node.args[7], E.StringImm) else "row_major"
+    by_row = not layout.replace("mem_", "").startswith("col")
+    machine, barrier = c.machine, _site(c, node, "take part in")
+
+    def each(action: Any) -> int:
+        space = machine.space
+        _check_together(machine, barrier, space.by_warp, axis=1)
+        fragment: Fragment = machine.fragments[var]
+        fragment.sizes = sizes
+        part = fragment.part(_number(c, number.run()))
+        place, step = start.run(), int(stride.run())
+        first = place.values if isinstance(place, Index) else np.full((1, 1, 1, 1), place)
+        rows, columns = fragment.extents()
+        leads = space.from_warps(
+            np.broadcast_to(
+                (np.arange(WARP) == 0).reshape(1, WARP, 1),
+                (space.threads // WARP, WARP, space.shape[3]),
+            )
+        )
+        before = machine.mask
+        machine.mask = leads if before is None else leads & before
+        try:
+            for row in range(rows):
+                along = np.arange(columns) * (1 if by_row else step)
+                offset = row * (step if by_row else 1)
+                values = first + (offset + along).reshape(-1, 1, 1, 1, 1)
+                at = slice(part.start + row * columns, part.start + (row + 1) * columns)
+                action(fragment, at, machine.memories[data], Index(values), site, dtype)
+        finally:
+            machine.mask = before
+        return 0
+
+    return each
+
+
+def _load(c: Compiler, node: E.Call) -> Code:
+    each, machine = _rows_of(c, node, "read"), c.machine
+
+    def one(
+        fragment: Fragment, at: slice, memory: Any, place: Index, site: Site, dtype: str
+    ) -> None:
+        value = np.asarray(accesses.read(machine, memory, place, site, dtype))
+        space, count = machine.space, at.stop - at.start
+        full = np.broadcast_to(value, (count, *space.shape))
+        fragment.data[at] = full.reshape(count, -1, WARP, space.shape[3])[:, :, 0]
+        fragment.written[at] = True
+
+    return Code(lambda: each(one), frozenset(), False, True)
+
+
+def _store(c: Compiler, node: E.Call) -> Code:
+    each, machine = _rows_of(c, node, "write"), c.machine
+
+    def one(
+        fragment: Fragment, at: slice, memory: Any, place: Index, site: Site, dtype: str
+    ) -> None:
+        space = machine.space
+        if not fragment.written[at].all():
+            _unwritten(machine, fragment, site)
+        rows = np.repeat(fragment.data[at], WARP, axis=1)
+        value = rows.reshape(at.stop - at.start, *space.shape)
+        accesses.write(machine, memory, place, value, site, dtype)
+
+    return Code(lambda: each(one), frozenset(), False, True)
+
+
+def _unwritten(machine: Machine, fragment: Fragment, site: Site) -> None:
+    finding = machine.new_finding(Kind.UNINITIALISED_READ, site, machine.first_active())
+    finding.detail = f"the fragment {fragment.name} was neither filled nor loaded"
+    machine.add(finding, (fragment.name,))
+
+
+def _multiply(c: Compiler, node: E.Call) -> Code:
+    variables = [arg for arg in node.args[::2] if isinstance(arg, E.Var)]
+    if len(variables) != 4:
+        raise c.unknown("tvm_mma_sync without four fragments")
+    numbers = [c.value(arg) for arg in node.args[1::2]]
+    machine, site = c.machine, _site(c, node, "multiply in")
+
+    def run() -> int:
+        _check_together(machine, site, machine.space.by_warp, axis=1)
+        fragments: list[Fragment] = [machine.fragments[var] for var in variables]
+        known = next((one.sizes for one in fragments if one.sizes[0]), (0, 0, 0))
+        operands = []
+        for fragment, number in zip(fragments, numbers, strict=True):
+            fragment.sizes = fragment.sizes if fragment.sizes[0] else known
+            part = fragment.part(_number(c, number.run()))
+            operands.append((fragment, part))
+        for fragment, part in operands[1:]:
+            if not fragment.written[part].all():
+                _unwritten(machine, fragment, site)
+        d, a, b, c_ = operands
+        wide = d[0].data.dtype if d[0].data.dtype.kind != "f" else np.dtype(np.float32)
+        wide = np.dtype(np.float64) if d[0].data.dtype == np.float64 else wide
+        left, right, added = (
+            one.data[part].astype(wide).reshape(*one.extents(), *one.data.shape[1:])
+            for one, part in (a, b, c_)
+        )
+        product = np.matmul(np.moveaxis(left, (0, 1), (2, 3)), np.moveaxis(right, (0, 1), (2, 3)))
+        total = np.moveaxis(product, (2, 3), (0, 1)) + added
+        d[0].data[d[1]] = rounded(total.reshape(-1, *d[0].data.shape[1:]), d[0].dtype)
+        d[0].written[d[1]] = True
+        return 0
+
+    return Code(run, frozenset(), False)
+
+
+def allocate_fragment(c: Compiler, node: S.Allocate) -> Any:
+    """Room for fragments."""
+    if not all(isinstance(extent, E.IntImm) for extent in node.extents):
+        raise c.unknown(f"the fragment {node.buffer_var.name} of a size that is not constant")
+    size = math.prod(extent.value for extent in node.extents if isinstance(extent, E.IntImm))
+    machine = c.machine
+
+    def run() -> None:
+        machine.fragments[node.buffer_var] = Fragment(node, size, machine)
+
+    return run
+
+
+CALLS: Mapping[str, CallCompiler] = {
+    "tvm_storage_sync": _barrier,
+    "tvm_warp_activemask": _active_mask,
+    "cuda.__activemask": _active_mask,
+    "tvm_warp_shuffle": _shuffle,
+    "tvm_warp_shuffle_up": _shuffle,
+    "tvm_warp_shuffle_down": _shuffle,
+    "tvm_fill_fragment": _fill,
+    "tvm_load_matrix_sync": _load,
+    "tvm_store_matrix_sync": _store,
+    "tvm_mma_sync": _multiply,
+}
