@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.peer.differential.generate import generate
 from tests.peer.differential.minimise import minimise
-from tests.peer.differential.outcome import FORGOTTEN, Outcome, judge, judge_alone
+from tests.peer.differential.outcome import Outcome, judge, judge_alone
 from tests.peer.differential.program import Program, load_text
 
 PATIENCE = 120.0  # seconds that one program may take, with its minimisation
@@ -38,14 +38,15 @@ class Report:
         """Counts, percentages, and the failures by kind."""
         outcomes = list(self.outcomes.values())
         texts = Counter(one.text for one in outcomes)
-        forgotten = texts[FORGOTTEN]
+        at_fault = {what: count for what, count in texts.items() if what.startswith("differs ")}
+        compared = texts["same"] + texts["differs"]
         numbers = Counter(one.numbers for one in outcomes)
-        compared = texts["same"] + texts["differs"] + forgotten
         run = numbers["equal"] + numbers["differs"] + numbers["error in te_sched"]
         lines = [
             f"{len(outcomes)} programs in {self.seconds:.0f} s",
-            f"texts identical: {texts['same']} of {compared} ({_percent(texts['same'], compared)})",
-            f"texts with guards that TVM forgets: {forgotten}",
+            f"texts identical: {texts['same']} of {compared} ({_percent(texts['same'], compared)}) "
+            f"and {sum(at_fault.values())} that differ because TVM is at fault:",
+            *(f"    {count} {what}" for what, count in sorted(at_fault.items())),
             f"results equal to numpy's: {numbers['equal']} of {run} "
             f"({_percent(numbers['equal'], run)})",
             *(f"{count} {what}" for what, count in sorted(texts.items()) if "refused" in what),
