@@ -24,14 +24,14 @@ def row_major(indices: Sequence[Expr], shape: Sequence[Expr]) -> Expr:
 
 
 def weighted_sum(indices: Sequence[Expr], strides: Sequence[Expr]) -> Expr:
-    """The position of an element of an array with strides, its products simplified."""
-    return reduce(ops.add, map(_product, indices, strides))
+    """The position of an element of an array with strides, not simplified as a whole.
 
-
-def _product(index: Expr, stride: Expr) -> Expr:
-    found = ops.mul(index, stride)
-    # Simplified apart, products keep their order in the sum.
-    return found if type(stride) in (IntImm, Var) else Analyzer().simplify(found)
+    It is simplified before the last product is added: so its products keep their order.
+    """
+    products = [ops.mul(i, s) for i, s in zip(indices, strides, strict=True)]
+    if len(products) < 3 or all(type(stride) in (IntImm, Var) for stride in strides):
+        return reduce(ops.add, products)
+    return ops.add(Analyzer().simplify(reduce(ops.add, products[:-1])), products[-1])
 
 
 def _one_more(position: Expr, extent: Expr, index: Expr) -> Expr:

@@ -43,6 +43,8 @@ def test_alignment_counts_elements_without_gaps() -> None:
 def test_products_with_strides_keep_their_order() -> None:
     flat = weighted_sum([Var("i"), J, Var("l")], [N * 24, N * 8, ops.convert(8)])
     assert str(Analyzer().simplify(flat)) == "i * n * 24 + j * n * 8 + l * 8"
+    flat = weighted_sum([Var("i"), J], [N * 8, ops.convert(8)])
+    assert str(Analyzer().simplify(flat)) == "j * 8 + i * n * 8"
 
 
 def test_congruent_remainder_belongs_to_the_quotient() -> None:
