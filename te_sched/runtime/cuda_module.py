@@ -12,6 +12,7 @@ import functools
 import itertools
 from typing import Any
 
+from te_sched.codegen.checker import Report, check_program
 from te_sched.codegen.cuda import nvrtc, print_kernels
 from te_sched.codegen.cuda.resources import ResourceUsage
 from te_sched.codegen.emulator.emulate import emulate
@@ -103,6 +104,14 @@ class CudaModule:
         """Registers, shared memory and spills of each kernel, as NVRTC's compiler says."""
         return dict(self.imported_modules[0].compiled(arch).resource_usage) if self.kernels else {}
 
+    def check(self, *args: Any, **limits: Any) -> Report:
+        """Run the entry function in checked mode; `args` are as in a call, on an emulated device.
+
+        The report names data races, barriers that not all threads come by, accesses out of bounds
+        and reads of what nothing has written, and counts bank conflicts and memory transactions.
+        """
+        return self.entry_func.check(*args, **limits)
+
     def host(self, device: int | None) -> Module:
         """The functions for a real device by its number, or for an emulated one."""
         key = "emulated" if device is None else device
@@ -159,6 +168,12 @@ class CudaFunction:
             return self._emulated
         check_usable(device, f"call {self.name!r} with arrays on {device}")
         return self._module.host(device.device_id)[self.name]
+
+    def check(self, *args: Any, **limits: Any) -> Report:
+        """Run in checked mode; see CudaModule.check."""
+        values = [arg._array if isinstance(arg, NDArray) else arg for arg in args]
+        functions = {self.name: self._module.program[self.name], **self._module.kernels}
+        return check_program(IRModule(functions), values, **limits)
 
     def time_evaluator(self, name: str, dev: Device, *args: Any, **options: Any) -> Evaluator:
         """See CudaModule.time_evaluator; `name` is this function's."""
