@@ -96,7 +96,10 @@ def _without(e: Expr, term: Expr) -> Expr:
     """An expression less one of its addends."""
     if e is term:
         return IntImm(0, e.dtype)
-    if type(e) is Add:
-        left, right = _without(e.a, term), e.b
-        return ops.add(left, right if left is not e.a else _without(e.b, term))
-    return e
+    if type(e) is not Add:
+        return e
+    left = _without(e.a, term)
+    if left is not e.a:
+        return ops.add(left, e.b)
+    right = _without(e.b, term)
+    return e if right is e.b else ops.add(e.a, right)

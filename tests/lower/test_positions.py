@@ -23,6 +23,14 @@ def test_quotient_and_remainder_are_joined() -> None:
     assert position([quotient, remainder], 50, 24) == "(j - 1) // 48 * 24 + (j + 47) % 48"
 
 
+def test_quotient_leaves_a_sum_when_it_is_joined() -> None:
+    quotient, remainder = ops.floordiv(J, 50), ops.floormod(J, 50)
+    several = ops.add(ops.add(Var("k"), Var("m") * 3), quotient)
+    assert position([several, remainder], 7, 50) == "m * 150 + k * 50 + j"
+    symbolic = ops.add(ops.add(Var("k"), Var("m") * 3), ops.floordiv(J, N))
+    assert position([symbolic, ops.floormod(J, N)], N, N) == "j + (m * 3 + k) * n"
+
+
 def test_symbolic_quotient_and_remainder_are_joined() -> None:
     quotient, remainder = ops.floordiv(J, N), ops.floormod(J, N)
     assert position([ops.convert(0), quotient, remainder], N, N, N) == "j"
