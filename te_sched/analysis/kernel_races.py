@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from te_sched.arith.same import same
 from te_sched.errors import BuildError
 from te_sched.ir.expr import EQ, LT, BufferLoad, Expr, IntImm, Var
 from te_sched.ir.stmt import BufferStore, For, IfThenElse, LetStmt, PrimFunc, Stmt
-from te_sched.ir.visitor import children, walk
+from te_sched.ir.visitor import children, substitute, walk
 from te_sched.lower.device.kernel import ThreadAxis, scope_of, thread_axes
 
 
@@ -39,18 +40,26 @@ class _Checker:
         self.threads = {axis.var: axis for axis in threads}
         self.depends: dict[Var, frozenset[Var]] = {var: frozenset((var,)) for var in self.threads}
         self.selected: frozenset[Var] = frozenset()  # threads that conditions choose among
-        self.kept: dict[Var, frozenset[Var]] = {}  # by which threads registers are indexed
+        self.values: dict[Var, Expr] = {}  # of lets
+        # Where registers are stored at places that depend on the thread.
+        self.kept: dict[Var, list[tuple[Expr, ...]]] = {}
 
     def check(self, body: Stmt) -> None:
         for node in walk(body):
-            if isinstance(node, BufferStore) and scope_of(node.buffer.data) == "local":
-                used = self.threads_in(node.indices)
-                self.kept[node.buffer.data] = self.kept.get(node.buffer.data, frozenset()) | used
+            if isinstance(node, LetStmt):
+                self.depends[node.var] = self.threads_in([node.value])
+                self.values[node.var] = substitute(node.value, self.values)
+            local = isinstance(node, BufferStore) and scope_of(node.buffer.data) == "local"
+            if local and self.threads_in(node.indices):
+                places = self.kept.setdefault(node.buffer.data, [])
+                places.append(self.resolved(node.indices))
         self.visit(body)
 
+    def resolved(self, indices: Iterable[Expr]) -> tuple[Expr, ...]:
+        """Indices without the variables of lets."""
+        return tuple([substitute(index, self.values) for index in indices])
+
     def visit(self, node: Stmt) -> None:
-        if isinstance(node, LetStmt):
-            self.depends[node.var] = self.threads_in([node.value])
         if isinstance(node, For):
             self.depends[node.loop_var] = self.threads_in([node.min, node.extent])
         if isinstance(node, BufferStore):
@@ -106,14 +115,15 @@ class _Checker:
         for node in walk(e):
             if not isinstance(node, BufferLoad):
                 continue
-            data = node.buffer.data
-            foreign = self.kept.get(data, frozenset()) - self.threads_in(node.indices)
-            if foreign:
-                names = ", ".join(sorted(self.threads[var].tag for var in foreign))
+            stored = self.kept.get(node.buffer.data)
+            if stored is None:
+                continue
+            wanted = self.resolved(node.indices)
+            if not any(all(map(same, wanted, place)) for place in stored):
                 raise self.error(
                     node.buffer.name,
                     f"{node.buffer.name} is in registers of each thread, and elements are read "
-                    f"that other threads along {names} have computed",
+                    f"at [{', '.join(map(str, node.indices))}], which other threads have computed",
                     f'put the stage into shared memory: s[{node.buffer.name}].set_scope("shared")',
                 )
 

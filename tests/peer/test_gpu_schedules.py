@@ -36,13 +36,15 @@ def run(number: int) -> str:
     arrays = [te_sched.nd.array(value, DEVICE) for value in values]
     function(*arrays)
     by_tensor = list(zip(args, values, arrays, strict=True))
-    given = [value for arg, value, _ in by_tensor if outcome._is_in(arg, inputs)]
+    given = [value.copy() for arg, value, _ in by_tensor if outcome._is_in(arg, inputs)]
     found = [array.numpy() for arg, _, array in by_tensor if outcome._is_in(arg, outputs)]
     with np.errstate(all="ignore"):
         expected = module.reference(np, *given)
     precision = outcome.coarsest_float(schedule)
     for result, value in zip(found, expected, strict=True):
         assert not outcome.difference("it", result, value, precision), f"program {number}"
+    report = function.check(*[te_sched.nd.array(value, DEVICE) for value in values])
+    assert report.ok, f"program {number}: {report}"
     if nvrtc.is_available():
         for arch in ARCHITECTURES[number % 3 :][:1]:
             function.imported_modules[0].compiled(arch)

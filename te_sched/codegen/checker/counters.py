@@ -49,7 +49,7 @@ def _sample(
 
     active = rows(np.ones((1, 1, 1, 1), np.bool_))
     if mask is not None:
-        active &= rows(mask)
+        active &= rows(mask if mask.ndim == 4 else mask.any(axis=0))  # of any lane of a vector
     active_rows = active.any(axis=1)
     if not active_rows.any():
         return

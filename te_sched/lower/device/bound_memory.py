@@ -12,7 +12,7 @@ from te_sched.ir.expr import Expr, IntImm, Range
 from te_sched.ir.stmt import Allocate, AttrStmt, For, PrimFunc, Stmt
 from te_sched.ir.visitor import Mapper, replace
 
-_MOST = 2**31 - 1  # more is no bound, but the range of a variable of a shape
+_MOST = 2**28  # elements; more is no bound, but the range of a variable of a shape
 
 
 def bound_memory(kernel: PrimFunc) -> PrimFunc:
