@@ -31,6 +31,9 @@ def inside(machine: Machine, memory: Memory, place: Place, site: Site) -> tuple[
         assert isinstance(place, Index)
         if place.low >= 0 and place.high < memory.size:
             return place, mask
+        known = place.masked
+        if known is not None and known[0] is mask and known[1] == memory.size:
+            return known[2]  # type: ignore[no-any-return]
         values = place.values
     outside = (values < 0) | (values >= memory.size)
     bad = outside if mask is None else outside & mask
@@ -41,6 +44,10 @@ def inside(machine: Machine, memory: Memory, place: Place, site: Site) -> tuple[
     left = ~outside if mask is None else ~outside & mask
     if not memory.size or not left.any():
         return None
+    if isinstance(place, Index) and not bad.any():
+        kept = Index(np.clip(values, 0, memory.size - 1)), mask
+        place.masked = (mask, memory.size, kept)
+        return kept
     return Index(np.clip(values, 0, memory.size - 1)), left
 
 
@@ -144,7 +151,8 @@ def pointer(c: Compiler, node: E.Expr, does: str) -> tuple[E.Var, Code, Site, st
 
 
 def _site_at(c: Compiler, data: E.Var, offset: E.Expr, does: str) -> Site:
-    site = Site(len(c.machine.sites), data.name, f"{data.name}[{offset}]", does)
+    name = data.name.replace(".", "_")
+    site = Site(len(c.machine.sites), name, f"{name}[{offset}]", does, data.name)
     c.machine.sites.append(site)
     return site
 

@@ -61,7 +61,7 @@ def check_program(
     ----------
     initialised : names of arguments that the program writes, and that hold values before. What is
         written is else taken for an output, which must not be read before.
-    max_steps : iterations of loops, over all loops of a batch of blocks, before a kernel is stopped.
+    max_steps : iterations of loops, all loops together, before a kernel is stopped.
     max_lanes : threads that run at once.
     max_blocks : of a launch, run only so many blocks (evenly spread); results are incomplete then.
     registers : registers of a thread by kernel, for the estimate of occupancy.

@@ -54,6 +54,7 @@ class Compiler:
     def __init__(self, machine: Machine, calls: Mapping[str, CallCompiler]) -> None:
         self.machine, self.calls = machine, calls
         self.threads: set[int] = set()  # slots of values that may differ between threads
+        self.indices: dict[Any, Code] = {}
 
     # -- what others use ---------------------------------------------------------------------------
 
@@ -71,6 +72,9 @@ class Compiler:
 
     def index(self, node: E.Expr) -> Code:
         """The code of an index: an int, or an `Index`."""
+        key = _identity(node)
+        if key in self.indices:
+            return self.indices[key]
         code = self.expression(node)
         inner = code.run
 
@@ -79,7 +83,11 @@ class Compiler:
             return int(value) if not isinstance(value, np.ndarray) else Index(value)
 
         made = Code(run, code.slots, code.is_pure, code.reads, code.is_leaf)
-        return self.kept(made) if code.is_pure and code.slots & self.threads else made
+        if not code.is_pure:
+            return made
+        # Equal indices share their arrays: who sees one again need not look at it again.
+        shared = self.indices[key] = self.kept(made) if code.slots & self.threads else made
+        return shared
 
     def place(self, buffer: E.Buffer, indices: Sequence[E.Expr]) -> Code:
         """Where an access goes, counted in elements of the memory."""
@@ -94,8 +102,9 @@ class Compiler:
 
     def site(self, buffer: E.Buffer, indices: Sequence[E.Expr], does: str) -> Site:
         """A place in the text where memory is accessed."""
-        text = f"{buffer.name}[{', '.join(str(index) for index in indices)}]"
-        site = Site(len(self.machine.sites), buffer.name, text, does)
+        name = buffer.name.replace(".", "_")  # as it is printed
+        text = f"{name}[{', '.join(str(index) for index in indices)}]"
+        site = Site(len(self.machine.sites), name, text, does, buffer.name)
         self.machine.sites.append(site)
         return site
 
@@ -158,6 +167,19 @@ class Compiler:
             return found if found is not None else remember(key)
 
         return Code(run, code.slots)
+
+
+def _identity(node: E.Expr) -> Any:
+    """Equal for expressions that compute the same in the same way."""
+    if isinstance(node, E.Var):
+        return node
+    if isinstance(node, E.IntImm):
+        return (node.value, node.dtype)
+    if isinstance(node, E.BinaryOp | E.CompareOp):
+        return (type(node), _identity(node.a), _identity(node.b))
+    if isinstance(node, E.Ramp):
+        return (E.Ramp, _identity(node.base), _identity(node.stride), node.lanes)
+    return (node,)
 
 
 # -- leaves ----------------------------------------------------------------------------------------

@@ -30,6 +30,11 @@ from te_sched.ir import expr as E
 
 _erf = np.frompyfunc(math.erf, 1, 1)
 
+_OF_NUMPY = (
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "cbrt", "hypot", "fabs"),
+    *("sin", "cos", "tan", "sinh", "cosh", "tanh", "floor", "ceil", "trunc", "rint"),
+    *("nextafter", "copysign"),
+)
 _ARCUS = ("sin", "cos", "tan", "sinh", "cosh", "tanh")
 
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {

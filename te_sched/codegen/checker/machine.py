@@ -29,6 +29,7 @@ class Site:
     buffer: str
     access: str
     does: str
+    stage: str = ""
     counter: AccessCounter | None = None
     times: int = 0
 
@@ -103,7 +104,7 @@ class Machine:
         return Finding(
             kind,
             self.kernel,
-            stage_name(buffer),
+            stage_name(site.stage if site is not None else ""),
             buffer,
             site.access if site is not None else "",
             site.does if site is not None else "",

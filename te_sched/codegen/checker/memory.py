@@ -27,11 +27,13 @@ Mask = np.ndarray | None
 class Index:
     """The elements that threads access, with the smallest and the largest of them."""
 
-    __slots__ = ("high", "low", "values")
+    __slots__ = ("high", "low", "masked", "values")
 
     def __init__(self, values: np.ndarray) -> None:
         self.values = all_dimensions(values).astype(np.intp, copy=False)
         self.low, self.high = int(self.values.min()), int(self.values.max())
+        # What is left of it under a mask, where some elements do not exist: (mask, size, rest).
+        self.masked: tuple[Any, int, Any] | None = None
 
 
 Place = int | Index

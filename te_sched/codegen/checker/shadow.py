@@ -74,11 +74,19 @@ class Shadow:
         self.noted_bytes = 0
         self.is_dirty = False  # somebody wrote since the last barrier (global: in this kernel)
         self.seen: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        # While only one access with a thread of its own for each element goes on, as for a sum that
+        # is kept in global memory, its last write and read are kept here and not entered.
+        self.own: tuple[Place, Mask] | None = None
+        self.own_last: dict[str, _Noted] = {}
 
     def pass_barrier(self, all_blocks: bool) -> None:
         """Blocks have come by a barrier."""
         self.seen.clear()
-        if self.is_shared and all_blocks:
+        if self.is_shared and not all_blocks:
+            self._release()
+        elif self.is_shared:
+            self.own = None
+            self.own_last.clear()
             self.noted.clear()
             self.noted_bytes = 0
             self.is_dirty = False
@@ -90,9 +98,13 @@ class Shadow:
         key = _key(place, mask, "r")
         if key in self.seen:
             return
-        self._remember(key, place, mask)
         machine = self.machine
         noted = _Noted(place, mask, machine.epoch, machine.warp_epoch, site, machine.space)
+        if self._is_own(place, mask):
+            self.own_last["read"] = noted
+            return
+        self._release()
+        self._remember(key, place, mask)
         if self.is_dirty:
             for who in self._who(noted):
                 self._check(who, site, Kind.READ_WRITE_RACE, ("writer", "atomic"))
@@ -103,12 +115,17 @@ class Shadow:
 
     def write(self, place: Place, mask: Mask, value: Value, dtype: str, site: Site) -> None:
         """Threads write; the value is brought into the memory, too."""
+        machine = self.machine
+        noted = _Noted(place, mask, machine.epoch, machine.warp_epoch, site, machine.space)
+        if self._is_own(place, mask):
+            self.own_last["write"] = noted
+            self.memory.put(dtype, place, mask, value)
+            return
+        self._release()
         key = _key(place, mask, "w")
         if key in self.seen and not self.noted:
             self.memory.put(dtype, place, mask, value)
             return
-        machine = self.machine
-        noted = _Noted(place, mask, machine.epoch, machine.warp_epoch, site, machine.space)
         who, values, every = self._spread(noted, value)
         if self.noted:
             self.enter_reads()
@@ -131,11 +148,13 @@ class Shadow:
             self._check(who, site, Kind.WRITE_WRITE_RACE, ("writer",), lost)
         elif every:
             self._remember(key, place, mask)
+            self.own = (place, mask)
 
     def update(self, place: Place, mask: Mask, site: Site) -> None:
         """Threads update atomically (the memory is not changed here)."""
         machine = self.machine
         noted = _Noted(place, mask, machine.epoch, machine.warp_epoch, site, machine.space)
+        self._release()
         self.enter_reads()
         for who in self._who(noted):
             roles = ("writer", "reader", "other reader")
@@ -144,6 +163,24 @@ class Shadow:
             role.stamps[who.flat] = who.stamps
             role.blocks[who.flat] = who.blocks
         self.is_dirty = True
+
+    def _is_own(self, place: Place, mask: Mask) -> bool:
+        own = self.own
+        return own is not None and own[0] is place and own[1] is mask
+
+    def _release(self) -> None:
+        """Enter what `own` has done: somebody else comes."""
+        if self.own is None:
+            return
+        self.own = None
+        write, read = self.own_last.pop("write", None), self.own_last.pop("read", None)
+        if write is not None:
+            who = self._spread(write, None)[0]
+            role = self._role("writer")
+            role.stamps[who.flat] = who.stamps
+            role.blocks[who.flat] = who.blocks
+        if read is not None:
+            self.noted.append(read)
 
     def enter_reads(self) -> None:
         """Enter the reads that were noted."""
