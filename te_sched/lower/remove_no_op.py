@@ -13,10 +13,9 @@ RemoveNoOp.) Must not know which pass left the remains behind.
 from __future__ import annotations
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.same import same
 from te_sched.ir import ops
 from te_sched.ir.calls import Effect, effect_of
-from te_sched.ir.expr import BufferLoad, Expr, IntImm, Var
+from te_sched.ir.expr import Expr, IntImm, Var
 from te_sched.ir.stmt import (
     Allocate,
     AttrStmt,
@@ -30,7 +29,7 @@ from te_sched.ir.stmt import (
     Stmt,
 )
 from te_sched.ir.visitor import Mapper, replace, walk
-from te_sched.lower.statements import NOTHING, is_nothing, sequence
+from te_sched.lower.statements import NOTHING, is_nothing, keeps_memory, sequence
 
 
 def remove_no_op(func: PrimFunc) -> PrimFunc:
@@ -101,14 +100,7 @@ class _Remover(Mapper):
         return NOTHING if effect_of(node.value) <= Effect.READ_STATE else node
 
     def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        value = node.value
-        keeps = (
-            type(value) is BufferLoad
-            and value.buffer.data is node.buffer.data
-            and len(value.indices) == len(node.indices)
-            and all(map(same, value.indices, node.indices))
-        )
-        return NOTHING if keeps else node
+        return NOTHING if keeps_memory(node) else node
 
 
 def _is_empty(extent: Expr) -> bool:

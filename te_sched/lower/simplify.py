@@ -15,9 +15,7 @@ from typing import Any
 
 from te_sched.arith import build
 from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.same import same
 from te_sched.ir.expr import (
-    BufferLoad,
     Call,
     Expr,
     FloatImm,
@@ -41,6 +39,7 @@ from te_sched.ir.stmt import (
     Stmt,
 )
 from te_sched.ir.visitor import Mapper, replace
+from te_sched.lower.statements import keeps_memory
 
 _THREAD_KEYS = frozenset(("thread_extent", "virtual_thread"))
 
@@ -116,15 +115,7 @@ class _Simplifier(Mapper):
 
     def visit_BufferStore(self, node: BufferStore) -> Stmt:
         store: BufferStore = self.generic(node)
-        value = store.value
-        if (
-            type(value) is BufferLoad
-            and value.buffer.data is store.buffer.data
-            and len(value.indices) == len(store.indices)
-            and all(map(same, value.indices, store.indices))
-        ):
-            return Evaluate(const(0))
-        return store
+        return Evaluate(const(0)) if keeps_memory(store) else store
 
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
         seq: SeqStmt = self.generic(node)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from te_sched.arith.same import same
 from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, Let, Var
 from te_sched.ir.stmt import (
     Allocate,
@@ -67,6 +68,21 @@ def nodes_of(root: Any, kinds: frozenset[type]) -> list[Any]:
 def is_nothing(statement: Stmt) -> bool:
     """Whether a statement is the evaluation of a constant."""
     return type(statement) is Evaluate and type(statement.value) is IntImm
+
+
+def keeps_memory(store: BufferStore) -> bool:
+    """Whether a store writes what it has read from the same place of a buffer of the same shape."""
+    value = store.value
+    return (
+        type(value) is BufferLoad
+        and value.buffer.data is store.buffer.data
+        and _all_same(value.indices, store.indices)
+        and (value.buffer is store.buffer or _all_same(value.buffer.shape, store.buffer.shape))
+    )
+
+
+def _all_same(first: tuple[Expr, ...], second: tuple[Expr, ...]) -> bool:
+    return len(first) == len(second) and all(map(same, first, second))
 
 
 def sequence(parts: Iterable[Stmt | None]) -> Stmt:

@@ -68,6 +68,11 @@ def test_effects_stay(body: Stmt) -> None:
     assert left(body).removeprefix("T.evaluate(").startswith('T.call_extern("int32", "f")')
 
 
+def test_store_through_a_view_of_another_shape_stays() -> None:
+    view = decl_buffer((32,), data=A.data)
+    assert left(store(view, read(A, n), n)) != "T.evaluate(0)"
+
+
 def test_only_else_becomes_the_negation() -> None:
     assert left(IfThenElse(n < 4, NOTHING, WORK)).startswith("if not n < 4:")
 
