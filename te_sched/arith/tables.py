@@ -108,6 +108,8 @@ _SUB = (
     Row("sub-self", "x - x", "0"),
     Row("sub-factor-left-one", "x * y - x", "x * (y - 1)", "not_const(x)", True),
     Row("sub-factor-right-one", "y * x - x", "x * (y - 1)", "not_const(x)", True),
+    # Not visited again: a product round it takes the constant out.
+    Row("sub-factor-constant", "y * x - x", "x * (y - 1)", "constant(x)"),
     Row("sub-one-factor-last", "x - y * x", "x * (1 - y)", "", True),
     Row("sub-one-factor", "x - x * y", "x * (1 - y)", "", True),
     Row("sub-factor", "x * y - x * z", "x * (y - z)", "", True),

@@ -14,6 +14,7 @@ import tvm
 
 import te_sched
 from te_sched.arith import int_set
+from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import TeSchedError
 from te_sched.ir.expr import Expr, IntImm, Range
 from te_sched.lower.inject_prefetch import _Injector as Injector
@@ -155,6 +156,7 @@ def _ahead_as_tvm(injector: Injector, bound: Range, steps: Expr) -> Range:
         later = int_set.single_point(loop + steps)
         whole = int_set.eval_set(bound.min, {loop: later})
         bound = int_set.cover_range(whole, bound)
+        bound = Range(Analyzer().simplify(bound.min), bound.extent)
         steps = IntImm(0)
     return _ahead(injector, bound, steps)
 
