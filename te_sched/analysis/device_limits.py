@@ -101,13 +101,17 @@ def _check_threads(kernel: PrimFunc, limits: Limits) -> None:
 
 
 def _check_shared(kernel: PrimFunc, limits: Limits) -> None:
-    static = static_shared_bytes(kernel)
-    if static is None:
-        raise BuildError(
-            f"allocate shared memory in kernel {_name(kernel)!r}",
-            f"its size is not constant: {_buffers(kernel, 'shared')}",
-            'give the stage scope "shared.dyn", or a tile of constant size',
-        )
+    for node in statements(kernel.body):
+        scope = scope_of(node.buffer_var) if type(node) is Allocate else "shared.dyn"
+        if scope != "shared.dyn" and not isinstance(bytes_of(node), IntImm):
+            raise BuildError(
+                f"allocate {node.buffer_var.name} in kernel {_name(kernel)!r}",
+                f"memory of scope {scope} has a constant size, and its size is {bytes_of(node)}",
+                "compute the stage in tiles of constant size"
+                + (', or give it scope "shared.dyn"' if scope == "shared" else ""),
+                where=f"stage {node.buffer_var.name}",
+            )
+    static = static_shared_bytes(kernel) or 0
     most = limits.shared_bytes
     if static > most:
         raise BuildError(

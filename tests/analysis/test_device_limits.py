@@ -70,3 +70,15 @@ def test_stages_outside_of_kernels_are_refused() -> None:
     B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
     with pytest.raises(BuildError, match=r"stage B(.|\n)*no loop round it is bound"):
         te_sched.build(te.create_schedule(B.op), [A, B], target="cuda")
+
+
+def test_memory_of_threads_has_a_constant_size() -> None:
+    n = te.var("n")
+    A = te.placeholder((8, n), name="A")
+    B = te.compute((8, n), lambda i, j: A[i, j] + 1.0, name="B")
+    C = te.compute((8, n), lambda i, j: B[i, n - 1 - j], name="C")
+    s = te.create_schedule(C.op)
+    s[C].bind(C.op.axis[0], te.thread_axis("threadIdx.x"))
+    s[B].compute_at(s[C], C.op.axis[0])
+    with pytest.raises(BuildError, match=r"stage B(.|\n)*has a constant size"):
+        te_sched.build(s, [A, C], target="cuda")
