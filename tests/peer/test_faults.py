@@ -11,7 +11,7 @@ from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.stmt import BufferStore, For, PrimFunc, SeqStmt, Stmt
 from tests.peer.differential.faults import OUTSIDE, UNDEFINED, faults
 
-N, I = Var("n"), Var("i")
+N, K = Var("n"), Var("i")
 A = decl_buffer((N,), "float32", name="A")
 HANDLE = Var("A", "handle")
 
@@ -25,7 +25,7 @@ def store(index: object) -> Stmt:
 
 
 def loop(extent: object) -> Stmt:
-    return For(I, IntImm(0), extent, "serial", store(I))
+    return For(K, IntImm(0), extent, "serial", store(K))
 
 
 def test_program_within_bounds_has_no_fault() -> None:
@@ -37,4 +37,4 @@ def test_store_behind_the_end_is_found() -> None:
 
 
 def test_variable_of_a_finished_loop_is_not_defined() -> None:
-    assert faults(function(loop(N), store(I)), {"n": 5}) == {UNDEFINED}
+    assert faults(function(loop(N), store(K)), {"n": 5}) == {UNDEFINED}
