@@ -67,7 +67,13 @@ def read(machine: Machine, memory: Memory, place: Place, site: Site, dtype: str)
             machine.find(Kind.UNINITIALISED_READ, site, bad, values)
     if memory.scope != "local":
         if memory.shadow is not None:
-            memory.shadow.read(place, mask, site)
+            shadow = memory.shadow
+            shadow.read(place, mask, site)
+            if shadow.kept is not None:
+                if dtype == memory.dtype:
+                    counters.count(machine, site, memory, place, mask)
+                    return shadow.kept
+                shadow.flush()
         counters.count(machine, site, memory, place, mask)
     return memory.get(dtype, place)
 

@@ -27,7 +27,11 @@ from te_sched.ir import stmt as S
 from te_sched.ir.visitor import walk
 from te_sched.lower.device.kernel import LAUNCH, TAGS, is_kernel, scope_of, thread_axes
 
-_WRITERS = ("atomic_", "tvm_store_matrix_sync")
+# Which argument of an intrinsic points to what it writes.
+_POINTERS = {
+    "tir.tvm_store_matrix_sync": 5,
+    **{f"tir.atomic_{name}": 0 for name in ("add", "max", "min", "exch", "cas")},
+}
 _BATCH_BYTES = 256 << 20
 _MOST_THREADS = 1024
 
@@ -222,7 +226,12 @@ class _Program:
             machine.loops.clear()
             for tag, slot in slots.items():
                 machine.assign(slot, machine.space.axis(tag))
-            run()
+            try:
+                run()
+            finally:
+                for memory in globals_.values():
+                    if memory.shadow is not None:
+                        memory.shadow.flush()
         for memory in globals_.values():
             memory.shadow = None
 
@@ -297,13 +306,16 @@ def _written_by(func: S.PrimFunc) -> frozenset[E.Var]:
     for node in walk(func.body):
         if isinstance(node, S.BufferStore):
             written.add(node.buffer.data)
-        elif isinstance(node, E.Call) and node.op.removeprefix("tir.").startswith(_WRITERS):
-            for argument in node.args:
-                for part in walk(argument):
-                    if isinstance(part, E.Var) and part.pointer is not None:
-                        written.add(part)
-                    elif isinstance(part, E.BufferLoad):
-                        written.add(part.buffer.data)
+        elif isinstance(node, E.Call) and (place := _POINTERS.get(node.op)) is not None:
+            pointer = node.args[place]
+            if isinstance(pointer, E.Call):  # address_of, tvm_access_ptr
+                pointer = next(
+                    part for part in pointer.args if isinstance(part, E.BufferLoad | E.Var)
+                )
+            if isinstance(pointer, E.BufferLoad):
+                pointer = pointer.buffer.data
+            if isinstance(pointer, E.Var):
+                written.add(pointer)
     return frozenset(written)
 
 

@@ -42,14 +42,15 @@ def _sample(
     def rows(value: np.ndarray) -> np.ndarray:
         """(warps of some blocks, 32)"""
         shape = (*space.shape[:3], blocks)
-        some = np.broadcast_to(value[..., :blocks] if value.shape[-1] > 1 else value, shape)
+        some = np.broadcast_to(value[..., :blocks], shape)
         full = some.reshape(space.threads, blocks)
         full = np.pad(full, ((0, -space.threads % WARP), (0, 0)))
         return full.reshape(-1, WARP, blocks).transpose(0, 2, 1).reshape(-1, WARP)
 
     active = rows(np.ones((1, 1, 1, 1), np.bool_))
     if mask is not None:
-        active &= rows(mask if mask.ndim == 4 else mask.any(axis=0))  # of any lane of a vector
+        of_lanes = np.asarray(mask if mask.ndim == 4 else mask.any(axis=0))  # of any vector lane
+        active &= rows(of_lanes)
     active_rows = active.any(axis=1)
     if not active_rows.any():
         return

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 Mask = np.ndarray | None
 
 
+_KNOWN = 512
+
+
 class Index:
     """The elements that threads access, with the smallest and the largest of them."""
 
@@ -63,6 +66,8 @@ class Memory:
         self.rows = np.zeros(size, np.bool_)  # written for all of `inner`
         self.part: np.ndarray | None = None  # written for some of `inner`
         self.looked = 0
+        # Accesses to what is written, by identity (kept alive): they need no second look.
+        self.known: dict[tuple[int, int], tuple[Index, Mask]] = {}
 
     @property
     def itemsize(self) -> int:
@@ -87,6 +92,7 @@ class Memory:
     def forget(self) -> None:
         """Nothing is written any more: its allocation is entered again."""
         self.is_complete, self.part = False, None
+        self.known.clear()
         self.rows[...] = False
 
     def initialise(self) -> None:
@@ -126,7 +132,7 @@ class Memory:
         )
         row = data.reshape(-1)
         if mask is None:
-            row[flat] = stored
+            row[flat.reshape(-1)] = stored.reshape(-1)
         else:
             row[flat[where]] = stored[where]
 
@@ -134,8 +140,9 @@ class Memory:
 
     def mark(self, place: Place, mask: Mask) -> None:
         """Elements are written."""
-        if self.is_complete:
+        if self.is_complete or (id(place), id(mask)) in self.known:
             return
+        self.remember(place, mask)
         depth = len(self.inner)
         whole = mask is None or (depth == 1 and mask.shape[-1] == 1) or depth == 0
         if type(place) is int:
@@ -158,8 +165,17 @@ class Memory:
         flat, where = np.broadcast_arrays(self.flat(values), True if mask is None else mask)
         self.part.reshape(-1)[flat[where]] = True
 
+    def remember(self, place: Place, mask: Mask) -> None:
+        """All that this access touches is written."""
+        if isinstance(place, Index):
+            if len(self.known) >= _KNOWN:
+                self.known.clear()
+            self.known[id(place), id(mask)] = (place, mask)
+
     def unwritten(self, place: Place, mask: Mask) -> np.ndarray | None:
         """Where elements are read that nobody wrote; None if nowhere."""
+        if (id(place), id(mask)) in self.known:
+            return None
         if type(place) is int:
             if self.rows[place]:
                 return None
@@ -172,6 +188,7 @@ class Memory:
             self.looked += 1
             if self.looked & 7 == 0:
                 self.is_complete = bool(self.rows.all())
+            self.remember(place, mask)
             return None
         if self.part is not None:
             known = known | _gather(self, self.part, values)

@@ -31,6 +31,7 @@ _WARP_EPOCHS = (1 << (_EPOCH - _WARP_EPOCH)) - 1
 _NOTED_BYTES = 32 << 20
 _NOTED = 4096
 _SEEN = 512
+_STEPS = 4096
 
 
 @dataclass(slots=True)
@@ -53,6 +54,16 @@ class _Noted:
     warp_epoch: int
     site: Site
     batch: Any
+
+
+class _Step:
+    """A place in the tree of known sequences; `access` is kept alive, as keys are its identity."""
+
+    __slots__ = ("access", "next")
+
+    def __init__(self, access: tuple[Place, Mask] | None = None) -> None:
+        self.access = access
+        self.next: dict[tuple[Any, ...], _Step] = {}
 
 
 class _Role:
@@ -78,36 +89,50 @@ class Shadow:
         # is kept in global memory, its last write and read are kept here and not entered.
         self.own: tuple[Place, Mask] | None = None
         self.own_last: dict[str, _Noted] = {}
+        self.kept: np.ndarray | None = None  # what `own` has written last, not yet in the memory
+        # Sequences of accesses between two barriers that were found free of clashes. `step` is
+        # where in the tree this sequence is (None: off it), `followed` what it has done so far.
+        self.tree = _Step()
+        self.tree_size = 0
+        self.step: _Step | None = self.tree if self.is_shared else None
+        self.followed: list[tuple[str, _Noted]] = []
+        self.follows = self.is_shared
+        self.is_clean = True
 
     def pass_barrier(self, all_blocks: bool) -> None:
         """Blocks have come by a barrier."""
         self.seen.clear()
         if self.is_shared and not all_blocks:
-            self._release()
+            self._leave()
+            self.step = None
         elif self.is_shared:
-            self.own = None
-            self.own_last.clear()
             self.noted.clear()
             self.noted_bytes = 0
             self.is_dirty = False
+            self.followed.clear()
+            self.step, self.follows = self.tree, True
 
     # -- accesses ----------------------------------------------------------------------------------
 
     def read(self, place: Place, mask: Mask, site: Site) -> None:
         """Threads read."""
-        key = _key(place, mask, "r")
-        if key in self.seen:
-            return
         machine = self.machine
         noted = _Noted(place, mask, machine.epoch, machine.warp_epoch, site, machine.space)
         if self._is_own(place, mask):
             self.own_last["read"] = noted
             return
         self._release()
+        key = _key(place, mask, "r")
+        if key in self.seen:
+            return
         self._remember(key, place, mask)
+        if self._follow(key, noted):
+            return
+        self.is_clean = True
         if self.is_dirty:
             for who in self._who(noted):
                 self._check(who, site, Kind.READ_WRITE_RACE, ("writer", "atomic"))
+        self._extend(key, noted)
         self.noted.append(noted)
         self.noted_bytes += place.values.nbytes if isinstance(place, Index) else 0
         if self.noted_bytes > _NOTED_BYTES or len(self.noted) > _NOTED:
@@ -119,13 +144,23 @@ class Shadow:
         noted = _Noted(place, mask, machine.epoch, machine.warp_epoch, site, machine.space)
         if self._is_own(place, mask):
             self.own_last["write"] = noted
-            self.memory.put(dtype, place, mask, value)
+            if mask is None and dtype == self.memory.dtype and isinstance(value, np.ndarray):
+                self.kept = np.array(
+                    value, self.memory.data.dtype, copy=value.base is not None or None
+                )
+            else:
+                self.flush()
+                self.memory.put(dtype, place, mask, value)
             return
         self._release()
         key = _key(place, mask, "w")
         if key in self.seen and not self.noted:
             self.memory.put(dtype, place, mask, value)
             return
+        if self._follow(key, noted):
+            self.memory.put(dtype, place, mask, value)
+            return
+        self.is_clean = True
         who, values, every = self._spread(noted, value)
         if self.noted:
             self.enter_reads()
@@ -146,15 +181,22 @@ class Shadow:
         if lost.any():
             lost &= ~same_bits(data[who.flat], stored)
             self._check(who, site, Kind.WRITE_WRITE_RACE, ("writer",), lost)
+            self.step = None
         elif every:
             self._remember(key, place, mask)
-            self.own = (place, mask)
+            self._extend(key, noted)
+            if not self.is_shared:
+                self.own = (place, mask)
+        else:
+            self.step = None
 
     def update(self, place: Place, mask: Mask, site: Site) -> None:
         """Threads update atomically (the memory is not changed here)."""
         machine = self.machine
         noted = _Noted(place, mask, machine.epoch, machine.warp_epoch, site, machine.space)
         self._release()
+        self._leave()
+        self.step = None
         self.enter_reads()
         for who in self._who(noted):
             roles = ("writer", "reader", "other reader")
@@ -164,21 +206,73 @@ class Shadow:
             role.blocks[who.flat] = who.blocks
         self.is_dirty = True
 
+    # -- sequences that are known ------------------------------------------------------------------
+
+    def _follow(self, key: tuple[Any, ...], noted: _Noted) -> bool:
+        """Whether this access continues a sequence that is known; it is entered later if ever."""
+        if not self.follows or self.step is None:
+            return False
+        found = self.step.next.get(key)
+        if found is None:
+            self._leave()
+            return False
+        self.step = found
+        self.followed.append((key[-1], noted))
+        return True
+
+    def _leave(self) -> None:
+        """Enter what was followed: the sequence goes on in a way that is not known."""
+        self.follows = False
+        for does, noted in self.followed:
+            if does == "w":
+                self._enter_write(noted)
+            else:
+                self.noted.append(noted)
+        self.followed.clear()
+
+    def _extend(self, key: tuple[Any, ...], noted: _Noted) -> None:
+        """Remember that the sequence so far, with this access, is free of clashes."""
+        if self.step is None:
+            return
+        if not self.is_clean:
+            self.step = None
+            return
+        if self.tree_size >= _STEPS:
+            self.tree, self.tree_size, self.step = _Step(), 0, None
+            return
+        made = _Step((noted.place, noted.mask))
+        self.step.next[key] = made
+        self.step = made
+        self.tree_size += 1
+
+    def _enter_write(self, noted: _Noted) -> None:
+        who = self._spread(noted, None)[0]
+        role = self._role("writer")
+        role.stamps[who.flat] = who.stamps
+        role.blocks[who.flat] = who.blocks
+        self.is_dirty = True
+
+    # -- the only access ---------------------------------------------------------------------------
+
     def _is_own(self, place: Place, mask: Mask) -> bool:
         own = self.own
         return own is not None and own[0] is place and own[1] is mask
+
+    def flush(self) -> None:
+        """Bring what is kept into the memory."""
+        if self.kept is not None and self.own is not None:
+            self.memory.put(self.memory.dtype, self.own[0], self.own[1], self.kept)
+        self.kept = None
 
     def _release(self) -> None:
         """Enter what `own` has done: somebody else comes."""
         if self.own is None:
             return
+        self.flush()
         self.own = None
         write, read = self.own_last.pop("write", None), self.own_last.pop("read", None)
         if write is not None:
-            who = self._spread(write, None)[0]
-            role = self._role("writer")
-            role.stamps[who.flat] = who.stamps
-            role.blocks[who.flat] = who.blocks
+            self._enter_write(write)
         if read is not None:
             self.noted.append(read)
 
@@ -236,6 +330,9 @@ class Shadow:
             if not self.is_shared:
                 away = blocks != who.blocks
                 clash = (stamps != 0) & (away | clash)
+            if not clash.any():
+                continue
+            self.is_clean = False  # whatever the values are
             if where is not None:
                 clash &= where
             if clash.any():

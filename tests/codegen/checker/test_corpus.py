@@ -1,0 +1,77 @@
+"""The corpus's programs with threads have no findings, and give numpy's results under watch."""
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched.codegen.checker import check_program
+from te_sched.errors import BuildError
+from te_sched.lower.device.pipeline import device_passes
+from tests.golden import corpus, execution
+
+BLOCKS = 8  # of the GEMMs at tutorial size: all of them take a minute
+
+
+def thread_bound_steps(program):
+    """(number, schedule, args) of the steps with threads."""
+    for step, (schedule, args) in enumerate(program.steps(te_sched)):
+        reason = execution.why_not_on_cpu(schedule, program.golden("script")[step])
+        if reason is not None and reason.startswith("loops are bound to"):
+            yield step, schedule, args
+
+
+def has_threads(program):
+    return any(
+        'T.launch_thread("' in text or "T.env_thread(" in text for text in program.golden("script")
+    )
+
+
+def kernels(schedule, args):
+    """The program, or None where it is refused (tests of the passes say why)."""
+    try:
+        return device_passes(te_sched.lower(schedule, list(args), name="main")["main"])
+    except BuildError:
+        return None
+
+
+def programs(*families):
+    return [
+        pytest.param(one, id=one.name) for one in corpus.programs(*families) if has_threads(one)
+    ]
+
+
+@pytest.mark.parametrize("program", programs("primitives", "programs", "random"))
+def test_corpus_has_no_findings(program):
+    for step, schedule, args in thread_bound_steps(program):
+        module = kernels(schedule, args)
+        for sizes in getattr(program.module, "sizes", ({},)) if module is not None else ():
+            check(program.module, module, args, step, sizes)
+
+
+def check(program, module, args, step, sizes):
+    inputs, outputs = execution.inputs_and_outputs(args)
+    generator = np.random.default_rng(0)
+    values = [execution.random_array(tensor, generator, sizes) for tensor in inputs]
+    if hasattr(program, "inputs"):
+        values = program.inputs(np, generator, step, *values)
+    untouched = [execution.untouched_array(tensor, sizes) for tensor in outputs]
+    arrays = [*values, *untouched]
+    report = check_program(module, execution._in_order(args, [*inputs, *outputs], arrays))
+    assert report.ok, str(report)
+    expected = execution._reference(program, step)(np, *values)
+    for result, wanted in zip(untouched, expected, strict=True):
+        execution.difference(result, wanted)
+
+
+def test_tutorial_products_have_no_findings():
+    (program,) = corpus.programs("gemm_gpu")
+    generator = np.random.default_rng(0)
+    a, b = (generator.normal(size=size).astype(np.float32) for size in ((1024, 2048), (2048, 512)))
+    expected = a @ b
+    for _, schedule, args in thread_bound_steps(program):
+        result = np.full((1024, 512), np.nan, np.float32)
+        report = check_program(kernels(schedule, args), [a, b, result], max_blocks=BLOCKS)
+        assert report.ok, str(report)
+        done = ~np.isnan(result)
+        assert done.sum() >= 512
+        np.testing.assert_allclose(result[done], expected[done], rtol=1e-3, atol=1e-3)
