@@ -290,8 +290,8 @@ def _check_dtype(name: str, buffer: E.Buffer, array: np.ndarray) -> None:
     legal = {str(numpy_dtype(element))}
     if element == "bfloat16":
         legal = {"bfloat16", "uint16"}
-    elif element in ("bool", "int8"):
-        legal |= {"bool", "int8"} if element == "bool" else set()
+    elif element == "bool":
+        legal = {"bool", "int8"}
     if array.dtype.name not in legal:
         raise CallError(
             f"check {name!r} with an array of {array.dtype} for {buffer.name}",

@@ -23,6 +23,7 @@ from te_sched.codegen.checker.numbers import (
     typed,
     wrapped,
 )
+from te_sched.codegen.checker.space import all_dimensions
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
@@ -319,7 +320,8 @@ def _both(c: Compiler, node: E.And) -> Code:
         first = left()
         if not isinstance(first, np.ndarray):
             return right() if first else False
-        if guarded and first.ndim == 4:
+        if guarded:
+            first = all_dimensions(first)
             return first & np.bool_(under(machine, first, right))
         return first & right()
 
@@ -334,7 +336,8 @@ def _either(c: Compiler, node: E.Or) -> Code:
         first = left()
         if not isinstance(first, np.ndarray):
             return True if first else right()
-        if guarded and first.ndim == 4:
+        if guarded:
+            first = all_dimensions(first)
             return first | np.bool_(under(machine, ~first, right))
         return first | right()
 
@@ -356,8 +359,7 @@ def conditional(c: Compiler, condition: E.Expr, first: E.Expr, second: E.Expr) -
         where = test()
         if not isinstance(where, np.ndarray):
             return yes() if where else no()
-        if where.ndim > 4:  # a vector's lanes: all of them are read
-            return np.where(where, typed(yes(), dtype), typed(no(), dtype))
+        where = all_dimensions(where)
         a = chosen(where, guards[0], yes)
         b = chosen(~where if guards[1] else where, guards[1], no)
         return np.where(where, a, b)

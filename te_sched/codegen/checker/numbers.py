@@ -107,7 +107,7 @@ def from_argument(array: np.ndarray, dtype: str) -> np.ndarray:
     """The elements of an argument, in one row, as they are kept (a view where that can be)."""
     flat = np.ascontiguousarray(array).reshape(-1)
     if dtypes.element(dtype) != "bfloat16":
-        return flat
+        return flat.view(numpy_dtype(dtype))
     bits = flat.view(np.uint16).astype(np.uint32)
     return (bits << 16).view(np.float32)
 

@@ -343,3 +343,54 @@ def test_a_change_after_a_known_sequence_is_found():
     report = check_program(module, [np.ones(32, np.float32), np.zeros(32, np.float32)])
     (found,) = report.findings
     assert (found.kind, found.loops) == (Kind.READ_WRITE_RACE, {"k": 2})
+
+
+def test_lanes_of_vectors_are_read_only_where_wanted():
+    def build(ib, A, C, tx):
+        lanes = E.Ramp(tx * 4, E.IntImm(1), 4)
+        wanted = E.LT(lanes, E.Broadcast(E.IntImm(126), 4))
+        zero = E.Broadcast(E.FloatImm(0.0), 4)
+        C[lanes] = E.Call("float32x4", "tir.if_then_else", (wanted, A[lanes], zero))
+
+    module = k.program(build, [k.array("A", 126), k.array("C", 128)], tx=32)
+    result = np.full(128, np.nan, np.float32)
+    report = check_program(module, [np.ones(126, np.float32), result])
+    assert report.ok, str(report)
+    np.testing.assert_array_equal(result, [1.0] * 126 + [0.0] * 2)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8"])
+def test_truth_values(dtype):
+    a = te.placeholder((32,), "bool", name="A")
+    c = te.compute((32,), lambda i: te_sched.tir.all(a[i], i < 20), name="C")
+    s = te.create_schedule(c.op)
+    s[c].bind(c.op.axis[0], te.thread_axis("threadIdx.x"))
+    module = device_passes(te_sched.lower(s, [a, c], name="main")["main"])
+    data, result = (np.arange(32) % 2).astype(dtype), np.zeros(32, dtype)
+    assert check_program(module, [data, result]).ok
+    np.testing.assert_array_equal(result, data * (np.arange(32) < 20))
+
+
+def test_dot_of_four():
+    def build(ib, A, B, C, tx):
+        lanes = E.Ramp(tx * 4, E.IntImm(1), 4)
+        C[tx] = E.Call("int32", "tir.dp4a", (A[lanes], B[lanes], E.IntImm(5)))
+
+    arrays = [k.array("A", 128, "int8"), k.array("B", 128, "int8"), k.array("C", 32, "int32")]
+    module = k.program(build, arrays, tx=32)
+    a, b = np.random.default_rng(0).integers(-128, 128, (2, 128)).astype(np.int8)
+    result = np.zeros(32, np.int32)
+    assert check_program(module, [a, b, result]).ok
+    expected = (a.astype(np.int32) * b).reshape(32, 4).sum(1) + 5
+    np.testing.assert_array_equal(result, expected)
+
+
+def test_integers_wrap():
+    def build(ib, A, C, tx):
+        hashed = A[tx] * E.IntImm(1103515245) + E.IntImm(12345)
+        C[tx] = E.Call("int32", "tir.shift_right", (hashed, E.IntImm(3)))
+
+    module = k.program(build, [k.array("A", 32, "int32"), k.array("C", 32, "int32")], tx=32)
+    data, result = np.arange(32, dtype=np.int32), np.zeros(32, np.int32)
+    assert check_program(module, [data, result]).ok
+    np.testing.assert_array_equal(result, (data * np.int32(1103515245) + np.int32(12345)) >> 3)
