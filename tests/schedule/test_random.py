@@ -30,7 +30,8 @@ def test_random_decisions(seed: int) -> None:
         except ScheduleError:
             assert all(a is b or a == b for a, b in zip(state, snapshot(s), strict=True)), text
         except (IndexError, TypeError) as error:  # the decision names an axis that is not there
-            if "random_schedules" not in traceback.extract_tb(error.__traceback__)[-1].filename:
+            place = traceback.extract_tb(error.__traceback__)[-1].filename
+            if not place.endswith(("random_schedules.py", "te/tensor.py")):
                 raise
     again = te.create_schedule(declare(IMPLEMENTATION))
     assert repr(s.trace.replay(again)) == repr(s)
