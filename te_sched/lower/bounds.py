@@ -219,7 +219,7 @@ class _Inference:
             bound = int_set.cover_range(sets[axis], axis.dom) if axis in sets else axis.dom
             if type(bound.min) in (FloorDiv, FloorMod):
                 # Simplified apart, quotient and remainder of a fused axis may no longer fit.
-                bound = Range(analyzer.simplify(bound.min), bound.extent)
+                bound = Range(Analyzer().simplify(bound.min), bound.extent)
             if relaxed:
                 low = int_set.eval_set(bound.min, relaxed).min
                 high = int_set.eval_set(bound.min + bound.extent - 1, relaxed).max

@@ -263,7 +263,8 @@ class Fuse(Relation):
         """The product of the lengths."""
         outer, inner = ranges.get(self.outer), ranges.get(self.inner)
         if outer is not None and inner is not None:
-            set_range(ranges, self.fused, _zero_based(outer.extent * inner.extent), analyzer)
+            # TVM draws no conclusions from the range of a fused axis.
+            ranges[self.fused] = _zero_based(outer.extent * inner.extent)
 
     def indices_up(self, values: Values, ranges: Mapping[IterVar, Range]) -> None:
         """outer = fused // extent(inner), inner = fused % extent(inner)"""

@@ -61,3 +61,16 @@ def test_ranges_of_fixed_threads_tell_that_a_region_is_whole() -> None:
     s[B].bind(inner, te.thread_axis("threadIdx.x"))
     text = te_sched.lower(s, [A, B], simple_mode=True).script()
     assert f'{cache.op.name.replace(".", "_")} = T.allocate([588], "float32", "local")' in text
+
+
+def test_range_of_a_fused_axis_does_not_simplify_regions() -> None:
+    A = te.placeholder((50, 100), name="A")
+    B = te.compute((50, 100), lambda i, j: A[i, j] + 1.0, name="B")
+    C = te.compute((50, 100), lambda i, j: B[i, j] * 2.0, name="C")
+    D = te.compute((50, 100), lambda i, j: B[i, j] + C[49 - i, j], name="D")
+    s = te.create_schedule(D.op)
+    fused = s[D].fuse(*D.op.axis)
+    s[C].compute_at(s[D], fused)
+    s[B].compute_at(s[D], fused)
+    text = te_sched.lower(s, [A, D], simple_mode=True).script()
+    assert "fused // 100" in next(line for line in text.splitlines() if "B_1 = T.Buffer" in line)
