@@ -129,6 +129,8 @@ _SUB = (
         "x % c1 * -c2",
         "c1 != 0 and c3 == c1 * c2",
     ),
+    Row("sub-shifted-half", "(x + c1) // 2 - x // 2", "x % 2 + c1 // 2", "c1 % 2 == 1", True),
+    Row("sub-from-shifted", "x // 2 - (x + c1) // 2", "x % 2 * -1 + -(c1 // 2)", "c1 % 2 == 1"),
     Row("sub-shifted-quotient", "(x + c1) // c2 - x // c2", "(x % c2 + c1) // c2", "c2 > 0", True),
     Row(
         "sub-two-shifted-quotients",
@@ -161,6 +163,7 @@ _MUL = (
 _FLOORDIV = (
     Row("div-div", "x // c1 // c2", "x // (c1 * c2)", "c1 > 0 and c2 > 0", True),
     Row("div-sum-div", "(x // c1 + c2) // c3", "(x + c1 * c2) // (c1 * c3)", "c1 > 0 and c3 > 0"),
+    Row("div-half-up", "(x % 2 + 1) // 2", "x % 2"),
     Row("div-by-minus-one", "x // -1", "x * -1"),
     Row("div-product", "(x * c1) // c2", "x * (c1 // c2)", "c2 > 0 and c1 % c2 == 0", True),
     Row("div-product-down", "(x * c1) // c2", "x // (c2 // c1)", "c1 > 0 and c2 % c1 == 0"),
