@@ -180,6 +180,13 @@ class _Narrower(Mapper):
             return node
         return BufferStore(node.buffer, ops.cast(node.value.dtype, value), indices)
 
+    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
+        # TVM takes all that threads do for index arithmetic; stores restore the type of data.
+        outside, self.in_index = self.in_index, self.in_index or node.key == "thread_extent"
+        mapped = self.generic(node)
+        self.in_index = outside
+        return mapped  # type: ignore[no-any-return]
+
     def visit_For(self, node: For) -> Stmt:
         narrow = node.loop_var.dtype == WIDE and node.loop_var not in self.wide
         low, extent = self.indices((node.min, node.extent)) if narrow else (node.min, node.extent)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import te_sched
+from te_sched import te
 from te_sched.ir import ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.calls import call_extern
@@ -62,3 +64,13 @@ def test_loop_over_what_memory_says_stays_wide() -> None:
 def test_narrow_program_is_the_same_function() -> None:
     func = function(loop(tx, 8, store(A, 0.0, tx)), A)
     assert narrow_index_types(func) is func
+
+
+def test_data_that_threads_widen_is_narrowed_and_widened_again() -> None:
+    A = te.placeholder((8,), name="A", dtype="int8")
+    B = te.compute((8,), lambda i: A[i].astype("int64"), name="B")
+    s = te.create_schedule(B.op)
+    assert 'T.Cast("int64", A[i])' in te_sched.lower(s, [A, B], simple_mode=True).script()
+    s[B].bind(B.op.axis[0], te.thread_axis("threadIdx.x"))
+    text = te_sched.lower(s, [A, B], simple_mode=True).script()
+    assert 'T.Cast("int64", T.Cast("int32", A[threadIdx_x]))' in text
