@@ -14,14 +14,22 @@ gets a place per thread:
                 C_local[0] += A_shared[15 - tx]               C_local[tx] += A_shared[15 - tx]
 
 A shuffle is a cut as well: all threads say what they have, then all of them take what they want.
+So is what warps do with fragments of matrices (`fragments`), which is done once for each warp.
 Must not know how the result is compiled.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from te_sched.codegen.emulator.fragments import (
+    Fragments,
+    is_fragment,
+    is_of_warp,
+    uses_fragments,
+)
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
@@ -50,7 +58,7 @@ from te_sched.ir.stmt import (
     While,
 )
 from te_sched.ir.visitor import Mapper, replace, substitute, walk
-from te_sched.lower.device.kernel import BARRIER, ThreadAxis, scope_of, thread_axes
+from te_sched.lower.device.kernel import BARRIER, WARP, ThreadAxis, scope_of, thread_axes
 from te_sched.lower.statements import fresh_copy, sequence
 
 _SHUFFLES = frozenset(
@@ -104,11 +112,15 @@ class _Serializer:
         self.spread: dict[Var, _Spread] = {}  # what a thread keeps across cuts
         self.values: dict[Var, Expr] = {}  # of lets across cuts
         self.exchanges: list[tuple[Var, str, Expr]] = []
+        warp = ops.floordiv(self.thread, WARP)
+        self.fragments = Fragments(self.name, kernel.body, warp)
 
     def block(self, node: Stmt) -> Stmt:
         """What all threads of a block do."""
         if not _has_cut(node):
             return self.each_thread(node)
+        if is_of_warp(node):
+            return self.each_warp(node)
         method = _METHODS.get(type(node))
         if method is None:
             raise self.error(f"a {type(node).__name__} round a barrier cannot be emulated")
@@ -129,20 +141,21 @@ class _Serializer:
             body = For(loop, IntImm(0, loop.dtype), extent, "serial", body)
         return body
 
+    def each_warp(self, node: Stmt) -> Stmt:
+        """What warps do with fragments, for one warp after the other: as its first lane."""
+        first = ops.equal(ops.floormod(self.thread, WARP), 0)
+        return self.each_thread(IfThenElse(first, self.fragments.expand(node)))
+
     # -- statements with cuts ----------------------------------------------------------------------
 
     def seq(self, node: SeqStmt) -> Stmt:
+        groups = itertools.groupby(node.seq, lambda part: _has_cut(part) + is_of_warp(part))
         done: list[Stmt] = []
-        together: list[Stmt] = []
-        for part in (*node.seq, None):
-            if part is not None and not _has_cut(part):
-                together.append(part)
-                continue
-            if together:
-                done.append(self.each_thread(sequence(together)))
-                together = []
-            if part is not None:
-                done.append(self.block(part))
+        for kind, parts in groups:
+            if kind == 1:  # cuts; what threads or warps do between them is done at a time
+                done += [self.block(part) for part in parts]
+            else:
+                done.append(self.block(sequence(parts)))
         return sequence(done)
 
     def loop(self, node: For) -> Stmt:
@@ -182,6 +195,8 @@ class _Serializer:
 
     def allocate(self, node: Allocate) -> Stmt:
         data = node.buffer_var
+        if is_fragment(data):
+            return self.fragment(node)
         if scope_of(data) in _PRIVATE:
             size: Expr = IntImm(1)
             for extent in node.extents:
@@ -196,6 +211,16 @@ class _Serializer:
                 self.block(node.body),
             )
         return replace(node, body=self.block(node.body))  # type: ignore[no-any-return]
+
+    def fragment(self, node: Allocate) -> Stmt:
+        if isinstance(self.count, IntImm) and self.count.value % WARP:
+            raise BuildError(
+                f"emulate the fragments of kernel {self.name!r}",
+                f"a block of {self.count.value} threads is not made of whole warps",
+                f"launch a multiple of {WARP} threads",
+            )
+        room = self.fragments.room(node, ops.floordiv(ops.add(self.count, WARP - 1), WARP))
+        return replace(room, body=self.block(node.body))  # type: ignore[no-any-return]
 
     def evaluate(self, node: Evaluate) -> Stmt:
         if _is_barrier(node.value):
@@ -345,6 +370,8 @@ def _has_cut(node: Stmt) -> bool:
     """Whether threads wait for each other in a statement, or share memory that it allocates."""
     for part in walk(node):
         if isinstance(part, Call) and (part.op in _SHUFFLES or part.op == BARRIER):
+            return True
+        if uses_fragments(part):
             return True
         if type(part) is Allocate and scope_of(part.buffer_var) not in _PRIVATE:
             return True
