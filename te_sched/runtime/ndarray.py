@@ -159,6 +159,12 @@ def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> N
     """A new array whose elements are undefined."""
     device = device if device is not None else cpu(0)
     check_usable(device, f"make an array of shape {shape}")
+    if device.memory != cpu(0).memory and not device.emulated:
+        raise CallError(
+            f"make an array of shape {shape} on {device}",
+            "te_sched's own arrays lie in the processor's memory",
+            "pass arrays of cupy or torch, which functions for CUDA take as they are",
+        )
     dtype = dtypes.spelled(dtype)
     _check_dtype(dtype)
     extents = _extents(shape)

@@ -97,3 +97,9 @@ def test_devices() -> None:
     assert str(nd.device("cuda", 1)) == "cuda(1)"
     assert nd.cpu(0).exist
     assert not nd.device("gpu").exist
+
+
+def test_memory_of_a_gpu_is_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("te_sched.runtime.cuda_driver.device_count", lambda: 1)
+    with pytest.raises(CallError, match="pass arrays of cupy or torch"):
+        nd.empty((4,), "float32", nd.cuda(0))
