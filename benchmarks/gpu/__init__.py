@@ -1,0 +1,1 @@
+"""What benchmarks.gemm_gpu measures, and how."""
