@@ -4,6 +4,10 @@ A switch is read from the environment once, and can be changed for a block of co
 
     TE_SCHED_VERIFY=1        check the program after every pass of lowering (slower; tests do it)
     TE_SCHED_EMULATE=1       cuda(0) is a device that the processor emulates
+    TE_SCHED_MAX_STEPS=N     stop a kernel on the emulated device or in checked mode after so many
+                             steps of loops (default: 1e9 of one thread where nothing else bounds a
+                             loop; in checked mode 2e7, all loops together). It is read when a
+                             module first runs on the emulated device, and at each check
 
 Two more variables are of the whole process, and read by `te_sched.runtime.threads` when it starts:
 
@@ -28,7 +32,11 @@ from typing import Any
 
 from te_sched.errors import TeSchedError
 
-_ENVIRONMENT = {"verify_passes": "TE_SCHED_VERIFY", "emulate": "TE_SCHED_EMULATE"}
+_ENVIRONMENT = {
+    "verify_passes": "TE_SCHED_VERIFY",
+    "emulate": "TE_SCHED_EMULATE",
+    "max_steps": "TE_SCHED_MAX_STEPS",
+}
 _TRUTHS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False, "": False}
 
 
@@ -58,13 +66,14 @@ class Config:
 
     verify_passes: bool = False
     emulate: bool = False
+    max_steps: int | None = None
     lowering: Lowering = Lowering()
 
 
 def from_environment(variables: Mapping[str, str]) -> Config:
     """The switches that a set of environment variables asks for."""
     asked: dict[str, Any] = {
-        field: _read_truth(name, variables[name])
+        field: (_read_count if field == "max_steps" else _read_truth)(name, variables[name])
         for field, name in _ENVIRONMENT.items()
         if name in variables
     }
@@ -116,3 +125,17 @@ def _read_truth(name: str, text: str) -> bool:
             cure=f"set it to one of: {', '.join(word for word in _TRUTHS if word)}",
         )
     return value
+
+
+def _read_count(name: str, text: str) -> int | None:
+    """A number above 0; None for the default."""
+    text = text.strip()
+    if not text:
+        return None
+    if not text.isdecimal() or int(text) == 0:
+        raise TeSchedError(
+            f"read the environment variable {name}={text!r}",
+            why="it is no whole number above 0",
+            cure="set it to one, for example 1000000",
+        )
+    return int(text)

@@ -62,3 +62,10 @@ def test_every_variable_is_in_the_table():
 def test_every_switch_has_a_variable():
     of_programs = {"lowering"}
     assert config._ENVIRONMENT.keys() | of_programs == config.Config.__dataclass_fields__.keys()
+
+
+def test_limit_of_steps_is_a_number():
+    assert config.from_environment({"TE_SCHED_MAX_STEPS": "1000"}).max_steps == 1000
+    assert config.from_environment({"TE_SCHED_MAX_STEPS": ""}).max_steps is None
+    with pytest.raises(TeSchedError, match="no whole number above 0"):
+        config.from_environment({"TE_SCHED_MAX_STEPS": "-5"})

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from te_sched import config
 from te_sched.codegen.checker import accesses, intrinsics, occupancy, warps
 from te_sched.codegen.checker.expressions import CallCompiler, Code, Compiler
 from te_sched.codegen.checker.machine import Machine, Stopped
@@ -34,6 +35,7 @@ _POINTERS = {
 }
 _BATCH_BYTES = 256 << 20
 _MOST_THREADS = 1024
+_MOST_STEPS = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ def check_program(
     arguments: Sequence[Any],
     *,
     initialised: Collection[str] = (),
-    max_steps: int = 20_000_000,
+    max_steps: int | None = None,
     max_lanes: int = 65_536,
     max_blocks: int | None = None,
     registers: Mapping[str, int] | None = None,
@@ -65,7 +67,8 @@ def check_program(
     ----------
     initialised : names of arguments that the program writes, and that hold values before. What is
         written is else taken for an output, which must not be read before.
-    max_steps : iterations of loops, all loops together, before a kernel is stopped.
+    max_steps : iterations of loops, all loops together, before a kernel is stopped; by default
+        `config.max_steps`, or 20 million.
     max_lanes : threads that run at once.
     max_blocks : of a launch, run only so many blocks (evenly spread); results are incomplete then.
     registers : registers of a thread by kernel, for the estimate of occupancy.
@@ -74,7 +77,8 @@ def check_program(
     ------
     BuildError for what the checked mode does not execute; CallError for arguments that do not fit.
     """
-    limits = Limits(max_steps, max_lanes, max_blocks, registers or {})
+    steps = max_steps or config.current().max_steps or _MOST_STEPS
+    limits = Limits(steps, max_lanes, max_blocks, registers or {})
     host = next((func for func in module.functions.values() if not is_kernel(func)), None)
     if host is None:
         raise BuildError(

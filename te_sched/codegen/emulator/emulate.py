@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from te_sched import config
+from te_sched.codegen.emulator.count_steps import DEFAULT_LIMIT, count_steps
 from te_sched.codegen.emulator.serialize_threads import serialize_threads
 from te_sched.ir.expr import Call, StringImm
 from te_sched.ir.stmt import Evaluate, IRModule, PrimFunc, Stmt
@@ -18,13 +20,19 @@ from te_sched.lower.statements import fresh_copy
 def emulate(module: IRModule) -> dict[str, PrimFunc]:
     """The functions of the host, as programs that need no device.
 
+    A kernel that never ends fails after `config.max_steps` steps of a thread (`count_steps`).
+    A call is one piece of machine code: Ctrl-C takes effect when it has returned.
+
     Raises
     ------
     BuildError when a kernel does what the emulated device cannot do, such as a barrier that not all
     threads come by.
     """
+    limit = config.current().max_steps or DEFAULT_LIMIT
     kernels = {
-        name: serialize_threads(func) for name, func in module.functions.items() if is_kernel(func)
+        name: serialize_threads(count_steps(func, limit))
+        for name, func in module.functions.items()
+        if is_kernel(func)
     }
     return {
         name: func.with_body(_Launcher(kernels).visit(func.body))

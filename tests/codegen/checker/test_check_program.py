@@ -1,12 +1,13 @@
 """What a report says, and what runs under watch besides loads and stores."""
 
 import json
+import signal
 
 import numpy as np
 import pytest
 
 import te_sched
-from te_sched import te
+from te_sched import config, te
 from te_sched.codegen.checker import Kind, check_program
 from te_sched.errors import BuildError, CallError
 from te_sched.ir import expr as E
@@ -90,6 +91,28 @@ def test_endless_kernel_is_stopped():
     report = check_program(module, [np.zeros(32, np.float32)], max_steps=1000)
     assert [one.kind for one in report.findings] == [Kind.STEP_LIMIT]
     assert "1000 steps" in str(report)
+    with config.scoped(max_steps=500):
+        assert "500 steps" in str(check_program(module, [np.zeros(32, np.float32)]))
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timers")
+def test_long_run_can_be_interrupted():
+    def build(ib, A, tx):
+        with ib.while_loop(A[tx] < E.FloatImm(1.0)):
+            A[tx] = A[tx] * E.FloatImm(0.5)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    module = k.program(build, [k.array("A", 32)], tx=32)
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            check_program(module, [np.zeros(32, np.float32)])
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_lanes_leave_a_loop_one_by_one():
