@@ -21,6 +21,7 @@ from te_sched.codegen.checker.report import Report
 from te_sched.codegen.checker.shadow import Shadow
 from te_sched.codegen.checker.space import Space
 from te_sched.codegen.checker.statements import statement
+from te_sched.codegen.cuda.device_functions import expand_device_functions
 from te_sched.errors import BuildError, CallError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
@@ -78,6 +79,7 @@ def check_program(
     BuildError for what the checked mode does not execute; CallError for arguments that do not fit.
     """
     steps = max_steps or config.current().max_steps or _MOST_STEPS
+    module = expand_device_functions(module)
     limits = Limits(steps, max_lanes, max_blocks, registers or {})
     host = next((func for func in module.functions.values() if not is_kernel(func)), None)
     if host is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from te_sched import config
+from te_sched.codegen.cuda.device_functions import expand_device_functions
 from te_sched.codegen.emulator.count_steps import DEFAULT_LIMIT, count_steps
 from te_sched.codegen.emulator.serialize_threads import serialize_threads
 from te_sched.ir.expr import Call, StringImm
@@ -28,6 +29,7 @@ def emulate(module: IRModule) -> dict[str, PrimFunc]:
     BuildError when a kernel does what the emulated device cannot do, such as a barrier that not all
     threads come by.
     """
+    module = expand_device_functions(module)
     limit = config.current().max_steps or DEFAULT_LIMIT
     kernels = {
         name: serialize_threads(count_steps(func, limit))
