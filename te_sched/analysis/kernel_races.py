@@ -23,23 +23,24 @@ def check_kernel_races(kernel: PrimFunc) -> None:
 
     Raises
     ------
-    BuildError when threads store different values into one element of shared memory, add to it all
-    at once, or read from registers what other threads have computed.
+    BuildError when threads store different values into one element of shared memory, add to it or
+    to one of global memory all at once, or read from registers what other threads have computed.
     """
     axes, body = thread_axes(kernel)
-    threads = [axis for axis in axes if not (axis.is_block or _is_one(axis.extent))]
-    if threads:
-        _Checker(str(kernel.attrs.get("global_symbol", "main")), threads).check(body)
+    axes = tuple([axis for axis in axes if not _is_one(axis.extent)])
+    if axes:
+        _Checker(str(kernel.attrs.get("global_symbol", "main")), axes).check(body)
 
 
 class _Checker:
     """Walks a kernel; `depends` says on which threads variables and registers depend."""
 
-    def __init__(self, kernel: str, threads: Iterable[ThreadAxis]) -> None:
+    def __init__(self, kernel: str, axes: Iterable[ThreadAxis]) -> None:
         self.kernel = kernel
-        self.threads = {axis.var: axis for axis in threads}
-        self.depends: dict[Var, frozenset[Var]] = {var: frozenset((var,)) for var in self.threads}
-        self.selected: frozenset[Var] = frozenset()  # threads that conditions choose among
+        self.axes = {axis.var: axis for axis in axes}
+        self.threads = {var: axis for var, axis in self.axes.items() if not axis.is_block}
+        self.depends: dict[Var, frozenset[Var]] = {var: frozenset((var,)) for var in self.axes}
+        self.selected: frozenset[Var] = frozenset()  # axes that conditions choose among
         self.values: dict[Var, Expr] = {}  # of lets
         # Where registers are stored at places that depend on the thread.
         self.kept: dict[Var, list[tuple[Expr, ...]]] = {}
@@ -85,6 +86,8 @@ class _Checker:
         return found
 
     def visit_store(self, node: BufferStore) -> None:
+        if scope_of(node.buffer.data) == "global":
+            self.visit_change(node)
         if not scope_of(node.buffer.data).startswith("shared"):
             return
         together = frozenset(self.threads) - self.threads_in(node.indices) - self.selected
@@ -100,16 +103,33 @@ class _Checker:
                 "shared memory",
                 f'keep {name} in scope "local", or attach it outside of the loops bound to {names}',
             )
-        if any(
-            isinstance(part, BufferLoad) and part.buffer.data is node.buffer.data
-            for part in walk(node.value)
-        ):
+        if _reads_own(node):
             raise self.error(
                 name,
                 f"all threads along {names} change one element of {name} at once, in shared memory",
                 f"bind the loops of stage {name} to {names}, so that each thread computes elements "
                 "of its own",
             )
+
+    def visit_change(self, node: BufferStore) -> None:
+        """An element of global memory that is added to belongs to one thread of the grid."""
+        together = frozenset(self.axes) - self.threads_in(node.indices) - self.selected
+        if not together or not _reads_own(node):
+            return
+        name = node.buffer.name
+        tags = sorted(self.axes[var].tag for var in together)
+        names = " and ".join(tags)
+        is_block = tags[0].startswith("blockIdx")
+        counts = ", ".join(
+            f"{axis.tag} = {axis.extent}" for axis in self.axes.values() if axis.var in together
+        )
+        raise self.error(
+            name,
+            f"all {'blocks' if is_block else 'threads'} along {names} ({counts}) change one "
+            f"element of {name} at once, in global memory",
+            f"bind the loops of stage {name} to {names}"
+            + ("" if is_block else f', or compute it in registers (cache_write({name}, "local"))'),
+        )
 
     def check_loads(self, e: Expr) -> None:
         for node in walk(e):
@@ -154,6 +174,16 @@ class _Checker:
             cure + "; build(..., verify=False) insists",
             where=f"stage {stage}",
         )
+
+
+def _reads_own(node: BufferStore) -> bool:
+    """Whether a store changes what is there: its value is made from the element it replaces."""
+    return any(
+        isinstance(part, BufferLoad)
+        and part.buffer.data is node.buffer.data
+        and all(map(same, part.indices, node.indices))
+        for part in walk(node.value)
+    )
 
 
 def _is_one(extent: Expr) -> bool:

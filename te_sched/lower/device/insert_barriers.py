@@ -28,6 +28,8 @@ from te_sched.arith.detect import detect_linear_equation
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
+    EQ,
+    LT,
     BufferLoad,
     Call,
     Expr,
@@ -126,6 +128,7 @@ class _Planner:
     def __init__(self, kernel: str, threads: Sequence[ThreadAxis], shared: frozenset[Var]) -> None:
         self.kernel, self.threads, self.shared = kernel, threads, shared
         self.analyzer = Analyzer()
+        self.numbers = frozenset([axis.var for axis in threads])
         self.differing: set[Var] = {axis.var for axis in threads}  # between threads of a block
         self.values: dict[Var, Expr] = {}  # of lets
 
@@ -174,20 +177,31 @@ class _Planner:
             self.differing.add(node.loop_var)
             return self.plan_divergent(node, f"the number of iterations of {node.loop_var.name}")
         plan = self.plan(node.body)
-        if self.conflict(_seen_from(plan.tail, node), _seen_from(plan.head, node), carried=True):
+        if self.conflict(plan.tail, self.in_later(plan.head, node), carried=True):
             plan = self.with_barrier_in(plan, node)
         body = node if plan.body is node.body else replace(node, body=plan.body)
         runs = self.analyzer.can_prove_greater_equal(node.extent, 1)
         found = _Plan(body, _seen_from(plan.head, node), _seen_from(plan.tail, node), plan.meets)
         return found if runs else found.closed()
 
+    def in_later(self, accesses: Iterable[_Access], loop: For) -> list[_Access]:
+        """Accesses of a loop's body in any later iteration than that of its variable."""
+        extent = loop.extent
+        if isinstance(extent, IntImm):
+            if extent.value <= 1:
+                return []
+            extent = IntImm(extent.value - 1, extent.dtype)
+        distance = Var(f"{loop.loop_var.name}_later", loop.loop_var.dtype)
+        self.analyzer.bind(distance, Range(IntImm(0, distance.dtype), extent))
+        later = {loop.loop_var: ops.add(ops.add(loop.loop_var, 1), distance)}
+        return [_with_values(access, later) for access in accesses]
+
     def with_barrier_in(self, plan: _Plan, node: For) -> _Plan:
         """The body of a loop with a barrier where its last iteration meets the next one."""
         parts = list(plan.body.seq) if isinstance(plan.body, SeqStmt) else [plan.body]
         plans = [self.plan(part) for part in parts]
-        tail = _seen_from(plan.tail, node)
         for position, part in enumerate(plans):
-            if self.conflict(tail, _seen_from(part.head, node), carried=True):
+            if self.conflict(plan.tail, self.in_later(part.head, node), carried=True):
                 wait = _Plan(Evaluate(barrier()), meets=True)
                 return self.join([*plans[:position], wait, *plans[position:]])
             if part.meets:
@@ -403,9 +417,19 @@ class _Planner:
 
         Both indices must be sums c1 * t1 + c2 * t2 + ... + rest over the thread axes, with the same
         c; then threads are apart when every c is larger than all that the smaller ones and the
-        rests can add up to.
+        rests can add up to. Axes of which conditions leave one value to both are none.
         """
-        axes = [axis for axis in self.threads if not _is_one(axis.extent)]
+        single_a, single_b = _only_values(a.where), _only_values(b.where)
+        single: dict[Var, Expr] = {
+            var: IntImm(value, var.dtype)
+            for var, value in single_a.items()
+            if var in self.numbers and single_b.get(var) == value
+        }
+        if single:
+            index_a, index_b = substitute(index_a, single), substitute(index_b, single)
+        axes = [
+            axis for axis in self.threads if not _is_one(axis.extent) and axis.var not in single
+        ]
         variables = [axis.var for axis in axes]
         terms_a = detect_linear_equation(self.analyzer.simplify(index_a), variables)
         terms_b = detect_linear_equation(self.analyzer.simplify(index_b), variables)
@@ -425,8 +449,38 @@ class _Planner:
         reach = max(high + a.lanes - 1, b.lanes - 1 - low, 0)
         for factor, extent in sorted(factors):
             if factor <= reach:
-                return False
+                return self.are_digits(factors, rest, max(a.lanes, b.lanes) - 1)
             reach += factor * (extent - 1)
+        return True
+
+    def are_digits(self, factors: Sequence[tuple[int, int]], rest: Expr, slack: int) -> bool:
+        """Whether threads are apart since they and the loops are digits of the index.
+
+        The rest is a sum over loop variables, as in 16 * (k1 - k2). A digit of the difference is
+        zero when its factor is larger than all that the digits below can add up to, and those above
+        are zero.
+        """
+        variables = list(dict.fromkeys(part for part in walk(rest) if isinstance(part, Var)))
+        terms = detect_linear_equation(rest, variables)
+        if terms is None or not isinstance(terms[-1], IntImm):
+            return False
+        spans: dict[int, tuple[int, int]] = {}
+        for var, term in zip(variables, terms, strict=False):
+            low, high = self.analyzer.const_bounds(var)
+            if low is None or high is None or not isinstance(term, IntImm):
+                return False
+            if term.value < 0:
+                low, high = -high, -low
+            least, most = spans.get(abs(term.value), (0, 0))
+            spans[abs(term.value)] = least + low, most + high
+        digits = [(factor, extent - 1, True) for factor, extent in factors]
+        digits += [(factor, max(-low, high), False) for factor, (low, high) in spans.items()]
+        reach, threads_below = slack + abs(terms[-1].value), False
+        for factor, most, is_thread in sorted(digits):
+            if factor <= reach and (is_thread or threads_below):
+                return False
+            threads_below = threads_below or is_thread
+            reach += factor * most
         return True
 
     def error(self, why: str) -> BuildError:
@@ -447,9 +501,36 @@ def _seen_from(accesses: Iterable[_Access], loop: For) -> list[_Access]:
     ]
 
 
+def _with_values(access: _Access, values: dict[Var, Expr]) -> _Access:
+    """An access with expressions in the place of variables."""
+    return with_fields(
+        access,
+        index=None if access.index is None else substitute(access.index, values),
+        ranges=tuple(
+            (var, Range(substitute(domain.min, values), substitute(domain.extent, values)))
+            for var, domain in access.ranges
+        ),
+        where=tuple(substitute(condition, values) for condition in access.where),
+    )
+
+
 def _ahead(accesses: Iterable[_Access], data: Var) -> list[_Access]:
     """Accesses, marked where they fill the half of a double buffer that nobody reads just now."""
     return [with_fields(access, ahead=access.ahead or access.data is data) for access in accesses]
+
+
+def _only_values(conditions: Iterable[Expr]) -> dict[Var, int]:
+    """Variables that have one value under the conditions: of a == 3, and of a thread's a < 1."""
+    found: dict[Var, int] = {}
+    for condition in conditions:
+        if not isinstance(condition, EQ | LT) or not isinstance(condition.b, IntImm):
+            continue
+        var, value = condition.a, condition.b.value
+        if isinstance(var, Var) and isinstance(condition, EQ):
+            found[var] = value
+        elif isinstance(var, Var) and value == 1:
+            found[var] = 0
+    return found
 
 
 def _unlikely(condition: Expr) -> Expr:
