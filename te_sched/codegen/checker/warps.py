@@ -15,6 +15,7 @@ from te_sched.codegen.checker.memory import Index
 from te_sched.codegen.checker.numbers import Value, numpy_dtype, rounded, typed
 from te_sched.codegen.checker.report import Kind
 from te_sched.codegen.checker.space import WARP
+from te_sched.codegen.cuda.matrix_registers import Registers, element, load_of, product_of
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
@@ -340,6 +341,100 @@ def allocate_fragment(c: Compiler, node: S.Allocate) -> Any:
     return run
 
 
+# -- matrices in registers -------------------------------------------------------------------------
+
+_LANES = np.arange(WARP)
+
+
+class _Registers:
+    """What the lanes have of one matrix."""
+
+    def __init__(self, c: Compiler, one: Registers) -> None:
+        self.machine, self.one = c.machine, one
+        loads = [one.element(number) for number in range(one.count)]
+        self.codes = [c.expression(load) for load in loads]
+        self.places = [c.place(load.buffer, load.indices) for load in loads]
+        self.site = c.site(loads[0].buffer, loads[0].indices, "write")
+        rows, columns = zip(
+            *[one.place(number, _LANES // 4, _LANES % 4) for number in range(one.count)],
+            strict=True,
+        )
+        self.rows, self.columns = np.stack(rows), np.stack(columns)  # (elements, lanes)
+
+    def matrix(self, wide: np.dtype[Any]) -> np.ndarray:
+        """(warps, blocks, rows, columns)"""
+        space, one = self.machine.space, self.one
+        values = np.stack(
+            [space.by_warp(np.asarray(typed(code.run(), one.dtype))) for code in self.codes]
+        )
+        warps, blocks = values.shape[1], values.shape[3]
+        whole = np.zeros((one.rows, one.columns, warps, blocks), wide)
+        whole[self.rows, self.columns] = values.transpose(0, 2, 1, 3)
+        return np.moveaxis(whole, (0, 1), (2, 3))
+
+    def keep(self, whole: np.ndarray) -> None:
+        """Give the lanes their elements."""
+        space, one = self.machine.space, self.one
+        values = np.moveaxis(whole, (2, 3), (0, 1))[self.rows, self.columns].transpose(0, 2, 1, 3)
+        for value, place in zip(values, self.places, strict=True):
+            accesses.write(
+                self.machine,
+                self.machine.memories[one.data],
+                place.run(),
+                rounded(space.from_warps(value).astype(numpy_dtype(one.dtype)), one.dtype),
+                self.site,
+                one.dtype,
+            )
+
+
+def _multiply_registers(c: Compiler, node: E.Call) -> Code:
+    product = product_of(node)
+    a, b, sums = (_Registers(c, one) for one in (product.a, product.b, product.c))
+    machine, site = c.machine, _site(c, node, "multiply in")
+    wide = np.dtype(product.wide)
+
+    def run() -> int:
+        _check_together(machine, site, machine.space.by_warp, axis=1)
+        total = np.matmul(a.matrix(wide), b.matrix(wide)) + sums.matrix(wide)
+        if wide.kind == "i" and product.saturates:
+            limits = np.iinfo(np.int32)
+            total = total.clip(limits.min, limits.max)
+        sums.keep(total)
+        return 0
+
+    return Code(run, frozenset(), False, True)
+
+
+def _load_registers(c: Compiler, node: E.Call) -> Code:
+    load = load_of(node)
+    data, start, site, dtype = accesses.pointer(c, load.source, "read")
+    offset, machine, barrier = c.value(load.offset), c.machine, _site(c, node, "take part in")
+    numbers = [(j, e) for j in range(load.count) for e in range(load.packed)]
+    kept = [
+        element(load.data, load.start, j * load.packed + e, load.dtype).indices for j, e in numbers
+    ]
+    buffer = element(load.data, load.start, 0, load.dtype).buffer
+    places = [c.place(buffer, indices) for indices in kept]
+    into = c.site(buffer, kept[0], "write")
+
+    def run() -> int:
+        space = machine.space
+        _check_together(machine, barrier, space.by_warp, axis=1)
+        first = start.run()
+        first = first.values if isinstance(first, Index) else first
+        addresses = space.by_warp(np.asarray(first + offset.run(), np.int64))
+        memory, local = machine.memories[data], machine.memories[load.data]
+        for (j, e), place in zip(numbers, places, strict=True):
+            row, column = load.place(e, _LANES // 4, _LANES % 4)
+            elements = addresses[:, 8 * j + row] + column.reshape(1, WARP, 1)
+            index = Index(space.from_warps(elements))
+            value = accesses.read(machine, memory, index, site, dtype)
+            accesses.write(machine, local, place.run(), value, into, load.dtype)
+        return 0
+
+    return Code(run, frozenset(), False, True)
+
+
 CALLS: Mapping[str, CallCompiler] = {
     "tvm_storage_sync": _barrier,
     "tvm_warp_activemask": _active_mask,
@@ -351,4 +446,6 @@ CALLS: Mapping[str, CallCompiler] = {
     "tvm_load_matrix_sync": _load,
     "tvm_store_matrix_sync": _store,
     "tvm_mma_sync": _multiply,
+    "ptx_mma": _multiply_registers,
+    "ptx_ldmatrix": _load_registers,
 }

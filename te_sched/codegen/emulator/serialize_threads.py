@@ -13,7 +13,8 @@ gets a place per thread:
                 tvm_storage_sync("shared")                for tx in range(16):
                 C_local[0] += A_shared[15 - tx]               C_local[tx] += A_shared[15 - tx]
 
-A shuffle is a cut as well: all threads say what they have, then all of them take what they want.
+A shuffle is a cut as well: all threads say what they have, then all of them take what they want
+(so are products of matrices in registers, `matrix_registers`).
 So is what warps do with fragments of matrices (`fragments`), which is done once for each warp.
 Must not know how the result is compiled.
 """
@@ -30,6 +31,7 @@ from te_sched.codegen.emulator.fragments import (
     is_of_warp,
     uses_fragments,
 )
+from te_sched.codegen.emulator.matrix_registers import exchange_registers, is_of_registers
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
@@ -213,18 +215,15 @@ class _Serializer:
         return replace(node, body=self.block(node.body))  # type: ignore[no-any-return]
 
     def fragment(self, node: Allocate) -> Stmt:
-        if isinstance(self.count, IntImm) and self.count.value % WARP:
-            raise BuildError(
-                f"emulate the fragments of kernel {self.name!r}",
-                f"a block of {self.count.value} threads is not made of whole warps",
-                f"launch a multiple of {WARP} threads",
-            )
+        self.check_whole_warps("the fragments")
         room = self.fragments.room(node, ops.floordiv(ops.add(self.count, WARP - 1), WARP))
         return replace(room, body=self.block(node.body))  # type: ignore[no-any-return]
 
     def evaluate(self, node: Evaluate) -> Stmt:
         if _is_barrier(node.value):
             return sequence([])
+        if isinstance(node.value, Call) and is_of_registers(node.value):
+            return self.exchanged(node.value)
         return self.shuffled(node)
 
     def shuffled(self, node: Stmt) -> Stmt:
@@ -234,12 +233,19 @@ class _Serializer:
         node = exchange.visit(node)
         return sequence([*(self.each_thread(part) for part in told), self.block(node)])
 
-    def new_exchange(self, dtype: str) -> Buffer:
-        """An array with a place for a value of each thread."""
+    def exchanged(self, call: Call) -> Stmt:
+        """What lanes do together with their registers."""
+        self.check_whole_warps(call.op)
+        told, taken = exchange_registers(call, self.thread, self.new_exchange)
+        return sequence([self.each_thread(told), self.each_thread(taken)])
+
+    def new_exchange(self, dtype: str, each: int = 1) -> Buffer:
+        """An array with places for `each` values of each thread."""
         name = f"lanes{len(self.exchanges)}"
         data = Var(name, "handle", PointerType(dtype, "global"))
-        self.exchanges.append((data, dtype, self.count))
-        return Buffer(data, dtype, (self.count,), (), IntImm(0), name)
+        size = ops.mul(self.count, each)
+        self.exchanges.append((data, dtype, size))
+        return Buffer(data, dtype, (size,), (), IntImm(0), name)
 
     # -- what is the same for all threads ----------------------------------------------------------
 
@@ -256,6 +262,15 @@ class _Serializer:
                     f"{what} differs between threads, and a barrier or shuffle stands in it, which "
                     "all threads must come by"
                 )
+
+    def check_whole_warps(self, what: str) -> None:
+        """Refuse blocks with a part of a warp."""
+        if isinstance(self.count, IntImm) and self.count.value % WARP:
+            raise BuildError(
+                f"emulate {what} of kernel {self.name!r}",
+                f"a block of {self.count.value} threads is not made of whole warps",
+                f"launch a multiple of {WARP} threads",
+            )
 
     def error(self, why: str) -> BuildError:
         """A kernel that cannot be emulated."""
@@ -371,7 +386,7 @@ def _has_cut(node: Stmt) -> bool:
     for part in walk(node):
         if isinstance(part, Call) and (part.op in _SHUFFLES or part.op == BARRIER):
             return True
-        if uses_fragments(part):
+        if uses_fragments(part) or is_of_registers(part):
             return True
         if type(part) is Allocate and scope_of(part.buffer_var) not in _PRIVATE:
             return True
