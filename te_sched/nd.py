@@ -20,7 +20,7 @@ from te_sched.runtime.device import (
 from te_sched.runtime.device import cuda as gpu
 from te_sched.runtime.device import metal as mtl
 from te_sched.runtime.device import opencl as cl
-from te_sched.runtime.ndarray import NDArray, array, empty, from_dlpack
+from te_sched.runtime.ndarray import NDArray, array, empty, from_dlpack, zeros
 
 __all__ = [
     "Device",
@@ -43,4 +43,5 @@ __all__ = [
     "vpi",
     "vulkan",
     "webgpu",
+    "zeros",
 ]

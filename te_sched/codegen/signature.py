@@ -57,6 +57,7 @@ class Parameter:
     written: bool = False
     symbol: int | None = None  # a scalar that is also a symbol of some shape
     broadcast: bool = False  # a dimension of extent 1 has stride 0
+    alignment: int = 1  # bytes of which its address is a multiple, beside those of its elements
 
 
 @dataclass(slots=True)
@@ -95,6 +96,7 @@ class Signature:
     parallel: bool = False
     extents: list[Extent] = field(default_factory=list)
     memory: int = 1  # the DLPack type of the arrays' memory; below 0: of an emulated device
+    device_id: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Plain dictionaries and lists."""

@@ -14,6 +14,7 @@ from te_sched.compat.absent import advice
 from te_sched.contrib.utils import tempdir
 from te_sched.errors import CallError
 from te_sched.runtime import Device, Module, cpu, cuda, device, get_global_func, load_module
+from te_sched.runtime.cuda_module import CudaModule
 
 __all__ = ["LocalSession", "connect", "connect_tracker"]
 
@@ -35,7 +36,7 @@ class LocalSession:
         """The content of a file of the session."""
         return bytearray(Path(self._folder.relpath(path)).read_bytes())
 
-    def load_module(self, path: str) -> Module:
+    def load_module(self, path: str) -> Module | CudaModule:
         """Load a module that was uploaded."""
         return load_module(self._folder.relpath(path))
 

@@ -37,7 +37,8 @@ from te_sched.runtime.registry import (
 from te_sched.runtime.types import DataType, convert, enabled
 
 if TYPE_CHECKING:
-    from te_sched.runtime.module import Function, Module, load_module
+    from te_sched.runtime.loading import load_module
+    from te_sched.runtime.module import Function, Module
     from te_sched.runtime.module import Function as PackedFunc
     from te_sched.runtime.threads import get_num_threads, set_num_threads
     from te_sched.runtime.threads import get_num_threads as num_threads
@@ -82,7 +83,7 @@ _LAZY = {
     "Function": ("te_sched.runtime.module", "Function"),
     "Module": ("te_sched.runtime.module", "Module"),
     "PackedFunc": ("te_sched.runtime.module", "Function"),
-    "load_module": ("te_sched.runtime.module", "load_module"),
+    "load_module": ("te_sched.runtime.loading", "load_module"),
     "get_num_threads": ("te_sched.runtime.threads", "get_num_threads"),
     "num_threads": ("te_sched.runtime.threads", "get_num_threads"),
     "set_num_threads": ("te_sched.runtime.threads", "set_num_threads"),

@@ -24,18 +24,21 @@ from te_sched.codegen.signature import (
 )
 from te_sched.errors import CallError
 from te_sched.ir import dtypes
-from te_sched.runtime.dlpack import View, read_capsule
-from te_sched.runtime.ndarray import NDArray, view_numpy
+from te_sched.runtime import cuda_driver, cuda_streams
+from te_sched.runtime.dlpack import View, place_of, read_capsule
+from te_sched.runtime.ndarray import NDArray, view_interface, view_numpy
 
+_CUDA = 2
 _MEMORIES = {
     1: "the processor's memory",
-    2: "memory of a CUDA device",
-    -2: "memory of an emulated CUDA device",
+    _CUDA: "memory of cuda({})",
+    3: "the processor's memory, locked for CUDA",
+    -_CUDA: "memory of an emulated CUDA device",
 }
 _COPIES = {
     1: "te_sched.nd.array(x.numpy())",
-    2: "te_sched.nd.array(x, te_sched.cuda(0))",
-    -2: "te_sched.nd.array(x, te_sched.emulated_cuda(0))",
+    _CUDA: "te_sched.nd.array(x, te_sched.cuda({}))",
+    -_CUDA: "te_sched.nd.array(x, te_sched.emulated_cuda({}))",
 }
 
 
@@ -45,20 +48,45 @@ def view_of(value: Any, keep: list[Any]) -> View | None:
         return View(*value.key, value.address)
     if isinstance(value, np.ndarray):
         return view_numpy(value)
-    if isinstance(value, np.generic) or not hasattr(value, "__dlpack__"):
+    if isinstance(value, np.generic):
         return None
+    if hasattr(value, "__dlpack__"):
+        capsule = _capsule_of(value)
+        keep.append(capsule)
+        return read_capsule(capsule)
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if interface is None:
+        return None
+    device = cuda_driver.device_of_pointer(interface["data"][0])
+    return view_interface(interface, np.dtype(interface["typestr"]), None, _CUDA, device)
+
+
+def place_of_array(value: Any) -> tuple[int, int] | None:
+    """The memory that an argument is in, as a type and a number of a device; None of no array."""
+    if isinstance(value, NDArray):
+        return value.device.memory, value.device.device_id
+    if hasattr(value, "__dlpack_device__"):
+        return place_of(*value.__dlpack_device__())
+    view = view_of(value, [])
+    return None if view is None else (view.device_type, view.device_id)
+
+
+def _capsule_of(value: Any) -> Any:
+    """The array as DLPack; one on a CUDA device is handed over on the stream that is used there."""
+    place = place_of_array(value) if hasattr(value, "__dlpack_device__") else None
     try:
-        capsule = value.__dlpack__()
+        if place is None or place[0] != _CUDA:
+            return value.__dlpack__()
+        with cuda_driver.using(place[1]):  # torch refuses tensors of another device
+            return value.__dlpack__(stream=cuda_streams.dlpack_stream(place[1]))
     except CallError:
         raise
     except Exception as error:  # the other library says no, in its own words
         raise CallError(
             f"read a {type(value).__name__} through DLPack",
             f"its library says: {error}",
-            "pass an array in the processor's memory, or a numpy array",
+            "pass an array in the memory of a device, such as a copy of it",
         ) from error
-    keep.append(capsule)
-    return read_capsule(capsule)
 
 
 def check(
@@ -120,12 +148,13 @@ class _Check:
             raise self._error(
                 parameter, f"its dtype is {view.dtype}, and {parameter.dtype} was declared", cure
             )
-        if view.device_type != self.signature.memory:
+        wanted = (self.signature.memory, self.signature.device_id)
+        if (view.device_type, view.device_id) != wanted:
             here, there = (
-                _MEMORIES.get(kind, f"memory of kind {kind}")
-                for kind in (view.device_type, self.signature.memory)
+                _MEMORIES.get(kind, f"memory of kind {kind}").format(number)
+                for kind, number in ((view.device_type, view.device_id), wanted)
             )
-            copy = _COPIES[self.signature.memory]
+            copy = _COPIES[wanted[0]].format(wanted[1])
             cure = f"the function works in {there}; copy the array there: {copy}"
             raise self._error(parameter, f"it is in {here}", cure)
         if len(view.shape) != len(parameter.shape):
@@ -139,6 +168,12 @@ class _Check:
         if view.address % size:
             why = f"its address is not a multiple of its elements' {size} bytes"
             raise self._error(parameter, why, "pass an aligned copy (numpy.array(x))")
+        if view.address % parameter.alignment:
+            why = (
+                f"its address is not a multiple of {parameter.alignment} bytes, which kernels load "
+                "or store at once"
+            )
+            raise self._error(parameter, why, "pass a copy, not a part of a larger array")
 
     def _check_scalar(self, parameter: Parameter, value: Any) -> None:
         if isinstance(value, np.generic):

@@ -1,14 +1,16 @@
-"""The CUDA driver, through ctypes: which devices there are, and launching kernels on them.
+"""The CUDA driver, through ctypes: devices, their contexts, and what the driver's errors mean.
 
-The driver is loaded at first use, and never on a computer without one. Must not know arrays or
-kernels' sources.
+The driver is loaded at first use, and never on a computer without one. All work is done in the
+primary context of a device, which cupy and torch use too, and which is current only while it is
+done: the caller's own stays as it was. Must not know arrays or kernels.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from te_sched.errors import CallError
@@ -24,17 +26,75 @@ _ATTRIBUTES = {
 }
 _BLOCK_DIMENSIONS = (2, 3, 4)
 _COMPUTE_CAPABILITY = (75, 76)
-_MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-_STATIC_LIMIT = 48 * 1024  # bytes of shared memory that need no permission
+_POINTER_DEVICE = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+
+_handle, _handles = ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p)
+_int, _ints = ctypes.c_int, ctypes.POINTER(ctypes.c_int)
+_size, _sizes = ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)
+_texts = ctypes.POINTER(ctypes.c_char_p)
+# Arguments of what is called; all give a code. Where cuda.h renames a function to its second
+# version (pointers of 64 bits), that is the name in the library.
+_FUNCTIONS: dict[str, tuple[Any, ...]] = {
+    "cuInit": (ctypes.c_uint,),
+    "cuGetErrorName": (_int, _texts),
+    "cuGetErrorString": (_int, _texts),
+    "cuDriverGetVersion": (_ints,),
+    "cuDeviceGetCount": (_ints,),
+    "cuDeviceGet": (_ints, _int),
+    "cuDeviceGetAttribute": (_ints, _int, _int),
+    "cuDeviceGetName": (ctypes.c_char_p, _int, _int),
+    "cuDeviceTotalMem_v2": (_sizes, _int),
+    "cuMemGetInfo_v2": (_sizes, _sizes),
+    "cuDevicePrimaryCtxRetain": (_handles, _int),
+    "cuCtxGetCurrent": (_handles,),
+    "cuCtxSetCurrent": (_handle,),
+    "cuCtxSynchronize": (),
+    "cuPointerGetAttribute": (_handle, _int, ctypes.c_uint64),
+    "cuModuleLoadData": (_handles, ctypes.c_char_p),
+    "cuModuleUnload": (_handle,),
+    "cuModuleGetFunction": (_handles, _handle, ctypes.c_char_p),
+    "cuFuncSetAttribute": (_handle, _int, _int),
+    "cuLaunchKernel": (_handle, *[ctypes.c_uint] * 7, _handle, _handles, _handles),
+    "cuStreamCreate": (_handles, ctypes.c_uint),
+    "cuStreamDestroy_v2": (_handle,),
+    "cuStreamSynchronize": (_handle,),
+    "cuEventCreate": (_handles, ctypes.c_uint),
+    "cuEventDestroy_v2": (_handle,),
+    "cuEventRecord": (_handle, _handle),
+    "cuEventSynchronize": (_handle,),
+    "cuEventElapsedTime": (ctypes.POINTER(ctypes.c_float), _handle, _handle),
+}
+
+_BROKEN = (
+    "a kernel that ran before did it, and this process cannot use the device any more: start "
+    "it again, and look for the fault with module.check(...), the checked mode"
+)
+_CURES = {
+    1: "check that the numbers are within the limits of the device",
+    2: "free arrays, or cupy's pool with cupy.get_default_memory_pool().free_all_blocks()",
+    100: "attach a GPU, or set TE_SCHED_EMULATE=1 to emulate one",
+    200: "build again; NVRTC may not fit this driver",
+    209: "build for the architecture of this device, or install a newer NVRTC",
+    222: "install a newer driver, or an older NVRTC",
+    400: "give a stream or array of the device that the call is about",
+    700: _BROKEN,
+    701: "use fewer threads in a block, or let fewer values live at once (registers)",
+    702: _BROKEN,
+    **dict.fromkeys((709, 710, 714, 715, 716, 717, 718, 719), _BROKEN),
+    900: "do this outside of the capture of a graph",
+}
 
 
 @functools.cache
-def _driver() -> ctypes.CDLL | None:
+def _driver() -> Any:
+    """The library; None where there is none, or it does not start."""
     for name in ("libcuda.so.1", "libcuda.so", "nvcuda.dll"):
         try:
             library = ctypes.CDLL(name)
         except OSError:
             continue
+        for function, arguments in _FUNCTIONS.items():
+            getattr(library, function).argtypes = arguments
         return library if library.cuInit(0) == 0 else None
     return None
 
@@ -56,11 +116,9 @@ def why_absent() -> str:
 
 def attribute(device_id: int, number: int) -> int:
     """An attribute of a device by its number."""
-    driver = _loaded()
-    device, value = ctypes.c_int(), ctypes.c_int()
-    check(driver.cuDeviceGet(ctypes.byref(device), device_id), "find a device")
-    code = driver.cuDeviceGetAttribute(ctypes.byref(value), number, device)
-    check(code, "read an attribute of a device")
+    value = ctypes.c_int()
+    code = loaded().cuDeviceGetAttribute(ctypes.byref(value), number, _device(device_id))
+    check(code, f"read attribute {number} of cuda({device_id})")
     return value.value
 
 
@@ -74,11 +132,26 @@ def fact(device_id: int, name: str) -> object:
         return ".".join(str(attribute(device_id, number)) for number in _COMPUTE_CAPABILITY)
     if name == "device_name":
         text = ctypes.create_string_buffer(256)
-        device = ctypes.c_int()
-        check(_loaded().cuDeviceGet(ctypes.byref(device), device_id), "find a device")
-        check(_loaded().cuDeviceGetName(text, len(text), device), "read the name of a device")
+        code = loaded().cuDeviceGetName(text, len(text), _device(device_id))
+        check(code, f"read the name of cuda({device_id})")
         return text.value.decode()
+    if name in ("total_global_memory", "available_global_memory"):
+        free, total = memory(device_id)
+        return total if name == "total_global_memory" else free
+    if name in ("api_version", "driver_version"):
+        version = ctypes.c_int()
+        check(loaded().cuDriverGetVersion(ctypes.byref(version)), "read the driver's version")
+        return version.value
     return None
+
+
+def memory(device_id: int) -> tuple[int, int]:
+    """How many bytes of a device are free, and how many it has."""
+    free, total = ctypes.c_size_t(), ctypes.c_size_t()
+    with using(device_id):
+        code = loaded().cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total))
+    check(code, f"ask for the memory of cuda({device_id})")
+    return free.value, total.value
 
 
 def architecture(device_id: int) -> str:
@@ -87,65 +160,53 @@ def architecture(device_id: int) -> str:
     return f"sm_{major}{minor}"
 
 
+def device_of_pointer(address: int) -> int:
+    """The number of the device whose memory an address is in."""
+    number = ctypes.c_int()
+    code = loaded().cuPointerGetAttribute(ctypes.byref(number), _POINTER_DEVICE, address)
+    check(code, f"find the device of the memory at address {address:#x}")
+    return number.value
+
+
 def synchronize(device_id: int) -> None:
     """Wait for all work on a device."""
-    _use(device_id)
-    check(_loaded().cuCtxSynchronize(), f"wait for cuda({device_id})")
+    with using(device_id):
+        check(loaded().cuCtxSynchronize(), f"wait for cuda({device_id})")
 
 
-def _use(device_id: int) -> None:
-    """Make the device's primary context, which cupy and torch use too, the current one."""
-    driver = _loaded()
-    device, context = ctypes.c_int(), ctypes.c_void_p()
-    check(driver.cuDeviceGet(ctypes.byref(device), device_id), "find a device")
-    check(driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device), "use a device")
-    check(driver.cuCtxSetCurrent(context), "use a device")
+def _device(device_id: int) -> int:
+    """The driver's handle of a device."""
+    device = ctypes.c_int()
+    check(loaded().cuDeviceGet(ctypes.byref(device), device_id), f"find cuda({device_id})")
+    return device.value
 
 
-class LoadedKernels:
-    """Compiled kernels on a device."""
-
-    def __init__(self, cubin: bytes, device_id: int) -> None:
-        self._driver, self.device_id = _loaded(), device_id
-        _use(device_id)
-        self._module = ctypes.c_void_p()
-        code = self._driver.cuModuleLoadData(ctypes.byref(self._module), cubin)
-        check(code, f"load kernels on cuda({device_id})")
-        self._functions: dict[str, ctypes.c_void_p] = {}
-        self._allowed: dict[str, int] = {}
-
-    def launch(
-        self,
-        name: str,
-        grid: Sequence[int],
-        block: Sequence[int],
-        shared: int,
-        arguments: Sequence[Any],
-        stream: int = 0,
-    ) -> None:
-        """Start a kernel; `arguments` are ctypes values."""
-        function = self._functions.get(name)
-        if function is None:
-            function = ctypes.c_void_p()
-            code = self._driver.cuModuleGetFunction(
-                ctypes.byref(function), self._module, name.encode()
-            )
-            check(code, f"find kernel {name}")
-            self._functions[name] = function
-        if shared > max(_STATIC_LIMIT, self._allowed.get(name, 0)):
-            code = self._driver.cuFuncSetAttribute(function, _MAX_DYNAMIC_SHARED, shared)
-            check(code, f"give kernel {name} {shared} bytes of shared memory")
-            self._allowed[name] = shared
-        pointers = (ctypes.c_void_p * len(arguments))(
-            *[ctypes.addressof(argument) for argument in arguments]
-        )
-        code = self._driver.cuLaunchKernel(
-            function, *grid, *block, shared, ctypes.c_void_p(stream), pointers, None
-        )
-        check(code, f"launch kernel {name} with grid {tuple(grid)} and block {tuple(block)}")
+@functools.cache
+def _context(device_id: int) -> int:
+    """The primary context of a device, which is kept for the life of the process."""
+    context = ctypes.c_void_p()
+    code = loaded().cuDevicePrimaryCtxRetain(ctypes.byref(context), _device(device_id))
+    check(code, f"use cuda({device_id})")
+    return context.value or 0
 
 
-def _loaded() -> ctypes.CDLL:
+@contextmanager
+def using(device_id: int) -> Iterator[None]:
+    """Make a device the current one of this thread."""
+    driver, wanted, before = loaded(), _context(device_id), ctypes.c_void_p()
+    check(driver.cuCtxGetCurrent(ctypes.byref(before)), "find the current device")
+    if before.value == wanted:
+        yield
+        return
+    check(driver.cuCtxSetCurrent(wanted), f"use cuda({device_id})")
+    try:
+        yield
+    finally:
+        driver.cuCtxSetCurrent(before)
+
+
+def loaded() -> Any:
+    """The driver's library, where there is one."""
     driver = _driver()
     if driver is None:
         raise CallError(
@@ -161,8 +222,9 @@ def check(code: int, what: str) -> None:
     if code == 0:
         return
     name, text = ctypes.c_char_p(), ctypes.c_char_p()
-    driver = _loaded()
+    driver = loaded()
     driver.cuGetErrorName(code, ctypes.byref(name))
     driver.cuGetErrorString(code, ctypes.byref(text))
-    said = " ".join(part.value.decode() for part in (name, text) if part.value)
-    raise CallError(what, f"the CUDA driver says: {said or code}", "see the driver's documentation")
+    said = ": ".join(part.value.decode() for part in (name, text) if part.value)
+    cure = _CURES.get(code, "see the driver's documentation of this error")
+    raise CallError(what, f"the CUDA driver says {said or 'error'} ({code})", cure)

@@ -8,18 +8,25 @@ back. Must not know what kernels compute.
 from __future__ import annotations
 
 import ctypes
-import importlib
+import math
 from collections.abc import Callable
 from typing import Any
 
+from te_sched.codegen.llvm.entry import WRITTEN
 from te_sched.errors import CallError
 from te_sched.ir import dtypes
-from te_sched.ir.expr import Call, Cast, StringImm
+from te_sched.ir.expr import Call, Cast, Expr, StringImm, Var
 from te_sched.ir.stmt import Allocate, Evaluate, IRModule, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import Mapper
 from te_sched.lower.device.kernel import LAUNCH, bytes_of, is_kernel, thread_axes
 from te_sched.lower.statements import sequence
-from te_sched.runtime import cuda_driver, registry
+from te_sched.runtime import cuda_driver, cuda_memory, registry
+from te_sched.runtime.cuda_arguments import uses_of_arguments
+from te_sched.runtime.cuda_kernels import LoadedKernels
+from te_sched.runtime.cuda_streams import current_stream
+
+# What every CUDA device allows, by the order of the axes; all threads of a block are 1024 at most.
+_GRID, _BLOCK, _THREADS = (2**31 - 1, 65535, 65535), (1024, 1024, 64), 1024
 
 
 class Launcher:
@@ -28,7 +35,7 @@ class Launcher:
     def __init__(self, compile_for: Callable[[str], Any], device_id: int) -> None:
         architecture = cuda_driver.architecture(device_id)
         compiled = compile_for(architecture)
-        self.kernels = cuda_driver.LoadedKernels(compiled.cubin, device_id)
+        self.kernels = LoadedKernels(compiled.cubin, device_id)
         self.device_id = device_id
         self._rooms: dict[int, Any] = {}
 
@@ -45,14 +52,17 @@ class Launcher:
             tuple(extents.get(f"{kind}.{letter}", 1) for letter in "xyz")
             for kind in ("blockIdx", "threadIdx")
         )
-        if 0 not in grid:
-            name = kernel.attrs["global_symbol"]
-            self.kernels.launch(name, grid, block, int(values[-1]), arguments, _stream())
+        if 0 in grid or 0 in block:
+            return 0
+        name = kernel.attrs["global_symbol"]
+        _check_size(name, grid, block)
+        stream = current_stream(self.device_id)
+        self.kernels.launch(name, grid, block, int(values[-1]), arguments, stream)
         return 0
 
     def allocate(self, size: int) -> int:
         """Device memory from cupy's pool."""
-        room = _cupy().cuda.alloc(max(int(size), 1))
+        room = cuda_memory.take(max(int(size), 1), self.device_id)
         self._rooms[room.ptr] = room
         return int(room.ptr)
 
@@ -73,11 +83,24 @@ def host_functions(program: IRModule, launcher: Launcher, prefix: str) -> dict[s
     registry.register_extern(f"{prefix}.allocate", launcher.allocate)
     registry.register_extern(f"{prefix}.free", launcher.free)
     calls = _Calls(prefix)
+    hosts = {name: f for name, f in program.functions.items() if not is_kernel(f)}
+    written = {name: _written(program, name) for name in hosts}
     return {
-        name: func.with_body(calls.visit(func.body))
-        for name, func in program.functions.items()
-        if not is_kernel(func)
+        name: func.with_body(calls.visit(func.body)).with_attr(WRITTEN, written[name])
+        for name, func in hosts.items()
     }
+
+
+def _written(program: IRModule, name: str) -> tuple[Var, ...]:
+    """The memory that kernels write for a host's function."""
+    uses = uses_of_arguments(program, name)
+    return tuple([pointer for pointer, use in uses.items() if use.written])
+
+
+def forget_functions(program: IRModule, prefix: str) -> None:
+    """Forget what `host_functions` registered."""
+    for name in (*program.functions, "allocate", "free"):
+        registry.remove_extern(f"{prefix}.{name}")
 
 
 class _Calls(Mapper):
@@ -95,7 +118,7 @@ class _Calls(Mapper):
             return node
         name = call.args[0]
         assert isinstance(name, StringImm)
-        return Evaluate(self.call("int32", name.value, *call.args[1:]))
+        return Evaluate(self.call("int32", name.value, *map(_passed, call.args[1:])))
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
         size = Cast("int64", bytes_of(node))
@@ -107,30 +130,33 @@ class _Calls(Mapper):
         return Call(dtype, "tir.call_extern", (StringImm(f"{self.prefix}.{name}"), *args))
 
 
+def _passed(value: Expr) -> Expr:
+    """An argument as Python is given it: small floats, which C has no type for, as their bits."""
+    if dtypes.is_float(value.dtype) and dtypes.bits(value.dtype) == 16:
+        return Call("uint16", "tir.reinterpret", (value,))
+    return value
+
+
+def _check_size(name: str, grid: tuple[int, ...], block: tuple[int, ...]) -> None:
+    """Refuse a launch whose sizes, known only now, no device allows."""
+    limits = [*zip(("blockIdx." + c for c in "xyz"), grid, _GRID, strict=True)]
+    limits += zip(("threadIdx." + c for c in "xyz"), block, _BLOCK, strict=True)
+    limits.append(("the threads of a block", math.prod(block), _THREADS))
+    for what, size, limit in limits:
+        if not 0 < size <= limit:
+            raise CallError(
+                f"launch kernel {name} with grid {grid} and block {block}",
+                f"{what}: {size}, and a CUDA device allows 1 to {limit}",
+                "split the axis that is bound to it by a constant factor, or pass smaller arrays",
+            )
+
+
 def _argument(dtype: str, value: Any) -> Any:
     """An argument of a kernel as ctypes keeps it."""
     if dtype == "handle":
         return ctypes.c_void_p(ctypes.cast(value, ctypes.c_void_p).value)
+    if dtypes.is_float(dtype) and dtypes.bits(dtype) == 16:
+        return ctypes.c_uint16(value)  # its bits, see _passed
     if dtypes.is_float(dtype):
         return (ctypes.c_double if dtypes.bits(dtype) == 64 else ctypes.c_float)(value)
     return getattr(ctypes, f"c_{dtype}")(value) if dtype != "bool" else ctypes.c_bool(value)
-
-
-def _stream() -> int:
-    """cupy's current stream, where cupy is there; the default stream otherwise."""
-    try:
-        return int(_cupy().cuda.get_current_stream().ptr)
-    except CallError:
-        return 0
-
-
-def _cupy() -> Any:
-    try:
-        return importlib.import_module("cupy")
-    except ImportError:
-        raise CallError(
-            "use memory of a CUDA device",
-            "cupy is not installed",
-            "install it: pip install te-sched[gpu-cuda12]; or emulate the device with "
-            "TE_SCHED_EMULATE=1",
-        ) from None

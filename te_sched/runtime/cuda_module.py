@@ -10,8 +10,14 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import Any
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, overload
 
+from te_sched.analysis.sizes import ATTRIBUTE
 from te_sched.codegen.checker import Report, check_program
 from te_sched.codegen.cuda import nvrtc, print_kernels
 from te_sched.codegen.cuda.resources import ResourceUsage
@@ -20,9 +26,14 @@ from te_sched.codegen.target import Target, as_target
 from te_sched.errors import CallError
 from te_sched.ir.stmt import IRModule
 from te_sched.lower.device.kernel import is_kernel
+from te_sched.runtime.arguments import place_of_array
 from te_sched.runtime.build import build_functions
-from te_sched.runtime.cuda_launch import Launcher, host_functions
-from te_sched.runtime.device import DEVICE_TYPES, Device, check_usable
+from te_sched.runtime.cuda_arguments import alignments_of_arguments
+from te_sched.runtime.cuda_launch import Launcher, forget_functions, host_functions
+from te_sched.runtime.cuda_sass import disassemble
+from te_sched.runtime.cuda_streams import seconds_of as seconds_on
+from te_sched.runtime.device import DEVICE_TYPES, Device, check_usable, cuda, emulated_cuda
+from te_sched.runtime.libraries import check_place, pack, write_library
 from te_sched.runtime.module import Function, Module, make_evaluator
 from te_sched.runtime.ndarray import NDArray
 from te_sched.runtime.timing import Evaluator
@@ -48,6 +59,7 @@ class CudaModule:
         self.entry_name = "main" if "main" in names else names[0]
         self.imported_modules = [DeviceCode(self)] if self.kernels else []
         self._hosts: dict[int | str, Module] = {}
+        self._lock = threading.Lock()
 
     @functools.cached_property
     def source(self) -> str:
@@ -90,14 +102,19 @@ class CudaModule:
         del query_imports
         return name in self._functions
 
-    def time_evaluator(self, func_name: str, dev: Device, *args: Any, **options: Any) -> Evaluator:
-        """What times a function: call it with the function's arguments for a ProfileResult."""
+    def time_evaluator(
+        self, func_name: str, dev: Device | None = None, *args: Any, **options: Any
+    ) -> Evaluator:
+        """What times a function: call it with the function's arguments for a ProfileResult.
+
+        On a real device the times are those between events of CUDA on the stream that is used.
+        """
         return self[func_name].time_evaluator(func_name, dev, *args, **options)
 
     def get_source(self, fmt: str = "") -> str:
         """The host's part as TVMScript; the kernels' source is imported_modules[0].get_source()."""
         del fmt
-        hosts = {name: self.program[name] for name in self._functions}
+        hosts = {name: self.program[name].without_attr(ATTRIBUTE) for name in self._functions}
         return IRModule(hosts).script()
 
     def resource_usage(self, arch: str | None = None) -> dict[str, ResourceUsage]:
@@ -115,26 +132,46 @@ class CudaModule:
     def host(self, device: int | None) -> Module:
         """The functions for a real device by its number, or for an emulated one."""
         key = "emulated" if device is None else device
-        found = self._hosts.get(key)
-        if found is None:
-            found = self._emulated() if device is None else self._on(device)
-            self._hosts[key] = found
-        return found
+        with self._lock:
+            if key not in self._hosts:
+                self._hosts[key] = self._emulated() if device is None else self._on(device)
+            return self._hosts[key]
 
     def _emulated(self) -> Module:
         module = build_functions(emulate(self.program), as_target("llvm"))
-        for name in self._functions:
-            module[name].signature.memory = -_CUDA
-        return module
+        return self._expecting(module, -_CUDA, 0)
 
     def _on(self, device: int) -> Module:
         launcher = Launcher(self.imported_modules[0].compiled, device)
         prefix = f"te_sched.cuda.{next(_numbers)}"
         functions = host_functions(self.program, launcher, prefix)
+        weakref.finalize(self, forget_functions, self.program, prefix).atexit = False
         module = build_functions(functions, as_target("llvm"))
+        return self._expecting(module, _CUDA, device)
+
+    def _expecting(self, module: Module, memory: int, device: int) -> Module:
         for name in self._functions:
-            module[name].signature.memory = _CUDA
+            module[name].expect(memory, device, alignments_of_arguments(self.program, name))
         return module
+
+    def export_library(
+        self,
+        path: str | os.PathLike[str],
+        fcompile: Callable[..., Any] | None = None,
+        **options: Any,
+    ) -> None:
+        """Save for te_sched.runtime.load_module: a shared library, or .o, or a .tar with a .o.
+
+        The file has the program; what runs it on a device is made when it is first called, as in a
+        module that was just built.
+        """
+        objects = (pack((self.program, self.target.text)),)
+        write_library(check_place(path), objects, fcompile, options)
+
+    def save(self, path: str | os.PathLike[str], fmt: str = "") -> None:
+        """Save as export_library does; `imported_modules[0].save` saves the kernels."""
+        del fmt
+        self.export_library(path)
 
     def __repr__(self) -> str:
         kernels = ", ".join(self.kernels)
@@ -153,31 +190,56 @@ class CudaFunction:
         """Check the arguments and run."""
         self._function(args)(*args)
 
-    def run_repeatedly(self, count: int, *args: Any) -> None:
-        """Call the function `count` times and wait until the device has finished."""
-        device = _device_of(args)
-        self._function(args).run_repeatedly(count, *args)
-        device.sync()
+    def measure(self, dev: Device, count: int, *args: Any) -> float:
+        """Seconds of `count` calls on a device, by its own clock."""
+        found = _device_of(args)
+        if found != dev and found.device_type == _CUDA:
+            raise CallError(
+                f"time {self.name!r} on {dev}",
+                f"the arrays are on {found}",
+                "give time_evaluator the device of the arrays, or copy them: x.copyto(dev)",
+            )
+        function = self._function(args)
+        if found.is_gpu:
+            return seconds_on(found.device_id, lambda: function.run_repeatedly(count, *args))
+        return function.measure(dev, count, *args)
 
     def _function(self, args: tuple[Any, ...]) -> Function:
-        """The function for the device of the arguments."""
+        """The function for the device of the arguments; what is wrong with others, it says."""
         device = _device_of(args)
-        if device.emulated or device.device_type != _CUDA:  # what is wrong with others, it says
-            if self._emulated is None:
-                self._emulated = self._module.host(None)[self.name]
-            return self._emulated
-        check_usable(device, f"call {self.name!r} with arrays on {device}")
-        return self._module.host(device.device_id)[self.name]
+        if device.is_gpu:
+            check_usable(device, f"call {self.name!r} with arrays on {device}")
+        elif not device.emulated:
+            device = cuda(0) if cuda(0).exist else emulated_cuda(0)
+        if device.is_gpu:
+            return self._module.host(device.device_id)[self.name]
+        if self._emulated is None:
+            self._emulated = self._module.host(None)[self.name]
+        return self._emulated
 
     def check(self, *args: Any, **limits: Any) -> Report:
         """Run in checked mode; see CudaModule.check."""
+        for number, arg in enumerate(args):
+            place = place_of_array(arg)
+            if place is not None and place[0] == _CUDA:
+                raise CallError(
+                    f"check {self.name!r} with argument {number} on cuda({place[1]})",
+                    "the checked mode runs on the processor",
+                    "pass numpy arrays, or arrays on te_sched.emulated_cuda(0)",
+                )
         values = [arg._array if isinstance(arg, NDArray) else arg for arg in args]
         functions = {self.name: self._module.program[self.name], **self._module.kernels}
         return check_program(IRModule(functions), values, **limits)
 
-    def time_evaluator(self, name: str, dev: Device, *args: Any, **options: Any) -> Evaluator:
+    def time_evaluator(
+        self, name: str, dev: Device | None = None, *args: Any, **options: Any
+    ) -> Evaluator:
         """See CudaModule.time_evaluator; `name` is this function's."""
-        del name
+        dev = options.pop("ctx", dev) if dev is None else dev
+        if dev is None:
+            raise CallError(
+                f"time {name!r}", "no device is given", "give one: time_evaluator(name, dev)"
+            )
         return make_evaluator(self, dev, *args, **options)
 
     def __repr__(self) -> str:
@@ -192,17 +254,39 @@ class DeviceCode:
     def __init__(self, module: CudaModule) -> None:
         self._module = module
 
-    def get_source(self, fmt: str = "") -> str:
-        """The CUDA source ("", "cu" or "cuda") or "ptx"."""
+    @overload
+    def get_source(  # type: ignore[overload-overlap]
+        self, fmt: Literal["cubin"]
+    ) -> bytes: ...
+
+    @overload
+    def get_source(self, fmt: str = "") -> str: ...
+
+    def get_source(self, fmt: str = "") -> str | bytes:
+        """The CUDA source ("", "cu" or "cuda"), or what NVRTC makes of it: "ptx", "cubin", "sass".
+
+        PTX and SASS, the machine's instructions, are text; a cubin is bytes. SASS needs one of
+        NVIDIA's disassemblers.
+        """
         if fmt in ("", "cu", "cuda"):
             return self._module.source
         if fmt == "ptx":
             return self.compiled().ptx
+        if fmt == "cubin":
+            return self.compiled().cubin
+        if fmt == "sass":
+            return disassemble(self.compiled().cubin)
         raise CallError(
             f"show the kernels as {fmt!r}",
             "there is no such form",
-            'use "cu" or "ptx"; compiled().cubin is the machine code',
+            'use "cu", "ptx", "cubin" or "sass"',
         )
+
+    def save(self, path: str | os.PathLike[str], fmt: str = "") -> None:
+        """Save what get_source gives for the format, or for the suffix of the file."""
+        form = fmt or Path(path).suffix.removeprefix(".")
+        data = self.compiled().cubin if form == "cubin" else self.get_source(form).encode()
+        Path(path).write_bytes(data)
 
     def compiled(self, arch: str | None = None) -> nvrtc.Compiled:
         """The kernels as NVRTC compiles them for an architecture such as "sm_80"."""
@@ -215,12 +299,9 @@ def architecture_of(target: Target) -> str:
 
 
 def _device_of(args: tuple[Any, ...]) -> Device:
-    """The device of the first array among the arguments; the processor if there is none."""
+    """The device of the arguments: CUDA's if one of them is on one, else the processor."""
     for arg in args:
-        if isinstance(arg, NDArray):
-            return arg.device
-        place = getattr(arg, "__dlpack_device__", None)
-        if place is not None:
-            kind, number = place()
-            return Device(int(kind), int(number))
+        place = place_of_array(arg)
+        if place is not None and abs(place[0]) == _CUDA:
+            return Device(_CUDA, place[1], place[0] < 0)
     return Device(DEVICE_TYPES["cpu"])

@@ -7,13 +7,15 @@ and the processor runs its kernels. `cuda(0)` is one where TE_SCHED_EMULATE=1 as
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from te_sched import config
 from te_sched.errors import CallError
-from te_sched.runtime import cuda_driver
+from te_sched.runtime import cuda_driver, cuda_streams
 
-# DLPack's numbers of device types; those beside the processor are names alone in this version.
+# DLPack's numbers of device types; those beside the processor and CUDA are names alone.
 DEVICE_TYPES = {
     **{"cpu": 1, "cuda": 2, "opencl": 4, "vulkan": 7, "metal": 8, "vpi": 9, "rocm": 10},
     **{"ext_dev": 12, "hexagon": 14, "webgpu": 15},
@@ -61,15 +63,41 @@ class Device:
     @property
     def exist(self) -> bool:
         """Whether this process can use the device."""
-        if self.device_type == DEVICE_TYPES["cuda"] and not self.emulated:
+        if self.is_gpu:
             return 0 <= self.device_id < cuda_driver.device_count()
         return self.device_id == 0 and (self.device_type == DEVICE_TYPES["cpu"] or self.emulated)
 
+    @property
+    def is_gpu(self) -> bool:
+        """Whether it is a CUDA device that is not emulated."""
+        return self.device_type == DEVICE_TYPES["cuda"] and not self.emulated
+
     def sync(self, stream: object = None) -> None:
-        """Wait until the device has finished; a processor always has."""
-        del stream
-        if self.device_type == DEVICE_TYPES["cuda"] and not self.emulated and self.exist:
-            cuda_driver.synchronize(self.device_id)
+        """Wait until the device has finished all work, or that of a stream; others always have."""
+        if self.is_gpu and self.exist:
+            cuda_streams.synchronize(self.device_id, stream)
+
+    def create_raw_stream(self) -> int:
+        """A new stream for `set_raw_stream`, by its handle; 0 where a device has no streams."""
+        return self._on_gpu("make a stream", cuda_streams.create_stream) or 0
+
+    def free_raw_stream(self, stream: object) -> None:
+        """Give back what `create_raw_stream` gave."""
+        self._on_gpu("free a stream", cuda_streams.free_stream, stream)
+
+    def set_raw_stream(self, stream: object) -> None:
+        """Put this thread's work on the device onto a stream: of cupy, of torch, or by its handle.
+
+        None, as at the beginning, follows cupy's current stream.
+        """
+        self._on_gpu("set a stream", cuda_streams.choose_stream, stream)
+
+    def _on_gpu(self, what: str, act: Callable[..., Any], *args: object) -> Any:
+        """What streams are asked for; devices that finish each call at once have none."""
+        if self.device_type == DEVICE_TYPES["cpu"] or self.emulated:
+            return None
+        check_usable(self, f"{what} on {self}")
+        return act(self.device_id, *args)
 
     def __getattr__(self, name: str) -> object:
         """A fact about the device, or None where it is not here."""
@@ -77,7 +105,7 @@ class Device:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         if self.emulated:
             return _EMULATED_FACTS.get(name)
-        if self.device_type == DEVICE_TYPES["cuda"] and self.exist:
+        if self.is_gpu and self.exist:
             return cuda_driver.fact(self.device_id, name)
         return None
 

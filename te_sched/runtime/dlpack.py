@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from te_sched.errors import CallError
 
 _CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
+_CUDA, _CUDA_MANAGED = 2, 13
 _NUMBERS = {name: code for code, name in _CODES.items()}
 
 
@@ -44,6 +45,7 @@ class View(NamedTuple):
     strides: tuple[int, ...] | None
     writable: bool
     device_type: int
+    device_id: int
     address: int
 
 
@@ -69,8 +71,14 @@ def read_capsule(capsule: Any) -> View:
     code = _CODES.get(tensor.code, f"code{tensor.code}_")
     dtype = "bool" if code == "bool" else f"{code}{tensor.bits}"
     dtype = dtype if tensor.lanes == 1 else f"{dtype}x{tensor.lanes}"
+    kind, number = place_of(tensor.device_type, tensor.device_id)
     address = (tensor.data or 0) + tensor.byte_offset
-    return View(dtype, shape, strides, True, tensor.device_type, address)
+    return View(dtype, shape, strides, True, kind, number, address)
+
+
+def place_of(device_type: int, device_id: int) -> tuple[int, int]:
+    """DLPack's type and number of a device; memory that CUDA moves by itself is a device's."""
+    return (_CUDA if device_type == _CUDA_MANAGED else int(device_type)), int(device_id)
 
 
 _exported: dict[int, Any] = {}  # what keeps an exported array alive until its consumer deletes it
@@ -104,7 +112,8 @@ def make_capsule(view: View, keep_alive: Any, code: str, bits: int) -> Any:
     managed = _Managed()
     shape = (ctypes.c_int64 * len(view.shape))(*view.shape)
     tensor = managed.tensor
-    tensor.data, tensor.device_type, tensor.ndim = view.address, view.device_type, len(view.shape)
+    tensor.data, tensor.ndim = view.address, len(view.shape)
+    tensor.device_type, tensor.device_id = view.device_type, view.device_id
     tensor.code, tensor.bits, tensor.lanes = _NUMBERS[code], bits, 1
     tensor.shape = ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64))
     managed.deleter = _RELEASE

@@ -127,17 +127,22 @@ def load_objects(objects: tuple[bytes, ...], metadata: dict[str, Any]) -> Code:
     )
 
 
-def load_file(path: str | os.PathLike[str]) -> Code:
-    """Load a shared library or an object file (.o) that export_library wrote."""
+def read_file(path: str | os.PathLike[str]) -> bytes:
+    """The content of a file that export_library wrote."""
     if not isinstance(path, str | os.PathLike):
         raise CallError(f"load {path!r}", "it is no path", 'write "module.so"')
     place = Path(path).resolve()
     try:
-        data = place.read_bytes()
+        return place.read_bytes()
     except OSError as error:
         raise CallError(
             f"load {place}", f"it cannot be read: {error.strerror}", "check the path"
         ) from None
+
+
+def load_file(path: str | os.PathLike[str]) -> Code:
+    """Load a shared library or an object file (.o) that export_library wrote."""
+    data, place = read_file(path), Path(path).resolve()
     metadata = read_metadata(data, str(place))
     if place.suffix == ".o":
         return load_objects((data,), metadata)

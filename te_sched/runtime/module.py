@@ -7,10 +7,9 @@ key was found good before go straight to the native function. Must not know how 
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
-import tarfile
-import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,16 +19,16 @@ from te_sched.codegen.llvm.compile import Compiled
 from te_sched.codegen.signature import Parameter, Signature
 from te_sched.errors import CallError
 from te_sched.ir import dtypes
-from te_sched.runtime import csource, registry, threads
+from te_sched.runtime import registry, threads
 from te_sched.runtime.arguments import check, view_of
 from te_sched.runtime.callbacks import ctype_of
 from te_sched.runtime.device import Device, check_usable
-from te_sched.runtime.loader import Code, load_file, load_objects, read_metadata
+from te_sched.runtime.libraries import check_place, write_library
+from te_sched.runtime.loader import Code, load_objects, read_metadata
 from te_sched.runtime.ndarray import NDArray
-from te_sched.runtime.timing import Evaluator
+from te_sched.runtime.timing import Evaluator, seconds_of
 
 _REMEMBERED = 256  # keys of good arguments that a function remembers
-_IN_TAR = "module.o"  # the file inside of an exported .tar
 _ENTRY_ALIASES = ("__tvm_main__", "default_function")
 
 
@@ -44,12 +43,14 @@ class Function:
         self._native = ctypes.CFUNCTYPE(ctypes.c_int32, *types)(call)
         self._repeat = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, *types)(repeat)
         self._good: dict[tuple[Any, ...], tuple[int, ...]] = {}
-        sizes = [
-            dtypes.storage_bytes(dtypes.element(p.dtype))
-            for p in signature.parameters
-            if p.kind == "buffer"
-        ]
-        self._misaligned = max(sizes, default=1) - 1
+        self._misaligned = _widest(signature) - 1
+
+    def expect(self, memory: int, device_id: int, alignments: Mapping[int, int]) -> None:
+        """Take arrays of a memory, with addresses that are multiples of `alignments`, by number."""
+        self.signature.memory, self.signature.device_id = memory, device_id
+        for number, alignment in alignments.items():
+            self.signature.parameters[number].alignment = alignment
+        self._misaligned = _widest(self.signature) - 1
 
     @property
     def name(self) -> str:
@@ -79,6 +80,11 @@ class Function:
             code = self._repeat(count, *values)
         if code:
             self._fail(code)
+
+    def measure(self, dev: Device, count: int, *args: Any) -> float:
+        """Seconds of `count` calls."""
+        del dev
+        return seconds_of(lambda: self.run_repeatedly(count, *args))
 
     def _prepare(self, args: tuple[Any, ...], keep: list[Any]) -> list[Any]:
         """The native arguments of a call."""
@@ -125,7 +131,7 @@ class Function:
                 )
             )
             return None
-        keys.append(view[:5])
+        keys.append(view[:6])
         return view.address
 
     def _check(self, args: tuple[Any, ...], key: tuple[Any, ...]) -> tuple[int, ...]:
@@ -152,6 +158,13 @@ class Function:
         return f"<te_sched function {self.name}({names})>"
 
 
+def _widest(signature: Signature) -> int:
+    """The largest number of bytes that an address must be a multiple of."""
+    buffers = [one for one in signature.parameters if one.kind == "buffer"]
+    sizes = [dtypes.storage_bytes(dtypes.element(one.dtype)) for one in buffers]
+    return max([*sizes, *[one.alignment for one in buffers]], default=1)
+
+
 def _argument_type(parameter: Parameter) -> Any:
     if parameter.kind != "scalar":
         return ctypes.c_void_p
@@ -165,8 +178,8 @@ class Repeatable(Protocol):
 
     name: str
 
-    def run_repeatedly(self, count: int, *args: Any) -> None:
-        """Call the function `count` times."""
+    def measure(self, dev: Device, count: int, *args: Any) -> float:
+        """Seconds of `count` calls on a device."""
 
 
 def make_evaluator(
@@ -190,7 +203,7 @@ def make_evaluator(
             f"time {function.name!r} with {what}", "it is not available", "leave it out"
         )
     return Evaluator(
-        function.run_repeatedly,
+        functools.partial(function.measure, dev),
         number,
         repeat,
         min_repeat_ms,
@@ -290,46 +303,12 @@ class Module:
         A `fcompile` (contrib.cc.create_shared) is given the path, the object files and `options`,
         and writes the library.
         """
-        if not isinstance(path, str | os.PathLike):
-            raise CallError(f"export to {path!r}", "it is no path", 'write "module.so"')
-        place = Path(path).resolve()
+        place = check_place(path)
         if self._compiled is None:
             raise CallError(
                 f"export to {place}", "this module was loaded from a file", "copy the file"
             )
-        if not place.parent.is_dir():
-            raise CallError(
-                f"export to {place}", "its folder does not exist", "make the folder first"
-            )
-        objects = (self._compiled.data, *self._extra_objects)
-        if fcompile is not None:
-            with tempfile.TemporaryDirectory(prefix="te_sched") as folder:
-                files = [Path(folder) / f"part{number}.o" for number in range(len(objects))]
-                for file, data in zip(files, objects, strict=True):
-                    file.write_bytes(data)
-                fcompile(str(place), [str(file) for file in files], **options)
-            return
-        self._write(place, objects)
-
-    def _write(self, place: Path, objects: tuple[bytes, ...]) -> None:
-        if place.suffix == ".tar":
-            with tempfile.TemporaryDirectory(prefix="te_sched") as folder:
-                inside = Path(folder) / _IN_TAR
-                self._write(inside, objects)
-                with tarfile.open(place, "w") as archive:
-                    archive.add(inside, _IN_TAR)
-        elif place.suffix in (".so", ".dylib", ".dll"):
-            csource.link_shared(objects, place)
-        elif place.suffix != ".o":
-            raise CallError(
-                f"export to {place}",
-                f"{place.suffix!r} is no kind of library",
-                "use .so, .o or .tar",
-            )
-        elif len(objects) == 1:
-            place.write_bytes(objects[0])
-        else:
-            csource.link_relocatable(objects, place)
+        write_library(place, (self._compiled.data, *self._extra_objects), fcompile, options)
 
     def save(self, path: str | os.PathLike[str], fmt: str = "") -> None:
         """Save as export_library does, or the text of a source as .ll or .s."""
@@ -359,23 +338,3 @@ def make_module(compiled: Compiled, extra_objects: Sequence[bytes] = ()) -> Modu
     extra = tuple(extra_objects)
     code = load_objects((compiled.data, *extra), read_metadata(compiled.metadata + b"\0"))
     return Module(code, compiled, extra)
-
-
-def load_module(path: str | os.PathLike[str], fmt: str = "") -> Module:
-    """Load a module that export_library saved; `fmt` is for TVM's sake."""
-    del fmt
-    if isinstance(path, str | os.PathLike) and Path(path).suffix == ".tar":
-        return _load_tar(Path(path))
-    return Module(load_file(path))
-
-
-def _load_tar(path: Path) -> Module:
-    try:
-        with tarfile.open(path) as archive:
-            inside = archive.extractfile(_IN_TAR)
-            data = inside.read() if inside is not None else b""
-    except (OSError, KeyError, tarfile.TarError) as error:
-        raise CallError(
-            f"load {path}", f"it cannot be read: {error}", "give what export_library wrote"
-        ) from None
-    return Module(load_objects((data,), read_metadata(data, str(path))))

@@ -1,4 +1,4 @@
-"""Arrays on a device: on the processor, numpy memory aligned for vector instructions.
+"""Arrays on a device: numpy's memory, aligned for vector instructions, or on a GPU cupy's.
 
 Must not know compiled functions; they read `NDArray.key` and `NDArray.address`.
 """
@@ -13,10 +13,11 @@ import numpy as np
 
 from te_sched.errors import CallError
 from te_sched.ir import dtypes
-from te_sched.runtime import dlpack
-from te_sched.runtime.device import Device, check_usable, cpu
+from te_sched.runtime import cuda_driver, cuda_memory, dlpack
+from te_sched.runtime.device import DEVICE_TYPES, Device, check_usable, cpu
 
 _ALIGNMENT = 64
+_CUDA = DEVICE_TYPES["cuda"]
 _NUMPY_NAMES = frozenset(
     [
         "bool",
@@ -36,11 +37,11 @@ class NDArray:
 
     __slots__ = ("__weakref__", "_array", "address", "device", "dtype", "key")
 
-    def __init__(self, storage: np.ndarray[Any, Any], dtype: str, device: Device) -> None:
+    def __init__(self, storage: Any, dtype: str, device: Device) -> None:
         self._array, self.dtype, self.device = storage, dtype, device
-        view = view_numpy(storage, dtype, device.memory)
+        view = view_interface(_interface_of(storage), storage.dtype, dtype, *_place(device))
         self.address = view.address
-        self.key = view[:5]  # all that a call must check
+        self.key = view[:6]  # all that a call must check
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -50,12 +51,12 @@ class NDArray:
     @property
     def ndim(self) -> int:
         """Number of dimensions."""
-        return self._array.ndim
+        return int(self._array.ndim)
 
     @property
     def size(self) -> int:
         """Number of elements."""
-        return self._array.size
+        return int(self._array.size)
 
     @property
     def ctx(self) -> Device:
@@ -64,13 +65,22 @@ class NDArray:
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """A copy as a numpy array (bfloat16 needs ml_dtypes; without it, bits as uint16)."""
-        return self._readable().copy()
+        values = self._readable()
+        return values if self._is_on_gpu else values.copy()
 
     asnumpy = numpy
 
+    @property
+    def _is_on_gpu(self) -> bool:
+        return not isinstance(self._array, np.ndarray)
+
     def _readable(self) -> np.ndarray[Any, Any]:
+        """Elements in the processor's memory: this memory itself, or a copy from a GPU's."""
         kind = _bfloat16() if self.dtype == "bfloat16" else None
-        return self._array if kind is None else self._array.view(kind)
+        values: np.ndarray[Any, Any] = self._array
+        if self._is_on_gpu:
+            values = cuda_memory.to_host(values, self.device.device_id)
+        return values if kind is None else values.view(kind)
 
     def copyfrom(self, source: Any) -> NDArray:
         """Fill this array from another one, a numpy array or nested lists of the same shape."""
@@ -91,18 +101,32 @@ class NDArray:
         return target
 
     def _assign(self, source: Any) -> None:
-        values = source._readable() if isinstance(source, NDArray) else _numbers(source)
+        values = _source(source)
         if values.shape != self.shape:
             raise CallError(
                 f"copy an array of shape {values.shape} into one of shape {self.shape}",
                 "the shapes differ",
                 "make an array with te_sched.nd.array(values)",
             )
-        if not self._array.flags.writeable:
+        if not self.key[3]:
             raise CallError(
                 "copy into an array", "its memory is read-only", "copy into one made by nd.empty"
             )
-        np.copyto(self._array, as_storage(values, self.dtype), casting="unsafe")
+        self._fill(values)
+
+    def _fill(self, values: NDArray | np.ndarray[Any, Any]) -> None:
+        """Take the values of an array of this shape."""
+        if isinstance(values, NDArray):
+            if self._is_on_gpu and values._is_on_gpu and values.dtype == self.dtype:
+                cuda_memory.fill(self._array, values._array, self.device.device_id)
+                return
+            values = values._readable()
+        kept = as_storage(values, self.dtype)
+        if self._is_on_gpu:
+            kept = kept.astype(storage_name(self.dtype), copy=False)
+            cuda_memory.fill(self._array, kept, self.device.device_id)
+        else:
+            np.copyto(self._array, kept, casting="unsafe")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         values = self._readable()
@@ -111,7 +135,14 @@ class NDArray:
     def __dlpack__(self, *, stream: Any = None, **options: Any) -> Any:
         if self.dtype != "bfloat16":
             return self._array.__dlpack__(stream=stream, **options)
-        return dlpack.make_capsule(view_numpy(self._array, self.dtype), self, "bfloat", 16)
+        place = self.__dlpack_device__()
+        view = view_interface(_interface_of(self._array), self._array.dtype, self.dtype, *place)
+        return dlpack.make_capsule(view, self, "bfloat", 16)
+
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        """The memory for libraries that work on a GPU; arrays elsewhere have none."""
+        return self._array.__cuda_array_interface__
 
     def to_dlpack(self) -> Any:
         """The memory as a DLPack capsule."""
@@ -129,29 +160,36 @@ class NDArray:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         values = value._readable() if isinstance(value, NDArray) else np.asarray(value)
-        self._array[index] = as_storage(values, self.dtype)
+        kept = as_storage(values, self.dtype)
+        if not self._is_on_gpu:
+            self._array[index] = kept
+            return
+        with cuda_memory.working_on(self.device.device_id, f"write {self!s}") as cupy:
+            self._array[index] = cupy.asarray(kept)
 
     def __len__(self) -> int:
         return len(self._array)
 
+    def __str__(self) -> str:
+        return f"<te_sched.nd.NDArray shape={self.shape}, {self.dtype}, {self.device}>"
+
     def __repr__(self) -> str:
-        head = f"<te_sched.nd.NDArray shape={self.shape}, {self.dtype}, {self.device}>"
-        return f"{head}\n{self._readable()}"
+        return f"{self!s}\n{self._readable()}"
 
 
 def array(values: Any, device: Device | None = None, dtype: str | None = None) -> NDArray:
     """A new array with these values; Python floats become float32, numpy dtypes stay."""
-    if isinstance(values, NDArray):
-        source, name = values._readable(), values.dtype
+    source = _source(values)
+    if isinstance(source, NDArray):
+        name = source.dtype
     else:
-        source = _numbers(values)
         name = source.dtype.name
         if not hasattr(values, "dtype") and name == "float64":
             name = "float32"
     name = dtype if dtype is not None else name
     _check_dtype(name)
     result = empty(source.shape, name, device)
-    np.copyto(result._array, as_storage(source, name), casting="unsafe")
+    result._fill(source)
     return result
 
 
@@ -159,12 +197,6 @@ def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> N
     """A new array whose elements are undefined."""
     device = device if device is not None else cpu(0)
     check_usable(device, f"make an array of shape {shape}")
-    if device.memory != cpu(0).memory and not device.emulated:
-        raise CallError(
-            f"make an array of shape {shape} on {device}",
-            "te_sched's own arrays lie in the processor's memory",
-            "pass arrays of cupy or torch, which functions for CUDA take as they are",
-        )
     dtype = dtypes.spelled(dtype)
     _check_dtype(dtype)
     extents = _extents(shape)
@@ -172,7 +204,21 @@ def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> N
         raise CallError(
             f"make an array of shape {extents}", "an extent is negative", "use extents of 0 or more"
         )
-    kind = np.dtype(storage_name(dtype))
+    make = _empty_numpy if device.memory != _CUDA else cuda_memory.empty
+    return NDArray(make(extents, storage_name(dtype), device.device_id), dtype, device)
+
+
+def zeros(shape: Any, dtype: str = "float32", device: Device | None = None) -> NDArray:
+    """A new array whose elements are 0."""
+    result = empty(shape, dtype, device)
+    result._fill(np.zeros(result.shape, storage_name(result.dtype)))
+    return result
+
+
+def _empty_numpy(extents: tuple[int, ...], dtype: str, device_id: int) -> np.ndarray[Any, Any]:
+    """The processor's memory, which is that of emulated devices too."""
+    del device_id
+    kind = np.dtype(dtype)
     size = math.prod(extents) * kind.itemsize
     try:
         memory = np.empty(size + _ALIGNMENT, np.uint8)
@@ -183,7 +229,24 @@ def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> N
             "make a smaller one",
         ) from None
     offset = -memory.ctypes.data % _ALIGNMENT
-    return NDArray(memory[offset : offset + size].view(kind).reshape(extents), dtype, device)
+    return memory[offset : offset + size].view(kind).reshape(extents)
+
+
+def _source(values: Any) -> NDArray | np.ndarray[Any, Any]:
+    """What is copied from: arrays of te_sched and on GPUs as they are, all else as numpy has it."""
+    if isinstance(values, NDArray):
+        return values
+    if not isinstance(values, np.ndarray) and hasattr(values, "__cuda_array_interface__"):
+        return from_dlpack(values) if hasattr(values, "__dlpack__") else _from_cuda(values)
+    return _numbers(values)
+
+
+def _from_cuda(values: Any) -> NDArray:
+    """An NDArray over memory of a GPU that is described by CUDA's array interface alone."""
+    number = cuda_driver.device_of_pointer(values.__cuda_array_interface__["data"][0])
+    with cuda_memory.working_on(number, f"read a {type(values).__name__}") as cupy:
+        memory = cupy.asarray(values)
+    return NDArray(memory, memory.dtype.name, Device(_CUDA, number))
 
 
 def _numbers(values: Any) -> np.ndarray[Any, Any]:
@@ -219,6 +282,11 @@ def from_dlpack(source: Any) -> NDArray:
             "it has no __dlpack__",
             "pass an array, or make one with te_sched.nd.array",
         )
+    kind, number = dlpack.place_of(*source.__dlpack_device__())
+    if kind == _CUDA:
+        with cuda_memory.working_on(number, "read an array through DLPack") as cupy:
+            memory = cupy.from_dlpack(source)
+        return NDArray(memory, memory.dtype.name, Device(kind, number))
     return wrap(memory := np.from_dlpack(source), memory.dtype.name)
 
 
@@ -239,24 +307,41 @@ def as_storage(values: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any]
     return np.where(np.isnan(wide), bits >> 16 | 0x40, rounded).astype(np.uint16)
 
 
-def view_numpy(
-    values: np.ndarray[Any, Any], dtype: str | None = None, memory: int = 1
-) -> dlpack.View:
+def view_numpy(values: np.ndarray[Any, Any]) -> dlpack.View:
     """A numpy array as calls see it."""
-    interface = values.__array_interface__
+    return view_interface(values.__array_interface__, values.dtype)
+
+
+def view_interface(
+    interface: dict[str, Any],
+    kind: np.dtype[Any],
+    dtype: str | None = None,
+    memory: int = 1,
+    device_id: int = 0,
+) -> dlpack.View:
+    """An array as calls see it, from what numpy's and CUDA's array interface say alike."""
     address, readonly = interface["data"]
-    size = values.dtype.itemsize
-    strides = interface["strides"]
+    strides, size = interface.get("strides"), kind.itemsize
     if strides is not None and size:
         misfit = any(step % size for step in strides)
         strides = tuple(step / size if misfit else step // size for step in strides)
-    name = dtype if dtype is not None else _dtype_name(values)
-    return dlpack.View(name, values.shape, strides, not readonly, memory, address)
+    name = dtype if dtype is not None else _dtype_name(kind)
+    shape = tuple(interface["shape"])
+    return dlpack.View(name, shape, strides, not readonly, memory, device_id, address)
 
 
-def _dtype_name(values: np.ndarray[Any, Any]) -> str:
-    name = values.dtype.name
-    return name if values.dtype.isnative else f"{name} of foreign byte order"
+def _interface_of(storage: Any) -> dict[str, Any]:
+    if isinstance(storage, np.ndarray):
+        return dict(storage.__array_interface__)
+    return dict(storage.__cuda_array_interface__)
+
+
+def _place(device: Device) -> tuple[int, int]:
+    return device.memory, device.device_id
+
+
+def _dtype_name(kind: np.dtype[Any]) -> str:
+    return kind.name if kind.isnative else f"{kind.name} of foreign byte order"
 
 
 def _check_dtype(dtype: str) -> None:

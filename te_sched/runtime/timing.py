@@ -1,4 +1,7 @@
-"""Timing compiled functions: the timed loop is native. Must not know how they are compiled."""
+"""Timing compiled functions: the timed loop is native, and the clock is the device's.
+
+Must not know how functions are compiled.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,7 @@ class ProfileResult:
 class Evaluator:
     """Times a function; call it with the function's arguments."""
 
-    run: Callable[..., None]  # run(count, *arguments)
+    measure: Callable[..., float]  # measure(count, *arguments): seconds of `count` calls
     number: int
     repeat: int
     min_repeat_ms: float
@@ -84,23 +87,25 @@ class Evaluator:
 
     def __call__(self, *args: Any) -> ProfileResult:
         """Run once to warm up, then measure."""
-        self.run(1, *args)
+        self.measure(1, *args)
         number, results = self.number, list[float]()
         for done in range(self.repeat):
             if self.cooldown_interval_ms and done and done % self.repeats_to_cooldown == 0:
                 time.sleep(self.cooldown_interval_ms / 1e3)
-            seconds = self._measure(number, args)
+            seconds = self.measure(number, *args)
             while seconds * 1e3 < self.min_repeat_ms:
                 wanted = self.min_repeat_ms / 1e3 / max(seconds / number, 1e-9)
                 number = max(
                     math.ceil(wanted * 1.1),
                     number * 2 if seconds * 1e3 * 10 < self.min_repeat_ms else number + 1,
                 )
-                seconds = self._measure(number, args)
+                seconds = self.measure(number, *args)
             results.append(seconds / number)
         return ProfileResult(tuple(results))
 
-    def _measure(self, number: int, args: tuple[Any, ...]) -> float:
-        start = time.perf_counter_ns()
-        self.run(number, *args)
-        return (time.perf_counter_ns() - start) / 1e9
+
+def seconds_of(run: Callable[[], object]) -> float:
+    """How long a call takes, by the clock."""
+    start = time.perf_counter_ns()
+    run()
+    return (time.perf_counter_ns() - start) / 1e9

@@ -2,69 +2,237 @@
 
 from __future__ import annotations
 
+import gc
+import threading
 from typing import Any
 
 import numpy as np
 import pytest
 
 import te_sched
-from te_sched import te
-from te_sched.lower.device.kernel import is_kernel
-from te_sched.lower.device.pipeline import device_passes
-from te_sched.runtime.build import build_functions
-from te_sched.runtime.cuda_launch import Launcher, host_functions
+from te_sched import nd, te
+from te_sched.errors import CallError
+from te_sched.runtime import registry
+from te_sched.runtime.cuda_module import CudaModule
+from tests.runtime.fake_cuda import CONTEXT, FakeArray, FakeDriver
+from tests.runtime.fake_cuda import driver as driver
+
+N = 64
 
 
-class Kernels:
-    """What the driver would launch."""
-
-    def __init__(self) -> None:
-        self.launches: list[Any] = []
-
-    def launch(self, name: str, grid: Any, block: Any, shared: int, args: Any, stream: int) -> None:
-        self.launches.append((name, grid, block, shared, [arg.value for arg in args], stream))
-
-
-@pytest.fixture
-def launcher() -> Launcher:
-    found = Launcher.__new__(Launcher)
-    found.kernels, found._rooms = Kernels(), {}  # type: ignore[assignment]
-    found.allocate, found.free = (lambda size: 4096 + int(size)), (lambda address: 0)  # type: ignore[method-assign]
-    return found
+def plus_one(vector: int = 1) -> CudaModule:
+    n = te.var("n") if vector == 1 else 5
+    A = te.placeholder((n, N), name="A")
+    B = te.compute((n, N), lambda i, j: A[i, j] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    s[B].bind(B.op.axis[0], te.thread_axis("blockIdx.x"))
+    outer, inner = s[B].split(B.op.axis[1], vector)
+    s[B].bind(outer, te.thread_axis("threadIdx.x"))
+    if vector > 1:
+        s[B].vectorize(inner)
+    module = te_sched.build(s, [A, B], "cuda")
+    assert isinstance(module, CudaModule)
+    return module
 
 
-def test_host_launches_kernels_with_their_arguments(launcher: Launcher) -> None:
+def arrays(count: int = 5, device: int = 0) -> list[nd.NDArray]:
+    return [nd.empty((count, N), "float32", nd.cuda(device)) for _ in range(2)]
+
+
+def test_host_launches_kernels_with_their_arguments(driver: FakeDriver) -> None:
     n = te.var("n")
-    A = te.placeholder((n, 64), name="A")
-    B = te.compute((n, 64), lambda i, j: A[i, j] + 1.0, name="B")
-    C = te.compute((n, 64), lambda i, j: B[i, 63 - j] * 2.0, name="C")
+    A = te.placeholder((n, N), name="A")
+    B = te.compute((n, N), lambda i, j: A[i, j] + 1.0, name="B")
+    C = te.compute((n, N), lambda i, j: B[i, N - 1 - j] * 2.0, name="C")
     s = te.create_schedule(C.op)
     for stage in (B, C):
         s[stage].bind(stage.op.axis[0], te.thread_axis("blockIdx.x"))
         s[stage].bind(stage.op.axis[1], te.thread_axis("threadIdx.x"))
-    program = device_passes(te_sched.lower(s, [A, C])["main"])
-    assert sum(map(is_kernel, program.functions.values())) == 2
-    module = build_functions(host_functions(program, launcher, "test.launch"), "llvm")
-    a, c = np.zeros((5, 64), "float32"), np.zeros((5, 64), "float32")
-    module(a, c)
-    first, second = launcher.kernels.launches  # type: ignore[attr-defined]
-    assert [one[:4] for one in (first, second)] == [
-        ("main_kernel", (5, 1, 1), (64, 1, 1), 0),
-        ("main_kernel_1", (5, 1, 1), (64, 1, 1), 0),
-    ]
-    room = 4096 + 5 * 64 * 4
-    assert {a.ctypes.data, room} <= set(first[4])
-    assert {c.ctypes.data, room} <= set(second[4])
+    a, c = arrays()
+    te_sched.build(s, [A, C], "cuda")(a, c)
+    first, second = driver.named("cuLaunchKernel")
+    for launch in (first, second):
+        assert launch[1:9] == (5, 1, 1, N, 1, 1, 0, 0)
+        assert launch[11] == CONTEXT  # of cuda(0), and none after the call
+    assert driver.current.context == 0
+    assert driver.named("alloc") == [(5 * N * 4, 0, 0)]
+    assert a.address in first[-1]
+    assert c.address in second[-1]
+    assert len(set(first[-1]) & set(second[-1])) >= 1  # the temporary
 
 
-def test_empty_grids_are_not_launched(launcher: Launcher) -> None:
+def test_empty_grids_are_not_launched(driver: FakeDriver) -> None:
+    plus_one()(*arrays(0))
+    assert driver.named("cuLaunchKernel") == []
+
+
+def test_each_device_has_its_kernels(driver: FakeDriver) -> None:
+    module = plus_one()
+    for device in (0, 1, 1):
+        module(*arrays(device=device))
+    assert [call[-1] for call in driver.named("cuModuleLoadData")] == [CONTEXT, CONTEXT + 1]
+    assert [call[11] - CONTEXT for call in driver.named("cuLaunchKernel")] == [0, 1, 1]
+
+
+def test_arrays_of_others_are_taken_in_place(driver: FakeDriver) -> None:
+    a, b = (np.zeros((5, N), "float32") for _ in range(2))
+    plus_one()(FakeArray(a), FakeArray(b))
+    assert {a.ctypes.data, b.ctypes.data} <= set(driver.named("cuLaunchKernel")[0][-1])
+    assert FakeArray.asked == 1  # the default stream, as DLPack numbers it
+
+
+def test_arrays_with_cudas_interface_alone_are_taken(driver: FakeDriver) -> None:
+    class Described:
+        def __init__(self, readonly: bool = False) -> None:
+            self.values = np.zeros((5, N), "float32")
+            place = (self.values.ctypes.data, readonly)
+            self.__cuda_array_interface__ = {
+                **{"shape": (5, N), "typestr": "<f4", "data": place, "version": 3}
+            }
+
+    plus_one()(Described(readonly=True), Described())
+    assert driver.named("cuLaunchKernel")[0][11] == CONTEXT + 1  # where its memory is
+    with pytest.raises(CallError, match="its memory is read-only"):
+        plus_one()(Described(), Described(readonly=True))
+
+
+def wrong(kind: str) -> list[Any]:
+    a, b = arrays()
+    odd = np.zeros(5 * N + 64, "float32")
+    odd = odd[(4 - odd.ctypes.data % 64) % 64 // 4 :][: 5 * N].reshape(5, N)
+    return {
+        "processor": [np.zeros((5, N), "float32"), np.zeros((5, N), "float32")],
+        "one": [a, np.zeros((5, N), "float32")],
+        "other": [a, arrays(device=1)[1]],
+        "emulated": [a, nd.empty((5, N), "float32", nd.emulated_cuda(0))],
+        "shape": [a, nd.empty((5, N + 1), "float32", nd.cuda(0))],
+        "dtype": [nd.empty((5, N), "int32", nd.cuda(0)), b],
+        "misaligned": [FakeArray(odd), b],
+    }[kind]
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (
+            "processor",
+            r"it is in the processor's memory[^$]*te_sched.nd.array\(x, te_sched.cuda\(0",
+        ),
+        ("one", r"argument 1 \(B\)[^$]*it is in the processor's memory"),
+        ("other", r"it is in memory of cuda\(1\)[^$]*works in memory of cuda\(0\)"),
+        ("emulated", "it is in memory of an emulated CUDA device"),
+        ("shape", r"its shape is \(5, 65\), and axis 1 should be 64"),
+        ("dtype", "its dtype is int32, and float32 was declared"),
+        ("misaligned", "its address is not a multiple of 16 bytes"),
+    ],
+)
+def test_wrong_arrays_are_refused(driver: FakeDriver, kind: str, message: str) -> None:
+    with pytest.raises(CallError, match=message):
+        plus_one(vector=4)(*wrong(kind))
+    assert driver.named("cuLaunchKernel") == []
+
+
+def test_single_loads_need_no_alignment(driver: FakeDriver) -> None:
+    plus_one()(*wrong("misaligned"))
+    assert len(driver.named("cuLaunchKernel")) == 1
+
+
+def test_launches_follow_cupys_stream_and_the_one_that_is_set(driver: FakeDriver) -> None:
+    module, (a, b), device = plus_one(), arrays(), te_sched.cuda(0)
+    driver.current.stream = 0x1111
+    module(a, b)
+    made = device.create_raw_stream()
+    device.set_raw_stream(made)
+    module(a, b)
+    threads = [threading.Thread(target=module, args=(a, b))]  # another thread has set none
+    threads[0].start()
+    threads[0].join()
+    device.sync(made)
+    device.free_raw_stream(made)
+    module(a, b)
+    assert [call[8] for call in driver.named("cuLaunchKernel")] == [0x1111, made, 0, 0x1111]
+    assert driver.named("cuStreamSynchronize")[0][0] == made
+    with pytest.raises(CallError, match="it is no handle"):
+        device.set_raw_stream("fast")
+
+
+def test_temporaries_are_taken_on_the_stream_that_is_set(driver: FakeDriver) -> None:
+    device = te_sched.cuda(0)
+    device.set_raw_stream(0x2222)
+    try:
+        test_temporary(driver)
+    finally:
+        device.set_raw_stream(None)
+
+
+def test_temporary(driver: FakeDriver) -> None:
+    A = te.placeholder((N,), name="A")
+    B = te.compute((N,), lambda i: A[i] + 1.0, name="B")
+    C = te.compute((N,), lambda i: B[N - 1 - i], name="C")
+    s = te.create_schedule(C.op)
+    for stage in (B, C):
+        s[stage].bind(stage.op.axis[0], te.thread_axis("threadIdx.x"))
+    a, c = (nd.empty((N,), "float32", nd.cuda(0)) for _ in range(2))
+    te_sched.build(s, [A, C], "cuda")(a, c)
+    (launch, _) = driver.named("cuLaunchKernel")
+    assert [call[2] for call in driver.named("alloc")] == [launch[8]]
+
+
+def test_time_is_that_between_events(driver: FakeDriver) -> None:
+    module, (a, b) = plus_one(), arrays()
+    result = module.time_evaluator("main", te_sched.cuda(0), number=10, repeat=2)(a, b)
+    assert result.results == pytest.approx((5e-4, 5e-4))
+    assert len(driver.named("cuLaunchKernel")) == 21
+    assert len(driver.named("cuEventDestroy_v2")) == len(driver.named("cuEventCreate")) == 6
+    with pytest.raises(CallError, match=r"the arrays are on cuda\(0\)"):
+        module.time_evaluator("main", te_sched.cuda(1))(a, b)
+
+
+def test_failures_of_the_driver_tell_numbers(driver: FakeDriver) -> None:
+    module = plus_one()
+    driver.fails["cuLaunchKernel"] = 701
+    with pytest.raises(CallError) as error:
+        module(*arrays())
+    text = str(error.value)
+    assert "grid (5, 1, 1), block (64, 1, 1) and 0 bytes" in text
+    assert "CUDA_ERROR_OF_TEST: it failed (701)" in text
+    assert "use fewer threads" in text
+    assert driver.current.context == 0
+    with pytest.raises(CallError, match="1000 of 2000 bytes"):
+        nd.empty((1 << 41,), "float32", nd.cuda(0))
+
+
+def test_grids_beyond_the_limits_are_refused(driver: FakeDriver) -> None:
     n = te.var("n")
     A = te.placeholder((n,), name="A")
     B = te.compute((n,), lambda i: A[i] + 1.0, name="B")
     s = te.create_schedule(B.op)
-    s[B].bind(B.op.axis[0], te.thread_axis("blockIdx.x"))
-    program = device_passes(te_sched.lower(s, [A, B])["main"])
-    module = build_functions(host_functions(program, launcher, "test.empty"), "llvm")
-    empty = np.zeros(0, "float32")
-    module(empty, empty.copy())
-    assert launcher.kernels.launches == []  # type: ignore[attr-defined]
+    s[B].bind(B.op.axis[0], te.thread_axis("blockIdx.y"))
+    module = te_sched.build(s, [A, B], "cuda")
+    a, b = (nd.empty((70000,), "float32", nd.cuda(0)) for _ in range(2))
+    with pytest.raises(CallError, match=r"blockIdx.y: 70000, and a CUDA device allows 1 to 65535"):
+        module(a, b)
+
+
+def test_kernels_go_with_their_module(driver: FakeDriver) -> None:
+    gc.collect()
+    module = plus_one()
+    module(*arrays())
+    known = len(registry._externs)
+    del module
+    gc.collect()
+    assert len(registry._externs) == known - 3  # the kernel, allocate and free
+    assert len(driver.named("cuModuleUnload")) == 1
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_small_floats_are_passed_as_their_bits(driver: FakeDriver, dtype: str) -> None:
+    x = te.var("x", dtype)
+    A = te.placeholder((N,), dtype, name="A")
+    B = te.compute((N,), lambda i: A[i] + x, name="B")
+    s = te.create_schedule(B.op)
+    s[B].bind(B.op.axis[0], te.thread_axis("threadIdx.x"))
+    a, b = (nd.empty((N,), dtype, nd.cuda(0)) for _ in range(2))
+    te_sched.build(s, [A, B, x], "cuda")(a, b, 1.5)
+    bits = {"float16": 0x3E00, "bfloat16": 0x3FC0}[dtype]
+    assert bits in [value & 0xFFFF for value in driver.named("cuLaunchKernel")[0][-1]]

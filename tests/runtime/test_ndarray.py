@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -99,7 +101,12 @@ def test_devices() -> None:
     assert not nd.device("gpu").exist
 
 
-def test_memory_of_a_gpu_is_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zeros() -> None:
+    assert not nd.zeros((2, 3), "bfloat16").numpy().any()
+
+
+def test_memory_of_a_gpu_needs_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("te_sched.runtime.cuda_driver.device_count", lambda: 1)
-    with pytest.raises(CallError, match="pass arrays of cupy or torch"):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(CallError, match=r"cupy is not installed[^$]*TE_SCHED_EMULATE=1"):
         nd.empty((4,), "float32", nd.cuda(0))

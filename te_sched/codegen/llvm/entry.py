@@ -21,8 +21,9 @@ from te_sched.ir import expr as E
 from te_sched.ir.stmt import BufferStore, PrimFunc
 from te_sched.ir.visitor import walk
 
-__all__ = ["write_function"]
+__all__ = ["WRITTEN", "write_function"]
 assert _intrinsics is not None
+WRITTEN = "te_sched.written"  # attribute of a function: the memory that those it calls write
 
 
 def write_function(module: ModuleText, func: PrimFunc, name: str) -> Signature:
@@ -42,7 +43,7 @@ def write_function(module: ModuleText, func: PrimFunc, name: str) -> Signature:
 
 
 def _mark_written(func: PrimFunc, signature: Signature) -> None:
-    written = set()
+    written = set(func.attrs.get(WRITTEN, ()))
     for node in walk(func.body):
         if isinstance(node, BufferStore):
             written.add(node.buffer.data)

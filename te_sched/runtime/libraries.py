@@ -1,0 +1,131 @@
+"""Files that modules are saved in: object files, shared libraries, archives of one.
+
+An LLVM module is saved as its machine code. A program for a GPU is saved as data inside of an
+object file, so that all are files of the same kinds. Must not know modules.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import tarfile
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from te_sched.codegen.llvm.machine import compile_object, machine_of
+from te_sched.codegen.target import Target
+from te_sched.errors import BuildError, CallError
+from te_sched.runtime import csource
+
+_IN_TAR = "module.o"  # the file inside of an exported .tar
+_MAGIC = b"te_sched-program\0"
+_VERSION = 1
+_UNREADABLE = (
+    *(pickle.UnpicklingError, EOFError, ImportError, AttributeError),
+    *(LookupError, TypeError, ValueError),
+)
+_LENGTH = 8  # bytes of the number that tells how long the program is
+
+
+def check_place(path: str | os.PathLike[str]) -> Path:
+    """Where to write; refuses what is no path, and folders that are not there."""
+    if not isinstance(path, str | os.PathLike):
+        raise CallError(f"export to {path!r}", "it is no path", 'write "module.so"')
+    place = Path(path).resolve()
+    if not place.parent.is_dir():
+        raise CallError(f"export to {place}", "its folder does not exist", "make the folder first")
+    return place
+
+
+def write_library(
+    place: Path,
+    objects: tuple[bytes, ...],
+    fcompile: Callable[..., Any] | None,
+    options: Mapping[str, Any],
+) -> None:
+    """Write object files as what the suffix says, or let `fcompile` link them."""
+    if fcompile is None:
+        _write(place, objects)
+        return
+    with tempfile.TemporaryDirectory(prefix="te_sched") as folder:
+        files = [Path(folder) / f"part{number}.o" for number in range(len(objects))]
+        for file, data in zip(files, objects, strict=True):
+            file.write_bytes(data)
+        fcompile(str(place), [str(file) for file in files], **options)
+
+
+def _write(place: Path, objects: tuple[bytes, ...]) -> None:
+    if place.suffix == ".tar":
+        with tempfile.TemporaryDirectory(prefix="te_sched") as folder:
+            inside = Path(folder) / _IN_TAR
+            _write(inside, objects)
+            with tarfile.open(place, "w") as archive:
+                archive.add(inside, _IN_TAR)
+    elif place.suffix in (".so", ".dylib", ".dll"):
+        csource.link_shared(objects, place)
+    elif place.suffix != ".o":
+        why = f"{place.suffix!r} is no kind of library"
+        raise CallError(f"export to {place}", why, "use .so, .o or .tar")
+    elif len(objects) == 1:
+        place.write_bytes(objects[0])
+    else:
+        csource.link_relocatable(objects, place)
+
+
+def read_tar(path: Path) -> bytes:
+    """The object file in an archive."""
+    try:
+        with tarfile.open(path) as archive:
+            inside = archive.extractfile(_IN_TAR)
+            return inside.read() if inside is not None else b""
+    except (OSError, KeyError, tarfile.TarError) as error:
+        raise CallError(
+            f"load {path}", f"it cannot be read: {error}", "give what export_library wrote"
+        ) from None
+
+
+def pack(program: Any) -> bytes:
+    """An object file with a program in it, as data."""
+    try:
+        content = pickle.dumps((_VERSION, program))
+    except RecursionError:
+        raise BuildError(
+            "export a module",
+            "its program is nested deeper than Python's recursion limit",
+            "raise sys.setrecursionlimit",
+        ) from None
+    data = _MAGIC + len(content).to_bytes(_LENGTH, "little") + content
+    text = "".join(f"\\{byte:02x}" for byte in data)
+    machine = machine_of(Target("llvm"))
+    constant = f'@te_sched_program = constant [{len(data)} x i8] c"{text}"'
+    return compile_object(f"{machine.header}\n{constant}\n", (), machine)
+
+
+def unpack(data: bytes, where: str) -> Any:
+    """The program in a file that has one; None of other files."""
+    start = data.find(_MAGIC)
+    if start < 0:
+        return None
+    begin = start + len(_MAGIC) + _LENGTH
+    length = int.from_bytes(data[begin - _LENGTH : begin], "little")
+    try:
+        version, program = _Reader(io.BytesIO(data[begin : begin + length])).load()
+        if version == _VERSION:
+            return program
+        why = f"its format is version {version}, and this te_sched reads version {_VERSION}"
+    except _UNREADABLE as error:
+        why = f"it cannot be read by this te_sched: {error}"
+    raise CallError(f"load {where}", why, "export it again with this te_sched")
+
+
+class _Reader(pickle.Unpickler):
+    """Reads programs, and makes nothing but what they consist of."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        found = super().find_class(module, name) if module.startswith("te_sched.") else None
+        if not isinstance(found, type):
+            raise pickle.UnpicklingError(f"{module}.{name} is no part of a program")
+        return found

@@ -1,0 +1,118 @@
+"""Kernels as source and machine code, and modules for GPUs in files."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import nd
+from te_sched.codegen.cuda import nvrtc
+from te_sched.errors import CallError
+from te_sched.runtime import csource, cuda_sass, load_module
+from te_sched.runtime.cuda_module import CudaModule
+from tests.runtime.fake_cuda import FakeDriver
+from tests.runtime.fake_cuda import driver as driver
+from tests.runtime.test_cuda_launch import N, arrays, plus_one
+
+needs_compiler = pytest.mark.skipif(csource.find_compiler() is None, reason="no C compiler")
+KINDS = [".o", ".tar", pytest.param(".so", marks=needs_compiler)]
+
+
+def run_emulated(module: CudaModule) -> None:
+    a = nd.array(np.ones((5, N), "float32"), nd.emulated_cuda(0))
+    b = nd.empty((5, N), "float32", nd.emulated_cuda(0))
+    module(a, b)
+    np.testing.assert_array_equal(b.numpy(), 2)
+
+
+@pytest.mark.parametrize("suffix", KINDS)
+@pytest.mark.parametrize("vector", [1, 4])
+def test_loaded_module_is_as_it_was(suffix: str, vector: int, tmp_path: Path) -> None:
+    module = plus_one(vector)
+    module.export_library(tmp_path / f"module{suffix}")
+    loaded = load_module(tmp_path / f"module{suffix}")
+    assert isinstance(loaded, CudaModule)
+    assert loaded.source == module.source
+    assert loaded.get_source() == module.get_source()
+    run_emulated(loaded)
+    with pytest.raises(CallError, match="axis 1 should be 64"):
+        loaded(*[nd.empty((5, 1), "float32", nd.emulated_cuda(0))] * 2)
+
+
+def test_loaded_module_launches(driver: FakeDriver, tmp_path: Path) -> None:
+    plus_one().export_library(tmp_path / "module.o")
+    loaded = load_module(tmp_path / "module.o")
+    loaded(*arrays())
+    assert len(driver.named("cuLaunchKernel")) == 1
+
+
+def test_another_process_loads_it(tmp_path: Path) -> None:
+    path = tmp_path / "module.o"
+    plus_one().save(path)
+    program = (
+        f"from tests.runtime.test_cuda_files import *\nrun_emulated(load_module({str(path)!r}))"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_damaged_programs_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "module.o"
+    plus_one().export_library(path)
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"te_sched.ir.expr", b"te_sched.ir.wxyz"))
+    with pytest.raises(CallError, match="export it again"):
+        load_module(path)
+    path.write_bytes(data.replace(b"te_sched.ir.expr", b"os.path.ir.wxyzz"))
+    with pytest.raises(CallError, match="is no part of a program"):
+        load_module(path)
+    with pytest.raises(CallError, match="is no kind of library"):
+        plus_one().export_library(tmp_path / "module.ptx")
+
+
+def test_forms_of_the_kernels(driver: FakeDriver, tmp_path: Path) -> None:
+    code = plus_one().imported_modules[0]
+    assert code.get_source() == code.get_source("cu") == code.get_source("cuda")
+    assert "__global__" in code.get_source()
+    assert code.get_source("ptx").startswith(".version")
+    assert code.get_source("cubin") == b"\x7fELF"
+    code.save(tmp_path / "kernels.cubin")
+    assert (tmp_path / "kernels.cubin").read_bytes() == b"\x7fELF"
+    with pytest.raises(CallError, match="there is no such form"):
+        code.get_source("spirv")
+
+
+def test_sass_is_what_a_tool_prints(
+    driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    code = plus_one().imported_modules[0]
+    monkeypatch.setattr(cuda_sass, "_folders", lambda: [str(tmp_path)])
+    with pytest.raises(CallError, match=r"neither nvdisasm nor cuobjdump was found"):
+        code.get_source("sass")
+    tool = tmp_path / "nvdisasm"
+    tool.write_text('#!/bin/sh\ntest "$1" = --print-code && echo "EXIT ;"\n')
+    tool.chmod(0o755)
+    assert code.get_source("sass") == "EXIT ;\n"
+    tool.write_text("#!/bin/sh\necho no such architecture >&2; exit 1\n")
+    with pytest.raises(CallError, match="no such architecture"):
+        code.get_source("sass")
+
+
+@pytest.mark.skipif(not nvrtc.is_available(), reason="no NVRTC")
+def test_real_machine_code() -> None:
+    module = plus_one()
+    assert isinstance(module, CudaModule)
+    code = module.imported_modules[0]
+    assert ".entry main_kernel" in code.get_source("ptx")
+    assert code.get_source("cubin").startswith(b"\x7fELF")
+
+
+def test_no_gpu_says_how_to_emulate() -> None:
+    if te_sched.cuda(0).exist:
+        pytest.skip("there is a GPU")
+    with pytest.raises(CallError, match="TE_SCHED_EMULATE=1"):
+        nd.empty((1,), "float32", nd.Device(2))
