@@ -22,11 +22,34 @@ def check_legality(schedule: Schedule) -> None:
     Raises
     ------
     BuildError for the first axis that runs at once (parallel, vectorize, a GPU block or virtual
-    thread) although its iterations add to the same elements or depend on the one before.
+    thread) although its iterations add to the same elements or depend on the one before, and for
+    two axes of a stage that are bound to the same threads.
     """
     for stage in schedule.stages:
         if stage.attach_type not in (AttachType.INLINE, AttachType.INLINED_ALREADY):
+            _check_threads(stage)
             _check_stage(stage)
+
+
+def _check_threads(stage: Stage) -> None:
+    """Two axes on one thread axis are one loop to the device: most of their pairs never happen."""
+    bound: dict[str, IterVar] = {}
+    for axis in stage.leaf_iter_vars:
+        attr = stage.iter_var_attrs.get(axis)
+        tag = attr.bind_thread.thread_tag if attr and attr.bind_thread is not None else ""
+        if not tag.startswith(("threadIdx", "blockIdx")):
+            continue
+        first = bound.setdefault(tag, axis)
+        if first is not axis:
+            raise _refusal(
+                stage,
+                axis,
+                f'bind to "{tag}"',
+                f"axis {first.var.name} of the stage is bound to {tag} too, and both would have "
+                "the same value at any time",
+                f"fuse {first.var.name} and {axis.var.name} and bind the fused axis, or bind "
+                f"{axis.var.name} to another thread axis",
+            )
 
 
 def _check_stage(stage: Stage) -> None:

@@ -42,6 +42,16 @@ def test_large_blocks_are_refused() -> None:
         te_sched.build(s, [A, B], target="cuda")
 
 
+def test_no_threads_are_refused() -> None:
+    with pytest.raises(BuildError, match=r"extent 0(.|\n)*stage B(.|\n)*from 1 to 1024"):
+        te_sched.build(*copy(0, "threadIdx.x"), target="cuda")
+
+
+def test_virtual_threads_alone_are_refused() -> None:
+    with pytest.raises(BuildError, match=r"stage B(.|\n)*no loop round it is bound"):
+        te_sched.build(*copy(8, "vthread"), target="cuda")
+
+
 def cached(size: int, scope: str) -> tuple[Any, list[Any]]:
     A = te.placeholder((4, size), name="A")
     B = te.compute((4, size), lambda i, j: A[i, size - 1 - j], name="B")

@@ -59,6 +59,52 @@ def test_registers_of_other_threads_are_refused() -> None:
         te_sched.build(func, target="cuda")
 
 
+def rows(reduce_in_kernel: bool) -> tuple[te_sched.Schedule, list[te_sched.te.Tensor]]:
+    """Sums of rows whose parts are summed by threads that the result knows nothing of."""
+    A = te.placeholder((16, 4, 8), name="A")
+    k, m = te.reduce_axis((0, 8), "k"), te.reduce_axis((0, 4), "m")
+    B = te.compute((16, 4), lambda i, j: te.sum(A[i, j, k], axis=k), name="B")
+    C = te.compute((16,), lambda i: te.sum(B[i, m], axis=m), name="C")
+    s = te.create_schedule(C.op)
+    s[C].bind(C.op.axis[0], TX)
+    if reduce_in_kernel:
+        s[B].bind(B.op.reduce_axis[0], TY)
+    s[B].compute_at(s[C], C.op.reduce_axis[0])
+    return s, [A, C]
+
+
+def test_adding_to_global_memory_in_every_thread_is_refused() -> None:
+    with pytest.raises(BuildError, match=r"threadIdx.y .threadIdx.y = 8. change one element of C"):
+        te_sched.build(*rows(True), target="cuda")
+    assert te_sched.build(*rows(True), target="cuda", verify=False)
+    assert te_sched.build(*rows(False), target="cuda")
+
+
+def test_two_axes_of_a_stage_on_the_same_threads_are_refused() -> None:
+    A = te.placeholder((8, 8), name="A")
+    B = te.compute((8, 8), lambda i, j: A[i, j] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    for axis in B.op.axis:
+        s[B].bind(axis, te.thread_axis("threadIdx.x"))
+    with pytest.raises(BuildError, match=r"stage B, axis j(.|\n)*axis i of the stage is bound to"):
+        te_sched.build(s, [A, B], target="cuda")
+
+
+def test_reducing_along_the_threads_that_a_stage_is_computed_by_is_refused() -> None:
+    A = te.placeholder((8, 16), name="A")
+    k = te.reduce_axis((0, 8), "k")
+    B = te.compute((16,), lambda i: te.sum(A[k, i], axis=k), name="B")
+    C = te.compute((16,), lambda i: B[i] * 2.0, name="C")
+    s = te.create_schedule(C.op)
+    outer, inner = s[C].split(C.op.axis[0], factor=8)
+    s[C].bind(outer, BX)
+    s[C].bind(inner, te.thread_axis("threadIdx.x"))
+    s[B].compute_at(s[C], inner)
+    s[B].bind(B.op.reduce_axis[0], te.thread_axis("threadIdx.x"))
+    with pytest.raises(BuildError, match=r"inside of a loop that is bound to threadIdx.x too"):
+        te_sched.build(s, [A, C], target="cuda")
+
+
 def test_every_thread_gets_a_result_that_is_kept_in_registers() -> None:
     A = te.placeholder((16, 8), name="A")
     k = te.reduce_axis((0, 8), "k")

@@ -19,10 +19,10 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import BuildError
 from te_sched.ir.expr import Expr, IterVar, Range, Var
 from te_sched.ir.ops import const
-from te_sched.ir.stmt import AttrStmt, PrimFunc, Stmt
-from te_sched.ir.visitor import Mapper
+from te_sched.ir.stmt import AttrStmt, BufferStore, PrimFunc, Stmt
+from te_sched.ir.visitor import Mapper, walk
 from te_sched.lower.device.kernel import TAGS, ThreadAxis
-from te_sched.lower.statements import fresh_copy
+from te_sched.lower.statements import fresh_copy, statements
 
 _LAUNCH = "thread_extent"
 
@@ -65,6 +65,7 @@ class _Collector(Mapper):
         self.name = name
         self.axes: dict[str, ThreadAxis] = {}
         self.values: dict[Var, Expr] = {}
+        self.outside: dict[str, Var] = {}  # the launches round a statement, by tag
         self.analyzer = Analyzer()
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
@@ -90,7 +91,28 @@ class _Collector(Mapper):
                 "split the axes so that both extents are the same",
             )
         self.values[thread.var] = known.var
-        return self.visit(node.body)  # type: ignore[no-any-return]
+        outside = self.outside
+        outer = outside.get(tag, thread.var)
+        if outer is not thread.var and any(part is outer for part in walk(node.body)):
+            raise self.twice(tag, node)
+        self.outside = {**outside, tag: thread.var}
+        body: Stmt = self.visit(node.body)
+        self.outside = outside
+        return body
+
+    def twice(self, tag: str, node: AttrStmt) -> BuildError:
+        """A launch within another over the same threads, of whose variable it makes use."""
+        stored = [part.buffer for part in statements(node.body) if type(part) is BufferStore]
+        names = ", ".join(dict.fromkeys(buffer.name for buffer in stored)) or "a stage"
+        return BuildError(
+            f"launch a kernel of {self.name!r} over {tag} for {names}",
+            f"an axis of {node.value} iterations is bound to {tag}, inside of a loop that is bound "
+            f"to {tag} too and on which {names} depends: a thread has one {tag}, and would compute "
+            "only where both are equal",
+            f"bind the inner axis to another thread axis, attach the stage outside of the loop "
+            f"over {tag} (compute_at), or leave the inner axis a loop",
+            where=f"axis {tag}",
+        )
 
     def visit_BufferStore(self, node: Stmt) -> Stmt:
         return node

@@ -83,6 +83,38 @@ def test_double_buffers_wait_once_in_each_step_and_once_before_the_last() -> Non
     assert kernel_of(*tiles(16, double=True)).count(SYNC) == 2
 
 
+def copies_of_rows(factor: int) -> tuple[Any, list[Any]]:
+    """Rows are copied to shared memory `factor` elements at a time, by as many threads."""
+    A = te.placeholder((8, 64), name="A")
+    C = te.compute((8, 64), lambda i, j: A[i, j] + 1.0, name="C")
+    s = te.create_schedule(C.op)
+    cache = s.cache_read(A, "shared", [C])
+    for stage in (C, cache):
+        _, inner = s[stage].split(stage.op.axis[1], factor=factor)
+        s[stage].bind(inner, te.thread_axis("threadIdx.x"))
+    s[C].bind(C.op.axis[0], te.thread_axis("blockIdx.x"))
+    s[cache].compute_at(s[C], C.op.axis[0])
+    return s, [A, C]
+
+
+def test_loops_over_tiles_of_as_many_elements_as_threads_need_no_barrier() -> None:
+    assert SYNC not in kernel_of(*copies_of_rows(16))
+
+
+def test_what_every_thread_stores_in_other_iterations_needs_one_barrier_after_the_loop() -> None:
+    A = te.placeholder((4, 8), name="A")
+    B = te.compute((4, 8), lambda i, j: A[i, j] + 1.0, name="B")
+    C = te.compute((4, 8), lambda i, j: B[i, j] * 2.0, name="C")
+    s = te.create_schedule(C.op)
+    s[B].set_scope("shared")
+    s[B].compute_at(s[C], C.op.axis[0])
+    s[C].bind(C.op.axis[0], te.thread_axis("blockIdx.x"))
+    s[C].bind(C.op.axis[1], te.thread_axis("threadIdx.x"))
+    text = kernel_of(s, [A, C])
+    assert text.count(SYNC) == 1
+    assert text.index("for j") < text.index(SYNC) < text.index("C_1[")
+
+
 def test_values_of_others_under_a_condition_on_threads_are_refused() -> None:
     ib = te_sched.tir.ir_builder.create()
     tx = te.thread_axis("threadIdx.x")
