@@ -56,6 +56,7 @@ class Machine:
     mask: Mask = None
     epoch: np.ndarray = field(default_factory=lambda: np.ones(1, np.int64))
     warp_epoch: int = 0
+    has_warp_barriers: bool = False
     loops: list[int] = field(default_factory=list)
     steps: int = 0
     found: dict[tuple[Any, ...], Finding] = field(default_factory=dict)

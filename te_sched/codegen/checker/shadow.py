@@ -1,6 +1,9 @@
 """Who touched which element since the last barrier, and whether two of them clash.
 
-For each element the last writer, the last atomic operation and two readers are kept, as stamps:
+For each element the last writer is kept, the last reader, and the last readers of another thread,
+of another warp (where warps have barriers) and of another block; of atomic operations likewise. So
+if any reader clashes with a writer, one that is kept does: who comes later is either unordered as
+well, or of the writer's own thread, warp or block. What is kept are stamps:
 
     bits 0-9 thread   10-20 site   21-36 barriers of the warp   37-62 barriers of the block
 
@@ -13,6 +16,7 @@ Reads are only noted; they are entered when somebody writes. Must not know expre
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +36,10 @@ _NOTED_BYTES = 32 << 20
 _NOTED = 4096
 _SEEN = 512
 _STEPS = 4096
+_READERS, _ATOMICS = (
+    (name, *[f"{name} of another {kind}" for kind in ("thread", "warp", "block")])
+    for name in ("reader", "atomic")
+)
 
 
 @dataclass(slots=True)
@@ -64,6 +72,9 @@ class _Step:
     def __init__(self, access: tuple[Place, Mask] | None = None) -> None:
         self.access = access
         self.next: dict[tuple[Any, ...], _Step] = {}
+
+
+_IsOther = Callable[[np.ndarray, np.ndarray, _Who], np.ndarray]
 
 
 class _Role:
@@ -131,7 +142,7 @@ class Shadow:
         self.is_clean = True
         if self.is_dirty:
             for who in self._who(noted):
-                self._check(who, site, Kind.READ_WRITE_RACE, ("writer", "atomic"))
+                self._check(who, site, Kind.READ_WRITE_RACE, ("writer", *_ATOMICS))
         self._extend(key, noted)
         self.noted.append(noted)
         self.noted_bytes += place.values.nbytes if isinstance(place, Index) else 0
@@ -164,12 +175,12 @@ class Shadow:
         who, values, every = self._spread(noted, value)
         if self.noted:
             self.enter_reads()
-        self._check(who, site, Kind.READ_WRITE_RACE, ("reader", "other reader"))
+        self._check(who, site, Kind.READ_WRITE_RACE, _READERS)
         data = self.memory.view(dtype).reshape(-1)
         stored = values.astype(data.dtype, copy=False)
         if self.is_dirty:
             differs = ~same_bits(data[who.flat], stored)
-            self._check(who, site, Kind.WRITE_WRITE_RACE, ("writer", "atomic"), differs)
+            self._check(who, site, Kind.WRITE_WRITE_RACE, ("writer", *_ATOMICS), differs)
         self.is_dirty = True
         data[who.flat] = stored
         role = self._role("writer")
@@ -199,11 +210,8 @@ class Shadow:
         self.step = None
         self.enter_reads()
         for who in self._who(noted):
-            roles = ("writer", "reader", "other reader")
-            self._check(who, site, Kind.READ_WRITE_RACE, roles)
-            role = self._role("atomic")
-            role.stamps[who.flat] = who.stamps
-            role.blocks[who.flat] = who.blocks
+            self._check(who, site, Kind.READ_WRITE_RACE, ("writer", *_READERS))
+            self._enter_others("atomic", who)
         self.is_dirty = True
 
     # -- sequences that are known ------------------------------------------------------------------
@@ -281,31 +289,44 @@ class Shadow:
         for noted in self.noted:
             parts = self._who(noted)
             for who in parts:
-                self._enter_read(who)
+                self._enter_others("reader", who)
         self.noted.clear()
         self.noted_bytes = 0
         self.seen = {key: kept for key, kept in self.seen.items() if key[-1] == "r"}
 
-    def _enter_read(self, who: _Who) -> None:
-        first, second = self._role("reader"), self._role("other reader")
-        flat = who.flat
+    def _enter_others(self, name: str, who: _Who) -> None:
+        """Enter readers or atomic operations, of which several may come between two barriers."""
+        first, flat = self._role(name), who.flat
         stamps, blocks = first.stamps[flat], first.blocks[flat]
-        kept = (stamps != 0) & self._is_other(stamps, blocks, who)
-        if kept.any():
-            second.stamps[flat[kept]] = stamps[kept]
-            second.blocks[flat[kept]] = blocks[kept]
         first.stamps[flat] = who.stamps
         first.blocks[flat] = who.blocks
-        lost = self._is_other(first.stamps[flat], first.blocks[flat], who)
-        if lost.any():
-            second.stamps[flat[lost]] = who.stamps[lost]
-            second.blocks[flat[lost]] = who.blocks[lost]
+        last = _Who(flat, first.stamps[flat], first.blocks[flat], who.epochs)
+        for kind, is_other in self._groups():
+            kept = (stamps != 0) & is_other(stamps, blocks, last)
+            lost = is_other(who.stamps, who.blocks, last)
+            for where, old, block in ((kept, stamps, blocks), (lost, who.stamps, who.blocks)):
+                if where.any():
+                    role = self._role(f"{name} of another {kind}")
+                    role.stamps[flat[where]] = old[where]
+                    role.blocks[flat[where]] = block[where]
+
+    def _groups(self) -> Iterator[tuple[str, _IsOther]]:
+        """In what the thread of a stamp may differ from another; what matters here."""
+        yield "thread", self._is_other
+        if self.machine.has_warp_barriers:
+            yield "warp", self._is_of_other_warp
+        if not self.is_shared:
+            yield "block", lambda stamps, blocks, who: np.asarray(blocks != who.blocks)
 
     # -- clashes -----------------------------------------------------------------------------------
 
     def _is_other(self, stamps: np.ndarray, blocks: np.ndarray, who: _Who) -> np.ndarray:
         """Where the thread of a stamp is not the one in `who`."""
         other = (stamps & _THREADS) != (who.stamps & _THREADS)
+        return np.asarray(other if self.is_shared else other | (blocks != who.blocks))
+
+    def _is_of_other_warp(self, stamps: np.ndarray, blocks: np.ndarray, who: _Who) -> np.ndarray:
+        other = (stamps & _THREADS) // WARP != (who.stamps & _THREADS) // WARP
         return np.asarray(other if self.is_shared else other | (blocks != who.blocks))
 
     def _check(

@@ -36,6 +36,8 @@ def _barrier(c: Compiler, node: E.Call) -> Code:
     if scope not in ("shared", "shared.dyn", "warp"):
         raise c.unknown(f"a barrier of scope {scope!r}")
     machine, site = c.machine, _site(c, node, "wait at")
+    if scope == "warp":
+        machine.has_warp_barriers = True
 
     def run() -> int:
         if scope == "warp":
