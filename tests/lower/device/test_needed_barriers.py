@@ -1,0 +1,32 @@
+"""The corpus's kernels need each of their barriers: without it, threads race."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.codegen.checker.test_corpus import kernels, programs, thread_bound_steps
+from tests.golden import execution
+from tests.lower.device.barriers import unreported
+
+BLOCKS = 2  # of the GEMMs at tutorial size
+
+
+@pytest.mark.parametrize("program", programs("primitives", "programs", "random", "gemm_gpu"))
+def test_every_barrier_is_needed(program: Any) -> None:
+    generator = np.random.default_rng(0)
+    for step, schedule, args in thread_bound_steps(program):
+        module = kernels(schedule, args)
+        if module is None:
+            continue
+        sizes = getattr(program.module, "sizes", ({},))[0]
+        inputs, outputs = execution.inputs_and_outputs(args)
+        values = [execution.random_array(tensor, generator, sizes) for tensor in inputs]
+        if hasattr(program.module, "inputs"):
+            values = program.module.inputs(np, generator, step, *values)
+        values += [execution.untouched_array(tensor, sizes) for tensor in outputs]
+        arrays = execution._in_order(args, [*inputs, *outputs], values)
+        most = BLOCKS if program.name == "gemm_gpu" else None
+        assert unreported(module, arrays, max_blocks=most)[1] == [], f"step {step}"
