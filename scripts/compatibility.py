@@ -62,7 +62,7 @@ NOTES = {
     "lower": "`simple_mode` changes nothing: loops are never partitioned; `stop_after=` shows a "
     "pass's result",
     "TVMError": "is TeSchedError, the base of all errors, each with what, where, why and cure",
-    "cuda": "`exist` is False in this version",
+    "cuda": "emulated by the processor where TE_SCHED_EMULATE=1",
     "gpu": "as `cuda`",
     "opencl": "a name for programs that ask: `exist` is False",
     "cl": "as `opencl`",

@@ -1,6 +1,6 @@
 """tvm.contrib.nvcc, for programs that import it: questions about GPUs, and the nvcc compiler.
 
-This version of te_sched generates no CUDA code, so that nothing calls `compile_cuda` but programs.
+te_sched compiles its kernels with NVRTC, so that nothing calls `compile_cuda` but programs.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,13 @@ from te_sched.runtime.cuda_streams import current_stream
 _GRID, _BLOCK, _THREADS = (2**31 - 1, 65535, 65535), (1024, 1024, 64), 1024
 
 
+class _Rooms(threading.local):
+    """The memory that a call in this thread has taken, by its address."""
+
+    def __init__(self) -> None:
+        self.taken: dict[int, Any] = {}
+
+
 class Launcher:
     """Starts the kernels of one module on one device."""
 
@@ -37,10 +45,18 @@ class Launcher:
         compiled = compile_for(architecture)
         self.kernels = LoadedKernels(compiled.cubin, device_id)
         self.device_id = device_id
-        self._rooms: dict[int, Any] = {}
+        self._rooms = _Rooms()
 
     def launch(self, kernel: PrimFunc, values: tuple[Any, ...]) -> int:
         """Start a kernel with the arguments, extents and shared bytes of its launch_kernel."""
+        try:
+            self._launch(kernel, values)
+        except BaseException:
+            self._rooms.taken.clear()  # the host's function ends here
+            raise
+        return 0
+
+    def _launch(self, kernel: PrimFunc, values: tuple[Any, ...]) -> None:
         axes = thread_axes(kernel)[0]
         count = len(kernel.params)
         arguments = [
@@ -53,22 +69,21 @@ class Launcher:
             for kind in ("blockIdx", "threadIdx")
         )
         if 0 in grid or 0 in block:
-            return 0
+            return
         name = kernel.attrs["global_symbol"]
         _check_size(name, grid, block)
         stream = current_stream(self.device_id)
         self.kernels.launch(name, grid, block, int(values[-1]), arguments, stream)
-        return 0
 
     def allocate(self, size: int) -> int:
         """Device memory from cupy's pool."""
         room = cuda_memory.take(max(int(size), 1), self.device_id)
-        self._rooms[room.ptr] = room
+        self._rooms.taken[room.ptr] = room
         return int(room.ptr)
 
     def free(self, address: Any) -> int:
         """Give memory back; the stream keeps the order of those who use it."""
-        self._rooms.pop(ctypes.cast(address, ctypes.c_void_p).value or 0, None)
+        self._rooms.taken.pop(ctypes.cast(address, ctypes.c_void_p).value or 0, None)
         return 0
 
 

@@ -60,9 +60,7 @@ def empty(shape: tuple[int, ...], dtype: str, device_id: int) -> Any:
 def fill(target: Any, values: Any, device_id: int) -> None:
     """Copy numbers, numpy's or those of another device, into an array of the same shape."""
     with working_on(device_id, f"copy {values.nbytes} bytes to cuda({device_id})") as library:
-        if not isinstance(values, np.ndarray):
-            target[...] = values
-        elif target.flags.c_contiguous:
+        if isinstance(values, np.ndarray) and target.flags.c_contiguous:
             target.set(np.ascontiguousarray(values, target.dtype))
         else:
             target[...] = library.asarray(values)

@@ -142,10 +142,12 @@ class CudaModule:
         return self._expecting(module, -_CUDA, 0)
 
     def _on(self, device: int) -> Module:
-        launcher = Launcher(self.imported_modules[0].compiled, device)
-        prefix = f"te_sched.cuda.{next(_numbers)}"
-        functions = host_functions(self.program, launcher, prefix)
-        weakref.finalize(self, forget_functions, self.program, prefix).atexit = False
+        functions = self.program.functions
+        if self.kernels:
+            launcher = Launcher(self.imported_modules[0].compiled, device)
+            prefix = f"te_sched.cuda.{next(_numbers)}"
+            functions = host_functions(self.program, launcher, prefix)
+            weakref.finalize(self, forget_functions, self.program, prefix).atexit = False
         module = build_functions(functions, as_target("llvm"))
         return self._expecting(module, _CUDA, device)
 

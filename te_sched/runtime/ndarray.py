@@ -118,6 +118,8 @@ class NDArray:
         """Take the values of an array of this shape."""
         if isinstance(values, NDArray):
             if self._is_on_gpu and values._is_on_gpu and values.dtype == self.dtype:
+                if values.device != self.device:
+                    values.device.sync()  # streams of two devices keep no order
                 cuda_memory.fill(self._array, values._array, self.device.device_id)
                 return
             values = values._readable()

@@ -145,7 +145,8 @@ def fake_cupy(driver: FakeDriver) -> types.ModuleType:
     """A module that stands for cupy."""
     cupy, cuda = types.ModuleType("cupy"), types.ModuleType("cupy.cuda")
 
-    def on_device(values: np.ndarray[Any, Any]) -> FakeArray:
+    def on_device(values: Any) -> FakeArray:
+        values = values.values if isinstance(values, FakeArray) else values
         return FakeArray(np.array(values), driver.current.device)
 
     @contextmanager

@@ -18,6 +18,7 @@ from tests.runtime.fake_cuda import CONTEXT, FakeArray, FakeDriver
 from tests.runtime.fake_cuda import driver as driver
 
 N = 64
+make_module = CudaModule.__init__  # as it is where nothing keeps the modules that are made
 
 
 def plus_one(vector: int = 1) -> CudaModule:
@@ -202,6 +203,23 @@ def test_failures_of_the_driver_tell_numbers(driver: FakeDriver) -> None:
         nd.empty((1 << 41,), "float32", nd.cuda(0))
 
 
+def test_threads_share_one_module(driver: FakeDriver) -> None:
+    module = plus_one()
+    threads = [threading.Thread(target=module, args=tuple(arrays())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(driver.named("cuModuleLoadData")) == 1
+    assert [call[11] for call in driver.named("cuLaunchKernel")] == [CONTEXT] * 4
+
+
+def test_overlapping_results_are_refused(driver: FakeDriver) -> None:
+    a, _ = arrays()
+    with pytest.raises(CallError, match="shares memory with argument A"):
+        plus_one()(a, a)
+
+
 def test_grids_beyond_the_limits_are_refused(driver: FakeDriver) -> None:
     n = te.var("n")
     A = te.placeholder((n,), name="A")
@@ -214,7 +232,8 @@ def test_grids_beyond_the_limits_are_refused(driver: FakeDriver) -> None:
         module(a, b)
 
 
-def test_kernels_go_with_their_module(driver: FakeDriver) -> None:
+def test_kernels_go_with_their_module(driver: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CudaModule, "__init__", make_module)
     gc.collect()
     module = plus_one()
     module(*arrays())
