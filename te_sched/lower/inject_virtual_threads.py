@@ -70,6 +70,11 @@ class _Injector(Mapper):
         replicator = _Replicator(axis.var, node.value.value, _touched(body, axis.var), shares)
         return replicator.visit(body)  # type: ignore[no-any-return]
 
+    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
+        parts = [self.visit(part) for part in node.seq]
+        unchanged = all(new is old for new, old in zip(parts, node.seq, strict=True))
+        return node if unchanged else sequence(parts)
+
 
 def _touched(body: Stmt, var: Var) -> set[Var]:
     """The variables (of buffers, loops, lets) whose value depends on `var`."""

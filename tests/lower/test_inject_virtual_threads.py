@@ -110,3 +110,15 @@ def test_symbolic_number_is_rejected() -> None:
     func = function(attribute(axis, "virtual_thread", var("n"), store(A, 0.0, v)), A)
     with pytest.raises(LoweringError, match=r"(?s)symbolic extent to virtual thread v.*nparts"):
         inject_virtual_threads(func)
+
+
+def test_copies_among_statements_join_their_sequence() -> None:
+    copies = thread("vthread", 2, v, store(C, 0.0, v))
+    before = store(C, 1.0, 9)
+    body = inject_virtual_threads(function(block(before, copies), A, C)).body
+    assert not any(
+        type(part) is SeqStmt
+        for node in statements(body)
+        if type(node) is SeqStmt
+        for part in node.seq
+    )

@@ -12,7 +12,9 @@ pytest.importorskip("tvm")
 import te_sched
 from te_sched.codegen.cuda import nvrtc
 from te_sched.errors import BuildError, LoweringError
+from te_sched.lower.device.pipeline import device_passes
 from tests.golden import execution
+from tests.lower.device.barriers import unreported
 from tests.peer.differential import outcome
 from tests.peer.differential.generate import generate
 from tests.peer.differential.program import load_text
@@ -55,3 +57,22 @@ def run(number: int) -> str:
 def test_random_schedules_compute_what_numpy_does(first: int) -> None:
     results = Counter(run(number) for number in range(first, first + 25))
     assert results["equal"] >= 6, results
+
+
+def barriers_of(number: int) -> tuple[int, list[str]]:
+    """The barriers of a program, and those without which no thread is seen to race."""
+    module = load_text(generate(number, gpu=True).text())
+    schedule, args = next(module.steps(te_sched))
+    try:
+        te_sched.build(schedule, args, target="cuda")
+        program = device_passes(te_sched.lower(schedule, list(args), name="main")["main"])
+    except (BuildError, LoweringError):
+        return 0, []
+    return unreported(program, outcome.arrays_of(module, args))
+
+
+def test_random_schedules_have_few_barriers_that_they_do_not_need() -> None:
+    counts = [barriers_of(number) for number in range(60_000, 60_300)]
+    assert sum(count for count, _ in counts) >= 80
+    # Indices with quotients and remainders, which the planner does not see through.
+    assert sum(len(found) for _, found in counts) <= 6
