@@ -161,8 +161,10 @@ def architecture(device_id: int) -> str:
 
 
 def device_of_pointer(address: int) -> int:
-    """The number of the device whose memory an address is in."""
+    """The number of the device whose memory an address is in; 0 for that of empty arrays."""
     number = ctypes.c_int()
+    if not address:
+        return 0
     code = loaded().cuPointerGetAttribute(ctypes.byref(number), _POINTER_DEVICE, address)
     check(code, f"find the device of the memory at address {address:#x}")
     return number.value
