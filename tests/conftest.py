@@ -1,4 +1,6 @@
-"""What every test shares: programs are verified after each pass, hypothesis knows no deadline."""
+"""What every test shares: programs are verified after each pass, kernels are compiled where there
+is a compiler, hypothesis knows no deadline.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,8 @@ import hypothesis
 import pytest
 
 from te_sched import config
+from te_sched.codegen.cuda import nvrtc
+from tests.compiled_kernels import compiled_kernels
 
 # The same examples in each CI run; new ones on each run of a developer.
 hypothesis.settings.register_profile("developer", deadline=None)
@@ -20,3 +24,11 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "developer")
 def _verified_passes() -> Iterator[None]:
     with config.scoped(verify_passes=True):
         yield
+
+
+if nvrtc.is_available():
+
+    @pytest.fixture(autouse=True)
+    def _compiled_kernels() -> Iterator[None]:
+        with compiled_kernels():
+            yield
