@@ -1,0 +1,1 @@
+"""What benchmarks.cpu measures, and how."""

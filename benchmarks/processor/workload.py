@@ -1,0 +1,66 @@
+"""What a workload of benchmarks.cpu is. Must not know which ones there are, nor how they are timed.
+
+A schedule is a function of `te` and the sizes, so that te_sched.te and TVM's tvm.te run the same.
+A peer is a function of the inputs, as numpy arrays, that prepares a call; the call returns the
+result. Whatever a peer needs is imported within it: an ImportError means that it is not installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+Program = tuple[Any, list[Any]]
+Schedule = Callable[..., Program]
+Call = Callable[[], Any]
+Peer = Callable[..., Call]
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """One computation at one size. The last argument of its schedules is the result.
+
+    `tutorial(te, *size)` is the schedule that TVM's tutorials would give; `best(te, *size)` is the
+    fastest. `reference(*inputs)` is numpy's result. Both schedules are checked at the sizes `odd`,
+    which divide nothing, before they are timed at `size`. A result may differ from the reference's
+    by `tolerance` of the largest element. The rate comes from `flops` or, without them, from the
+    bytes that must be `moved`.
+    """
+
+    name: str
+    size: tuple[int, ...]
+    best: Schedule
+    tutorial: Schedule
+    reference: Callable[..., Array]
+    odd: Sequence[tuple[int, ...]]
+    flops: float = 0.0
+    moved: float = 0.0
+    peers: Mapping[str, Peer] = field(default_factory=dict)
+    tolerance: float = 1e-5
+    inputs: Callable[[Sequence[Any]], list[Array]] | None = None
+
+    def values(self, args: Sequence[Any]) -> list[Array]:
+        """Inputs for the arguments of a schedule; the same for the same shapes."""
+        return (self.inputs or uniform)(args[:-1])
+
+
+def uniform(args: Sequence[Any]) -> list[Array]:
+    """Numbers from -1 to 1, and small integers for the integer types."""
+    generator = np.random.default_rng(0)
+    return [_drawn(generator, shape_of(arg), np.dtype(str(arg.dtype))) for arg in args]
+
+
+def _drawn(generator: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return generator.integers(max(info.min, -128), min(info.max, 127), shape, dtype, True)
+    return generator.uniform(-1, 1, shape).astype(dtype)
+
+
+def shape_of(arg: Any) -> tuple[int, ...]:
+    """The shape of a tensor as numbers."""
+    return tuple(int(extent) for extent in arg.shape)
