@@ -254,3 +254,15 @@ def test_the_later_of_two_pragmas_counts() -> None:
     twice = unary("halve", ("import_llvm", IR), ("import_llvm", other))
     check(twice, lambda a: a * 4)
     check(unary("halve", ("import_llvm", other), ("import_llvm", IR)), lambda a: a / 2)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_python_gets_small_floats_as_numbers(dtype: str) -> None:
+    seen: list[tuple[float, int]] = []
+    registry.register_extern("small", lambda x, k: seen.append((x, k)) or x)  # type: ignore[func-returns-value]
+    half = E.Cast(dtype, E.BufferLoad(A, (E.IntImm(0),)))
+    call = extern("small", half, E.IntImm(7))
+    a, b = np.full(N, 1.5, "float32"), np.zeros(N, "float32")
+    build(function([A, B], S.BufferStore(B, call, (E.IntImm(0),))))(a, b)
+    assert seen == [(1.5, 7)]
+    assert b[0] == 1.5

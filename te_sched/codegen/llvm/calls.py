@@ -26,6 +26,10 @@ def call_extern(out: FunctionText, node: E.Call, pure: bool) -> Value:
     how = out.module.extern_kinds(name)
     if how == "callback":
         types = [_callback_type(argument) for argument in node.args[1:]]
+        values = [
+            cast(out, value, "float32") if _is_small_float(value.dtype) else value
+            for value in values
+        ]
         return _call_back(
             out, values, {"kind": "callback", "name": name, "args": types, "result": node.dtype}
         )
@@ -70,10 +74,15 @@ def _attributes(values: list[Value], pure: bool) -> str:
     return f"nounwind willreturn memory({'read' if reads else 'none'})"
 
 
+def _is_small_float(dtype: str) -> bool:
+    """Whether C has no type for it; Python functions get such numbers as float32."""
+    return dtypes.is_float(dtype) and dtypes.bits(dtypes.element(dtype)) == 16
+
+
 def _callback_type(argument: E.Expr) -> str:
     """The dtype of an argument; of a pointer "float32*" where its element is known."""
     if argument.dtype != "handle":
-        return argument.dtype
+        return "float32" if _is_small_float(argument.dtype) else argument.dtype
     if isinstance(argument, E.StringImm):
         return "str"
     if (
