@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from te_sched.analysis.device_limits import Limits, check_device_limits
 from te_sched.analysis.extents import check_extents
 from te_sched.analysis.kernel_races import check_kernel_races
+from te_sched.analysis.launch_limits import guard_launches
 from te_sched.analysis.legality import check_legality
 from te_sched.analysis.reads import check_reads
 from te_sched.analysis.results import check_results
@@ -105,7 +106,7 @@ def _compile(
     for func in program.values():
         if verify and is_kernel(func):
             check_kernel_races(func)
-    return CudaModule(IRModule(program), target)
+    return CudaModule(guard_launches(IRModule(program), limits), target)
 
 
 def _for_target(functions: Mapping[str, PrimFunc], target: Target) -> dict[str, PrimFunc]:

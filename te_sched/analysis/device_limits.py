@@ -47,6 +47,15 @@ class Limits:
     threads: int = 1024
     shared_bytes: int = 49152
 
+    @property
+    def all_shared_bytes(self) -> int:
+        """The bytes of shared memory in a block, with what is asked for at run time."""
+        return _WITH_DYNAMIC.get(self.arch.rstrip("af"), self.shared_bytes)
+
+    def longest(self, tag: str) -> int:
+        """The largest extent of a thread axis."""
+        return _LARGEST[tag]
+
 
 def check_device_limits(program: IRModule, limits: Limits) -> None:
     """Refuse a program that the GPU cannot run.
@@ -83,10 +92,11 @@ def _check_host(func: PrimFunc) -> None:
 def _check_threads(kernel: PrimFunc, limits: Limits) -> None:
     launch = _launch(kernel)
     for axis in thread_axes(kernel)[0]:
-        if isinstance(axis.extent, IntImm) and not 0 < axis.extent.value <= _LARGEST[axis.tag]:
+        most = limits.longest(axis.tag)
+        if isinstance(axis.extent, IntImm) and not 0 < axis.extent.value <= most:
             raise BuildError(
                 f"launch kernel {_name(kernel)!r} with {axis.tag} of extent {axis.extent.value}",
-                f"{axis.tag} must be from 1 to {_LARGEST[axis.tag]}; the launch is {launch}",
+                f"{axis.tag} must be from 1 to {most}; the launch is {launch}",
                 "split the axis and bind a shorter part of it",
                 where=f"stage {_stages(kernel)}, axis {axis.tag}",
             )
@@ -122,7 +132,7 @@ def _check_shared(kernel: PrimFunc, limits: Limits) -> None:
             where=f"stage {_stages(kernel)}",
         )
     dynamic = dynamic_offsets(kernel)[1]
-    allowed = _WITH_DYNAMIC.get(limits.arch.rstrip("af"), most)
+    allowed = limits.all_shared_bytes
     if isinstance(dynamic, IntImm) and static + dynamic.value > allowed:
         raise BuildError(
             f"allocate {static + dynamic.value} bytes of shared memory in kernel {_name(kernel)!r}",

@@ -8,13 +8,11 @@ back. Must not know what kernels compute.
 from __future__ import annotations
 
 import ctypes
-import math
 import threading
 from collections.abc import Callable
 from typing import Any
 
 from te_sched.codegen.llvm.entry import WRITTEN
-from te_sched.errors import CallError
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Call, Cast, Expr, StringImm, Var
 from te_sched.ir.stmt import Allocate, Evaluate, IRModule, LetStmt, PrimFunc, Stmt
@@ -25,9 +23,6 @@ from te_sched.runtime import cuda_driver, cuda_memory, registry
 from te_sched.runtime.cuda_arguments import uses_of_arguments
 from te_sched.runtime.cuda_kernels import LoadedKernels
 from te_sched.runtime.cuda_streams import current_stream
-
-# What every CUDA device allows, by the order of the axes; all threads of a block are 1024 at most.
-_GRID, _BLOCK, _THREADS = (2**31 - 1, 65535, 65535), (1024, 1024, 64), 1024
 
 
 class _Rooms(threading.local):
@@ -71,7 +66,6 @@ class Launcher:
         if 0 in grid or 0 in block:
             return
         name = kernel.attrs["global_symbol"]
-        _check_size(name, grid, block)
         stream = current_stream(self.device_id)
         self.kernels.launch(name, grid, block, int(values[-1]), arguments, stream)
 
@@ -150,20 +144,6 @@ def _passed(value: Expr) -> Expr:
     if dtypes.is_float(value.dtype) and dtypes.bits(value.dtype) == 16:
         return Call("uint16", "tir.reinterpret", (value,))
     return value
-
-
-def _check_size(name: str, grid: tuple[int, ...], block: tuple[int, ...]) -> None:
-    """Refuse a launch whose sizes, known only now, no device allows."""
-    limits = [*zip(("blockIdx." + c for c in "xyz"), grid, _GRID, strict=True)]
-    limits += zip(("threadIdx." + c for c in "xyz"), block, _BLOCK, strict=True)
-    limits.append(("the threads of a block", math.prod(block), _THREADS))
-    for what, size, limit in limits:
-        if not 0 < size <= limit:
-            raise CallError(
-                f"launch kernel {name} with grid {grid} and block {block}",
-                f"{what}: {size}, and a CUDA device allows 1 to {limit}",
-                "split the axis that is bound to it by a constant factor, or pass smaller arrays",
-            )
 
 
 def _argument(dtype: str, value: Any) -> Any:

@@ -1,0 +1,76 @@
+"""What `device_limits` cannot judge before a call: launches whose sizes are symbolic.
+
+The host's function gets an assertion before such a launch, which a call reports. It holds on a GPU
+and on the emulated device alike. Must not know who launches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from te_sched.analysis.device_limits import Limits
+from te_sched.ir import ops
+from te_sched.ir.expr import Call, Expr, IntImm, StringImm
+from te_sched.ir.stmt import AssertStmt, BufferStore, Evaluate, IRModule, PrimFunc, Stmt
+from te_sched.ir.visitor import Mapper
+from te_sched.lower.device.kernel import LAUNCH, is_kernel, static_shared_bytes, thread_axes
+
+
+def guard_launches(program: IRModule, limits: Limits) -> IRModule:
+    """The program, whose host asserts that its launches are within the limits of the device."""
+    kernels = {name: func for name, func in program.functions.items() if is_kernel(func)}
+    guard = _Guard(kernels, limits)
+    functions = {
+        name: func if name in kernels else func.with_body(guard.visit(func.body))
+        for name, func in program.functions.items()
+    }
+    return IRModule(functions)
+
+
+class _Guard(Mapper):
+    """Puts assertions before launches."""
+
+    def __init__(self, kernels: Mapping[str, PrimFunc], limits: Limits) -> None:
+        self.kernels, self.limits = kernels, limits
+
+    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        return node
+
+    def visit_Evaluate(self, node: Evaluate) -> Stmt:
+        call = node.value
+        if not isinstance(call, Call) or call.op != LAUNCH:
+            return node
+        guarded: Stmt = node
+        for size, most, message in self.sizes(call):
+            if not isinstance(size, IntImm):
+                within = ops.less_equal(size, IntImm(most, size.dtype))
+                guarded = AssertStmt(within, StringImm(message), guarded)
+        return guarded
+
+    def sizes(self, call: Call) -> Iterator[tuple[Expr, int, str]]:
+        """What is launched, the most that may be, and what to say of more."""
+        assert isinstance(call.args[0], StringImm)
+        name = call.args[0].value
+        kernel = self.kernels[name]
+        axes = thread_axes(kernel)[0]
+        given = call.args[1 + len(kernel.params) :]
+        threads: Expr = IntImm(1, "int64")
+        for axis, extent in zip(axes, given, strict=False):
+            most = self.limits.longest(axis.tag)
+            yield extent, most, _too_many(name, f"{axis.tag} = {extent}", most)
+            if not axis.is_block:
+                threads = ops.mul(threads, ops.cast("int64", extent))
+        most = self.limits.threads
+        block = " x ".join(
+            str(extent) for axis, extent in zip(axes, given, strict=False) if not axis.is_block
+        )
+        yield threads, most, _too_many(name, f"{block} threads in a block", most)
+        most = self.limits.all_shared_bytes - (static_shared_bytes(kernel) or 0)
+        yield given[-1], most, _too_many(name, f"{given[-1]} bytes of dynamic shared memory", most)
+
+
+def _too_many(kernel: str, what: str, most: int) -> str:
+    return (
+        f"kernel {kernel} is launched with {what}, and the device allows at most {most}; split the "
+        "loop by a constant factor before it is bound, or pass smaller arrays"
+    )
