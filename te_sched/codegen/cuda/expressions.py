@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from te_sched.codegen.cuda import arithmetic, memory, types
+from te_sched.codegen.cuda import arithmetic, memory, pairs, types
 from te_sched.codegen.cuda.pieces import (
     Lanes,
     Piece,
@@ -63,8 +63,14 @@ def _pairs(out: KernelText, a: E.Expr, b: E.Expr) -> list[tuple[Piece, Piece]]:
 def _linear(name: str) -> ExpressionWriter:
     def write(out: KernelText, node: E.BinaryOp) -> list[Piece]:
         dtype = dtypes.element(node.dtype)
+        first, second = out.lanes(node.a), out.lanes(node.b)
+        if len(first) > 1 and types.is_small_float(dtype):
+            found = pairs.compute_pairs(out, name, first, second, node.dtype)
+            if found is not None:
+                return found
         return [
-            arithmetic.linear(out.unit, name, a, b, dtype) for a, b in _pairs(out, node.a, node.b)
+            arithmetic.linear(out.unit, name, a, b, dtype)
+            for a, b in zip(first, second, strict=True)
         ]
 
     return write

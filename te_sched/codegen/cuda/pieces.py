@@ -23,9 +23,13 @@ class Piece(NamedTuple):
 
 
 class Lanes(list[Piece]):
-    """The lanes of a value; `whole` is the vector variable whose lanes they are, if they are."""
+    """The lanes of a value; `whole` is the vector variable whose lanes they are, if they are.
+
+    `are_pairs` says that it is an array of vectors of two lanes.
+    """
 
     whole: str | None = None
+    are_pairs: bool = False
 
 
 _LEVELS = {

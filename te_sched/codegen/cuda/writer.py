@@ -66,6 +66,7 @@ class KernelText:
     def __init__(self, name: str, unit: Unit, writers: Writers) -> None:
         self.name, self.unit, self.writers = name, unit, writers
         self.lines: list[str] = []
+        self.is_captured = False  # whether the lines may turn out not to be executed
         self.depth = 1
         self.names = Names()
         self.analyzer = Analyzer()
@@ -103,9 +104,10 @@ class KernelText:
     def capture(self) -> Iterator[list[str]]:
         """Lines of a block that is not written yet."""
         outside, self.lines = self.lines, []
+        before, self.is_captured = self.is_captured, True
         with self.scope():
             yield self.lines
-        self.lines = outside
+        self.lines, self.is_captured = outside, before
 
     # -- nodes -------------------------------------------------------------------------------------
 
@@ -173,9 +175,13 @@ class KernelText:
 
     def aligned_array(self, dtype: str, name: str) -> str:
         """The declaration of a vector as an array."""
+        kind, count = self.unit.type_of(dtype), dtypes.lanes(dtype)
+        return f"__align__({self.alignment_of(dtype)}) {kind} {name}[{count}]"
+
+    def alignment_of(self, dtype: str) -> int:
+        """The bytes of which the address of a vector as an array is a multiple."""
         size = dtypes.storage_bytes(dtype)
-        widest = types.WIDEST if size % types.WIDEST == 0 else size & -size
-        return f"__align__({widest}) {self.unit.type_of(dtype)} {name}[{dtypes.lanes(dtype)}]"
+        return types.WIDEST if size % types.WIDEST == 0 else size & -size
 
     def lanes_of(self, name: str, dtype: str) -> Lanes:
         """The lanes of a vector variable."""
