@@ -44,14 +44,6 @@ class Launcher:
 
     def launch(self, kernel: PrimFunc, values: tuple[Any, ...]) -> int:
         """Start a kernel with the arguments, extents and shared bytes of its launch_kernel."""
-        try:
-            self._launch(kernel, values)
-        except BaseException:
-            self._rooms.taken.clear()  # the host's function ends here
-            raise
-        return 0
-
-    def _launch(self, kernel: PrimFunc, values: tuple[Any, ...]) -> None:
         axes = thread_axes(kernel)[0]
         count = len(kernel.params)
         arguments = [
@@ -64,10 +56,11 @@ class Launcher:
             for kind in ("blockIdx", "threadIdx")
         )
         if 0 in grid or 0 in block:
-            return
+            return 0
         name = kernel.attrs["global_symbol"]
         stream = current_stream(self.device_id)
         self.kernels.launch(name, grid, block, int(values[-1]), arguments, stream)
+        return 0
 
     def allocate(self, size: int) -> int:
         """Device memory from cupy's pool."""
@@ -79,6 +72,10 @@ class Launcher:
         """Give memory back; the stream keeps the order of those who use it."""
         self._rooms.taken.pop(ctypes.cast(address, ctypes.c_void_p).value or 0, None)
         return 0
+
+    def release(self) -> None:
+        """Give all memory of this thread back: its call has failed."""
+        self._rooms.taken.clear()
 
 
 def host_functions(program: IRModule, launcher: Launcher, prefix: str) -> dict[str, PrimFunc]:

@@ -13,7 +13,8 @@ import itertools
 import os
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -59,6 +60,7 @@ class CudaModule:
         self.entry_name = "main" if "main" in names else names[0]
         self.imported_modules = [DeviceCode(self)] if self.kernels else []
         self._hosts: dict[int | str, Module] = {}
+        self._launchers: list[Launcher] = []
         self._lock = threading.Lock()
 
     @functools.cached_property
@@ -137,6 +139,16 @@ class CudaModule:
                 self._hosts[key] = self._emulated() if device is None else self._on(device)
             return self._hosts[key]
 
+    @contextmanager
+    def releasing(self) -> Iterator[None]:
+        """For a call: if it fails, what it took of a device's memory is given back."""
+        try:
+            yield
+        except BaseException:
+            for launcher in self._launchers:
+                launcher.release()
+            raise
+
     def _emulated(self) -> Module:
         module = build_functions(emulate(self.program), as_target("llvm"))
         return self._expecting(module, -_CUDA, 0)
@@ -145,6 +157,7 @@ class CudaModule:
         functions = self.program.functions
         if self.kernels:
             launcher = Launcher(self.imported_modules[0].compiled, device)
+            self._launchers.append(launcher)
             prefix = f"te_sched.cuda.{next(_numbers)}"
             functions = host_functions(self.program, launcher, prefix)
             weakref.finalize(self, forget_functions, self.program, prefix).atexit = False
@@ -190,7 +203,9 @@ class CudaFunction:
 
     def __call__(self, *args: Any) -> None:
         """Check the arguments and run."""
-        self._function(args)(*args)
+        function = self._function(args)
+        with self._module.releasing():
+            function(*args)
 
     def measure(self, dev: Device, count: int, *args: Any) -> float:
         """Seconds of `count` calls on a device, by its own clock."""
@@ -203,7 +218,8 @@ class CudaFunction:
             )
         function = self._function(args)
         if found.is_gpu:
-            return seconds_on(found.device_id, lambda: function.run_repeatedly(count, *args))
+            with self._module.releasing():
+                return seconds_on(found.device_id, lambda: function.run_repeatedly(count, *args))
         return function.measure(dev, count, *args)
 
     def _function(self, args: tuple[Any, ...]) -> Function:

@@ -47,7 +47,8 @@ class FakeDriver:
 
         def call(*args: Any) -> int:
             plain = [arg.value if isinstance(arg, ctypes.c_void_p) else arg for arg in args]
-            assert len(plain) == len(cuda_driver._FUNCTIONS[name])
+            for kind, arg in zip(cuda_driver._FUNCTIONS[name], args, strict=True):
+                kind.from_param(arg)  # refuses what the driver's function does not take
             self.calls.append((name, *plain, self.current.context))
             if name in self.fails:
                 return self.fails[name]

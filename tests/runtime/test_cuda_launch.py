@@ -13,7 +13,7 @@ import te_sched
 from te_sched import nd, te
 from te_sched.errors import CallError
 from te_sched.runtime import registry
-from te_sched.runtime.cuda_module import CudaModule
+from te_sched.runtime.cuda_module import CudaFunction, CudaModule
 from tests.runtime.fake_cuda import CONTEXT, FakeArray, FakeDriver
 from tests.runtime.fake_cuda import driver as driver
 
@@ -189,6 +189,18 @@ def test_time_is_that_between_events(driver: FakeDriver) -> None:
         module.time_evaluator("main", te_sched.cuda(1))(a, b)
 
 
+def test_failed_calls_give_their_memory_back(driver: FakeDriver) -> None:
+    driver.fails["cuLaunchKernel"] = 1
+    with pytest.raises(CallError) as error:
+        test_temporary(driver)
+    (module,) = {
+        entry.locals["self"]._module
+        for entry in error.traceback
+        if isinstance(entry.locals.get("self"), CudaFunction)
+    }
+    assert [launcher._rooms.taken for launcher in module._launchers] == [{}]
+
+
 def test_failures_of_the_driver_tell_numbers(driver: FakeDriver) -> None:
     module = plus_one()
     driver.fails["cuLaunchKernel"] = 701
@@ -228,7 +240,9 @@ def test_grids_beyond_the_limits_are_refused(driver: FakeDriver) -> None:
     s[B].bind(B.op.axis[0], te.thread_axis("blockIdx.y"))
     module = te_sched.build(s, [A, B], "cuda")
     a, b = (nd.empty((70000,), "float32", nd.cuda(0)) for _ in range(2))
-    with pytest.raises(CallError, match=r"with blockIdx.y = n, and the device allows at most 65535"):
+    with pytest.raises(
+        CallError, match=r"with blockIdx.y = n, and the device allows at most 65535"
+    ):
         module(a, b)
 
 
