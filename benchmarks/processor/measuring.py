@@ -1,0 +1,97 @@
+"""How calls are timed beside each other. Must not know what they compute.
+
+Pools of threads wait actively for a while after a call, and slow down whoever comes next. So each
+call is made several times in a row, after a pause, before the next has its turn; and since other
+programs may disturb a while, all have several turns, and one during which others took the
+processor is repeated.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Call = Callable[[], Any]
+
+PAUSE_S = 0.08
+ROUNDS = 5
+_TURN_S = 0.15  # for the calls of one turn
+_FEWEST, _MOST = 3, 25
+_TRIES = 12  # for a turn that nobody disturbs
+_DISTURBED_S = 0.03  # of others' processor time; the system counts in steps of 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Times of a call in seconds: the median of the turns' medians, and the shortest."""
+
+    median: float
+    shortest: float
+    disturbed: int = 0  # turns that were
+
+
+def timings(calls: Mapping[str, Call], rounds: int = ROUNDS) -> dict[str, Timing]:
+    """Time calls in turns, forwards and backwards."""
+    turns: dict[str, list[tuple[Sequence[float], bool]]] = {name: [] for name in calls}
+    order = list(calls)
+    for _ in range(rounds):
+        for name in order:
+            turns[name].append(_undisturbed(calls[name]))
+        order.reverse()
+    return {name: _timing(several) for name, several in turns.items()}
+
+
+def _timing(turns: Sequence[tuple[Sequence[float], bool]]) -> Timing:
+    clean = [times for times, disturbed in turns if not disturbed]
+    counted = clean or [times for times, _ in turns]
+    median = statistics.median(map(statistics.median, counted))
+    return Timing(median, min(min(times) for times, _ in turns), len(turns) - len(clean))
+
+
+def _undisturbed(call: Call) -> tuple[Sequence[float], bool]:
+    """The times of a turn, and whether others disturbed it even so."""
+    tried = []
+    for _ in range(_TRIES):
+        time.sleep(PAUSE_S)
+        with _others() as others:
+            times = _turn(call)
+        if others[0] < _DISTURBED_S:
+            return times, False
+        tried.append((others[0], times))
+    return min(tried)[1], True
+
+
+@contextmanager
+def _others() -> Iterator[list[float]]:
+    """The seconds of processor time that other processes took meanwhile."""
+    found = [0.0]
+    busy, own = _busy(), time.process_time()
+    yield found
+    found[0] = _busy() - busy - (time.process_time() - own)
+
+
+def _busy() -> float:
+    """The seconds of processor time that all processes together took; 0 where nobody says."""
+    path = Path("/proc/stat")
+    if not path.exists():
+        return 0.0
+    user, nice, system, _, _, irq, softirq, *_ = map(int, path.read_text().split()[1:9])
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+
+
+def _turn(call: Call) -> Sequence[float]:
+    once = max(_seconds(call), 1e-7)
+    once = max(min(_seconds(call), once), 1e-7)
+    return [_seconds(call) for _ in range(max(_FEWEST, min(_MOST, int(_TURN_S / once))))]
+
+
+def _seconds(call: Call) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
