@@ -51,6 +51,10 @@ def _mark_written(func: PrimFunc, signature: Signature) -> None:
             mode, data = node.args[4], node.args[1]
             if isinstance(mode, E.IntImm) and mode.value & 2 and isinstance(data, E.Var):
                 written.add(data)
+        elif isinstance(node, E.Call) and node.op.startswith("tir.atomic_"):
+            place = next((one for one in walk(node.args[0]) if isinstance(one, E.BufferLoad)), None)
+            if place is not None:
+                written.add(place.buffer.data)
     for param, parameter in zip(func.params, signature.parameters, strict=True):
         buffer = func.buffer_map.get(param)
         parameter.written = buffer is not None and buffer.data in written

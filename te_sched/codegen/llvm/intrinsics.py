@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from te_sched.codegen.llvm import arithmetic, calls, memory
+from te_sched.codegen.llvm import arithmetic, atomics, calls, memory
 from te_sched.codegen.llvm.casts import cast, is_small_float, narrow, widen
 from te_sched.codegen.llvm.expressions import (
     conditional,
@@ -397,6 +397,7 @@ _WRITERS: dict[str, Callable[[FunctionText, E.Call], Value]] = {
     "isnullptr": _is_null,
     "call_extern": lambda out, node: calls.call_extern(out, node, pure=False),
     "call_pure_extern": lambda out, node: calls.call_extern(out, node, pure=True),
+    **atomics.CALLS,
     "call_packed": calls.call_packed,
     "tvm_call_packed": calls.call_packed,
     "call_llvm_intrin": calls.call_llvm,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -23,6 +23,7 @@ def agree(
     *,
     archs: Sequence[str] = ARCHITECTURES,
     tolerance: float = 0,
+    initialised: Collection[str] = (),
 ) -> CudaModule:
     """The program compiles, and its last argument is as expected, emulated and checked."""
     module = program
@@ -37,7 +38,7 @@ def agree(
         emulated.numpy().astype("float64"), expected.astype("float64"), tolerance, tolerance
     )
     checked = np.zeros_like(expected)
-    report = module.check(*[one.copy() for one in inputs], checked)
+    report = module.check(*[one.copy() for one in inputs], checked, initialised=initialised)
     assert report.ok, str(report)
     np.testing.assert_allclose(
         checked.astype("float64"), expected.astype("float64"), tolerance, tolerance

@@ -1,0 +1,69 @@
+"""Atomic operations of many blocks on one element, emulated, checked and compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from te_sched.codegen.target import as_target
+from te_sched.ir import expr as E
+from te_sched.ir import ops
+from te_sched.runtime.cuda_module import CudaModule
+from tests.codegen.checker import kernels as k
+from tests.codegen.cuda.devices import agree
+
+
+def updates(name: str, dtype: str) -> Any:
+    """C[i % 4] = f(C[i % 4], A[i]), for all i in no order."""
+
+    def build(ib: Any, A: Any, C: Any, bx: E.Var, tx: E.Var) -> None:
+        place = E.Call("handle", "tir.address_of", (C[ops.floormod(tx, 4)],))
+        ib.emit(E.Call(dtype, f"tir.atomic_{name}", (place, A[bx * 32 + tx])))
+
+    return build
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "float32"])
+@pytest.mark.parametrize(("name", "combine"), [("add", np.sum), ("max", np.max)])
+def test_updates(name: str, combine: Any, dtype: str) -> None:
+    values = np.random.default_rng(0).integers(0, 100, 32 * 64).astype(dtype)
+    expected = combine(values.reshape(-1, 4), axis=0).astype(dtype)
+    buffers = [k.array("A", values.size, dtype), k.array("C", 4, dtype)]
+    program = k.program(updates(name, dtype), buffers, bx=64, tx=32)
+    agree(program, [values], expected, archs=["sm_80"], initialised="C")
+
+
+def test_compare_and_swap() -> None:
+    """Of all threads one takes the place."""
+
+    def build(ib: Any, C: Any, bx: E.Var, tx: E.Var) -> None:
+        place = E.Call("handle", "tir.address_of", (C[0],))
+        old = E.Call("int32", "tir.atomic_cas", (place, E.IntImm(0), E.IntImm(7)))
+        count = E.Call("handle", "tir.address_of", (C[1],))
+        first = ops.cast("int32", ops.equal(old, 0))
+        ib.emit(E.Call("int32", "tir.atomic_add", (count, first)))
+
+    program = k.program(build, [k.array("C", 2, "int32")], bx=8, tx=32)
+    agree(program, [], np.array([7, 1], "int32"), archs=["sm_80"], initialised="C")
+
+
+def test_results_are_places_of_their_own() -> None:
+    def build(ib: Any, C: Any, N: Any, bx: E.Var, tx: E.Var) -> None:
+        place = E.Call("handle", "tir.address_of", (N[0],))
+        C[bx * 32 + tx] = E.Call("int32", "tir.atomic_add", (place, E.IntImm(1)))
+
+    buffers = [k.array("C", 256, "int32"), k.array("N", 1, "int32")]
+    program = k.program(build, buffers, bx=8, tx=32)
+    inputs, expected = [np.zeros(256, "int32")], np.array([256], "int32")
+    module = agree(program, inputs, expected, archs=["sm_80"], initialised="N")
+    assert "atomicAdd" in module.source
+
+
+def test_arrays_that_must_not_be_written_are_refused() -> None:
+    buffers = [k.array("A", 64), k.array("C", 4)]
+    module = CudaModule(
+        k.program(updates("add", "float32"), buffers, bx=2, tx=32), as_target("cuda")
+    )
+    assert [one.written for one in module.host(None)["main"].signature.parameters] == [False, True]
