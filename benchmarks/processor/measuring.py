@@ -3,13 +3,14 @@
 Pools of threads wait actively for a while after a call, and slow down whoever comes next. So each
 call is made several times in a row, after a pause, before the next has its turn; and since other
 programs may disturb a while, all have several turns, and one during which others took the
-processor is repeated.
+processor is repeated. Benchmarks that run at once wait for each other's turns.
 """
 
 from __future__ import annotations
 
 import os
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,13 +18,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+try:
+    import fcntl
+except ImportError:  # a system without it
+    fcntl = None  # type: ignore[assignment]
+
 Call = Callable[[], Any]
 
 PAUSE_S = 0.08
 ROUNDS = 5
 _TURN_S = 0.15  # for the calls of one turn
 _FEWEST, _MOST = 3, 25
-_TRIES = 12  # for a turn that nobody disturbs
+_TRIES = 6  # for a turn that nobody disturbs
 _DISTURBED_S = 0.03  # of others' processor time; the system counts in steps of 0.01
 
 
@@ -58,13 +64,22 @@ def _undisturbed(call: Call) -> tuple[Sequence[float], bool]:
     """The times of a turn, and whether others disturbed it even so."""
     tried = []
     for _ in range(_TRIES):
-        time.sleep(PAUSE_S)
-        with _others() as others:
+        with _alone(), _others() as others:
             times = _turn(call)
         if others[0] < _DISTURBED_S:
             return times, False
         tried.append((others[0], times))
     return min(tried)[1], True
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Let no other benchmark have a turn, and wait until threads are idle."""
+    with (Path(tempfile.gettempdir()) / "te_sched.benchmarks.lock").open("w") as lock:
+        if fcntl is not None:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        time.sleep(PAUSE_S)
+        yield
 
 
 @contextmanager
