@@ -143,7 +143,7 @@ ABSENT |= {
     "arith": "te_sched has what lowering needs: arith.Analyzer and arith.detect_linear_equation",
     "runtime.Module": "a module is compiled code in one piece, without imports",
     "runtime.Device": "te_sched runs on processors and CUDA devices; nothing needs their numbers",
-    "target": "te_sched compiles for processors in this version",
+    "target": "te_sched compiles for processors (llvm) and CUDA devices (cuda)",
     "target.Target": "target.Target(text) reads a target; its options are target.options",
     "testing": "it tests TVM itself, or needs what te_sched does not have; "
     "testing.requires(condition, reason) marks a test",

@@ -140,7 +140,7 @@ def _more_texts(module: ModuleType) -> Iterator[str]:
     Other programs in between move the addresses.
     """
     keep = []
-    for _ in range(4):
+    for _ in range(24):
         schedule, args = next(module.steps(tvm))
         keep.append(schedule)
         yield normal(tvm.lower(schedule, args, simple_mode=True).script())
