@@ -144,6 +144,11 @@ class _Reads:
             condition = node.args[0]
         elif kind is And or kind is Or:
             condition = node.a
+        elif kind is Call and node.op == "tir.tvm_thread_allreduce":
+            # Threads out of the condition add nothing: their values are not read.
+            count = node.args[0]
+            given = node.args[1 + count.value] if isinstance(count, IntImm) else None
+            condition = None if isinstance(given, IntImm) else given
         if condition is None:
             for part in children(node):
                 self.expression(part, place)

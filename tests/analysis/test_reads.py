@@ -78,3 +78,17 @@ def test_reads_in_empty_loops_are_none():
     a = te.placeholder((3,), name="A")
     b = te.compute((0,), lambda i: a[5], name="B")
     te_sched.build(te.create_schedule(b.op), [a, b])
+
+
+def test_threads_that_add_nothing_to_a_reduction_read_nothing():
+    a, k = te.placeholder((5, 8), name="A"), te.reduce_axis((0, 8), "k")
+    b = te.compute((5,), lambda i: te.sum(a[i, k], axis=k), name="B")
+    s = te.create_schedule(b.op)
+    _, inner = s[b].split(k, factor=4)
+    rows = s.rfactor(b, inner)
+    block, row = s[b].split(s[b].op.axis[0], factor=4)
+    tags = ("blockIdx.x", "threadIdx.y", "threadIdx.x")
+    for axis, tag in zip((block, row, s[b].op.reduce_axis[0]), tags, strict=True):
+        s[b].bind(axis, te.thread_axis(tag))
+    s[rows].compute_at(s[b], s[b].op.reduce_axis[0])
+    te_sched.build(s, [a, b], target="cuda")

@@ -25,11 +25,13 @@ from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.detect import detect_linear_equation
+from te_sched.arith.same import same
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
     EQ,
     LT,
+    Add,
     BufferLoad,
     Call,
     Expr,
@@ -57,6 +59,7 @@ from te_sched.lower.device.kernel import BARRIER, ThreadAxis, barrier, scope_of,
 from te_sched.lower.statements import sequence, statements
 
 _SHARED = ("shared", "shared.dyn")
+_FAR = 1 << 62
 
 
 def insert_barriers(kernel: PrimFunc) -> PrimFunc:
@@ -91,9 +94,8 @@ def _is_one(extent: Expr) -> bool:
 @dataclass(frozen=True, slots=True)
 class _Access:
     """One access to shared memory. `index` is None when nobody knows where; `ranges` are those of
-    the loops in which it stands, as far as one looks from outside of them. `ahead` is whether it
-    fills the half of a double buffer that nobody reads in the same iteration, `where` conditions
-    under which it happens.
+    the loops in which it stands, as far as one looks from outside of them, `where` conditions
+    under which it happens. `usual` is the access in any iteration, of one in a later iteration.
     """
 
     data: Var
@@ -101,8 +103,8 @@ class _Access:
     index: Expr | None
     lanes: int
     ranges: tuple[tuple[Var, Range], ...] = ()
-    ahead: bool = False
     where: tuple[Expr, ...] = ()
+    usual: _Access | None = None
 
 
 @dataclass(slots=True)
@@ -131,6 +133,8 @@ class _Planner:
         self.numbers = frozenset([axis.var for axis in threads])
         self.differing: set[Var] = {axis.var for axis in threads}  # between threads of a block
         self.values: dict[Var, Expr] = {}  # of lets
+        self.conditions: tuple[Expr, ...] = ()  # round the statement that is planned
+        self.diverges = False  # whether only some threads come by it, or not equally often
 
     def plan(self, node: Stmt) -> _Plan:
         """The plan of a statement."""
@@ -177,7 +181,7 @@ class _Planner:
             self.differing.add(node.loop_var)
             return self.plan_divergent(node, f"the number of iterations of {node.loop_var.name}")
         plan = self.plan(node.body)
-        if self.conflict(plan.tail, self.in_later(plan.head, node), carried=True):
+        if self.conflict(plan.tail, self.in_later(plan.head, node)):
             plan = self.with_barrier_in(plan, node)
         body = node if plan.body is node.body else replace(node, body=plan.body)
         runs = self.analyzer.can_prove_greater_equal(node.extent, 1)
@@ -201,7 +205,7 @@ class _Planner:
         parts = list(plan.body.seq) if isinstance(plan.body, SeqStmt) else [plan.body]
         plans = [self.plan(part) for part in parts]
         for position, part in enumerate(plans):
-            if self.conflict(plan.tail, self.in_later(part.head, node), carried=True):
+            if self.conflict(plan.tail, self.in_later(part.head, node)):
                 wait = _Plan(Evaluate(barrier()), meets=True)
                 return self.join([*plans[:position], wait, *plans[position:]])
             if part.meets:
@@ -213,7 +217,10 @@ class _Planner:
         if not self.is_uniform(node.condition):
             return self.plan_divergent(node, f"the condition {node.condition}")
         condition = self.accesses_of(Evaluate(node.condition))
+        outside = self.conditions
+        self.conditions = (*outside, substitute(_unlikely(node.condition), self.values))
         first = self.plan(node.then_case)
+        self.conditions = outside
         second = _Plan(sequence([])) if node.else_case is None else self.plan(node.else_case)
         if self.conflict(condition, first.head) or self.conflict(condition, second.head):
             raise self.error("a condition reads shared memory that its branches write")
@@ -239,33 +246,17 @@ class _Planner:
 
     def plan_divergent(self, node: Stmt, why: str) -> _Plan:
         """What only some threads do, or not equally often: no barrier may stand in it."""
-        accesses: list[_Access] = []
-        for part in statements(node):
-            if _is_barrier(part):
-                raise self.error(f"a barrier stands where {why} differs between threads")
-            accesses += self.accesses_of(part)
-        for loop in statements(node):
-            if type(loop) is For:
-                self.analyzer.bind(loop.loop_var, Range(loop.min, loop.extent))
-                accesses = _seen_from(accesses, loop)
-        if self.needs_barriers(node):
+        if any(map(_is_barrier, statements(node))):
+            raise self.error(f"a barrier stands where {why} differs between threads")
+        self.diverges = True
+        plan = self.plan(node)
+        self.diverges = False
+        if plan.body is not node:
             raise self.error(
                 f"threads need each other's values in shared memory where {why} differs between "
                 "them, and cannot wait for each other there"
             )
-        if isinstance(node, IfThenElse) and node.else_case is None:
-            where = (substitute(_unlikely(node.condition), self.values),)
-            accesses = [with_fields(access, where=(*where, *access.where)) for access in accesses]
-        return _Plan(node, accesses, accesses)
-
-    def needs_barriers(self, node: Stmt) -> bool:
-        """Whether parts of a statement need barriers between them."""
-        differing = self.differing
-        self.differing = set()
-        try:
-            return self.plan(node).body is not node
-        finally:
-            self.differing = differing
+        return plan
 
     def plan_let(self, node: LetStmt) -> _Plan:
         if not self.is_uniform(node.value):
@@ -282,10 +273,7 @@ class _Planner:
     def plan_attr(self, node: AttrStmt) -> _Plan:
         plan = self.plan(node.body)
         body = node if plan.body is node.body else replace(node, body=plan.body)
-        plan = with_fields(plan, body=body)
-        if node.key == "double_buffer_write":
-            plan.head, plan.tail = (_ahead(part, node.node) for part in (plan.head, plan.tail))
-        return plan
+        return with_fields(plan, body=body)
 
     def plan_allocate(self, node: Allocate) -> _Plan:
         plan = self.plan(node.body)
@@ -335,6 +323,7 @@ class _Planner:
     def access(self, data: Var, writes: bool, indices: tuple[Expr, ...]) -> _Access:
         if len(indices) != 1:
             return _Access(data, writes, None, 1)
+        where = self.conditions
         index = substitute(indices[0], self.values)
         lanes = dtypes.lanes(index.dtype)
         if any(type(part) is BufferLoad for part in walk(index)):  # nobody knows what it loads
@@ -347,12 +336,17 @@ class _Planner:
             index = index.base if stride.value >= 0 else ops.add(index.base, 1 - lanes)
         elif lanes > 1:
             return _Access(data, writes, None, 1)
-        return _Access(data, writes, index, lanes)
+        return _Access(data, writes, index, lanes, where=where)
 
     # -- proofs ------------------------------------------------------------------------------------
 
     def is_uniform(self, e: Expr) -> bool:
-        """Whether an expression has the same value in all threads of a block."""
+        """Whether an expression has the same value in all threads of a block.
+
+        Where threads have parted, nobody asks any more.
+        """
+        if self.diverges:
+            return True
         for node in walk(e):
             if isinstance(node, Var) and node in self.differing:
                 return False
@@ -362,21 +356,17 @@ class _Planner:
                 return False
         return True
 
-    def conflict(
-        self, before: Iterable[_Access], after: Iterable[_Access], carried: bool = False
-    ) -> bool:
+    def conflict(self, before: Iterable[_Access], after: Iterable[_Access]) -> bool:
         """Whether some access before and one after need a barrier between them."""
         later = list(after)
         return any(
-            (a.writes or b.writes) and a.data is b.data and self.meet(a, b, carried)
+            (a.writes or b.writes) and a.data is b.data and self.meet(a, b)
             for a in before
             for b in later
         )
 
-    def meet(self, a: _Access, b: _Access, carried: bool) -> bool:
+    def meet(self, a: _Access, b: _Access) -> bool:
         """Whether different threads may touch the same element."""
-        if a.ahead != b.ahead and not carried:
-            return False
         if a.index is None or b.index is None:
             return True
         index_a, index_b = self.apart(a), self.apart(b)
@@ -447,11 +437,79 @@ class _Planner:
         if low is None or high is None:
             return False
         reach = max(high + a.lanes - 1, b.lanes - 1 - low, 0)
-        for factor, extent in sorted(factors):
+        above = variables
+        for factor, extent, var in sorted(
+            [(*one, var) for one, var in zip(factors, variables, strict=True)],
+            key=lambda one: one[0],
+        ):
+            if factor <= reach:
+                reach = min(reach, self.reach_where(a, b, above, single))
             if factor <= reach:
                 return self.are_digits(factors, rest, max(a.lanes, b.lanes) - 1)
             reach += factor * (extent - 1)
+            above = [one for one in above if one is not var]
         return True
+
+    def reach_where(
+        self, a: _Access, b: _Access, above: Sequence[Var], single: dict[Var, Expr]
+    ) -> int:
+        """How far apart two accesses can be without the axes `above`, by their conditions.
+
+        What both have in common, as the half of a double buffer, does not count.
+        """
+        without: dict[Var, Expr] = {**single, **{var: IntImm(0, var.dtype) for var in above}}
+        sums = [
+            _addends(self.analyzer.simplify(substitute(one.index, without)))
+            for one in (a, b, a.usual or a, b.usual or b)
+        ]
+        own = {*self.numbers, *(var for one in (a, b) for var, _ in one.ranges)}
+        common = [
+            part
+            for part in sums[0]
+            if all(any(same(part, other) for other in one) for one in sums[1:])
+            and not own.intersection(walk(part))
+        ]
+        wholes = [(a.usual or a, sums[2]), (b.usual or b, sums[3])]
+        return min(self.reach_without(wholes, []), self.reach_without(wholes, common))
+
+    def reach_without(
+        self, accesses: Iterable[tuple[_Access, Sequence[Expr]]], common: Sequence[Expr]
+    ) -> int:
+        """How far apart the sums are in which two accesses touch memory, less what is common."""
+        spans: list[tuple[int, int]] = []
+        for access, parts in accesses:
+            index: Expr = IntImm(0)
+            for part in parts:
+                if not any(same(part, one) for one in common):
+                    index = ops.add(index, part)
+            low, high = self.analyzer.const_bounds(index)
+            for condition in access.where:
+                high = self.limited(index, condition, high)
+            if low is None or high is None:
+                return _FAR
+            spans.append((low, high + access.lanes - 1))
+        (low_a, high_a), (low_b, high_b) = spans
+        return max(high_a - low_b, high_b - low_a, 0)
+
+    def limited(self, index: Expr, condition: Expr, high: int | None) -> int | None:
+        """The most that an index can be, where some times a sum in it is below a number."""
+        if not isinstance(condition, LT) or not isinstance(condition.b, IntImm):
+            return high
+        variables = list(dict.fromkeys(part for part in walk(condition.a) if type(part) is Var))
+        terms, base = _scales(condition.a, variables)
+        parts, rest = _scales(index, variables)
+        if not terms or not parts or min(terms) < 1 or not isinstance(base, IntImm):
+            return high
+        times = min(part // scale for part, scale in zip(parts, terms, strict=True))
+        if times < 1:
+            return high
+        for var, part, scale in zip(variables, parts, terms, strict=True):
+            rest = ops.add(rest, ops.mul(var, part - times * scale))
+        most = self.analyzer.const_bounds(self.analyzer.simplify(rest))[1]
+        if most is None:
+            return high
+        most += times * (condition.b.value - 1 - base.value)
+        return most if high is None else min(high, most)
 
     def are_digits(self, factors: Sequence[tuple[int, int]], rest: Expr, slack: int) -> bool:
         """Whether threads are apart since they and the loops are digits of the index.
@@ -496,9 +554,7 @@ class _Planner:
 def _seen_from(accesses: Iterable[_Access], loop: For) -> list[_Access]:
     """Accesses of a loop's body as the loop's: for any of its iterations."""
     domain = (loop.loop_var, Range(loop.min, loop.extent))
-    return [
-        with_fields(access, ranges=(domain, *access.ranges), ahead=False) for access in accesses
-    ]
+    return [with_fields(access, ranges=(domain, *access.ranges)) for access in accesses]
 
 
 def _with_values(access: _Access, values: dict[Var, Expr]) -> _Access:
@@ -511,12 +567,22 @@ def _with_values(access: _Access, values: dict[Var, Expr]) -> _Access:
             for var, domain in access.ranges
         ),
         where=tuple(substitute(condition, values) for condition in access.where),
+        usual=access,
     )
 
 
-def _ahead(accesses: Iterable[_Access], data: Var) -> list[_Access]:
-    """Accesses, marked where they fill the half of a double buffer that nobody reads just now."""
-    return [with_fields(access, ahead=access.ahead or access.data is data) for access in accesses]
+def _scales(e: Expr, variables: Sequence[Var]) -> tuple[list[int], Expr]:
+    """By what variables are multiplied in a sum, and its rest; nothing of what is no such sum."""
+    terms = detect_linear_equation(e, variables)
+    scales = [term.value for term in terms[:-1] if isinstance(term, IntImm)] if terms else []
+    if terms is None or len(scales) < len(variables):
+        return [], e
+    return scales, terms[-1]
+
+
+def _addends(e: Expr) -> list[Expr]:
+    """The terms of a sum."""
+    return [*_addends(e.a), *_addends(e.b)] if isinstance(e, Add) else [e]
 
 
 def _only_values(conditions: Iterable[Expr]) -> dict[Var, int]:

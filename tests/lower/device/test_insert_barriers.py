@@ -125,6 +125,73 @@ def test_values_of_others_under_a_condition_on_threads_are_refused() -> None:
     with ib.if_scope(tx < 8):
         shared[tx] = out[tx]
         out[tx] = shared[7 - tx]
-    func = te_sched.tir.PrimFunc([A.data], ib.get(), {A.data: A}, {"global_symbol": "main"})
+    func = te_sched.tir.PrimFunc((A.data,), ib.get(), {A.data: A}, {"global_symbol": "main"})
     with pytest.raises(BuildError, match="cannot wait for each other there"):
         device_passes(te_sched.lower(func)["main"])
+
+
+def turned_in_steps(double: bool) -> tuple[Any, list[Any]]:
+    """A transposition whose rows a block fetches in unrolled steps."""
+    A = te.placeholder((32, 40), name="A")
+    C = te.compute((40, 32), lambda i, j: A[j, i], name="C")
+    s = te.create_schedule(C.op)
+    cache = s.cache_read(A, "shared", [C])
+    by, rows = s[C].split(C.op.axis[0], factor=16)
+    bx, tx = s[C].split(C.op.axis[1], factor=16)
+    step, ty = s[C].split(rows, factor=4)
+    s[C].reorder(by, bx, step, ty, tx)
+    s[C].unroll(step)
+    s[cache].compute_at(s[C], step)
+    fused = s[cache].fuse(*cache.op.axis)
+    outer, inner = s[cache].split(fused, factor=16)
+    _, middle = s[cache].split(outer, factor=4)
+    tags = ("blockIdx.y", "blockIdx.x", "threadIdx.y", "threadIdx.x")
+    for axis, tag in zip((by, bx, ty, tx), tags, strict=True):
+        s[C].bind(axis, te.thread_axis(tag))
+    for axis, tag in ((middle, "threadIdx.y"), (inner, "threadIdx.x")):
+        s[cache].bind(axis, te.thread_axis(tag))
+    if double:
+        s[cache].double_buffer()
+    return s, [A, C]
+
+
+def test_halves_of_a_double_buffer_are_waited_for_in_unrolled_steps() -> None:
+    assert kernel_of(*turned_in_steps(double=False)).count(SYNC) == 7
+    assert kernel_of(*turned_in_steps(double=True)).count(SYNC) == 4
+
+
+def test_loads_by_some_threads_need_no_barrier_among_them() -> None:
+    """Twelve elements for each threadIdx.y, two for each of six threadIdx.x of sixteen."""
+    A = te.placeholder((8, 12), name="A")
+    B = te.compute((8, 12), lambda i, j: A[i, j] + 1.0, name="B")
+    C = te.compute((8, 16), lambda i, j: B[i, te.min(j, 11)], name="C")
+    s = te.create_schedule(C.op)
+    block, rows = s[C].split(C.op.axis[0], factor=8)
+    s[B].set_scope("shared")
+    s[B].compute_at(s[C], block)
+    fused, two = s[B].split(s[B].fuse(*B.op.axis), factor=2)
+    ty, rest = s[B].split(fused, nparts=8)
+    tx, _ = s[B].split(rest, nparts=16)
+    for stage, axis, tag in (
+        (C, block, "blockIdx.x"), (C, rows, "threadIdx.y"), (C, C.op.axis[1], "threadIdx.x"),
+        (B, ty, "threadIdx.y"), (B, tx, "threadIdx.x"),
+    ):  # fmt: skip
+        s[stage].bind(axis, te.thread_axis(tag))
+    s[B].unroll(two)
+    assert kernel_of(s, [A, C]).count(SYNC) == 1
+
+
+def test_one_thread_stores_twice_without_waiting_for_itself() -> None:
+    """Of a tuple of which one part is read, both parts are stored in one place."""
+    A, k = te.placeholder((4, 8), name="A"), te.reduce_axis((0, 8), "k")
+    both = te.comm_reducer(
+        lambda x, y: (x[0] + y[0], te.max(x[1], y[1])),
+        lambda p, q: (te.const(0, p), te.min_value(q)),
+    )
+    total, most = te.compute((4,), lambda i: both((A[i, k], A[i, k]), axis=k), name="B")
+    C = te.compute((4,), lambda i: most[i] * 2.0, name="C")
+    s = te.create_schedule(C.op)
+    s[C].bind(C.op.axis[0], te.thread_axis("blockIdx.x"))
+    s[total].compute_at(s[C], C.op.axis[0])
+    s[total].bind(s[total].op.reduce_axis[0], te.thread_axis("threadIdx.x"))
+    assert SYNC in kernel_of(s, [A, C])
