@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from te_sched.codegen.llvm import arithmetic, atomics, calls, memory
+from te_sched.codegen.llvm import arithmetic, atomics, calls, memory, vector_math
 from te_sched.codegen.llvm.casts import cast, is_small_float, narrow, widen
 from te_sched.codegen.llvm.expressions import (
     conditional,
@@ -120,6 +120,8 @@ def _mathematics(out: FunctionText, name: str, values: list[Value]) -> Value:
             "it is defined for floats",
             'cast with .astype("float32")',
         )
+    if vector_math.is_known(name, dtype):
+        return vector_math.call_helper(out, name, values)
     if name in _OF_LLVM:
         return llvm_call(out, _LLVM_MATH[name], values)
     return _each_lane(out, values, lambda lanes: _libm(out, name, lanes))
@@ -169,14 +171,6 @@ def _in_float32(
 def _rsqrt(out: FunctionText, value: Value) -> Value:
     return arithmetic.binary(
         out, "div", _constant(1.0, value.dtype), llvm_call(out, "sqrt", [value])
-    )
-
-
-def _sigmoid(out: FunctionText, value: Value) -> Value:
-    one = _constant(1.0, value.dtype)
-    negative = Value(out.emit(f"fneg {llvm_type(value.dtype)} {value.text}"), value.dtype)
-    return arithmetic.binary(
-        out, "div", one, arithmetic.binary(out, "add", one, llvm_call(out, "exp", [negative]))
     )
 
 
@@ -369,7 +363,7 @@ _WRITERS: dict[str, Callable[[FunctionText, E.Call], Value]] = {
     "if_then_else": _if_then_else,
     "likely": _likely,
     "rsqrt": _in_float32(_rsqrt),
-    "sigmoid": _in_float32(_sigmoid),
+    "sigmoid": lambda out, node: _mathematics(out, "sigmoid", [evaluate(out, node.args[0])]),
     "abs": _absolute,
     "fabs": _absolute,
     "fmod": _remainder,

@@ -1,0 +1,154 @@
+"""Fits the polynomials of te_sched/codegen/llvm/math_coefficients.py, and prints that file.
+
+    python scripts/fit_polynomials.py > te_sched/codegen/llvm/math_coefficients.py
+
+Each polynomial has the least relative errors, squared and summed over nodes of Chebyshev, which is
+within a small factor of the least largest error; in 60 digits. Coefficients are rounded to their
+type one after the other, from the constant term on, and the rest is fitted again each time, so that
+it makes up for the rounding.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import mpmath as mp  # type: ignore[import-untyped]
+
+mp.mp.dps = 60
+Real = Any  # an mpf; mpmath has no types
+HALF_LN2 = mp.log(2) / 2 * mp.mpf("1.0001")  # rounding to the nearest multiple is not exact
+LOW, HIGH = mp.sqrt(0.5) - 1, mp.sqrt(2) - 1
+
+
+def rounded(value: Real, single: bool) -> float:
+    """The nearest float64, or float32."""
+    number = float(value)
+    return struct.unpack("<f", struct.pack("<f", number))[0] if single else number
+
+
+def fit(
+    function: Callable[[Real], Real], low: Real, high: Real, degree: int, single: bool, shift: int
+) -> list[float]:
+    """Coefficients, constant term first, of a polynomial near a function on an interval."""
+    nodes = [
+        (low + high) / 2 + (high - low) / 2 * mp.cos(mp.pi * (2 * k + 1) / 80) for k in range(40)
+    ]
+    values = [function(x) for x in nodes]
+    found: list[float] = []
+    while len(found) <= degree:
+        weights = [1 / abs(value + shift) for value in values]
+        powers = mp.matrix(len(nodes), degree + 1 - len(found))
+        rest = mp.matrix(len(nodes), 1)
+        for row, x in enumerate(nodes):
+            known = sum(c * x**n for n, c in enumerate(found))
+            rest[row] = (values[row] - known) * weights[row]
+            for column in range(powers.cols):
+                powers[row, column] = x ** (len(found) + column) * weights[row]
+        best = mp.lu_solve(powers.T * powers, powers.T * rest)
+        found.append(rounded(best[0], single))
+    return found
+
+
+def error(
+    coefficients: list[float], function: Callable[[Real], Real], low: Real, high: Real, shift: int
+) -> float:
+    """The largest distance, in bits, relative to the function plus `shift`."""
+    worst = mp.mpf(0)
+    for k in range(400):
+        x = low + (high - low) * (k + mp.mpf("0.37")) / 400
+        exact = function(x)
+        worst = max(
+            worst,
+            abs((sum(c * x**n for n, c in enumerate(coefficients)) - exact) / (exact + shift)),
+        )
+    return float(mp.log(worst, 2))
+
+
+def _erf_quotient(z: Real) -> Real:
+    """erf(sqrt(z)) / sqrt(z) - 1"""
+    x = mp.sqrt(z)
+    return mp.erf(x) / x - 1
+
+
+def _tanh_rest(z: Real) -> Real:
+    """(tanh(sqrt(z)) / sqrt(z) - 1) / z"""
+    x = mp.sqrt(z)
+    return (mp.tanh(x) / x - 1) / z
+
+
+def _cosine_rest(z: Real) -> Real:
+    """(cos(pi/2 sqrt(z)) - 1) / z"""
+    return (mp.cos(mp.pi / 2 * mp.sqrt(z)) - 1) / z
+
+
+def _log_rest(z: Real) -> Real:
+    """(log((1 + s) / (1 - s)) - 2 s) / s^3, s = sqrt(z)"""
+    s = mp.sqrt(z)
+    return (mp.log((1 + s) / (1 - s)) - 2 * s) / s**3
+
+
+TINY = mp.mpf("1e-12")
+POLYNOMIALS = [
+    ("EXP_F32", "(exp(r) - 1 - r) / r^2", lambda r: (mp.expm1(r) - r) / r**2,
+     -HALF_LN2, HALF_LN2, 4, True),
+    ("EXP2_F32", "(2^r - 1) / r", lambda r: mp.expm1(r * mp.log(2)) / r,
+     -mp.mpf("0.50001"), mp.mpf("0.50001"), 6, True),
+    ("LOG_F32", "(log(1 + f) - f + f^2 / 2) / f^3", lambda f: (mp.log1p(f) - f + f * f / 2) / f**3,
+     LOW, HIGH, 8, True),
+    ("TANH_F32", "(tanh(sqrt(z)) / sqrt(z) - 1) / z", _tanh_rest, TINY, mp.mpf("0.37"), 5, True),
+    ("ERF_F32", "erf(sqrt(z)) / sqrt(z) - 1", _erf_quotient, TINY, mp.mpf(1), 7, True),
+    ("ERFC_LOG_F32", "log(1 - erf(x)) / x", lambda x: mp.log(mp.erfc(x)) / x,
+     mp.mpf("0.99"), mp.mpf(4), 7, True),
+    ("EXP2_FOR_F32", "(2^r - 1) / r", lambda r: mp.expm1(r * mp.log(2)) / r,
+     -mp.mpf("0.50001"), mp.mpf("0.50001"), 6, False),
+    ("LOG2_FOR_F32", "log2(1 + f) / f", lambda f: mp.log1p(f) / mp.log(2) / f,
+     LOW, HIGH, 13, False),
+    ("SIN_FOR_F32", "sin(pi/2 sqrt(z)) / sqrt(z)",
+     lambda z: mp.sin(mp.pi / 2 * mp.sqrt(z)) / mp.sqrt(z), TINY, mp.mpf("0.2501"), 4, False),
+    ("COS_FOR_F32", "(cos(pi/2 sqrt(z)) - 1) / z", _cosine_rest, TINY, mp.mpf("0.2501"), 4, False),
+    ("EXP_F64", "(exp(r) - 1 - r) / r^2", lambda r: (mp.expm1(r) - r) / r**2,
+     -HALF_LN2, HALF_LN2, 9, False),
+    ("EXP2_F64", "(2^r - 1) / r", lambda r: mp.expm1(r * mp.log(2)) / r,
+     -mp.mpf("0.50001"), mp.mpf("0.50001"), 11, False),
+    ("LOG_F64", "(log((1 + s) / (1 - s)) - 2 s) / s^3, z = s^2", _log_rest,
+     TINY, mp.mpf("0.02945"), 6, False),
+]  # fmt: skip
+
+
+def two_over_pi() -> list[tuple[float, float]]:
+    """2^e * 2/pi mod 4 for e = -24 .. 104, as the sum of 29 bits and 53 more."""
+    rows = []
+    for exponent in range(-24, 105):
+        turns = mp.mpf(2) ** exponent * 2 / mp.pi
+        with mp.workdps(120):
+            turns = mp.mpf(2) ** exponent * 2 / mp.pi
+            turns -= 4 * mp.floor(turns / 4)
+            unit = mp.mpf(2) ** (mp.floor(mp.log(turns, 2)) - 28)
+            high = mp.floor(turns / unit) * unit
+            rows.append((float(high), float(turns - high)))
+    return rows
+
+
+def main() -> None:
+    """Print the module."""
+    print('"""Coefficients of polynomials: written by scripts/fit_polynomials.py, not by hand.')
+    print(
+        "\nEach comment gives the function and the relative error, in bits (of the function\n"
+        "plus 1 where the comment subtracts 1)."
+    )
+    print('"""\n\nfrom __future__ import annotations\n')
+    for name, what, function, low, high, degree, single in POLYNOMIALS:
+        shift = int(what.endswith(" - 1"))
+        found = fit(function, low, high, degree, single, shift)
+        print(f"# {what}: {error(found, function, low, high, shift):.1f}")
+        print(f"{name} = (")
+        print("".join(f"    {value!r},\n" for value in found) + ")")
+    print("# 2^e * 2/pi mod 4 for e = -24 .. 104, as the sum of 29 bits and 53 more")
+    print("TWO_OVER_PI = (")
+    print("".join(f"    ({high!r}, {low!r}),\n" for high, low in two_over_pi()) + ")")
+
+
+if __name__ == "__main__":
+    main()
