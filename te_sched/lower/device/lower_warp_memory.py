@@ -30,8 +30,9 @@ from te_sched.ir.expr import (
     Range,
     Var,
 )
-from te_sched.ir.stmt import Allocate, AttrStmt, BufferStore, For, PrimFunc, Stmt
+from te_sched.ir.stmt import Allocate, AttrStmt, BufferStore, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import Mapper, replace, walk
+from te_sched.lower.device.hoist_shuffles import hoist_shuffles
 from te_sched.lower.device.kernel import WARP, lane_mask, scope_of, thread_axes
 from te_sched.lower.statements import statements
 
@@ -59,12 +60,14 @@ def lower_warp_memory(kernel: PrimFunc) -> PrimFunc:
     for node in statements(kernel.body):
         if type(node) is For:
             lowering.analyzer.bind(node.loop_var, Range(node.min, node.extent))
+        elif type(node) is LetStmt:
+            lowering.analyzer.bind(node.var, node.value)
         elif type(node) is AttrStmt and node.key == "thread_extent":
             zero = IntImm(0, node.node.var.dtype)
             lowering.analyzer.bind(node.node.var, Range(zero, node.value))
     for allocation in allocations:
         lowering.plan(allocation)
-    return kernel.with_body(lowering.visit(kernel.body))
+    return hoist_shuffles(kernel.with_body(lowering.visit(kernel.body)), lowering.analyzer)
 
 
 class _Lowering(Mapper):
@@ -75,6 +78,7 @@ class _Lowering(Mapper):
         self.mask: Expr = IntImm(0, "uint32")
         self.analyzer = Analyzer()
         self.runs: dict[Var, int] = {}
+        self.single: set[Var] = set()  # of which no lane keeps more than one run
         self.pointers: dict[Var, Var] = {}
         self.buffers: dict[Buffer, Buffer] = {}
 
@@ -86,7 +90,12 @@ class _Lowering(Mapper):
                 run = self.run_of(store)
                 if self.runs.setdefault(data, run) != run:
                     raise self.error(data.name, "its stores give lanes different elements")
-        self.runs.setdefault(data, 1)
+        run = self.runs.setdefault(data, 1)
+        size = math.prod(
+            part.value if isinstance(part, IntImm) else 0 for part in allocation.extents
+        )
+        if 0 < size <= run * self.width:
+            self.single.add(data)
         element = data.pointer.element if data.pointer is not None else allocation.dtype
         self.pointers[data] = Var(data.name, "handle", PointerType(element, "local"))
 
@@ -152,6 +161,8 @@ class _Lowering(Mapper):
         """Where the lane that keeps an element keeps it."""
         run = self.runs[buffer.data]
         row = ops.mul(ops.floordiv(index, run * self.width), run)
+        if buffer.data in self.single:
+            row = IntImm(0, index.dtype)
         place: Expr = self.analyzer.simplify(ops.add(row, ops.floormod(index, run)))
         return place
 

@@ -1,0 +1,200 @@
+"""Shuffles where all lanes of a warp come by: out of conditions in which lanes part.
+
+A lane reads another's register only while both execute the shuffle. Conditions move inward to the
+statements that they are about, and what these shuffle is computed before.
+
+    if tx < 7:                                    x = shuffle(A[0], tx + 1)
+        B[tx] = shuffle(A[0], tx + 1)     ->      if tx < 7:
+                                                      B[tx] = x
+
+Must not know where shuffles come from.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.errors import BuildError
+from te_sched.ir.expr import And, Buffer, BufferLoad, Call, Expr, IntImm, Min, Or, Select, Var
+from te_sched.ir.ops import const
+from te_sched.ir.stmt import (
+    Allocate,
+    BufferStore,
+    Evaluate,
+    For,
+    IfThenElse,
+    LetStmt,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+    While,
+)
+from te_sched.ir.visitor import Mapper, replace, walk
+from te_sched.lower.device.kernel import thread_axes
+from te_sched.lower.statements import sequence
+
+SHUFFLE = "tir.tvm_warp_shuffle"
+
+
+def hoist_shuffles(kernel: PrimFunc, analyzer: Analyzer) -> PrimFunc:
+    """The kernel with each shuffle outside of conditions that differ between threads.
+
+    `analyzer` knows the ranges of threads and loops.
+
+    Raises
+    ------
+    BuildError where a shuffle cannot leave its condition.
+    """
+    threads = {axis.var for axis in thread_axes(kernel)[0] if not axis.is_block}
+    hoist = _Hoist(str(kernel.attrs.get("global_symbol", "main")), threads, analyzer)
+    return kernel.with_body(hoist.visit(kernel.body))
+
+
+class _Hoist(Mapper):
+    """Carries the conditions round a statement down to it; `differing` differs between threads."""
+
+    def __init__(self, kernel: str, differing: set[Var], analyzer: Analyzer) -> None:
+        self.kernel, self.differing, self.analyzer = kernel, differing, analyzer
+        self.conditions: tuple[Expr, ...] = ()
+        self.sizes: dict[Var, int] = {}
+        # Registers that lanes give to shuffles although they may have stored nothing in them.
+        self.cleared: dict[Var, Buffer] = {}
+
+    def visit(self, node: Any) -> Any:
+        """A statement, under the conditions that have come down to it."""
+        if not isinstance(node, Stmt):
+            return node
+        if self.conditions and not _shuffles(node):
+            for condition in reversed(self.conditions):
+                node = IfThenElse(condition, node)
+            return node
+        return super().visit(node)
+
+    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
+        return sequence([self.visit(part) for part in node.seq])
+
+    def visit_Allocate(self, node: Allocate) -> Stmt:
+        if len(node.extents) == 1 and isinstance(node.extents[0], IntImm):
+            self.sizes[node.buffer_var] = node.extents[0].value
+        body = self.visit(node.body)
+        buffer = self.cleared.pop(node.buffer_var, None)
+        if buffer is not None:
+            zero = const(0, buffer.dtype)
+            places = range(self.sizes[node.buffer_var])
+            stores = [BufferStore(buffer, zero, (IntImm(place),)) for place in places]
+            body = sequence([*stores, body])
+        return replace(node, body=body)  # type: ignore[no-any-return]
+
+    def visit_LetStmt(self, node: LetStmt) -> Stmt:
+        self.analyzer.bind(node.var, node.value)
+        if self.differs(node.value):
+            self.differing.add(node.var)
+        if self.conditions and (_loads(node.value) or _shuffles(node.value)):
+            raise self.error(f"{node.var.name}, computed under the same condition, reads memory")
+        return LetStmt(node.var, node.value, self.visit(node.body))
+
+    def visit_For(self, node: For) -> Stmt:
+        if _shuffles(node.body) and (self.differs(node.min) or self.differs(node.extent)):
+            raise self.error(f"threads run the loop over {node.loop_var.name} not equally often")
+        return replace(node, body=self.visit(node.body))  # type: ignore[no-any-return]
+
+    def visit_While(self, node: While) -> Stmt:
+        if _shuffles(node) and (self.conditions or self.differs(node.condition)):
+            raise self.error("threads run a loop not equally often")
+        return replace(node, body=self.visit(node.body))  # type: ignore[no-any-return]
+
+    def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
+        if not _shuffles(node):
+            return node
+        if not self.differs(node.condition) and not self.conditions:
+            other = None if node.else_case is None else self.visit(node.else_case)
+            return replace(node, then_case=self.visit(node.then_case), else_case=other)  # type: ignore[no-any-return]
+        if node.else_case is not None or _loads(node.condition) or _shuffles(node.condition):
+            raise self.error(f"it stands under {node.condition}")
+        outside = self.conditions
+        self.conditions = (*outside, node.condition)
+        body = self.visit(node.then_case)
+        self.conditions = outside
+        return body  # type: ignore[no-any-return]
+
+    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        return self.leaf(node, (node.value, *node.indices))
+
+    def visit_Evaluate(self, node: Evaluate) -> Stmt:
+        return self.leaf(node, (node.value,))
+
+    def leaf(self, node: Stmt, expressions: tuple[Expr, ...]) -> Stmt:
+        """A statement that contains no others, under its conditions."""
+        if not self.conditions and not any(map(_chooses, expressions)):
+            return node
+        taker = _Taker()
+        body: Stmt = taker.visit(node)
+        for condition in reversed(self.conditions):
+            body = IfThenElse(condition, body)
+        for var, shuffle in reversed(taker.found):
+            body = LetStmt(var, self.by_all(shuffle), body)
+        return body
+
+    def by_all(self, shuffle: Call) -> Call:
+        """A shuffle that lanes execute whose condition kept them from it: of what they have."""
+        load = shuffle.args[1]
+        if not isinstance(load, BufferLoad) or len(_loads(shuffle)) > 1:
+            raise self.error("it is of a value that is computed under the condition")
+        size = self.sizes.get(load.buffer.data)
+        place = self.analyzer.simplify(load.indices[0])
+        low, high = self.analyzer.const_bounds(place)
+        if size is None or low is None or low < 0:
+            raise self.error(f"{load} may not be read outside of its condition")
+        if high is None or high >= size:
+            place = Min(place, IntImm(size - 1, place.dtype))
+        self.cleared[load.buffer.data] = load.buffer
+        kept = BufferLoad(load.buffer, (place,))
+        return replace(shuffle, args=(shuffle.args[0], kept, *shuffle.args[2:]))  # type: ignore[no-any-return]
+
+    def differs(self, e: Expr) -> bool:
+        """Whether threads may have different values of an expression."""
+        return any(part in self.differing for part in walk(e) if type(part) is Var) or any(
+            _loads(e)
+        )
+
+    def error(self, why: str) -> BuildError:
+        """A shuffle that some lanes would not execute."""
+        return BuildError(
+            f"shuffle between the lanes of a warp in kernel {self.kernel!r}",
+            f"only some of them come by, and it cannot be done before: {why}",
+            'let the axis divide evenly, or use scope "shared"',
+        )
+
+
+class _Taker(Mapper):
+    """Puts variables in the place of shuffles; `found` says which, inner ones first."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[Var, Call]] = []
+
+    def visit_Call(self, node: Call) -> Expr:
+        new = self.generic(node)
+        if new.op != SHUFFLE:
+            return new  # type: ignore[no-any-return]
+        var = Var(f"shuffled_{len(self.found)}" if self.found else "shuffled", new.dtype)
+        self.found.append((var, new))
+        return var
+
+
+def _shuffles(node: Stmt | Expr) -> bool:
+    return any(type(part) is Call and part.op == SHUFFLE for part in walk(node))
+
+
+def _loads(e: Expr) -> list[BufferLoad]:
+    return [part for part in walk(e) if isinstance(part, BufferLoad)]
+
+
+def _chooses(e: Expr) -> bool:
+    """Whether a shuffle stands where only some lanes may compute it."""
+    for part in walk(e):
+        lazy = isinstance(part, And | Or | Select)
+        lazy = lazy or (type(part) is Call and part.op == "tir.if_then_else")
+        if lazy and _shuffles(part):
+            return True
+    return False
