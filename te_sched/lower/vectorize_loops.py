@@ -42,6 +42,7 @@ _VECTOR_CALLS = frozenset([
 # fmt: on
 # Their first arguments say what is called.
 _LEADING_SCALARS = {"tir.call_llvm_pure_intrin": 2}
+SCALAR_SUFFIX = ".s"  # of the variables of the serial loops
 
 
 def vectorize_loops(func: PrimFunc) -> PrimFunc:
@@ -246,7 +247,7 @@ class _Vectorizer(Mapper):
 
     def _loop(self, node: Stmt) -> Stmt:
         """The statement once for each lane."""
-        var = Var(f"{self.var.name}.s", self.var.dtype)
+        var = Var(self.var.name + SCALAR_SUFFIX, self.var.dtype)
         values: dict[Var, Expr] = {self.var: var}
         if self.scalars:
             node = substitute(node, dict(self.scalars))

@@ -49,7 +49,7 @@ def compile_functions(
     """
     check_available(target)
     machine = llvm_machine.machine_of(target)
-    module = ModuleText(extern_kinds)
+    module = ModuleText(extern_kinds, lambda: llvm_machine.has_masks(machine))
     for name, func in functions.items():
         _write(module, func, name)
     define_half_conversions(module, machine.features)

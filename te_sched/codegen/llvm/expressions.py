@@ -90,11 +90,13 @@ def _is_one(value: E.Expr) -> bool:
     return isinstance(value, E.IntImm) and value.value == 1
 
 
-def contiguous_base(index: E.Expr) -> E.Expr | None:
-    """The first element of an index that is base, base + 1, ...; None for any other index."""
-    if isinstance(index, E.Ramp) and _is_one(index.stride):
-        return index.base
-    return None
+def evaluate_place(out: FunctionText, index: E.Expr) -> memory.Place:
+    """Where the elements of an index are."""
+    if type(index) is E.Ramp and isinstance(index.stride, E.IntImm):
+        return memory.Place(index.lanes, evaluate_index(out, index.base), index.stride.value)
+    value = evaluate_index(out, index)
+    lanes = dtypes.lanes(index.dtype)
+    return memory.Place(lanes, value, None if lanes > 1 else 1)
 
 
 def _var(out: FunctionText, node: E.Var) -> Value:
@@ -231,17 +233,13 @@ def _shuffle(out: FunctionText, node: E.Shuffle) -> Value:
 def _load(out: FunctionText, node: E.BufferLoad) -> Value:
     index = flatten_index(node.buffer, node.indices)
     if isinstance(index, E.Broadcast):  # one element in every lane
-        one = memory.load(out, node.buffer, evaluate_index(out, index.value))
+        one = memory.load(out, node.buffer, evaluate_place(out, index.value))
         return (
             memory.broadcast(out, one, index.lanes)
             if dtypes.lanes(one.dtype) == 1
             else memory.concatenate(out, [one] * index.lanes)
         )
-    base = contiguous_base(index)
-    if base is not None:
-        shape = Value("", index.dtype)
-        return memory.load(out, node.buffer, shape, evaluate_index(out, base))
-    return memory.load(out, node.buffer, evaluate_index(out, index))
+    return memory.load(out, node.buffer, evaluate_place(out, index))
 
 
 def _let(out: FunctionText, node: E.Let) -> Value:

@@ -8,6 +8,9 @@ from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.types import Value, llvm_type
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
+from te_sched.lower.vectorize_loops import SCALAR_SUFFIX
+
+_MOST_LANES = 16
 
 
 def serial_loop(
@@ -53,9 +56,33 @@ def _loop_metadata(out: FunctionText, node: S.For) -> str:
         wishes.append('!"llvm.loop.unroll.full"' if full else '!"llvm.loop.unroll.enable"')
     if node.kind == "vectorized":
         wishes.append('!"llvm.loop.vectorize.enable", i1 true')
+    lanes = _scalarized_lanes(node)
+    if lanes and out.module.has_masks():
+        wishes += _masked_vector_wishes(lanes)
     hints = [out.module.shared_metadata(f"!{{{wish}}}") for wish in wishes]
     number = out.module.metadata()
     out.module.set_metadata(
         number, f"distinct !{{!{number}, {', '.join(f'!{hint}' for hint in hints)}}}"
     )
     return f", !llvm.loop !{number}"
+
+
+def _scalarized_lanes(node: S.For) -> int:
+    """The lanes of a vectorised loop that had no vector form, if a whole register has them."""
+    if not isinstance(node.extent, E.IntImm) or not node.loop_var.name.endswith(SCALAR_SUFFIX):
+        return 0
+    lanes = node.extent.value
+    return lanes if lanes > 1 and lanes & (lanes - 1) == 0 else 0
+
+
+def _masked_vector_wishes(lanes: int) -> list[str]:
+    """Ask for vectors, with masks where lanes differ, of what the schedule vectorised.
+
+    LLVM would unroll so short a loop first, and make vectors of a loop round it, with gathers.
+    """
+    return [
+        '!"llvm.loop.unroll.disable"',
+        '!"llvm.loop.vectorize.enable", i1 true',
+        f'!"llvm.loop.vectorize.width", i32 {min(lanes, _MOST_LANES)}',
+        '!"llvm.loop.interleave.count", i32 1',
+    ]

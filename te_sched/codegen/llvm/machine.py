@@ -107,6 +107,26 @@ def host_features() -> str:
     return str(llvm.get_host_cpu_features().flatten())
 
 
+@cache
+def has_masks(machine: Machine) -> bool:
+    """Whether the processor has instructions that store some lanes of a vector."""
+    with suppress(RuntimeError):
+        module = llvm.parse_assembly(f"{machine.header}\n{_MASKED_STORE}", llvm.create_context())
+        module.verify()
+        assembly = str(machine.handle.emit_assembly(module))
+        return "vmaskmov" in assembly or "{%k" in assembly or "st1w" in assembly
+    return False
+
+
+_MASKED_STORE = """
+define void @f(<8 x float> %x, ptr %p, <8 x i1> %m) {
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %x, ptr align 4 %p, <8 x i1> %m)
+  ret void
+}
+declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, <8 x i1>)
+"""
+
+
 def _optimized(text: str, linked: tuple[str, ...], machine: Machine) -> Any:
     context = llvm.create_context()
     module = _parse(text, context, "the generated code")

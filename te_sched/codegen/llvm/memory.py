@@ -5,10 +5,16 @@ Must not know statements; indices arrive as values.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.types import Value, llvm_type, memory_type, slot_type, unknown
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Buffer
+
+_MOST_SHUFFLED = 4  # strides up to this one are picked from contiguous vectors
+_LEAST_GATHERED = 32  # bits of an element; smaller ones are faster one by one
 
 
 def address(
@@ -30,37 +36,133 @@ def _as_i64(out: FunctionText, index: Value) -> str:
     return out.emit(f"{extend} {llvm_type(index.dtype)} {index.text} to i64")
 
 
-def load(out: FunctionText, buffer: Buffer, index: Value, base: Value | None = None) -> Value:
-    """buffer[index]; a vector `index` gathers, unless `base` says that it is base, base + 1, ..."""
-    pointer = out.lookup(buffer.data)
+class Place(NamedTuple):
+    """Where the lanes of an access are: at base + lane * stride, or at the lanes of a vector."""
+
+    lanes: int
+    base: Value  # of all lanes where there is no stride
+    stride: int | None
+
+
+def load(out: FunctionText, buffer: Buffer, place: Place) -> Value:
+    """The elements of a buffer at some place: contiguous, strided or gathered."""
     inner = dtypes.lanes(buffer.dtype)
-    lanes = dtypes.lanes(index.dtype)
-    if lanes == 1 or base is not None:
-        first = index if base is None else base
-        dtype = dtypes.with_lanes(buffer.dtype, lanes * inner)
-        return _load_at(out, buffer, address(out, pointer, buffer.dtype, first), dtype)
-    lane_dtype = buffer.dtype
-    values = [
-        _load_at(out, buffer, address(out, pointer, lane_dtype, lane(out, index, k)), lane_dtype)
-        for k in range(lanes)
-    ]
-    return concatenate(out, values)
+    if place.lanes == 1 or place.stride == 1:
+        dtype = dtypes.with_lanes(buffer.dtype, place.lanes * inner)
+        return _load_at(out, buffer, _first(out, buffer, place), dtype)
+    if inner == 1 and not dtypes.is_bool(buffer.dtype):
+        stride = place.stride
+        if stride == -1 or (stride is not None and 1 < stride <= _MOST_SHUFFLED):
+            return _load_strided(out, buffer, place, stride)
+        if stride is None and dtypes.bits(buffer.dtype) >= _LEAST_GATHERED:
+            return _gather(out, buffer, place)
+    return concatenate(
+        out, [_load_at(out, buffer, one, buffer.dtype) for one in _each(out, buffer, place)]
+    )
 
 
-def store(
-    out: FunctionText, buffer: Buffer, index: Value, value: Value, base: Value | None = None
-) -> None:
-    """buffer[index] = value; a vector scatters in the order of lanes, unless `base` is given."""
-    pointer = out.lookup(buffer.data)
-    lanes = dtypes.lanes(index.dtype)
-    if lanes == 1 or base is not None:
-        first = index if base is None else base
-        _store_at(out, buffer, address(out, pointer, buffer.dtype, first), value)
+def store(out: FunctionText, buffer: Buffer, place: Place, value: Value) -> None:
+    """Store at some place; lanes that meet are stored in their order."""
+    inner = dtypes.lanes(buffer.dtype)
+    if place.lanes == 1 or place.stride == 1:
+        _store_at(out, buffer, _first(out, buffer, place), value)
         return
-    inner = dtypes.lanes(buffer.dtype)
-    for k in range(lanes):
+    if place.stride == -1 and inner == 1:
+        last = _shifted(out, buffer, _first(out, buffer, place), 1 - place.lanes)
+        _store_at(out, buffer, last, _reversed(out, value))
+        return
+    for k, one in enumerate(_each(out, buffer, place)):
         part = lane(out, value, k) if inner == 1 else _slice(out, value, k * inner, inner)
-        _store_at(out, buffer, address(out, pointer, buffer.dtype, lane(out, index, k)), part)
+        _store_at(out, buffer, one, part)
+
+
+def _first(out: FunctionText, buffer: Buffer, place: Place) -> str:
+    """The address of the first lane of a place with a stride."""
+    return address(out, out.lookup(buffer.data), buffer.dtype, place.base)
+
+
+def _shifted(out: FunctionText, buffer: Buffer, start: str, elements: int) -> str:
+    if not elements:
+        return start
+    kind = slot_type(buffer.dtype)
+    return out.emit(f"getelementptr inbounds {kind}, ptr {start}, i64 {elements}")
+
+
+def _each(out: FunctionText, buffer: Buffer, place: Place) -> Iterator[str]:
+    """The address of each lane."""
+    if place.stride is not None:
+        start = _first(out, buffer, place)
+        yield from (_shifted(out, buffer, start, k * place.stride) for k in range(place.lanes))
+        return
+    pointer = out.lookup(buffer.data)
+    for k in range(place.lanes):
+        yield address(out, pointer, buffer.dtype, lane(out, place.base, k))
+
+
+def _load_strided(out: FunctionText, buffer: Buffer, place: Place, stride: int) -> Value:
+    """Every so many elements: loads of whole vectors, from which lanes are picked.
+
+    The last of these vectors ends with the last lane, so that nothing is read beyond it.
+    """
+    lanes, first = place.lanes, _first(out, buffer, place)
+    dtype = dtypes.with_lanes(buffer.dtype, lanes)
+    if stride < 0:
+        lowest = _shifted(out, buffer, first, 1 - lanes)
+        return _reversed(out, _load_at(out, buffer, lowest, dtype))
+    last_start = (lanes - 1) * stride + 1 - lanes
+    result, done = Value("poison", dtype), 0
+    for number in range(stride):
+        start = min(number * lanes, last_start)
+        part = _load_at(out, buffer, _shifted(out, buffer, first, start), dtype)
+        end = next((k for k in range(done, lanes) if k * stride >= start + lanes), lanes)
+        picks = [*range(done), *(lanes + k * stride - start for k in range(done, end))]
+        result, done = permute(out, result, part, picks + [-1] * (lanes - end)), end
+    return result
+
+
+def _reversed(out: FunctionText, value: Value) -> Value:
+    return permute(out, value, value, list(reversed(range(dtypes.lanes(value.dtype)))))
+
+
+def permute(out: FunctionText, a: Value, b: Value, picks: list[int]) -> Value:
+    """Lanes of a, then b (vectors of one type); -1 leaves a lane undefined."""
+    kind, dtype = llvm_type(a.dtype), dtypes.with_lanes(a.dtype, len(picks))
+    mask = ", ".join(f"i32 {pick if pick >= 0 else 'poison'}" for pick in picks)
+    text = out.emit(
+        f"shufflevector {kind} {a.text}, {kind} {b.text}, <{len(picks)} x i32> <{mask}>"
+    )
+    return unknown(text, dtype)
+
+
+def _gather(out: FunctionText, buffer: Buffer, place: Place) -> Value:
+    """Lanes from anywhere; LLVM loads them one by one where the processor cannot."""
+    lanes, pointer, index = place.lanes, out.lookup(buffer.data), place.base
+    dtype = dtypes.with_lanes(buffer.dtype, lanes)
+    kind, vector = slot_type(buffer.dtype), llvm_type(dtype)
+    pointers, mask = f"<{lanes} x ptr>", f"<{lanes} x i1>"
+    wide = dtypes.with_lanes("int64", lanes)
+    text = index.text
+    if dtypes.bits(index.dtype) != 64:
+        extend = "sext" if dtypes.is_int(index.dtype) else "zext"
+        text = out.emit(f"{extend} {llvm_type(index.dtype)} {text} to {llvm_type(wide)}")
+    places = out.emit(
+        f"getelementptr inbounds {kind}, ptr {pointer.text}, {llvm_type(wide)} {text}"
+    )
+    name = f"llvm.masked.gather.{_mangled(dtype)}.v{lanes}p0"
+    function = out.module.declare(name, vector, (pointers, mask, vector))
+    align = dtypes.storage_bytes(buffer.dtype)
+    result = out.emit(
+        f"call {vector} {function}({pointers} align {align} {places}, {mask} splat (i1 true), "
+        f"{vector} poison){out.scopes.suffix(buffer.data)}"
+    )
+    return unknown(result, dtype)
+
+
+def _mangled(dtype: str) -> str:
+    """The name of a vector's type in names of intrinsics."""
+    element = llvm_type(dtypes.element(dtype))
+    short = {"half": "f16", "float": "f32", "double": "f64", "ptr": "p0"}
+    return f"v{dtypes.lanes(dtype)}{short.get(element, element)}"
 
 
 def lane(out: FunctionText, vector: Value, number: int) -> Value:

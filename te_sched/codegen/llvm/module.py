@@ -21,8 +21,13 @@ METADATA_MAGIC = "te_sched-module:"
 class ModuleText:
     """Collects the text of a module."""
 
-    def __init__(self, extern_kinds: Callable[[str], str | None] = lambda name: None) -> None:
+    def __init__(
+        self,
+        extern_kinds: Callable[[str], str | None] = lambda name: None,
+        has_masks: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.extern_kinds = extern_kinds  # "pointer" or "callback" for names registered in Python
+        self.has_masks = has_masks  # whether the processor loads and stores some lanes of vectors
         self.functions: list[str] = []
         self.signatures: list[Signature] = []
         self.imports: list[dict[str, Any]] = []

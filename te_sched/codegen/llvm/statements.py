@@ -14,10 +14,10 @@ from te_sched.codegen.llvm import memory
 from te_sched.codegen.llvm.casts import cast
 from te_sched.codegen.llvm.expressions import (
     bind,
-    contiguous_base,
     evaluate,
     evaluate_condition,
     evaluate_index,
+    evaluate_place,
     flatten_index,
 )
 from te_sched.codegen.llvm.function import FunctionText
@@ -168,14 +168,10 @@ def _store(out: FunctionText, node: S.BufferStore) -> None:
     buffer = node.buffer
     index = flatten_index(buffer, node.indices)
     value = evaluate(out, node.value)
-    base = contiguous_base(index)
     lanes = dtypes.lanes(index.dtype)
     if lanes > 1 and dtypes.lanes(value.dtype) == 1:
         value = memory.broadcast(out, value, lanes)
-    if base is not None:
-        memory.store(out, buffer, Value("", index.dtype), value, evaluate_index(out, base))
-    else:
-        memory.store(out, buffer, evaluate_index(out, index), value)
+    memory.store(out, buffer, evaluate_place(out, index), value)
 
 
 def _allocate(out: FunctionText, node: S.Allocate) -> None:
