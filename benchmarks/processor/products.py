@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.processor.workload import Array, Call, Program, Workload
+from benchmarks.processor.workload import PEAK, Array, Call, Program, Workload
 
 SIZES = (512, 1024, 2048)
 ODD = ((67, 45, 51), (131, 257, 601), (5, 3, 1), (260, 128, 509))
@@ -73,13 +73,22 @@ class Tiles:
 class Product:
     """The declaration of A B with packed operands, and the schedule of all but its last stage."""
 
-    def __init__(self, te: Any, size: tuple[int, int, int], tiles: Tiles) -> None:
+    unit = 1  # of the parts of K
+
+    def __init__(
+        self,
+        te: Any,
+        size: tuple[int, int, int],
+        tiles: Tiles,
+        dtypes: tuple[str, str] = ("float32", "float32"),
+    ) -> None:
         m, n, k = size
         self.te, self.tiles = te, tiles
         self.rows = cut(m, tiles.rows, tiles.block_rows, os.cpu_count() or 1)
         self.columns = cut(n, tiles.columns, tiles.block_columns)
-        self.depth = cut(k, 1, tiles.depth)
-        self.A, self.B = te.placeholder((m, k), name="A"), te.placeholder((k, n), name="B")
+        self.depth = cut(k, self.unit, tiles.depth)
+        self.A = te.placeholder((m, k), dtypes[0], name="A")
+        self.B = te.placeholder((k, n), dtypes[1], name="B")
         self.panels = self._pack_columns()
         self.padded = None
         if not (self.rows.is_exact and self.depth.is_exact):
@@ -287,6 +296,7 @@ def _workload(size: int) -> Workload:
         odd=ODD,
         flops=2.0 * size**3,
         peers={"numpy": _by_numpy, "torch": _by_torch},
+        goals={"numpy": 1.0, "torch": 0.97, **({PEAK: 0.9} if size == max(SIZES) else {})},
     )
 
 
@@ -300,6 +310,7 @@ def _biased_workload(size: int) -> Workload:
         odd=ODD,
         flops=2.0 * size**3,
         peers={"numpy": _biased_by_numpy, "torch": _biased_by_torch},
+        goals={"torch": 1.0},
     )
 
 

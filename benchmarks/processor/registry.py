@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.processor import products
+from benchmarks.processor import narrow_products, products
 from benchmarks.processor.workload import Workload
 
-WORKLOADS: tuple[Workload, ...] = (*products.WORKLOADS,)
+WORKLOADS: tuple[Workload, ...] = (*products.WORKLOADS, *narrow_products.WORKLOADS)

@@ -19,6 +19,8 @@ Schedule = Callable[..., Program]
 Call = Callable[[], Any]
 Peer = Callable[..., Call]
 
+BEST_PEER, PEAK = "best peer", "peak"  # what goals may be about, besides the name of a peer
+
 
 @dataclass(frozen=True, slots=True)
 class Workload:
@@ -28,7 +30,9 @@ class Workload:
     fastest. `reference(*inputs)` is numpy's result. Both schedules are checked at the sizes `odd`,
     which divide nothing, before they are timed at `size`. A result may differ from the reference's
     by `tolerance` of the largest element. The rate comes from `flops` or, without them, from the
-    bytes that must be `moved`.
+    bytes that must be `moved`. `goals` says how fast it should be, as a part of a peer's speed or
+    of the machine's peak; `narrow` operands take the place of one of 32 bits, and the peak is as
+    many times higher.
     """
 
     name: str
@@ -39,7 +43,9 @@ class Workload:
     odd: Sequence[tuple[int, ...]]
     flops: float = 0.0
     moved: float = 0.0
+    narrow: int = 1
     peers: Mapping[str, Peer] = field(default_factory=dict)
+    goals: Mapping[str, float] = field(default_factory=lambda: {BEST_PEER: 1.0})
     tolerance: float = 1e-5
     inputs: Callable[[Sequence[Any]], list[Array]] | None = None
 

@@ -1,0 +1,169 @@
+"""Workloads on the processor: te_sched beside TVM with the same schedules, numpy, torch, Halide.
+
+    python -m benchmarks.cpu                   every workload
+    python -m benchmarks.cpu --only GEMM       those whose name begins so (may be repeated)
+    python -m benchmarks.cpu --results DIR     also as JSON, Markdown and a plot; what DIR has of
+                                               other workloads is kept
+    python -m benchmarks.cpu --readme FILE     put the table of --results into a README
+    python -m benchmarks.cpu --threads N       how many threads all of them may use
+
+Each schedule is first checked against numpy at sizes that do not divide. Then everybody's calls are
+timed in turns; the figure is the median of the turns' medians. Peers that are not installed are
+left out, and the report says so. A machine that does nothing else gives the best figures: turns
+that other programs disturb are repeated, and counted where that does not help.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import te_sched
+from benchmarks.processor import peaks, report
+from benchmarks.processor.contest import compete, processor
+from benchmarks.processor.measuring import ROUNDS
+from benchmarks.processor.registry import WORKLOADS
+from benchmarks.processor.workload import Workload
+
+_BEGIN, _END = "<!-- benchmarks.cpu -->", "<!-- end -->"
+_PEERS = {"TVM": "xtc-tvm-python-bindings", "numpy": "numpy", "torch": "torch", "Halide": "halide"}
+_THREADS = (
+    *("TE_SCHED_NUM_THREADS", "OMP_NUM_THREADS", "TVM_NUM_THREADS"),
+    *("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "HL_NUM_THREADS"),
+)
+
+
+def with_threads(count: int) -> dict[str, str]:
+    """The environment for all libraries, which read it when they are loaded.
+
+    TVM would tie the calling thread to one core, and every pool that starts later with it.
+    """
+    return {**dict.fromkeys(_THREADS, str(count)), "TVM_BIND_THREADS": "0"}
+
+
+def machine(threads: int) -> dict[str, Any]:
+    """The hardware and the versions."""
+    versions = {"te_sched": te_sched.__version__}
+    for name, package in _PEERS.items():
+        try:
+            versions[name] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return {
+        "model": _model(),
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "threads": threads,
+        "python": platform.python_version(),
+        "versions": versions,
+    }
+
+
+def _model() -> str:
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text().splitlines() if path.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def run(
+    workloads: Sequence[Workload], threads: int, rounds: int, directory: Path | None
+) -> dict[str, Any]:
+    """All figures; saved after each workload."""
+    figures: dict[str, Any] = {
+        "machine": machine(threads),
+        "peaks": {
+            "gigaflops": peaks.gigaflops(threads),
+            "gigabytes_per_second": peaks.gigabytes_per_second(),
+        },
+        "rows": _kept(directory, threads),
+    }
+    measured = []
+    for workload in workloads:
+        row = asdict(compete(workload, rounds))
+        measured.append(row)
+        print(f"{row['name']}: {row['median_ms']} {row['failed']}", file=sys.stderr, flush=True)
+        figures["rows"] = _merged(figures["rows"], row)
+        if directory is not None:
+            save(figures, directory)
+    return figures | {"rows": measured}
+
+
+def _kept(directory: Path | None, threads: int) -> list[dict[str, Any]]:
+    """What an earlier run on as many threads measured."""
+    path = directory / "cpu.json" if directory is not None else None
+    if path is None or not path.exists():
+        return []
+    figures = json.loads(path.read_text())
+    known = [workload.name for workload in WORKLOADS]
+    rows = figures["rows"] if figures["machine"]["threads"] == threads else []
+    return [row for row in rows if row["name"] in known]
+
+
+def _merged(rows: list[dict[str, Any]], row: dict[str, Any]) -> list[dict[str, Any]]:
+    """In the order of the registry, whichever was measured first."""
+    order = {workload.name: number for number, workload in enumerate(WORKLOADS)}
+    others = [one for one in rows if one["name"] != row["name"]]
+    return sorted([*others, row], key=lambda one: order.get(one["name"], len(order)))
+
+
+def save(figures: dict[str, Any], directory: Path) -> None:
+    """The figures as JSON, as Markdown and as a plot."""
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "cpu.json").write_text(json.dumps(figures, indent=1) + "\n")
+    (directory / "cpu.md").write_text(report.markdown(figures))
+    report.plot(figures, directory / "cpu.png")
+
+
+def write_readme(path: Path, figures: dict[str, Any]) -> None:
+    """Put the table between the marks."""
+    before, begin, rest = path.read_text().partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not begin or not end:
+        raise SystemExit(f"{path} has no {_BEGIN} ... {_END}")
+    path.write_text(f"{before}{_BEGIN}\n{report.short(figures)}\n{_END}{after}")
+
+
+def chosen(names: Sequence[str]) -> list[Workload]:
+    """The workloads whose name begins with one of the names; all without names."""
+    found = [one for one in WORKLOADS if not names or one.name.lower().startswith(tuple(names))]
+    if not found:
+        raise SystemExit(f"no such workload; there are {', '.join(one.name for one in WORKLOADS)}")
+    return found
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure, print, and save."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.cpu", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--only", action="append", default=[], type=str.lower, metavar="NAME")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help="turns of each")
+    parser.add_argument("--results", type=Path, metavar="DIR")
+    parser.add_argument("--readme", type=Path, metavar="FILE")
+    options = parser.parse_args(arguments)
+    if options.readme is not None:
+        directory = options.results or Path("benchmarks/results")
+        write_readme(options.readme, json.loads((directory / "cpu.json").read_text()))
+        return 0
+    workloads = chosen(options.only)
+    wanted = with_threads(options.threads)
+    if any(os.environ.get(name) != value for name, value in wanted.items()):
+        command = [sys.executable, "-m", "benchmarks.cpu", *arguments]
+        os.execve(sys.executable, command, {**os.environ, **wanted})
+    figures = run(workloads, options.threads, options.rounds, options.results)
+    print(report.text(figures))
+    own = ("te_sched", "te_sched, tutorial")
+    return 1 if any(name in row["failed"] for row in figures["rows"] for name in own) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
