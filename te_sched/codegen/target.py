@@ -23,6 +23,9 @@ _OF_CUDA = (
     *("max_threads_per_block", "max_shared_memory_per_block", "registers_per_block"),
     "l2_cache_size_bytes",
 )
+_TRUE, _FALSE = ("1", "true", "on", "yes"), ("0", "false", "off", "no", "")
+# Options that may stand without a value.
+_FLAGS = ("fast-math", "system-lib", "link-params")
 _OPTIONS = {"llvm": (*_OF_LLVM, *_EVERYWHERE), "cuda": (*_OF_CUDA, *_EVERYWHERE)}
 # Kinds whose names programs know; whatever options they have, no code is generated for them.
 _OTHER_KINDS = {
@@ -57,8 +60,14 @@ class TargetKind(str):
 class Target:
     """A kind of machine and its options; `Target("llvm -mcpu=znver4")` reads a target string.
 
-    `target` may also be a Target or a mapping ({"kind": "llvm", "mcpu": "znver4"}). Inside
-    `with target:` it is what `te_sched.build` compiles for when it is not told.
+    `target` may also be a Target or a mapping ({"kind": "llvm", "mcpu": "znver4"}). Of "llvm", the
+    options -mcpu, -mattr and -mtriple name the processor (this computer's, if none does),
+    -opt-level=0 to 3 is LLVM's effort, -vector-width=512 lets LLVM make wider vectors of loops than
+    it would, and -fast-math gives up exact arithmetic: sums may be reordered and divisions be
+    products, and results of NaNs and infinities are undefined. Without it, arithmetic is exact but
+    for products and sums that are fused into one operation.
+
+    Inside `with target:` it is what `te_sched.build` compiles for when it is not told.
     """
 
     __slots__ = ("_tokens", "host", "kind", "options", "text")
@@ -187,6 +196,20 @@ class Target:
         return int(self.options.get("opt-level", "3"))
 
     @property
+    def fast_math(self) -> bool:
+        """Whether floats may be reordered, and NaNs, infinities and signs of zeros neglected."""
+        return self.options.get("fast-math", "0").lower() in _TRUE
+
+    @property
+    def vector_width(self) -> int | None:
+        """The widest vectors, in bits, that LLVM makes of loops by itself; None lets it choose.
+
+        Vectors of a schedule's `vectorize` are as wide as the schedule says.
+        """
+        width = self.options.get("vector-width")
+        return int(width) if width is not None else None
+
+    @property
     def arch(self) -> str | None:
         """The GPU architecture ("sm_80")."""
         return self.options.get("arch")
@@ -269,8 +292,9 @@ def _words(target: str) -> list[str]:
 
 def _read_options(kind: str, words: list[str], text: str) -> dict[str, str]:
     options: dict[str, str] = {}
-    rest = iter(words)
-    for word in rest:
+    words = list(words)
+    while words:
+        word = words.pop(0)
         name, equals, value = word.lstrip("-").partition("=")
         if not word.startswith("-") or name not in _OPTIONS.get(kind, (name,)):
             legal = ", ".join(f"-{option}=..." for option in _OPTIONS.get(kind, ()))
@@ -279,8 +303,31 @@ def _read_options(kind: str, words: list[str], text: str) -> dict[str, str]:
                 f"{word!r} is not an option of {kind}",
                 f"use one of {legal}",
             )
-        options[name] = value if equals else next(rest, "")
+        if equals:
+            options[name] = value
+        elif name in _FLAGS and (not words or words[0].startswith("-")):
+            options[name] = "1"
+        else:
+            options[name] = words.pop(0) if words else ""
+    _check_options(options, text)
+    return options
+
+
+def _check_options(options: dict[str, str], text: str) -> None:
+    """Refuse values that mean nothing."""
+    width = options.get("vector-width", "256")
+    if not width.isdecimal() or int(width) % 64 or not 64 <= int(width) <= 65536:
+        raise BuildError(
+            f"use {text!r} as a target",
+            f"vector-width is {width!r}",
+            "give a number of bits like 128, 256 or 512",
+        )
+    if options.get("fast-math", "0").lower() not in (*_TRUE, *_FALSE):
+        raise BuildError(
+            f"use {text!r} as a target",
+            f"fast-math is {options['fast-math']!r}",
+            "write -fast-math, or -fast-math=0",
+        )
     level = options.get("opt-level", "3")
     if level not in ("0", "1", "2", "3"):
         raise BuildError(f"use {text!r} as a target", f"opt-level is {level!r}", "use 0, 1, 2 or 3")
-    return options

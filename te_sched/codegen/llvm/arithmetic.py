@@ -2,7 +2,7 @@
 
 Integer arithmetic wraps unless the bounds show that it cannot, or indices assume that it does not.
 Floating-point operations may be contracted to fused multiply-adds and are otherwise exact to the
-letter. Must not know expressions.
+letter, unless the target says -fast-math. Must not know expressions.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from te_sched.codegen.llvm.types import Value, integer, integer_range, llvm_type
 from te_sched.ir import dtypes
 
 _FLOAT = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "mod": "frem"}
+_FLOAT_TYPES = ("float", "double", "float>", "double>")
 _PREDICATES = {
     "eq": ("eq", "eq", "oeq"),
     "ne": ("ne", "ne", "une"),
@@ -40,7 +41,9 @@ def compare(out: FunctionText, name: str, a: Value, b: Value) -> Value:
     result = dtypes.with_lanes("bool", dtypes.lanes(a.dtype))
     kind, data = llvm_type(a.dtype), a.data or b.data
     if dtypes.is_float(a.dtype):
-        return Value(out.emit(f"fcmp {floating} {kind} {a.text}, {b.text}"), result, 0, 1, data)
+        flags = _float_flags(out, name)
+        text = out.emit(f"fcmp {flags}{floating} {kind} {a.text}, {b.text}")
+        return Value(text, result, 0, 1, data)
     predicate = signed if dtypes.is_int(a.dtype) else unsigned
     return Value(out.emit(f"icmp {predicate} {kind} {a.text}, {b.text}"), result, 0, 1, data)
 
@@ -48,9 +51,9 @@ def compare(out: FunctionText, name: str, a: Value, b: Value) -> Value:
 def select(out: FunctionText, condition: Value, yes: Value, no: Value) -> Value:
     """yes where the condition holds, else no; both are computed."""
     kind = llvm_type(yes.dtype)
-    text = out.emit(
-        f"select {llvm_type(condition.dtype)} {condition.text}, {kind} {yes.text}, {kind} {no.text}"
-    )
+    flags = _float_flags(out, "select") if kind.endswith(_FLOAT_TYPES) else ""
+    test = f"{llvm_type(condition.dtype)} {condition.text}"
+    text = out.emit(f"select {flags}{test}, {kind} {yes.text}, {kind} {no.text}")
     data = condition.data or yes.data or no.data
     return Value(text, yes.dtype, min(yes.lo, no.lo), max(yes.hi, no.hi), data)
 
@@ -65,7 +68,7 @@ def _linear(name: str) -> Callable[[FunctionText, Value, Value], Value]:
     def emit(out: FunctionText, a: Value, b: Value) -> Value:
         kind, data = llvm_type(a.dtype), a.data or b.data
         if dtypes.is_float(a.dtype):
-            flags = "" if name in ("div", "mod") else "contract "
+            flags = _float_flags(out, name)
             return Value(
                 out.emit(f"{_FLOAT[name]} {flags}{kind} {a.text}, {b.text}"), a.dtype, data=data
             )
@@ -84,6 +87,12 @@ def _linear(name: str) -> Callable[[FunctionText, Value, Value], Value]:
         return Value(out.emit(f"{name} {flags}{kind} {a.text}, {b.text}"), a.dtype, lo, hi, data)
 
     return emit
+
+
+def _float_flags(out: FunctionText, name: str) -> str:
+    """What LLVM may do to an operation; comparisons and divisions are never contracted."""
+    flags = out.module.float_flags
+    return flags if name in ("add", "sub", "mul") or flags.startswith("fast") else ""
 
 
 def _product_bounds(a: Value, b: Value) -> tuple[int, int]:
@@ -157,7 +166,7 @@ def _float_floor_division(out: FunctionText, quotient: bool, a: Value, b: Value)
     kind, lanes = llvm_type(a.dtype), dtypes.lanes(a.dtype)
     suffix = f"f{dtypes.bits(a.dtype)}" if lanes == 1 else f"v{lanes}f{dtypes.bits(a.dtype)}"
     function = out.module.declare(f"llvm.floor.{suffix}", kind, (kind,))
-    ratio = out.emit(f"fdiv {kind} {a.text}, {b.text}")
+    ratio = out.emit(f"fdiv {_float_flags(out, 'div')}{kind} {a.text}, {b.text}")
     floored = Value(out.emit(f"call {kind} {function}({kind} {ratio})"), a.dtype)
     return floored if quotient else binary(out, "sub", a, binary(out, "mul", floored, b))
 

@@ -17,6 +17,8 @@ from te_sched.codegen.target import Target, check_available
 from te_sched.errors import BuildError
 from te_sched.ir.stmt import PrimFunc
 
+Emit = Callable[[str, tuple[str, ...], llvm_machine.Machine], bytes]
+
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
@@ -40,16 +42,22 @@ def compile_functions(
     target: Target,
     extern_kinds: Callable[[str], str | None] = lambda name: None,
     is_defined: Callable[[str], bool] = lambda name: False,
+    emit: Emit = llvm_machine.compile_object,
 ) -> Compiled:
     """Generate and compile code for functions.
 
     `extern_kinds(name)` is "pointer" or "callback" for functions registered in Python;
-    `is_defined(name)` says that another object that will be linked defines it. Raises BuildError
-    for what cannot be compiled, with the names of missing functions.
+    `is_defined(name)` says that another object that will be linked defines it. `emit` compiles
+    LLVM text, or finds the object in a cache. Raises BuildError for what cannot be compiled, with
+    the names of missing functions.
     """
     check_available(target)
     machine = llvm_machine.machine_of(target)
     module = ModuleText(extern_kinds, lambda: llvm_machine.has_masks(machine))
+    if target.fast_math:
+        module.float_flags = "fast "
+    if target.vector_width is not None:
+        module.function_attributes = f'"prefer-vector-width"="{target.vector_width}" '
     for name, func in functions.items():
         _write(module, func, name)
     define_half_conversions(module, machine.features)
@@ -57,7 +65,7 @@ def compile_functions(
     description = machine.describe()
     text = module.render(description, machine.header)
     linked = tuple(dict.fromkeys(module.linked_ir))
-    data = llvm_machine.compile_object(text, linked, machine)
+    data = emit(text, linked, machine)
     return Compiled(data, module.describe(description), text, linked, target)
 
 

@@ -112,7 +112,8 @@ def _scalar(out: FunctionText, var: E.Var, name: str, size: bool) -> str:
 def _finish(out: FunctionText, parameters: list[str]) -> None:
     symbol = "@" + quote(out.signature.symbol)
     out.do("ret i32 0")
-    lines = [f"define i32 {symbol}({', '.join(parameters)}) nounwind noinline {{", "entry:"]
+    attributes = out.module.function_attributes + "nounwind noinline"
+    lines = [f"define i32 {symbol}({', '.join(parameters)}) {attributes} {{", "entry:"]
     out.module.functions.append("\n".join([*lines, *out.prologue, *out.lines, "}"]))
     out.module.functions.append(_repeat_text(out.signature.symbol, parameters))
 

@@ -27,6 +27,8 @@ class ModuleText:
         has_masks: Callable[[], bool] = lambda: False,
     ) -> None:
         self.extern_kinds = extern_kinds  # "pointer" or "callback" for names registered in Python
+        self.float_flags = "contract "  # of arithmetic of floats
+        self.function_attributes = ""  # of the functions generated
         self.has_masks = has_masks  # whether the processor loads and stores some lanes of vectors
         self.functions: list[str] = []
         self.signatures: list[Signature] = []

@@ -76,8 +76,9 @@ def _start_team(out: FunctionText, name: str, data: str) -> str:
 
 
 def _finish_function(inner: FunctionText, name: str) -> None:
+    attributes = inner.module.function_attributes + "nounwind"
     lines = [
-        f"define internal void @{quote(name)}(ptr %error) nounwind {{",
+        f"define internal void @{quote(name)}(ptr %error) {attributes} {{",
         "entry:",
         "  %data = getelementptr inbounds i8, ptr %error, i64 8",
         *inner.prologue,

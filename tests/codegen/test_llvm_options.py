@@ -1,0 +1,82 @@
+"""What the options of a target do to the code: fast-math and vector-width."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import te
+from te_sched.errors import BuildError
+from te_sched.target import Target
+
+AVX512 = "llvm -mcpu=skylake-avx512"
+
+
+def row_sum(n: int = 256) -> tuple[te.Schedule, list[te.Tensor]]:
+    A = te.placeholder((n,), name="A")
+    k = te.reduce_axis((0, n), name="k")
+    B = te.compute((1,), lambda i: te.sum(A[k], axis=k), name="B")
+    return te.create_schedule(B.op), [A, B]
+
+
+def row_max(n: int = 256) -> tuple[te.Schedule, list[te.Tensor]]:
+    A = te.placeholder((n,), name="A")
+    k = te.reduce_axis((0, n), name="k")
+    B = te.compute((1,), lambda i: te.max(A[k], axis=k), name="B")
+    return te.create_schedule(B.op), [A, B]
+
+
+def scaled() -> tuple[te.Schedule, list[te.Tensor]]:
+    A = te.placeholder((1 << 12,), name="A")
+    S = te.placeholder((1,), name="S")
+    B = te.compute(A.shape, lambda i: A[i] / S[0], name="B")
+    return te.create_schedule(B.op), [A, S, B]
+
+
+def assembly(program: tuple[te.Schedule, list[te.Tensor]], options: str) -> str:
+    text = te_sched.build(*program, f"{AVX512} {options}").get_source("asm")
+    return str(text[text.index("te_sched_main:") : text.index("te_sched_main.repeat:")])
+
+
+def test_sums_are_reordered_only_when_asked() -> None:
+    assert "vaddps" not in assembly(row_sum(), "")
+    assert re.search(r"vaddps\s.*[yz]mm", assembly(row_sum(), "-fast-math"))
+    assert "vaddps" not in assembly(row_sum(), "-fast-math=0")
+
+
+def test_maxima_are_vectorised_only_when_asked() -> None:
+    assert not re.search(r"vmaxps\s.*[yz]mm", assembly(row_max(), ""))
+    assert re.search(r"vmaxps\s.*[yz]mm", assembly(row_max(), "-fast-math -opt-level=3"))
+
+
+def test_divisions_become_products_only_when_asked() -> None:
+    assert "vdivps" in assembly(scaled(), "")
+    assert "vdivps" not in assembly(scaled(), "-fast-math")
+
+
+def test_fast_sum_is_nearly_right() -> None:
+    a, b = np.random.default_rng(0).random(1000).astype("float32"), np.zeros(1, "float32")
+    te_sched.build(*row_sum(1000), "llvm -fast-math")(a, b)
+    np.testing.assert_allclose(b[0], a.astype("float64").sum(), 1e-6)
+
+
+@pytest.mark.parametrize(("width", "register"), [(128, "xmm"), (256, "ymm"), (512, "zmm")])
+def test_vector_width_of_loops(width: int, register: str) -> None:
+    text = assembly(scaled(), f"-vector-width={width}")
+    assert set(re.findall(r"vdivps\s+.*%([xyz]mm)\d+\n", text)) == {register}
+
+
+@pytest.mark.parametrize("option", ["-vector-width=100", "-vector-width=x", "-fast-math=maybe"])
+def test_meaningless_options_are_refused(option: str) -> None:
+    with pytest.raises(BuildError, match=option.partition("=")[0].strip("-")):
+        Target(f"llvm {option}")
+
+
+def test_flag_is_no_other_options_value() -> None:
+    target = Target("llvm -fast-math -opt-level=2")
+    assert target.fast_math
+    assert target.opt_level == 2
+    assert not Target("llvm").fast_math
