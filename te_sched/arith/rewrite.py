@@ -164,7 +164,8 @@ class Rewriter:
         if folded is not None:
             return folded
         if type(e) is Sub and e.dtype not in INDEX_TYPES:
-            return _cancelled(e.a, e.b, e)
+            done = _cancelled(e.a, e.b, e)
+            return done if done is not e else self.finish_arithmetic(e)
         return self.finish_arithmetic(e)
 
     def finish_arithmetic(self, e: Any) -> Any:

@@ -8,6 +8,8 @@ from math import gcd
 
 import pytest
 
+from te_sched import tir
+from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.rules import Row, is_constant_name, is_lanes_name
 from te_sched.arith.tables import INDEX, LOGIC, VECTOR
 from tests.arith.brute import truncdiv, truncmod
@@ -113,3 +115,9 @@ def test_vector_rule_keeps_every_lane(row: Row) -> None:
 def test_rule_names_are_unique() -> None:
     names = [row.name for row in SCALAR]
     assert len(names) == len(set(names))
+
+
+def test_vectors_are_subtracted() -> None:
+    x, y = tir.Var("x", "int32"), tir.Var("y", "int32")
+    difference = tir.Sub(tir.Ramp(x, 1, 16), tir.Broadcast(y, 16))
+    assert str(Analyzer().simplify(difference)) == "T.Ramp(x - y, 1, 16)"
