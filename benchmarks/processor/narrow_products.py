@@ -62,7 +62,7 @@ class NarrowProduct(Product):
         s[sums].reorder(outer, columns, rows, inner, i, vectors, j, e)
         s[sums].unroll(i)
         s[sums].unroll(vectors)
-        if has_dot_products():
+        if has_dot_products() and self.columns.size >= _LANES:
             s[sums].tensorize(j, dot_products(self.te))
         else:
             s[sums].unroll(e)
@@ -71,12 +71,9 @@ class NarrowProduct(Product):
             s[self.padded].compute_at(s[sums], outer)
 
     def _schedule_packing(self, s: Any) -> None:
-        q, b, _, j, e = self.panels.op.axis
+        q, b, _, _, e = self.panels.op.axis
         s[self.panels].parallel(s[self.panels].fuse(q, b))
-        if self.columns.is_exact and self.depth.is_exact:
-            s[self.panels].unroll(e)
-            s[self.panels].reorder(e, j)
-            s[self.panels].vectorize(j)
+        s[self.panels].unroll(e)
 
 
 @functools.cache

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from benchmarks.processor.workload import PEAK, Array, Call, Program, Workload
 SIZES = (512, 1024, 2048)
 ODD = ((67, 45, 51), (131, 257, 601), (5, 3, 1), (260, 128, 509))
 _LANES = 16
+_WASTE = 1.1  # of what the narrowest tiles compute, for wide ones
 _BLOCK = 32  # of the tutorial
 
 
@@ -44,11 +45,15 @@ class Cut:
 
 
 def cut(size: int, unit: int, most: int, share: int = 1) -> Cut:
-    """Parts of at most `most` that add least, their number a multiple of `share`."""
+    """Parts of at most `most` that add least, their number a multiple of `share`.
+
+    A single part would be as large as the size and not a multiple of `unit`: then there are two.
+    """
     fewest = _up(_parts(size, most), share)
-    counts = range(fewest, 2 * fewest + 1, share)
+    counts = range(fewest, 2 * fewest + share + 1, share)
     cuts = [Cut(size, unit, count, _up(_parts(size, count), unit)) for count in counts]
-    return min(cuts, key=lambda one: (one.padded, one.count))
+    usable = [one for one in cuts if one.is_exact or one.count > 1]
+    return min(usable, key=lambda one: (one.padded, one.count))
 
 
 def _parts(size: int, part: int) -> int:
@@ -69,6 +74,16 @@ class Tiles:
     block_columns: int = 512
     depth: int = 256
 
+    def fitting(self, columns: int) -> Tiles:
+        """As many sums, but narrower and higher where the result's columns are few."""
+        shapes = [
+            replace(self, rows=self.rows * part, columns=self.columns // part) for part in (1, 2, 4)
+        ]
+        added = [cut(columns, one.columns, one.block_columns).padded for one in shapes]
+        return next(
+            one for one, size in zip(shapes, added, strict=True) if size <= _WASTE * min(added)
+        )
+
 
 class Product:
     """The declaration of A B with packed operands, and the schedule of all but its last stage."""
@@ -83,7 +98,7 @@ class Product:
         dtypes: tuple[str, str] = ("float32", "float32"),
     ) -> None:
         m, n, k = size
-        self.te, self.tiles = te, tiles
+        self.te, self.tiles = te, (tiles := tiles.fitting(n))
         self.rows = cut(m, tiles.rows, tiles.block_rows, os.cpu_count() or 1)
         self.columns = cut(n, tiles.columns, tiles.block_columns)
         self.depth = cut(k, self.unit, tiles.depth)
