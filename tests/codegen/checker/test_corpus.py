@@ -1,18 +1,22 @@
 """The corpus's programs with threads have no findings, and give numpy's results under watch."""
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 
 import te_sched
 from te_sched.codegen.checker import check_program
 from te_sched.errors import BuildError
+from te_sched.ir.stmt import IRModule
 from te_sched.lower.device.pipeline import device_passes
 from tests.golden import corpus, execution
 
 BLOCKS = 8  # of the GEMMs at tutorial size: all of them take a minute
 
 
-def thread_bound_steps(program):
+def thread_bound_steps(program: Any) -> Iterator[tuple[int, Any, list[Any]]]:
     """(number, schedule, args) of the steps with threads."""
     for step, (schedule, args) in enumerate(program.steps(te_sched)):
         reason = execution.why_not_on_cpu(schedule, program.golden("script")[step])
@@ -20,13 +24,13 @@ def thread_bound_steps(program):
             yield step, schedule, args
 
 
-def has_threads(program):
+def has_threads(program: Any) -> bool:
     return any(
         'T.launch_thread("' in text or "T.env_thread(" in text for text in program.golden("script")
     )
 
 
-def kernels(schedule, args):
+def kernels(schedule: Any, args: Sequence[Any]) -> IRModule | None:
     """The program, or None where it is refused (tests of the passes say why)."""
     try:
         return device_passes(te_sched.lower(schedule, list(args), name="main")["main"])
@@ -34,7 +38,7 @@ def kernels(schedule, args):
         return None
 
 
-def programs(*families):
+def programs(*families: str) -> list[Any]:
     return [
         pytest.param(one, id=one.name) for one in corpus.programs(*families) if has_threads(one)
     ]

@@ -21,7 +21,7 @@ def test_every_barrier_is_needed(program: Any) -> None:
         module = kernels(schedule, args)
         if module is None:
             continue
-        sizes = getattr(program.module, "sizes", ({},))[0]
+        sizes: dict[str, int] = getattr(program.module, "sizes", ({},))[0]
         inputs, outputs = execution.inputs_and_outputs(args)
         values = [execution.random_array(tensor, generator, sizes) for tensor in inputs]
         if hasattr(program.module, "inputs"):
