@@ -8,6 +8,10 @@ A switch is read from the environment once, and can be changed for a block of co
                              steps of loops (default: 1e9 of one thread where nothing else bounds a
                              loop; in checked mode 2e7, all loops together). It is read when a
                              module first runs on the emulated device, and at each check
+    TE_SCHED_CACHE=0         keep no compiled programs on disk, and use none that are there
+    TE_SCHED_CACHE_DIR=PATH  keep them in this folder, which nobody else may write (default:
+                             te_sched in XDG_CACHE_HOME or ~/.cache, or the system's like)
+    TE_SCHED_CACHE_SIZE=N    let them take about N MiB (default 256); the longest unused go first
 
 Two more variables are of the whole process, and read by `te_sched.runtime.threads` when it starts:
 
@@ -25,6 +29,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -36,7 +41,11 @@ _ENVIRONMENT = {
     "verify_passes": "TE_SCHED_VERIFY",
     "emulate": "TE_SCHED_EMULATE",
     "max_steps": "TE_SCHED_MAX_STEPS",
+    "cache": "TE_SCHED_CACHE",
+    "cache_dir": "TE_SCHED_CACHE_DIR",
+    "cache_size": "TE_SCHED_CACHE_SIZE",
 }
+STARTED = time.time_ns()  # when te_sched was loaded: files that changed later are not what runs
 _TRUTHS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False, "": False}
 
 
@@ -55,6 +64,9 @@ class Lowering:
     auto_unroll_max_depth: int = 8
     auto_unroll_max_extent: int = 0
     unroll_explicit: bool = True
+    partition_const_loop: bool | None = None
+    no_unroll_loop_with_extent_one: bool = False
+    unroll_loop_with_partition_hint_no_interval: bool = False
     disabled_passes: frozenset[str] = frozenset()
     added_passes: tuple[tuple[int, Callable[[Any], Any]], ...] = ()
     as_older: bool = False
@@ -67,13 +79,16 @@ class Config:
     verify_passes: bool = False
     emulate: bool = False
     max_steps: int | None = None
+    cache: bool = True
+    cache_dir: str | None = None
+    cache_size: int | None = None
     lowering: Lowering = Lowering()
 
 
 def from_environment(variables: Mapping[str, str]) -> Config:
     """The switches that a set of environment variables asks for."""
     asked: dict[str, Any] = {
-        field: (_read_count if field == "max_steps" else _read_truth)(name, variables[name])
+        field: _READERS.get(field, _read_truth)(name, variables[name])
         for field, name in _ENVIRONMENT.items()
         if name in variables
     }
@@ -139,3 +154,19 @@ def _read_count(name: str, text: str) -> int | None:
             cure="set it to one, for example 1000000",
         )
     return int(text)
+
+
+def _read_path(name: str, text: str) -> str | None:
+    """A path; None for the default."""
+    if "\0" in text:
+        raise TeSchedError(
+            f"read the environment variable {name}={text!r}", why="it is no path", cure="correct it"
+        )
+    return text or None
+
+
+_READERS: dict[str, Callable[[str, str], Any]] = {
+    "max_steps": _read_count,
+    "cache_dir": _read_path,
+    "cache_size": _read_count,
+}

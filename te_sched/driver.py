@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from te_sched import config
 from te_sched.analysis.device_limits import Limits, check_device_limits
 from te_sched.analysis.extents import check_extents
 from te_sched.analysis.kernel_races import check_kernel_races
@@ -19,7 +20,9 @@ from te_sched.analysis.sizes import ATTRIBUTE, check_sizes, symbolic_sizes
 from te_sched.analysis.turns import check_turns
 from te_sched.codegen.target import Target, as_target, check_available
 from te_sched.errors import BuildError
+from te_sched.ir.calls import EFFECTS
 from te_sched.ir.expr import Buffer
+from te_sched.ir.op import RULES
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.device.kernel import is_kernel
 from te_sched.lower.device.pipeline import device_passes
@@ -27,6 +30,8 @@ from te_sched.lower.guard_extents import guard_extents
 from te_sched.lower.pipeline import lower
 from te_sched.lower.replace_intrinsics import replace_intrinsics
 from te_sched.schedule.schedule import Schedule
+from te_sched.schedule.state import Fate
+from te_sched.schedule.trace import Trace
 from te_sched.te.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -67,8 +72,14 @@ def build(
     del target_host
     wanted = as_target(target)
     check_available(wanted)
+    given = list(args) if isinstance(args, Iterator) else args  # it is read several times
+    known_as = _name_program((inputs, given, name, binds, verify), wanted)
+    if known_as is not None:
+        from te_sched.runtime.build import find_built  # loads LLVM
+
+        if (built := find_built(known_as, wanted)) is not None:
+            return built
     if isinstance(inputs, Schedule):
-        given = list(args) if isinstance(args, Iterator) else args  # lower and checks read it
         if verify:
             check_legality(inputs)
             check_extents(inputs)
@@ -83,12 +94,28 @@ def build(
             check_turns(functions[name])
             sizes = [*symbolic_sizes(inputs), *reads]
             functions = {**functions, name: functions[name].with_attr(ATTRIBUTE, sizes)}
-        return _compile(functions, wanted, verify)
-    return _compile(_functions(inputs, name), wanted, verify)
+        return _compile(functions, wanted, verify, known_as)
+    return _compile(_functions(inputs, name), wanted, verify, known_as)
+
+
+def _name_program(parts: tuple[Any, ...], target: Target) -> str | None:
+    """The name of what is built and all that it is built by, if it may be found in the cache."""
+    switches = config.current()
+    if not switches.cache or switches.verify_passes or target.kind == "cuda":
+        return None
+    if RULES or EFFECTS != _EFFECTS:
+        return None
+    from te_sched.runtime.compiled_programs import name_program  # loads LLVM
+
+    return name_program((parts, switches.lowering), target, _HISTORY)
+
+
+_EFFECTS = dict(EFFECTS)  # before programs change them
+_HISTORY = frozenset({Trace, Fate})  # of a schedule: where and how it was made
 
 
 def _compile(
-    functions: Mapping[str, PrimFunc], target: Target, verify: bool
+    functions: Mapping[str, PrimFunc], target: Target, verify: bool, known_as: str | None
 ) -> Module | CudaModule:
     """A module of lowered functions."""
     from te_sched.runtime.build import build_functions  # loads LLVM
@@ -96,7 +123,7 @@ def _compile(
 
     functions = _for_target(functions, target)
     if target.kind != "cuda":
-        return build_functions(functions, target)
+        return build_functions(functions, target, known_as)
     program: dict[str, PrimFunc] = {}
     for func in functions.values():
         program.update(device_passes(func).functions)

@@ -1,5 +1,5 @@
 """What every test shares: programs are verified after each pass, kernels are compiled where there
-is a compiler, hypothesis knows no deadline.
+is a compiler, nothing compiled is kept, hypothesis knows no deadline.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import pytest
 from te_sched import config
 from te_sched.codegen.cuda import nvrtc
 from tests.compiled_kernels import compiled_kernels
+
+os.environ["TE_SCHED_CACHE"] = "0"  # tests compile, those of the cache aside
 
 # The same examples in each CI run; new ones on each run of a developer.
 hypothesis.settings.register_profile("developer", deadline=None)

@@ -10,15 +10,32 @@ from te_sched.errors import BuildError
 from te_sched.ir.expr import StringImm
 from te_sched.ir.stmt import AttrStmt, PrimFunc
 from te_sched.ir.visitor import walk
-from te_sched.runtime import registry
+from te_sched.runtime.compiled_programs import Recorder, find_program, keep_program
 from te_sched.runtime.csource import compile_c
 from te_sched.runtime.module import Module, make_module
+from te_sched.runtime.object_cache import current_cache
+
+
+def find_built(name: str, target: Target) -> Module | None:
+    """The module of a program that was built before, by its name (`compiled_programs`)."""
+    compiled = find_program(name, target)
+    if compiled is None:
+        return None
+    try:
+        return make_module(compiled)
+    except BuildError:  # what it calls is gone: let a build say so
+        return None
 
 
 def build_functions(
-    functions: Mapping[str, PrimFunc], target: str | Target | None = None
+    functions: Mapping[str, PrimFunc],
+    target: str | Target | None = None,
+    program: str | None = None,
 ) -> Module:
-    """Compile lowered functions; raises BuildError for what cannot be compiled or linked."""
+    """Compile lowered functions, and keep them as `program` for `find_built`.
+
+    Raises BuildError for what cannot be compiled or linked.
+    """
     target = as_target(target)
     check_available(target)
     if not functions:
@@ -30,8 +47,12 @@ def build_functions(
     def is_defined(name: str) -> bool:
         return any(name in code.symbols for code in objects)
 
-    compiled = compile_functions(functions, target, registry.extern_kind, is_defined)
-    return make_module(compiled, [code.data for code in objects])
+    recorder = Recorder(current_cache())
+    compiled = compile_functions(functions, target, recorder.extern_kind, is_defined, recorder.emit)
+    module = make_module(compiled, [code.data for code in objects])
+    if program is not None and not objects:
+        keep_program(program, recorder)
+    return module
 
 
 def _c_sources(func: PrimFunc) -> list[str]:

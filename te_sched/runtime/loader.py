@@ -85,22 +85,26 @@ def _warn_if_missing(name: str) -> None:
 
 def read_metadata(data: bytes, where: str = "") -> dict[str, Any]:
     """The metadata inside an object file or library; refuses other versions and machines."""
-    magic = METADATA_MAGIC.encode() + b"{"
-    start = data.find(magic)
-    if start < 0:
+    text = metadata_text(data)
+    if not text:
         raise CallError(
             f"load {where}",
             "it was not made by te_sched",
             "export a module with export_library first",
         )
-    start += len(magic) - 1
-    metadata: dict[str, Any] = json.loads(data[start : data.index(b"\0", start)])
+    metadata: dict[str, Any] = json.loads(text.removeprefix(METADATA_MAGIC.encode()))
     if metadata.get("version") != FORMAT_VERSION:
         found = metadata.get("version")
         why = f"its format is version {found}, and this te_sched reads version {FORMAT_VERSION}"
         raise CallError(f"load {where}", why, "export it again with this te_sched")
     _check_machine(metadata["target"], where)
     return metadata
+
+
+def metadata_text(data: bytes) -> bytes:
+    """The text of the metadata in an object file, as codegen wrote it; empty if there is none."""
+    start = data.find(METADATA_MAGIC.encode() + b"{")
+    return b"" if start < 0 else data[start : data.index(b"\0", start)]
 
 
 def _check_machine(target: dict[str, Any], where: str) -> None:

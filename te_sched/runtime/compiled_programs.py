@@ -1,0 +1,116 @@
+"""Compiled programs that were kept: found by what was built, or by their LLVM text.
+
+An object is kept under the name of its LLVM text and machine. A program (whatever `fingerprint` can
+name) is kept as the name of its object and what the registry said while it was compiled, which has
+to hold again. So a build that was done before neither lowers nor compiles, and one that differs in
+what does not matter lowers alone. Must not know programs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from te_sched.codegen.llvm.compile import Compiled
+from te_sched.codegen.llvm.machine import Machine, compile_object, machine_of
+from te_sched.codegen.target import Target
+from te_sched.runtime import registry
+from te_sched.runtime.fingerprint import environment, fingerprint
+from te_sched.runtime.loader import metadata_text
+from te_sched.runtime.object_cache import ObjectCache, current_cache
+
+
+@dataclass
+class Recorder:
+    """What `codegen` asks while it compiles: answers as the registry and LLVM do, and remembers."""
+
+    cache: ObjectCache | None
+    kinds: dict[str, str | None] = field(default_factory=dict)
+    key: str = ""  # of the object
+
+    def extern_kind(self, name: str) -> str | None:
+        """How generated code calls a registered name."""
+        self.kinds[name] = registry.extern_kind(name)
+        return self.kinds[name]
+
+    def emit(self, text: str, linked: tuple[str, ...], machine: Machine) -> bytes:
+        """The object of LLVM text, compiled if it is not kept."""
+        key = _object_key(text, linked, machine) if self.cache is not None else None
+        if key is None or self.cache is None:
+            return compile_object(text, linked, machine)
+        self.key = key
+        kept = _find_object(self.cache, key)
+        if kept is not None:
+            return kept[2]
+        data = compile_object(text, linked, machine)
+        self.cache.put(key, _joined(text.encode(), json.dumps(linked).encode(), data))
+        return data
+
+
+def name_program(graph: Any, target: Target, ignored: frozenset[type] = frozenset()) -> str | None:
+    """The name of a program that is built for a target; None if it cannot be kept."""
+    if current_cache() is None:
+        return None
+    return fingerprint((graph, target, _description(machine_of(target))), ignored)
+
+
+def find_program(name: str, target: Target) -> Compiled | None:
+    """The compiled program of a name, if it is kept and would be compiled to the same today."""
+    cache = current_cache()
+    entry = cache.get(name) if cache is not None else None
+    if cache is None or entry is None:
+        return None
+    key, kinds = json.loads(entry)
+    if any(registry.extern_kind(extern) != kind for extern, kind in kinds.items()):
+        return None
+    kept = _find_object(cache, key)
+    if kept is None:
+        return None
+    text, linked, data = kept
+    return Compiled(data, metadata_text(data), text, linked, target)
+
+
+def keep_program(name: str, recorder: Recorder) -> None:
+    """Keep what was just compiled under the name of its program."""
+    if recorder.cache is not None and recorder.key:
+        recorder.cache.put(name, json.dumps([recorder.key, recorder.kinds]).encode())
+
+
+def _object_key(text: str, linked: tuple[str, ...], machine: Machine) -> str | None:
+    salt = environment()
+    if salt is None:
+        return None
+    parts = (text, *linked, *map(str, _description(machine)))
+    digest = hashlib.sha256(salt)
+    for part in parts:
+        content = part.encode()
+        digest.update(b"%d\n" % len(content) + content)
+    return digest.hexdigest()
+
+
+def _description(machine: Machine) -> tuple[str, str, str, int]:
+    return machine.triple, machine.cpu, machine.features, machine.level
+
+
+def _find_object(cache: ObjectCache, key: str) -> tuple[str, tuple[str, ...], bytes] | None:
+    entry = cache.get(key)
+    if entry is None:
+        return None
+    text, linked, data = _parted(entry)
+    return text.decode(), tuple(json.loads(linked)), data
+
+
+def _joined(*parts: bytes) -> bytes:
+    head = b" ".join(b"%d" % len(part) for part in parts)
+    return b"".join([head, b"\n", *parts])
+
+
+def _parted(content: bytes) -> list[bytes]:
+    head, _, rest = content.partition(b"\n")
+    parts, start = [], 0
+    for size in map(int, head.split()):
+        parts.append(rest[start : start + size])
+        start += size
+    return parts

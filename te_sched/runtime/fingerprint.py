@@ -1,0 +1,116 @@
+"""Names for what a build is made from: the same name only for what gives the same code.
+
+`fingerprint` names whole graphs of objects (a schedule with its tensors, axes and arguments) by
+their complete state: every field of every object and which objects are one, as pickle writes them.
+Two graphs with one name differ in nothing that te_sched could see. Where state cannot be seen, as
+in functions and in objects of other libraries, there is no name.
+
+`environment` names everything else that code depends on: te_sched itself, LLVM and Python. Must
+not know what the objects are.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.metadata
+import io
+import os
+import pickle
+import platform
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from te_sched import config
+
+_FORMAT = 1  # of keys and of what is kept under them
+_PLAIN = frozenset({range, slice, complex, bytearray})
+_MARGIN_NS = 2_000_000_000  # clocks of file systems are coarse
+_DISTRIBUTION = "te-sched"
+
+
+class _Unseen(Exception):
+    """An object whose state cannot be seen."""
+
+
+def fingerprint(graph: Any, ignored: frozenset[type] = frozenset()) -> str | None:
+    """The name of a graph of objects, as a hexadecimal text; None if it cannot be seen whole.
+
+    Of objects of the types `ignored` only the type counts.
+    """
+    salt = environment()
+    if salt is None:
+        return None
+    text = io.BytesIO()
+    try:
+        _Pickler(text, ignored).dump(graph)
+    except (_Unseen, pickle.PicklingError, TypeError, AttributeError, ValueError, RecursionError):
+        return None
+    return hashlib.sha256(salt + text.getbuffer()).hexdigest()
+
+
+class _Pickler(pickle.Pickler):
+    """Refuses what pickle would write as a name alone, unless it is te_sched's own."""
+
+    def __init__(self, file: io.BytesIO, ignored: frozenset[type]) -> None:
+        super().__init__(file, protocol=5)
+        self._ignored = ignored
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Called for every object but plain numbers, texts and containers."""
+        kind: Any = type(obj)
+        if kind in self._ignored:
+            return kind, ()
+        if _is_ours(kind) or kind in _PLAIN:
+            return NotImplemented
+        module = getattr(obj, "__module__", None) or ""  # of a class or function
+        if module.startswith(_PACKAGE) or (kind is type and module == "builtins"):
+            return NotImplemented
+        raise _Unseen(kind)
+
+
+_PACKAGE = __name__.partition(".")[0] + "."
+
+
+@functools.cache
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.startswith(_PACKAGE)
+
+
+@functools.cache
+def environment() -> bytes | None:
+    """The name of te_sched, LLVM and Python as they are; None where that is not certain."""
+    files = list(_sources(Path(__file__).parents[1]))
+    if not files or max(changed for *_, changed in files) > config.STARTED - _MARGIN_NS:
+        return None  # other code may be running than what the files say now
+    try:
+        version = importlib.metadata.version(_DISTRIBUTION)
+    except importlib.metadata.PackageNotFoundError:
+        version = "not installed"
+    facts = (
+        _FORMAT,
+        version,
+        files,
+        llvmlite.__version__,
+        llvm.llvm_version_info,
+        sys.version,
+        platform.machine(),
+    )
+    return hashlib.sha256(repr(facts).encode()).digest()
+
+
+def _sources(package: Path) -> Iterator[tuple[str, int, int, int, int]]:
+    """Path, size, number and times of each source file: no content changes without one of them."""
+    for folder, folders, names in os.walk(package):
+        folders.sort()
+        for name in sorted(names):
+            if name.endswith(".py"):
+                path = os.path.join(folder, name)
+                status = os.stat(path)
+                changed = max(status.st_mtime_ns, status.st_ctime_ns)
+                yield path, status.st_size, status.st_ino, status.st_mtime_ns, changed

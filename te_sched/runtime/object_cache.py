@@ -1,0 +1,169 @@
+"""Compiled programs on disk, so that a program is compiled once and not in every process.
+
+An entry is a file named by its key, beginning with a digest of the key and the content: readers
+take nothing that is damaged, cut off, or of another key. Writers write a file of their own and
+rename it, so processes may share a folder. What cannot be read is not there, and what cannot be
+written is not kept: no error of the file system becomes an error of a build.
+
+Entries are executed. So the folder is the user's alone (0700), and one that others may write is
+refused, as is a file of somebody else. The entries that were not used for longest go when all
+together are larger than the limit. Must not know what entries say.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import stat
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from te_sched import config
+
+_MAGIC = b"te_sched 1\n"
+_DIGEST = 32
+_NEW = ".new-"  # begins the names of files that are being written
+_TOUCH_SECONDS = 3600  # how exactly it is known when an entry was used
+_ABANDONED_SECONDS = 3600  # a file that is being written for longer is rubbish
+_DEFAULT_MEBIBYTES = 256
+_KEPT_SHARE = 0.75  # of the limit, that is left when entries have to go
+
+
+class ObjectCache:
+    """Bytes by keys (hexadecimal texts) in a folder."""
+
+    def __init__(self, folder: Path, limit: int) -> None:
+        self.folder, self.limit = folder, limit
+        self._unlooked = limit  # bytes written since the folder was last looked through
+
+    def get(self, key: str) -> bytes | None:
+        """What was put under a key, if it is there and whole."""
+        try:
+            with (self.folder / key).open("rb") as file:
+                status = os.fstat(file.fileno())
+                if not is_private(status):
+                    return None
+                content = file.read()
+        except OSError:
+            return None
+        start = len(_MAGIC) + _DIGEST
+        payload = content[start:]
+        if content[:start] != _MAGIC + _digest(key, payload):
+            return None
+        if time.time() - status.st_mtime > _TOUCH_SECONDS:
+            with suppress(OSError):
+                os.utime(self.folder / key)
+        return payload
+
+    def put(self, key: str, payload: bytes) -> None:
+        """Keep bytes under a key, if there is room."""
+        content = _MAGIC + _digest(key, payload) + payload
+        if len(content) > self.limit:
+            return
+        with suppress(OSError):
+            self._write(key, content)
+            self._unlooked += len(content)
+            if self._unlooked > self.limit // 16:
+                self._unlooked = 0
+                self._trim()
+
+    def _write(self, key: str, content: bytes) -> None:
+        try:
+            handle, name = tempfile.mkstemp(prefix=_NEW, dir=self.folder)
+        except FileNotFoundError:  # somebody cleaned up
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(prefix=_NEW, dir=self.folder)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            os.replace(name, self.folder / key)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(name)
+            raise
+
+    def _trim(self) -> None:
+        entries = sorted(self._entries())
+        total = sum(size for _, size, _ in entries)
+        if total <= self.limit:
+            return
+        for _, size, path in entries:
+            if total <= self.limit * _KEPT_SHARE:
+                break
+            with suppress(OSError):
+                os.unlink(path)
+            total -= size
+
+    def _entries(self) -> Iterator[tuple[float, int, str]]:
+        """When each entry was used, its size and path; what others left unfinished is removed."""
+        with os.scandir(self.folder) as found:
+            for entry in found:
+                with suppress(OSError):
+                    status = entry.stat(follow_symlinks=False)
+                    if not stat.S_ISREG(status.st_mode):
+                        continue
+                    if not entry.name.startswith(_NEW):
+                        yield status.st_mtime, status.st_size, entry.path
+                    elif time.time() - status.st_mtime > _ABANDONED_SECONDS:
+                        os.unlink(entry.path)
+
+
+def current_cache() -> ObjectCache | None:
+    """The cache that the switches ask for (`config.Config`); None for none."""
+    switches = config.current()
+    if not switches.cache:
+        return None
+    return _open(switches.cache_dir or _default_folder(), switches.cache_size)
+
+
+def is_private(status: os.stat_result) -> bool:
+    """Whether a file or folder is this user's, and nobody else may write it."""
+    if not hasattr(os, "geteuid"):
+        return True  # the user's profile on Windows is private
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+@functools.cache
+def _open(folder: str, mebibytes: int | None) -> ObjectCache | None:
+    """The cache in a folder, which is made; None where that is not possible or not safe."""
+    place = Path(folder)
+    try:
+        place = place.expanduser().absolute()
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = place.stat()
+    except (OSError, RuntimeError):  # RuntimeError: there is no home
+        return None
+    if not is_private(status):
+        warnings.warn(
+            f"te_sched keeps no compiled programs in {place}: others may write there, and what is "
+            "kept is executed; make it yours alone (chmod 700), name another folder in "
+            "TE_SCHED_CACHE_DIR, or set TE_SCHED_CACHE=0",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return None
+    size = _DEFAULT_MEBIBYTES if mebibytes is None else mebibytes
+    return ObjectCache(place, size << 20)
+
+
+def _default_folder() -> str:
+    """Where the system keeps caches of a user's programs."""
+    if sys.platform == "win32":
+        base, name = os.environ.get("LOCALAPPDATA", "~/AppData/Local"), "te_sched/Cache"
+    elif sys.platform == "darwin":
+        base, name = "~/Library/Caches", "te_sched"
+    else:
+        base, name = os.environ.get("XDG_CACHE_HOME", ""), "te_sched"
+        if not os.path.isabs(base):  # as the specification of these folders says
+            base = "~/.cache"
+    return os.path.join(base, name)
+
+
+def _digest(key: str, payload: bytes) -> bytes:
+    return hashlib.sha256(key.encode() + b"\n" + payload).digest()
