@@ -11,7 +11,14 @@ from collections.abc import Callable
 
 from te_sched.codegen.llvm.casts import is_small_float, narrow, widen
 from te_sched.codegen.llvm.function import FunctionText
-from te_sched.codegen.llvm.types import Value, integer, integer_range, llvm_type, splat
+from te_sched.codegen.llvm.types import (
+    MOST_MULTIPLE,
+    Value,
+    integer,
+    integer_range,
+    llvm_type,
+    splat,
+)
 from te_sched.ir import dtypes
 
 _FLOAT = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "mod": "frem"}
@@ -84,7 +91,11 @@ def _linear(name: str) -> Callable[[FunctionText, Value, Value], Value]:
                 lo, hi = max(lo, least), min(hi, most)
             if lo < least or hi > most or not flags:
                 lo, hi = least, most
-        return Value(out.emit(f"{name} {flags}{kind} {a.text}, {b.text}"), a.dtype, lo, hi, data)
+        multiple = min(a.multiple, b.multiple)
+        if name == "mul":
+            multiple = min(a.multiple * b.multiple, MOST_MULTIPLE)
+        text = out.emit(f"{name} {flags}{kind} {a.text}, {b.text}")
+        return Value(text, a.dtype, lo, hi, data, multiple)
 
     return emit
 

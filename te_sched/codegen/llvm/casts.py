@@ -127,12 +127,11 @@ def _resize(out: FunctionText, value: Value, dtype: str) -> Value:
     if value.lo == value.hi and source.lanes == 1 and not value.text.startswith("%"):
         return integer(value.lo, dtype)
     if source.bits == target.bits:
-        return Value(value.text, dtype, lo, hi, value.data)
+        return Value(value.text, dtype, lo, hi, value.data, value.multiple)
     extend = "sext" if source.code == "int" else "zext"
     instruction = extend if target.bits > source.bits else "trunc"
-    return Value(
-        _convert(out, instruction, value.text, value.dtype, dtype), dtype, lo, hi, value.data
-    )
+    text = _convert(out, instruction, value.text, value.dtype, dtype)
+    return Value(text, dtype, lo, hi, value.data, value.multiple)
 
 
 def _to_float32_for_rounding(out: FunctionText, value: Value, dtype: str) -> Value:

@@ -54,6 +54,7 @@ def compile_functions(
     check_available(target)
     machine = llvm_machine.machine_of(target)
     module = ModuleText(extern_kinds, lambda: llvm_machine.has_masks(machine))
+    module.is_x86 = machine.triple.startswith("x86_64")
     if target.fast_math:
         module.float_flags = "fast "
     if target.vector_width is not None:

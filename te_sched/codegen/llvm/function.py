@@ -20,7 +20,10 @@ STACK_ITEM_LIMIT = 32 * 1024
 
 
 class AliasScopes:
-    """Metadata that says which pointers never meet: one scope for each buffer's data pointer."""
+    """What is known of memory: which pointers never meet, and how they are aligned.
+
+    There is one scope, which is metadata, for each buffer's data pointer.
+    """
 
     def __init__(self, module: ModuleText) -> None:
         self._module = module
@@ -29,6 +32,7 @@ class AliasScopes:
         self._scopes: dict[
             Var, tuple[int, int, int]
         ] = {}  # scope, list of this scope, list of the others
+        self.alignments: dict[Var, int] = {}  # bytes, of pointers that are aligned
 
     def add(self, data: Var) -> None:
         """Promise that `data` points to memory that no other promised pointer reaches."""
@@ -79,6 +83,8 @@ class FunctionText:
         self.indexing = 0  # inside indices and bounds: integers are assumed not to overflow
         self.deciding = 0  # inside conditions: the same for what depends on loop variables alone
         self.assumed = 0  # how often that assumption was needed
+        # Pointers through which aligned vectors are stored past the caches.
+        self.streamed: frozenset[Var] = parent.streamed if parent is not None else frozenset()
         self._counter = 0
         self._stack_bytes = 0
 
@@ -162,7 +168,7 @@ class FunctionText:
         address, name = f"%p{self._counter}", f"%c{self._counter}"
         self.prologue.append(f"  {address} = getelementptr inbounds i8, ptr %data, i64 {offset}")
         self.prologue.append(f"  {name} = load {llvm_type(value.dtype)}, ptr {address}, align 8")
-        return Value(name, value.dtype, value.lo, value.hi, value.data)
+        return Value(name, value.dtype, value.lo, value.hi, value.data, value.multiple)
 
     # -- leaving -------------------------------------------------------------------------------
 

@@ -9,10 +9,19 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from te_sched.codegen.llvm.function import FunctionText
-from te_sched.codegen.llvm.types import Value, llvm_type, memory_type, slot_type, unknown
+from te_sched.codegen.llvm.types import (
+    Value,
+    llvm_type,
+    memory_type,
+    power_of_two_in,
+    slot_type,
+    unknown,
+)
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Buffer
 
+ALIGNMENT = 64  # of allocations, in bytes
+STREAM_ALIGNMENT = 16  # of vectors that are stored past the caches
 _MOST_SHUFFLED = 4  # strides up to this one are picked from contiguous vectors
 _LEAST_GATHERED = 32  # bits of an element; smaller ones are faster one by one
 
@@ -49,7 +58,8 @@ def load(out: FunctionText, buffer: Buffer, place: Place) -> Value:
     inner = dtypes.lanes(buffer.dtype)
     if place.lanes == 1 or place.stride == 1:
         dtype = dtypes.with_lanes(buffer.dtype, place.lanes * inner)
-        return _load_at(out, buffer, _first(out, buffer, place), dtype)
+        align = _alignment(out, buffer, place.base)
+        return _load_at(out, buffer, _first(out, buffer, place), dtype, align)
     if inner == 1 and not dtypes.is_bool(buffer.dtype):
         stride = place.stride
         if stride == -1 or (stride is not None and 1 < stride <= _MOST_SHUFFLED):
@@ -65,7 +75,8 @@ def store(out: FunctionText, buffer: Buffer, place: Place, value: Value) -> None
     """Store at some place; lanes that meet are stored in their order."""
     inner = dtypes.lanes(buffer.dtype)
     if place.lanes == 1 or place.stride == 1:
-        _store_at(out, buffer, _first(out, buffer, place), value)
+        align = _alignment(out, buffer, place.base)
+        _store_at(out, buffer, _first(out, buffer, place), value, align)
         return
     if place.stride == -1 and inner == 1:
         last = _shifted(out, buffer, _first(out, buffer, place), 1 - place.lanes)
@@ -207,8 +218,14 @@ def _slice(out: FunctionText, vector: Value, start: int, count: int) -> Value:
     return concatenate(out, [lane(out, vector, start + k) for k in range(count)])
 
 
-def _load_at(out: FunctionText, buffer: Buffer, place: str, dtype: str) -> Value:
-    align = dtypes.storage_bytes(dtypes.element(dtype))
+def _alignment(out: FunctionText, buffer: Buffer, index: Value) -> int:
+    """The bytes that divide the address of an element, as far as they are known."""
+    known = out.scopes.alignments.get(buffer.data, 0)
+    return min(known, power_of_two_in(index.multiple * dtypes.storage_bytes(buffer.dtype)))
+
+
+def _load_at(out: FunctionText, buffer: Buffer, place: str, dtype: str, align: int = 0) -> Value:
+    align = max(align, dtypes.storage_bytes(dtypes.element(dtype)))
     scope = out.scopes.suffix(buffer.data)
     text = out.emit(f"load {memory_type(dtype)}, ptr {place}, align {align}{scope}")
     if dtypes.is_bool(dtype):
@@ -216,9 +233,17 @@ def _load_at(out: FunctionText, buffer: Buffer, place: str, dtype: str) -> Value
     return unknown(text, dtype)
 
 
-def _store_at(out: FunctionText, buffer: Buffer, place: str, value: Value) -> None:
+def _store_at(out: FunctionText, buffer: Buffer, place: str, value: Value, align: int = 0) -> None:
     text, kind = value.text, memory_type(value.dtype)
     if dtypes.is_bool(value.dtype):
         text = out.emit(f"zext {llvm_type(value.dtype)} {text} to {kind}")
-    align = dtypes.storage_bytes(dtypes.element(value.dtype))
-    out.do(f"store {kind} {text}, ptr {place}, align {align}{out.scopes.suffix(buffer.data)}")
+    align = max(align, dtypes.storage_bytes(dtypes.element(value.dtype)))
+    suffix = out.scopes.suffix(buffer.data)
+    if buffer.data in out.streamed and _fills_registers(value.dtype, align):
+        suffix += f", !nontemporal !{out.module.shared_metadata('!{i32 1}')}"
+    out.do(f"store {kind} {text}, ptr {place}, align {align}{suffix}")
+
+
+def _fills_registers(dtype: str, align: int) -> bool:
+    """Whether a value is stored as whole aligned vectors; the smallest ones have 16 bytes."""
+    return dtypes.storage_bytes(dtype) % STREAM_ALIGNMENT == 0 and align >= STREAM_ALIGNMENT

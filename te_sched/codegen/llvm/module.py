@@ -28,6 +28,7 @@ class ModuleText:
     ) -> None:
         self.extern_kinds = extern_kinds  # "pointer" or "callback" for names registered in Python
         self.float_flags = "contract "  # of arithmetic of floats
+        self.is_x86 = False  # whether intrinsics of x86-64 exist
         self.function_attributes = ""  # of the functions generated
         self.has_masks = has_masks  # whether the processor loads and stores some lanes of vectors
         self.functions: list[str] = []

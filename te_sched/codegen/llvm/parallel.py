@@ -12,6 +12,7 @@ from collections.abc import Callable
 from te_sched.codegen.llvm.casts import cast
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.loops import serial_loop
+from te_sched.codegen.llvm.streaming import order_streams
 from te_sched.codegen.llvm.types import Value, llvm_type, quote
 from te_sched.ir import stmt as S
 
@@ -54,6 +55,7 @@ def _write_share(
     low, high = start.lo, start.hi + max(extent.hi, 0)
     begin, end = (Value(text, start.dtype, low, high, False) for text in values)
     serial_loop(inner, node, begin, end, body)
+    order_streams(inner)
     inner.do("ret void")
 
 

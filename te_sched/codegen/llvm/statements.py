@@ -22,14 +22,14 @@ from te_sched.codegen.llvm.expressions import (
 )
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.loops import serial_loop
+from te_sched.codegen.llvm.memory import ALIGNMENT
 from te_sched.codegen.llvm.parallel import run_parallel
+from te_sched.codegen.llvm.streaming import run_streaming
 from te_sched.codegen.llvm.types import Value, integer, llvm_type, slot_type
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
-
-ALIGNMENT = 64  # of allocations, in bytes
 
 
 def execute(out: FunctionText, node: S.Stmt) -> None:
@@ -125,6 +125,9 @@ def _attribute(out: FunctionText, node: S.AttrStmt) -> None:
         raise _needs_device(node.node.thread_tag or node.node.var.name)
     if node.key == "pragma_import_llvm" and isinstance(node.value, E.StringImm):
         out.module.linked_ir.append(_read_ir(node.value.value))
+    if node.key == "pragma_nontemporal":
+        run_streaming(out, node.body, execute)
+        return
     execute(out, node.body)
 
 
@@ -177,6 +180,7 @@ def _store(out: FunctionText, node: S.BufferStore) -> None:
 def _allocate(out: FunctionText, node: S.Allocate) -> None:
     data = node.buffer_var
     out.scopes.add(data)
+    out.scopes.alignments[data] = ALIGNMENT
     item = dtypes.storage_bytes(node.dtype)
     count = math.prod(
         extent.value if isinstance(extent, E.IntImm) else -1 for extent in node.extents

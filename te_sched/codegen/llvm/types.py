@@ -19,16 +19,34 @@ _NAMES = {
 }
 
 
+MOST_MULTIPLE = 4096
+
+
+def power_of_two_in(value: int) -> int:
+    """The largest power of two, up to a limit, that divides an integer."""
+    return min(value & -value, MOST_MULTIPLE) if value else MOST_MULTIPLE
+
+
 class Value:
     """A computed operand: its LLVM text, its dtype and, for integers, bounds.
 
-    `data` says that it depends on memory or on calls, and not only on loop variables and sizes.
+    `data` says that it depends on memory or on calls, and not only on loop variables and sizes;
+    `multiple` is a power of two that divides a scalar integer.
     """
 
-    __slots__ = ("data", "dtype", "hi", "lo", "text")
+    __slots__ = ("data", "dtype", "hi", "lo", "multiple", "text")
 
-    def __init__(self, text: str, dtype: str, lo: int = 0, hi: int = 0, data: bool = True) -> None:
+    def __init__(
+        self,
+        text: str,
+        dtype: str,
+        lo: int = 0,
+        hi: int = 0,
+        data: bool = True,
+        multiple: int = 1,
+    ) -> None:
         self.text, self.dtype, self.lo, self.hi, self.data = text, dtype, lo, hi, data
+        self.multiple = multiple if lo != hi or text.startswith("%") else power_of_two_in(lo)
 
     def __repr__(self) -> str:
         return f"Value({llvm_type(self.dtype)} {self.text})"

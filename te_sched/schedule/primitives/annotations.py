@@ -74,7 +74,9 @@ class AnnotationPrimitives(StageState):
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
         """Attach a pragma to a loop, such as "auto_unroll_max_step" with a number.
 
-        The pragmas "unroll" and "vectorize" are the primitives of these names.
+        The pragmas "unroll" and "vectorize" are the primitives of these names. Of a processor,
+        "nontemporal" lets vectors below the loop be stored past the caches, in arrays that are not
+        read there: for large results that nothing uses soon.
         """
         leaf_position(self, var, "pragma")
         where = f"{stage_label(self)}, axis {var.var.name}"
