@@ -9,6 +9,8 @@ import pytest
 
 import te_sched
 from te_sched import te
+from te_sched.codegen.llvm.compile import compile_functions
+from te_sched.target import Target
 
 N = 1 << 10
 
@@ -73,10 +75,9 @@ def test_store_whose_alignment_is_not_known_is_an_ordinary_one() -> None:
 
 
 def test_other_processors_get_a_fence_of_their_own() -> None:
-    module = te_sched.lower(*program())
-    source = te_sched.build(module, target="llvm -mtriple=i686-linux-gnu -mattr=+sse2").get_source(
-        "ll"
-    )
+    functions = te_sched.lower(*program()).functions
+    target = Target("llvm -mtriple=i686-linux-gnu -mattr=+sse2")
+    source = compile_functions(functions, target).source("ll")
     assert "!nontemporal" in source
     assert "fence seq_cst" in source
 
