@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.processor import halide_products
 from benchmarks.processor.workload import PEAK, Array, Call, Program, Workload
 
 SIZES = (512, 1024, 2048)
@@ -310,7 +311,7 @@ def _workload(size: int) -> Workload:
         reference=np.matmul,
         odd=ODD,
         flops=2.0 * size**3,
-        peers={"numpy": _by_numpy, "torch": _by_torch},
+        peers={"numpy": _by_numpy, "torch": _by_torch, "Halide": halide_products.product},
         goals={"numpy": 1.0, "torch": 0.97, **({PEAK: 0.9} if size == max(SIZES) else {})},
     )
 
