@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 
 import numpy as np
@@ -12,6 +13,9 @@ from te_sched import te
 from te_sched.errors import BuildError
 from te_sched.target import Target
 
+pytestmark = pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "AMD64"), reason="the assembly is x86-64's"
+)
 AVX512 = "llvm -mcpu=skylake-avx512"
 
 

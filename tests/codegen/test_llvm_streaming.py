@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 
 import numpy as np
@@ -12,6 +13,9 @@ from te_sched import te
 from te_sched.codegen.llvm.compile import compile_functions
 from te_sched.target import Target
 
+pytestmark = pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "AMD64"), reason="the assembly is x86-64's"
+)
 N = 1 << 10
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 
 import numpy as np
@@ -14,6 +15,9 @@ from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from tests.codegen.programs import buffer, build, function, loop
 
+pytestmark = pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "AMD64"), reason="the assembly is x86-64's"
+)
 AVX512 = "llvm -mcpu=skylake-avx512"
 N = 64
 

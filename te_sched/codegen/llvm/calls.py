@@ -13,6 +13,7 @@ from te_sched.codegen.llvm.casts import cast
 from te_sched.codegen.llvm.expressions import evaluate, evaluate_index
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.memory import address
+from te_sched.codegen.llvm.processors import processor_of
 from te_sched.codegen.llvm.types import Value, llvm_type, memory_type, unknown
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes
@@ -176,12 +177,32 @@ def call_llvm(out: FunctionText, node: E.Call) -> Value:
     arguments = [evaluate(out, argument) for argument in node.args[1:]]
     if arguments and isinstance(node.args[1], E.IntImm) and node.args[1].dtype == "uint32":
         arguments = arguments[1:]  # TVM's count of arguments that choose the overload
-    result = llvm_type(node.dtype)
-    function = out.module.declare(
-        name, result, tuple(llvm_type(value.dtype) for value in arguments)
-    )
-    operands = ", ".join(f"{llvm_type(value.dtype)} {value.text}" for value in arguments)
+    result = _intrinsic_type(node.dtype)
+    types = tuple(_intrinsic_type(value.dtype) for value in arguments)
+    texts = [_as_bfloats(out, value) for value in arguments]
+    function = out.module.declare(name, result, types)
+    operands = ", ".join(f"{kind} {text}" for kind, text in zip(types, texts, strict=True))
+    call = f"call {result} {function}({operands})"
+    if processor_of(name) is not None:
+        constants = ["" if text.startswith("%") else text for text in texts]
+        out.module.intrinsics[name] = (result, *zip(types, constants, strict=True))
     if result == "void":
-        out.do(f"call void {function}({operands})")
+        out.do(call)
         return Value("", "void")
-    return unknown(out.emit(f"call {result} {function}({operands})"), node.dtype)
+    text = out.emit(call)
+    if result != llvm_type(node.dtype):
+        text = out.emit(f"bitcast {result} {text} to {llvm_type(node.dtype)}")
+    return unknown(text, node.dtype)
+
+
+def _intrinsic_type(dtype: str) -> str:
+    """The type of an operand of an intrinsic: bfloat16, elsewhere its bits, is a type of LLVM's."""
+    kind = llvm_type(dtype)
+    return kind.replace("i16", "bfloat") if dtypes.parse(dtype).code == "bfloat" else kind
+
+
+def _as_bfloats(out: FunctionText, value: Value) -> str:
+    kind = _intrinsic_type(value.dtype)
+    if kind == llvm_type(value.dtype):
+        return value.text
+    return out.emit(f"bitcast {llvm_type(value.dtype)} {value.text} to {kind}")

@@ -13,6 +13,7 @@ from te_sched.codegen.llvm import machine as llvm_machine
 from te_sched.codegen.llvm.entry import write_function
 from te_sched.codegen.llvm.half import define_half_conversions
 from te_sched.codegen.llvm.module import ModuleText
+from te_sched.codegen.llvm.processors import check_intrinsics
 from te_sched.codegen.target import Target, check_available
 from te_sched.errors import BuildError
 from te_sched.ir.stmt import PrimFunc
@@ -63,6 +64,7 @@ def compile_functions(
         _write(module, func, name)
     define_half_conversions(module, machine.features)
     _check_externs(module, is_defined)
+    check_intrinsics(target, machine.triple, machine.cpu, machine.features, module.intrinsics)
     description = machine.describe()
     text = module.render(description, machine.header)
     linked = tuple(dict.fromkeys(module.linked_ir))

@@ -34,6 +34,9 @@ class ModuleText:
         self.functions: list[str] = []
         self.signatures: list[Signature] = []
         self.imports: list[dict[str, Any]] = []
+        # Calls of intrinsics of one kind of processor: by name, the type of the result and those of
+        # the operands, each with its value if that is constant.
+        self.intrinsics: dict[str, tuple[Any, ...]] = {}
         self.externs: set[str] = set()  # symbols that the process or a linked module must define
         self.linked_ir: list[str] = []  # LLVM IR text of "import_llvm" pragmas
         self._declarations: dict[str, str] = {}
