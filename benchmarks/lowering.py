@@ -1,14 +1,19 @@
-"""How long lowering takes, for each program of the corpus, beside TVM 0.19 in the same process.
+"""How long lowering and building take, for each program of the corpus, beside TVM 0.19.
 
     python -m benchmarks.lowering                        everything in tests/golden
     python -m benchmarks.lowering --family primitives    one family (may be repeated)
     python -m benchmarks.lowering --corpus DIR           programs elsewhere, in folders by family
-    python -m benchmarks.lowering --json FILE            the figures as JSON too
+    python -m benchmarks.lowering --lower-only           no builds, which take much longer
+    python -m benchmarks.lowering --results DIR          the figures as JSON and Markdown too
 
-What is timed is lower(schedule, args, simple_mode=True), summed over the steps of a program. Each
-round declares and schedules the program anew (not timed), so nothing that one round learned helps
-the next; the implementations take turns, and the first round warms up. The figure is the median of
-the rounds. Python's garbage collector is left on, as users have it.
+Three things are timed, each summed over the steps of a program: lower(schedule, args,
+simple_mode=True); a cold build(schedule, args) for this processor up to a function that can be
+called; and te_sched's build of what was built before, from its cache on disk (TVM has none). The
+builds are of the programs that both can build for a processor.
+
+Each round declares and schedules the program anew (not timed), so nothing that one round learned
+helps the next; the implementations take turns in one process, and the first round warms up. The
+figure is the median of the rounds. Python's garbage collector is left on, as users have it.
 """
 
 from __future__ import annotations
@@ -22,38 +27,47 @@ import os
 import platform
 import statistics
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import te_sched
+from benchmarks.processor.contest import processor
+from te_sched import config
 from te_sched.tools.table import table
 from tests.golden import corpus
 
 OURS, PEER = "te_sched", "tvm"
+LOWER, BUILD, CACHED = "lower", "build", "cached build"
+GOALS = {LOWER: "1x TVM", BUILD: "1.25x TVM", CACHED: "2 ms"}
 
 
 @dataclass(frozen=True)
 class Row:
-    """The figures of one program, in seconds; `failed` says why an implementation gave none."""
+    """The figures of one program: seconds by what is timed and who does it.
+
+    `failed` says why an implementation does not lower it, `unbuilt` why one does not build it.
+    """
 
     family: str
     name: str
     steps: int
-    seconds: dict[str, float]
-    failed: dict[str, str]
+    seconds: dict[str, dict[str, float]] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    unbuilt: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def ratio(self) -> float | None:
+    def ratio(self, what: str = LOWER) -> float | None:
         """te_sched's time over the peer's, where both have one."""
-        if OURS in self.seconds and PEER in self.seconds:
-            return self.seconds[OURS] / self.seconds[PEER]
-        return None
+        times = self.seconds.get(what, {})
+        return times[OURS] / times[PEER] if OURS in times and PEER in times else None
 
 
 def main(arguments: Sequence[str]) -> int:
+    """Measure, print, and keep the figures."""
     options = _options(arguments)
     implementations = {OURS: te_sched}
     if (peer := load_peer()) is not None:
@@ -62,13 +76,18 @@ def main(arguments: Sequence[str]) -> int:
     if not programs:
         print(f"there are no programs in {options.corpus}")
         return 1
-    print(_setting(peer, options.rounds))
-    rows = [measure(program, implementations, options.rounds) for program in programs]
+    setting = _setting(peer, options.rounds)
+    print(setting + "\n")
+    with tempfile.TemporaryDirectory() as folder, config.scoped(cache=False, cache_dir=folder):
+        rows = []
+        for program in programs:
+            rows.append(measure(program, implementations, options.rounds))
+            if not options.lower_only:
+                measure_builds(rows[-1], program, implementations, max(1, options.rounds // 2))
     print(report(rows))
     print("\n" + summary(rows))
-    if options.json:
-        figures = [{**asdict(row), "ratio": row.ratio} for row in rows]
-        options.json.write_text(json.dumps({"rows": figures, "overall": overall(rows)}, indent=1))
+    if options.results:
+        save(rows, setting, options.results)
     return 1 if any(OURS in row.failed for row in rows) else 0
 
 
@@ -77,8 +96,11 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--family", action="append", default=[], choices=corpus.FAMILIES)
     parser.add_argument("--corpus", type=Path, default=corpus.HERE, metavar="DIR")
-    parser.add_argument("--rounds", type=int, default=5, help="timed rounds (default 5)")
-    parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="timed rounds (default 5), half as many of builds"
+    )
+    parser.add_argument("--lower-only", action="store_true")
+    parser.add_argument("--results", type=Path, metavar="DIR")
     return parser.parse_args(arguments)
 
 
@@ -92,28 +114,48 @@ def load_peer() -> Any:
     return peer if hasattr(peer.te, "create_schedule") else None
 
 
-def measure(program: corpus.Program, implementations: dict[str, Any], rounds: int) -> Row:
-    """The median time of each implementation for one program."""
-    samples: dict[str, list[float]] = {name: [] for name in implementations}
-    failed: dict[str, str] = {}
+def measure(program: corpus.Program, implementations: Mapping[str, Any], rounds: int) -> Row:
+    """The median times of lowering a program."""
+    tasks = {name: partial(_lower, program, one) for name, one in implementations.items()}
+    seconds, failed = medians(tasks, rounds)
     steps = len(program.step_names())
+    return Row(program.family, program.name, steps, {LOWER: seconds}, failed)
+
+
+def measure_builds(
+    row: Row, program: corpus.Program, implementations: Mapping[str, Any], rounds: int
+) -> None:
+    """Add the median times of building the program, if all implementations can."""
+    tasks = {name: partial(_build, program, one) for name, one in implementations.items()}
+    seconds, failed = medians(tasks, rounds)
+    row.unbuilt.update(failed)
+    if not failed:
+        row.seconds[BUILD] = seconds
+        with config.scoped(cache=True):  # the first round fills it
+            kept, _ = medians({OURS: tasks[OURS]}, max(rounds, 3))
+        row.seconds[CACHED] = kept
+
+
+def medians(
+    tasks: Mapping[str, Callable[[], float]], rounds: int
+) -> tuple[dict[str, float], dict[str, str]]:
+    """The median of the times that each task gives, and why some gave none."""
+    samples: dict[str, list[float]] = {name: [] for name in tasks}
+    failed: dict[str, str] = {}
     gc.collect()
     for _ in range(1 + rounds):
-        for name, implementation in implementations.items():
+        for name, task in tasks.items():
             if name not in failed:
                 try:
-                    samples[name].append(_seconds(program, implementation))
+                    samples[name].append(task())
                 except Exception as error:  # what cannot be lowered is a line of the table
-                    failed[name] = f"{type(error).__name__}: {str(error).splitlines()[0]}"
-    seconds = {
-        name: statistics.median(values[1:])
-        for name, values in samples.items()
-        if name not in failed
-    }
-    return Row(program.family, program.name, steps, seconds, failed)
+                    lines = str(error).splitlines() or [""]
+                    failed[name] = f"{type(error).__name__}: {lines[0]}"
+    done = {name: values for name, values in samples.items() if name not in failed}
+    return {name: statistics.median(values[1:]) for name, values in done.items()}, failed
 
 
-def _seconds(program: corpus.Program, implementation: Any) -> float:
+def _lower(program: corpus.Program, implementation: Any) -> float:
     """Time of lowering every step of a freshly declared and scheduled program."""
     total = 0.0
     lower = implementation.lower
@@ -124,74 +166,143 @@ def _seconds(program: corpus.Program, implementation: Any) -> float:
     return total
 
 
-def report(rows: Sequence[Row]) -> str:
-    """A line per program."""
-    header = ["family", "program", "steps", "te_sched ms", "TVM ms", "ratio", ""]
-    lines = [
-        [
-            row.family,
-            row.name,
-            str(row.steps),
-            _milliseconds(row.seconds.get(OURS)),
-            _milliseconds(row.seconds.get(PEER)),
-            "-" if row.ratio is None else f"{row.ratio:.2f}",
-            "; ".join(f"{name}: {reason}" for name, reason in row.failed.items()),
-        ]
-        for row in rows
-    ]
-    return table(header, lines, right=[2, 3, 4, 5])
+def _build(program: corpus.Program, implementation: Any) -> float:
+    """Time of building every step, until its function can be called."""
+    total = 0.0
+    target = "llvm"
+    if implementation is not te_sched:
+        target = implementation.target.Target(f"llvm -mcpu={processor()}")
+    for schedule, args in program.steps(implementation):
+        start = time.perf_counter()
+        module = implementation.build(schedule, args, target=target)
+        _ = module.entry_func  # TVM links when it is asked for a function
+        total += time.perf_counter() - start
+    return total
 
 
-def overall(rows: Sequence[Row]) -> dict[str, float]:
-    """The totals, and the ratios over the programs that both implementations lower."""
-    figures = {"te_sched_seconds": sum(row.seconds.get(OURS, 0.0) for row in rows)}
-    compared = [row for row in rows if row.ratio is not None]
+def overall(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
+    """For all that is timed: sums, medians, and ratios over the programs that both do."""
+    return {
+        what: _overall([row for row in rows if OURS in row.seconds.get(what, {})], what)
+        for what in (LOWER, BUILD, CACHED)
+        if any(what in row.seconds for row in rows)
+    }
+
+
+def _overall(rows: Sequence[Row], what: str) -> dict[str, float]:
+    ours = [row.seconds[what][OURS] for row in rows]
+    figures: dict[str, float] = {
+        "programs": len(rows),
+        "steps": sum(row.steps for row in rows),
+        "te_sched_seconds": sum(ours),
+    }
+    if rows:
+        each = [row.seconds[what][OURS] / row.steps for row in rows]
+        figures["te_sched_median_of_a_step"] = statistics.median(each)
+        figures["te_sched_longest_step"] = max(each)
+    compared = [row for row in rows if row.ratio(what) is not None]
     if compared:
-        ratios = [row.seconds[OURS] / row.seconds[PEER] for row in compared]
-        ours = sum(row.seconds[OURS] for row in compared)
-        theirs = sum(row.seconds[PEER] for row in compared)
+        ratios = [row.ratio(what) or math.nan for row in compared]
+        theirs = sum(row.seconds[what][PEER] for row in compared)
+        sums = sum(row.seconds[what][OURS] for row in compared)
         figures |= {
             "compared": len(compared),
-            "compared_te_sched_seconds": ours,
+            "compared_te_sched_seconds": sums,
             "compared_tvm_seconds": theirs,
-            "ratio_of_sums": ours / theirs,
+            "ratio_of_sums": sums / theirs,
             "geometric_mean_ratio": math.exp(statistics.fmean(map(math.log, ratios))),
             "largest_ratio": max(ratios),
         }
     return figures
 
 
+def report(rows: Sequence[Row]) -> str:
+    """A line per program."""
+    header, lines = _lines(rows)
+    return table(header, lines, right=range(2, len(header) - 1))
+
+
+def _lines(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
+    timed = [what for what in (LOWER, BUILD, CACHED) if any(what in row.seconds for row in rows)]
+    header = ["family", "program", "steps"]
+    for what in timed:
+        header += [f"{what} ms", "TVM ms", "ratio"] if what != CACHED else [f"{what} ms"]
+    lines = []
+    for row in rows:
+        line = [row.family, row.name, str(row.steps)]
+        for what in timed:
+            times = row.seconds.get(what, {})
+            line.append(_milliseconds(times.get(OURS)))
+            if what != CACHED:
+                ratio = row.ratio(what)
+                line += [_milliseconds(times.get(PEER)), "-" if ratio is None else f"{ratio:.2f}"]
+        reasons = [f"{name}: {reason}" for name, reason in row.failed.items()]
+        lines.append([*line, "; ".join(reasons)])
+    return [*header, ""], lines
+
+
 def summary(rows: Sequence[Row]) -> str:
     """The totals in words."""
-    figures = overall(rows)
+    header, lines = _totals(rows)
     steps = sum(row.steps for row in rows)
-    lines = [
-        f"{len(rows)} programs, {steps} lowerings: "
-        f"te_sched {_milliseconds(figures['te_sched_seconds'])} ms"
-    ]
+    ours = sum(row.seconds.get(LOWER, {}).get(OURS, 0.0) for row in rows)
+    parts = [f"{len(rows)} programs, {steps} lowerings: te_sched {_milliseconds(ours)} ms"]
     if failed := sum(OURS in row.failed for row in rows):
-        lines.append(f"{failed} programs FAILED in te_sched")
-    if "compared" in figures:
-        lines.append(
-            f"beside TVM 0.19, over {figures['compared']} programs:"
-            f" {_milliseconds(figures['compared_te_sched_seconds'])} ms against"
-            f" {_milliseconds(figures['compared_tvm_seconds'])} ms,"
-            f" ratio {figures['ratio_of_sums']:.2f} of the sums,"
-            f" {figures['geometric_mean_ratio']:.2f} geometric mean,"
-            f" {figures['largest_ratio']:.2f} largest"
-        )
-    return "\n".join(lines)
+        parts.append(f"{failed} programs FAILED in te_sched")
+    if lines:
+        parts += ["", table(header, lines, right=range(1, len(header) - 1))]
+    return "\n".join(parts)
+
+
+def _totals(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
+    header = ["", "programs", "steps", "median ms", "longest", "sum", "TVM's sum"]
+    header += ["ratio", "geometric", "largest", "goal"]
+    lines = []
+    for what, figures in overall(rows).items():
+        line = [what, f"{figures['programs']:.0f}", f"{figures['steps']:.0f}"]
+        line += [
+            _milliseconds(figures.get(key))
+            for key in (
+                *("te_sched_median_of_a_step", "te_sched_longest_step"),
+                *("te_sched_seconds", "compared_tvm_seconds"),
+            )
+        ]
+        for key in ("ratio_of_sums", "geometric_mean_ratio", "largest_ratio"):
+            line.append(f"{figures[key]:.2f}" if key in figures else "-")
+        lines.append([*line, GOALS[what]])
+    return header, lines
+
+
+def save(rows: Sequence[Row], setting: str, directory: Path) -> None:
+    """The figures as JSON and as Markdown."""
+    directory.mkdir(parents=True, exist_ok=True)
+    figures = {
+        "setting": setting,
+        "overall": overall(rows),
+        "rows": [
+            {**asdict(row), "ratios": {what: row.ratio(what) for what in row.seconds}}
+            for row in rows
+        ],
+    }
+    (directory / "lowering.json").write_text(json.dumps(figures, indent=1) + "\n")
+    parts = [setting, "", *_markdown(*_totals(rows)), "", *_markdown(*_lines(rows))]
+    (directory / "lowering.md").write_text("\n".join(parts) + "\n")
+
+
+def _markdown(header: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
+    rule = ["---", *["---:"] * (len(header) - 1)]
+    return ["| " + " | ".join(line) + " |" for line in (header, rule, *lines)]
 
 
 def _setting(peer: Any, rounds: int) -> str:
     versions = f"te_sched {te_sched.__version__}, Python {platform.python_version()}"
-    machine = f"{platform.machine()}, {os.cpu_count()} cores"
+    machine = f"{platform.machine()} ({processor()}), {os.cpu_count()} cores"
     beside = (
         f"beside TVM {peer.__version__}"
         if peer is not None
         else "TVM 0.19 is not installed: pip install 'te-sched[peers]' to see its times"
     )
-    return f"{versions}, {machine}; medians of {rounds} rounds; {beside}\n"
+    return f"{versions}, {machine}; medians of {rounds} rounds; {beside}"
 
 
 def _milliseconds(seconds: float | None) -> str:

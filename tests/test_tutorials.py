@@ -10,6 +10,7 @@ import pytest
 
 import te_sched
 from benchmarks import lowering
+from te_sched import config
 from tests.golden import corpus
 from tutorials import demo, matmul
 
@@ -65,11 +66,23 @@ def test_primitives_tutorial_shows_both_sides(capsys):
 
 
 def test_lowering_benchmark_reports(capsys, tmp_path):
-    arguments = ["--family", "gemm_gpu", "--rounds", "1", "--json", str(tmp_path / "out.json")]
+    arguments = ["--family", "gemm_gpu", "--rounds", "1", "--results", str(tmp_path)]
     assert lowering.main(arguments) == 0
     assert "1 programs, 4 lowerings: te_sched" in capsys.readouterr().out
-    figures = json.loads((tmp_path / "out.json").read_text())
-    assert figures["rows"][0]["seconds"]["te_sched"] > 0
+    figures = json.loads((tmp_path / "lowering.json").read_text())
+    assert figures["rows"][0]["seconds"]["lower"]["te_sched"] > 0
+    assert "build" in figures["rows"][0]["unbuilt"]["te_sched"]  # it is for a GPU
+    assert "gemm_gpu" in (tmp_path / "lowering.md").read_text()
+
+
+def test_builds_are_timed_cold_and_cached(tmp_path):
+    program = next(one for one in corpus.programs("primitives") if one.name == "16_pragma")
+    with config.scoped(cache=False, cache_dir=str(tmp_path / "cache")):
+        row = lowering.measure(program, {"te_sched": te_sched}, 1)
+        lowering.measure_builds(row, program, {"te_sched": te_sched}, 1)
+    cold, cached = row.seconds["build"]["te_sched"], row.seconds["cached build"]["te_sched"]
+    assert min(cold, cached) > 0
+    assert lowering.overall([row])["build"]["steps"] == row.steps
 
 
 def test_lowering_benchmark_names_what_fails():
