@@ -137,8 +137,8 @@ def test_products_of_bfloat16() -> None:
 
 @pytest.mark.parametrize("program", [bytes_program(16), bytes_program(8), bfloat_program()])
 def test_instruction_that_the_processor_lacks_is_refused(program: Any) -> None:
+    s, args = program
     with pytest.raises(BuildError, match="no such instruction"):
-        s, args = program
         te_sched.build(s, args, WITHOUT)
 
 
