@@ -70,7 +70,8 @@ def test_tiles_fit_few_columns() -> None:
 
 @pytest.fixture(autouse=True)
 def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"PAUSE_S": 0.0, "_TURN_S": 0.0, "_FEWEST": 1, "_TRIES": 2}.items():
+    hurried = {"PAUSE_S": 0.0, "_TURN_S": 0.0, "_FEWEST": 1, "_TRIES": 2, "_PATIENCE_S": 0.0}
+    for name, value in hurried.items():
         monkeypatch.setattr(measuring, name, value)
 
 
