@@ -10,6 +10,7 @@ import ctypes
 import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
+from ctypes import addressof
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -29,6 +30,7 @@ from te_sched.runtime.ndarray import NDArray
 from te_sched.runtime.timing import Evaluator, seconds_of
 
 _REMEMBERED = 256  # keys of good arguments that a function remembers
+_memory_of = (ctypes.c_char * 0).from_buffer  # of compact arrays that can be written
 _ENTRY_ALIASES = ("__tvm_main__", "default_function")
 
 
@@ -97,11 +99,14 @@ class Function:
                 keys.append(argument.key)
                 address = argument.address
             elif kind is np.ndarray:
-                interface = argument.__array_interface__
-                address, readonly = interface["data"]
-                keys.append(
-                    (interface["typestr"], interface["shape"], interface["strides"], readonly)
-                )
+                try:
+                    address = addressof(_memory_of(argument))
+                    keys.append((argument.dtype, argument.shape, argument.strides))
+                except (TypeError, ValueError, BufferError):  # not compact, or read-only
+                    interface = argument.__array_interface__  # several times slower
+                    address, readonly = interface["data"]
+                    shape, strides = interface["shape"], interface["strides"]
+                    keys.append((interface["typestr"], shape, strides, readonly))
             elif kind is int or kind is float:
                 keys.append((kind, argument))
                 values.append(argument)

@@ -196,3 +196,24 @@ def test_many_shapes_do_not_pile_up(symbolic: Module) -> None:
     for n in range(600):
         symbolic(floats(n), np.zeros(n, "float32"), floats(2 * n))
     assert len(symbolic["main"]._good) <= 256
+
+
+def test_what_was_good_once_does_not_hold_for_other_arrays():
+    module = build(elementwise(lambda x: ops.add(x, x), ["float32"], 4))
+    good, result = np.arange(4, dtype="float32"), np.zeros(4, "float32")
+    module(good, result)
+    frozen = np.zeros(4, "float32")
+    frozen.flags.writeable = False
+    module(frozen, result)  # an input may be read-only
+    for bad in (
+        frozen,
+        np.zeros(8, "float32")[::2],
+        np.zeros(4, ">f4"),
+        np.zeros(4, "int32"),
+        np.zeros((2, 2), "float32"),
+        np.frombuffer(bytearray(17), "uint8")[1:].view("float32"),
+    ):
+        with pytest.raises(CallError):
+            module(good, bad)
+    module(good, result)
+    np.testing.assert_array_equal(result, good + good)

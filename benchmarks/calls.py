@@ -1,0 +1,207 @@
+"""What a call costs before and after the work, and what loading te_sched does.
+
+    python -m benchmarks.calls                  everything
+    python -m benchmarks.calls --results DIR    the figures as JSON and Markdown too
+
+Timed are: a call of a function that adds 1 to an array of one element, with arrays of te_sched and
+of numpy, beside TVM 0.19's call with its arrays, numpy's ufunc and numba's function (those that are
+not installed are left out, and named); a parallel loop that has next to nothing to do, timed from
+native code, less the same loop serially; and `import te_sched` in a new process, less an empty one.
+
+Calls take turns in batches (`benchmarks.processor.measuring`); the figure is the median.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import te_sched
+from benchmarks.processor.contest import processor
+from benchmarks.processor.measuring import timings
+from te_sched import config
+from te_sched.runtime import threads
+from te_sched.tools.table import table
+
+PEERS = ("tvm", "numba")
+BATCH = 2000  # calls between two looks at the clock
+IMPORTED = ("te_sched", "numpy", "tvm")
+GOALS = {"calls": "TVM's", "parallel": "10 us", "imports": "0.4 s"}
+Figures = dict[str, dict[str, float]]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure, print, and keep the figures."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.calls", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--rounds", type=int, default=5, help="turns of each call (default 5)")
+    parser.add_argument("--results", type=Path, metavar="DIR")
+    options = parser.parse_args(arguments)
+    setting = _setting()
+    print(setting + "\n")
+    with config.scoped(cache=False):
+        figures = {
+            "calls": time_calls(options.rounds),
+            "parallel": time_regions(options.rounds),
+            "imports": time_imports(options.rounds),
+        }
+    for title, header, lines in sections(figures):
+        print(title + "\n\n" + table(header, lines, right=[1, 2]) + "\n")
+    if options.results:
+        save(figures, setting, options.results)
+    return 0
+
+
+def time_calls(rounds: int) -> dict[str, float]:
+    """Seconds of a call that adds 1 to one element, by who is called."""
+    calls = {name: partial(_repeat, call) for name, call in _calls().items()}
+    return {name: timing.median / BATCH for name, timing in timings(calls, rounds).items()}
+
+
+def _calls() -> dict[str, Callable[[], Any]]:
+    source, result = np.ones(1, "float32"), np.zeros(1, "float32")
+    ours = _add_one(te_sched)
+    calls: dict[str, Callable[[], Any]] = {
+        "te_sched": partial(ours, *map(te_sched.nd.array, (source, result))),
+        "te_sched, arrays of numpy": partial(ours, source, result),
+        "numpy.add(a, b, out)": partial(np.add, source, source, result),
+    }
+    if (tvm := _load("tvm")) is not None:
+        calls["TVM"] = partial(_add_one(tvm).entry_func, *map(tvm.nd.array, (source, result)))
+    if (numba := _load("numba")) is not None:
+        calls["numba.njit, arrays of numpy"] = partial(numba.njit(_add), source, result)
+    for call in calls.values():
+        call()
+    return calls
+
+
+def _add(source: Any, result: Any) -> None:
+    result[0] = source[0] + np.float32(1)
+
+
+def _add_one(library: Any) -> Any:
+    te = library.te
+    a = te.placeholder((1,), name="A")
+    b = te.compute((1,), lambda i: a[i] + 1.0, name="B")
+    return library.build(te.create_schedule(b.op), [a, b], target="llvm")
+
+
+def _repeat(call: Callable[[], Any]) -> None:
+    for _ in range(BATCH):
+        call()
+
+
+def time_regions(rounds: int) -> dict[str, float]:
+    """Seconds that a parallel loop of an iteration for each thread takes longer than a serial."""
+    libraries = {"te_sched": te_sched}
+    if (tvm := _load("tvm")) is not None:
+        libraries["TVM"] = tvm
+    found: dict[str, float] = {}
+    for name, library in libraries.items():
+        times = {kind: _region_seconds(library, kind, rounds) for kind in (False, True)}
+        found[name] = times[True] - times[False]
+    return found
+
+
+def _region_seconds(library: Any, parallel: bool, rounds: int) -> float:
+    te = library.te
+    count = max(threads.get_num_threads(), 2)
+    b = te.compute((count,), lambda i: i.astype("float32"), name="B")
+    s = te.create_schedule(b.op)
+    if parallel:
+        s[b].parallel(b.op.axis[0])
+    module = library.build(s, [b], target="llvm")
+    array = library.nd.array(np.zeros(count, "float32"))
+    timer = module.time_evaluator(module.entry_name, library.cpu(0), number=BATCH, repeat=1)
+    return float(statistics.median(timer(array).mean for _ in range(max(rounds, 3) * 3)))
+
+
+def time_imports(rounds: int) -> dict[str, float]:
+    """Seconds of `import NAME` in a new process, where the files have been read before."""
+    names = [name for name in IMPORTED if importlib.util.find_spec(name) is not None]
+    times: dict[str, list[float]] = {name: [] for name in ("pass", *names)}
+    for _ in range(max(rounds, 3)):
+        for name, found in times.items():
+            found.append(_process_seconds("pass" if name == "pass" else f"import {name}"))
+    empty = statistics.median(times.pop("pass"))
+    return {name: statistics.median(found) - empty for name, found in times.items()}
+
+
+def _process_seconds(code: str) -> float:
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", code], check=True, stderr=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
+def sections(figures: Figures) -> list[tuple[str, list[str], list[list[str]]]]:
+    """Tables: title, header, lines."""
+    parts = [
+        ("A call with two arrays of one element", "calls", "us", 1e6),
+        ("A parallel loop without work, less the serial loop", "parallel", "us", 1e6),
+        ("import, less an empty process", "imports", "ms", 1e3),
+    ]
+    tables = []
+    for title, key, unit, scale in parts:
+        ours = figures[key]["te_sched"]
+        lines = [
+            [name, f"{seconds * scale:.2f}", f"{ours / seconds:.2f}" if seconds > 0 else "-"]
+            for name, seconds in figures[key].items()
+        ]
+        tables.append((f"{title} (goal: {GOALS[key]})", ["", unit, "te_sched to it"], lines))
+    return tables
+
+
+def save(figures: Figures, setting: str, directory: Path) -> None:
+    """The figures as JSON and as Markdown."""
+    directory.mkdir(parents=True, exist_ok=True)
+    kept = {"setting": setting, "seconds": figures}
+    (directory / "calls.json").write_text(json.dumps(kept, indent=1) + "\n")
+    parts = [setting, ""]
+    for title, header, lines in sections(figures):
+        rows = [header, ["---", *["---:"] * (len(header) - 1)], *lines]
+        parts += [f"**{title}**", "", *("| " + " | ".join(row) + " |" for row in rows), ""]
+    (directory / "calls.md").write_text("\n".join(parts).rstrip() + "\n")
+
+
+def _load(name: str) -> Any:
+    """A peer, or None where it is not installed (or is a TVM without te)."""
+    try:
+        module = importlib.import_module(name)
+        if name == "tvm":
+            importlib.import_module("tvm.te")
+    except ImportError:
+        return None
+    return module
+
+
+def _setting() -> str:
+    peers = {name: _load(name) for name in PEERS}
+    versions = {
+        "te_sched": te_sched.__version__,
+        "Python": platform.python_version(),
+        "numpy": np.__version__,
+        **{name: peer.__version__ for name, peer in peers.items() if peer is not None},
+    }
+    told = ", ".join(f"{name} {version}" for name, version in versions.items())
+    missing = [name for name, peer in peers.items() if peer is None]
+    absent = f"; not installed: {', '.join(missing)}" if missing else ""
+    machine = f"{platform.machine()} ({processor()}), {os.cpu_count()} cores"
+    return f"{told}; {machine}; OpenMP: {threads.runtime().name}{absent}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
