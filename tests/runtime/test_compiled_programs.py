@@ -7,12 +7,13 @@ import os
 import subprocess
 import sys
 import time
+from unittest import mock
 
 import numpy as np
 import pytest
 
 import te_sched
-from te_sched import config, te
+from te_sched import config, driver, te
 from te_sched.ir.calls import EFFECTS
 from te_sched.ir.op import RULES
 from te_sched.runtime import compiled_programs, registry
@@ -23,7 +24,11 @@ from te_sched.runtime.fingerprint import environment
 def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(config, "STARTED", time.time_ns() + 10**10)
     environment.cache_clear()
-    with config.scoped(cache=True, cache_dir=str(tmp_path / "cache"), verify_passes=False):
+    with (
+        mock.patch.dict(RULES, clear=True),  # other tests register some
+        mock.patch.dict(EFFECTS, driver._EFFECTS, clear=True),
+        config.scoped(cache=True, cache_dir=str(tmp_path / "cache"), verify_passes=False),
+    ):
         yield tmp_path / "cache"
     environment.cache_clear()
 
