@@ -2,8 +2,13 @@
 
     python -m tutorials.matmul [SIZE]
 
-prints the time of each step and numpy's. The steps are those of the classic CPU tutorial: blocking,
-vectorisation, sums in registers, packing one matrix, and all cores.
+prints the time of each step and numpy's. The first steps are those of the classic CPU tutorial:
+blocking, vectorisation, sums in registers, packing one matrix, and all cores. The last two go on to
+the speed of a vendor's library. What counts there is where the data of the inner loop are: a tile
+of sums fills the registers, so that a vector of B serves several rows; a panel of B is read again
+for each tile below it while it is in a cache; and the block of C that is summed up has memory of
+its own, in the cache of its core, from which it goes to C once. benchmarks/processor/products.py
+does the same for any size.
 """
 
 from __future__ import annotations
@@ -60,12 +65,24 @@ def parallel(te: Any, size: int) -> Program:
     return s, [A, B, C]
 
 
+def in_panels(te: Any, size: int) -> Program:
+    """Tiles of 4 x 64 sums, in blocks of 128 x 512 that stay in the cache; all of K at once."""
+    return _in_blocks(te, size, depth=size)
+
+
+def in_blocks(te: Any, size: int) -> Program:
+    """256 of K at a time: the panels of B that a block reads stay in the cache too."""
+    return _in_blocks(te, size, depth=256)
+
+
 STEPS: tuple[tuple[str, Callable[[Any, int], Program]], ...] = (
     ("as declared", as_declared),
     ("+ blocking", blocked),
     ("+ vectorize", vectorized),
     ("+ sums in registers, B packed", in_registers),
     ("+ parallel", parallel),
+    ("wide tiles, blocks in the cache", in_panels),
+    ("+ K in parts", in_blocks),
 )
 
 
@@ -151,6 +168,44 @@ def _declare_packed(te: Any, size: int) -> tuple[Any, Any, Any, Any, Any]:
     s[sums].vectorize(j)
     s[packed].vectorize(packed.op.axis[2])
     return s, A, B, C, packed
+
+
+def _in_blocks(te: Any, size: int, depth: int) -> Program:
+    rows, columns, depth = 4, _divisor(size, 64), _divisor(size, depth)
+    k = te.reduce_axis((0, size), "k")
+    A = te.placeholder((size, size), name="A")
+    B = te.placeholder((size, size), name="B")
+    panels = te.compute(
+        (size // depth, size // columns, depth, columns),
+        lambda q, bj, k, j: B[q * depth + k, bj * columns + j],
+        name="panels",
+    )
+    sums = te.compute(
+        (size, size),
+        lambda i, j: te.sum(
+            A[i, k] * panels[k // depth, j // columns, k % depth, j % columns], axis=k
+        ),
+        name="sums",
+    )
+    C = te.compute((size, size), lambda i, j: sums[i, j], name="C")
+    s = te.create_schedule(C.op)
+    block, across, _, j = s[C].tile(*C.op.axis, _divisor(size, 128), _divisor(size, 512))
+    s[C].vectorize(s[C].split(j, 16)[1])
+    s[C].parallel(block)
+    s[sums].compute_at(s[C], across)
+    down, i = s[sums].split(sums.op.axis[0], rows)
+    panel, j = s[sums].split(sums.op.axis[1], columns)
+    outer, inner = s[sums].split(sums.op.reduce_axis[0], depth)
+    s[sums].reorder(outer, panel, down, inner, i, j)
+    s[sums].unroll(i)
+    s[sums].vectorize(j)
+    s[panels].vectorize(panels.op.axis[3])
+    s[panels].parallel(s[panels].fuse(*panels.op.axis[:2]))
+    return s, [A, B, C]
+
+
+def _divisor(size: int, most: int) -> int:
+    return next(part for part in range(min(most, size), 0, -1) if size % part == 0)
 
 
 def _numpy_seconds(a: np.ndarray, b: np.ndarray) -> float:
