@@ -13,6 +13,7 @@ from te_sched import te, tir
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
+from te_sched.lower.vectorize_loops import vectorize_loops
 from tests.codegen.programs import buffer, build, function, loop
 
 pytestmark = pytest.mark.skipif(
@@ -99,16 +100,32 @@ def test_small_strides_are_shuffled() -> None:
     assert "vinsertps" not in text
 
 
-@pytest.mark.parametrize("width", [1000, 1001])
-def test_guarded_vectors_are_masked(width: int) -> None:
-    A = te.placeholder((width,), name="A")
-    B = te.compute((width,), lambda i: A[i] + 1, name="B")
-    text = assembly(vectorized(B), [A, B])
+def guarded(width: int, lanes: int = 16) -> S.PrimFunc:
+    """C[i] = A[i] + 1 in vectors, the last of which has lanes beyond the end."""
+    A, C = buffer("A", [width]), buffer("C", [width])
+
+    def vector(outer: E.Var) -> S.Stmt:
+        lane = E.Var("lane")
+        i = ops.add(ops.mul(outer, lanes), lane)
+        store = S.BufferStore(C, E.BufferLoad(A, (i,)) + 1.0, (i,))
+        body = S.IfThenElse(i < width, store)
+        return S.For(lane, E.IntImm(0), E.IntImm(lanes), "vectorized", body)
+
+    return vectorize_loops(function([A, C], loop(-(-width // lanes), vector)))
+
+
+@pytest.mark.parametrize("lanes", [2, 6, 16, 32])
+def test_guarded_vectors_are_right(lanes: int) -> None:
+    for width in (96, 97, 127):
+        a, c = np.random.default_rng(2).random(width).astype("float32"), np.zeros(width, "float32")
+        build(guarded(width, lanes))(a, c)
+        np.testing.assert_array_equal(c, a + 1)
+
+
+def test_guarded_vectors_are_masked() -> None:
+    text = build(guarded(1001), AVX512).get_source("asm")
     assert re.search(r"vmovups\s+%zmm\d+, .*\{%k", text)
     assert "gather" not in text
-    a, b = np.random.default_rng(2).random(width).astype("float32"), np.zeros(width, "float32")
-    te_sched.build(vectorized(B), [A, B])(a, b)
-    np.testing.assert_array_equal(b, a + 1)
 
 
 def test_padding_in_vectors_is_masked() -> None:
@@ -123,3 +140,29 @@ def test_padding_in_vectors_is_masked() -> None:
     a, b = np.random.default_rng(3).random((30, 30)).astype("float32"), np.ones((32, 32), "float32")
     te_sched.build(vectorized(B), [A, B])(a, b)
     np.testing.assert_array_equal(b, np.pad(a, 1))
+
+
+def test_guarded_vectors_of_calls_are_loops_without_a_word_of_llvm(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    A = te.placeholder((1000,), name="A")
+    B = te.compute((1000,), lambda i: tir.call_pure_extern("float32", "cbrtf", A[i]), name="B")
+    a, b = np.random.default_rng(4).random(1000).astype("float32"), np.zeros(1000, "float32")
+    te_sched.build(vectorized(B), [A, B])(a, b)
+    np.testing.assert_allclose(b, np.cbrt(a), 1e-6)
+    assert capfd.readouterr().err == ""
+
+
+def test_lanes_that_meet_are_stored_one_after_the_other() -> None:
+    K, H = buffer("K", [32], "int32"), buffer("H", [4], "int32")
+
+    def body(i: E.Var) -> S.Stmt:
+        place = E.BufferLoad(K, (i,))
+        add = S.BufferStore(H, E.BufferLoad(H, (place,)) + 1, (place,))
+        return S.IfThenElse(place >= 0, add)
+
+    var = E.Var("i")
+    func = function([K, H], S.For(var, E.IntImm(0), E.IntImm(32), "vectorized", body(var)))
+    k, h = np.random.default_rng(5).integers(-1, 4, 32, dtype="int32"), np.zeros(4, "int32")
+    build(vectorize_loops(func))(k, h)
+    np.testing.assert_array_equal(h, np.bincount(k[k >= 0], minlength=4))

@@ -12,7 +12,7 @@ from te_sched.codegen.llvm.types import Value, llvm_type
 from te_sched.codegen.signature import Signature
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes
-from te_sched.ir.expr import Var
+from te_sched.ir.expr import Expr, Var
 
 # Bytes on the stack that all allocations of a function, and a single one, may take.
 STACK_LIMIT = 128 * 1024
@@ -84,6 +84,7 @@ class FunctionText:
         self.deciding = 0  # inside conditions: the same for what depends on loop variables alone
         self.assumed = 0  # how often that assumption was needed
         # Pointers through which aligned vectors are stored past the caches.
+        self.team_wishes: dict[str, Expr] = {}  # pragmas about the parallel loops to come
         self.streamed: frozenset[Var] = parent.streamed if parent is not None else frozenset()
         self._counter = 0
         self._stack_bytes = 0

@@ -6,11 +6,20 @@ from collections.abc import Callable
 
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.types import Value, llvm_type
+from te_sched.codegen.llvm.vector_math import is_known
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
+from te_sched.ir.structural import structural_equal
+from te_sched.ir.visitor import walk
 from te_sched.lower.vectorize_loops import SCALAR_SUFFIX
 
 _MOST_LANES = 16
+# Statements and calls that vectors with masks may have.
+_PLAIN = (S.BufferStore, S.IfThenElse, S.LetStmt, S.SeqStmt)
+_LANEWISE = (
+    *("if_then_else", "likely", "fabs", "sqrt", "floor", "ceil", "trunc", "fma", "reinterpret"),
+    *("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "shift_left", "shift_right"),
+)
 
 
 def serial_loop(
@@ -68,21 +77,59 @@ def _loop_metadata(out: FunctionText, node: S.For) -> str:
 
 
 def _scalarized_lanes(node: S.For) -> int:
-    """The lanes of a vectorised loop that had no vector form, if a whole register has them."""
+    """The lanes of a vectorised loop that had no vector form, if masks can give it one."""
     if not isinstance(node.extent, E.IntImm) or not node.loop_var.name.endswith(SCALAR_SUFFIX):
         return 0
     lanes = node.extent.value
-    return lanes if lanes > 1 and lanes & (lanes - 1) == 0 else 0
+    if lanes < 2 or lanes & (lanes - 1):
+        return 0
+    return lanes if _has_masked_form(node) else 0
+
+
+def _has_masked_form(loop: S.For) -> bool:
+    """Whether lanes store to elements of their own, read no other's, and call nothing strange.
+
+    LLVM would find out by itself, but prints remarks where it cannot do what it was asked for.
+    """
+    stores, loads = dict[E.Var, S.BufferStore](), list[E.BufferLoad]()
+    lanes = {loop.loop_var}  # and what is computed from it
+    for node in walk(loop.body):
+        if isinstance(node, S.BufferStore):
+            if node.buffer.data in stores or not _is_lane_of(node.indices, lanes):
+                return False
+            stores[node.buffer.data] = node
+        elif isinstance(node, E.BufferLoad):
+            loads.append(node)
+        elif isinstance(node, S.LetStmt):
+            if _is_lane_of((node.value,), lanes):
+                lanes.add(node.var)
+        elif isinstance(node, E.Call):
+            name = node.op.removeprefix("tir.")
+            if name not in _LANEWISE and not is_known(name, node.dtype):
+                return False
+        elif isinstance(node, S.Stmt) and not isinstance(node, _PLAIN):
+            return False
+    pairs = [(load, stores[load.buffer.data]) for load in loads if load.buffer.data in stores]
+    return all(structural_equal(load.indices[0], store.indices[0]) for load, store in pairs)
+
+
+def _is_lane_of(indices: tuple[E.Expr, ...], lanes: set[E.Var]) -> bool:
+    """Whether it is one index, of the variables of lanes and not of memory."""
+    if len(indices) != 1:
+        return False
+    parts = list(walk(indices[0]))
+    known = any(isinstance(part, E.Var) and part in lanes for part in parts)
+    return known and not any(isinstance(part, E.BufferLoad) for part in parts)
 
 
 def _masked_vector_wishes(lanes: int) -> list[str]:
     """Ask for vectors, with masks where lanes differ, of what the schedule vectorised.
 
-    LLVM would unroll so short a loop first, and make vectors of a loop round it, with gathers.
+    LLVM would unroll so short a loop first, and make vectors of a loop round it, with gathers. It
+    is not forced to (vectorize.enable): it would print a warning where it cannot.
     """
     return [
         '!"llvm.loop.unroll.disable"',
-        '!"llvm.loop.vectorize.enable", i1 true',
         f'!"llvm.loop.vectorize.width", i32 {min(lanes, _MOST_LANES)}',
         '!"llvm.loop.interleave.count", i32 1',
     ]

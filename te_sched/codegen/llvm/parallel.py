@@ -1,8 +1,18 @@
 """Parallel loops: the body becomes a function that OpenMP runs on every thread of a team.
 
 The loader puts GOMP_parallel and friends of the OpenMP runtime into slots (or serial stand-ins with
-the same interface), so nothing here depends on which runtime there is. Each thread takes one
-contiguous share of the iterations. A parallel loop inside a parallel loop runs serially.
+the same interface), so nothing here depends on which runtime there is. A parallel loop may be
+anywhere in the nest; inside a parallel loop it runs serially. Each thread takes one contiguous
+share of the iterations, and the loop ends when all have.
+
+Pragmas on the axis of a parallel loop, or on one outside it, say more:
+
+    parallel_grain            take only so many threads that each has at least this many iterations
+    parallel_stride_pattern   deal the iterations out one by one, for those of uneven length
+
+TVM's parallel_launch_point and parallel_barrier_when_finish join several loops under one start of
+the team, because a start is dear there. They change nothing here: each loop starts its own team,
+and waits for it.
 """
 
 from __future__ import annotations
@@ -14,9 +24,13 @@ from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.loops import serial_loop
 from te_sched.codegen.llvm.streaming import order_streams
 from te_sched.codegen.llvm.types import Value, llvm_type, quote
+from te_sched.errors import BuildError
+from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 
 _Body = Callable[[FunctionText, S.Stmt], None]
+_GRAIN, _STRIDE = "pragma_parallel_grain", "pragma_parallel_stride_pattern"
+TEAM_PRAGMAS = frozenset({_GRAIN, _STRIDE})
 
 
 def run_parallel(out: FunctionText, node: S.For, start: Value, extent: Value, body: _Body) -> None:
@@ -25,9 +39,10 @@ def run_parallel(out: FunctionText, node: S.For, start: Value, extent: Value, bo
     name = f"{out.signature.symbol}.parallel.{out.module.fresh()}"
     inner = FunctionText(out.module, out.signature, out.scopes, parent=out)
     inner.error_slot = "%error"
-    _write_share(inner, node, start, extent, body)
+    write_share = _deal_iterations if _STRIDE in out.team_wishes else _write_share
+    write_share(inner, node, start, extent, body)
     data = _fill_captures(out, inner)
-    error = _start_team(out, name, data)
+    error = _start_team(out, name, data, _team_limit(out, extent))
     _finish_function(inner, name)
     out.leave_unless_zero(out.emit(f"load i32, ptr {error}, align 4"))
 
@@ -38,9 +53,7 @@ def _write_share(
     """The loop over this thread's share: extent * id / count up to extent * (id + 1) / count."""
     first = inner.import_value(start)
     total = cast(inner, inner.import_value(extent), "int64")
-    identity = inner.emit(f"call i32 {inner.load_slot(kind='thread', name='id')}()")
-    team = inner.emit(f"call i32 {inner.load_slot(kind='thread', name='count')}()")
-    me, count = (inner.emit(f"zext i32 {text} to i64") for text in (identity, team))
+    me, count = _position(inner)
     bounds = []
     for rank in (me, inner.emit(f"add nuw nsw i64 {me}, 1")):
         product = inner.emit(f"mul nsw i64 {total.text}, {rank}")
@@ -59,6 +72,67 @@ def _write_share(
     inner.do("ret void")
 
 
+def _deal_iterations(
+    inner: FunctionText, node: S.For, start: Value, extent: Value, body: _Body
+) -> None:
+    """The loop over the iterations id, id + count, id + 2 * count, ... of this thread."""
+    first = inner.import_value(start)
+    total = cast(inner, inner.import_value(extent), "int64")
+    me, count = _position(inner)
+    left = inner.emit(f"sub nsw i64 {total.text}, {me}")
+    rounded = inner.emit(f"add nsw i64 {left}, {count}")
+    turns = inner.emit(f"sdiv i64 {inner.emit(f'sub nsw i64 {rounded}, 1')}, {count}")
+    kind = llvm_type(start.dtype)
+    low, high = start.lo, start.hi + max(extent.hi, 1) - 1
+
+    def turn(inside: FunctionText, stmt: S.Stmt) -> None:
+        number = cast(inside, inside.environment[node.loop_var], "int64").text
+        dealt = inside.emit(f"add nsw i64 {inside.emit(f'mul nsw i64 {number}, {count}')}, {me}")
+        cut = dealt if kind == "i64" else inside.emit(f"trunc i64 {dealt} to {kind}")
+        text = inside.emit(f"add nsw {kind} {cut}, {first.text}")
+        inside.environment[node.loop_var] = Value(text, start.dtype, low, high, False)
+        body(inside, stmt)
+
+    most = max(extent.hi, 0)
+    end = turns if kind == "i64" else inner.emit(f"trunc i64 {turns} to {kind}")
+    zero = Value("0", start.dtype, 0, 0, False)
+    serial_loop(inner, node, zero, Value(end, start.dtype, 0, most, False), turn)
+    order_streams(inner)
+    inner.do("ret void")
+
+
+def _position(inner: FunctionText) -> tuple[str, str]:
+    """The number of this thread in its team, and how many there are, as i64."""
+    identity = inner.emit(f"call i32 {inner.load_slot(kind='thread', name='id')}()")
+    team = inner.emit(f"call i32 {inner.load_slot(kind='thread', name='count')}()")
+    me, count = (inner.emit(f"zext i32 {text} to i64") for text in (identity, team))
+    return me, count
+
+
+def _team_limit(out: FunctionText, extent: Value) -> str:
+    """How many threads to ask for, as i32; 0 leaves it to the OpenMP runtime."""
+    limit = out.emit(f"load i32, ptr {out.load_slot(kind='thread', name='limit')}, align 4")
+    grain = out.team_wishes.get(_GRAIN)
+    if grain is None:
+        return limit
+    if not isinstance(grain, E.IntImm) or grain.value < 1:
+        raise BuildError(
+            f"build a parallel loop with parallel_grain={grain}",
+            "it is how many iterations a thread has at least",
+            "give a number: s[C].pragma(axis, 'parallel_grain', 64)",
+        )
+    total = cast(out, extent, "int64").text
+    most = out.emit(f"call i32 {out.load_slot(kind='thread', name='most')}()")
+    unlimited = out.emit(f"icmp slt i32 {limit}, 1")
+    allowed = out.emit(f"select i1 {unlimited}, i32 {most}, i32 {limit}")
+    wide = out.emit(f"sext i32 {allowed} to i64")
+    for kind, bound in (("smin", wide), ("smax", "1")):
+        function = out.module.declare(f"llvm.{kind}.i64", "i64", ("i64", "i64"))
+        shares = total if kind == "smax" else out.emit(f"sdiv i64 {total}, {grain.value}")
+        total = out.emit(f"call i64 {function}(i64 {shares}, i64 {bound})")
+    return out.emit(f"trunc i64 {total} to i32")
+
+
 def _fill_captures(out: FunctionText, inner: FunctionText) -> str:
     """Store what the body uses into a struct on the stack: first the address of the error code."""
     data = out.allocate_static(f"[{8 + inner.captured_bytes} x i8]", 8)
@@ -68,10 +142,9 @@ def _fill_captures(out: FunctionText, inner: FunctionText) -> str:
     return data
 
 
-def _start_team(out: FunctionText, name: str, data: str) -> str:
+def _start_team(out: FunctionText, name: str, data: str, limit: str) -> str:
     """Call the OpenMP runtime; gives the address of the error code."""
     out.do(f"store i64 0, ptr {data}, align 8")
-    limit = out.emit(f"load i32, ptr {out.load_slot(kind='thread', name='limit')}, align 4")
     fork = out.load_slot(kind="thread", name="fork")
     out.do(f"call void {fork}(ptr @{quote(name)}, ptr {data}, i32 {limit}, i32 0)")
     return data

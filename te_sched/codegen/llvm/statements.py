@@ -23,7 +23,7 @@ from te_sched.codegen.llvm.expressions import (
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.loops import serial_loop
 from te_sched.codegen.llvm.memory import ALIGNMENT
-from te_sched.codegen.llvm.parallel import run_parallel
+from te_sched.codegen.llvm.parallel import TEAM_PRAGMAS, run_parallel
 from te_sched.codegen.llvm.streaming import run_streaming
 from te_sched.codegen.llvm.types import Value, integer, llvm_type, slot_type
 from te_sched.errors import BuildError
@@ -125,6 +125,11 @@ def _attribute(out: FunctionText, node: S.AttrStmt) -> None:
         raise _needs_device(node.node.thread_tag or node.node.var.name)
     if node.key == "pragma_import_llvm" and isinstance(node.value, E.StringImm):
         out.module.linked_ir.append(_read_ir(node.value.value))
+    if node.key in TEAM_PRAGMAS:
+        before, out.team_wishes = out.team_wishes, {**out.team_wishes, node.key: node.value}
+        execute(out, node.body)
+        out.team_wishes = before
+        return
     if node.key == "pragma_nontemporal":
         run_streaming(out, node.body, execute)
         return
