@@ -6,6 +6,7 @@ Joins lowering, the legality analysis and the runtime. Must not know how any of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from te_sched import config
@@ -89,13 +90,21 @@ def build(
         if verify:
             check_results(inputs, given or (), binds or {})
             reads = check_reads(module[name])
-        functions = lower(module).functions
+        functions = _lowered(module, wanted)
         if verify:
             check_turns(functions[name])
             sizes = [*symbolic_sizes(inputs), *reads]
             functions = {**functions, name: functions[name].with_attr(ATTRIBUTE, sizes)}
         return _compile(functions, wanted, verify, known_as)
-    return _compile(_functions(inputs, name), wanted, verify, known_as)
+    return _compile(_lowered(_module(inputs, name), wanted), wanted, verify, known_as)
+
+
+def _lowered(module: IRModule, target: Target) -> Mapping[str, PrimFunc]:
+    """The functions of a module, lowered from where they stand to what runs fast."""
+    choices = config.current().lowering
+    for_speed = replace(choices, partition_for_speed=target.kind != "cuda")
+    with config.scoped(lowering=for_speed):
+        return lower(module).functions
 
 
 def _name_program(parts: tuple[Any, ...], target: Target) -> str | None:
@@ -141,14 +150,14 @@ def _for_target(functions: Mapping[str, PrimFunc], target: Target) -> dict[str, 
     return {name: replace_intrinsics(func, keys) for name, func in functions.items()}
 
 
-def _functions(inputs: Any, name: str) -> Mapping[str, PrimFunc]:
-    """Functions by name, lowered from where they stand."""
+def _module(inputs: Any, name: str) -> IRModule:
+    """Functions by name, as a module."""
     if isinstance(inputs, PrimFunc):
         inputs = IRModule({name: inputs})
     elif isinstance(inputs, Mapping):
         functions: dict[str, PrimFunc] = {}
         for key, value in inputs.items():
-            functions.update(_functions(value, str(key)))
+            functions.update(_module(value, str(key)).functions)
         inputs = IRModule(functions)
     if not isinstance(inputs, IRModule):
         raise BuildError(
@@ -156,4 +165,4 @@ def _functions(inputs: Any, name: str) -> Mapping[str, PrimFunc]:
             "it is neither a schedule nor a program",
             "pass a Schedule with args, a PrimFunc, or what te_sched.lower gave",
         )
-    return lower(inputs).functions
+    return inputs

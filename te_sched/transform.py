@@ -26,13 +26,17 @@ _UNROLL = {
     "auto_max_extent": "auto_unroll_max_extent",
     "explicit_unroll": "unroll_explicit",
 }
+_PARTITION = (
+    "partition_const_loop",
+    "no_unroll_loop_with_extent_one",
+    "unroll_loop_with_partition_hint_no_interval",
+)
 _DISABLING = {
     "tir.disable_storage_rewrite": "tir.StorageRewrite",
     "tir.disable_cse_tir": "tir.CommonSubexprElimTIR",
 }
 # Options of TVM that change nothing here, and why.
 _WITHOUT_EFFECT = {
-    "tir.LoopPartition": "loops are never partitioned; LLVM does that",
     "tir.noalias": "buffers are taken to be distinct, unless they overlap in a call",
     "tir.disable_assert": "arguments are always checked",
     "tir.instrument_bound_checkers": "use numpy's answer to check; accesses are not instrumented",
@@ -66,8 +70,8 @@ class PassContext:
     required_pass : for TVM's sake.
     disabled_pass : TVM's names of passes to leave out ("tir.StorageRewrite").
     instruments : not available: te_sched.lower(..., stop_after=...) shows a pass's result.
-    config : options by TVM's names: tir.disable_vectorize, tir.UnrollLoop, tir.add_lower_pass,
-        tir.disable_storage_rewrite, tir.disable_cse_tir. One is te_sched's own:
+    config : options by TVM's names: tir.disable_vectorize, tir.LoopPartition, tir.UnrollLoop,
+        tir.add_lower_pass, tir.disable_storage_rewrite, tir.disable_cse_tir. One is te_sched's own:
         `te_sched.as_older` lowers as TVM 0.9 did, whose `astext()` stands in books and papers.
     """
 
@@ -110,6 +114,7 @@ class PassContext:
         """The options that do something."""
         return [
             "te_sched.as_older",
+            "tir.LoopPartition",
             "tir.UnrollLoop",
             "tir.add_lower_pass",
             "tir.disable_vectorize",
@@ -171,6 +176,8 @@ def _lowering_of(options: Mapping[str, Any], disabled_pass: Sequence[str]) -> sw
             changes["as_older"] = bool(value)
         elif name == "tir.UnrollLoop":
             changes.update(_unroll_options(value))
+        elif name == "tir.LoopPartition":
+            changes.update(_partition_options(value))
         elif name == "tir.add_lower_pass":
             changes["added_passes"] = tuple([(int(when), as_function(one)) for when, one in value])
         elif name in _DISABLING:
@@ -208,6 +215,18 @@ def _unroll_options(value: Any) -> dict[str, Any]:
             continue
         changes[_UNROLL[name]] = bool(given) if name == "explicit_unroll" else int(given)
     return changes
+
+
+def _partition_options(value: Any) -> dict[str, bool]:
+    if not isinstance(value, Mapping):
+        raise LoweringError(
+            f"PassContext(config={{'tir.LoopPartition': {value!r}}})",
+            "its value is a mapping",
+            'write {"partition_const_loop": True}',
+        )
+    for name in value.keys() - set(_PARTITION):
+        warn_once(f"tir.LoopPartition {name}", f"it knows {', '.join(_PARTITION)}")
+    return {name: bool(value[name]) for name in _PARTITION if name in value}
 
 
 def _pass_of(name: str) -> tuple[str, ...]:

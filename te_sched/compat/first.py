@@ -208,7 +208,6 @@ _OPTIONS = {
     "add_lower_pass": "tir.add_lower_pass",
     "disable_vectorize": "tir.disable_vectorize",
     "detect_global_barrier": "tir.detect_global_barrier",
-    "partition_const_loop": "tir.LoopPartition",
     "double_buffer_split_loop": "tir.InjectDoubleBuffer",
     "instrument_bound_checkers": "tir.instrument_bound_checkers",
     "disable_assert": "tir.disable_assert",
@@ -236,6 +235,8 @@ def build_config(**options: Any) -> BuildConfig:
             unrolling[_UNROLLING[name]] = value
         elif name == "disable_select_rewriting":
             given["disabled_pass"] = ["tir.RewriteUnsafeSelect"] if value else []
+        elif name == "partition_const_loop":
+            config["tir.LoopPartition"] = {name: value}
         elif name in _OF_BUFFERS:
             buffer_params[name] = value
         elif name in _OPTIONS:
@@ -244,6 +245,7 @@ def build_config(**options: Any) -> BuildConfig:
             warn_once(name, _WITHOUT_EFFECT[name])
         else:
             known = [*_PASS_CONTEXT, *_UNROLLING, *_OPTIONS, *_OF_BUFFERS, *_WITHOUT_EFFECT]
+            known += ["disable_select_rewriting", "partition_const_loop"]
             raise LoweringError(
                 f"build_config({name}={value!r})",
                 "there is no such option",

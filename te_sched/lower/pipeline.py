@@ -25,6 +25,7 @@ from te_sched.lower.inject_double_buffer import inject_double_buffer
 from te_sched.lower.inject_prefetch import inject_prefetch
 from te_sched.lower.inject_virtual_threads import inject_virtual_threads
 from te_sched.lower.narrow_index_types import narrow_index_types
+from te_sched.lower.partition_loops import partition_loops
 from te_sched.lower.remove_no_op import remove_no_op
 from te_sched.lower.renormalize_split_patterns import renormalize_split_patterns
 from te_sched.lower.rewrite_storage import rewrite_storage
@@ -47,6 +48,7 @@ PASSES: tuple[tuple[Pass, str], ...] = (
     (flatten_storage, "flat"),
     (narrow_index_types, "flat"),
     (simplify, "flat"),
+    (partition_loops, "flat"),
     (vectorize_loops, "vector"),
     (inject_virtual_threads, "vector"),
     (inject_double_buffer, "vector"),
@@ -89,7 +91,7 @@ def lower(
     args : the parameters of the function: tensors, buffers and variables, inputs and outputs.
     name : the name of the function.
     binds : buffers to use for some of the tensors.
-    simple_mode : accepted for TVM's sake; loops are never partitioned.
+    simple_mode : leave loops and their guards whole, which is easier to read.
     stop_after : name of the pass to stop after, "schedule_ops" or one of `pass_names()`.
 
     Returns
@@ -109,10 +111,13 @@ def lower(
     _check_name(name)
     if isinstance(inputs, IRModule):
         return IRModule(
-            {key: run_passes(func, stop_after) for key, func in inputs.functions.items()}
+            {
+                key: run_passes(func, stop_after, simple_mode)
+                for key, func in inputs.functions.items()
+            }
         )
     if isinstance(inputs, PrimFunc):
-        return IRModule({name: run_passes(_named(inputs, name), stop_after)})
+        return IRModule({name: run_passes(_named(inputs, name), stop_after, simple_mode)})
     if not isinstance(inputs, Schedule):
         raise LoweringError(
             f"lower a {type(inputs).__name__}",
@@ -125,7 +130,9 @@ def lower(
     func = schedule_ops(schedule, infer_bound(schedule), arguments, name, binds or {})
     if config.current().verify_passes:
         verify(func, "buffers")
-    return IRModule({name: func if stop_after == "schedule_ops" else run_passes(func, stop_after)})
+    if stop_after != "schedule_ops":
+        func = run_passes(func, stop_after, simple_mode)
+    return IRModule({name: func})
 
 
 def pass_names() -> list[str]:
@@ -133,10 +140,12 @@ def pass_names() -> list[str]:
     return list(dict.fromkeys(["schedule_ops", *(one.__name__ for one, _ in PASSES)]))
 
 
-def run_passes(func: PrimFunc, stop_after: str | None = None) -> PrimFunc:
+def run_passes(
+    func: PrimFunc, stop_after: str | None = None, simple_mode: bool = False
+) -> PrimFunc:
     """The function after the passes of PASSES, up to the last one named `stop_after`.
 
-    `config.Lowering` may leave out passes and add some.
+    `config.Lowering` may leave out passes and add some; `simple_mode` leaves out partition_loops.
     """
     switches = config.current()
     check, passes = switches.verify_passes, _chosen_passes(switches.lowering)
@@ -144,6 +153,8 @@ def run_passes(func: PrimFunc, stop_after: str | None = None) -> PrimFunc:
     if stop_after is not None:
         last = 1 + max(i for i, (one, _) in enumerate(passes) if _name_of(one) == stop_after)
     for one, level in passes[:last]:
+        if simple_mode and one is partition_loops:
+            continue
         func = one(func)
         if check:
             verify(func, level)

@@ -22,6 +22,7 @@ from te_sched.lower.inject_double_buffer import inject_double_buffer
 from te_sched.lower.inject_prefetch import inject_prefetch
 from te_sched.lower.inject_virtual_threads import inject_virtual_threads
 from te_sched.lower.narrow_index_types import narrow_index_types
+from te_sched.lower.partition_loops import partition_loops
 from te_sched.lower.remove_no_op import remove_no_op
 from te_sched.lower.rewrite_storage import rewrite_storage
 from te_sched.lower.rewrite_unsafe_select import rewrite_unsafe_select
@@ -37,6 +38,7 @@ __all__ = [
     "InjectDoubleBuffer",
     "InjectPrefetch",
     "InjectVirtualThread",
+    "LoopPartition",
     "NarrowDataType",
     "PassInfo",
     "PrimFuncPass",
@@ -56,6 +58,7 @@ PASS_NAMES: Mapping[str, Callable[[PrimFunc], PrimFunc]] = {
     "tir.StorageFlatten": flatten_storage,
     "tir.NarrowDataType": narrow_index_types,
     "tir.Simplify": simplify,
+    "tir.LoopPartition": partition_loops,
     "tir.VectorizeLoop": vectorize_loops,
     "tir.InjectVirtualThread": inject_virtual_threads,
     "tir.InjectDoubleBuffer": inject_double_buffer,
@@ -182,6 +185,11 @@ def InjectPrefetch() -> PrimFuncPass:
 def Simplify() -> PrimFuncPass:
     """Simplify expressions and conditions."""
     return _named("tir.Simplify")
+
+
+def LoopPartition() -> PrimFuncPass:
+    """Cut loops where their guards change."""
+    return _named("tir.LoopPartition")
 
 
 def InjectVirtualThread() -> PrimFuncPass:

@@ -49,7 +49,7 @@ def check(script, change):
     c = np.zeros((12, 10), "float32")
     build(s, [A, B, C])(a, b, c)
     np.testing.assert_allclose(c, script(a, b), rtol=1e-5)
-    return str(lower(s, [A, B, C]))
+    return str(lower(s, [A, B, C], simple_mode=True))
 
 
 def tiled(s, C, i, j):

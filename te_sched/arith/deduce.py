@@ -1,0 +1,140 @@
+"""For which values of a variable a comparison holds, whatever other variables are.
+
+    deduce_bound(i, i*32 + j < n, {j: [0, 31]})  ->  i in (-inf, n//32 - 1]
+
+The comparison is turned round the variable one operation at a time; what stands beside the
+variable goes to the other side, where it is replaced by its end that is hardest to fulfil. (TVM's
+name: arith.deduce_bound.) Must not know programs.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from te_sched.arith import build
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.int_set import NOTHING, Domains, IntervalSet, eval_set
+from te_sched.ir.expr import EQ, GE, GT, LE, LT, NE, Add, Expr, FloorDiv, IntImm, Mul, Sub, Var
+from te_sched.ir.visitor import walk
+
+
+class _Goal(NamedTuple):
+    """`expr` at most (least: at least; exact: equal to) `bound`."""
+
+    expr: Expr
+    bound: Expr
+    kind: str
+
+
+_MOST, _LEAST, _EXACT = "most", "least", "exact"
+_TURNED = {_MOST: _LEAST, _LEAST: _MOST, _EXACT: _EXACT}
+_OPPOSITE = {LT: GE, GE: LT, GT: LE, LE: GT, EQ: NE, NE: EQ}
+COMPARISONS = frozenset(_OPPOSITE)
+
+
+def deduce_bound(var: Var, condition: Expr, relaxed: Domains) -> IntervalSet:
+    """The values of `var` for which the condition holds for all values of the variables in
+    `relaxed`; NOTHING where no such interval is known. Its ends are simplified.
+    """
+    goal = _goal(var, condition)
+    while goal is not None and goal.expr is not var:
+        goal = _step(goal, var, relaxed)
+        goal = None if goal is None else _relax(goal, relaxed)
+    if goal is None or _mentions(goal.bound, {var, *relaxed}):
+        return NOTHING
+    bound = Analyzer().simplify(goal.bound)
+    return IntervalSet(
+        None if goal.kind == _MOST else bound, None if goal.kind == _LEAST else bound
+    )
+
+
+def opposite(condition: Any) -> Expr | None:
+    """The comparison that holds where this one does not."""
+    kind = _OPPOSITE.get(type(condition))
+    return None if kind is None else kind(condition.a, condition.b)
+
+
+def _mentions(e: Expr, variables: set[Var]) -> bool:
+    return any(type(part) is Var and part in variables for part in walk(e))
+
+
+def _goal(var: Var, condition: Any) -> _Goal | None:
+    """The comparison with the side of the variable first."""
+    kind = type(condition)
+    if kind not in _OPPOSITE or kind is NE or condition.a.dtype not in ("int32", "int64"):
+        return None
+    if sum(part is var for part in walk(condition)) != 1:
+        return None
+    expr, bound = condition.a, condition.b
+    if kind is EQ:
+        way = _EXACT
+    else:
+        way = _MOST if kind in (LT, LE) else _LEAST
+        if kind in (LT, GT):
+            one = build.imm(1, bound.dtype)
+            if _mentions(bound, {var}):
+                expr = build.add(expr, one) if kind is LT else build.sub(expr, one)
+            else:
+                bound = build.sub(bound, one) if kind is LT else build.add(bound, one)
+    if _mentions(bound, {var}):
+        expr, bound, way = bound, expr, _TURNED[way]
+    return _Goal(expr, bound, way)
+
+
+def _relax(goal: _Goal, relaxed: Domains) -> _Goal | None:
+    """The goal with the end of its bound that is hardest to fulfil."""
+    if not _mentions(goal.bound, set(relaxed)):
+        return goal
+    values = eval_set(goal.bound, relaxed)
+    bound = values.min if goal.kind == _MOST else values.max
+    if values is NOTHING or bound is None or goal.kind == _EXACT:
+        return None
+    return _Goal(goal.expr, bound, goal.kind)
+
+
+def _step(goal: _Goal, var: Var, relaxed: Domains) -> _Goal | None:
+    """The goal with one operation less round the variable."""
+    expr: Any = goal.expr
+    if type(expr) in (Add, Sub, Mul, FloorDiv):
+        is_first = _mentions(expr.a, {var})
+        inner, other = (expr.a, expr.b) if is_first else (expr.b, expr.a)
+        if type(expr) is Add:
+            return _Goal(inner, build.sub(goal.bound, other), goal.kind)
+        if type(expr) is Sub and is_first:
+            return _Goal(inner, build.add(goal.bound, other), goal.kind)
+        if type(expr) is Sub:
+            return _Goal(inner, build.sub(other, goal.bound), _TURNED[goal.kind])
+        goal_of_bound = _relax(goal, relaxed)
+        if goal_of_bound is None or type(other) is not IntImm or other.value == 0:
+            return None
+        if type(expr) is Mul:
+            return _divided(inner, goal_of_bound, other)
+        return _multiplied(inner, goal_of_bound, other) if is_first else None
+    return None
+
+
+def _divided(inner: Expr, goal: _Goal, factor: IntImm) -> _Goal | None:
+    """inner * factor compared with the bound."""
+    way = goal.kind if factor.value > 0 else _TURNED[goal.kind]
+    quotient = build.floordiv(goal.bound, factor)
+    if way == _MOST:
+        return _Goal(inner, quotient, way)
+    remainder = build.floormod(goal.bound, factor)
+    if Analyzer().can_prove_equal(remainder, build.imm(0, remainder.dtype)):
+        return _Goal(inner, quotient, way)
+    if way == _EXACT:
+        return None
+    return _Goal(inner, build.add(quotient, build.imm(1, quotient.dtype)), way)
+
+
+def _multiplied(inner: Expr, goal: _Goal, divisor: IntImm) -> _Goal | None:
+    """inner // divisor compared with the bound."""
+    if goal.kind == _EXACT:
+        return None
+    product = build.mul(goal.bound, divisor)
+    room = build.imm(abs(divisor.value) - 1, product.dtype)
+    if divisor.value > 0:
+        bound = build.add(product, room) if goal.kind == _MOST else product
+        return _Goal(inner, bound, goal.kind)
+    bound = build.sub(product, room) if goal.kind == _MOST else product
+    return _Goal(inner, bound, _TURNED[goal.kind])

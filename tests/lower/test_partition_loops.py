@@ -1,0 +1,162 @@
+"""Loops cut at their guards: what remains in the main part, and that each iteration runs once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import te_sched
+from te_sched import te
+from te_sched.errors import LoweringError
+from te_sched.ir.stmt import For
+from te_sched.ir.visitor import walk
+from te_sched.lower.partition_loops import partition_loops
+from te_sched.tir.transform import LoopPartition
+from te_sched.transform import PassContext
+
+CONSTANT = {"tir.LoopPartition": {"partition_const_loop": True}}
+NEVER = {"tir.LoopPartition": {"partition_const_loop": False}}
+
+
+def row(n: Any, factor: int, vectorize: bool = False, pragma: bool = False) -> Any:
+    A = te.placeholder((n,), name="A")
+    C = te.compute((n,), lambda i: A[i] + 1.0, name="C")
+    s = te.create_schedule(C.op)
+    outer, inner = s[C].split(C.op.axis[0], factor)
+    if vectorize:
+        s[C].vectorize(inner)
+    if pragma:
+        s[C].pragma(outer, "loop_partition_hint")
+    return s, [A, C]
+
+
+def text(program: Any, config: Any = None, **options: Any) -> str:
+    with PassContext(config=config or {}):
+        return te_sched.lower(*program, **options).script().partition("noalias")[2]
+
+
+def test_symbolic_loops_are_cut_before_the_last_tile():
+    lowered = text(row(te.var("n"), 32))
+    assert "T.grid(n // 32, 32)" in lowered
+    assert lowered.count("if ") == 1
+    assert "likely" not in lowered
+
+
+def test_simple_mode_leaves_guards():
+    assert "if T.likely(i_outer * 32 + i_inner < n)" in text(row(te.var("n"), 32), simple_mode=True)
+
+
+def test_constant_loops_are_whole_unless_asked():
+    assert "T.grid(32, 32)" in text(row(1000, 32))
+    cut = text(row(1000, 32), CONSTANT)
+    assert "T.grid(31, 32)" in cut
+    assert "range(8)" in cut
+    assert "if " not in cut
+
+
+def test_loops_of_one_iteration_may_stay():
+    keep = {"partition_const_loop": True, "no_unroll_loop_with_extent_one": True}
+    assert "T.grid(1, 8)" in text(row(1000, 32), {"tir.LoopPartition": keep})
+
+
+def test_vectors_of_uneven_rows_are_vectors():
+    lowered = text(row(1000, 32, vectorize=True), CONSTANT)
+    assert "T.Broadcast(T.float32(1), 32)" in lowered
+    assert "C[992:1000]" in lowered
+
+
+def test_vectors_of_symbolic_rows_are_vectors_before_the_last():
+    assert "T.Broadcast(T.float32(1), 32)" in text(row(te.var("n"), 32, vectorize=True))
+
+
+def test_the_pragma_makes_guards_of_comparisons():
+    A = te.placeholder((100,), name="A")
+    padded = lambda i: te.if_then_else(te.all(i >= 1, i < 101), A[i - 1], 0.0)  # noqa: E731
+    C = te.compute((102,), padded, name="C")
+    s = te.create_schedule(C.op)
+    assert "if_then_else" in text((s, [A, C]), CONSTANT)
+    s[C].pragma(C.op.axis[0], "loop_partition_hint")
+    assert "if_then_else" not in text((s, [A, C]), CONSTANT)
+
+
+def test_a_hinted_loop_without_cut_is_unrolled_where_asked():
+    A = te.placeholder((6,), name="A")
+    C = te.compute((6,), lambda i: te.if_then_else(i % 3 < 1, A[i], 0.0), name="C")
+    s = te.create_schedule(C.op)
+    s[C].pragma(C.op.axis[0], "loop_partition_hint")
+    asked = {"unroll_loop_with_partition_hint_no_interval": True, "partition_const_loop": True}
+    assert "for " not in text((s, [A, C]), {"tir.LoopPartition": asked})
+
+
+def test_the_option_is_a_mapping():
+    with pytest.raises(LoweringError, match="its value is a mapping"):
+        PassContext(config={"tir.LoopPartition": True})
+
+
+def test_a_program_without_guards_is_the_same_object():
+    func = te_sched.lower(*row(64, 32), simple_mode=True)["main"]
+    assert partition_loops(func) is func
+
+
+def test_the_pass_stands_alone():
+    before = te_sched.lower(*row(te.var("n"), 32), simple_mode=True, stop_after="simplify")
+    after = LoopPartition()(before)["main"]
+    assert sum(isinstance(node, For) for node in walk(after.body)) == 4
+
+
+def stages(draw: Any, n: int, m: int, symbolic: bool) -> Any:
+    """A product of matrices or a sum of two, in random uneven tiles."""
+    rows = te.var("rows") if symbolic else n
+    A = te.placeholder((rows, m), name="A")
+    B = te.placeholder((m, m), name="B")
+    k = te.reduce_axis((0, m), "k")
+    if draw(st.booleans()):
+        C = te.compute((rows, m), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+        reference = lambda a, b: a @ b  # noqa: E731
+    else:
+        C = te.compute((rows, m), lambda i, j: A[i, j] + B[0, j], name="C")
+        reference = lambda a, b: a + b[0]  # noqa: E731
+    s = te.create_schedule(C.op)
+    factors = st.sampled_from([2, 3, 4, 5, 7, 8, 16])
+    axes = list(C.op.axis)
+    if draw(st.booleans()):
+        axes = [s[C].fuse(*axes)]
+    leaves = []
+    for axis in axes:
+        outer, inner = s[C].split(axis, draw(factors))
+        if draw(st.booleans()):
+            outer, middle = s[C].split(outer, draw(factors))
+            leaves.append([outer, middle, inner])
+        else:
+            leaves.append([outer, inner])
+    summed = []
+    if C.op.reduce_axis:
+        summed = list(s[C].split(C.op.reduce_axis[0], draw(factors)))
+    inner = [axis[-1] for axis in leaves]
+    s[C].reorder(*[axis for part in leaves for axis in part[:-1]], *summed, *inner)
+    if draw(st.booleans()):
+        s[C].vectorize(inner[-1])
+    if len(inner) > 1 and draw(st.booleans()):
+        s[C].unroll(inner[0])
+    if draw(st.booleans()):
+        s[C].parallel(leaves[0][0])
+    return s, [A, B, C], reference
+
+
+@pytest.mark.parametrize("config", [{}, CONSTANT, NEVER], ids=["default", "constant", "never"])
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_uneven_tiles_compute_what_numpy_does(config: Any, data: Any) -> None:
+    n, m = data.draw(st.integers(0, 40)), data.draw(st.integers(1, 40))
+    s, args, reference = stages(data.draw, n, m, data.draw(st.booleans()))
+    with PassContext(config=config):
+        run = te_sched.build(s, args, "llvm")
+    rng = np.random.default_rng(n * 41 + m)
+    a, b = rng.random((n, m)).astype("float32"), rng.random((m, m)).astype("float32")
+    c = np.full((n, m), np.nan, "float32")
+    run(a, b, c)
+    np.testing.assert_allclose(c, reference(a, b), rtol=1e-4)
