@@ -50,7 +50,7 @@ def build_functions(
     recorder = Recorder(current_cache())
     compiled = compile_functions(functions, target, recorder.extern_kind, is_defined, recorder.emit)
     module = make_module(compiled, [code.data for code in objects])
-    if program is not None and not objects:
+    if program is not None and not objects and not compiled.linked:  # these may be in files
         keep_program(program, recorder)
     return module
 

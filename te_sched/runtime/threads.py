@@ -35,6 +35,7 @@ _SONAMES = (
 _PATTERNS = ("libgomp*.so*", "libiomp5*", "libomp*.so*", "libomp*.dylib")
 _Answer = TypeVar("_Answer")
 
+_SERIAL_NAME = "serial"
 _SERIAL = """
 define void @fork(ptr %function, ptr %data, i32 %count, i32 %flags) {
   call void %function(ptr %data)
@@ -44,6 +45,9 @@ define i32 @id() {
   ret i32 0
 }
 define i32 @count() {
+  ret i32 1
+}
+define i32 @most() {
   ret i32 1
 }
 """
@@ -111,16 +115,9 @@ def set_num_threads(count: int) -> None:
 def get_num_threads() -> int:
     """How many threads parallel loops run on."""
     found = runtime()
-    most = (
-        ctypes.CFUNCTYPE(ctypes.c_int32)(found.addresses["most"])()
-        if "most" in found.addresses
-        else 1
-    )
-    return (
-        min(_limit.value, most)
-        if _limit.value and "most" not in found.addresses
-        else _limit.value or most
-    )
+    if found.name == _SERIAL_NAME:
+        return 1
+    return _limit.value or int(ctypes.CFUNCTYPE(ctypes.c_int32)(found.addresses["most"])())
 
 
 def _read_environment() -> None:
@@ -133,7 +130,7 @@ def _read_environment() -> None:
 def runtime() -> Runtime:
     """The OpenMP runtime of this process."""
     wanted = os.environ.get("TE_SCHED_OPENMP", "")
-    if wanted == "serial":
+    if wanted == _SERIAL_NAME:
         return _serial()
     for candidate, mode in _candidates(wanted):
         found = _try_library(candidate, mode)
@@ -220,9 +217,10 @@ def _address(library: ctypes.CDLL, symbol: str) -> int:
 
 @cache
 def _serial() -> Runtime:
-    linked = jit.link_text(_SERIAL, ("fork", "id", "count"), {})
-    addresses = {name: linked.address(name) for name in ("fork", "id", "count")}
-    return Runtime("serial", addresses, linked, survives_fork=True)
+    names = ("fork", "id", "count", "most")
+    linked = jit.link_text(_SERIAL, names, {})
+    addresses = {name: linked.address(name) for name in names}
+    return Runtime(_SERIAL_NAME, addresses, linked, survives_fork=True)
 
 
 def slot_value(name: str) -> int:

@@ -6,15 +6,18 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from threading import get_ident
 
 import numpy as np
 import pytest
 
-from te_sched.errors import CallError
+import te_sched
+from te_sched import te
+from te_sched.errors import BuildError, CallError
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
-from te_sched.runtime import threads
+from te_sched.runtime import registry, threads
 from te_sched.runtime.module import Module
 from tests.codegen.programs import buffer, build, elementwise, function, loop
 
@@ -145,3 +148,112 @@ def test_serial_when_asked() -> None:
 def test_wrong_openmp_runtime_is_an_error() -> None:
     done = run_with("/no/such/library.so")
     assert "use the OpenMP runtime /no/such/library.so" in done.stderr
+
+
+def dealt(n: int, pragmas: dict[str, int | None], threads_wanted: int = 2) -> list[tuple[int, int]]:
+    """Which iteration ran on which thread, of a parallel loop with pragmas."""
+    seen: list[tuple[int, int]] = []
+    te_sched.register_extern("dealt", lambda i: seen.append((int(i), get_ident())) or 0)
+    m = te.var("m")
+    b = te.compute((m,), lambda i: te_sched.tir.call_extern("int32", "dealt", i), name="B")
+    s = te.create_schedule(b.op)
+    s[b].parallel(b.op.axis[0])
+    for name, value in pragmas.items():
+        s[b].pragma(b.op.axis[0], name, value)
+    module = te_sched.build(s, [b])
+    threads.set_num_threads(threads_wanted)
+    try:
+        module(np.zeros(n, "int32"))
+    finally:
+        threads.set_num_threads(0)
+        registry.remove_extern("dealt")
+    return seen
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 17])
+@pytest.mark.parametrize(
+    "pragmas",
+    [{"parallel_stride_pattern": None}, {"parallel_grain": 4}, {"parallel_barrier_when_finish": 1}],
+)
+def test_pragmas_leave_each_iteration_to_run_once(n: int, pragmas: dict[str, int | None]) -> None:
+    assert sorted(i for i, _ in dealt(n, pragmas, 3)) == list(range(n))
+
+
+def test_grain_leaves_small_loops_to_the_caller() -> None:
+    assert {thread for _, thread in dealt(9, {"parallel_grain": 5})} == {get_ident()}
+    if threads.runtime().name != "serial":
+        assert len({thread for _, thread in dealt(10, {"parallel_grain": 5})}) == 2
+        assert len({thread for _, thread in dealt(30, {"parallel_grain": 10}, 8)}) == 3
+
+
+def test_grain_is_a_number_of_iterations() -> None:
+    for wrong in (0, -1, 2.5):
+        with pytest.raises(BuildError, match="parallel_grain"):
+            dealt(4, {"parallel_grain": wrong})
+
+
+@pytest.mark.skipif(threads.runtime().name == "serial", reason="no threads here")
+def test_stride_pattern_deals_iterations_one_by_one() -> None:
+    seen = dealt(16, {"parallel_stride_pattern": None})
+    mine = sorted(i for i, thread in seen if thread == get_ident())
+    assert mine == list(range(0, 16, 2))
+
+
+def test_grain_and_stride_below_a_serial_loop() -> None:
+    a = te.placeholder((5, 40), name="A")
+    b = te.compute((5, 40), lambda i, j: a[i, j] + 1.0, name="B")
+    s = te.create_schedule(b.op)
+    i, j = b.op.axis
+    s[b].parallel(j)
+    s[b].pragma(i, "parallel_grain", 10)
+    s[b].pragma(j, "parallel_stride_pattern")
+    x, y = np.random.default_rng(0).random((5, 40), "float32"), np.zeros((5, 40), "float32")
+    te_sched.build(s, [a, b])(x, y)
+    np.testing.assert_array_equal(y, x + np.float32(1))
+
+
+_FORKED = """
+import multiprocessing, numpy as np, sys
+import te_sched
+from te_sched import te
+a = te.placeholder((1000,), name="A")
+b = te.compute((1000,), lambda i: a[i] + 1.0, name="B")
+s = te.create_schedule(b.op)
+s[b].parallel(b.op.axis[0])
+module = te_sched.build(s, [a, b])
+def job(number):
+    x, y = np.full(1000, number, "float32"), np.zeros(1000, "float32")
+    for _ in range(20):
+        module(x, y)
+    return bool((y == number + 1).all())
+if __name__ == "__main__":
+    assert job(3)
+    with multiprocessing.get_context("fork").Pool(3) as pool:
+        assert all(pool.map(job, range(12)))
+    assert job(4)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.parametrize("count", ["1", "2", "5"])
+def test_pools_of_processes(count: str) -> None:
+    environment = {**os.environ, "OMP_NUM_THREADS": count}
+    command = [sys.executable, "-W", "ignore", "-c", _FORKED]
+    subprocess.run(command, env=environment, check=True, timeout=60)
+
+
+@pytest.mark.skipif(threads.runtime().name == "serial", reason="no threads here")
+@pytest.mark.parametrize(
+    ("variables", "count"),
+    [
+        ({"OMP_NUM_THREADS": "3"}, 3),
+        ({"OMP_NUM_THREADS": "3", "TE_SCHED_NUM_THREADS": "2"}, 2),
+        ({"TE_SCHED_OPENMP": "serial", "TE_SCHED_NUM_THREADS": "2"}, 1),
+    ],
+)
+def test_environment_says_how_many_threads(variables: dict[str, str], count: int) -> None:
+    code = "from te_sched.runtime import threads; print(threads.get_num_threads())"
+    command = [sys.executable, "-c", code]
+    given = {**os.environ, **variables}
+    done = subprocess.run(command, env=given, check=True, capture_output=True, text=True)
+    assert int(done.stdout) == count

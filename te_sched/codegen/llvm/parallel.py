@@ -121,16 +121,19 @@ def _team_limit(out: FunctionText, extent: Value) -> str:
             "it is how many iterations a thread has at least",
             "give a number: s[C].pragma(axis, 'parallel_grain', 64)",
         )
-    total = cast(out, extent, "int64").text
     most = out.emit(f"call i32 {out.load_slot(kind='thread', name='most')}()")
     unlimited = out.emit(f"icmp slt i32 {limit}, 1")
     allowed = out.emit(f"select i1 {unlimited}, i32 {most}, i32 {limit}")
-    wide = out.emit(f"sext i32 {allowed} to i64")
-    for kind, bound in (("smin", wide), ("smax", "1")):
-        function = out.module.declare(f"llvm.{kind}.i64", "i64", ("i64", "i64"))
-        shares = total if kind == "smax" else out.emit(f"sdiv i64 {total}, {grain.value}")
-        total = out.emit(f"call i64 {function}(i64 {shares}, i64 {bound})")
-    return out.emit(f"trunc i64 {total} to i32")
+    total = cast(out, extent, "int64").text
+    shares = out.emit(f"sdiv i64 {total}, {grain.value}")
+    wanted = _extreme(out, "smax", shares, "1")
+    threads = _extreme(out, "smin", wanted, out.emit(f"sext i32 {allowed} to i64"))
+    return out.emit(f"trunc i64 {threads} to i32")
+
+
+def _extreme(out: FunctionText, kind: str, a: str, b: str) -> str:
+    function = out.module.declare(f"llvm.{kind}.i64", "i64", ("i64", "i64"))
+    return out.emit(f"call i64 {function}(i64 {a}, i64 {b})")
 
 
 def _fill_captures(out: FunctionText, inner: FunctionText) -> str:

@@ -76,7 +76,9 @@ class AnnotationPrimitives(StageState):
 
         The pragmas "unroll" and "vectorize" are the primitives of these names. Of a processor,
         "nontemporal" lets vectors below the loop be stored past the caches, in arrays that are not
-        read there: for large results that nothing uses soon.
+        read there: for large results that nothing uses soon. "parallel_grain" with a number leaves
+        threads out of a parallel loop that would have fewer iterations each, and
+        "parallel_stride_pattern" deals its iterations out one by one, where they differ in length.
         """
         leaf_position(self, var, "pragma")
         where = f"{stage_label(self)}, axis {var.var.name}"
