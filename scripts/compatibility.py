@@ -59,8 +59,7 @@ SECTIONS = {
 NOTES = {
     "build": "refuses a schedule that would race or computes nothing (`verify=False` insists); "
     "compiles for the processor alone in this version",
-    "lower": "`simple_mode` changes nothing: loops are never partitioned; `stop_after=` shows a "
-    "pass's result",
+    "lower": "`stop_after=` shows a pass's result",
     "TVMError": "is TeSchedError, the base of all errors, each with what, where, why and cure",
     "cuda": "emulated by the processor where TE_SCHED_EMULATE=1",
     "gpu": "as `cuda`",

@@ -116,6 +116,7 @@ def _step(goal: _Goal, var: Var, relaxed: Domains) -> _Goal | None:
 def _divided(inner: Expr, goal: _Goal, factor: IntImm) -> _Goal | None:
     """inner * factor compared with the bound."""
     way = goal.kind if factor.value > 0 else _TURNED[goal.kind]
+    goal = goal._replace(bound=Analyzer().simplify(goal.bound))
     quotient = build.floordiv(goal.bound, factor)
     if way == _MOST:
         return _Goal(inner, quotient, way)

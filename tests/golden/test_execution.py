@@ -31,6 +31,9 @@ def run_or_be_refused(program, step, schedule, args, script):
     if reason is None:
         execution.run(te_sched, program.module, schedule, args, step)
         return
+    if program.name in REPAIRED:
+        execution.run(te_sched, program.module, schedule, args, step)
+        return
     with pytest.raises(BuildError):  # else it is built, although there is a reason not to
         te_sched.build(schedule, args, target="llvm")
     if reason.startswith("loops are bound to"):
@@ -42,6 +45,9 @@ def run_or_be_refused(program, step, schedule, args, script):
                 te_sched.build(schedule, args, target="cuda")
 
 
+# What the text allocates outside of the loop that its extent depends on; once the loop is cut, as
+# `build` does, memory is made in each part.
+REPAIRED = ("r20080",)
 NOT_ON_GPU = {
     ("05_compute_at", 0): "no loop round it is bound to a thread",
     ("07_compute_root", 1): "no loop round it is bound to a thread",
