@@ -29,8 +29,9 @@ PAUSE_S = 0.08
 ROUNDS = 5
 _TURN_S = 0.15  # for the calls of one turn
 _FEWEST, _MOST = 3, 25
-_TRIES = 4  # for a turn that nobody disturbs
-_LOOK_S, _PATIENCE_S = 0.15, 10.0  # for a moment in which others do nothing
+_TRIES = 2  # for a turn that nobody disturbs
+_YIELD_S = 0.01  # for another benchmark, whose turn it is now
+_LOOK_S, _PATIENCE_S = 0.15, 3.0  # for a moment in which others do nothing
 _DISTURBED_S = 0.03  # of others' processor time; the system counts in steps of 0.01
 
 
@@ -93,6 +94,7 @@ def _alone() -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX)
         time.sleep(PAUSE_S)
         yield
+    time.sleep(_YIELD_S)
 
 
 @contextmanager
