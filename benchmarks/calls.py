@@ -111,14 +111,20 @@ def time_regions(rounds: int) -> dict[str, float]:
     libraries = {"te_sched": te_sched}
     if (tvm := _load("tvm")) is not None:
         libraries["TVM"] = tvm
-    found: dict[str, float] = {}
-    for name, library in libraries.items():
-        times = {kind: _region_seconds(library, kind, rounds) for kind in (False, True)}
-        found[name] = times[True] - times[False]
-    return found
+    loops = {
+        (name, parallel): _loop(library, parallel)
+        for name, library in libraries.items()
+        for parallel in (False, True)
+    }
+    found = timings(
+        {f"{name} {parallel}": call for (name, parallel), call in loops.items()}, rounds
+    )
+    times = {key: timing.median / BATCH for key, timing in found.items()}
+    return {name: times[f"{name} True"] - times[f"{name} False"] for name in libraries}
 
 
-def _region_seconds(library: Any, parallel: bool, rounds: int) -> float:
+def _loop(library: Any, parallel: bool) -> Callable[[], Any]:
+    """What runs a loop of next to no work BATCH times, from native code."""
     te = library.te
     count = max(threads.get_num_threads(), 2)
     b = te.compute((count,), lambda i: i.astype("float32"), name="B")
@@ -127,8 +133,9 @@ def _region_seconds(library: Any, parallel: bool, rounds: int) -> float:
         s[b].parallel(b.op.axis[0])
     module = library.build(s, [b], target="llvm")
     array = library.nd.array(np.zeros(count, "float32"))
-    timer = module.time_evaluator(module.entry_name, library.cpu(0), number=BATCH, repeat=1)
-    return float(statistics.median(timer(array).mean for _ in range(max(rounds, 3) * 3)))
+    # It calls once more than BATCH times, to warm up.
+    timer = module.time_evaluator(module.entry_name, library.cpu(0), number=BATCH - 1, repeat=1)
+    return partial(timer, array)
 
 
 def time_imports(rounds: int) -> dict[str, float]:
