@@ -59,3 +59,9 @@ def _imports_te_sched(statement: ast.AST) -> bool:
 def _is_module(name: str) -> bool:
     path = ROOT / "te_sched" / name
     return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
+
+
+def test_importing_te_sched_loads_neither_llvm_nor_sympy():
+    code = "import sys, te_sched; print(*{'llvmlite', 'sympy', 'te_sched.topi'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

@@ -190,3 +190,19 @@ def test_another_process_finds_it(tmp_path):
     for what in ("made", "found"):
         command = [sys.executable, "-c", _PROCESS, what]
         subprocess.run(command, env=environ, check=True, timeout=60)
+
+
+def test_code_from_a_file_is_read_each_time(tmp_path, compiled):
+    path = tmp_path / "code.ll"
+
+    def built(value):
+        path.write_text(f"define float @own() {{\n  ret float {value}\n}}\n")
+        b = te.compute((4,), lambda i: te_sched.tir.call_extern("float32", "own"), name="B")
+        s = te.create_schedule(b.op)
+        s[b].pragma(b.op.axis[0], "import_llvm", str(path))
+        result = np.zeros(4, "float32")
+        te_sched.build(s, [b])(result)
+        return result[0]
+
+    assert [built("2.0"), built("3.0"), built("3.0")] == [2.0, 3.0, 3.0]
+    assert len(compiled) == 2
