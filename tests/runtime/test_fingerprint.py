@@ -13,6 +13,7 @@ from te_sched.runtime import fingerprint as module
 from te_sched.runtime.fingerprint import environment
 from te_sched.schedule.state import Fate
 from te_sched.schedule.trace import Trace
+from tests.golden import corpus
 
 
 @pytest.fixture(autouse=True)
@@ -95,3 +96,13 @@ def test_another_version_of_llvm_is_another_environment(monkeypatch):
     environment.cache_clear()
     monkeypatch.setattr(module.llvm, "llvm_version_info", (99, 0, 0))
     assert environment() != before
+
+
+def test_programs_of_one_name_have_one_text():
+    texts: dict[str | None, str] = {}
+    for one in corpus.programs("primitives", "programs"):
+        for s, args in one.steps(te_sched):
+            name, text = fingerprint((s, args)), str(te_sched.lower(s, args))
+            assert name is not None
+            assert texts.setdefault(name, text) == text
+    assert len(set(texts.values())) > 100
