@@ -100,7 +100,8 @@ def _scheduled(workload: Workload, name: str, expected: _Expected) -> Call:
         values, result = expected(size)
         s, args = schedule(who.te, *size)
         module = who.build(s, args, target=_target(who))
-        unwritten = np.full_like(result, np.nan if result.dtype.kind == "f" else -77)
+        isnt = np.nan if result.dtype.kind == "f" else np.iinfo(result.dtype).max
+        unwritten = np.full_like(result, isnt)
         arrays = [who.nd.array(value) for value in (*values, unwritten)]
         call = partial(module, *arrays)
         call()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks.processor import narrow_products, products
+from benchmarks.processor import convolutions, images, layers, memory, narrow_products, products
 from benchmarks.processor.workload import Workload
 
-WORKLOADS: tuple[Workload, ...] = (*products.WORKLOADS, *narrow_products.WORKLOADS)
+_MODULES = (products, narrow_products, convolutions, layers, images, memory)
+
+WORKLOADS: tuple[Workload, ...] = tuple(one for module in _MODULES for one in module.WORKLOADS)

@@ -1,0 +1,178 @@
+"""Layers of networks that work row by row: softmax and layer norm.
+
+A row stays in the first-level cache while it is reduced, and all its steps are vectors. Must not
+know how they are timed.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from benchmarks.processor.workload import Array, Call, Program, Workload
+
+_LANES = 16
+_SUMS = 4  # vectors that a row is reduced in
+_EPSILON = 1e-5
+
+
+def softmax(te: Any, rows: int, columns: int) -> Program:
+    """A row: its maximum, the exponentials and their sum, and the quotients."""
+    A, largest, powers, total, B = _softmax(te, rows, columns)
+    s = te.create_schedule(B.op)
+    row = _rows_in_parallel(s, B)
+    _attach(s, powers, B, row)
+    for stage in (largest, total):
+        _reduce_in_lanes(s, stage, B, row)
+    return s, [A, B]
+
+
+def softmax_tutorial(te: Any, rows: int, columns: int) -> Program:
+    """Rows in parallel, stage by stage, the elementwise ones as vectors."""
+    A, largest, powers, total, B = _softmax(te, rows, columns)
+    s = te.create_schedule(B.op)
+    for stage in (largest, powers, total, B):
+        s[stage].parallel(stage.op.axis[0])
+    for stage in (powers, B):
+        s[stage].vectorize(s[stage].split(stage.op.axis[1], _LANES)[1])
+    return s, [A, B]
+
+
+def _softmax(te: Any, rows: int, columns: int) -> tuple[Any, ...]:
+    A = te.placeholder((rows, columns), name="A")
+    k, l = (te.reduce_axis((0, columns), name) for name in "kl")  # noqa: E741
+    largest = te.compute((rows,), lambda i: te.max(A[i, k], axis=k), name="largest")
+    powers = te.compute((rows, columns), lambda i, j: te.exp(A[i, j] - largest[i]), name="powers")
+    total = te.compute((rows,), lambda i: te.sum(powers[i, l], axis=l), name="total")
+    B = te.compute((rows, columns), lambda i, j: powers[i, j] / total[i], name="B")
+    return A, largest, powers, total, B
+
+
+def layer_norm(te: Any, rows: int, columns: int) -> Program:
+    """A row: its mean, its variance, and the result."""
+    args, mean, variance, B = _layer_norm(te, rows, columns)
+    s = te.create_schedule(B.op)
+    row = _rows_in_parallel(s, B)
+    for stage in (variance, mean):
+        _reduce_in_lanes(s, stage, B, row)
+    return s, args
+
+
+def layer_norm_tutorial(te: Any, rows: int, columns: int) -> Program:
+    """Rows in parallel, stage by stage, the last one as vectors."""
+    args, mean, variance, B = _layer_norm(te, rows, columns)
+    s = te.create_schedule(B.op)
+    for stage in (mean, variance, B):
+        s[stage].parallel(stage.op.axis[0])
+    s[B].vectorize(s[B].split(B.op.axis[1], _LANES)[1])
+    return s, args
+
+
+def _layer_norm(te: Any, rows: int, columns: int) -> tuple[list[Any], Any, Any, Any]:
+    A = te.placeholder((rows, columns), name="A")
+    scale, shift = (te.placeholder((columns,), name=name) for name in ("scale", "shift"))
+    k, l = (te.reduce_axis((0, columns), name) for name in "kl")  # noqa: E741
+    part = 1.0 / columns
+    mean = te.compute((rows,), lambda i: te.sum(A[i, k] * part, axis=k), name="mean")
+    variance = te.compute(
+        (rows,),
+        lambda i: te.sum((A[i, l] - mean[i]) * (A[i, l] - mean[i]) * part, axis=l),
+        name="variance",
+    )
+    B = te.compute(
+        (rows, columns),
+        lambda i, j: (A[i, j] - mean[i]) / te.sqrt(variance[i] + _EPSILON) * scale[j] + shift[j],
+        name="B",
+    )
+    return [A, scale, shift, B], mean, variance, B
+
+
+def _rows_in_parallel(s: Any, B: Any) -> Any:
+    row, column = B.op.axis
+    s[B].vectorize(s[B].split(column, _LANES)[1])
+    s[B].parallel(row)
+    return row
+
+
+def _attach(s: Any, stage: Any, consumer: Any, row: Any) -> None:
+    s[stage].vectorize(s[stage].split(stage.op.axis[1], _LANES)[1])
+    s[stage].compute_at(s[consumer], row)
+
+
+def _reduce_in_lanes(s: Any, stage: Any, consumer: Any, row: Any) -> None:
+    """A row's reduction in lanes of their own, then over the lanes."""
+    _, lanes = s[stage].split(stage.op.reduce_axis[0], _SUMS * _LANES)
+    parts = s.rfactor(stage, lanes, 1)
+    s[stage].compute_at(s[consumer], row)
+    s[parts].compute_at(s[consumer], row)
+    _, lanes = parts.op.axis
+    s[parts].reorder(*parts.op.reduce_axis, lanes)
+    s[parts].vectorize(lanes)
+
+
+# -- peers -----------------------------------------------------------------------------------------
+
+
+def _torch() -> Any:
+    return importlib.import_module("torch")
+
+
+def _softmax_of(a: Array) -> Array:
+    powers = np.exp(a - a.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+
+def _softmax_by_numpy(a: Array) -> Call:
+    return lambda: _softmax_of(a)
+
+
+def _softmax_by_torch(a: Array) -> Call:
+    torch = _torch()
+    x = torch.from_numpy(a)
+    out = torch.empty_like(x)
+    return lambda: torch.softmax(x, 1, out=out)
+
+
+def _layer_norm_of(a: Array, scale: Array, shift: Array) -> Array:
+    centred = a - a.mean(axis=1, keepdims=True)
+    variance = np.mean(centred * centred, axis=1, keepdims=True)
+    return np.asarray(centred / np.sqrt(variance + np.float32(_EPSILON)) * scale + shift)
+
+
+def _layer_norm_by_numpy(a: Array, scale: Array, shift: Array) -> Call:
+    return lambda: _layer_norm_of(a, scale, shift)
+
+
+def _layer_norm_by_torch(a: Array, scale: Array, shift: Array) -> Call:
+    torch = _torch()
+    x, y, z = map(torch.from_numpy, (a, scale, shift))
+    return lambda: torch.nn.functional.layer_norm(x, (a.shape[1],), y, z, _EPSILON)
+
+
+_SIZE, _ODD = (4096, 1024), ((1, 1), (3, 130), (5, 1001))
+_MOVED = 8.0 * 4096 * 1024
+
+WORKLOADS = (
+    Workload(
+        name="softmax",
+        size=_SIZE,
+        best=softmax,
+        tutorial=softmax_tutorial,
+        reference=_softmax_of,
+        odd=_ODD,
+        moved=_MOVED,
+        peers={"numpy": _softmax_by_numpy, "torch": _softmax_by_torch},
+    ),
+    Workload(
+        name="layer norm",
+        size=_SIZE,
+        best=layer_norm,
+        tutorial=layer_norm_tutorial,
+        reference=_layer_norm_of,
+        odd=_ODD,
+        moved=_MOVED,
+        peers={"numpy": _layer_norm_by_numpy, "torch": _layer_norm_by_torch},
+    ),
+)
