@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.processor.workload import BEST_PEER, Array, Call, Program, Workload
 
 _LANES = 16
-_SUMS = 8  # vectors that a row is summed up in
+_SUMS = 4  # vectors that a row is summed up in
 _SIDE = 32  # of a block that is transposed
 
 
