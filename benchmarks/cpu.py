@@ -32,8 +32,8 @@ from benchmarks.processor.contest import compete, processor
 from benchmarks.processor.measuring import ROUNDS
 from benchmarks.processor.registry import WORKLOADS
 from benchmarks.processor.workload import Workload
+from benchmarks.readme import write_between
 
-_BEGIN, _END = "<!-- benchmarks.cpu -->", "<!-- end -->"
 _PEERS = {"TVM": "xtc-tvm-python-bindings", "numpy": "numpy", "torch": "torch", "Halide": "halide"}
 _THREADS = (
     *("TE_SCHED_NUM_THREADS", "OMP_NUM_THREADS", "TVM_NUM_THREADS"),
@@ -125,11 +125,7 @@ def save(figures: dict[str, Any], directory: Path) -> None:
 
 def write_readme(path: Path, figures: dict[str, Any]) -> None:
     """Put the table between the marks."""
-    before, begin, rest = path.read_text().partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    if not begin or not end:
-        raise SystemExit(f"{path} has no {_BEGIN} ... {_END}")
-    path.write_text(f"{before}{_BEGIN}\n{report.short(figures)}\n{_END}{after}")
+    write_between(path, "benchmarks.cpu", report.short(figures))
 
 
 def chosen(names: Sequence[str]) -> list[Workload]:

@@ -35,12 +35,12 @@ import numpy as np
 import te_sched
 from benchmarks.gpu import device, moving, peers, products, report, tensor_cores
 from benchmarks.gpu.measuring import How, Row, difference, measure, noting, usage_of
+from benchmarks.readme import write_between
 from te_sched.codegen.cuda import nvrtc
 
 TUTORIAL = (1024, 512, 2048)  # M, N, K
 LARGE = 4096
 LADDER = {**products.LADDER, "tensor cores": tensor_cores.tensor_cores}
-_BEGIN, _END = "<!-- benchmarks.gemm_gpu -->", "<!-- end -->"
 
 Array = np.ndarray[Any, Any]
 
@@ -214,11 +214,7 @@ def save(figures: dict[str, Any], directory: Path) -> None:
 
 def write_readme(path: Path, figures: dict[str, Any]) -> None:
     """Put the table between the marks."""
-    before, begin, rest = path.read_text().partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    if not begin or not end:
-        raise SystemExit(f"{path} has no {_BEGIN} ... {_END}")
-    path.write_text(f"{before}{_BEGIN}\n{report.short(figures)}\n{_END}{after}")
+    write_between(path, "benchmarks.gemm_gpu", report.short(figures))
 
 
 def main(arguments: Sequence[str]) -> int:
