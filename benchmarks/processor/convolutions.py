@@ -18,6 +18,7 @@ from benchmarks.processor.workload import Array, Call, Program, Workload
 _LANES = 16
 _FILTERS = 6  # whose sums are in registers at once
 _PLACES = 64  # of the image, at once
+_ROWS = 4  # of a channel alone, at once
 
 Kernel = tuple[int, int]
 
@@ -109,33 +110,24 @@ def _schedule_sums(s: Any, sums: Any, local: Any) -> None:
 
 
 def depthwise(te: Any, channels: int, height: int, width: int, side: int) -> Program:
-    """A channel is padded, filtered and copied before the next one."""
-    image = _Image(te, channels, height, width, (side, side))
-    F = te.placeholder((channels, side, side), name="F")
-    dy, dx = _axes(te, (side, side))
-    sums = te.compute(
-        (channels, image.places),
-        lambda c, p: te.sum(F[c, dy, dx] * image.at(c, p, dy, dx), axis=[dy, dx]),
-        name="sums",
-    )
-    B = te.compute(
-        (channels, height, width), lambda c, y, x: sums[c, y * image.pitch + x], name="B"
-    )
+    """A channel is padded, then filtered in tiles whose sums are in registers."""
+    A, P, F, B = _depthwise(te, channels, height, width, side)
     s = te.create_schedule(B.op)
-    channel = B.op.axis[0]
-    s[B].parallel(channel)
-    local = s.cache_write(sums, "local")
-    stretch, lanes = s[sums].split(sums.op.axis[1], _PLACES)
-    s[sums].vectorize(lanes)
-    s[local].compute_at(s[sums], stretch)
-    _, j = local.op.axis
-    s[local].reorder(*local.op.reduce_axis, j)
-    for axis in local.op.reduce_axis:
+    local = s.cache_write(B, "local")
+    c, y, x = B.op.axis
+    _, across, i, j = s[B].tile(y, x, _ROWS, _LANES)
+    s[B].parallel(c)
+    s[B].unroll(i)
+    s[B].vectorize(j)
+    s[local].compute_at(s[B], across)
+    _, i, j = local.op.axis
+    dy, dx = local.op.reduce_axis
+    s[local].reorder(dy, dx, i, j)
+    for axis in (dy, dx, i):
         s[local].unroll(axis)
     s[local].vectorize(j)
-    s[sums].compute_at(s[B], channel)
-    s[image.padded].compute_at(s[B], channel)
-    return s, [image.A, F, B]
+    s[P].compute_at(s[B], c)
+    return s, [A, F, B]
 
 
 def _or_zero(te: Any, condition: Any, needed: bool, value: Any) -> Any:
@@ -172,6 +164,17 @@ def convolution_tutorial(
 
 def depthwise_tutorial(te: Any, channels: int, height: int, width: int, side: int) -> Program:
     """The image padded, rows of vectors, channels in parallel."""
+    A, P, F, B = _depthwise(te, channels, height, width, side)
+    s = te.create_schedule(B.op)
+    c, y, x = B.op.axis
+    s[B].reorder(c, y, *B.op.reduce_axis, x)
+    s[B].parallel(c)
+    s[B].vectorize(s[B].split(x, _LANES)[1])
+    s[P].compute_at(s[B], c)
+    return s, [A, F, B]
+
+
+def _depthwise(te: Any, channels: int, height: int, width: int, side: int) -> tuple[Any, ...]:
     A, P = _padded(te, channels, height, width, (side, side))
     F = te.placeholder((channels, side, side), name="F")
     dy, dx = _axes(te, (side, side))
@@ -180,13 +183,7 @@ def depthwise_tutorial(te: Any, channels: int, height: int, width: int, side: in
         lambda c, y, x: te.sum(P[c, y + dy, x + dx] * F[c, dy, dx], axis=[dy, dx]),
         name="B",
     )
-    s = te.create_schedule(B.op)
-    c, y, x = B.op.axis
-    s[B].reorder(c, y, dy, dx, x)
-    s[B].parallel(c)
-    s[B].vectorize(s[B].split(x, _LANES)[1])
-    s[P].compute_at(s[B], c)
-    return s, [A, F, B]
+    return A, P, F, B
 
 
 def _padded(te: Any, channels: int, height: int, width: int, kernel: Kernel) -> tuple[Any, Any]:

@@ -36,6 +36,7 @@ def blur(te: Any, height: int, width: int) -> Program:
     strip, _ = s[B].split(B.op.axis[0], _STRIP)
     s[B].vectorize(s[B].split(B.op.axis[1], _LANES)[1])
     s[B].parallel(strip)
+    s[B].pragma(strip, "nontemporal")
     s[X].compute_at(s[B], strip)
     s[X].vectorize(s[X].split(X.op.axis[1], _LANES)[1])
     return s, [A, B]

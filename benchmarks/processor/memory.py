@@ -15,7 +15,7 @@ from benchmarks.processor.workload import BEST_PEER, Array, Call, Program, Workl
 
 _LANES = 16
 _SUMS = 4  # vectors that a row is summed up in
-_SIDE = 32  # of a block that is transposed
+_SIDE = 64  # of a block that is transposed
 
 
 def vector_add(te: Any, n: int) -> Program:
@@ -85,12 +85,21 @@ def _rows(te: Any, rows: int, columns: int) -> tuple[Any, Any]:
 
 
 def transpose(te: Any, rows: int, columns: int) -> Program:
-    """Blocks that fit the first-level cache; within one, whole vectors are stored."""
+    """Blocks are copied side by side before they are turned: their rows lie too far apart.
+
+    Rows that are a power of two apart would share a few lines of the cache. Whole lines are stored,
+    past the caches.
+    """
     A, B = _transposed(te, rows, columns)
     s = te.create_schedule(B.op)
-    block, _, _, j = s[B].tile(*B.op.axis, _SIDE, _SIDE)
-    s[B].parallel(block)
-    s[B].vectorize(j)
+    block = s.cache_read(A, "global", [B])
+    row, column, _, j = s[B].tile(*B.op.axis, _SIDE, _SIDE)
+    s[B].parallel(row)
+    s[B].vectorize(s[B].split(j, _LANES)[1])
+    s[B].pragma(row, "nontemporal")
+    s[block].compute_at(s[B], column)
+    s[block].vectorize(s[block].split(block.op.axis[1], _LANES)[1])
+    s[block].storage_align(block.op.axis[0], _LANES, 1)
     return s, [A, B]
 
 
