@@ -19,10 +19,11 @@ _EPSILON = 1e-5
 
 
 def softmax(te: Any, rows: int, columns: int) -> Program:
-    """A row: its maximum, the exponentials and their sum, and the quotients."""
-    A, largest, powers, total, B = _softmax(te, rows, columns)
+    """A row: its maximum, the exponentials and their sum, and the products with its inverse."""
+    A, largest, powers, total, inverse, B = _softmax(te, rows, columns)
     s = te.create_schedule(B.op)
     row = _rows_in_parallel(s, B)
+    s[inverse].compute_at(s[B], row)
     _attach(s, powers, B, row)
     for stage in (largest, total):
         _reduce_in_lanes(s, stage, B, row)
@@ -31,9 +32,9 @@ def softmax(te: Any, rows: int, columns: int) -> Program:
 
 def softmax_tutorial(te: Any, rows: int, columns: int) -> Program:
     """Rows in parallel, stage by stage, the elementwise ones as vectors."""
-    A, largest, powers, total, B = _softmax(te, rows, columns)
+    A, largest, powers, total, inverse, B = _softmax(te, rows, columns)
     s = te.create_schedule(B.op)
-    for stage in (largest, powers, total, B):
+    for stage in (largest, powers, total, inverse, B):
         s[stage].parallel(stage.op.axis[0])
     for stage in (powers, B):
         s[stage].vectorize(s[stage].split(stage.op.axis[1], _LANES)[1])
@@ -46,15 +47,17 @@ def _softmax(te: Any, rows: int, columns: int) -> tuple[Any, ...]:
     largest = te.compute((rows,), lambda i: te.max(A[i, k], axis=k), name="largest")
     powers = te.compute((rows, columns), lambda i, j: te.exp(A[i, j] - largest[i]), name="powers")
     total = te.compute((rows,), lambda i: te.sum(powers[i, l], axis=l), name="total")
-    B = te.compute((rows, columns), lambda i, j: powers[i, j] / total[i], name="B")
-    return A, largest, powers, total, B
+    inverse = te.compute((rows,), lambda i: 1.0 / total[i], name="inverse")
+    B = te.compute((rows, columns), lambda i, j: powers[i, j] * inverse[i], name="B")
+    return A, largest, powers, total, inverse, B
 
 
 def layer_norm(te: Any, rows: int, columns: int) -> Program:
     """A row: its mean, its variance, and the result."""
-    args, mean, variance, B = _layer_norm(te, rows, columns)
+    args, mean, variance, inverse, B = _layer_norm(te, rows, columns)
     s = te.create_schedule(B.op)
     row = _rows_in_parallel(s, B)
+    s[inverse].compute_at(s[B], row)
     for stage in (variance, mean):
         _reduce_in_lanes(s, stage, B, row)
     return s, args
@@ -62,9 +65,9 @@ def layer_norm(te: Any, rows: int, columns: int) -> Program:
 
 def layer_norm_tutorial(te: Any, rows: int, columns: int) -> Program:
     """Rows in parallel, stage by stage, the last one as vectors."""
-    args, mean, variance, B = _layer_norm(te, rows, columns)
+    args, mean, variance, inverse, B = _layer_norm(te, rows, columns)
     s = te.create_schedule(B.op)
-    for stage in (mean, variance, B):
+    for stage in (mean, variance, inverse, B):
         s[stage].parallel(stage.op.axis[0])
     s[B].vectorize(s[B].split(B.op.axis[1], _LANES)[1])
     return s, args
@@ -81,12 +84,13 @@ def _layer_norm(te: Any, rows: int, columns: int) -> tuple[list[Any], Any, Any, 
         lambda i: te.sum((A[i, l] - mean[i]) * (A[i, l] - mean[i]) * part, axis=l),
         name="variance",
     )
+    inverse = te.compute((rows,), lambda i: 1.0 / te.sqrt(variance[i] + _EPSILON), name="inverse")
     B = te.compute(
         (rows, columns),
-        lambda i, j: (A[i, j] - mean[i]) / te.sqrt(variance[i] + _EPSILON) * scale[j] + shift[j],
+        lambda i, j: (A[i, j] - mean[i]) * inverse[i] * scale[j] + shift[j],
         name="B",
     )
-    return [A, scale, shift, B], mean, variance, B
+    return [A, scale, shift, B], mean, variance, inverse, B
 
 
 def _rows_in_parallel(s: Any, B: Any) -> Any:
@@ -102,14 +106,19 @@ def _attach(s: Any, stage: Any, consumer: Any, row: Any) -> None:
 
 
 def _reduce_in_lanes(s: Any, stage: Any, consumer: Any, row: Any) -> None:
-    """A row's reduction in lanes of their own, then over the lanes."""
-    _, lanes = s[stage].split(stage.op.reduce_axis[0], _SUMS * _LANES)
-    parts = s.rfactor(stage, lanes, 1)
+    """A row's reduction in lanes of their own, then over ever fewer lanes.
+
+    The last ones are added up one after the other: the fewer, the less a row waits for them.
+    """
+    stages = []
+    for lanes in (_SUMS * _LANES, _LANES, _LANES // 4):
+        _, inner = s[stage].split(s[stage].op.reduce_axis[0], lanes)
+        stages.append(s.rfactor(stage, inner, 1))
     s[stage].compute_at(s[consumer], row)
-    s[parts].compute_at(s[consumer], row)
-    _, lanes = parts.op.axis
-    s[parts].reorder(*parts.op.reduce_axis, lanes)
-    s[parts].vectorize(lanes)
+    for parts in reversed(stages):
+        s[parts].compute_at(s[consumer], row)
+        s[parts].reorder(*parts.op.reduce_axis, parts.op.axis[1])
+        s[parts].vectorize(parts.op.axis[1])
 
 
 # -- peers -----------------------------------------------------------------------------------------
