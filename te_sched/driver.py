@@ -20,7 +20,7 @@ from te_sched.analysis.results import check_results
 from te_sched.analysis.sizes import ATTRIBUTE, check_sizes, symbolic_sizes
 from te_sched.analysis.turns import check_turns
 from te_sched.codegen.target import Target, as_target, check_available
-from te_sched.errors import BuildError
+from te_sched.errors import BuildError, Place, TeSchedError
 from te_sched.ir.calls import EFFECTS
 from te_sched.ir.expr import Buffer
 from te_sched.ir.op import RULES
@@ -30,6 +30,7 @@ from te_sched.lower.device.pipeline import device_passes
 from te_sched.lower.guard_extents import guard_extents
 from te_sched.lower.pipeline import lower
 from te_sched.lower.replace_intrinsics import replace_intrinsics
+from te_sched.schedule.places import add_places
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.state import Fate
 from te_sched.schedule.trace import Trace
@@ -81,22 +82,39 @@ def build(
         if (built := find_built(known_as, wanted)) is not None:
             return built
     if isinstance(inputs, Schedule):
-        if verify:
-            check_legality(inputs)
-            check_extents(inputs)
-            check_sizes(inputs)
-        module = lower(inputs, given, name=name, binds=binds, stop_after="schedule_ops")
-        module = IRModule({name: guard_extents(module[name])})
-        if verify:
-            check_results(inputs, given or (), binds or {})
-            reads = check_reads(module[name])
-        functions = _lowered(module, wanted)
-        if verify:
-            check_turns(functions[name])
-            sizes = [*symbolic_sizes(inputs), *reads]
-            functions = {**functions, name: functions[name].with_attr(ATTRIBUTE, sizes)}
-        return _compile(functions, wanted, verify, known_as)
+        try:
+            functions = _lowered_schedule(inputs, given, name, binds, verify, wanted)
+            return _compile(functions, wanted, verify, known_as)
+        except TeSchedError as error:
+            add_places(error, inputs)
+            raise
     return _compile(_lowered(_module(inputs, name), wanted), wanted, verify, known_as)
+
+
+def _lowered_schedule(
+    schedule: Schedule,
+    args: Sequence[Any] | None,
+    name: str,
+    binds: Mapping[Tensor, Buffer] | None,
+    verify: bool,
+    target: Target,
+) -> Mapping[str, PrimFunc]:
+    """The function of a schedule, judged before, between and after the steps of lowering."""
+    if verify:
+        check_legality(schedule)
+        check_extents(schedule)
+        check_sizes(schedule)
+    module = lower(schedule, args, name=name, binds=binds, stop_after="schedule_ops")
+    module = IRModule({name: guard_extents(module[name])})
+    if verify:
+        check_results(schedule, args or (), binds or {})
+        reads = check_reads(module[name])
+    functions = _lowered(module, target)
+    if verify:
+        check_turns(functions[name])
+        sizes = [*symbolic_sizes(schedule), *reads]
+        functions = {**functions, name: functions[name].with_attr(ATTRIBUTE, sizes)}
+    return functions
 
 
 def _lowered(module: IRModule, target: Target) -> Mapping[str, PrimFunc]:
@@ -120,7 +138,7 @@ def _name_program(parts: tuple[Any, ...], target: Target) -> str | None:
 
 
 _EFFECTS = dict(EFFECTS)  # before programs change them
-_HISTORY = frozenset({Trace, Fate})  # of a schedule: where and how it was made
+_HISTORY = frozenset({Trace, Fate, Place})  # of a schedule: where and how it was made
 
 
 def _compile(

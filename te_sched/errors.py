@@ -1,15 +1,16 @@
 """The error tree, and where in the user's program a mistake was made.
 
 Every error a user can see is a `TeSchedError` whose message has four parts: what was asked, where
-(stage,
-axis, the user's line), why it cannot be done, and what to do instead.
+(stage, axis, the user's lines), why it cannot be done, and what to do instead.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from types import FrameType
+from typing import NamedTuple
 
 _PACKAGE_DIRECTORY = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _BETWEEN = ("functools", "contextlib")  # the standard library's, which te_sched calls through
@@ -23,17 +24,24 @@ class TeSchedError(Exception):
     what : what was asked for, as the user would say it ("split axis k by factor=0").
     why : the reason that it cannot be done.
     cure : what to do instead.
-    where : stage, axis or buffer concerned; the user's file:line is added by itself.
+    where : stage, axis or buffer concerned, as a text or as what `str` makes a text of; the user's
+        file:line is added by itself.
+    loops : a drawing of the loops concerned, of several lines, where that explains it.
     """
 
-    def __init__(self, what: str, why: str = "", cure: str = "", where: str = "") -> None:
-        self.what, self.why, self.cure = what, why, cure
-        self.where = ", ".join(part for part in (where, user_location()) if part)
+    def __init__(
+        self, what: str, why: str = "", cure: str = "", where: object = "", loops: str = ""
+    ) -> None:
+        self.what, self.why, self.cure, self.loops = what, why, cure, loops
+        self.where = ", ".join(part for part in (str(where), str(user_place())) if part)
         super().__init__(what)
 
     def __str__(self) -> str:
         labelled = (("where", self.where), ("why", self.why), ("cure", self.cure))
-        return "\n".join([self.what, *(f"  {label}: {text}" for label, text in labelled if text)])
+        lines = [self.what, *(f"  {label}: {text}" for label, text in labelled if text)]
+        if self.loops:
+            lines += ["  loops:", *(f"    {line}" for line in self.loops.splitlines())]
+        return "\n".join(lines)
 
 
 TVMError = TeSchedError  # TVM's name of it, in tvm.error
@@ -67,16 +75,53 @@ class InternalError(TeSchedError):
     """A bug in te_sched itself; please report it with the program that shows it."""
 
 
-def user_location() -> str:
-    """`file:line` of the innermost frame outside te_sched, or "" when there is none."""
+class Place(NamedTuple):
+    """A line of the user's program; without a file, none is known."""
+
+    file: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.file else ""
+
+
+def user_place() -> Place:
+    """The line of the innermost frame outside te_sched."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         filename = frame.f_code.co_filename
-        is_ours = filename.startswith((_PACKAGE_DIRECTORY, "<frozen"))
-        # by name too: the methods that dataclasses generate have no file
-        module = frame.f_globals.get("__name__") or ""
-        is_between = module in _BETWEEN or module.startswith(("sympy.", "te_sched."))
-        if not is_ours and not is_between:
-            return f"{filename}:{frame.f_lineno}"
+        is_users = _IS_USERS.get(filename)
+        if is_users is None:
+            is_users = _judge(frame, filename)
+        if is_users:
+            return Place(filename, frame.f_lineno)
         frame = frame.f_back
-    return ""
+    return Place()
+
+
+_IS_USERS: dict[str, bool] = {}  # by file
+
+
+def _judge(frame: FrameType, filename: str) -> bool:
+    """Whether the code of a frame is the user's."""
+    # by name too: the methods that dataclasses generate have no file
+    module = frame.f_globals.get("__name__") or ""
+    is_users = not (
+        filename.startswith((_PACKAGE_DIRECTORY, "<frozen"))
+        or module in _BETWEEN
+        or module.startswith(("sympy.", "te_sched."))
+    )
+    if not filename.startswith("<"):
+        _IS_USERS[filename] = is_users
+    return is_users
+
+
+def did_you_mean(given: object, legal: Iterable[str]) -> str:
+    """A question after a list of legal names: the one that is almost what was given, if any."""
+    if not isinstance(given, str):
+        return ""
+    import difflib  # slow to load, and needed when something is wrong only
+
+    by_folded = {name.lower(): name for name in legal}
+    near = difflib.get_close_matches(given.lower(), by_folded, 1, 0.7)
+    return f" (did you mean {by_folded[near[0]]!r}?)" if near else ""

@@ -29,6 +29,7 @@ from te_sched.ir.expr import (
     Var,
 )
 from te_sched.ir.visitor import walk
+from te_sched.schedule.places import At, attached_at, draw_loops, place_of
 from te_sched.schedule.relations import Flags, Ranges, Sets, range_of, set_range
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import AttachType, Stage
@@ -74,7 +75,7 @@ def attach_path(stage: Stage) -> list[IterVar]:
     sits in.
     """
     path: list[IterVar] = []
-    visited = {stage}
+    visited = {stage: None}
     while True:
         spec = attach_spec(stage)
         if spec.attach_type not in (AttachType.SCOPE, AttachType.SCAN_UPDATE):
@@ -86,9 +87,9 @@ def attach_path(stage: Stage) -> list[IterVar]:
                 f"stage {stage.op.name} is computed inside itself",
                 "the compute_at calls form a cycle",
                 "attach one of the stages of the cycle elsewhere, or use compute_root",
-                where=f"stage {stage.op.name}",
+                where=", ".join(place_of(one) + attached_at(one) for one in visited),
             )
-        visited.add(stage)
+        visited[stage] = None
         leaves = list(stage.leaf_iter_vars)
         if spec.attach_type == AttachType.SCOPE:
             leaves = leaves[: _position(leaves, spec.attach_ivar, stage) + 1]
@@ -104,7 +105,8 @@ def _position(leaves: list[IterVar], axis: IterVar | None, stage: Stage) -> int:
         f"a stage is attached at axis {name} of stage {stage.op.name}, which has no such loop",
         f"{name} was split, fused or otherwise replaced after compute_at",
         "call compute_at with one of the axes " + ", ".join(leaf.var.name for leaf in leaves),
-        where=f"stage {stage.op.name}",
+        where=At(stage),
+        loops=draw_loops(stage, {}),
     )
 
 
@@ -140,7 +142,7 @@ class _Inference:
                         "the threads round a whole stage get their number from the thread "
                         "axis itself",
                         'declare it with an extent: te.thread_axis((0, 32), "threadIdx.x")',
-                        where=f"stage {stage.op.name}",
+                        where=At(stage),
                     )
                 self.ranges[thread] = thread.dom
         return {axis: self._simplified(bound) for axis, bound in self.ranges.items()}
@@ -274,7 +276,8 @@ def _not_inside(stage: Stage, spec: Stage, consumer: Stage) -> LoweringError:
         f"the loops of {consumer.op.name} are not inside {at}, so the value would not exist "
         "when it is read",
         f"attach {name} at a loop that is round all its consumers, or use s[{name}].compute_root()",
-        where=f"stage {name}",
+        where=f"{place_of(stage)}{attached_at(stage)}, {place_of(consumer)}",
+        loops=draw_loops(spec.attach_stage, {stage: f"not in the loops of {consumer.op.name}"}),
     )
 
 

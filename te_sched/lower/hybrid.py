@@ -14,6 +14,7 @@ from te_sched.ir.stmt import For, Stmt
 from te_sched.ir.visitor import Mapper, substitute, walk
 from te_sched.lower.nests import Scope, guarded, wrap
 from te_sched.lower.provide import main_nest
+from te_sched.schedule.places import At
 from te_sched.schedule.relations import Fuse, Rebase, Split
 from te_sched.schedule.stage import Stage
 
@@ -98,7 +99,7 @@ class _Loops(Mapper):
             f"schedule the loop {axis.var.name} of a hybrid script",
             why,
             "fuse and reorder loops that are directly inside each other, or write the script so",
-            f"stage {self.stage.op.name}, axis {axis.var.name}",
+            At(self.stage, axis),
         )
 
 

@@ -28,6 +28,7 @@ from te_sched.ir.expr import (
 from te_sched.ir.ops import TRUE
 from te_sched.ir.stmt import AttrStmt, BufferStore, For, IfThenElse, Stmt
 from te_sched.ir.visitor import Mapper
+from te_sched.schedule.places import At
 from te_sched.schedule.relations import Ranges, Values
 from te_sched.schedule.stage import IterVarAttr, Stage
 from te_sched.te.operation import Operation
@@ -192,13 +193,12 @@ def _thread_level(
     launched: set[IterVar],
     values: Values,
 ) -> list[Wrap]:
-    name = f"stage {stage.op.name}, axis {axis.var.name}"
     if not ops.is_const(bound.min, 0):
         raise LoweringError(
             f"axis {axis.var.name} is bound to {thread.thread_tag} but starts at {bound.min}",
             "threads count from zero",
             "split the axis first, or bind an axis that starts at zero",
-            where=name,
+            where=At(stage, axis),
         )
     virtual = thread.thread_tag in VIRTUAL_THREADS
     if virtual and not (isinstance(bound.extent, IntImm) and bound.extent.value > 0):
@@ -206,7 +206,7 @@ def _thread_level(
             f"axis {axis.var.name} is bound to a virtual thread but has the extent {bound.extent}",
             "virtual threads are replicated, so their number must be a positive constant",
             "bind an axis of constant extent (split with nparts)",
-            where=name,
+            where=At(stage, axis),
         )
     extent = ops.cast(thread.var.dtype, bound.extent)
     if ops.is_const(bound.extent, 1) and not virtual:

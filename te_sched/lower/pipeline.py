@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from te_sched import config
-from te_sched.errors import LoweringError
+from te_sched.errors import LoweringError, TeSchedError, did_you_mean
 from te_sched.ir.expr import Buffer, Var
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.verify import verify
@@ -33,6 +33,7 @@ from te_sched.lower.rewrite_unsafe_select import rewrite_unsafe_select
 from te_sched.lower.simplify import simplify
 from te_sched.lower.unroll_loops import unroll_loops
 from te_sched.lower.vectorize_loops import vectorize_loops
+from te_sched.schedule.places import add_places
 from te_sched.schedule.schedule import Schedule
 from te_sched.te.extern import check_buffer_of
 from te_sched.te.tensor import Tensor
@@ -106,7 +107,7 @@ def lower(
         raise LoweringError(
             f"lower(..., stop_after={stop_after!r})",
             "there is no such pass",
-            "use one of " + ", ".join(pass_names()),
+            "use one of " + ", ".join(pass_names()) + did_you_mean(stop_after, pass_names()),
         )
     _check_name(name)
     if isinstance(inputs, IRModule):
@@ -126,12 +127,16 @@ def lower(
         )
     arguments = _checked_args(args)
     _check_binds(binds)
-    schedule = inputs.normalize()
-    func = schedule_ops(schedule, infer_bound(schedule), arguments, name, binds or {})
-    if config.current().verify_passes:
-        verify(func, "buffers")
-    if stop_after != "schedule_ops":
-        func = run_passes(func, stop_after, simple_mode)
+    try:
+        schedule = inputs.normalize()
+        func = schedule_ops(schedule, infer_bound(schedule), arguments, name, binds or {})
+        if config.current().verify_passes:
+            verify(func, "buffers")
+        if stop_after != "schedule_ops":
+            func = run_passes(func, stop_after, simple_mode)
+    except TeSchedError as error:
+        add_places(error, inputs)
+        raise
     return IRModule({name: func})
 
 

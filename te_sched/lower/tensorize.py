@@ -26,6 +26,7 @@ from te_sched.lower.provide import (
     wrap_levels,
 )
 from te_sched.lower.statements import sequence
+from te_sched.schedule.places import At
 from te_sched.schedule.relations import Ranges, Sets
 from te_sched.schedule.stage import Stage
 from te_sched.te.operation import ComputeOp
@@ -96,16 +97,16 @@ class _Tensorizer:
             "the axis was split or fused after tensorize",
             "call tensorize last, on one of "
             + ", ".join(axis.var.name for axis in self.stage.leaf_iter_vars),
-            where=f"stage {self.op.name}",
+            where=At(self.stage),
         )
 
     def _error(self, why: str, cure: str) -> LoweringError:
-        axis = self.stage.leaf_iter_vars[self.point].var.name
+        axis = self.stage.leaf_iter_vars[self.point]
         return LoweringError(
-            f"tensorize axis {axis} of stage {self.op.name} with {self.intrin.name}",
+            f"tensorize axis {axis.var.name} of stage {self.op.name} with {self.intrin.name}",
             why,
             cure,
-            where=f"stage {self.op.name}, axis {axis}",
+            where=At(self.stage, axis),
         )
 
     def _mismatch(self, why: str, cure: str) -> LoweringError:

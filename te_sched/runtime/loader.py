@@ -20,7 +20,7 @@ from te_sched.codegen.llvm.machine import host_features, machine_of
 from te_sched.codegen.llvm.module import FORMAT_VERSION, METADATA_MAGIC
 from te_sched.codegen.signature import Signature
 from te_sched.codegen.target import Target
-from te_sched.errors import BuildError, CallError, user_location
+from te_sched.errors import BuildError, CallError, user_place
 from te_sched.runtime import callbacks, jit, registry, threads
 
 _EXPORTS = ("te_sched_slots", "te_sched_functions")
@@ -77,7 +77,7 @@ def _warn_if_missing(name: str) -> None:
         warnings.warn(
             f"the program calls the packed function {name!r}, which is not registered: register it "
             f'with te_sched.register_func("{name}", function) before the first call '
-            f"({user_location()})",
+            f"({user_place()})",
             UserWarning,
             stacklevel=2,
         )

@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from te_sched.errors import Place
 from te_sched.te.tensor import Tensor
 
 # Entries that no primitive makes: they say where axes come from that a primitive was given.
 OWN_AXES = ("axis", "reduce_axis", "scan_axis")
 THREAD = "thread_axis"
+
+NOWHERE = Place()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,10 +25,13 @@ class StageOf:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """One call of a method: of the stage `target`, of a group, or of the schedule (None)."""
+    """One call of a method: of the stage `target`, of a group, or of the schedule (None); and the
+    user's line of it.
+    """
 
     target: Any
     method: str
     args: tuple[Any, ...]
     options: Mapping[str, Any]
     results: tuple[Any, ...]
+    place: Place = NOWHERE

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from te_sched.errors import Place
 from te_sched.ir.expr import Expr, IterVar
 from te_sched.schedule.layouts import LayoutMap
 from te_sched.schedule.relations import Relation
@@ -55,7 +56,7 @@ class Fate(NamedTuple):
     """What became of an axis that is no loop any more, and where the user asked for it."""
 
     text: str
-    location: str
+    place: Place
 
 
 class StageState:

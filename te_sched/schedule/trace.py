@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from te_sched.errors import ScheduleError
+from te_sched.errors import ScheduleError, user_place
 from te_sched.ir.expr import IterVar
 from te_sched.schedule.entries import OWN_AXES, THREAD, Entry, StageOf
 from te_sched.schedule.listing import Listing
@@ -58,7 +58,7 @@ class Trace:
             self.introduce(axis, *owners)
         target = _named(stage) if stage is not None else None
         given = tuple([_named(arg) if isinstance(arg, StageState) else arg for arg in args])
-        self.entries.append(Entry(target, method, given, options, results))
+        self.entries.append(Entry(target, method, given, options, results, user_place()))
         self._known.update([result for result in results if isinstance(result, IterVar)])
 
     def introduce(self, axis: IterVar, *owners: StageState) -> None:

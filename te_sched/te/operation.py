@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
-from te_sched.errors import DeclarationError, ScheduleError
+from te_sched.errors import DeclarationError, ScheduleError, user_place
 from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, IterVar, ProducerLoad, Range, Reduce
 from te_sched.ir.stmt import BufferStore, For, Stmt
 from te_sched.ir.visitor import CHILD_FIELDS, Mapper, children, replace, walk
@@ -21,7 +21,8 @@ from te_sched.te.tensor import Array, Tensor
 class Operation:
     """Base of all operations.
 
-    `name`, `tag` and `attrs` are the user's; shapes and dtypes are those of the tensors.
+    `name`, `tag` and `attrs` are the user's; shapes and dtypes are those of the tensors. `place` is
+    the user's line that made it.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class Operation:
         outputs: Iterable[tuple[tuple[Expr, ...], str]],
     ) -> None:
         self.name, self.tag, self.attrs = name, tag, dict(attrs or {})
+        self.place = user_place()
         self._outputs = tuple(
             [Tensor(shape, dtype, self, index) for index, (shape, dtype) in enumerate(outputs)]
         )

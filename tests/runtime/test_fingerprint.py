@@ -9,10 +9,9 @@ import pytest
 
 import te_sched
 from te_sched import config, te
+from te_sched.driver import _HISTORY
 from te_sched.runtime import fingerprint as module
 from te_sched.runtime.fingerprint import environment
-from te_sched.schedule.state import Fate
-from te_sched.schedule.trace import Trace
 from tests.golden import corpus
 
 
@@ -26,7 +25,7 @@ def _unedited(monkeypatch):
 
 
 def fingerprint(graph):
-    return module.fingerprint(graph, frozenset({Trace, Fate}))
+    return module.fingerprint(graph, _HISTORY)
 
 
 def program(n: int = 16, factor: int = 4, scale: float = 2.0, name: str = "B"):
@@ -39,6 +38,17 @@ def program(n: int = 16, factor: int = 4, scale: float = 2.0, name: str = "B"):
 
 def test_the_same_program_has_the_same_name():
     assert fingerprint(program()) == fingerprint(program())
+
+
+def test_the_lines_of_a_program_are_no_part_of_its_name():
+    a = te.placeholder((16,), name="A")
+    b = te.compute((16,), lambda i: a[i] * 2.0, name="B")
+    s = te.create_schedule(b.op)
+    s[b].split(
+        b.op.axis[0],
+        4,
+    )
+    assert fingerprint((s, [a, b])) == fingerprint(program()) is not None
 
 
 def test_lowering_leaves_the_name():

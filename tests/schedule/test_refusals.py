@@ -83,7 +83,7 @@ CASES: list[tuple[Callable[[], P], Callable[[P], Any], Callable[[P], Any], str]]
         chain,
         _nothing,
         lambda p: p.s[p.C].compute_at(p.s[p.B], p.B.op.axis[0]),
-        r"B does not use it.*\n.*used by D",
+        r"B does not use it.*\n.*attach it to what uses it: D",
     ),
     (
         chain,

@@ -8,9 +8,10 @@ import re
 import warnings
 from typing import Any
 
-from te_sched.errors import ScheduleError
+from te_sched.errors import ScheduleError, did_you_mean
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Expr, IterVar
+from te_sched.schedule.places import At
 from te_sched.schedule.primitives.checks import (
     as_expr,
     brief,
@@ -26,6 +27,7 @@ from te_sched.te.tensor_intrin import TensorIntrin
 
 _THREAD_TAG = re.compile(r"(blockIdx|threadIdx)\.[xyz]\Z|vthread(\.[xyz])?\Z|cthread\Z")
 THREAD_TAGS = "blockIdx.x/y/z, threadIdx.x/y/z, vthread"
+_ALL_TAGS = [f"{kind}Idx.{axis}" for kind in ("block", "thread") for axis in "xyz"] + ["vthread"]
 
 
 class AnnotationPrimitives(StageState):
@@ -59,7 +61,7 @@ class AnnotationPrimitives(StageState):
         """
         leaf_position(self, ivar, "bind")
         check_kind(self, ivar, ("DataPar", "CommReduce"), "bind")
-        where = f"{stage_label(self)}, axis {ivar.var.name}"
+        where = At(self, ivar)
         check_thread(thread_ivar, f"bind axis {ivar.var.name}", where)
         before = self.iter_var_attrs.get(ivar, PLAIN).bind_thread
         if before is not None and before is not thread_ivar:
@@ -81,7 +83,7 @@ class AnnotationPrimitives(StageState):
         "parallel_stride_pattern" deals its iterations out one by one, where they differ in length.
         """
         leaf_position(self, var, "pragma")
-        where = f"{stage_label(self)}, axis {var.var.name}"
+        where = At(self, var)
         if not isinstance(pragma_type, str) or not pragma_type:
             raise ScheduleError(
                 f"pragma {pragma_type!r}", "a pragma is known by its name", "give a string", where
@@ -107,7 +109,7 @@ class AnnotationPrimitives(StageState):
     def prefetch(self, tensor: Tensor, var: IterVar, offset: Any) -> None:
         """Fetch what iteration `var + offset` will read of a tensor."""
         leaf_position(self, var, "prefetch")
-        where = f"{stage_label(self)}, axis {var.var.name}"
+        where = At(self, var)
         if not isinstance(tensor, Tensor):
             raise ScheduleError(
                 f"prefetch {brief(tensor)}", "only tensors are fetched", "give a tensor", where
@@ -141,7 +143,7 @@ class AnnotationPrimitives(StageState):
         it.
         """
         leaf_position(self, var, "tensorize")
-        where = f"{stage_label(self)}, axis {var.var.name}"
+        where = At(self, var)
         if not isinstance(tensor_intrin, TensorIntrin):
             raise ScheduleError(
                 f"tensorize with {brief(tensor_intrin)}",
@@ -168,18 +170,18 @@ class AnnotationPrimitives(StageState):
 
 def _condition(stage: StageState, predicate: Any) -> Expr:
     what = f"set_store_predicate({brief(predicate)})"
-    condition = as_expr(predicate, what, stage_label(stage))
+    condition = as_expr(predicate, what, At(stage))
     if stage.is_group or not dtypes.is_bool(condition.dtype):
         raise ScheduleError(
             what,
             "a group stores nothing" if stage.is_group else f"it is a {condition.dtype}",
             "give a condition, for example thread.var.equal(0)",
-            stage_label(stage),
+            At(stage),
         )
     return condition
 
 
-def check_thread(thread: Any, what: str, where: str) -> None:
+def check_thread(thread: Any, what: str, where: object) -> None:
     """A thread axis with a known tag."""
     if not isinstance(thread, IterVar) or thread.kind != "ThreadIndex":
         kind = f"the {thread.kind} axis {thread.var.name}" if isinstance(thread, IterVar) else ""
@@ -193,6 +195,6 @@ def check_thread(thread: Any, what: str, where: str) -> None:
         raise ScheduleError(
             f"{what} to {thread.thread_tag!r}",
             "there are no such threads",
-            f"use one of {THREAD_TAGS}",
+            f"use one of {THREAD_TAGS}{did_you_mean(thread.thread_tag, _ALL_TAGS)}",
             where,
         )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import ScheduleError
 from te_sched.ir.expr import IterVar, ProducerLoad, Reduce
+from te_sched.schedule.places import At, place_of
 from te_sched.schedule.primitives.checks import (
     brief,
     compute_operation,
@@ -65,11 +66,11 @@ class AttachmentPrimitives(StageState):
                 what,
                 "the stages that update a scan are computed in the loop of the scan",
                 "attach stages within the update to each other",
-                stage_label(self),
+                At(self),
             )
 
     def _check_inline(self, op: ComputeOp, what: str) -> None:
-        where = stage_label(self)
+        where = At(self)
         if self.is_output:
             raise ScheduleError(
                 what, "it is an output, which must be stored", "inline what it reads", where
@@ -109,21 +110,21 @@ def _check_parent(stage: StageState, parent: Any, what: str) -> None:
             f"{what} at {brief(parent)}",
             f"a {type(parent).__name__} is not a stage",
             "give a stage and one of its axes: s[B].compute_at(s[C], C.op.axis[0])",
-            stage_label(stage),
+            At(stage),
         )
     if parent is stage:
         raise ScheduleError(
             f"{what} at itself",
             "a stage cannot be computed inside itself",
             "give a stage that uses it",
-            stage_label(stage),
+            At(stage),
         )
     if parent.schedule is not stage.schedule:
         raise ScheduleError(
             f"{what} at {stage_label(parent)}",
             "that stage belongs to another schedule",
             "take the stage from the same schedule",
-            stage_label(stage),
+            At(stage),
         )
 
 
@@ -138,7 +139,7 @@ def _check_group(stage: StageState, parent: StageState, what: str) -> None:
             f"{what} at {stage_label(parent)}",
             f"{stage_label(stage)} is in a group that {stage_label(parent)} is not in",
             "attach the group as a whole, or attach within the group",
-            stage_label(stage),
+            At(stage),
         )
 
 
@@ -148,8 +149,10 @@ def _check_no_output(stage: StageState, what: str) -> None:
             raise ScheduleError(
                 what,
                 f"{member.op.name} is an output, which must be there when the program ends",
-                "use cache_write and attach the copy, or do not ask for it as an output",
-                stage_label(stage),
+                f'attach what s.cache_write({member.op.name}, "local") gives'
+                if isinstance(member.op, ComputeOp)
+                else "do not ask for it as an output",
+                At(stage),
             )
 
 
@@ -162,6 +165,6 @@ def _check_used(stage: StageState, parent: StageState, what: str) -> None:
     raise ScheduleError(
         f"{what} at {stage_label(parent)}",
         f"{parent.op.name} does not use it, neither directly nor through other stages",
-        f"it is used by {names(outside)}",
-        stage_label(stage),
+        f"attach it to what uses it: {names(outside)}" if outside else "use compute_root",
+        ", ".join([place_of(stage), place_of(parent)]),
     )

@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.errors import ScheduleError, user_location
+from te_sched.errors import ScheduleError, user_place
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, IntImm, IterVar, ProducerLoad, Range, Reduce, Select, Var
 from te_sched.ir.visitor import replace, substitute
 from te_sched.schedule.guards import bound_checks
+from te_sched.schedule.places import At
 from te_sched.schedule.primitives.checks import (
     KIND_TEXT,
     brief,
     check_scope,
     compute_operation,
     names,
-    stage_label,
 )
 from te_sched.schedule.primitives.groups import as_items
 from te_sched.schedule.program import ScheduleState
@@ -50,7 +50,7 @@ class CachingPrimitives(ScheduleState):
         """
         what = f"cache_read of {brief(tensor)}"
         stage = stage_of_tensor(self, tensor, what)
-        check_scope(scope, what, stage_label(stage))
+        check_scope(scope, what, At(stage))
         source = stage.op.output(tensor.value_index)
         chosen = _readers(self, source, as_items(readers), what)
         declared = stage.origin_op.output(tensor.value_index)
@@ -97,16 +97,14 @@ class CachingPrimitives(ScheduleState):
         what = f"cache_write of {', '.join(map(brief, tensors))}"
         stage = _writer(self, tensors, what)
         op = compute_operation(stage, what)
-        check_scope(scope, what, stage_label(stage))
+        check_scope(scope, what, At(stage))
         layout = _layout(stage, op, what)
         cache = _computed(op, f"{op.name}.{scope}", layout)
         loads = [ProducerLoad(output, layout.indices) for output in cache.outputs]
         copy = ComputeOp(op.name, op.tag, op.attrs, op.axis, tuple(loads))
         made = type(stage)(cache, self)
         made.scope = scope
-        stage.reset_axes(
-            copy, Fate(f"made an axis of {cache.name} by cache_write", user_location())
-        )
+        stage.reset_axes(copy, Fate(f"made an axis of {cache.name} by cache_write", user_place()))
         self.replace_operation(stage, copy)
         self.add_stage(made, self.stages.index(stage), stage)
         self.rewire(dict(zip(op.outputs, copy.outputs, strict=True)))
@@ -204,7 +202,7 @@ def _writer(schedule: ScheduleState, tensors: Sequence[Any], what: str) -> Stage
             what,
             f"{stage.op.name} computes {stage.op.num_outputs} tensors in one loop nest",
             f"give all of them: s.cache_write([{names(stage.op.outputs)}], scope)",
-            stage_label(stage),
+            At(stage),
         )
     return stage
 
@@ -235,7 +233,7 @@ def _layout(stage: StageState, op: ComputeOp, what: str) -> _Layout:
                 what,
                 f"loop {leaf.var.name} is {KIND_TEXT[leaf.kind]}: it can be no axis of a tensor",
                 "use cache_write before the reduction axes are split or fused",
-                f"{stage_label(stage)}, axis {leaf.var.name}",
+                At(stage, leaf),
             )
     ranges: Ranges = {}
     for axis in op.root_iter_vars():

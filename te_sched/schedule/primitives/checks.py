@@ -9,9 +9,11 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from te_sched.errors import DeclarationError, ScheduleError
+from te_sched.errors import DeclarationError, ScheduleError, did_you_mean
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, IterVar
+from te_sched.schedule.places import At, draw_loops
+from te_sched.schedule.relations import Flags
 from te_sched.schedule.state import StageState
 from te_sched.te.operation import ComputeOp, Operation
 from te_sched.te.tensor import Tensor
@@ -48,7 +50,7 @@ def leaf_position(stage: StageState, axis: Any, what: str) -> int:
             f"{what} with {brief(axis)} for an axis",
             f"a {type(axis).__name__} is not an axis",
             f"give one of its axes: {names(stage.leaf_iter_vars)}",
-            stage_label(stage),
+            At(stage),
         )
     for position, leaf in enumerate(stage.leaf_iter_vars):
         if leaf is axis:
@@ -57,15 +59,25 @@ def leaf_position(stage: StageState, axis: Any, what: str) -> int:
         f"{what} on axis {axis.var.name}",
         _why_no_leaf(stage, axis),
         f"use one of its axes: {names(stage.leaf_iter_vars)}",
-        f"{stage_label(stage)}, axis {axis.var.name}",
+        At(stage, axis),
+        draw_loops(stage, _descendants(stage, axis)),
     )
+
+
+def _descendants(stage: StageState, axis: IterVar) -> dict[IterVar | StageState, str]:
+    """The loops that an axis became, for a drawing."""
+    flags: Flags = {axis: 1}
+    for relation in stage.relations:
+        relation.flags_down(flags)
+    name = axis.var.name
+    return {leaf: f"comes from {name}" for leaf in stage.leaf_iter_vars if leaf in flags}
 
 
 def _why_no_leaf(stage: StageState, axis: IterVar) -> str:
     name = axis.var.name
     fate = stage.fates.get(axis)
     if fate is not None:
-        return f"{name} was {fate.text}" + (f" at {fate.location}" if fate.location else "")
+        return f"{name} was {fate.text}" + (f" at {fate.place}" if fate.place.file else "")
     if any(axis is known for known in stage.all_iter_vars):
         return f"{name} is not a loop: its values are those of the operation round the stage"
     for other in stage.schedule.stages:
@@ -84,7 +96,7 @@ def check_kind(stage: StageState, axis: IterVar, kinds: tuple[str, ...], what: s
             f"{what} on axis {axis.var.name}",
             f"{axis.var.name} is {KIND_TEXT[axis.kind]}",
             f"it can be done on {names(legal)}",
-            f"{stage_label(stage)}, axis {axis.var.name}",
+            At(stage, axis),
         )
 
 
@@ -106,7 +118,7 @@ def check_distinct(stage: StageState, axes: Iterable[IterVar], what: str) -> Non
                 f"{what} with axis {axis.var.name} twice",
                 "an axis has one place in the loops",
                 "give every axis once",
-                f"{stage_label(stage)}, axis {axis.var.name}",
+                At(stage, axis),
             )
         seen.add(axis)
 
@@ -115,7 +127,7 @@ def positive_integer(
     value: Any, name: str, what: str, stage: StageState, axis: IterVar | None = None
 ) -> Expr:
     """An int or an integer expression that is not a constant below 1."""
-    where = stage_label(stage) + (f", axis {axis.var.name}" if axis is not None else "")
+    where = At(stage, axis)
     expr = as_expr(value, f"{what} with {name}={brief(value)}", where)
     if isinstance(value, bool) or not dtypes.is_integral(expr.dtype):
         raise ScheduleError(
@@ -149,7 +161,7 @@ def integer(value: Any, name: str, what: str, stage: StageState) -> int:
             f"{what} with {name}={brief(value)}",
             f"{name} is a {type(value).__name__}",
             "give an int",
-            stage_label(stage),
+            At(stage),
         )
     number = int(value.__index__())
     low, high = ops.int_limits("int32")
@@ -158,12 +170,12 @@ def integer(value: Any, name: str, what: str, stage: StageState) -> int:
             f"{what} with {name}={number}",
             f"{name} lies between {low} and {high}",
             "give a smaller number",
-            stage_label(stage),
+            At(stage),
         )
     return number
 
 
-def as_expr(value: Any, what: str, where: str) -> Expr:
+def as_expr(value: Any, what: str, where: object) -> Expr:
     """Anything that stands for an expression."""
     try:
         return ops.convert(value)
@@ -171,7 +183,7 @@ def as_expr(value: Any, what: str, where: str) -> Expr:
         raise ScheduleError(what, error.why, error.cure, where) from None
 
 
-def check_scope(scope: Any, what: str, where: str, is_empty_allowed: bool = False) -> str:
+def check_scope(scope: Any, what: str, where: object, is_empty_allowed: bool = False) -> str:
     """The name of a storage scope."""
     if is_empty_allowed and isinstance(scope, str) and not scope:
         return ""
@@ -179,7 +191,8 @@ def check_scope(scope: Any, what: str, where: str, is_empty_allowed: bool = Fals
         raise ScheduleError(
             f"{what} with the scope {scope!r}",
             "there is no such memory",
-            f"use one of {', '.join(STORAGE_SCOPES)}, with a tag after a dot where it has one",
+            f"use one of {', '.join(STORAGE_SCOPES)}, with a tag after a dot where it has one"
+            + did_you_mean(scope, STORAGE_SCOPES),
             where,
         )
     return scope
@@ -193,7 +206,7 @@ def compute_operation(stage: StageState, what: str) -> ComputeOp:
             f"{what} of {type(stage.op).__name__} {stage.op.name}",
             "it can be done to the result of te.compute only",
             "copy it by te.compute first",
-            stage_label(stage),
+            At(stage),
         )
     return stage.op
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.errors import ScheduleError, user_location
+from te_sched.errors import ScheduleError, user_place
 from te_sched.ir import ops
 from te_sched.ir.expr import Call, Expr, IterVar, ProducerLoad, Range, Reduce, Select, Var
 from te_sched.ir.visitor import replace, substitute
 from te_sched.schedule.guards import bound_checks
+from te_sched.schedule.places import At
 from te_sched.schedule.primitives.caching import output_axes, stage_of_tensor
 from te_sched.schedule.primitives.checks import (
     brief,
@@ -19,7 +20,6 @@ from te_sched.schedule.primitives.checks import (
     integer,
     leaf_position,
     names,
-    stage_label,
 )
 from te_sched.schedule.program import ScheduleState
 from te_sched.schedule.relations import Flags, Ranges, Values
@@ -58,7 +58,7 @@ class FactoringPrimitives(ScheduleState):
         remaining = _remaining(op, reduce, axis, place, factored)
         made = type(stage)(factored, self)
         self.trace.introduce(axis, stage)
-        stage.reset_axes(remaining, Fate(f"factored into {factored.name}", user_location()))
+        stage.reset_axes(remaining, Fate(f"factored into {factored.name}", user_place()))
         self.replace_operation(stage, remaining)
         self.add_stage(made, self.stages.index(stage), stage)
         self.rewire(dict(zip(op.outputs, remaining.outputs, strict=True)))
@@ -89,7 +89,7 @@ def _check_reduction(stage: StageState, op: ComputeOp, axis: IterVar, what: str)
             what,
             f"{op.name} is not a reduction",
             "use it on a tensor made with te.sum, te.max, ...",
-            stage_label(stage),
+            At(stage),
         )
     leaf_position(stage, axis, what)
     if axis.kind != "CommReduce":
@@ -98,7 +98,7 @@ def _check_reduction(stage: StageState, op: ComputeOp, axis: IterVar, what: str)
             f"{what} by axis {axis.var.name}",
             f"{axis.var.name} is not a reduction axis",
             f"use one of {names(legal)}",
-            f"{stage_label(stage)}, axis {axis.var.name}",
+            At(stage, axis),
         )
     return body
 
@@ -111,7 +111,7 @@ def _check_place(stage: StageState, op: ComputeOp, factor_axis: Any, what: str) 
             f"{what} with factor_axis={place}",
             f"the new tensor has {count + 1} dimensions",
             f"use a position from 0 to {count}, or from -{count + 1} to -1",
-            stage_label(stage),
+            At(stage),
         )
     return place if place >= 0 else place + count + 1
 
@@ -128,7 +128,7 @@ def _take_apart(stage: StageState, op: ComputeOp, axis: IterVar, what: str) -> _
                 f"{what} by axis {axis.var.name}",
                 f"it was made from {one.var.name}, which is an axis of the output",
                 "factor an axis that comes from reduction axes only",
-                f"{stage_label(stage)}, axis {axis.var.name}",
+                At(stage, axis),
             )
     ranges: Ranges = {one: _dom(one) for one in op.root_iter_vars()}
     analyzer = Analyzer()
@@ -139,7 +139,7 @@ def _take_apart(stage: StageState, op: ComputeOp, axis: IterVar, what: str) -> _
             f"{what} by axis {axis.var.name}",
             "it does not start at zero",
             "split it first and factor one of the parts",
-            f"{stage_label(stage)}, axis {axis.var.name}",
+            At(stage, axis),
         )
     whole = [one for one in op.reduce_axis if one not in touched]
     loops = [one for one in stage.leaf_iter_vars if one in touched and one is not axis]

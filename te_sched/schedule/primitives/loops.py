@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from te_sched.errors import ScheduleError, user_location
+from te_sched.errors import ScheduleError, user_place
 from te_sched.ir import ops
 from te_sched.ir.expr import ITER_KINDS, Expr, IntImm, IterVar, Range, Var
+from te_sched.schedule.places import At
 from te_sched.schedule.primitives.checks import (
     check_distinct,
     check_kind,
@@ -14,7 +15,6 @@ from te_sched.schedule.primitives.checks import (
     leaf_position,
     names,
     positive_integer,
-    stage_label,
 )
 from te_sched.schedule.relations import Fuse, Singleton, Split
 from te_sched.schedule.state import Fate, StageState
@@ -56,7 +56,7 @@ class LoopPrimitives(StageState):
                 + ("without factor and nparts" if factor is None else "by factor and nparts"),
                 "one of the two lengths follows from the other",
                 "give either factor= (length of the inner loop) or nparts= (of the outer one)",
-                f"{stage_label(self)}, axis {parent.var.name}",
+                At(self, parent),
             )
         name, value = ("factor", factor) if factor is not None else ("nparts", nparts)
         length = positive_integer(value, name, f"split axis {parent.var.name}", self, parent)
@@ -139,7 +139,7 @@ def _split(
     stage.all_iter_vars += (outer, inner)
     position = _index(stage, parent)
     stage.leaf_iter_vars[position : position + 1] = (outer, inner)
-    stage.fates[parent] = Fate(f"split into {outer.var.name}, {inner.var.name}", user_location())
+    stage.fates[parent] = Fate(f"split into {outer.var.name}, {inner.var.name}", user_place())
     return outer, inner
 
 
@@ -164,7 +164,7 @@ def _check_consecutive(stage: StageState, axes: tuple[IterVar, ...]) -> None:
                 f"{axis.var.name} is not next to the axes before it; "
                 f"the loops are {names(stage.leaf_iter_vars)}",
                 "reorder the axes first, so that they follow each other",
-                f"{stage_label(stage)}, axis {axis.var.name}",
+                At(stage, axis),
             )
         low, high = min(low, place), max(high, place)
 
@@ -178,9 +178,9 @@ def _fuse(stage: StageState, first: IterVar, second: IterVar) -> IterVar:
     stage.relations.append(Fuse(outer, inner, fused))
     stage.all_iter_vars.append(fused)
     stage.leaf_iter_vars[min(places) : min(places) + 2] = [fused]
-    location = user_location()
+    place = user_place()
     for axis in (outer, inner):
-        stage.fates[axis] = Fate(f"fused into {fused.var.name}", location)
+        stage.fates[axis] = Fate(f"fused into {fused.var.name}", place)
     return fused
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from te_sched.errors import ScheduleError
+from te_sched.errors import ScheduleError, user_place
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, IterVar, Range, Var
 from te_sched.schedule.layouts import layout_map
-from te_sched.schedule.primitives.checks import check_operation, names, stage_label
+from te_sched.schedule.places import At
+from te_sched.schedule.primitives.checks import check_operation, names
 from te_sched.schedule.relations import Transform
 from te_sched.schedule.state import AttachType, Fate, StageState
 from te_sched.te.declare import AXIS_SEPARATOR, index_names
@@ -34,7 +35,7 @@ class RearrangingPrimitives(StageState):
         -------
         The new axes, none for an input.
         """
-        what, where = "transform_layout", stage_label(self)
+        what, where = "transform_layout", At(self)
         check_operation(self, what)
         if not isinstance(self.op, (ComputeOp, PlaceholderOp)):
             raise ScheduleError(
@@ -67,7 +68,7 @@ class RearrangingPrimitives(StageState):
                     f"transform_layout of {self.op.name}",
                     f"axis {axis.var.name} was {fate}",
                     "call transform_layout before split and fuse, and use the axes it returns",
-                    f"{stage_label(self)}, axis {axis.var.name}",
+                    At(self, axis),
                 )
         return [
             IterVar(
@@ -89,7 +90,7 @@ class RearrangingPrimitives(StageState):
         kept = [leaf for leaf in self.leaf_iter_vars if leaf not in gone]
         self.leaf_iter_vars[:] = [*kept[:place], *axes, *kept[place:]]
         self.all_iter_vars += axes
-        fate = Fate(f"rearranged into {names(axes)}", "")
+        fate = Fate(f"rearranged into {names(axes)}", user_place())
         self.fates.update(dict.fromkeys(gone, fate))
 
     def rolling_buffer(self) -> None:
@@ -104,7 +105,7 @@ class RearrangingPrimitives(StageState):
                 f"{what} of {self.op.name}",
                 "only a stage that is computed at a loop of another one has tiles",
                 "call compute_at first",
-                stage_label(self),
+                At(self),
             )
         self.is_rolling = True
         self.schedule.trace.record(self, what, (), {}, ())
@@ -123,7 +124,7 @@ def _new_indices(made: Any, stage: StageState) -> tuple[tuple[Expr, ...], tuple[
                 f"transform_layout with the index {index}",
                 f"it is a {index.dtype}",
                 "return a list of integer expressions of the indices",
-                stage_label(stage),
+                At(stage),
             )
         results.append(index)
     return tuple(results), tuple(separators)

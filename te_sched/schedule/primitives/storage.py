@@ -9,6 +9,7 @@ from typing import Any
 
 from te_sched.errors import ScheduleError
 from te_sched.ir.expr import IterVar
+from te_sched.schedule.places import At
 from te_sched.schedule.primitives.annotations import check_thread
 from te_sched.schedule.primitives.checks import (
     brief,
@@ -31,7 +32,7 @@ class StoragePrimitives(StageState):
     def set_scope(self, scope: str) -> None:
         """Keep the result in a memory: "global", "shared", "warp", "local", ..."""
         check_operation(self, "set_scope")
-        self.scope = check_scope(scope, "set_scope", stage_label(self), is_empty_allowed=True)
+        self.scope = check_scope(scope, "set_scope", At(self), is_empty_allowed=True)
         self.schedule.trace.record(self, "set_scope", (scope,), {}, ())
 
     def storage_align(self, axis: IterVar, factor: Any, offset: Any) -> None:
@@ -48,7 +49,7 @@ class StoragePrimitives(StageState):
                 f"{what} of {name}",
                 "only the dimensions of a tensor have strides",
                 f"use one of the operation's axes: {names(op.axis)}",
-                stage_label(self),
+                At(self),
             )
         step = integer(factor, "factor", what, self)
         rest = integer(offset, "offset", what, self)
@@ -57,7 +58,7 @@ class StoragePrimitives(StageState):
                 f"{what} with factor={step}",
                 "a factor is at least 1",
                 "give a positive integer",
-                f"{stage_label(self)}, axis {axis.var.name}",
+                At(self, axis),
             )
         self.set_attr(axis, dim_align_factor=step, dim_align_offset=rest)
         self.schedule.trace.record(self, what, (axis, step, rest), {}, ())
@@ -71,7 +72,7 @@ class StoragePrimitives(StageState):
                 f"double_buffer of {self.op.name}",
                 f"it is {role}, whose memory is the caller's",
                 "use it on a stage in between",
-                stage_label(self),
+                At(self),
             )
         self.is_double_buffered = True
         self.schedule.trace.record(self, "double_buffer", (), {}, ())
@@ -84,18 +85,18 @@ class StoragePrimitives(StageState):
                 f"{what} of {stage_label(self)}",
                 "threads can be launched round a scan only",
                 "bind axes of the stage to threads instead",
-                stage_label(self),
+                At(self),
             )
         if self.launched_threads:
             raise ScheduleError(
                 f"{what} of {stage_label(self)}",
                 f"it has the threads {names(self.launched_threads)} already",
                 "give all threads in one call",
-                stage_label(self),
+                At(self),
             )
         given = (threads,) if isinstance(threads, IterVar) else tuple(threads)
         for thread in given:
-            check_thread(thread, f"{what} of {stage_label(self)}", stage_label(self))
+            check_thread(thread, f"{what} of {stage_label(self)}", At(self))
         self.launched_threads = given
         self.leaf_iter_vars[:0] = given
         self.all_iter_vars += given

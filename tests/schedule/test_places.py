@@ -1,0 +1,87 @@
+"""Errors name the lines on which stages were declared and scheduled."""
+
+import re
+import sys
+
+import pytest
+
+from te_sched import build, lower, te
+from te_sched.errors import BuildError, LoweringError, ScheduleError
+
+A = te.placeholder((8, 8), name="A")
+
+
+def _line() -> int:
+    return sys._getframe(1).f_lineno
+
+
+def _here(line: int) -> str:
+    return re.escape(f"test_places.py:{line}")
+
+
+def test_operations_know_their_line():
+    B, line = te.compute((8, 8), lambda i, j: A[i, j] + 1.0, name="B"), _line()
+    assert (B.op.place.file, B.op.place.line) == (__file__, line)
+
+
+def test_primitives_name_the_line_of_the_declaration():
+    B, line = te.compute((8, 8), lambda i, j: A[i, j] + 1.0, name="B"), _line()
+    with pytest.raises(ScheduleError, match=rf"stage B \(declared at .*{_here(line)}\)"):
+        te.create_schedule(B.op)[B].split(B.op.axis[0], 0)
+
+
+def test_a_rewritten_stage_keeps_the_line_of_its_declaration():
+    B, line = te.compute((8, 8), lambda i, j: A[i, j] + 1.0, name="B"), _line()
+    s = te.create_schedule(B.op)
+    s.cache_read(A, "local", [B])
+    with pytest.raises(ScheduleError, match=rf"stage B \(declared at .*{_here(line)}\)"):
+        s[B].split(s[B].op.axis[0], 0)
+
+
+def test_passes_name_the_line_of_the_primitive():
+    n = te.var("n")
+    X = te.placeholder((n,), name="X")
+    Y, line = te.compute((n,), lambda i: X[i] + 1.0, name="Y"), _line()
+    s = te.create_schedule(Y.op)
+    s[Y].vectorize(Y.op.axis[0]) or (at := _line())
+    match = rf"stage Y \(declared at .*{_here(line)}\), axis i \(vectorize at .*{_here(at)}\)"
+    with pytest.raises(LoweringError, match=match):
+        lower(s, [X, Y])
+    with pytest.raises(LoweringError, match=match):
+        build(s, [X, Y])
+
+
+def test_a_name_of_two_stages_stays_a_name():
+    B = te.compute((8,), lambda i: A[i, 0], name="B")
+    C = te.compute((8,), lambda i: B[i] + A[9, 0], name="B")
+    with pytest.raises(BuildError, match=r"where: stage B, "):
+        build(te.create_schedule(C.op), [A, C])
+
+
+def test_a_missing_axis_is_shown_in_the_loops():
+    B = te.compute((8, 8), lambda i, j: A[i, j] + 1.0, name="B")
+    C = te.compute((8, 8), lambda i, j: B[i, j] + 1.0, name="C")
+    s = te.create_schedule(C.op)
+    i, j = C.op.axis
+    _, inner = s[C].split(i, 4)
+    s[C].parallel(inner)
+    drawn = (
+        r"loops:\n"
+        r"    for i\.outer   <-- comes from i\n"
+        r"      for i\.inner \(parallelized\)   <-- comes from i\n"
+        r"        for j\n"
+        r"          C = \.\.\."
+    )
+    with pytest.raises(ScheduleError, match=drawn):
+        s[B].compute_at(s[C], i)
+
+
+def test_an_impossible_attachment_is_shown_in_the_loops():
+    B = te.compute((8,), lambda i: A[i, 0] + 1.0, name="B")
+    C = te.compute((8,), lambda i: B[i] + 1.0, name="C")
+    D = te.compute((8,), lambda i: B[i] + C[i], name="D")
+    s = te.create_schedule(D.op)
+    s[B].compute_at(s[C], C.op.axis[0])
+    drawn = r"compute_at at .*test_places(.|\n)*B is computed here   <-- not in the loops of D"
+    with pytest.raises(LoweringError, match=drawn):
+        lower(s, [A, D])
