@@ -16,7 +16,7 @@ from te_sched.lower.device.pipeline import device_passes
 from te_sched.runtime.cuda_module import CudaModule, DeviceCode
 from tests.golden import execution
 from tests.lower.device.barriers import unreported
-from tests.peer.differential import outcome
+from tests.peer.differential.arrays import arrays_of, coarsest_float, difference, is_in
 from tests.peer.differential.generate import generate
 from tests.peer.differential.gpu_kernels import generate_kernels
 from tests.peer.differential.program import Program, load_text
@@ -37,18 +37,18 @@ def run(program: Program) -> str:
     assert isinstance(function, CudaModule)
     if not function.kernels:
         return "no kernels"
-    values = outcome.arrays_of(module, args)
+    values = arrays_of(module, args)
     inputs, outputs = execution.inputs_and_outputs(args)
     arrays = [te_sched.nd.array(value, DEVICE) for value in values]
     function(*arrays)
     by_tensor = list(zip(args, values, arrays, strict=True))
-    given = [value.copy() for arg, value, _ in by_tensor if outcome._is_in(arg, inputs)]
-    found = [array.numpy() for arg, _, array in by_tensor if outcome._is_in(arg, outputs)]
+    given = [value.copy() for arg, value, _ in by_tensor if is_in(arg, inputs)]
+    found = [array.numpy() for arg, _, array in by_tensor if is_in(arg, outputs)]
     with np.errstate(all="ignore"):
         expected = module.reference(np, *given)
-    precision = outcome.coarsest_float(schedule)
+    precision = coarsest_float(schedule)
     for result, value in zip(found, expected, strict=True):
-        assert not outcome.difference("it", result, value, precision), f"program {number}"
+        assert not difference("it", result, value, precision), f"program {number}"
     report = function.check(*[te_sched.nd.array(value, DEVICE) for value in values])
     assert report.ok, f"program {number}: {report}"
     if nvrtc.is_available():
@@ -83,7 +83,7 @@ def barriers_of(number: int) -> tuple[int, list[str]]:
         )
     except (BuildError, LoweringError):
         return 0, []
-    return unreported(program, outcome.arrays_of(module, args))
+    return unreported(program, arrays_of(module, args))
 
 
 def test_random_schedules_have_few_barriers_that_they_do_not_need() -> None:

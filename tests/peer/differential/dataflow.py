@@ -15,17 +15,25 @@ SIZES = (1, 2, 3, 5, 7, 8, 10, 16, 18, 20, 24, 30, 32, 33, 48, 50, 64, 100)
 SMALL = (1, 2, 3, 4, 5, 7, 8, 10, 12)
 DTYPES = ("float32",) * 7 + ("float64", "float16", "int32", "int32", "int64", "int8", "uint8")
 INDICES = ("i", "j", "l", "m")
+KINDS = (
+    *("elementwise",) * 5,
+    *("binary", "stencil", "padded", "reduced", "product") * 3,
+    *("broadcast", "outer", "transposed", "resampled", "convolved", "gathered", "reshaped") * 2,
+    *("position", "cast", "joined", "pair", "pair_reduced", "accumulated"),
+)
 
 
 class Dataflow:
     """The declarations so far; those without readers become outputs."""
+
+    extents, small_extents, dtypes, kinds = SIZES, SMALL, DTYPES, KINDS
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self.values: list[Value] = []
         self.sizes: dict[str, int] = {}
         self.count = 0
-        self.dtype = rng.choice(DTYPES)
+        self.dtype = rng.choice(self.dtypes)
         self.symbolic = rng.random() < 0.2
 
     def declare(self, stages: int) -> None:
@@ -33,7 +41,7 @@ class Dataflow:
         self.placeholder(self.some_dims(self.rng.choice((1, 2, 2, 2, 3))))
         made = 0
         while made < stages:
-            kind: Callable[[], Value | None] = getattr(self, self.rng.choice(_KINDS))
+            kind: Callable[[], Value | None] = getattr(self, self.rng.choice(self.kinds))
             value = kind()
             if value is not None:
                 self.values.append(value)
@@ -56,7 +64,7 @@ class Dataflow:
         return f"{prefix}{self.count}"
 
     def some_dims(self, rank: int) -> tuple[Dim, ...]:
-        sizes = SIZES if rank < 3 else SMALL
+        sizes = self.extents if rank < 3 else self.small_extents
         return tuple(self.some_dim(self.rng.choice(sizes)) for _ in range(rank))
 
     def some_dim(self, size: int) -> Dim:
@@ -447,11 +455,3 @@ class Dataflow:
         )
         numpy = (f"np.cumsum({name}, axis=0, dtype={name}.dtype)",)
         return Value((scan,), value.dims, (dtype,), (name,), lines, numpy)
-
-
-_KINDS = (
-    *("elementwise",) * 5,
-    *("binary", "stencil", "padded", "reduced", "product") * 3,
-    *("broadcast", "outer", "transposed", "resampled", "convolved", "gathered", "reshaped") * 2,
-    *("position", "cast", "joined", "pair", "pair_reduced", "accumulated"),
-)

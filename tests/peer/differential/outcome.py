@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -21,6 +21,7 @@ from te_sched.lower.inject_prefetch import _Injector as Injector
 from tests.golden import execution
 from tests.golden.corpus import as_golden
 from tests.peer.bridge import from_tvm
+from tests.peer.differential.arrays import arrays_of, coarsest_float, difference, is_in
 from tests.peer.differential.faults import faults
 
 _ahead = Injector._ahead
@@ -32,7 +33,6 @@ FORGOTTEN = "differs by store guards that TVM forgets"
 FAULTY = "differs where TVM's program has "
 # TVM's program computes something else than numpy.
 WRONG = "differs where TVM computes something else than numpy"
-TOLERANCE = {2: 3e-2, 4: 2e-4, 8: 1e-9}
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ def _numbers(implementation: Any, module: ModuleType) -> tuple[str, str]:
     schedule, args = next(module.steps(implementation))
     values = arrays_of(module, args)
     inputs, _ = execution.inputs_and_outputs(args)
-    given = [value for value, arg in zip(values, args, strict=True) if _is_in(arg, inputs)]
+    given = [value for value, arg in zip(values, args, strict=True) if is_in(arg, inputs)]
     try:
         function = implementation.build(schedule, args, target="llvm")
         arrays = [implementation.nd.array(value) for value in values]
@@ -241,7 +241,7 @@ def _numbers(implementation: Any, module: ModuleType) -> tuple[str, str]:
     except Exception as error:
         return "error in te_sched", f"{type(error).__name__}: {str(error)[:300]}"
     results = [
-        array.numpy() for array, arg in zip(arrays, args, strict=True) if not _is_in(arg, inputs)
+        array.numpy() for array, arg in zip(arrays, args, strict=True) if not is_in(arg, inputs)
     ]
     precision = coarsest_float(schedule)
     with np.errstate(all="ignore"):
@@ -249,52 +249,8 @@ def _numbers(implementation: Any, module: ModuleType) -> tuple[str, str]:
     wrong = [
         message
         for arg, result, value in zip(
-            [arg for arg in args if not _is_in(arg, inputs)], results, expected, strict=True
+            [arg for arg in args if not is_in(arg, inputs)], results, expected, strict=True
         )
         if (message := difference(arg.op.name, result, value, precision))
     ]
     return ("differs", "; ".join(wrong)) if wrong else ("equal", "")
-
-
-def arrays_of(module: ModuleType, args: Sequence[Any]) -> list[np.ndarray]:
-    """Random inputs, and outputs filled with what no program computes, in the order of `args`."""
-    generator = np.random.default_rng(0)
-    inputs, _ = execution.inputs_and_outputs(args)
-    sizes, below = getattr(module, "sizes", {}), getattr(module, "below", {})
-    found = []
-    for arg in args:
-        extents = tuple(int(eval(str(extent), {}, dict(sizes))) for extent in arg.shape)
-        dtype = np.dtype(arg.dtype)
-        if not _is_in(arg, inputs):
-            filler = np.nan if dtype.kind == "f" else np.iinfo(dtype).max
-            found.append(np.full(extents, filler, dtype))
-        elif dtype.kind == "f":
-            found.append(generator.uniform(-2.0, 2.0, extents).astype(dtype))
-        else:
-            limit = below.get(arg.op.name, 8)
-            found.append(generator.integers(0, limit, extents).astype(dtype))
-    return found
-
-
-def _is_in(tensor: Any, tensors: Sequence[Any]) -> bool:
-    return any(tensor is other for other in tensors)
-
-
-def coarsest_float(schedule: Any) -> int:
-    """Bytes of the least precise floats that a program computes with."""
-    dtypes = [np.dtype(stage.op.output(0).dtype) for stage in schedule.stages]
-    return min((dtype.itemsize for dtype in dtypes if dtype.kind == "f"), default=8)
-
-
-def difference(name: str, result: np.ndarray, expected: np.ndarray, precision: int) -> str:
-    """How a result differs from the expected one, or nothing."""
-    if result.shape != expected.shape:
-        return f"{name} has shape {result.shape}, not {expected.shape}"
-    if result.dtype.kind != "f":
-        wrong = result != expected
-    else:
-        scale = float(np.max(np.abs(expected), initial=1e-30))
-        near = TOLERANCE[precision]
-        wrong = ~np.isclose(result, expected, rtol=near, atol=near * scale, equal_nan=True)
-    count = int(np.count_nonzero(wrong))
-    return f"{count} of {wrong.size} elements of {name} are wrong" if count else ""

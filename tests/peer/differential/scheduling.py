@@ -45,6 +45,8 @@ class Stage:
 class Scheduler:
     """Schedules a program; `steps` are the lines."""
 
+    factors = FACTORS
+
     def __init__(self, rng: random.Random, program: Program, gpu: bool) -> None:
         self.rng, self.program, self.gpu = rng, program, gpu
         self.steps: list[str] = []
@@ -191,7 +193,7 @@ class Scheduler:
         stage = self.stages[key]
         parent = next(axis for axis in stage.leaves if axis.is_reduction)
         outer, inner = self._fresh("ko"), self._fresh("ki")
-        factor = self.rng.choice(FACTORS)
+        factor = self.rng.choice(self.factors)
         self._say(f"{outer}, {inner} = s[{key}].split({parent.text}, factor={factor})")
         name, axis = self._fresh("RF"), self.rng.choice((outer, inner))
         place = self.rng.choice((0, 0, stage.rank))
@@ -286,7 +288,7 @@ class Scheduler:
 
     def _split(self, stage: Stage, axis: Axis | None = None, factor: int = 0) -> tuple[Axis, Axis]:
         axis = axis or self.rng.choice(stage.leaves)
-        number = factor or self.rng.choice(FACTORS)
+        number = factor or self.rng.choice(self.factors)
         nparts = not factor and self.rng.random() < 0.25
         prefix = "k" if axis.is_reduction else ""
         outer, inner = self._fresh(f"{prefix}o"), self._fresh(f"{prefix}i")
@@ -318,7 +320,7 @@ class Scheduler:
             return
         place = self.rng.randrange(len(data) - 1)
         x, y = data[place : place + 2]
-        a, b = self.rng.choice(FACTORS), self.rng.choice(FACTORS)
+        a, b = self.rng.choice(self.factors), self.rng.choice(self.factors)
         names = [self._fresh(prefix) for prefix in ("xo", "yo", "xi", "yi")]
         self._say(f"{', '.join(names)} = s[{stage.text}].tile({x.text}, {y.text}, {a}, {b})")
         xo, yo, xi, yi = (

@@ -1,0 +1,60 @@
+"""Arrays for random programs, and comparing results with numpy's.
+
+Must not know an implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tests.golden import execution
+
+TOLERANCE = {2: 3e-2, 4: 2e-4, 8: 1e-9}
+
+
+def arrays_of(module: Any, args: Sequence[Any]) -> list[np.ndarray]:
+    """Random inputs, and outputs filled with what no program computes, in the order of `args`."""
+    generator = np.random.default_rng(0)
+    inputs, _ = execution.inputs_and_outputs(args)
+    sizes, below = getattr(module, "sizes", {}), getattr(module, "below", {})
+    found = []
+    for arg in args:
+        extents = tuple(int(eval(str(extent), {}, dict(sizes))) for extent in arg.shape)
+        dtype = np.dtype(arg.dtype)
+        if not is_in(arg, inputs):
+            filler = {"f": np.nan, "b": True}.get(dtype.kind) or np.iinfo(dtype).max
+            found.append(np.full(extents, filler, dtype))
+        elif dtype.kind == "f":
+            found.append(generator.uniform(-2.0, 2.0, extents).astype(dtype))
+        else:
+            limit = below.get(arg.op.name, 2 if dtype.kind == "b" else 8)
+            found.append(generator.integers(0, limit, extents).astype(dtype))
+    return found
+
+
+def is_in(tensor: Any, tensors: Sequence[Any]) -> bool:
+    """Whether it is one of these objects."""
+    return any(tensor is other for other in tensors)
+
+
+def coarsest_float(schedule: Any) -> int:
+    """Bytes of the least precise floats that a program computes with."""
+    dtypes = [np.dtype(stage.op.output(0).dtype) for stage in schedule.stages]
+    return min((dtype.itemsize for dtype in dtypes if dtype.kind == "f"), default=8)
+
+
+def difference(name: str, result: np.ndarray, expected: np.ndarray, precision: int) -> str:
+    """How a result differs from the expected one, or nothing."""
+    if result.shape != expected.shape:
+        return f"{name} has shape {result.shape}, not {expected.shape}"
+    if result.dtype.kind != "f":
+        wrong = result != expected
+    else:
+        scale = float(np.max(np.abs(expected), initial=1e-30))
+        near = TOLERANCE[precision]
+        wrong = ~np.isclose(result, expected, rtol=near, atol=near * scale, equal_nan=True)
+    count = int(np.count_nonzero(wrong))
+    return f"{count} of {wrong.size} elements of {name} are wrong" if count else ""
