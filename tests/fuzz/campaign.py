@@ -1,0 +1,139 @@
+"""Many cases in several processes, their report, and a script for each kind of finding."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tests.fuzz.case import Case
+from tests.fuzz.generate import KINDS, generate
+from tests.fuzz.judge import Verdict
+from tests.fuzz.minimise import minimise
+from tests.fuzz.workers import Worker
+
+ALIKE = 2  # findings of one group that are minimised
+HUNG = 5.0  # seconds after which a smaller case counts as hung
+
+
+@dataclass
+class Report:
+    """What a campaign found."""
+
+    outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)  # of kind, outcome
+    refusals: Counter[str] = field(default_factory=Counter)
+    findings: dict[str, list[tuple[str, int, str]]] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    def add(self, case: Case, verdict: Verdict) -> None:
+        """Count a case."""
+        self.outcomes[case.kind, verdict.outcome] += 1
+        self.refusals.update(verdict.refusals)
+        if verdict.is_finding:
+            known = self.findings.setdefault(verdict.group, [])
+            known.append((case.kind, case.program.number, verdict.detail))
+
+    def text(self, most: int = 25) -> str:
+        """Counts by kind, refusals by message, findings by group."""
+        total = sum(self.outcomes.values())
+        lines = [f"{total} programs in {self.seconds:.0f} s"]
+        for kind in KINDS:
+            counts = {what: n for (one, what), n in self.outcomes.items() if one == kind}
+            if counts:
+                parts = ", ".join(f"{n} {what}" for what, n in sorted(counts.items()))
+                lines.append(f"  {kind}: {parts}")
+        lines.append(f"{sum(self.refusals.values())} refusals, of {len(self.refusals)} kinds:")
+        lines += [f"  {count:5} {text[:150]}" for text, count in self.refusals.most_common(most)]
+        lines.append(f"{sum(map(len, self.findings.values()))} findings:")
+        for group, found in sorted(self.findings.items(), key=lambda item: -len(item[1])):
+            numbers = ", ".join(f"{kind} {number}" for kind, number, _ in found[:6])
+            lines += [f"\n{len(found)} x {group}", f"    {numbers}"]
+            lines += [f"    {line}" for line in found[0][2].splitlines()[:6]]
+        return "\n".join(lines)
+
+
+def run(
+    kinds: Sequence[str] = KINDS,
+    seed: int = 1,
+    minutes: float | None = None,
+    count: int | None = None,
+    jobs: int = 1,
+    folder: pathlib.Path | None = None,
+    limit: float = 30.0,
+) -> Report:
+    """Judge cases number seed, seed + 1, ... of each kind; minimised findings go to the folder."""
+    report, start, lock = Report(), time.monotonic(), threading.Lock()
+    end = start + 60 * minutes if minutes else float("inf")
+    cases = _cases(kinds, seed, count)
+
+    def judge_some() -> None:
+        with Worker(limit) as worker:
+            while time.monotonic() < end:
+                with lock:
+                    case = next(cases, None)
+                if case is None:
+                    return
+                verdict = worker.judge(case)
+                with lock:
+                    report.add(case, verdict)
+                    alike = len(report.findings.get(verdict.group, ()))
+                if verdict.is_finding and folder is not None and alike <= ALIKE:
+                    save(folder, *smallest(worker, case, verdict))
+
+    threads = [threading.Thread(target=judge_some) for _ in range(jobs)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    report.seconds = time.monotonic() - start
+    return report
+
+
+def _cases(kinds: Sequence[str], seed: int, count: int | None) -> Iterator[Case]:
+    number = seed
+    while count is None or number < seed + count:
+        for kind in kinds:
+            yield generate(kind, number)
+        number += 1
+
+
+def smallest(worker: Worker, case: Case, verdict: Verdict) -> tuple[Case, Verdict]:
+    """A smaller case with the same finding."""
+    found = verdict
+    limit = HUNG if verdict.outcome == "hung" else None
+
+    def fails(smaller: Case) -> bool:
+        nonlocal found
+        again = worker.judge(smaller, limit)
+        is_alike = (again.outcome, again.group) == (verdict.outcome, verdict.group)
+        if is_alike:
+            found = again
+        return is_alike
+
+    return minimise(case, fails), found
+
+
+def save(folder: pathlib.Path, case: Case, verdict: Verdict) -> pathlib.Path:
+    """Write the script of a finding."""
+    folder.mkdir(parents=True, exist_ok=True)
+    name = re.sub(r"\W+", "_", verdict.group)[:60].strip("_")
+    path = folder / f"{name}_{case.kind}_{case.program.number}.py"
+    note = f"{verdict.outcome}: {verdict.group}\n{verdict.detail}"
+    path.write_text(case.script(note, frozenset(verdict.lines)))
+    return path
+
+
+def judge_one(kind: str, number: int, folder: pathlib.Path | None) -> str:
+    """The verdict on one case, and its script."""
+    case = generate(kind, number)
+    with Worker() as worker:
+        verdict = worker.judge(case)
+        if verdict.is_finding and folder is not None:
+            case, verdict = smallest(worker, case, verdict)
+            save(folder, case, verdict)
+    note = f"{verdict.outcome}: {verdict.group}\n{verdict.detail}"
+    return case.script(note, frozenset(verdict.lines))

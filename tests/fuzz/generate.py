@@ -1,0 +1,58 @@
+"""The case of a kind and a number."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from tests.fuzz.case import Case
+from tests.fuzz.declaring import Declarations
+from tests.fuzz.mischief import Mischief
+from tests.fuzz.scheduling import Careful
+from tests.peer.differential.generate import generate as generate_threads
+from tests.peer.differential.gpu_kernels import generate_kernels
+from tests.peer.differential.program import Program
+
+KINDS = ("legal", "illegal", "calls", "gpu")
+
+
+def generate(kind: str, number: int) -> Case:
+    """A case; the same for the same number."""
+    rng = random.Random(f"{kind} {number}")
+    if kind == "gpu":
+        return _gpu(rng, number)
+    program = _declare(rng, number)
+    steps = Careful(rng, program, gpu=False).run()
+    if kind == "legal":
+        return Case(kind, replace(program, steps=steps))
+    if kind == "calls":
+        calls = Mischief(rng, program).spoil_call()
+        return Case(kind, replace(program, steps=steps[: rng.choice((0, 0, 3, 9))]), calls=calls)
+    mischief = Mischief(rng, program)
+    what = rng.random()
+    if what < 0.2:
+        return Case(kind, replace(mischief.spoil_declarations(), steps=steps))
+    given: tuple[str, ...] = ()
+    if what < 0.3:
+        given = mischief.spoil_arguments()
+    steps = steps if rng.random() < 0.7 else ()
+    steps = mischief.spoil_schedule(steps, rng.choice((1, 1, 2, 3, 5, 8)))
+    return Case(kind, replace(program, steps=steps), given)
+
+
+def _declare(rng: random.Random, number: int) -> Program:
+    flow = Declarations(rng)
+    flow.declare(rng.choice((1, 1, 2, 2, 3, 4, 5)))
+    program = Program(number, tuple(flow.values), flow.outputs(), sizes=dict(flow.sizes)).pruned()
+    text = program.text()
+    sizes = {n: size for n, size in program.sizes.items() if f"({n}" in text or f" {n}" in text}
+    return replace(program, sizes=sizes)
+
+
+def _gpu(rng: random.Random, number: int) -> Case:
+    is_kernel = rng.random() < 0.5
+    program = generate_kernels(number) if is_kernel else generate_threads(number, gpu=True)
+    if rng.random() < 0.4:
+        return Case("gpu", program, target="cuda")
+    steps = Mischief(rng, program).spoil_schedule(program.steps, rng.choice((1, 1, 2, 4)))
+    return Case("illegal", replace(program, steps=steps), target="cuda")

@@ -1,0 +1,313 @@
+"""What becomes of a case: numpy's answer, a te_sched error, or a finding.
+
+Runs in a worker, which may die of it. Must not know how cases are made.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import re
+import signal
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace, TracebackType
+from typing import Any
+
+import numpy as np
+
+import te_sched
+from te_sched import config, te, tir
+from te_sched.errors import InternalError, TeSchedError
+from tests.fuzz import words
+from tests.fuzz.case import BUILD, FILE, Case
+from tests.peer.differential.arrays import arrays_of, coarsest_float, difference
+from tests.schedule.programs import snapshot
+
+PACKAGE = os.path.dirname(te_sched.__file__) + os.sep
+LARGEST = 1 << 26  # bytes of all arrays of a case that is run
+
+FINE = ("right", "refused", "not judged")
+# Why a case that is legal by construction may be refused after all.
+ALLOWED = (
+    "needs at least one value to choose from",
+    "an iteration fetches for the next one, but the iterations run at once",
+    "is computed in the iteration itself",  # what a double buffer needs one iteration ahead
+    "so there is no next iteration to fetch for",
+    "threads count from zero",
+    "cannot be read from any argument",
+)
+PYTHONS_OWN = ("te/tensor.py:Array.__getitem__",)  # places where Python's errors are right
+_NAMES = re.compile(r"'[^']*'|\"[^\"]*\"|\b[A-Za-z]\w*[\d_]\w*(?:\.\w+)*|\b[ijklm]\b|-?\b\d[\w.]*")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """outcome: one of FINE, or "wrong", "error", "changed", "accepted", "vague", "needless".
+
+    group: what alike findings have in common; detail: what to show; refusals: what was refused.
+    """
+
+    outcome: str
+    group: str = ""
+    detail: str = ""
+    refusals: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()  # those that were refused
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether there is something to look into."""
+        return self.outcome not in FINE
+
+
+class _Over(Exception):
+    """The case is judged."""
+
+    def __init__(self, outcome: str, group: str = "", detail: str = "") -> None:
+        super().__init__(outcome)
+        self.outcome, self.group, self.detail = outcome, group, detail
+
+
+def judge(case: Case) -> Verdict:
+    """Declare, schedule, lower, build and call a case."""
+    run = _Run(case)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            with config.scoped(verify_passes=case.kind != "illegal"):
+                run.run()
+        except _Over as over:
+            ended = over
+    return Verdict(
+        ended.outcome,
+        ended.group or ended.outcome,
+        ended.detail,
+        tuple(run.refusals),
+        tuple(run.lines),
+    )
+
+
+@dataclass
+class _Run:
+    case: Case
+    refusals: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.names: dict[str, Any] = {
+            **{name: value for name, value in vars(words).items() if not name.startswith("_")},
+            **{"np": np, "te_sched": te_sched, "tvm": te_sched, "te": te, "tir": tir},
+            **{"os": os, "signal": signal, "time": time},
+        }
+
+    def run(self) -> None:
+        for line in [*self.case.declarations, *self.case.creation]:
+            self._must(line)
+        for line in self.case.program.steps:
+            self._step(line)
+        for line in self.case.given:
+            self._try(line)
+        self._must("text = str(te_sched.lower(s, args, simple_mode=True))")
+        self._must(BUILD.format(self.case.target))
+        arrays = self._arrays()
+        if self.case.target == "cuda":
+            if not self.names["function"].kernels:
+                raise _Over("not judged", "no kernels")
+            device = te_sched.emulated_cuda(0)
+            arrays = [te_sched.nd.array(array, device) for array in arrays]
+        self.names["arrays"] = arrays
+        for line in self.case.calls:
+            self._try(line)
+        before = [_copied(array) for array in self._listed()]
+        self._must("function(*arrays)")
+        self._compare(before)
+
+    # Lines
+
+    def _exec(self, line: str) -> None:
+        linecache.cache[FILE] = (len(line), None, [line], FILE)
+        exec(compile(line, FILE, "exec"), self.names)
+
+    def _try(self, line: str) -> bool:
+        """Whether a line did what it says; it may be refused."""
+        try:
+            self._exec(line)
+        except TeSchedError as error:
+            self._refused(line, error)
+        except Exception as error:
+            self._foreign(line, error)
+        else:
+            return True
+        return False
+
+    def _step(self, line: str) -> None:
+        """A line of a schedule, which changes nothing where it is refused."""
+        before = snapshot(self.names["s"])
+        text = str(self.names["s"].trace) if self.case.kind == "illegal" else ""
+        if self._try(line):
+            return
+        if not _same(before, snapshot(self.names["s"])):
+            raise _Over("changed", f"changed: {_method(line)}", f"{line}\n{self.refusals[-1]}")
+        if text and text != str(self.names["s"].trace):
+            raise _Over("changed", f"changed trace: {_method(line)}", line)
+
+    def _must(self, line: str) -> None:
+        """A line without which the case ends."""
+        if not self._try(line):
+            raise _Over("refused")
+
+    def _refused(self, line: str, error: TeSchedError) -> None:
+        if isinstance(error, InternalError):
+            raise _Over("error", f"InternalError at {_place(error)}", f"{line}\n{error}") from None
+        kind, message = type(error).__name__, f"{error.what} | {error.why}"
+        group = f"{kind}: {_normal(message)}"
+        if not error.why or not error.cure:
+            raise _Over("vague", f"vague {group}", f"{line}\n{error}")
+        self.refusals.append(group)
+        self.lines.append(line)
+        if self.case.kind in ("legal", "gpu") and not self._may_be_refused(error):
+            raise _Over("needless", group, f"{line}\n{error}")
+
+    def _may_be_refused(self, error: TeSchedError) -> bool:
+        """Whether a legal case may be refused so; one that numpy refuses too may."""
+        if self.case.kind == "gpu" and type(error).__name__ in ("BuildError", "LoweringError"):
+            return True
+        return any(words in error.why for words in ALLOWED)
+
+    def _foreign(self, line: str, error: Exception) -> None:
+        """An exception that is not te_sched's: the user's own, or a bug."""
+        frames = _files(error.__traceback__)
+        inside = any(name.startswith(PACKAGE) for name in frames)
+        last = frames[-1]
+        is_own = last == FILE or last == words.__file__ or not inside
+        is_own = is_own or _place(error) in PYTHONS_OWN
+        if isinstance(error, (RecursionError, MemoryError)) and inside:
+            is_own = False
+        if not is_own:
+            name = type(error).__name__
+            raise _Over("error", f"{name} at {_place(error)}", f"{line}\n{name}: {error}") from None
+        self.refusals.append(f"Python: {type(error).__name__}: {_normal(str(error))}")
+        self.lines.append(line)
+
+    # Arrays
+
+    def _arrays(self) -> list[np.ndarray]:
+        args, case = self.names["args"], self.case
+        if not isinstance(args, (list, tuple)) or not all(
+            isinstance(arg, te.Tensor) for arg in args
+        ):
+            raise _Over("not judged", "arguments that are no tensors")
+        total = 0
+        for arg in args:
+            extents = [int(eval(str(extent), {}, dict(case.program.sizes))) for extent in arg.shape]
+            total += int(np.prod([float(extent) for extent in extents])) * 8
+        if total > LARGEST:
+            raise _Over("not judged", "too large")
+        about = SimpleNamespace(sizes=case.program.sizes, below=case.below)
+        return arrays_of(about, args)
+
+    def _listed(self) -> Sequence[Any]:
+        arrays = self.names["arrays"]
+        return arrays if isinstance(arrays, (list, tuple)) else []
+
+    def _compare(self, before: Sequence[Any]) -> None:
+        """Whether the arrays hold numpy's answer."""
+        names = self.case.program.arguments
+        tensors = [self.names.get(name) for name in names]
+        args = self.names["args"]
+        places = {}
+        for place, arg in enumerate(args):
+            for name, tensor in zip(names, tensors, strict=True):
+                if arg is tensor:
+                    places.setdefault(name, place)
+        missing = [name for name in self.case.inputs if name not in places]
+        if missing:
+            raise _Over("accepted", "built without an input", f"{missing} are not in args")
+        given = {name: before[places[name]] for name in self.case.inputs}
+        expected = self._expected(given)
+        after = [_copied(array) for array in self._listed()]
+        for name, place in places.items():
+            if name in given:
+                if not self.case.calls and not _equal(before[place], after[place]):
+                    raise _Over("wrong", "wrong: an input is written", name)
+            elif name in expected:
+                self._compare_one(name, after[place], expected[name])
+        raise _Over("right" if expected else "not judged")
+
+    def _compare_one(self, name: str, result: Any, value: Any) -> None:
+        value = np.asarray(value)
+        if result is None:
+            raise _Over("accepted", "a call with strange arguments", name)
+        precision = coarsest_float(self.names["s"])
+        wrong = difference(name, np.asarray(result), value, precision)
+        if wrong:
+            raise _Over("wrong", "wrong", wrong)
+
+    def _expected(self, given: dict[str, Any]) -> dict[str, Any]:
+        """What numpy computes; where it cannot, the case had to be refused."""
+        values: dict[str, Any] = {"np": np, **given}
+        known: dict[str, Any] = {}
+        for name, formula in self.case.formulas:
+            if formula == "None":
+                return known
+            try:
+                values[name] = known[name] = eval(formula, values)
+            except Exception as error:
+                raise _Over("accepted", f"accepted: {type(error).__name__}", str(error)) from None
+        return known
+
+
+def _copied(array: Any) -> Any:
+    """The values of an array, or None of something else."""
+    try:
+        return np.array(array.numpy() if hasattr(array, "numpy") else array)
+    except Exception:
+        return None
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return a is b or (
+        a is not None and b is not None and bool(np.array_equal(a, b, equal_nan=True))
+    )
+
+
+def _same(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    try:
+        return len(a) == len(b) and all(x is y or x == y for x, y in zip(a, b, strict=True))
+    except TeSchedError:  # different expressions
+        return False
+
+
+def _files(trace: TracebackType | None) -> list[str]:
+    found = []
+    while trace is not None:
+        found.append(trace.tb_frame.f_code.co_filename)
+        trace = trace.tb_next
+    return found
+
+
+def _place(error: Exception) -> str:
+    """The function of te_sched that an exception comes from."""
+    trace, found = error.__traceback__, "?"
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename.startswith(PACKAGE):
+            file = code.co_filename[len(PACKAGE) :]
+            found = f"{file}:{code.co_qualname}"
+        trace = trace.tb_next
+    return found
+
+
+def _normal(message: str) -> str:
+    """A message without the names and numbers in it."""
+    return _NAMES.sub("_", message.replace("\n", " "))[:200]
+
+
+def _method(line: str) -> str:
+    found = re.search(r"\.(\w+)\((?!.*\]\.\w+\()", line) or re.search(r"\.(\w+)\(", line)
+    return found[1] if found else line
+
+
+Judge = Callable[[Case], Verdict]
