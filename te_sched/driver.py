@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from te_sched import config
 from te_sched.analysis.device_limits import Limits, check_device_limits
 from te_sched.analysis.extents import check_extents
+from te_sched.analysis.judge import check_program
 from te_sched.analysis.kernel_races import check_kernel_races
 from te_sched.analysis.launch_limits import guard_launches
 from te_sched.analysis.legality import check_legality
@@ -88,7 +89,11 @@ def build(
         except TeSchedError as error:
             add_places(error, inputs)
             raise
-    return _compile(_lowered(_module(inputs, name), wanted), wanted, verify, known_as)
+    module = _module(inputs, name)
+    if verify:
+        for func in module.functions.values():
+            check_program(func).raise_refuted()
+    return _compile(_lowered(module, wanted), wanted, verify, known_as)
 
 
 def _lowered_schedule(
@@ -108,6 +113,7 @@ def _lowered_schedule(
     module = IRModule({name: guard_extents(module[name])})
     if verify:
         check_results(schedule, args or (), binds or {})
+        check_program(module[name]).raise_refuted()
         reads = check_reads(module[name])
     functions = _lowered(module, target)
     if verify:

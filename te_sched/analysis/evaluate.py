@@ -1,0 +1,233 @@
+"""Executing the indices of a program with numpy: all its loops at once, for given sizes.
+
+`Points` are the iterations of a nest of loops in the order in which they run. Where there are too
+many, loops are cut short, and what is found holds for the iterations that are left. Must not know
+what is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from te_sched.analysis.accesses import Loop, Program
+from te_sched.ir import expr as E
+from te_sched.ir import ops
+from te_sched.ir.expr import Expr, Var
+from te_sched.ir.visitor import walk
+
+Values = dict[Var, Any]
+# Sizes that stand for all: even and odd ones, no two alike.
+_SAMPLES = ((16, 2), (21, 2), (13, -1))
+
+
+class Unevaluable(Exception):
+    """An expression reads memory, or asks for what has no value here."""
+
+
+class TooMany(Unevaluable):
+    """There are more iterations than shall be executed."""
+
+
+_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
+    E.Add: np.add,
+    E.Sub: np.subtract,
+    E.Mul: np.multiply,
+    E.FloorDiv: np.floor_divide,
+    E.FloorMod: np.mod,
+    E.Min: np.minimum,
+    E.Max: np.maximum,
+    E.EQ: np.equal,
+    E.NE: np.not_equal,
+    E.LT: np.less,
+    E.LE: np.less_equal,
+    E.GT: np.greater,
+    E.GE: np.greater_equal,
+    E.And: np.logical_and,
+    E.Or: np.logical_or,
+}
+_CALLS: dict[str, Callable[[Any, Any], Any]] = {
+    "tir.shift_left": np.left_shift,
+    "tir.shift_right": np.right_shift,
+    "tir.bitwise_and": np.bitwise_and,
+    "tir.bitwise_or": np.bitwise_or,
+    "tir.bitwise_xor": np.bitwise_xor,
+}
+
+
+def evaluate(e: Any, values: Values, lets: Mapping[Var, Expr]) -> Any:
+    """The values of an integer expression or a condition, as numbers or arrays of numbers.
+
+    Raises
+    ------
+    Unevaluable where it reads memory, or has variables that are not known.
+    """
+    kind = type(e)
+    if kind is E.IntImm:
+        return np.int64(e.value)
+    if kind is Var:
+        if e not in values:
+            if e not in lets:
+                raise Unevaluable
+            values[e] = evaluate(lets[e], values, lets)
+        return values[e]
+    operator = _OPERATORS.get(kind)
+    if operator is not None:
+        a, b = evaluate(e.a, values, lets), evaluate(e.b, values, lets)
+        if (kind is E.FloorDiv or kind is E.FloorMod) and not np.all(b):
+            raise Unevaluable
+        return operator(a, b)
+    if kind is E.Not:
+        return np.logical_not(evaluate(e.a, values, lets))
+    if kind is E.Cast and e.dtype.startswith(("int", "uint", "bool")):
+        return evaluate(e.value, values, lets)
+    if kind is E.Div or kind is E.Mod:
+        return _truncated(kind, evaluate(e.a, values, lets), evaluate(e.b, values, lets))
+    if kind is E.Select:
+        return np.where(*[evaluate(part, values, lets) for part in _parts(e)])
+    if kind is E.Call:
+        if e.op == "tir.likely":
+            return evaluate(e.args[0], values, lets)
+        if e.op == "tir.if_then_else":
+            return np.where(*[evaluate(part, values, lets) for part in e.args])
+        if e.op in _CALLS:
+            return _CALLS[e.op](*[evaluate(part, values, lets) for part in e.args])
+    if kind is E.Let:
+        return evaluate(e.body, {**values, e.var: evaluate(e.value, values, lets)}, lets)
+    raise Unevaluable
+
+
+def _parts(e: E.Select) -> tuple[Expr, Expr, Expr]:
+    return e.condition, e.true_value, e.false_value
+
+
+def _truncated(kind: type, a: Any, b: Any) -> Any:
+    if not np.all(b):
+        raise Unevaluable
+    quotient = np.abs(a) // np.abs(b) * np.sign(a) * np.sign(b)
+    return quotient if kind is E.Div else a - quotient * b
+
+
+@dataclass(slots=True)
+class Points:
+    """Iterations of loops: the values of variables, one array each. `is_all` where none is left
+    out.
+    """
+
+    count: int
+    values: Values
+    is_all: bool
+    digits: dict[Loop, Any]  # which iteration of each loop, from 0
+
+    def where(self, chosen: Any) -> Points:
+        """Some of the iterations."""
+        take = _Taker(self.count, chosen)
+        values = {var: take(value) for var, value in self.values.items()}
+        digits = {loop: take(value) for loop, value in self.digits.items()}
+        return Points(int(np.count_nonzero(chosen)), values, self.is_all, digits)
+
+
+class _Taker:
+    """Takes some of the elements of arrays; a number holds for all of them."""
+
+    def __init__(self, count: int, chosen: Any) -> None:
+        self.count, self.chosen = count, chosen
+
+    def __call__(self, value: Any) -> Any:
+        return value[self.chosen] if getattr(value, "ndim", 0) else value
+
+
+def points_of(
+    loops: Sequence[Loop],
+    sizes: Values,
+    lets: Mapping[Var, Expr],
+    most: Mapping[Loop, int],
+    limit: int,
+) -> Points:
+    """The iterations of a nest of loops. `most` cuts loops short.
+
+    Raises
+    ------
+    Unevaluable where the extents are not known, or there are more than `limit` iterations.
+    """
+    values, count, is_all = dict(sizes), 1, True
+    digits: dict[Loop, Any] = {}
+    for loop in loops:
+        low, extent = evaluate(loop.min, values, lets), evaluate(loop.extent, values, lets)
+        extent = np.maximum(extent, 0)
+        if loop in most:
+            is_all = is_all and bool(np.all(extent <= most[loop]))
+            extent = np.minimum(extent, most[loop])
+        if getattr(extent, "ndim", 0) == 0:
+            step = int(extent)
+            if count * step > limit:
+                raise TooMany
+            values = {v: np.repeat(a, step) if np.ndim(a) else a for v, a in values.items()}
+            digits = {one: np.repeat(a, step) for one, a in digits.items()}
+            number = np.tile(np.arange(step), count)
+            low = np.repeat(low, step) if np.ndim(low) else low
+            count *= step
+        else:
+            total = int(extent.sum())
+            if total > limit:
+                raise TooMany
+            values = {v: np.repeat(a, extent) if np.ndim(a) else a for v, a in values.items()}
+            digits = {one: np.repeat(a, extent) for one, a in digits.items()}
+            number = np.arange(total) - np.repeat(np.cumsum(extent) - extent, extent)
+            low = np.repeat(low, extent) if np.ndim(low) else low
+            count = total
+        digits[loop] = number
+        values[loop.var] = number + low
+    return Points(count, values, is_all, digits)
+
+
+def held(points: Points, conditions: Iterable[Expr], lets: Mapping[Var, Expr]) -> Points:
+    """The iterations in which conditions hold.
+
+    Raises
+    ------
+    Unevaluable where one of them is not known.
+    """
+    chosen: Any = np.ones(points.count, bool)
+    for condition in conditions:
+        chosen = chosen & evaluate(condition, points.values, lets)
+    if chosen.all():
+        return points
+    # values of lets were found on the way, and have the length of the points
+    return points.where(chosen)
+
+
+def as_arrays(values: Iterable[Any], count: int) -> list[Any]:
+    """Numbers as arrays of one length."""
+    return [np.broadcast_to(np.asarray(value, np.int64), (count,)) for value in values]
+
+
+def samples_of(program: Program) -> Iterator[Values]:
+    """Values for the sizes of a program: one time none where it has none.
+
+    What is found for each of the samples is taken to hold for all but a few sizes.
+    """
+    symbols: dict[Var, None] = {}
+    strides: list[tuple[Var, Expr]] = []
+    for buffer in program.func.buffer_map.values():
+        for extent in buffer.shape:
+            symbols.update((part, None) for part in walk(extent) if type(part) is Var)
+        following: Expr = E.IntImm(1)
+        for stride, extent in zip(reversed(buffer.strides), reversed(buffer.shape), strict=False):
+            if type(stride) is Var:
+                strides.append((stride, following))
+            following = ops.mul(following, extent)
+    symbols.update((param, None) for param in program.func.params if param.dtype != "handle")
+    for start, step in _SAMPLES:
+        values: Values = {
+            var: np.int64(start + step * number) for number, var in enumerate(symbols)
+        }
+        shown = dict(values)
+        for stride, extent in strides:
+            shown[stride] = evaluate(extent, values, program.values)
+        yield shown
+        if not symbols:
+            return

@@ -1,0 +1,97 @@
+"""What the analysis of a program found: verdicts, with the reasons.
+
+Must not know how anything is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from te_sched.errors import BuildError
+
+REFUTED, UNPROVED, PROVED = "refuted", "unproved", "proved"
+RACE, COVERAGE, INITIALISED, RULE = "race", "coverage", "initialised", "rule"
+_ORDER = {REFUTED: 0, UNPROVED: 1, PROVED: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was judged.
+
+    `kind` is "race" (iterations that run at once do not meet), "coverage" (every element of an
+    output is written), "initialised" (what is read was written before) or "rule" (what a schedule
+    may not ask for). `verdict` is "refuted", "unproved" or "proved". `buffer`, `axis` and `stage`
+    say what it is about. `message` says what was asked, `why` what is wrong with it or what is not
+    known, `cure` what to do instead. `line` is the user's, if known.
+    """
+
+    kind: str
+    verdict: str
+    message: str
+    buffer: str = ""
+    axis: str = ""
+    stage: str = ""
+    why: str = ""
+    cure: str = ""
+    line: str = ""
+
+    def __str__(self) -> str:
+        parts = (("where", self._where()), ("why", self.why), ("cure", self.cure))
+        labelled = [f"  {label}: {text}" for label, text in parts if text]
+        return "\n".join([f"{self.verdict} ({self.kind}): {self.message}", *labelled])
+
+    def _where(self) -> str:
+        stage = f"stage {self.stage}" if self.stage else ""
+        axis = f"axis {self.axis}" if self.axis else ""
+        return ", ".join(part for part in (stage, axis, self.line) if part)
+
+    def error(self) -> BuildError:
+        """The finding as a refusal."""
+        insist = "build(..., verify=False) insists"
+        cure = f"{self.cure}; {insist}" if self.cure else insist
+        return BuildError(self.message, self.why, cure, where=self._where())
+
+
+class Findings(tuple[Finding, ...]):
+    """All that was judged of a program, the worst first."""
+
+    __slots__ = ()
+
+    def __new__(cls, found: Iterable[Finding] = ()) -> Findings:
+        """Findings in the order of their verdicts."""
+        return super().__new__(cls, sorted(found, key=lambda one: _ORDER[one.verdict]))
+
+    def of(self, verdict: str) -> Iterator[Finding]:
+        """Those with a verdict."""
+        return (one for one in self if one.verdict == verdict)
+
+    @property
+    def refuted(self) -> tuple[Finding, ...]:
+        """What is certainly wrong."""
+        return tuple(self.of(REFUTED))
+
+    @property
+    def unproved(self) -> tuple[Finding, ...]:
+        """What is neither known to be right nor to be wrong."""
+        return tuple(self.of(UNPROVED))
+
+    @property
+    def proved(self) -> tuple[Finding, ...]:
+        """What is certainly right."""
+        return tuple(self.of(PROVED))
+
+    def raise_refuted(self) -> None:
+        """Refuse a program that is certainly wrong.
+
+        Raises
+        ------
+        BuildError for the first refuted finding.
+        """
+        for finding in self.refuted:
+            raise finding.error()
+
+    def __str__(self) -> str:
+        counts = f"{len(self.refuted)} refuted, {len(self.unproved)} unproved, "
+        shown = [str(one) for one in self if one.verdict != PROVED]
+        return "\n".join([f"{counts}{len(self.proved)} proved", *shown])

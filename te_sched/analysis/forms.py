@@ -1,0 +1,411 @@
+"""Index expressions as sums of products with integer factors, and what they can be at least.
+
+    (i_outer * 8 + i_inner) * m + j   ->   8 * (i_outer, m) + 1 * (i_inner, m) + 1 * (j)
+
+Factors may be symbolic, which is what the extents of arguments are. A quotient or remainder stays
+one factor, known by its parts. Must not know statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from te_sched.arith.same import same
+from te_sched.ir.expr import (
+    Add,
+    BufferLoad,
+    Call,
+    Cast,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Mul,
+    Sub,
+    Var,
+)
+from te_sched.ir.visitor import walk
+
+Form = dict[tuple[Any, ...], int]  # factors, in the order of their ids, and how often
+_MOST_TERMS = 40
+_DEEPEST = 24
+
+
+class Part(NamedTuple):
+    """A quotient or remainder of forms, or (kind None) an expression that is not looked into."""
+
+    kind: type | None
+    number: int
+    whole: Form
+    divisor: Form
+    variables: frozenset[Var]
+
+    def __hash__(self) -> int:
+        return self.number
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        return self is not other
+
+
+class Interval(NamedTuple):
+    """The least and the greatest value; None where it is not known."""
+
+    low: Form | None
+    high: Form | None
+
+
+def constant(value: int) -> Form:
+    """A number as a form."""
+    return {(): value} if value else {}
+
+
+def plus(a: Form, b: Form, factor: int = 1) -> Form:
+    """a + factor * b"""
+    total = dict(a)
+    for term, scale in b.items():
+        new = total.get(term, 0) + factor * scale
+        if new:
+            total[term] = new
+        else:
+            total.pop(term, None)
+    return total
+
+
+def times(a: Form, b: Form) -> Form:
+    """a * b"""
+    total: Form = {}
+    for one, scale in a.items():
+        for other, factor in b.items():
+            term = tuple(sorted(one + other, key=id)) if one and other else one or other
+            total[term] = total.get(term, 0) + scale * factor
+    return {term: scale for term, scale in total.items() if scale}
+
+
+def number_of(a: Form) -> int | None:
+    """The value of a form without variables."""
+    if not a:
+        return 0
+    return a.get(()) if len(a) == 1 else None
+
+
+def factors(a: Form) -> set[Any]:
+    """The variables and parts that a form is made of."""
+    return {factor for term in a for factor in term}
+
+
+class Forms:
+    """Makes forms, and bounds them by the ranges of variables.
+
+    `ranges` holds what loops say of their variables, `least` the least values of others, `values`
+    what lets stand for.
+    """
+
+    def __init__(self, least: Mapping[Var, int], values: dict[Var, Expr]) -> None:
+        self.least = least
+        self.values = values
+        self.ranges: dict[Var, Interval] = {}
+        self.depth: dict[Var, int] = {}
+        self.parts: list[Part] = []
+        self.opaque: list[tuple[Expr, Part]] = []
+        self.known: dict[Expr, Form] = {}
+
+    def bind(self, var: Var, low: Form, extent: Form) -> None:
+        """Note the values of a loop's variable."""
+        self.ranges[var] = Interval(low, plus(plus(low, extent), constant(-1)))
+        self.depth[var] = len(self.depth)
+
+    # -- making forms ------------------------------------------------------------------------------
+
+    def of(self, e: Expr) -> Form:
+        """An expression as a form."""
+        kind = type(e)
+        if kind is IntImm:
+            return constant(e.value)  # type: ignore[attr-defined]
+        if kind is Var:
+            value = self.values.get(e)  # type: ignore[call-overload]
+            return {(e,): 1} if value is None else self.of(value)
+        found = self.known.get(e)
+        if found is None:
+            found = self.known[e] = self._made(e, kind)
+        return found
+
+    def _made(self, e: Any, kind: type) -> Form:
+        if kind is Add or kind is Sub:
+            return plus(self.of(e.a), self.of(e.b), 1 if kind is Add else -1)
+        if kind is Mul:
+            a, b = self.of(e.a), self.of(e.b)
+            if len(a) * len(b) <= _MOST_TERMS:
+                return times(a, b)
+        elif kind is FloorDiv:
+            return self.quotient(self.of(e.a), self.of(e.b))
+        elif kind is FloorMod:
+            return self.remainder(self.of(e.a), self.of(e.b))
+        elif kind is Cast and e.dtype.startswith(("int", "uint")):
+            if e.value.dtype.startswith(("int", "uint")):
+                return self.of(e.value)
+        elif kind is Call and e.op == "tir.likely":
+            return self.of(e.args[0])
+        return {(self._unknown(e),): 1}
+
+    def _unknown(self, e: Expr) -> Part:
+        for other, part in self.opaque:
+            if same(e, other):
+                return part
+        variables: set[Var] = set()
+        for node in walk(e):
+            if type(node) is Var:
+                value = self.values.get(node)
+                more = (node,) if value is None else self.variables(self.of(value))
+                variables.update(more)
+            elif type(node) is BufferLoad:
+                variables.add(node.buffer.data)  # its memory may change
+        part = Part(None, self._number(), {}, {}, frozenset(variables))
+        self.opaque.append((e, part))
+        return part
+
+    def _number(self) -> int:
+        return len(self.parts) + len(self.opaque)
+
+    def _part(self, kind: type, whole: Form, divisor: Form) -> Part:
+        for part in self.parts:
+            if part.kind is kind and part.whole == whole and part.divisor == divisor:
+                return part
+        variables = self.variables(whole) | self.variables(divisor)
+        part = Part(kind, self._number(), whole, divisor, frozenset(variables))
+        self.parts.append(part)
+        return part
+
+    def quotient(self, whole: Form, divisor: Form) -> Form:
+        """whole // divisor"""
+        if number_of(divisor) == 1:
+            return whole
+        multiples, rest = _divided(whole, divisor)
+        if not rest or self.is_within(rest, divisor):
+            return multiples
+        return plus(multiples, {(self._part(FloorDiv, rest, divisor),): 1})
+
+    def remainder(self, whole: Form, divisor: Form) -> Form:
+        """whole % divisor"""
+        _, rest = _divided(whole, divisor)
+        if not rest or self.is_within(rest, divisor):
+            return rest
+        return {(self._part(FloorMod, rest, divisor),): 1}
+
+    def is_within(self, rest: Form, divisor: Form) -> bool:
+        """Whether 0 <= rest < divisor is known."""
+        low, high = self.bounds(rest)
+        if low is None or high is None:
+            return False
+        return self.is_nonnegative(low) and self.is_less(high, divisor)
+
+    # -- variables ---------------------------------------------------------------------------------
+
+    def variables(self, a: Form) -> set[Var]:
+        """The variables in a form, also in its parts."""
+        found: set[Var] = set()
+        for factor in factors(a):
+            if type(factor) is Part:
+                found |= factor.variables
+            else:
+                found.add(factor)
+        return found
+
+    # -- bounds ------------------------------------------------------------------------------------
+
+    def bounds(self, a: Form, kept: Iterable[Any] = ()) -> Interval:
+        """Bounds without the variables of loops and the parts, but for those in `kept`."""
+        stays = frozenset(kept)
+        return Interval(self._extreme(a, stays, False), self._extreme(a, stays, True))
+
+    def _extreme(self, a: Form, kept: frozenset[Any], highest: bool) -> Form | None:
+        for _ in range(_DEEPEST):
+            bound = [f for f in factors(a) if f not in kept and self._has_range(f)]
+            if not bound:
+                return a
+            factor = max(bound, key=self._order)
+            scale, rest = split(a, factor)
+            if scale is None:
+                return None
+            if self.is_nonnegative(scale):
+                upward = highest
+            elif self.is_nonnegative(plus({}, scale, -1)):
+                upward = not highest
+            else:
+                return None
+            low, high = self._interval(factor)
+            end = high if upward else low
+            if end is None:
+                return None
+            a = plus(rest, times(scale, end))
+            if len(a) > _MOST_TERMS:
+                return None
+        return None
+
+    def _order(self, factor: Any) -> tuple[int, int]:
+        if type(factor) is Part:
+            return (1 << 20, factor.number)
+        return (self.depth.get(factor, 0), 0)
+
+    def _has_range(self, factor: Any) -> bool:
+        return (type(factor) is Part and factor.kind is not None) or factor in self.ranges
+
+    def _interval(self, factor: Any) -> Interval:
+        if type(factor) is not Part:
+            return self.ranges[factor]
+        if factor.kind is FloorMod:
+            return Interval({}, plus(factor.divisor, constant(-1)))
+        divisor = number_of(factor.divisor)
+        if divisor is None or divisor < 1:
+            positive = self.is_nonnegative(factor.whole)
+            low: Form | None = {} if positive else None
+            # z // m is at most what z // m times m is at most
+            return Interval(low, self._symbolic_quotient(factor))
+        if all(type(f) is Var and f not in self.ranges for f in factors(factor.whole)):
+            return Interval({(factor,): 1}, {(factor,): 1})  # a number like (n + 7) // 8
+        ends = self.bounds(factor.whole)
+        quotients = [None if end is None else self.quotient(end, factor.divisor) for end in ends]
+        return Interval(quotients[0], quotients[1])
+
+    def _symbolic_quotient(self, factor: Part) -> Form | None:
+        high = self.bounds(factor.whole).high
+        if high is None:
+            return None
+        multiples, rest = _divided(high, factor.divisor)
+        if self.is_less(rest, factor.divisor):
+            return multiples
+        return None
+
+    def is_less(self, a: Form, b: Form) -> bool:
+        """Whether a < b is known."""
+        return self.is_nonnegative(plus(plus(b, a, -1), constant(-1)))
+
+    def is_nonnegative(self, a: Form) -> bool:
+        """Whether a >= 0 is known, whatever the variables are."""
+        number = number_of(a)
+        if number is not None:
+            return number >= 0
+        if any(f in self.ranges for f in factors(a)):
+            low = self._extreme(a, frozenset(self._numbers(a)), False)
+            if low is None or any(f in self.ranges for f in factors(low)):
+                return False
+            return self.is_nonnegative(low)
+        return self._is_sum_nonnegative(a) or any(
+            self._is_sum_nonnegative(other) for other in self._without_quotients(a)
+        )
+
+    def _numbers(self, a: Form) -> Iterator[Any]:
+        """The quotients that stand for numbers like (n + 7) // 8."""
+        for factor in factors(a):
+            if type(factor) is Part and not (factor.variables & self.ranges.keys()):
+                yield factor
+
+    def _without_quotients(self, a: Form) -> Iterator[Form]:
+        """What is at most `a`: multiples of (x // 8) that make up 8 are at least x - 7."""
+        changed = False
+        for factor in factors(a):
+            if type(factor) is not Part or factor.kind is not FloorDiv:
+                continue
+            divisor = number_of(factor.divisor)
+            scale, rest = split(a, factor)
+            if divisor is None or divisor < 1 or scale is None:
+                continue
+            if any(value % divisor for value in scale.values()):
+                continue
+            share = {term: value // divisor for term, value in scale.items()}
+            if self.is_nonnegative(share):
+                a = plus(rest, times(share, plus(factor.whole, constant(1 - divisor))))
+            elif self.is_nonnegative(plus({}, share, -1)):
+                a = plus(rest, times(share, factor.whole))
+            else:
+                continue
+            changed = True
+        if changed:
+            yield a
+
+    def _is_sum_nonnegative(self, a: Form) -> bool:
+        """Whether a sum of products is nonnegative when each factor has its least value or more."""
+        total: Form = {}
+        for term, scale in a.items():
+            product: Form = {(): scale}
+            for factor in term:
+                least = self._least(factor)
+                if least is None:
+                    return False
+                product = times(product, {(factor,): 1, (): least} if least else {(factor,): 1})
+                if len(product) > _MOST_TERMS:
+                    return False
+            total = plus(total, product)
+        return all(scale > 0 for scale in total.values())
+
+    def _least(self, factor: Any) -> int | None:
+        if type(factor) is not Part:
+            return self.least.get(factor)
+        if factor.kind is FloorMod:
+            return 0
+        divisor = number_of(factor.divisor)
+        if factor.kind is FloorDiv and divisor is not None and divisor > 0:
+            low = plus(factor.whole, constant(-divisor))
+            return (
+                1 if self.is_nonnegative(low) else 0 if self.is_nonnegative(factor.whole) else None
+            )
+        return None
+
+
+def split(a: Form, factor: Any) -> tuple[Form | None, Form]:
+    """`a` as scale * factor + rest; no scale where the factor is squared."""
+    scale: Form = {}
+    rest: Form = {}
+    for term, value in a.items():
+        others = tuple([one for one in term if one is not factor])
+        missing = len(term) - len(others)
+        if missing > 1:
+            return None, rest
+        if missing:
+            scale[others] = value
+        else:
+            rest[term] = value
+    return scale, rest
+
+
+def _divided(whole: Form, divisor: Form) -> tuple[Form, Form]:
+    """The multiples of a divisor of one term in a form, and what is left."""
+    if len(divisor) != 1:
+        return {}, whole
+    ((factors_of, by),) = divisor.items()
+    multiples: Form = {}
+    rest: Form = {}
+    for term, scale in whole.items():
+        left = _without(term, factors_of)
+        is_whole = left is not None and (bool(factors_of) or not term or not scale % by)
+        quotient, remains = divmod(scale, by) if is_whole else (0, scale)
+        if quotient:
+            multiples[left or ()] = quotient
+        if remains:
+            rest[term] = remains
+    return multiples, rest
+
+
+def _without(term: tuple[Any, ...], factors_of: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The other factors of a product; None where it has not all of these."""
+    left = list(term)
+    for factor in factors_of:
+        place = next((i for i, one in enumerate(left) if one is factor), None)
+        if place is None:
+            return None
+        del left[place]
+    return tuple(left)
+
+
+def rank(a: Form) -> float:
+    """How large a form looks; proofs do not rest on it."""
+    total = 0.0
+    for term, scale in a.items():
+        value = float(scale)
+        for _ in term:
+            value *= 1009.0
+        total += value
+    return abs(total)

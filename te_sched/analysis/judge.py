@@ -1,0 +1,64 @@
+"""check: everything that is judged of a program, as findings.
+
+`build` asks here, and refuses what is refuted. Must not know how anything is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from te_sched.analysis.accesses import accesses_of
+from te_sched.analysis.findings import Finding, Findings
+from te_sched.analysis.races import judge_races
+from te_sched.errors import BuildError
+from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.lower.pipeline import lower
+from te_sched.schedule.schedule import Schedule
+
+
+def check(
+    inputs: Schedule | PrimFunc | IRModule | Mapping[str, Any],
+    args: Sequence[Any] | None = None,
+    target: Any = None,
+) -> Findings:
+    """What can be said of a program before it runs.
+
+    Parameters
+    ----------
+    inputs : a Schedule with args, a PrimFunc, an IRModule, or functions by name.
+    args : for a schedule, the parameters of the function, as for `build`.
+    target : accepted for the sake of symmetry with `build`; verdicts do not depend on it.
+
+    Returns
+    -------
+    Findings: refuted, unproved and proved ones; `str` shows those that are not proved.
+    """
+    del target
+    if isinstance(inputs, Schedule):
+        return Findings(check_program(lower(inputs, args, stop_after="schedule_ops")["main"]))
+    return Findings(found for func in _functions(inputs) for found in check_program(func))
+
+
+def check_program(func: PrimFunc) -> Findings:
+    """What can be said of one function, at whichever level of lowering it stands."""
+    return Findings(judge_races(accesses_of(func)))
+
+
+def _functions(inputs: Any) -> Iterator[PrimFunc]:
+    if isinstance(inputs, PrimFunc):
+        yield inputs
+    elif isinstance(inputs, IRModule):
+        yield from inputs.functions.values()
+    elif isinstance(inputs, Mapping):
+        for part in inputs.values():
+            yield from _functions(part)
+    else:
+        raise BuildError(
+            f"check a {type(inputs).__name__}",
+            "it is neither a schedule nor a program",
+            "pass a Schedule with args, a PrimFunc, or what te_sched.lower gave",
+        )
+
+
+__all__ = ["Finding", "Findings", "check", "check_program"]
