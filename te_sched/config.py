@@ -35,7 +35,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from te_sched.errors import TeSchedError
+from te_sched.errors import TeSchedError, did_you_mean
 
 _ENVIRONMENT = {
     "verify_passes": "TE_SCHED_VERIFY",
@@ -117,7 +117,7 @@ def scoped(**changes: Any) -> Iterator[Config]:
         raise TeSchedError(
             f"scoped({name}={changes[name]!r})",
             why="there is no such switch",
-            cure=f"use one of: {', '.join(sorted(known))}",
+            cure=f"use one of: {', '.join(sorted(known))}{did_you_mean(name, known)}",
         )
     token = _scoped.set(dataclasses.replace(current(), **changes))
     try:

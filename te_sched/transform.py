@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from te_sched import config as switches
-from te_sched.errors import LoweringError
+from te_sched.errors import LoweringError, did_you_mean
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.tir.transform import PASS_NAMES, PassInfo, PrimFuncPass
 
@@ -197,7 +197,7 @@ def _accept(name: str) -> None:
         raise LoweringError(
             f"PassContext(config={{{name!r}: ...}})",
             "there is no such option",
-            f"use one of {', '.join(sorted(known))}",
+            f"use one of {', '.join(sorted(known))}{did_you_mean(name, known)}",
         )
 
 

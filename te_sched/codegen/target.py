@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any
 
-from te_sched.errors import BuildError
+from te_sched.errors import BuildError, did_you_mean
 
 _EVERYWHERE = ("keys", "device", "libs", "model", "tag", "system-lib", "runtime")
 _OF_LLVM = (
@@ -101,7 +101,7 @@ class Target:
             raise BuildError(
                 f"use {target!r} as a target",
                 f"{kind!r} is no kind of target",
-                f"use one of {legal}",
+                f"use one of {legal}{did_you_mean(kind, [*_OPTIONS, *_OTHER_KINDS])}",
             )
         self.text, self.kind = target, TargetKind(kind)
         self.options = _read_options(kind, words[1:], target)
@@ -301,7 +301,7 @@ def _read_options(kind: str, words: list[str], text: str) -> dict[str, str]:
             raise BuildError(
                 f"use {text!r} as a target",
                 f"{word!r} is not an option of {kind}",
-                f"use one of {legal}",
+                f"use one of {legal}{did_you_mean(name, _OPTIONS.get(kind, ()))}",
             )
         if equals:
             options[name] = value

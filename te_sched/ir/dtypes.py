@@ -9,7 +9,7 @@ import re
 from functools import cache
 from typing import Any, NamedTuple
 
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, did_you_mean
 
 _PATTERN = re.compile(r"(float|int|uint|bfloat|handle|bool|void)(\d*)(?:x(\d+))?\Z")
 _LEGAL_BITS = {
@@ -20,6 +20,7 @@ _LEGAL_BITS = {
 }
 _SHORT = {"float": "float32", "int": "int32", "uint": "uint32", "bfloat": "bfloat16"}
 LEGAL = "bool, int8/16/32/64, uint8/16/32/64, float16/32/64, bfloat16, handle"
+_NAMES = [f"{code}{bits}" for code, widths in _LEGAL_BITS.items() for bits in widths]
 
 
 class DType(NamedTuple):
@@ -70,7 +71,7 @@ def _unknown(dtype: Any) -> DeclarationError:
     return DeclarationError(
         f"unknown data type {dtype!r}",
         "it names no type that te_sched has",
-        f"use one of {LEGAL}, with xN for N lanes",
+        f"use one of {LEGAL}, with xN for N lanes{did_you_mean(dtype, _NAMES)}",
     )
 
 

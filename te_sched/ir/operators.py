@@ -66,9 +66,13 @@ def division(a: Any, b: Any) -> Expr:
     return ops.div(a, b)
 
 
+_SHORT = 60  # characters of an expression that is shown
+
+
 def _no_truth(self: Operand) -> bool:
+    text = str(self) if isinstance(self, Expr) else ""
     raise DeclarationError(
-        "the truth value of an expression",
+        f"the truth value of {text if 0 < len(text) <= _SHORT else 'an expression'}",
         "it is known only when the program runs, so `if`, `and`, `or` and `not` cannot see it",
         "use te.if_then_else, te.all, te.any or te.not_",
     )

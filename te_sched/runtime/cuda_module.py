@@ -24,7 +24,7 @@ from te_sched.codegen.cuda import nvrtc, print_kernels
 from te_sched.codegen.cuda.resources import ResourceUsage
 from te_sched.codegen.emulator.emulate import emulate
 from te_sched.codegen.target import Target, as_target
-from te_sched.errors import CallError
+from te_sched.errors import CallError, did_you_mean
 from te_sched.ir.stmt import IRModule
 from te_sched.lower.device.kernel import is_kernel
 from te_sched.runtime.arguments import place_of_array
@@ -90,7 +90,7 @@ class CudaModule:
             raise CallError(
                 f"find function {name!r} in a module",
                 "it has no such function",
-                f"use one of {', '.join(self._functions)}",
+                f"use one of {', '.join(self._functions)}{did_you_mean(name, self._functions)}",
             )
         return function
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from te_sched import config
-from te_sched.errors import CallError
+from te_sched.errors import CallError, did_you_mean
 from te_sched.runtime import cuda_driver, cuda_streams
 
 # DLPack's numbers of device types; those beside the processor and CUDA are names alone.
@@ -182,7 +182,9 @@ def device(name: str | int | object, device_id: int = 0) -> Device:
     if kind not in DEVICE_TYPES or (digits and not digits.isdigit()):
         legal = ", ".join([*DEVICE_TYPES, *_ALIASES])
         raise CallError(
-            f"find device {name!r}", "there is no such kind of device", f"use one of {legal}"
+            f"find device {name!r}",
+            "there is no such kind of device",
+            f"use one of {legal}{did_you_mean(kind, DEVICE_TYPES)}",
         )
     number = int(digits) if digits else device_id
     return cuda(number) if kind == "cuda" else Device(DEVICE_TYPES[kind], number)

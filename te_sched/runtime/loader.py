@@ -92,7 +92,12 @@ def read_metadata(data: bytes, where: str = "") -> dict[str, Any]:
             "it was not made by te_sched",
             "export a module with export_library first",
         )
-    metadata: dict[str, Any] = json.loads(text.removeprefix(METADATA_MAGIC.encode()))
+    try:
+        metadata: dict[str, Any] = json.loads(text.removeprefix(METADATA_MAGIC.encode()))
+    except ValueError:
+        raise CallError(
+            f"load {where}", "it is damaged: its description is cut short", "export it again"
+        ) from None
     if metadata.get("version") != FORMAT_VERSION:
         found = metadata.get("version")
         why = f"its format is version {found}, and this te_sched reads version {FORMAT_VERSION}"
@@ -104,7 +109,7 @@ def read_metadata(data: bytes, where: str = "") -> dict[str, Any]:
 def metadata_text(data: bytes) -> bytes:
     """The text of the metadata in an object file, as codegen wrote it; empty if there is none."""
     start = data.find(METADATA_MAGIC.encode() + b"{")
-    return b"" if start < 0 else data[start : data.index(b"\0", start)]
+    return b"" if start < 0 else data[start:].partition(b"\0")[0]
 
 
 def _check_machine(target: dict[str, Any], where: str) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from te_sched.codegen.llvm.compile import Compiled
 from te_sched.codegen.signature import Parameter, Signature
-from te_sched.errors import CallError
+from te_sched.errors import CallError, did_you_mean
 from te_sched.ir import dtypes
 from te_sched.runtime import registry, threads
 from te_sched.runtime.arguments import check, view_of
@@ -129,12 +129,8 @@ class Function:
         """An argument that is neither an NDArray, a numpy array, an int nor a float."""
         view = view_of(argument, keep)
         if view is None:
-            keys.append(
-                (
-                    type(argument),
-                    argument if isinstance(argument, (bool, np.generic)) else id(argument),
-                )
-            )
+            known = isinstance(argument, (int, float, np.generic))  # all others are refused
+            keys.append((type(argument), argument if known else None))
             return None
         keys.append(view[:6])
         return view.address
@@ -246,7 +242,7 @@ class Module:
             raise CallError(
                 f"find function {name!r} in a module",
                 "it has no such function",
-                f"use one of {', '.join(self._functions)}",
+                f"use one of {', '.join(self._functions)}{did_you_mean(name, self._functions)}",
             )
         return function
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from te_sched.errors import CallError
+from te_sched.errors import CallError, did_you_mean
 from te_sched.runtime import blas, sorting
 
 
@@ -77,7 +77,8 @@ def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any
         raise CallError(
             f"find function {name!r}",
             f"no function of this name is registered (registered: {known})",
-            f'register it with te_sched.register_func("{name}", function)',
+            f'register it with te_sched.register_func("{name}", function)'
+            + did_you_mean(name, _functions),
         )
     return function
 

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from te_sched.schedule.program import ScheduleState
 
 _SAYS_HOW = ("parallel", "vectorize", "unroll", "bind", "tensorize", "pragma")
-_STAGE = re.compile(r"\bstage ([^\s,()]++)(?! \()")
-_AXIS = re.compile(r"\baxis ([^\s,()]++)(?! \()")
+# "stage C, axis k", "stage C" or "axis k", without a place behind
+_NAMED = re.compile(
+    r"(?:\bstage (?P<stage>[^\s,()]++)(?! \())?"
+    r"(?(stage)(?:, axis (?P<axis>[^\s,()]++)(?! \())?|\baxis (?P<alone>[^\s,()]++)(?! \())"
+)
 
 
 class At(NamedTuple):
@@ -141,20 +144,19 @@ def add_places(error: TeSchedError, schedule: ScheduleState) -> None:
     Programs know these by name alone; a name that several have stays as it is.
     """
 
-    def of_stage(match: re.Match[str]) -> str:
-        found = [stage for stage in schedule.stages if stage.op.name == match[1]]
-        return place_of(found[0]) if len(found) == 1 else match[0]
-
-    def of_axis(match: re.Match[str]) -> str:
-        found = [
+    def found(match: re.Match[str]) -> str:
+        stage_name, axis_name = match["stage"], match["axis"] or match["alone"]
+        ends = [
             (stage, axis)
             for stage in schedule.stages
-            for axis in stage.leaf_iter_vars
-            if axis.var.name == match[1]
+            for axis in (stage.leaf_iter_vars if axis_name else [None])
+            if stage_name in (None, stage.op.name) and (axis is None or axis.var.name == axis_name)
         ]
-        if len(found) != 1:
+        if len(ends) == 1:
+            return place_of(*ends[0])
+        stages = [stage for stage in schedule.stages if stage.op.name == stage_name]
+        if len(stages) != 1:
             return match[0]
-        return match[0] + _history(*found[0]) if is_stage_known else place_of(*found[0])
+        return place_of(stages[0]) + (f", axis {axis_name}" if axis_name else "")
 
-    is_stage_known = "stage " in error.where
-    error.where = _AXIS.sub(of_axis, _STAGE.sub(of_stage, error.where))
+    error.where = _NAMED.sub(found, error.where)

@@ -41,12 +41,21 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
             )
         stage = self.stage_of(op)
         if stage is None:
-            raise ScheduleError(
-                f"the stage of {op.name}",
-                "it is not in this schedule: no output depends on it, or it was declared again",
-                f"the schedule has {names(stage.op for stage in self.stages)}",
-            )
+            raise self._without(op)
         return stage
+
+    def _without(self, op: Operation) -> ScheduleError:
+        named = [stage.origin_op for stage in self.stages if stage.op.name == op.name]
+        why = "it is not in this schedule: no output depends on it"
+        if named:
+            why = f"it was declared again: the {op.name} of this schedule is of {named[0].place}"
+        return ScheduleError(
+            f"the stage of {op.name}",
+            why,
+            f"the schedule has {names(stage.op for stage in self.stages)}; use these, or create "
+            "it from the new tensors",
+            f"operation {op.name} (declared at {op.place})",
+        )
 
     def normalize(self) -> Schedule:
         """A copy that is ready for lowering; this schedule stays as it is.

@@ -14,7 +14,7 @@ from te_sched.ir.visitor import walk
 from te_sched.te.declare import check_labels, checked_name
 from te_sched.te.operation import ComputeOp, Operation, ScanOp
 from te_sched.te.tag import tag_or_current
-from te_sched.te.tensor import Tensor
+from te_sched.te.tensor import Tensor, tensor_label
 
 
 def scan(
@@ -97,7 +97,7 @@ def _check_state(init: Tensor, update: Tensor, state: Tensor, name: str) -> None
             f"scan {name} with the {what} {_text(tensor)}",
             f"{problem} {_text(state)}",
             "declare them with one shape and type; only the initial tensor is shorter",
-            f"tensor {tensor.name}",
+            tensor_label(tensor),
         )
 
 
@@ -131,7 +131,7 @@ def _check_past(update: Tensor, places: tuple[Tensor, ...], at: int, name: str) 
                     f"scan {name} with the update {update.name}",
                     f"{op.name} reads {load}, which is not there yet when it is computed",
                     "read the state at an earlier step: state[t - 1, ...]",
-                    f"tensor {update.name}",
+                    tensor_label(update),
                 )
 
 
@@ -146,7 +146,7 @@ def _scan_axis(init: Tensor, update: Tensor, name: str) -> IterVar:
             f"scan {name} with the initial tensor {_text(init)}",
             f"it has {start.value} entries, the state {_text(update)} only {end.value}",
             "let the initial tensor be as long as the beginning of the state",
-            f"tensor {init.name}",
+            tensor_label(init),
         )
     domain = Range(start, ops.sub(end, start))
     return IterVar(domain, Var(f"{name}.idx", start.dtype), "Ordered")

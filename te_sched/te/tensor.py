@@ -76,7 +76,7 @@ class Tensor(DataProducer, Operand):
                 f"{self.name} with {len(indices)} {'index' if len(indices) == 1 else 'indices'}",
                 f"it has {self.ndim} dimensions, of shape {self._shape_text()}",
                 "give one index for each dimension",
-                f"tensor {self.name}",
+                tensor_label(self),
             )
         return ProducerLoad(
             self, tuple([self.index(index, at) for at, index in enumerate(indices)])
@@ -90,7 +90,7 @@ class Tensor(DataProducer, Operand):
                 f"index {at} of {self.name} is a {value.dtype}",
                 "an index is an integer",
                 'cast it, for example with .astype("int32")',
-                f"tensor {self.name}",
+                tensor_label(self),
             )
         return value
 
@@ -107,7 +107,7 @@ class Tensor(DataProducer, Operand):
                 f"the tensor {self.name} in an expression",
                 f"expressions compute with elements, and it has {self.ndim} dimensions",
                 f"index it: {self.name}[{', '.join('ijklmnop'[: self.ndim])}]",
-                f"tensor {self.name}",
+                tensor_label(self),
             )
         return self()
 
@@ -132,6 +132,11 @@ class Tensor(DataProducer, Operand):
         return f"Tensor(shape={self.shape}, op.name={self.op.name})"
 
     __str__ = __repr__
+
+
+def tensor_label(tensor: Tensor) -> str:
+    """ "tensor A (declared at a.py:3)", for the `where` of an error."""
+    return f"tensor {tensor.name} (declared at {tensor.op.place})"
 
 
 class TensorSlice(Operand):

@@ -14,7 +14,7 @@ from te_sched.ir.expr import Buffer, Expr, Var
 from te_sched.ir.stmt import Evaluate, Stmt
 from te_sched.te.declare import check_function, checked_name
 from te_sched.te.operation import ComputeOp, Operation, PlaceholderOp
-from te_sched.te.tensor import Tensor
+from te_sched.te.tensor import Tensor, tensor_label
 
 
 class TensorIntrin:
@@ -82,7 +82,7 @@ def decl_tensor_intrin(
                 f"{what} of a computation that reads {tensor.name}",
                 "its inputs are placeholders, and this one is computed itself",
                 "describe a single computation",
-                f"tensor {tensor.name}",
+                tensor_label(tensor),
             )
     for label, given in (("binds", binds), ("default_buffer_params", default_buffer_params)):
         if given is not None and not isinstance(given, Mapping):

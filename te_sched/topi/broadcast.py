@@ -9,7 +9,7 @@ from te_sched import te
 from te_sched.errors import DeclarationError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr
-from te_sched.te.tensor import Tensor
+from te_sched.te.tensor import Tensor, tensor_label
 from te_sched.topi.tag import BROADCAST, ELEMWISE
 from te_sched.topi.utils import as_constant, axis_names, check_tensor, is_same, shape_text
 
@@ -67,7 +67,7 @@ def broadcast_to(data: Tensor, shape: Sequence[Any]) -> Tensor:
             f"topi.broadcast_to {shape_text(target)} of {source.name}",
             f"its shape is {shape_text(source.shape)}",
             "extents stay the same, or 1 becomes any number",
-            f"tensor {source.name}",
+            tensor_label(source),
         )
     return te.compute(  # type: ignore[no-any-return]
         target,

@@ -10,7 +10,7 @@ from te_sched.errors import DeclarationError
 from te_sched.ir import dtypes
 from te_sched.ir.expr import IterVar
 from te_sched.te.reducer import Reducer
-from te_sched.te.tensor import Tensor
+from te_sched.te.tensor import Tensor, tensor_label
 from te_sched.topi.tag import COMM_REDUCE, COMM_REDUCE_IDX
 from te_sched.topi.utils import axis_names, check_tensor, normalized_axis, ravel_index
 
@@ -109,7 +109,7 @@ def _conditions(data: Any, what: str) -> Tensor:
             f"topi.{what} of {source.name}, a tensor of {source.dtype}",
             "its elements are not conditions",
             'compare with something, or use topi.cast(data, "bool")',
-            f"tensor {source.name}",
+            tensor_label(source),
         )
     return source
 

@@ -10,7 +10,7 @@ from typing import Any
 from te_sched import te
 from te_sched.errors import DeclarationError
 from te_sched.ir import calls
-from te_sched.te.tensor import Tensor
+from te_sched.te.tensor import Tensor, tensor_label
 from te_sched.topi.utils import as_constant, check_tensor, normalized_axis
 
 
@@ -91,7 +91,7 @@ def topk(
             f"topi.topk of {count} elements along axis {at} of {source.name}",
             f"there are {available}",
             "give a k that is not larger",
-            f"tensor {source.name}",
+            tensor_label(source),
         )
     shape = (*source.shape[:at], extent, *source.shape[at + 1 :])
     kinds = [source.dtype] * (ret_type != "indices") + [dtype] * (ret_type != "values")

@@ -15,7 +15,7 @@ from te_sched import te
 from te_sched.errors import DeclarationError
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr
-from te_sched.te.tensor import Tensor
+from te_sched.te.tensor import Tensor, tensor_label
 from te_sched.topi.broadcast import broadcast_index, broadcast_shape
 from te_sched.topi.tag import BROADCAST, INJECTIVE
 from te_sched.topi.utils import (
@@ -59,7 +59,7 @@ def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
             f"topi.transpose of {data.name} to the axes {tuple(given)}",
             f"it has {data.ndim} dimensions, each of which is an axis of the result once",
             f"give an order of 0 to {data.ndim - 1}",
-            f"tensor {data.name}",
+            tensor_label(data),
         )
     places = [order.index(at) for at in range(data.ndim)]
     shape = [data.shape[at] for at in order]
@@ -75,7 +75,7 @@ def reshape(a: Tensor, newshape: Any) -> Tensor:
             f"topi.reshape of {data.name} to {shape_text(shape)}",
             f"its shape is {shape_text(data.shape)}, with another number of elements",
             "let the product of the extents stay the same",
-            f"tensor {data.name}",
+            tensor_label(data),
         )
     if any(as_constant(extent) == 0 for extent in shape):
         return move(shape, lambda *i: te.const(0, data.dtype), "T_reshape")  # type: ignore[no-any-return]
@@ -175,7 +175,7 @@ def _check_alike(first: Tensor, other: Tensor, along: int | None) -> None:
             f"joining {first.name} and {other.name}",
             f"their shapes are {shape_text(first.shape)} and {shape_text(other.shape)}",
             "let them agree" + ("" if along is None else f" in all dimensions but number {along}"),
-            f"tensor {other.name}",
+            tensor_label(other),
         )
 
 
@@ -226,7 +226,7 @@ def _equal_bounds(data: Tensor, along: int, sections: int) -> list[int]:
             f"topi.split of {data.name} into {sections} sections",
             f"the extent of axis {along} is {extent}, which they do not divide",
             "give a divisor, or the indices to cut at",
-            f"tensor {data.name}",
+            tensor_label(data),
         )
     return list(range(0, extent + 1, extent // sections))
 

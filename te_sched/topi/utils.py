@@ -19,7 +19,7 @@ from te_sched.ir.expr import Expr, FloatImm, IntImm
 from te_sched.ir.structural import structural_equal
 from te_sched.schedule.schedule import Schedule
 from te_sched.te.operation import Operation
-from te_sched.te.tensor import Tensor
+from te_sched.te.tensor import Tensor, tensor_label
 from te_sched.topi.tag import is_broadcast
 
 
@@ -208,7 +208,7 @@ def check_rank(tensor: Any, rank: int, what: str) -> Tensor:
             f"topi.{what} of {tensor.name} of shape {shape_text(tensor.shape)}",
             f"it has {tensor.ndim} dimensions and {rank} are needed",
             "reshape it, or add dimensions with topi.expand_dims",
-            f"tensor {tensor.name}",
+            tensor_label(tensor),
         )
     return tensor  # type: ignore[no-any-return]
 

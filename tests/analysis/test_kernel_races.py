@@ -86,7 +86,10 @@ def test_two_axes_of_a_stage_on_the_same_threads_are_refused() -> None:
     s = te.create_schedule(B.op)
     for axis in B.op.axis:
         s[B].bind(axis, te.thread_axis("threadIdx.x"))
-    with pytest.raises(BuildError, match=r"stage B \(declared at(.|\n)*axis j \(bind at(.|\n)*axis i of the stage is bound to"):
+    with pytest.raises(
+        BuildError,
+        match=r"stage B \(declared at(.|\n)*axis j \(bind at(.|\n)*axis i of the stage is bound to",
+    ):
         te_sched.build(s, [A, B], target="cuda")
 
 

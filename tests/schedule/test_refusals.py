@@ -168,7 +168,7 @@ CASES: list[tuple[Callable[[], P], Callable[[P], Any], Callable[[P], Any], str]]
         lambda p: p.s.create_group([p.D], [p.B]),
         r"in a group together with B",
     ),
-    (chain, _nothing, lambda p: p.s[OTHER.C], r"declared again\n.*A, B, C, D"),
+    (chain, _nothing, lambda p: p.s[OTHER.C], r"declared again: .*\n.*A, B, C, D"),
     (chain, _nothing, lambda p: p.s["C"], r"tensors and operations"),
     (chain, _nothing, lambda p: te.create_schedule([]), r"nothing to compute"),
     (chain, _nothing, lambda p: te.create_schedule(["C"]), r"a str is not an operation"),

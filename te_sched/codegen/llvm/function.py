@@ -150,7 +150,7 @@ class FunctionText:
             raise BuildError(
                 f"build function {self.signature.name!r}",
                 f"nothing gives the variable {var.name} a value where it is used",
-                _cure_unbound(var.name),
+                _cure_unbound(var),
             )
         assuming, exact = self.parent._find(var)
         found = self.environment[var] = self.import_value(assuming)
@@ -206,7 +206,13 @@ class FunctionText:
         return self.emit(f"load ptr, ptr {address}, align 8")
 
 
-def _cure_unbound(name: str) -> str:
+def _cure_unbound(var: Var) -> str:
+    name = var.name
+    if var.pointer is not None:
+        return f"add {name} to the arguments"
     if name.startswith(("threadIdx", "blockIdx", "vthread", "cthread")):
         return "bind an axis to this thread and build for a device; a processor has no such threads"
-    return "add it to the arguments, or use it inside the loop that defines it"
+    return (
+        "add it to the arguments; or use it inside the loop that defines it, a reduction axis "
+        f"inside of te.sum(..., axis={name}) or the like"
+    )

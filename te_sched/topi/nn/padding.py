@@ -8,7 +8,7 @@ from typing import Any
 from te_sched import te
 from te_sched.errors import DeclarationError
 from te_sched.ir import ops
-from te_sched.te.tensor import Tensor
+from te_sched.te.tensor import Tensor, tensor_label
 from te_sched.topi.tag import INJECTIVE
 from te_sched.topi.utils import (
     as_constant,
@@ -74,7 +74,7 @@ def _amounts(data: Tensor, given: Sequence[Any]) -> tuple[Any, ...]:
             f"topi.nn.pad of {data.name} by {amounts}",
             f"it has {data.ndim} dimensions",
             "give a number of elements for each dimension",
-            f"tensor {data.name}",
+            tensor_label(data),
         )
     return amounts
 
@@ -126,7 +126,7 @@ def dilate(
             f"topi.nn.dilate of {source.name} by {steps}",
             f"it has {source.ndim} dimensions",
             "give a stride for each dimension",
-            f"tensor {source.name}",
+            tensor_label(source),
         )
     gap = te.const(dilation_value, source.dtype)
     shape = [simplify((n - 1) * step + 1) for n, step in zip(source.shape, steps, strict=True)]

@@ -1,0 +1,184 @@
+"""Writes docs/errors.md: the mistakes of tests/mistakes, each with its message and its cure.
+
+    python scripts/errors.py            write the page
+    python scripts/errors.py --check    fail where the page is another
+
+The programs are run for it: the messages are those that users see.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import inspect
+import re
+import sys
+import tempfile
+import textwrap
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from te_sched import errors  # noqa: E402
+from tests.mistakes.all import AREAS, TABLE  # noqa: E402
+from tests.mistakes.table import Mistake  # noqa: E402
+
+PAGE = ROOT / "docs" / "errors.md"
+_ISSUES = "https://github.com/apache/tvm/issues/"
+_HEAD = """\
+# Errors
+
+Every error that te_sched raises on purpose is a `TeSchedError` (`tvm.error.TVMError`, under the
+`tvm` alias). Its message has four parts, which are also attributes:
+
+    split axis i with factor=0                                 error.what: what was asked for
+      where: stage D (declared at prog.py:7), axis i, prog.py:9    where, with your lines
+      why: factor is at least 1                                why it cannot be done
+      cure: give a positive integer                            what to do instead
+
+`where` names the line that failed last, and behind a stage or an axis the line on which it was
+declared or scheduled. Where the loops explain something they are drawn below (`error.loops`).
+
+{classes}
+
+Below are the mistakes that the tests of te_sched make, with what they are told. `given.py` is the
+code at the beginning of a section, `program.py` the example; lines are counted in what is shown
+here. The programs under "instead" are run by the tests as well. A number such as
+[#7420]({issues}7420) is a thread of TVM's users about the mistake.
+"""
+
+
+def page() -> str:
+    """The text of the page."""
+    parts = [_HEAD.format(classes=_classes(), issues=_ISSUES)]
+    parts.append("\n".join(f"- [{title}](#{_anchor(title)})" for title in AREAS) + "\n")
+    for title, module in AREAS.items():
+        parts += _section(title, module)
+    return "\n".join(parts)
+
+
+def _classes() -> str:
+    lines = ["| class | meaning |", "| --- | --- |"]
+    for name, value in vars(errors).items():
+        is_error = isinstance(value, type) and issubclass(value, errors.TeSchedError)
+        if is_error and name == value.__name__:  # not TVM's name of one
+            lines.append(f"| `{name}` | {(value.__doc__ or '').splitlines()[0]} |")
+    return "\n".join(lines)
+
+
+def _anchor(title: str) -> str:
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+
+
+def _section(title: str, module: ModuleType) -> Iterator[str]:
+    yield f"## {title}\n"
+    given = _Given(module)
+    yield _code(given.text)
+    for one in TABLE:
+        if one.wrong.__module__ == module.__name__:
+            yield from _entry(one, given)
+
+
+def _entry(one: Mistake, given: _Given) -> Iterator[str]:
+    thread = f" ([#{one.issue}]({_ISSUES}{one.issue}))" if one.issue else ""
+    yield f"### {one.title}\n"
+    yield _code(_body(one.wrong)[0])
+    yield f"`{one.error.__name__}`{thread}:\n"
+    yield _code(message(one, given), "text")
+    if one.right is not None:
+        yield "Instead:\n"
+        yield _code(_body(one.right)[0])
+
+
+def _code(text: str, language: str = "python") -> str:
+    return f"```{language}\n{text.rstrip()}\n```\n"
+
+
+class _Given:
+    """What stands before the mistakes of a module: imports and declarations.
+
+    `shown` has the line on the page for each line of the file.
+    """
+
+    def __init__(self, module: ModuleType) -> None:
+        source = inspect.getsource(module)
+        lines, shown = source.splitlines(), {}
+        text: list[str] = []
+        last = None
+        for node in ast.parse(source).body[1:]:
+            if getattr(node, "decorator_list", None) or _is_of_tests(node):
+                continue
+            is_import = isinstance(node, ast.Import | ast.ImportFrom)
+            if last is not None and (last != is_import or isinstance(node, ast.FunctionDef)):
+                text.append("")
+            last = is_import
+            for number in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+                text.append(lines[number - 1])
+                shown[number] = len(text)
+        self.text, self.shown = "\n".join(text), shown
+
+
+def _is_of_tests(node: ast.stmt) -> bool:
+    if isinstance(node, ast.ImportFrom):
+        return (node.module or "").startswith("tests") or node.module == "te_sched.errors"
+    return False
+
+
+def _body(function: Callable[..., Any]) -> tuple[str, int]:
+    """The statements of a function, and the line of the first."""
+    lines, start = inspect.getsourcelines(function)
+    node = ast.parse(textwrap.dedent("".join(lines))).body[0]
+    assert isinstance(node, ast.FunctionDef)
+    first = node.body[0].lineno
+    return textwrap.dedent("".join(lines[first - 1 :])), start + first - 1
+
+
+def message(one: Mistake, given: _Given) -> str:
+    """What the user is told, with the lines of the page."""
+    start = _body(one.wrong)[1]
+    file = re.escape(inspect.getsourcefile(one.wrong) or "")
+
+    def line(match: re.Match[str]) -> str:
+        number = int(match[1])
+        known = given.shown.get(number)
+        return f"given.py:{known}" if known else f"program.py:{number - start + 1}"
+
+    with tempfile.TemporaryDirectory() as folder:
+        text = _refused(one, Path(folder))
+        text = text.replace(f"{Path(folder).resolve()}/", "").replace(f"{folder}/", "")
+    return re.sub(rf"{file}:(\d+)", line, text)
+
+
+def _refused(one: Mistake, folder: Path) -> str:
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            one.wrong(*[folder for _ in inspect.signature(one.wrong).parameters])
+    except errors.TeSchedError as error:
+        return str(error)
+    raise AssertionError(f"{one.name} is not refused")
+
+
+def main() -> None:
+    """Write the page, or compare it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="fail where the page is another")
+    is_check = parser.parse_args().check
+    new = page()
+    if not is_check:
+        PAGE.write_text(new)
+        return
+    old = PAGE.read_text()
+    difference = difflib.unified_diff(old.splitlines(), new.splitlines(), "docs/errors.md", "new")
+    if old != new:
+        sys.exit("\n".join(difference))
+
+
+if __name__ == "__main__":
+    main()

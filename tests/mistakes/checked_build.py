@@ -1,0 +1,53 @@
+"""`build` that also runs what it built, beside the same declarations without a schedule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import te_sched
+from te_sched import nd, te
+from te_sched.ir.expr import IntImm, Var
+from te_sched.te.operation import PlaceholderOp
+
+_build = te_sched.build
+_SIZE = 13  # of symbolic extents
+
+
+def checked_build(inputs: Any, args: Any = None, target: Any = None, **options: Any) -> Any:
+    """The module, after its outputs have been compared."""
+    module = _build(inputs, args, target, **options)
+    if isinstance(inputs, te.Schedule) and not options.get("binds") and _is_plain(args):
+        plain = te.create_schedule([inputs[op].origin_op for op in inputs.outputs])
+        is_gpu = str(target).startswith("cuda")
+        device = te_sched.emulated_cuda(0) if is_gpu else te_sched.cpu(0)
+        given = _outputs(module, args, device)
+        wanted = _outputs(_build(plain, args), args, te_sched.cpu(0))
+        for one, other in zip(given, wanted, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-4)
+    return module
+
+
+def _is_plain(args: Any) -> bool:
+    """Whether each symbolic extent may be the same."""
+    extents = [extent for arg in args if not isinstance(arg, Var) for extent in arg.shape]
+    return all(isinstance(extent, IntImm | Var) for extent in extents)
+
+
+def _outputs(module: Any, args: Any, device: Any) -> list[Any]:
+    random = np.random.default_rng(0)
+    values: list[Any] = []
+    outputs = []
+    for arg in args:
+        if isinstance(arg, Var):
+            values.append(_SIZE)
+            continue
+        shape = [one.value if isinstance(one, IntImm) else _SIZE for one in arg.shape]
+        host = (random.random(shape) * 8).astype(arg.dtype)
+        is_input = isinstance(arg, te.Tensor) and isinstance(arg.op, PlaceholderOp)
+        values.append(nd.array(host if is_input else np.zeros_like(host), device))
+        if not is_input:
+            outputs.append(values[-1])
+    module(*values)
+    return [one.numpy() for one in outputs]

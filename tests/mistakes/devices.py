@@ -1,0 +1,206 @@
+"""Programs for a GPU: what it cannot run."""
+
+import numpy as np
+
+import te_sched
+from te_sched import nd, te
+from te_sched.errors import BuildError, CallError
+from tests.mistakes.table import mistake
+
+A = te.placeholder((64, 64), name="A")
+B = te.compute((64, 64), lambda i, j: A[i, j] * 2.0, name="B")
+C = te.compute((64, 64), lambda i, j: B[i, j] + 1.0, name="C")
+k = te.reduce_axis((0, 64), name="k")
+R = te.compute((64,), lambda i: te.sum(A[i, k], axis=k), name="R")
+
+
+@mistake(
+    "Nothing is bound", BuildError, r"stage R(.|\n)*te\.thread_axis\(\"blockIdx\.x\"\)", issue=410
+)
+def nothing_bound():
+    s = te.create_schedule(R.op)
+    te_sched.build(s, [A, R], "cuda")
+
+
+@nothing_bound.cure
+def _():
+    s = te.create_schedule(R.op)
+    s[R].bind(R.op.axis[0], te.thread_axis("blockIdx.x"))
+    te_sched.build(s, [A, R], "cuda")
+
+
+@mistake(
+    "One of the stages is not bound", BuildError, r"B is computed outside(.|\n)*compute_inline"
+)
+def one_stage_unbound():
+    s = te.create_schedule(C.op)
+    s[C].bind(C.op.axis[0], te.thread_axis("blockIdx.x"))
+    te_sched.build(s, [A, C], "cuda")
+
+
+@one_stage_unbound.cure
+def _():
+    s = te.create_schedule(C.op)
+    s[B].compute_inline()
+    s[C].bind(C.op.axis[0], te.thread_axis("blockIdx.x"))
+    te_sched.build(s, [A, C], "cuda")
+
+
+@mistake("Too many threads in one axis", BuildError, r"4096(.|\n)*from 1 to 1024(.|\n)*split")
+def long_thread_axis():
+    s = te.create_schedule(C.op)
+    s[B].compute_inline()
+    s[C].bind(s[C].fuse(*C.op.axis), te.thread_axis("threadIdx.x"))
+    te_sched.build(s, [A, C], "cuda")
+
+
+@long_thread_axis.cure
+def _():
+    s = te.create_schedule(C.op)
+    s[B].compute_inline()
+    block, thread = s[C].split(s[C].fuse(*C.op.axis), factor=256)
+    s[C].bind(block, te.thread_axis("blockIdx.x"))
+    s[C].bind(thread, te.thread_axis("threadIdx.x"))
+    te_sched.build(s, [A, C], "cuda")
+
+
+@mistake("Too many threads in a block", BuildError, r"4096 threads in a block(.|\n)*at most 1024")
+def large_block():
+    s = te.create_schedule(C.op)
+    s[B].compute_inline()
+    s[C].bind(C.op.axis[0], te.thread_axis("threadIdx.y"))
+    s[C].bind(C.op.axis[1], te.thread_axis("threadIdx.x"))
+    te_sched.build(s, [A, C], "cuda")
+
+
+@large_block.cure
+def _():
+    s = te.create_schedule(C.op)
+    s[B].compute_inline()
+    block, thread = s[C].split(C.op.axis[0], factor=4)
+    s[C].bind(block, te.thread_axis("blockIdx.x"))
+    s[C].bind(thread, te.thread_axis("threadIdx.y"))
+    s[C].bind(C.op.axis[1], te.thread_axis("threadIdx.x"))
+    te_sched.build(s, [A, C], "cuda")
+
+
+@mistake(
+    "Two axes of a stage on the same threads",
+    BuildError,
+    r"axis i (.|\n)*bound to threadIdx\.x too(.|\n)*fuse i and j",
+)
+def two_axes_on_one_thread():
+    s = te.create_schedule(C.op)
+    s[B].compute_inline()
+    s[C].bind(C.op.axis[0], te.thread_axis("threadIdx.x"))
+    s[C].bind(C.op.axis[1], te.thread_axis("threadIdx.x"))
+    te_sched.build(s, [A, C], "cuda")
+
+
+@two_axes_on_one_thread.cure
+def _():
+    s = te.create_schedule(C.op)
+    s[B].compute_inline()
+    s[C].bind(C.op.axis[0], te.thread_axis("blockIdx.x"))
+    s[C].bind(C.op.axis[1], te.thread_axis("threadIdx.x"))
+    te_sched.build(s, [A, C], "cuda")
+
+
+@mistake(
+    "Stages with different numbers of threads", BuildError, r"64 and of 32|32 and of 64", issue=1660
+)
+def different_numbers_of_threads():
+    s = te.create_schedule(C.op)
+    block = C.op.axis[0]
+    s[C].bind(block, te.thread_axis("blockIdx.x"))
+    s[C].bind(C.op.axis[1], te.thread_axis("threadIdx.x"))
+    s[B].compute_at(s[C], block)
+    s[B].set_scope("shared")
+    outer, inner = s[B].split(B.op.axis[1], factor=32)
+    s[B].bind(inner, te.thread_axis("threadIdx.x"))
+    te_sched.build(s, [A, C], "cuda")
+
+
+@different_numbers_of_threads.cure
+def _():
+    s = te.create_schedule(C.op)
+    block = C.op.axis[0]
+    s[C].bind(block, te.thread_axis("blockIdx.x"))
+    outer, inner = s[C].split(C.op.axis[1], factor=32)
+    s[C].bind(inner, te.thread_axis("threadIdx.x"))
+    s[B].compute_at(s[C], block)
+    s[B].set_scope("shared")
+    outer, inner = s[B].split(B.op.axis[1], factor=32)
+    s[B].bind(inner, te.thread_axis("threadIdx.x"))
+    te_sched.build(s, [A, C], "cuda")
+
+
+@mistake("Too much shared memory", BuildError, r"65536 bytes of shared memory(.|\n)*smaller tiles")
+def too_much_shared_memory():
+    P = te.placeholder((4, 16384), name="P")
+    Q = te.compute((4, 16384), lambda i, j: P[i, 16383 - j], name="Q")
+    s = te.create_schedule(Q.op)
+    shared = s.cache_read(P, "shared", [Q])
+    s[Q].bind(Q.op.axis[0], te.thread_axis("blockIdx.x"))
+    s[shared].compute_at(s[Q], Q.op.axis[0])
+    te_sched.build(s, [P, Q], "cuda")
+
+
+@too_much_shared_memory.cure
+def _():
+    P = te.placeholder((4, 16384), name="P")
+    Q = te.compute((4, 16384), lambda i, j: P[i, 16383 - j], name="Q")
+    s = te.create_schedule(Q.op)
+    shared = s.cache_read(P, "shared", [Q])
+    s[Q].bind(Q.op.axis[0], te.thread_axis("blockIdx.x"))
+    outer, inner = s[Q].split(Q.op.axis[1], factor=1024)
+    s[shared].compute_at(s[Q], outer)
+    te_sched.build(s, [P, Q], "cuda")
+
+
+@mistake("Shared memory of unknown size", BuildError, r"stage P\.shared(.|\n)*constant size")
+def shared_memory_of_unknown_size():
+    n = te.var("n")
+    P = te.placeholder((4, n), name="P")
+    Q = te.compute((4, n), lambda i, j: P[i, n - 1 - j], name="Q")
+    s = te.create_schedule(Q.op)
+    shared = s.cache_read(P, "shared", [Q])
+    s[Q].bind(Q.op.axis[0], te.thread_axis("blockIdx.x"))
+    s[shared].compute_at(s[Q], Q.op.axis[0])
+    te_sched.build(s, [P, Q], "cuda")
+
+
+@mistake(
+    "Threads for a processor", BuildError, r"no such threads(.|\n)*parallel\(\) or vectorize\(\)"
+)
+def threads_for_a_processor():
+    s = te.create_schedule(R.op)
+    s[R].bind(R.op.axis[0], te.thread_axis("threadIdx.x"))
+    te_sched.build(s, [A, R], "llvm")
+
+
+@threads_for_a_processor.cure
+def _():
+    s = te.create_schedule(R.op)
+    s[R].parallel(R.op.axis[0])
+    te_sched.build(s, [A, R], "llvm")
+
+
+@mistake("Arrays of the processor for a GPU", CallError, r"main|cpu|numpy|device")
+def arrays_of_the_processor():
+    s = te.create_schedule(R.op)
+    s[R].bind(R.op.axis[0], te.thread_axis("blockIdx.x"))
+    sums = te_sched.build(s, [A, R], "cuda")
+    device = te_sched.emulated_cuda(0)
+    a = nd.array(np.zeros((64, 64), "float32"), device)
+    sums(a, nd.array(np.zeros(64, "float32"), te_sched.cpu(0)))
+
+
+@arrays_of_the_processor.cure
+def _():
+    s = te.create_schedule(R.op)
+    s[R].bind(R.op.axis[0], te.thread_axis("blockIdx.x"))
+    sums = te_sched.build(s, [A, R], "cuda")
+    device = te_sched.emulated_cuda(0)
+    a = nd.array(np.zeros((64, 64), "float32"), device)
+    sums(a, nd.array(np.zeros(64, "float32"), device))

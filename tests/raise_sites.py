@@ -1,0 +1,160 @@
+"""Which errors the tests have seen: a run of all tests fails when a `raise` was never reached.
+
+A site is a statement that raises a te_sched error, or makes one to be raised elsewhere. It counts
+as reached when an error was made while the statement was being executed. conftest.py takes the
+hooks of pytest from here.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from te_sched import errors
+from tests.mistakes.unreached import UNREACHED
+
+PACKAGE = Path(errors.__file__).parent
+ERRORS = {
+    name
+    for name, value in vars(errors).items()
+    if isinstance(value, type) and issubclass(value, errors.TeSchedError)
+}
+
+
+class Site(NamedTuple):
+    """A statement in a function, by its first and last line."""
+
+    path: str
+    function: str
+    first: int
+    last: int
+    error: str
+
+    @property
+    def key(self) -> str:
+        """What names the function, wherever it moves in its file."""
+        return f"{self.path}::{self.function}"
+
+
+def sites() -> Iterator[Site]:
+    """All sites of the package."""
+    for file in sorted(PACKAGE.rglob("*.py")):
+        path = file.relative_to(PACKAGE).as_posix()
+        yield from _Sites(path).found(ast.parse(file.read_text()))
+
+
+class _Sites(ast.NodeVisitor):
+    def __init__(self, path: str) -> None:
+        self.path, self.names, self.sites = path, [], []
+
+    def found(self, tree: ast.Module) -> list[Site]:
+        self.visit(tree)
+        return self.sites
+
+    def _scope(self, node: Any) -> None:
+        self.names.append(node.name)
+        self.generic_visit(node)
+        self.names.pop()
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = _scope
+
+    def visit_Raise(self, node: ast.Raise) -> None:
+        if isinstance(node.exc, ast.Call):
+            name = _name(node.exc.func)
+            if name in ERRORS or not _is_other(name):
+                self._add(node, name)
+                return
+        self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        name = _name(node.func)
+        if name in ERRORS:
+            self._add(node, name)
+        self.generic_visit(node)
+
+    def _add(self, node: Any, name: str) -> None:
+        function = ".".join(self.names)
+        self.sites.append(Site(self.path, function, node.lineno, node.end_lineno, name))
+
+
+def _name(func: ast.expr) -> str:
+    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+
+
+def _is_other(name: str) -> bool:
+    """Whether it is the name of an exception that is none of te_sched's."""
+    if hasattr(builtins, name) or name in ("UnpicklingError", "SkipTest"):
+        return True
+    return name.startswith("_") and name[1:2].isupper()  # a module's own, caught there
+
+
+_reached: set[tuple[str, int]] = set()
+
+
+def record() -> None:
+    """From now on, remember where errors are made."""
+
+    def remember(kind: type[errors.TeSchedError], *args: Any, **_: Any) -> errors.TeSchedError:
+        frame: Any = sys._getframe(1)
+        while frame is not None:
+            _reached.add((frame.f_code.co_filename, frame.f_lineno))
+            frame = frame.f_back
+        return Exception.__new__(kind, *args)
+
+    # not __init__, which looks for the user's frame
+    errors.TeSchedError.__new__ = remember  # type: ignore[method-assign,assignment]
+
+
+def unreached() -> list[Site]:
+    """The sites that no test has reached, without those that may be so."""
+    lines: dict[str, set[int]] = {}
+    for file, line in _reached:
+        lines.setdefault(file, set()).add(line)
+    return [
+        site
+        for site in sites()
+        if site.error != "InternalError"
+        and site.key not in UNREACHED
+        and lines.get(str(PACKAGE / site.path), set()).isdisjoint(range(site.first, site.last + 1))
+    ]
+
+
+# Hooks of pytest.
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    config = session.config
+    if hasattr(config, "workeroutput"):  # a process of pytest-xdist
+        config.workeroutput["reached"] = [one for one in _reached if "te_sched" in one[0]]
+    elif _is_whole_run(session) and unreached():
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    _reached.update((file, line) for file, line in node.workeroutput.get("reached", ()))
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if not _is_whole_run(terminalreporter._session):
+        return
+    missing = unreached()
+    if missing:
+        terminalreporter.section("errors that no test has reached", red=True)
+        for site in missing:
+            terminalreporter.line(f"te_sched/{site.path}:{site.first}: {site.function}")
+
+
+def _is_whole_run(session: pytest.Session) -> bool:
+    config = session.config
+    option = config.option
+    is_chosen = option.keyword or option.markexpr or option.ignore or option.ignore_glob
+    is_chosen = is_chosen or option.deselect or getattr(option, "lf", False)
+    from_paths = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    return from_paths and not is_chosen and not session.testsfailed
