@@ -126,8 +126,8 @@ def _lowered_schedule(
 def _lowered(module: IRModule, target: Target) -> Mapping[str, PrimFunc]:
     """The functions of a module, lowered from where they stand to what runs fast."""
     choices = config.current().lowering
-    for_speed = replace(choices, partition_for_speed=target.kind != "cuda")
-    with config.scoped(lowering=for_speed):
+    to_run = replace(choices, partition_for_speed=target.kind != "cuda", guard_turns=True)
+    with config.scoped(lowering=to_run):
         return lower(module).functions
 
 

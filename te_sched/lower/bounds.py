@@ -283,8 +283,10 @@ def _not_inside(stage: Stage, spec: Stage, consumer: Stage) -> LoweringError:
 
 def pass_ranges_down(stage: Stage, ranges: Ranges, analyzer: Analyzer) -> None:
     """Ranges of all axes of a stage, and of the threads they are bound to, from those it was
-    declared with.
+    declared with. A stage that is computed in the expressions of others has no loops.
     """
+    if stage.attach_type == AttachType.INLINED_ALREADY:
+        return
     fixed: frozenset[IterVar] = frozenset()
     bound = {
         axis: attr.bind_thread

@@ -13,7 +13,9 @@ nothing more to fetch.
                                                   C[o, j] = B[o % 2 * m + j]
                                               C[n - 1, j] = B[(n - 1) % 2 * m + j]
 
-(TVM's name: InjectDoubleBuffer.) Must not know how buffers get into memory.
+Of a loop that runs no iteration there is none to take out of it: where the extent is not constant,
+programs to run (`guard_turns`) ask first. (TVM's name: InjectDoubleBuffer.) Must not know how
+buffers get into memory.
 """
 
 from __future__ import annotations
@@ -115,6 +117,8 @@ class _Injector(Mapper):
         if turns is None:
             return node if body is node.body else replace(node, body=body)
         whole = sequence([*turns.first_fetches, *_take_turns(node, body)])
+        if type(node.extent) is not IntImm and config.current().lowering.guard_turns:
+            whole = IfThenElse(ops.less(IntImm(0, node.extent.dtype), node.extent), whole)
         for allocation in reversed(turns.allocations):
             whole = replace(allocation, body=whole)
         return whole

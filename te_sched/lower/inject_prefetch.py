@@ -203,7 +203,7 @@ def _prefetch_lines(buffer: Buffer, bounds: Sequence[Range]) -> Stmt:
         if loops:  # every element of the outer dimensions begins a line
             counts.append(bound.extent)
             indices.append(ops.add(loop, bound.min))
-        elif dim > 0 and type(size) is IntImm and size.value <= room:  # a line holds all of it
+        elif dim > 0 and type(size) is IntImm and 0 < size.value <= room:  # a line holds all of it
             room //= size.value
             indices.append(bound.min)
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
+import time
 
 import numpy as np
 import pytest
@@ -84,3 +85,14 @@ def test_flag_is_no_other_options_value() -> None:
     assert target.fast_math
     assert target.opt_level == 2
     assert not Target("llvm").fast_math
+
+
+def test_many_maxima_one_after_the_other_take_no_time() -> None:
+    A, k, m = te.placeholder((31, 40)), te.reduce_axis((0, 31)), te.reduce_axis((0, 40))
+    B = te.compute((1,), lambda i: te.max(A[k, m], axis=[k, m]), name="B")
+    s = te.create_schedule(B.op)
+    s[B].unroll(B.op.reduce_axis[1])
+    s[B].split(B.op.reduce_axis[0], nparts=4)
+    start = time.monotonic()
+    te_sched.build(s, [A, B])  # for LLVM 22, hours
+    assert time.monotonic() - start < 60

@@ -31,6 +31,7 @@ LARGEST = 1 << 26  # bytes of all arrays of a case that is run
 
 FINE = ("right", "refused", "not judged")
 # Why a case that is legal by construction may be refused after all.
+TELLING = ("set_store_predicate", "tensorize", "rolling_buffer", "transform_layout", "rfactor")
 ALLOWED = (
     "needs at least one value to choose from",
     "an iteration fetches for the next one, but the iterations run at once",
@@ -200,9 +201,13 @@ class _Run:
         ):
             raise _Over("not judged", "arguments that are no tensors")
         total = 0
-        for arg in args:
-            extents = [int(eval(str(extent), {}, dict(case.program.sizes))) for extent in arg.shape]
-            total += int(np.prod([float(extent) for extent in extents])) * 8
+        try:
+            for arg in args:
+                extents = [int(eval(str(one), {}, dict(case.program.sizes))) for one in arg.shape]
+                total += int(np.prod([float(extent) for extent in extents])) * 8
+                np.dtype(arg.dtype)
+        except (NameError, TypeError) as error:  # free variables, vectors as elements
+            raise _Over("not judged", f"arrays: {error}") from None
         if total > LARGEST:
             raise _Over("not judged", "too large")
         about = SimpleNamespace(sizes=case.program.sizes, below=case.below)
@@ -243,7 +248,8 @@ class _Run:
         precision = coarsest_float(self.names["s"])
         wrong = difference(name, np.asarray(result), value, precision)
         if wrong:
-            raise _Over("wrong", "wrong", wrong)
+            marks = ", ".join(one for one in TELLING if one in str(self.case.program.steps))
+            raise _Over("wrong", f"wrong: {marks}", wrong)
 
     def _expected(self, given: dict[str, Any]) -> dict[str, Any]:
         """What numpy computes; where it cannot, the case had to be refused."""

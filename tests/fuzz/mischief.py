@@ -36,7 +36,7 @@ THREADS = (
 PRAGMAS = (
     *('"auto_unroll_max_step"', '"unroll_explicit"', '"unroll"', '"vectorize"', '"hint"', '""'),
     *('"parallel"', '"nontemporal"', '"parallel_grain"', '"parallel_stride_pattern"', "None"),
-    *('"debug_skip_region"', '"import_llvm"', '"double_buffer_scope"', '"thread_extent"', "7"),
+    *('"import_llvm"', '"double_buffer_scope"', '"thread_extent"', "7"),
     *('"tensor_core"', '"layout_transform"', '"parallel_launch_point"', '"loop_partition_hint"'),
 )
 

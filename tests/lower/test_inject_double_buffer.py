@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import te_sched
@@ -82,3 +83,18 @@ def test_refuses_to_fetch_ahead_what_the_iteration_computes() -> None:
     s[B].compute_at(s[D], D.op.axis[0])
     with pytest.raises(LoweringError, match="B, which it reads, is computed in the iteration"):
         te_sched.lower(s, [A, D])
+
+
+@pytest.mark.parametrize("extent", [0, 1, 2, 8, 20])
+def test_loops_that_turn_out_to_be_empty_do_nothing(extent: int) -> None:
+    n = te.var("n")
+    A = te.placeholder((2, n), name="A")
+    k = te.reduce_axis((0, 2), "k")
+    B = te.compute((n,), lambda i: te.sum(A[k, i], axis=k), name="B")
+    C = te.compute((n,), lambda i: B[i] * 2.0, name="C")
+    s = te.create_schedule(C.op)
+    s[B].compute_at(s[C], s[C].split(C.op.axis[0], nparts=7)[1])
+    s[B].double_buffer()
+    a, c = np.ones((2, extent), "float32"), np.zeros(extent + 2, "float32")
+    te_sched.build(s, [A, C])(a, c[1:-1])
+    np.testing.assert_array_equal(c, [0, *[4] * extent, 0])

@@ -99,3 +99,7 @@ def test_prefetch_among_statements_is_one_of_them() -> None:
     fetched = attribute(A, "prefetch_scope", 1, store(B, read(A, i), i))
     func = function(loop(i, 64, SeqStmt((store(B, 0.0, i), fetched))), A, B)
     verify(inject_prefetch(func), "buffers")
+
+
+def test_nothing_is_fetched_of_rows_without_elements() -> None:
+    assert "prefetch" in text(inject_prefetch(reading((64, 0), "float32")))

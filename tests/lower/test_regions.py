@@ -74,3 +74,13 @@ def test_range_of_a_fused_axis_does_not_simplify_regions() -> None:
     s[B].compute_at(s[D], fused)
     text = te_sched.lower(s, [A, D], simple_mode=True).script()
     assert "fused // 100" in next(line for line in text.splitlines() if "B_1 = T.Buffer" in line)
+
+
+def test_threads_of_a_stage_that_is_computed_inline_are_forgotten() -> None:
+    A = te.placeholder((8, 8), name="A")
+    B = te.compute((8, 8), lambda i, j: A[i, j] + 1.0, name="B")
+    C = te.compute((8, 8), lambda i, j: B[i, j] * 2.0, name="C")
+    s = te.create_schedule(C.op)
+    s[B].bind(s[B].fuse(*B.op.axis), te.thread_axis("threadIdx.x"))
+    s[B].compute_inline()
+    assert "threadIdx" not in str(te_sched.lower(s, [A, C]))

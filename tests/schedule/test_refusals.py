@@ -6,6 +6,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from te_sched import te
@@ -159,6 +160,31 @@ CASES: list[tuple[Callable[[], P], Callable[[P], Any], Callable[[P], Any], str]]
         lambda p: p.s[p.scan].env_threads([THREAD]),
         lambda p: p.s[p.scan].env_threads([THREAD]),
         r"already",
+    ),
+    # numbers and truth values that are none
+    (
+        product,
+        _nothing,
+        lambda p: p.s[p.C].tile(*p.s[p.C].op.axis, 2, 2**31),
+        r"up to 2147483647",
+    ),
+    (
+        chain,
+        _nothing,
+        lambda p: p.s[p.C].storage_align(p.s[p.C].op.axis[0], np.array([2, 3]), 0),
+        r"a ndarray",
+    ),
+    (
+        chain,
+        _nothing,
+        lambda p: p.s.create_group(p.C, p.B, np.zeros(3)),
+        r"neither true nor false",
+    ),
+    (
+        chain,
+        _nothing,
+        lambda p: p.s[p.C].split(p.s[p.C].op.axis[0], 4, disable_predication=te.var("q") > 0),
+        r"neither true nor false",
     ),
     # groups and stages
     (chain, _nothing, lambda p: p.s.create_group(p.B, p.D), r"no stage lies between"),

@@ -89,6 +89,10 @@ def _initialize() -> None:
     if sys.platform == "linux":  # Python may have loaded libm for itself alone
         with suppress(RuntimeError):  # musl has it in libc
             llvm.load_library_permanently("libm.so.6")
+    if llvm.llvm_version_info[0] == 22:  # others may not know the option, and would exit
+        # LLVM looks for sums of a CRC in every loop, and for each of n minima of floats that are
+        # taken one after the other its time doubles.
+        llvm.set_option("te_sched", "-disable-loop-idiom-hashrecognize")
 
 
 @cache

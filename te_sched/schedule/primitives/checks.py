@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from operator import index
 from typing import Any
 
-from te_sched.errors import DeclarationError, ScheduleError, did_you_mean
+from te_sched.errors import DeclarationError, ScheduleError, TeSchedError, did_you_mean
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, IterVar
 from te_sched.schedule.places import At, draw_loops
@@ -143,7 +144,29 @@ def positive_integer(
             "give a positive integer",
             where,
         )
+    if isinstance(expr, IntImm) and axis is not None:
+        largest = ops.int_limits(axis.var.dtype)[1]
+        if expr.value > largest:
+            raise ScheduleError(
+                f"{what} with {name}={expr.value}",
+                f"axis {axis.var.name} counts in {axis.var.dtype}, up to {largest}",
+                "give a smaller number",
+                where,
+            )
     return expr
+
+
+def flag(value: Any, name: str, what: str, where: object = "") -> bool:
+    """Anything that has a truth value."""
+    try:
+        return bool(value)
+    except (TypeError, ValueError, TeSchedError) as error:
+        raise ScheduleError(
+            f"{what} with {name}={brief(value)}",
+            f"a {type(value).__name__} is neither true nor false",
+            "give True or False",
+            where,
+        ) from error
 
 
 def _rounded(value: Any) -> str:
@@ -156,14 +179,17 @@ def integer(value: Any, name: str, what: str, stage: StageState) -> int:
     """A Python integer, or a constant."""
     if isinstance(value, IntImm) and value.dtype != "bool":
         return value.value
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    try:
+        number = index(value)
+    except TypeError:  # also of arrays
+        number = None
+    if number is None or isinstance(value, bool):
         raise ScheduleError(
             f"{what} with {name}={brief(value)}",
             f"{name} is a {type(value).__name__}",
             "give an int",
             At(stage),
         )
-    number = int(value.__index__())
     low, high = ops.int_limits("int32")
     if not low <= number <= high:
         raise ScheduleError(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import ScheduleError
-from te_sched.schedule.primitives.checks import brief, names
+from te_sched.schedule.primitives.checks import brief, flag, names
 from te_sched.schedule.program import ScheduleState
 from te_sched.schedule.state import AttachType
 from te_sched.te.operation import Operation
@@ -37,7 +37,8 @@ class GroupPrimitives(ScheduleState):
         what = "create_group"
         last = [_current(self, item, what) for item in as_items(outputs)]
         first = [_current(self, item, what) for item in as_items(inputs)]
-        group = group_of(self, last, first, bool(include_inputs), what)
+        is_whole = flag(include_inputs, "include_inputs", what)
+        group = group_of(self, last, first, is_whole, what)
         self.trace.record(
             None,
             what,
@@ -45,7 +46,7 @@ class GroupPrimitives(ScheduleState):
             {
                 "outputs": [self.stages_by_op[op].origin_op.output(0) for op in last],
                 "inputs": [self.stages_by_op[op].origin_op.output(0) for op in first],
-                "include_inputs": bool(include_inputs),
+                "include_inputs": is_whole,
             },
             (group,),
         )

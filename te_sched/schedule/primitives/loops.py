@@ -12,6 +12,7 @@ from te_sched.schedule.primitives.checks import (
     check_distinct,
     check_kind,
     check_operation,
+    flag,
     leaf_position,
     names,
     positive_integer,
@@ -60,8 +61,9 @@ class LoopPrimitives(StageState):
             )
         name, value = ("factor", factor) if factor is not None else ("nparts", nparts)
         length = positive_integer(value, name, f"split axis {parent.var.name}", self, parent)
-        outer, inner = _split(self, parent, name, length, bool(disable_predication))
-        options = {"disable_predication": True} if disable_predication else {}
+        is_exact = flag(disable_predication, "disable_predication", "split", At(self, parent))
+        outer, inner = _split(self, parent, name, length, is_exact)
+        options = {"disable_predication": True} if is_exact else {}
         self.schedule.trace.record(
             self, "split", (parent,), {name: value, **options}, (outer, inner)
         )
