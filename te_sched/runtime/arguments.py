@@ -6,7 +6,9 @@ take its time and say exactly what is wrong. Must not know how functions are cal
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -25,8 +27,8 @@ from te_sched.codegen.signature import (
 from te_sched.errors import CallError
 from te_sched.ir import dtypes
 from te_sched.runtime import cuda_driver, cuda_streams
-from te_sched.runtime.dlpack import View, place_of, read_capsule
-from te_sched.runtime.ndarray import NDArray, view_interface, view_numpy
+from te_sched.runtime.dlpack import View, place_of, read_capsule, refuse_negated
+from te_sched.runtime.ndarray import NDArray, refuse_masked, view_interface, view_numpy
 
 _CUDA = 2
 _MEMORIES = {
@@ -35,6 +37,7 @@ _MEMORIES = {
     3: "the processor's memory, locked for CUDA",
     -_CUDA: "memory of an emulated CUDA device",
 }
+_LARGEST_FLOAT = int(np.finfo(np.float64).max)
 _COPIES = {
     1: "te_sched.nd.array(x.numpy())",
     _CUDA: "te_sched.nd.array(x, te_sched.cuda({}))",
@@ -47,44 +50,55 @@ def view_of(value: Any, keep: list[Any]) -> View | None:
     if isinstance(value, NDArray):
         return View(*value.key, value.address)
     if isinstance(value, np.ndarray):
+        refuse_masked(value)
         return view_numpy(value)
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic | type):
         return None
     if hasattr(value, "__dlpack__"):
-        capsule = _capsule_of(value)
+        with _asking(value, "through DLPack"):
+            capsule = _capsule_of(value)
         keep.append(capsule)
         return read_capsule(capsule)
     interface = getattr(value, "__cuda_array_interface__", None)
     if interface is None:
         return None
-    device = cuda_driver.device_of_pointer(interface["data"][0])
-    return view_interface(interface, np.dtype(interface["typestr"]), None, _CUDA, device)
+    with _asking(value, "through CUDA's array interface"):
+        device = cuda_driver.device_of_pointer(interface["data"][0])
+        return view_interface(interface, np.dtype(interface["typestr"]), None, _CUDA, device)
 
 
 def place_of_array(value: Any) -> tuple[int, int] | None:
     """The memory that an argument is in, as a type and a number of a device; None of no array."""
     if isinstance(value, NDArray):
         return value.device.memory, value.device.device_id
-    if hasattr(value, "__dlpack_device__"):
-        return place_of(*value.__dlpack_device__())
+    if hasattr(value, "__dlpack_device__") and not isinstance(value, type):
+        with _asking(value, "through DLPack"):
+            return place_of(*value.__dlpack_device__())
     view = view_of(value, [])
     return None if view is None else (view.device_type, view.device_id)
 
 
 def _capsule_of(value: Any) -> Any:
     """The array as DLPack; one on a CUDA device is handed over on the stream that is used there."""
+    refuse_negated(value)
     place = place_of_array(value) if hasattr(value, "__dlpack_device__") else None
+    if place is None or place[0] != _CUDA:
+        return value.__dlpack__()
+    with cuda_driver.using(place[1]):  # torch refuses tensors of another device
+        return value.__dlpack__(stream=cuda_streams.dlpack_stream(place[1]))
+
+
+@contextmanager
+def _asking(value: Any, how: str) -> Iterator[None]:
+    """Asking another library for its array: it may say no, in its own words."""
     try:
-        if place is None or place[0] != _CUDA:
-            return value.__dlpack__()
-        with cuda_driver.using(place[1]):  # torch refuses tensors of another device
-            return value.__dlpack__(stream=cuda_streams.dlpack_stream(place[1]))
+        yield
     except CallError:
         raise
-    except Exception as error:  # the other library says no, in its own words
+    except Exception as error:
         raise CallError(
-            f"read a {type(value).__name__} through DLPack",
-            f"its library says: {error}",
+            f"read a {type(value).__name__} {how}",
+            f"its library says: {type(error).__name__}: {error}",
             "pass an array in the memory of a device, such as a copy of it",
         ) from error
 
@@ -117,8 +131,9 @@ class _Check:
                 self._check_kind(parameter, value, view)
             elif parameter.kind == "scalar":
                 self._check_scalar(parameter, value)
-            elif view is None and not isinstance(value, int):
-                raise self._error(parameter, "it is a pointer", "pass an array or an address")
+            elif view is None and not _is_address(value):
+                why = f"it is a pointer, and {_named(value)} is none"
+                raise self._error(parameter, why, "pass an array or an address")
         for parameter, view in zip(parameters, views, strict=True):
             if parameter.kind == "buffer" and view is not None:
                 self._bind(parameter, view)
@@ -140,7 +155,7 @@ class _Check:
     def _check_kind(self, parameter: Parameter, value: Any, view: View | None) -> None:
         if view is None:
             cure = "make an array with te_sched.nd.array or numpy.array"
-            raise self._error(parameter, f"a {type(value).__name__} is not an array", cure)
+            raise self._error(parameter, f"{_named(value)} is not an array", cure)
         if view.dtype != parameter.dtype:
             cure = (
                 f"convert it to {parameter.dtype} (.astype), or declare the placeholder otherwise"
@@ -180,18 +195,17 @@ class _Check:
             value = value.item()
         if dtypes.is_float(parameter.dtype):
             if isinstance(value, bool) or not isinstance(value, (int, float)):
-                raise self._error(
-                    parameter,
-                    f"a {type(value).__name__} is not a {parameter.dtype}",
-                    "pass a float",
-                )
+                why = f"{_named(value)} is not a {parameter.dtype}"
+                raise self._error(parameter, why, "pass a float")
+            if isinstance(value, int) and abs(value) > _LARGEST_FLOAT:
+                why = f"an int of {value.bit_length()} bits does not fit into {parameter.dtype}"
+                raise self._error(parameter, why, "pass a float")
             return
         if not isinstance(value, int) or (
             isinstance(value, bool) and not dtypes.is_bool(parameter.dtype)
         ):
-            raise self._error(
-                parameter, f"a {type(value).__name__} is not an {parameter.dtype}", "pass an int"
-            )
+            why = f"{_named(value)} is not {_with_article(parameter.dtype)}"
+            raise self._error(parameter, why, "pass an int")
         low, high = integer_range(parameter.dtype)
         if not low <= value <= high:
             raise self._error(
@@ -293,6 +307,8 @@ class _Check:
 
     def _check_strides(self, parameter: Parameter, view: View) -> None:
         actual = self._strides(parameter, view)
+        if parameter.written and view.strides is not None and parameter.strides is not None:
+            self._check_own_overlap(parameter, view, [step or 0 for step in actual])
         wanted: list[int | None]
         if parameter.strides is None:
             wanted = list(_compact(view.shape))
@@ -307,6 +323,20 @@ class _Check:
                     f"was declared ({kind})",
                     "pass a compact copy (numpy.ascontiguousarray(x))",
                 )
+
+    def _check_own_overlap(self, parameter: Parameter, view: View, strides: list[int]) -> None:
+        """Refuse an output of which two elements are one, as those of sliding windows are."""
+        axes = sorted((step, extent) for step, extent in zip(strides, view.shape, strict=True))
+        reach = 0  # of the inner axes
+        for step, extent in axes:
+            if extent > 1 and step <= reach:
+                break
+            reach += (extent - 1) * step
+        else:
+            return
+        if 0 not in view.shape and _meet(axes):
+            why = f"it is an output, and by its strides {tuple(strides)} some elements are one"
+            raise self._error(parameter, why, "pass an array whose elements lie apart")
 
     def _check_index_range(self, parameter: Parameter, view: View) -> None:
         """Indices of symbolic programs are int32: refuse arrays that they cannot reach."""
@@ -330,6 +360,31 @@ class _Check:
         return CallError(
             f"call {self.signature.name!r} with this {parameter.name}", why, cure, where
         )
+
+
+def _meet(axes: list[tuple[int, int]]) -> bool:
+    """Whether two elements of an array with these strides and extents are one."""
+    if math.prod(extent for _, extent in axes) > 1 + sum((e - 1) * step for step, e in axes):
+        return True  # there are fewer places than elements
+    places = np.zeros((), np.int64)
+    for step, extent in axes:
+        places = np.add.outer(places, step * np.arange(extent, dtype=np.int64))
+    return np.unique(places).size < places.size
+
+
+def _named(value: Any) -> str:
+    """The type of an argument, with an article."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    return _with_article(type(value).__name__)
+
+
+def _with_article(name: str) -> str:
+    return f"{'an' if name[0] in 'aeioAEIO' else 'a'} {name}"
+
+
+def _is_address(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64
 
 
 def _compact(shape: Sequence[int]) -> tuple[int, ...]:

@@ -76,6 +76,17 @@ def read_capsule(capsule: Any) -> View:
     return View(dtype, shape, strides, True, kind, number, address)
 
 
+def refuse_negated(value: Any) -> None:
+    """Refuse a tensor of torch that stands for the negative of its memory: DLPack cannot say so."""
+    is_negated = getattr(value, "is_neg", None)
+    if callable(is_negated) and is_negated():
+        raise CallError(
+            f"read a {type(value).__name__} through DLPack",
+            "its negative bit is set: it stands for the negative of what is in its memory",
+            "pass x.resolve_neg()",
+        )
+
+
 def place_of(device_type: int, device_id: int) -> tuple[int, int]:
     """DLPack's type and number of a device; memory that CUDA moves by itself is a device's."""
     return (_CUDA if device_type == _CUDA_MANAGED else int(device_type)), int(device_id)

@@ -1,11 +1,14 @@
 """Files that modules are saved in: object files, shared libraries, archives of one.
 
 An LLVM module is saved as its machine code. A program for a GPU is saved as data inside of an
-object file, so that all are files of the same kinds. Must not know modules.
+object file, so that all are files of the same kinds. Each ends with a digest of all before it, the
+seal, by which a damaged file is known before anything of it runs. It proves nothing about who wrote
+the file. Must not know modules.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import pickle
@@ -16,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from te_sched.codegen.llvm.machine import compile_object, machine_of
+from te_sched.codegen.llvm.module import METADATA_MAGIC
 from te_sched.codegen.target import Target
 from te_sched.errors import BuildError, CallError
 from te_sched.runtime import csource
@@ -23,6 +27,8 @@ from te_sched.runtime import csource
 _IN_TAR = "module.o"  # the file inside of an exported .tar
 _MAGIC = b"te_sched-program\0"
 _VERSION = 1
+_SEAL = b"te_sched-sha256:"
+_DIGEST = 32
 _UNREADABLE = (
     *(pickle.UnpicklingError, EOFError, ImportError, AttributeError),
     *(LookupError, TypeError, ValueError),
@@ -55,33 +61,67 @@ def write_library(
         for file, data in zip(files, objects, strict=True):
             file.write_bytes(data)
         fcompile(str(place), [str(file) for file in files], **options)
+    if place.is_file() and place.suffix in _LIBRARIES:
+        seal(place)
+
+
+_LIBRARIES = (".so", ".dylib", ".dll", ".o")
 
 
 def _write(place: Path, objects: tuple[bytes, ...]) -> None:
-    if place.suffix == ".tar":
-        with tempfile.TemporaryDirectory(prefix="te_sched") as folder:
-            inside = Path(folder) / _IN_TAR
-            _write(inside, objects)
-            with tarfile.open(place, "w") as archive:
-                archive.add(inside, _IN_TAR)
-    elif place.suffix in (".so", ".dylib", ".dll"):
-        csource.link_shared(objects, place)
-    elif place.suffix != ".o":
+    """Write a file, which appears complete or not at all."""
+    if place.suffix not in (*_LIBRARIES, ".tar"):
         why = f"{place.suffix!r} is no kind of library"
         raise CallError(f"export to {place}", why, "use .so, .o or .tar")
+    with tempfile.TemporaryDirectory(prefix="te_sched", dir=place.parent) as folder:
+        whole = Path(folder) / f"whole{place.suffix}"
+        if place.suffix == ".tar":
+            inside = Path(folder) / _IN_TAR
+            _write(inside, objects)
+            with tarfile.open(whole, "w") as archive:
+                archive.add(inside, _IN_TAR)
+        else:
+            _link(objects, whole)
+            seal(whole)
+        os.replace(whole, place)
+
+
+def _link(objects: tuple[bytes, ...], place: Path) -> None:
+    if place.suffix != ".o":
+        csource.link_shared(objects, place)
     elif len(objects) == 1:
         place.write_bytes(objects[0])
     else:
         csource.link_relocatable(objects, place)
 
 
+def seal(place: Path) -> None:
+    """End a file with the digest of what it has; linkers and loaders do not see it."""
+    data = place.read_bytes()
+    with place.open("ab") as file:
+        file.write(_SEAL + hashlib.sha256(data).digest())
+
+
+def unseal(data: bytes, where: str) -> bytes:
+    """The content of a file whose seal is whole; refuses all others."""
+    end = len(data) - len(_SEAL) - _DIGEST
+    content = data[: max(end, 0)]
+    if end > 0 and data[end:] == _SEAL + hashlib.sha256(content).digest():
+        return content
+    if METADATA_MAGIC.encode() in data or _MAGIC in data or _SEAL in data:
+        why = "its digest does not fit: it is damaged, or another program or version wrote it"
+    else:
+        why = "it was not made by te_sched"
+    raise CallError(f"load {where}", why, "export the module again with export_library")
+
+
 def read_tar(path: Path) -> bytes:
     """The object file in an archive."""
     try:
-        with tarfile.open(path) as archive:
+        with tarfile.open(path, "r:") as archive:
             inside = archive.extractfile(_IN_TAR)
             return inside.read() if inside is not None else b""
-    except (OSError, KeyError, tarfile.TarError) as error:
+    except (OSError, LookupError, ValueError, RecursionError, tarfile.TarError) as error:
         raise CallError(
             f"load {path}", f"it cannot be read: {error}", "give what export_library wrote"
         ) from None

@@ -16,6 +16,7 @@ import weakref
 from pathlib import Path
 from typing import Any
 
+from te_sched.codegen.llvm.heap import TRIM
 from te_sched.codegen.llvm.machine import host_features, machine_of
 from te_sched.codegen.llvm.module import FORMAT_VERSION, METADATA_MAGIC
 from te_sched.codegen.signature import Signature
@@ -23,7 +24,7 @@ from te_sched.codegen.target import Target
 from te_sched.errors import BuildError, CallError, user_place
 from te_sched.runtime import callbacks, jit, registry, threads
 
-_EXPORTS = ("te_sched_slots", "te_sched_functions")
+_EXPORTS = ("te_sched_slots", "te_sched_functions", TRIM)
 
 
 class Code:
@@ -131,9 +132,17 @@ def _check_machine(target: dict[str, Any], where: str) -> None:
 def load_objects(objects: tuple[bytes, ...], metadata: dict[str, Any]) -> Code:
     """Link object files into this process."""
     linked = jit.link_objects(objects, _EXPORTS)
-    return Code(
-        metadata, linked.address("te_sched_slots"), linked.address("te_sched_functions"), linked
-    )
+    slots, functions, trim = map(linked.address, _EXPORTS)
+    code = Code(metadata, slots, functions, linked)
+    weakref.finalize(code, _unload, trim, linked).atexit = False
+    return code
+
+
+def _unload(trim: int, loaded: Any) -> None:
+    """Give back what the code of a module keeps, and let the code go."""
+    ctypes.CFUNCTYPE(None)(trim)()
+    if isinstance(loaded, ctypes.CDLL) and os.name == "posix":
+        _ctypes.dlclose(loaded._handle)
 
 
 def read_file(path: str | os.PathLike[str]) -> bytes:
@@ -149,22 +158,22 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
         ) from None
 
 
-def load_file(path: str | os.PathLike[str]) -> Code:
-    """Load a shared library or an object file (.o) that export_library wrote."""
-    data, place = read_file(path), Path(path).resolve()
-    metadata = read_metadata(data, str(place))
-    if place.suffix == ".o":
+def load_code(data: bytes, suffix: str, where: str) -> Code:
+    """Load what was in a shared library or an object file (.o) that export_library wrote."""
+    metadata = read_metadata(data, where)
+    if suffix == ".o":
         return load_objects((data,), metadata)
     try:
-        library = _load_library(data, place.suffix)
+        library = _load_library(data, suffix)
     except OSError as error:
         raise CallError(
-            f"load {place}", f"the system's loader says: {error}", "check what it depends on"
+            f"load {where}", f"the system's loader says: {error}", "check what it depends on"
         ) from None
-    slots, functions = (ctypes.addressof(ctypes.c_char.in_dll(library, name)) for name in _EXPORTS)
+    slots, functions, trim = (
+        ctypes.addressof(ctypes.c_char.in_dll(library, name)) for name in _EXPORTS
+    )
     code = Code(metadata, slots, functions, library)
-    if os.name == "posix":
-        weakref.finalize(code, _ctypes.dlclose, library._handle).atexit = False
+    weakref.finalize(code, _unload, trim, library).atexit = False
     return code
 
 

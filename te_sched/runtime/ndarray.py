@@ -124,6 +124,12 @@ class NDArray:
                 return
             values = values._readable()
         kept = as_storage(values, self.dtype)
+        if not np.can_cast(kept.dtype, np.float64, "same_kind") and kept.dtype.name != "bfloat16":
+            raise CallError(
+                f"copy {kept.dtype.name} into an array of {self.dtype}",
+                "they are not real numbers",
+                "convert them first (.real, .astype)",
+            )
         if self._is_on_gpu:
             kept = kept.astype(storage_name(self.dtype), copy=False)
             cuda_memory.fill(self._array, kept, self.device.device_id)
@@ -252,6 +258,8 @@ def _from_cuda(values: Any) -> NDArray:
 
 
 def _numbers(values: Any) -> np.ndarray[Any, Any]:
+    if isinstance(values, np.ndarray):
+        refuse_masked(values)
     try:
         return np.asarray(values)
     except (ValueError, TypeError) as error:
@@ -284,6 +292,7 @@ def from_dlpack(source: Any) -> NDArray:
             "it has no __dlpack__",
             "pass an array, or make one with te_sched.nd.array",
         )
+    dlpack.refuse_negated(source)
     kind, number = dlpack.place_of(*source.__dlpack_device__())
     if kind == _CUDA:
         with cuda_memory.working_on(number, "read an array through DLPack") as cupy:
@@ -307,6 +316,16 @@ def as_storage(values: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any]
     bits = wide.view(np.uint32)
     rounded = (bits + (0x7FFF + (bits >> 16 & 1))) >> 16
     return np.where(np.isnan(wide), bits >> 16 | 0x40, rounded).astype(np.uint16)
+
+
+def refuse_masked(values: np.ndarray[Any, Any]) -> None:
+    """Refuse an array with a mask, which nothing here would see."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise CallError(
+            f"read a {type(values).__name__}",
+            "its mask would not be seen",
+            "pass its numbers: x.filled(value), or x.data to ignore the mask",
+        )
 
 
 def view_numpy(values: np.ndarray[Any, Any]) -> dlpack.View:

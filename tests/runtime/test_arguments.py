@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -66,6 +68,49 @@ def test_takes_dlpack_without_copies(add_one: Module) -> None:
         a += 1
 
 
+class Failing:
+    """An array of a library that says no."""
+
+    def __dlpack__(self, **options: object) -> object:
+        raise ValueError("no such device")
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        raise ValueError("no such device")
+
+
+def test_what_other_libraries_say_is_passed_on(add_one: Module) -> None:
+    with pytest.raises(CallError, match="its library says: ValueError: no such device"):
+        add_one(Failing(), floats(N))
+
+
+class Negated(Foreign):
+    """As torch has it: the memory holds the negative of what it stands for."""
+
+    def is_neg(self) -> bool:
+        return True
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+def test_negated_tensors_are_refused(add_one: Module) -> None:
+    with pytest.raises(CallError, match="negative bit"):
+        add_one(Negated(floats(N)), floats(N))
+    with pytest.raises(CallError, match="negative bit"):
+        nd.from_dlpack(Negated(floats(N)))
+
+
+def test_memory_maps_and_subclasses_are_arrays(add_one: Module, tmp_path: Path) -> None:
+    path = tmp_path / "numbers"
+    floats(N).tofile(path)
+    source = np.memmap(path, "float32", "r")
+    target = np.zeros(N, "float32").view(np.recarray)
+    add_one(source, target)
+    np.testing.assert_array_equal(target, floats(N) + 1)
+    with pytest.raises(CallError, match="its memory is read-only"):
+        add_one(floats(N), source)
+
+
 def test_takes_slices_of_compact_rows(add_one: Module) -> None:
     a, b = floats(4, N), np.zeros((4, N), "float32")
     add_one(a[2], b[3])
@@ -98,6 +143,15 @@ BAD = {
     "read-only": ((floats(N), read_only()), "its memory is read-only"),
     "alignment": ((misaligned(), floats(N)), "not a multiple of its elements' 4 bytes"),
     "none": ((None, floats(N)), "a NoneType is not an array"),
+    "int": ((5, floats(N)), "an int is not an array"),
+    "class": ((np.ndarray, floats(N)), "the class ndarray is not an array"),
+    "numpy scalar": ((np.float32(1), floats(N)), "a float32 is not an array"),
+    "objects": ((np.zeros(N, object), floats(N)), "its dtype is object"),
+    "records": ((np.zeros(N, [("a", "f4")]), floats(N)), "its dtype is void32"),
+    "bools": ((np.zeros(N, "bool"), floats(N)), "its dtype is bool"),
+    "mask": ((np.ma.masked_array(floats(N), mask=True), floats(N)), "its mask would not be seen"),
+    "mask of output": ((floats(N), np.ma.masked_array(floats(N), mask=True)), "its mask would"),
+    "one element": ((np.broadcast_to(np.float32(1), (N,)), floats(N)), "its strides are"),
 }
 
 
@@ -190,6 +244,47 @@ def test_rejects_scalars_that_do_not_fit() -> None:
             module(wrong, 1.0, b)
     with pytest.raises(CallError, match="a str is not a float32"):
         module(1, "1", b)
+
+
+class Int(int):
+    """As those of enumerations are."""
+
+
+def test_other_ints_are_judged_by_their_value() -> None:
+    x, target = E.Var("x"), buffer("B", [1], "int32")
+    module = build(function([x, target], S.BufferStore(target, x, (E.IntImm(0),))))
+    b = np.zeros(1, "int32")
+    for _ in range(3):
+        module(Int(4), b)  # it is gone afterwards, and the next may be where it was
+        with pytest.raises(CallError, match="does not fit into int32"):
+            module(Int(2**40), b)
+
+
+def test_rejects_ints_beyond_all_floats() -> None:
+    x, target = E.Var("x", "float32"), buffer("B", [1])
+    module = build(function([x, target], S.BufferStore(target, x, (E.IntImm(0),))))
+    with pytest.raises(CallError, match="an int of 1329 bits does not fit into float32"):
+        module(10**400, np.zeros(1, "float32"))
+
+
+def test_rejects_outputs_whose_elements_meet() -> None:
+    n, m, steps = E.Var("n"), E.Var("m"), [E.Var("s0"), E.Var("s1")]
+    target = buffer("B", [n, m], strides=steps)
+    flat = E.Buffer(target.data, "float32", (ops.mul(n, steps[0]),), (), E.IntImm(0), "B")
+
+    def body(i: E.Var) -> S.Stmt:
+        index = ops.mul(i, steps[0])
+        return S.BufferStore(flat, ops.cast("float32", ops.add(i, m)), (index,))
+
+    module = build(function([target], loop(n, body)))
+    memory = np.zeros(16, "float32")
+    for strides in ((3, 1), (1, 3), (3, 2), (5, 1)):
+        view = np.lib.stride_tricks.as_strided(memory, (3, 3), [4 * step for step in strides])
+        view = view[:, :2] if strides == (3, 2) else view
+        module(view)
+    for strides in ((1, 1), (2, 1), (2, 4)):
+        with pytest.raises(CallError, match="some elements are one"):
+            module(np.lib.stride_tricks.as_strided(memory, (3, 3), [4 * step for step in strides]))
 
 
 def test_many_shapes_do_not_pile_up(symbolic: Module) -> None:

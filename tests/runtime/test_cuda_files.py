@@ -13,7 +13,7 @@ import te_sched
 from te_sched import nd
 from te_sched.codegen.cuda import nvrtc
 from te_sched.errors import CallError
-from te_sched.runtime import csource, cuda_sass, load_module
+from te_sched.runtime import csource, cuda_sass, libraries, load_module
 from te_sched.runtime.cuda_module import CudaModule
 from tests.runtime.fake_cuda import FakeDriver
 from tests.runtime.fake_cuda import driver as driver
@@ -63,11 +63,13 @@ def test_another_process_loads_it(tmp_path: Path) -> None:
 def test_damaged_programs_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "module.o"
     plus_one().export_library(path)
-    data = path.read_bytes()
+    data = libraries.unseal(path.read_bytes(), "")
     path.write_bytes(data.replace(b"te_sched.ir.expr", b"te_sched.ir.wxyz"))
+    libraries.seal(path)
     with pytest.raises(CallError, match="export it again"):
         load_module(path)
     path.write_bytes(data.replace(b"te_sched.ir.expr", b"os.path.ir.wxyzz"))
+    libraries.seal(path)
     with pytest.raises(CallError, match="is no part of a program"):
         load_module(path)
     with pytest.raises(CallError, match="is no kind of library"):

@@ -14,7 +14,7 @@ from te_sched.errors import BuildError, CallError
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
-from te_sched.runtime import csource, load_module, registry
+from te_sched.runtime import csource, libraries, load_module, registry
 from te_sched.runtime.module import Module
 from tests.codegen.programs import build, elementwise
 
@@ -110,9 +110,11 @@ def test_exporting_again_replaces_the_file(tmp_path: Path) -> None:
 
 
 def damaged(path: Path, old: bytes, new: bytes) -> Path:
-    data = path.read_bytes()
+    """Another content, as if it had been written so."""
+    data = libraries.unseal(path.read_bytes(), "")
     assert old in data
     path.write_bytes(data.replace(old, new))
+    libraries.seal(path)
     return path
 
 
@@ -125,7 +127,7 @@ def test_load_rejects_what_it_cannot_run(tmp_path: Path) -> None:
         load_module(path)
     make().export_library(path)
     with pytest.raises(CallError, match="its format is version 9"):
-        load_module(damaged(path, b'{"version":2,', b'{"version":9,'))
+        load_module(damaged(path, b'{"version":3,', b'{"version":9,'))
     make().export_library(path)
     with pytest.raises(CallError, match="this processor lacks"):
         load_module(damaged(path, b'"features":"+', b'"features":"+x'))

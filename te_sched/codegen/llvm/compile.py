@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from te_sched.codegen.llvm import machine as llvm_machine
 from te_sched.codegen.llvm.entry import write_function
 from te_sched.codegen.llvm.half import define_half_conversions
+from te_sched.codegen.llvm.heap import define_trim
 from te_sched.codegen.llvm.module import ModuleText
 from te_sched.codegen.llvm.processors import check_intrinsics
 from te_sched.codegen.target import Target, check_available
@@ -63,6 +64,7 @@ def compile_functions(
     for name, func in functions.items():
         _write(module, func, name)
     define_half_conversions(module, machine.features)
+    define_trim(module)
     _check_externs(module, is_defined)
     check_intrinsics(target, machine.triple, machine.cpu, machine.features, module.intrinsics)
     description = machine.describe()

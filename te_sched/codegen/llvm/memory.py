@@ -20,7 +20,6 @@ from te_sched.codegen.llvm.types import (
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Buffer
 
-ALIGNMENT = 64  # of allocations, in bytes
 STREAM_ALIGNMENT = 16  # of vectors that are stored past the caches
 _MOST_SHUFFLED = 4  # strides up to this one are picked from contiguous vectors
 _LEAST_GATHERED = 32  # bits of an element; smaller ones are faster one by one

@@ -14,7 +14,7 @@ from typing import Any
 from te_sched.codegen.llvm.types import quote, string_bytes
 from te_sched.codegen.signature import Signature
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 METADATA_MAGIC = "te_sched-module:"
 
 

@@ -21,8 +21,8 @@ from te_sched.codegen.llvm.expressions import (
     flatten_index,
 )
 from te_sched.codegen.llvm.function import FunctionText
+from te_sched.codegen.llvm.heap import ALIGNMENT, define_heap
 from te_sched.codegen.llvm.loops import serial_loop
-from te_sched.codegen.llvm.memory import ALIGNMENT
 from te_sched.codegen.llvm.parallel import TEAM_PRAGMAS, run_parallel
 from te_sched.codegen.llvm.streaming import run_streaming
 from te_sched.codegen.llvm.types import Value, integer, llvm_type, slot_type
@@ -166,9 +166,8 @@ def _assert(out: FunctionText, node: S.AssertStmt) -> None:
         else "a condition of the program"
     )
     failed = out.emit(f"xor i1 {condition.text}, true")
-    out.fail_if(
-        failed, f"run function {out.signature.name!r}", f"an assertion does not hold: {message}", ""
-    )
+    what, why = f"run function {out.signature.name!r}", f"an assertion does not hold: {message}"
+    out.fail_if(failed, what, why, "call it with arguments for which it holds")
     execute(out, node.body)
 
 
@@ -205,7 +204,7 @@ def _allocate(out: FunctionText, node: S.Allocate) -> None:
 
 def _heap_block(out: FunctionText, node: S.Allocate, item: int) -> str:
     """Memory from the heap; the function fails when there is none."""
-    define_heap(out)
+    define_heap(out.module)
     size = str(item)
     multiply = out.module.declare("llvm.umul.with.overflow.i64", "{i64, i1}", ("i64", "i64"))
     larger = out.module.declare("llvm.smax.i64", "i64", ("i64", "i64"))
@@ -228,43 +227,6 @@ def _heap_block(out: FunctionText, node: S.Allocate, item: int) -> str:
     )
     out.live.append(pointer)
     return pointer
-
-
-def define_heap(out: FunctionText) -> None:
-    """The allocator: malloc, aligned by hand; the block's own address is below the pointer."""
-    out.module.declare("malloc", "ptr", ("i64",), "nounwind")
-    out.module.declare("free", "void", ("ptr",), "nounwind")
-    out.module.define("te_sched_workspace", _WORKSPACE)
-    out.module.define("te_sched_release", _RELEASE)
-
-
-_WORKSPACE = f"""define internal noalias ptr @te_sched_workspace(i64 %size) nounwind noinline {{
-  %large = icmp ugt i64 %size, 4611686018427387904
-  %room = add i64 %size, {ALIGNMENT + 8}
-  %wanted = select i1 %large, i64 -1, i64 %room
-  br i1 %large, label %none, label %try
-try:
-  %block = call ptr @malloc(i64 %wanted)
-  %failed = icmp eq ptr %block, null
-  br i1 %failed, label %none, label %align
-align:
-  %address = ptrtoint ptr %block to i64
-  %above = add i64 %address, {ALIGNMENT + 7}
-  %aligned = and i64 %above, -{ALIGNMENT}
-  %offset = sub i64 %aligned, %address
-  %pointer = getelementptr i8, ptr %block, i64 %offset
-  %below = getelementptr i8, ptr %pointer, i64 -8
-  store ptr %block, ptr %below, align 8
-  ret ptr %pointer
-none:
-  ret ptr null
-}}"""
-_RELEASE = """define internal void @te_sched_release(ptr %pointer) nounwind noinline {
-  %below = getelementptr i8, ptr %pointer, i64 -8
-  %block = load ptr, ptr %below, align 8
-  call void @free(ptr %block)
-  ret void
-}"""
 
 
 _WRITERS: dict[type, Callable[[FunctionText, Any], None]] = {
