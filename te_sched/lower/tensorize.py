@@ -73,8 +73,7 @@ class _Tensorizer:
             )
         if self.intrin.reduce_init is None:
             later = self._is_later_step()
-            if self.intrin.body is None:
-                raise self._error("it has neither reduce_reset nor body", "return one of them")
+            assert self.intrin.body is not None  # decl_tensor_intrin saw to it
             whole = self._bound_branches(later, self.intrin.body, update, scalars)
             return wrap_levels(whole, stage, scope, nest, 0, point)
         init = init_nest(stage, scope, nest, self.common, self.pure)

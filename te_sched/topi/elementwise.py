@@ -188,7 +188,9 @@ def _filled(shape: Sequence[Any], value: Expr, name: str) -> Tensor:
 def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
     """The sum of tensors of one shape."""
     if not xs:
-        raise DeclarationError("topi.elemwise_sum of nothing", "", "give at least one tensor")
+        raise DeclarationError(
+            "topi.elemwise_sum of nothing", "there is nothing to add", "give at least one tensor"
+        )
     tensors = [check_tensor(x, "elemwise_sum") for x in xs]
     first, rest = tensors[0], tensors[1:]
     for other in rest:

@@ -136,14 +136,13 @@ def _special(value: float, single: bool) -> Piece:
 
 
 def _shortest_single(value: float) -> str:
-    try:
-        rounded = struct.unpack("f", struct.pack("f", value))[0]
-    except OverflowError:
+    rounded = _as_single(repr(value))
+    if rounded is None or math.isinf(rounded):
         raise BuildError(
             f"print the constant {value!r} as a float32",
             "it is larger than the largest float32",
             "give a constant that float32 holds, or use float64",
-        ) from None
+        )
     for digits in range(1, 10):
         text = f"{rounded:.{digits}g}"
         if _as_single(text) == rounded:
@@ -154,6 +153,6 @@ def _shortest_single(value: float) -> str:
 def _as_single(text: str) -> float | None:
     try:
         found: float = struct.unpack("f", struct.pack("f", float(text)))[0]
-    except OverflowError:
+    except OverflowError:  # some Pythons give infinity
         return None
     return found

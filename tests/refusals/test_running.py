@@ -1,0 +1,329 @@
+"""What modules, arrays, files and tools refuse."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import config, nd, te, testing, tir
+from te_sched.codegen.cuda import nvrtc
+from te_sched.codegen.llvm import machine as llvm_machine
+from te_sched.codegen.target import Target
+from te_sched.compat import first, rpc
+from te_sched.contrib import cc, clang
+from te_sched.errors import BuildError, CallError, LoweringError, TeSchedError
+from te_sched.runtime import (
+    csource,
+    dlpack,
+    jit,
+    libraries,
+    load_module,
+    loader,
+    registry,
+)
+from tests.refusals.cases import Case, check
+
+A = te.placeholder((8,), name="A")
+B = te.compute((8,), lambda i: A[i] * 2.0, name="B")
+
+
+def double(target: str = "llvm") -> Any:
+    s = te.create_schedule(B.op)
+    if target == "cuda":
+        s[B].bind(B.op.axis[0], te.thread_axis("threadIdx.x"))
+    return te_sched.build(s, [A, B], target)
+
+
+def half_of(dtype: str) -> None:
+    te_sched.register_extern("half_of", lambda x: 0.5)
+    E = te.compute((8,), lambda i: tir.call_extern(dtype, "half_of", A[i]), name="E")
+    module = te_sched.build(te.create_schedule(E.op), [A, E])
+    module(np.zeros(8, "float32"), np.zeros(8, "float16"))
+
+
+def forgotten_extern() -> None:
+    te_sched.register_extern("forgotten", lambda x: 0.5)
+    E = te.compute((8,), lambda i: tir.call_extern("float32", "forgotten", A[i]), name="E")
+    module = te_sched.build(te.create_schedule(E.op), [A, E])
+    registry._externs.pop("forgotten")
+    module(np.zeros(8, "float32"), np.zeros(8, "float32"))
+
+
+def read_only() -> None:
+    values = np.zeros(4, "float32")
+    values.flags.writeable = False
+    nd.array(np.ones(4, "float32")).copyto(nd.from_dlpack(values))
+
+
+def raising(error: BaseException) -> None:
+    raise error
+
+
+class Negated:
+    """As a tensor of torch after .conj().imag."""
+
+    def is_neg(self) -> bool:
+        return True
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return np.zeros(8, "float32").__dlpack__()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
+class Broken(Negated):
+    """An array whose library refuses."""
+
+    def is_neg(self) -> bool:
+        return False
+
+    def __dlpack__(self, **_: Any) -> Any:
+        raise RuntimeError("no")
+
+
+class OnGpu(Broken):
+    """An array on a GPU."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (2, 0)
+
+
+class Library:
+    """NVRTC, of which nothing works."""
+
+    def nvrtcGetErrorString(self, status: int) -> bytes:
+        return b"NVRTC_ERROR_INVALID_INPUT"
+
+
+def unresolved() -> bytes:
+    machine = llvm_machine.machine_of(Target("llvm"))
+    text = (
+        "declare void @no_such_symbol()\ndefine void @f() { call void @no_such_symbol() ret void }"
+    )
+    return llvm_machine.compile_object(f"{machine.header}\n{text}\n", (), machine)
+
+
+def pointed(value: Any) -> None:
+    data = te.var("data", "handle")
+    func = tir.PrimFunc((data,), tir.Evaluate(0), {}, {"global_symbol": "main"})
+    te_sched.build(func)(value)
+
+
+def scaled(by: Any) -> None:
+    f = te.var("f", "float32")
+    E = te.compute((8,), lambda i: A[i] * f, name="E")
+    te_sched.build(te.create_schedule(E.op), [f, A, E])(by, *[np.zeros(8, "float32")] * 2)
+
+
+def symbolic_rows(rows: Any) -> None:
+    step = te.var("step")
+    R = te.placeholder((4, 8), name="R")
+    E = te.compute((4, 8), lambda i, j: R[i, j], name="E")
+    bound = tir.decl_buffer((4, 8), "float32", "R", strides=[step, 1])
+    module = te_sched.build(te.create_schedule(E.op), [bound, E], binds={R: bound})
+    module(rows, np.zeros((4, 8), "float32"))
+
+
+def sliding() -> None:
+    W = te.placeholder((4, 4), name="W")
+    E = te.compute((4, 4), lambda i, j: W[i, j], name="E")
+    windows = np.lib.stride_tricks.as_strided(np.zeros(8, "float32"), (4, 4), (4, 4))
+    step = te.var("step"), te.var("next")
+    bound = tir.decl_buffer((4, 4), "float32", "E", strides=list(step))
+    module = te_sched.build(te.create_schedule(E.op), [W, bound], binds={E: bound})
+    module(np.zeros((4, 4), "float32"), windows)
+
+
+ASSEMBLY = 'module asm ".globl f"\nmodule asm "f:"\n'
+CASES: dict[str, Case] = {
+    "half from Python": (lambda: half_of("float16"), CallError, "return a float16"),
+    "forgotten extern": (forgotten_extern, CallError, "not registered as a Python function"),
+    "function of a kernel": (lambda: double("cuda")["no"], CallError, "find function 'no'"),
+    "time of a kernel": (
+        lambda: double("cuda")["main"].time_evaluator("main"),
+        CallError,
+        "no device is given",
+    ),
+    "time with flushed caches": (
+        lambda: double().time_evaluator("main", te_sched.cpu(0), cache_flush_bytes=1),
+        CallError,
+        "with cache_flush_bytes",
+    ),
+    "device of nothing": (lambda: nd.empty((4,), device=3), CallError, "3 is no device"),  # type: ignore[arg-type]
+    "capsule": (lambda: dlpack.read_capsule(3), CallError, "it was consumed already"),
+    "read-only array": (read_only, CallError, "its memory is read-only"),
+    "extern twice": (
+        lambda: [
+            te_sched.register_extern("twice_there", lambda x: x, override=True),
+            te_sched.register_extern("twice_there", lambda x: x, override=False),
+        ],
+        CallError,
+        "it is registered already",
+    ),
+    "null extern": (
+        lambda: te_sched.register_extern("null", 0),
+        CallError,
+        "the pointer is null",
+    ),
+    "extern text": (
+        lambda: te_sched.register_extern("text", "x"),
+        CallError,
+        "neither a function pointer nor callable",
+    ),
+    "deep program": (lambda: libraries.pack(_nested(100_000)), BuildError, "nested deeper"),
+    "another machine": (
+        lambda: loader._check_machine({"triple": "z80-none", "features": ""}, "x.o"),
+        CallError,
+        "it was compiled for z80-none",
+    ),
+    "another processor": (
+        lambda: loader._check_machine(_host() | {"features": "+magic"}, "x.o"),
+        CallError,
+        "this processor lacks magic",
+    ),
+    "path of nothing": (
+        lambda: config._read_path("TE_SCHED_CACHE_DIR", "a\0b"),
+        TeSchedError,
+        "it is no path",
+    ),
+    "threads": (
+        lambda: config._read_count("TE_SCHED_MAX_STEPS", "-1"),
+        TeSchedError,
+        "no whole number above 0",
+    ),
+    "truth": (
+        lambda: config._read_truth("TE_SCHED_CACHE", "perhaps"),
+        TeSchedError,
+        "neither true nor false",
+    ),
+    "complex copy": (
+        lambda: nd.empty((2,)).copyfrom(np.array([1j, 2j])),
+        CallError,
+        "they are not real numbers",
+    ),
+    "masked": (
+        lambda: nd.array(np.ma.masked_array([1.0, 2.0], [True, False])),
+        CallError,
+        "its mask would not be seen",
+    ),
+    "lost exception": (lambda: raising(registry.take_exception(12345)), CallError, "code 12345"),
+    "negative bit": (lambda: double()(Negated(), Negated()), CallError, "resolve_neg"),
+    "silent library": (
+        lambda: double()(Broken(), Broken()),
+        CallError,
+        "its library says: RuntimeError: no",
+    ),
+    "no pointer": (lambda: pointed("x"), CallError, "it is a pointer"),
+    "float of text": (lambda: scaled("x"), CallError, "is not a float32"),
+    "huge float": (lambda: scaled(10**400), CallError, "does not fit into float32"),
+    "sliding windows": (sliding, CallError, "some elements are one"),
+    "negative stride": (
+        lambda: symbolic_rows(np.zeros((4, 8), "float32")[::-1]),
+        CallError,
+        "call 'main'",
+    ),
+    "missing symbols": (
+        lambda: jit.link_objects((unresolved(),), ("f",)),
+        BuildError,
+        "link the compiled code with no_such_symbol",
+    ),
+    "broken llvm": (
+        lambda: llvm_machine.defined_symbols("define nonsense"),
+        BuildError,
+        "LLVM says",
+    ),
+    "assembly twice": (
+        lambda: llvm_machine.without_superseded(
+            (ASSEMBLY + "define void @g() { ret void }", ASSEMBLY)
+        ),
+        BuildError,
+        "another one defines it too|cannot give way",
+    ),
+    "nvrtc status": (
+        lambda: nvrtc._check(Library(), 3, "sm_80"),
+        BuildError,
+        "NVRTC failed",
+    ),
+    "matrices in checked mode": (
+        lambda: double("cuda")["main"].check(OnGpu(), OnGpu()),
+        CallError,
+        "the checked mode runs on the processor",
+    ),
+    "rpc": (lambda: rpc.connect("localhost", 9090), CallError, "te_sched has no RPC"),
+    "build_config": (
+        lambda: first.build_config(no_such=1),
+        LoweringError,
+        "there is no such option",
+    ),
+    "two sources": (
+        lambda: clang.create_llvm(["int a;", "int b;"]),
+        BuildError,
+        "join them to one source|not installed",
+    ),
+    "print for no GPU": (
+        lambda: nvrtc._library("/no/such/library.so"),
+        BuildError,
+        "cannot be loaded",
+    ),
+}
+
+
+def _nested(depth: int) -> Any:
+    made: Any = ()
+    for _ in range(depth):
+        made = (made,)
+    return made
+
+
+def _host() -> dict[str, Any]:
+    return {"triple": llvm_machine.machine_of(Target("llvm")).triple}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_running_refuses(name: str) -> None:
+    check(CASES[name])
+
+
+def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(csource, "find_compiler", lambda: None)
+    monkeypatch.setattr(cc, "find_compiler", lambda: None)
+    check((lambda: double().export_library(tmp_path / "m.so"), BuildError, "no C compiler"))
+    check((lambda: cc.create_shared(str(tmp_path / "m.so"), []), BuildError, "no C compiler"))
+
+
+def test_without_pytest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(testing, "_pytest", lambda: None)
+    check((lambda: testing._needed_pytest("requires"), TeSchedError, "pip install pytest"))
+
+
+def test_loaded_modules_are_not_exported(tmp_path: Path) -> None:
+    double().export_library(tmp_path / "m.o")
+    loaded = load_module(tmp_path / "m.o")
+    check((lambda: loaded.export_library(tmp_path / "n.o"), CallError, "loaded from a file"))
+
+
+def test_libraries_that_the_system_does_not_load(tmp_path: Path) -> None:
+    double().export_library(tmp_path / "m.o")
+    shutil.copy(tmp_path / "m.o", tmp_path / "m.so")  # an object file is no library
+    check((lambda: load_module(tmp_path / "m.so"), CallError, "the system's loader says"))
+
+
+def test_a_processor_without_kernels(tmp_path: Path) -> None:
+    path = tmp_path / "m.tar"
+    path.write_bytes(b"nothing")
+    check((lambda: load_module(path), CallError, "give what export_library wrote"))
+
+
+@pytest.mark.skipif(te_sched.cuda(0).exist, reason="there is a GPU")
+def test_without_a_gpu() -> None:
+    check((lambda: nd.empty((4,), device=te_sched.cuda(0)), CallError, "TE_SCHED_EMULATE=1"))
+
+
+def test_other_devices() -> None:
+    check((lambda: nd.empty((4,), device=te_sched.opencl(0)), CallError, r"such as opencl\(0\)"))
