@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import NamedTuple
 
@@ -73,6 +74,19 @@ class CallError(TeSchedError):
 
 class InternalError(TeSchedError):
     """A bug in te_sched itself; please report it with the program that shows it."""
+
+
+@contextmanager
+def not_too_deep(what: str, kind: type[TeSchedError] = LoweringError) -> Iterator[None]:
+    """Say so where a program is nested deeper than Python walks it."""
+    try:
+        yield
+    except RecursionError:
+        raise kind(
+            what,
+            "its stages, statements or expressions are nested deeper than Python's recursion limit",
+            "compute some of them at the root (compute_root), or raise sys.setrecursionlimit",
+        ) from None
 
 
 class Place(NamedTuple):

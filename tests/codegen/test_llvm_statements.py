@@ -174,3 +174,20 @@ def test_nesting_without_end_is_refused() -> None:
 
     with pytest.raises(BuildError, match="nested deeper than Python's recursion limit"):
         build(elementwise(chain, ["float32"], N))
+
+
+@pytest.mark.parametrize("is_read", [False, True])
+def test_condition_for_each_lane_chooses_values_but_not_what_is_computed(is_read: bool) -> None:
+    source, target = buffer("A", [N]), buffer("B", [N])
+    ramp = E.Ramp(ZERO, E.IntImm(1), 4)
+    test = E.LT(ramp, E.Broadcast(E.IntImm(2), 4))
+    value: E.Expr = E.BufferLoad(source, (ramp,)) if is_read else E.Broadcast(E.FloatImm(1.0), 4)
+    chosen = E.Call("float32x4", "tir.if_then_else", (test, value, E.Broadcast(E.FloatImm(0.0), 4)))
+    func = function([source, target], S.BufferStore(target, chosen, (ramp,)))
+    if is_read:
+        with pytest.raises(BuildError, match=r"use tir\.Select"):
+            build(func)
+        return
+    b = np.full(N, 7, "float32")
+    build(func)(np.zeros(N, "float32"), b)
+    assert list(b[:5]) == [1, 1, 0, 0, 7]

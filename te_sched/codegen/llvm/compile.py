@@ -16,7 +16,7 @@ from te_sched.codegen.llvm.heap import define_trim
 from te_sched.codegen.llvm.module import ModuleText
 from te_sched.codegen.llvm.processors import check_intrinsics
 from te_sched.codegen.target import Target, check_available
-from te_sched.errors import BuildError
+from te_sched.errors import BuildError, not_too_deep
 from te_sched.ir.stmt import PrimFunc
 
 Emit = Callable[[str, tuple[str, ...], llvm_machine.Machine], bytes]
@@ -75,14 +75,8 @@ def compile_functions(
 
 
 def _write(module: ModuleText, func: PrimFunc, name: str) -> None:
-    try:
+    with not_too_deep(f"build function {name!r}", BuildError):
         write_function(module, func, name)
-    except RecursionError:
-        raise BuildError(
-            f"build function {name!r}",
-            "its expressions or statements are nested deeper than Python's recursion limit",
-            "compute parts of it in stages of their own, or raise sys.setrecursionlimit",
-        ) from None
 
 
 def _check_externs(module: ModuleText, is_defined: Callable[[str], bool]) -> None:

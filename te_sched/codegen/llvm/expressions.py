@@ -13,7 +13,7 @@ from te_sched.codegen.llvm import arithmetic, memory
 from te_sched.codegen.llvm.casts import cast
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.types import Value, floating, integer, llvm_type
-from te_sched.errors import BuildError, InternalError
+from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir.visitor import walk
@@ -183,7 +183,13 @@ def conditional(out: FunctionText, condition: E.Expr, yes: E.Expr, no: E.Expr) -
     """if_then_else: only the side that is taken is evaluated."""
     test = evaluate_condition(out, condition)
     if dtypes.lanes(test.dtype) > 1:
-        raise InternalError("generate code for if_then_else", "its condition is a vector")
+        if not (is_speculatable(yes) and is_speculatable(no)):
+            raise BuildError(
+                "build an if_then_else whose condition is a vector",
+                "only the side that is taken may be computed, and the lanes take different ones",
+                "use tir.Select where both may be computed, or take the elements one by one",
+            )
+        return arithmetic.select(out, test, evaluate(out, yes), evaluate(out, no))
     if is_speculatable(yes) and is_speculatable(no):
         return arithmetic.select(out, test, evaluate(out, yes), evaluate(out, no))
     then, other, done = out.label("then"), out.label("else"), out.label("done")
