@@ -231,6 +231,11 @@ CASES: dict[str, Case] = {
     "missing symbols": (
         lambda: jit.link_objects((unresolved(),), ("f",)),
         BuildError,
+        "link the compiled code",
+    ),
+    "missing exports": (
+        lambda: jit.link_objects((), ("no_such_symbol",)),
+        BuildError,
         "link the compiled code with no_such_symbol",
     ),
     "broken llvm": (

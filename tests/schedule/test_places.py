@@ -62,7 +62,7 @@ def test_a_missing_axis_is_shown_in_the_loops():
     B = te.compute((8, 8), lambda i, j: A[i, j] + 1.0, name="B")
     C = te.compute((8, 8), lambda i, j: B[i, j] + 1.0, name="C")
     s = te.create_schedule(C.op)
-    i, j = C.op.axis
+    i = C.op.axis[0]
     _, inner = s[C].split(i, 4)
     s[C].parallel(inner)
     drawn = (
