@@ -39,9 +39,18 @@ from te_sched.ir.expr import (
     Range,
     Var,
 )
-from te_sched.ir.stmt import AttrStmt, Evaluate, For, IfThenElse, PrimFunc, SeqStmt, Stmt
-from te_sched.ir.visitor import Mapper, children, replace, substitute
-from te_sched.lower.statements import has_attribute, sequence
+from te_sched.ir.stmt import (
+    AttrStmt,
+    BufferRealize,
+    Evaluate,
+    For,
+    IfThenElse,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+)
+from te_sched.ir.visitor import Mapper, children, replace, substitute, walk
+from te_sched.lower.statements import has_attribute, sequence, statements
 
 CACHE_LINE_BYTES = 64
 _MIRRORED: dict[type, type] = {LT: GT, LE: GE, GT: LT, GE: LE, EQ: EQ}
@@ -80,7 +89,7 @@ class _Injector(Mapper):
         if node.key != "prefetch_scope":
             return mapped  # type: ignore[no-any-return]
         region = _region_read(mapped.body, node.node)
-        if region is None:
+        if region is None or _depends_on_parts(region, mapped.body):
             return mapped.body  # type: ignore[no-any-return]
         bounds = [self._ahead(bound, node.value) for bound in region]
         rest = mapped.body.seq if type(mapped.body) is SeqStmt else (mapped.body,)
@@ -118,6 +127,19 @@ def _region_read(body: Stmt, buffer: Buffer) -> list[Range] | None:
         extent = analyzer.simplify(ops.add(ops.sub(touched.max, touched.min), 1))
         region.append(Range(analyzer.simplify(touched.min), extent))
     return region or None
+
+
+def _depends_on_parts(region: Sequence[Range], body: Stmt) -> bool:
+    """Whether one must have computed parts of the statement to know what it reads."""
+    loaded = {
+        part.buffer
+        for bound in region
+        for part in (*walk(bound.min), *walk(bound.extent))
+        if type(part) is BufferLoad
+    }
+    return bool(loaded) and any(
+        type(part) is BufferRealize and part.buffer in loaded for part in statements(body)
+    )
 
 
 class _Reader:

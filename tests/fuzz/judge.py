@@ -248,6 +248,8 @@ class _Run:
         precision = coarsest_float(self.names["s"])
         wrong = difference(name, np.asarray(result), value, precision)
         if wrong:
+            if value.shape != np.shape(result):
+                raise _Over("wrong", "wrong shape", wrong)
             marks = ", ".join(one for one in TELLING if one in str(self.case.program.steps))
             raise _Over("wrong", f"wrong: {marks}", wrong)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+import te_sched
+from te_sched import te
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Call, Expr
 from te_sched.ir.intrinsics import if_then_else
@@ -103,3 +105,15 @@ def test_prefetch_among_statements_is_one_of_them() -> None:
 
 def test_nothing_is_fetched_of_rows_without_elements() -> None:
     assert "prefetch" in text(inject_prefetch(reading((64, 0), "float32")))
+
+
+def test_rows_whose_numbers_the_iteration_computes_are_not_fetched() -> None:
+    X, N = te.placeholder((8, 8), name="X"), te.placeholder((4,), "int32", name="N")
+    M = te.compute((4,), lambda i: N[i] + 1, name="M")
+    Y = te.compute((4, 8), lambda i, j: X[M[i], j], name="Y")
+    s = te.create_schedule(Y.op)
+    s[M].compute_at(s[Y], Y.op.axis[0])
+    s[Y].prefetch(X, Y.op.axis[0], 1)
+    func = te_sched.lower(s, [X, N, Y], simple_mode=True)["main"]
+    verify(func, "final")
+    assert "prefetch" not in text(func)
