@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from te_sched import config
 from te_sched.analysis.device_limits import Limits, check_device_limits
 from te_sched.analysis.extents import check_extents
+from te_sched.analysis.findings import Findings
 from te_sched.analysis.judge import check_program
 from te_sched.analysis.kernel_races import check_kernel_races
 from te_sched.analysis.launch_limits import guard_launches
@@ -91,10 +92,11 @@ def build(
             add_places(error, inputs)
             raise
     module = _module(inputs, name)
+    functions = _lowered(module, wanted)
     if verify:
         for func in module.functions.values():
-            check_program(func).raise_refuted()
-    return _compile(_lowered(module, wanted), wanted, verify, known_as)
+            _refuse(check_program(func), functions, wanted)
+    return _compile(functions, wanted, verify, known_as)
 
 
 def _lowered_schedule(
@@ -114,14 +116,23 @@ def _lowered_schedule(
     module = IRModule({name: guard_extents(module[name])})
     if verify:
         check_results(schedule, args or (), binds or {})
-        check_program(module[name]).raise_refuted()
+        findings = check_program(module[name])
         reads = check_reads(module[name])
     functions = _lowered(module, target)
     if verify:
         check_turns(functions[name])
+        _refuse(findings, functions, target)
         sizes = [*symbolic_sizes(schedule), *reads]
         functions = {**functions, name: functions[name].with_attr(ATTRIBUTE, sizes)}
     return functions
+
+
+def _refuse(findings: Findings, functions: Mapping[str, PrimFunc], target: Target) -> None:
+    """Refuse what is refuted, after what is said of kernels in the words of threads."""
+    if findings.refuted:
+        if target.kind == "cuda":
+            _kernels(_for_target(functions, target), target, True)
+        findings.raise_refuted()
 
 
 def _lowered(module: IRModule, target: Target) -> Mapping[str, PrimFunc]:
@@ -158,6 +169,14 @@ def _compile(
     functions = _for_target(functions, target)
     if target.kind != "cuda":
         return build_functions(functions, target, known_as)
+    program, limits = _kernels(functions, target, verify)
+    return CudaModule(guard_launches(program, limits), target)
+
+
+def _kernels(
+    functions: Mapping[str, PrimFunc], target: Target, verify: bool
+) -> tuple[IRModule, Limits]:
+    """The functions of the host and the kernels, after they have been judged."""
     program: dict[str, PrimFunc] = {}
     for func in functions.values():
         program.update(device_passes(func).functions)
@@ -167,7 +186,7 @@ def _compile(
     for func in program.values():
         if verify and is_kernel(func):
             check_kernel_races(func)
-    return CudaModule(guard_launches(IRModule(program), limits), target)
+    return IRModule(program), limits
 
 
 def _for_target(functions: Mapping[str, PrimFunc], target: Target) -> dict[str, PrimFunc]:

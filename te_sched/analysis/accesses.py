@@ -44,6 +44,7 @@ from te_sched.ir.stmt import (
 from te_sched.ir.visitor import children
 
 AT_ONCE = frozenset(("parallel", "vectorized", "block", "thread", "virtual"))
+OF_BLOCK = ("shared", "warp", "wmma")  # scopes of memory that threads have in common
 _ONE = IntImm(1)
 
 
@@ -65,8 +66,8 @@ class Loop:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Memory:
-    """What a pointer points to. `loops` are those in which it is allocated, `region` what there is
-    of it, as begin and extent by dimension; `shape` what it is declared to be.
+    """What a pointer points to. Each iteration of `loops` has its own; `region` is what there is of
+    it, as begin and extent by dimension; `shape` what it is declared to be.
     """
 
     name: str
@@ -83,7 +84,8 @@ class Access:
 
     `order` tells where in the program it stands: numbers of statements, and loops. `conditions`
     hold when it happens; `is_sure` says whether they are all that it needs. `by_call` marks what a
-    function from outside does, of which only the region is known.
+    function from outside does with a region that it gets, `by_user` what stands in a body that a
+    user wrote.
     """
 
     data: Var
@@ -96,6 +98,7 @@ class Access:
     is_sure: bool = True
     store: BufferStore | None = None
     by_call: bool = False
+    by_user: bool = False
 
 
 @dataclass(slots=True)
@@ -136,6 +139,7 @@ class _Collector:
         self.conditions: tuple[Expr, ...] = ()
         self.order: tuple[Any, ...] = ()
         self.is_sure = True
+        self.by_user = "from_legacy_te_schedule" not in func.attrs
         for buffer in func.buffer_map.values():
             self.program.memory[buffer.data] = Memory(
                 buffer.name, _whole(buffer.shape), buffer.shape, is_argument=True
@@ -177,9 +181,10 @@ class _Collector:
             self.realize(node)
         elif kind is Allocate:
             region = tuple((IntImm(0), extent) for extent in node.extents)
-            scope = node.buffer_var.pointer.scope if node.buffer_var.pointer is not None else ""
+            pointer = node.buffer_var.pointer
+            scope = (pointer.scope if pointer is not None else "") or "global"
             self.program.memory[node.buffer_var] = Memory(
-                node.buffer_var.name, region, tuple(node.extents), self.loops, scope or "global"
+                node.buffer_var.name, region, tuple(node.extents), self.owners(scope), scope
             )
             self.statement(node.body)
         elif kind is While:
@@ -220,13 +225,19 @@ class _Collector:
 
     def realize(self, node: BufferRealize) -> None:
         """Note a temporary; arguments are there anyway."""
-        buffer = node.buffer
+        buffer, scope = node.buffer, node.buffer.scope()
         if buffer.data not in self.program.memory:
             region = tuple((bound.min, bound.extent) for bound in node.bounds)
             self.program.memory[buffer.data] = Memory(
-                buffer.name, region, buffer.shape, self.loops, buffer.scope()
+                buffer.name, region, buffer.shape, self.owners(scope), scope
             )
         self.statement(node.body)
+
+    def owners(self, scope: str) -> tuple[Loop, ...]:
+        """The loops of which each iteration has memory of its own: threads may share theirs."""
+        if not scope.startswith(OF_BLOCK):
+            return self.loops
+        return tuple(loop for loop in self.loops if loop.kind != "thread")
 
     def attribute(self, node: AttrStmt) -> None:
         """Threads and views; other attributes say nothing here."""
@@ -247,7 +258,9 @@ class _Collector:
                 self.program.values[axis.var] = known
         elif node.key == "buffer_bind_scope":
             self.bind_view(node)
+        outside, self.by_user = self.by_user, self.by_user or node.key == "extern_scope"
         self.statement(node.body)
+        self.by_user = outside
 
     def bind_view(self, node: AttrStmt) -> None:
         """Note which region of a buffer a view is."""
@@ -355,18 +368,18 @@ class _Collector:
             data, index, sizes = view.data, view.begins, view.extents
         elif (memory := self.program.memory.get(data)) is None or len(memory.region) != 1:
             index = None
-        for bit, writes in ((1, False), (2, True)):
-            if how & bit:
-                self.add(data, writes, index, sizes, None, by_call=True)
+        if how == 3:  # it may do either
+            self.add(data, True, index, sizes, None, by_call=True)
+        else:
+            self.add(data, how == 2, index, sizes, None, self.is_sure and index is not None, True)
 
     def unknown(self, data: Var) -> None:
         """Somebody gets a pointer and may do anything with it."""
         view = self.views.get(data)
-        for writes in (False, True):
-            if view is None:
-                self.add(data, writes, None, (), None, by_call=True)
-            else:
-                self.add(view.data, writes, view.begins, view.extents, None, False, True)
+        if view is None:
+            self.add(data, True, None, (), None, by_call=True)
+        else:
+            self.add(view.data, True, view.begins, view.extents, None, by_call=True)
 
     def touch(
         self, buffer: Buffer, writes: bool, indices: tuple[Expr, ...], store: BufferStore | None
@@ -434,7 +447,6 @@ class _Collector:
         by_call: bool = False,
     ) -> None:
         """Note an access."""
-        sure = is_sure or (by_call and self.is_sure and index is not None)
         self.program.accesses.append(
             Access(
                 data,
@@ -444,9 +456,10 @@ class _Collector:
                 self.loops,
                 self.conditions,
                 self.order,
-                sure,
+                is_sure,
                 store,
                 by_call,
+                self.by_user,
             )
         )
 

@@ -9,7 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from te_sched.analysis.accesses import accesses_of
+from te_sched.analysis.coverage import judge_coverage
 from te_sched.analysis.findings import Finding, Findings
+from te_sched.analysis.initialised import judge_initialised
 from te_sched.analysis.races import judge_races
 from te_sched.errors import BuildError
 from te_sched.ir.stmt import IRModule, PrimFunc
@@ -42,7 +44,8 @@ def check(
 
 def check_program(func: PrimFunc) -> Findings:
     """What can be said of one function, at whichever level of lowering it stands."""
-    return Findings(judge_races(accesses_of(func)))
+    program = accesses_of(func)
+    return Findings([*judge_races(program), *judge_coverage(program), *judge_initialised(program)])
 
 
 def _functions(inputs: Any) -> Iterator[PrimFunc]:

@@ -28,10 +28,10 @@ from te_sched.analysis.evaluate import (
     points_of,
     samples_of,
 )
+from te_sched.analysis.facts import conjuncts, forms_for
 from te_sched.analysis.findings import PROVED, RACE, REFUTED, UNPROVED, Finding
 from te_sched.analysis.forms import (
     Form,
-    Forms,
     Part,
     constant,
     factors,
@@ -45,9 +45,7 @@ from te_sched.arith.same import same
 from te_sched.ir.expr import (
     EQ,
     LT,
-    And,
     BufferLoad,
-    Call,
     Expr,
     FloorDiv,
     FloorMod,
@@ -362,50 +360,17 @@ def _step(scale: Form) -> int:
     return 1 if number is None else abs(number)
 
 
-def forms_for(program: Program, *accesses: Access) -> Forms:
-    """Forms that know the loops round some accesses."""
-    forms = Forms(least_values(program), program.values)
-    for access in accesses:
-        for loop in access.loops:
-            if loop.var not in forms.ranges:
-                low, extent = forms.of(loop.min), forms.of(loop.extent)
-                forms.bind(loop.var, low, extent)
-    return forms
-
-
-def least_values(program: Program) -> dict[Var, int]:
-    """Extents of arguments: where one is 0, there is nothing to judge."""
-    return {
-        part: 1
-        for buffer in program.func.buffer_map.values()
-        for extent in buffer.shape
-        for part in walk(extent)
-        if type(part) is Var
-    }
-
-
 def _single_values(conditions: Iterable[Expr]) -> dict[Var, int]:
     """Variables that have one value under conditions: of a == 3, and of a thread's a < 1."""
     found: dict[Var, int] = {}
     for condition in conditions:
-        for part in _conjuncts(condition):
+        for part in conjuncts(condition):
             if isinstance(part, EQ | LT) and type(part.a) is Var and isinstance(part.b, IntImm):
                 if isinstance(part, EQ):
                     found[part.a] = part.b.value
                 elif part.b.value == 1:
                     found[part.a] = 0
     return found
-
-
-def _conjuncts(condition: Any) -> Iterator[Expr]:
-    """The conditions that hold where a condition holds."""
-    if type(condition) is Call and condition.op == "tir.likely":
-        yield from _conjuncts(condition.args[0])
-    elif type(condition) is And:
-        yield from _conjuncts(condition.a)
-        yield from _conjuncts(condition.b)
-    else:
-        yield condition
 
 
 # -- refutation ------------------------------------------------------------------------------------
