@@ -231,6 +231,11 @@ class _Run:
         if missing:
             raise _Over("accepted", "built without an input", f"{missing} are not in args")
         given = {name: before[places[name]] for name in self.case.inputs}
+        if any(
+            isinstance(one, np.ndarray) and one.dtype.kind == "f" and np.isnan(one).any()
+            for one in given.values()
+        ):
+            raise _Over("not judged", "NaN among the inputs")
         expected = self._expected(given)
         after = [_copied(array) for array in self._listed()]
         for name, place in places.items():

@@ -199,7 +199,7 @@ class Mischief:
                 f"{a} = np.zeros({a}.shape[:-1] + ({a}.shape[-1] + 1,), {a}.dtype)[..., :-1]",
                 f"{a} = np.zeros({a}.shape[:-1] + ({a}.shape[-1] + 1,), {a}.dtype)[..., 1:]",
                 f"{a} = type('Array', (), {{'__array_interface__': {a}.__array_interface__}})()",
-                f"{a} = type('Sub', (np.ndarray,), {{}})({a}.shape, {a}.dtype)",
+                f"{a} = {a}.view(type('Sub', (np.ndarray,), {{}}))",
             )
         )
 

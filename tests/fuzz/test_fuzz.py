@@ -1,0 +1,132 @@
+"""A few random programs of each kind, and campaigns with planted failures."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tests.fuzz import campaign
+from tests.fuzz.case import Case
+from tests.fuzz.generate import KINDS, generate
+from tests.fuzz.judge import judge
+from tests.fuzz.minimise import minimise
+from tests.fuzz.workers import Worker
+from tests.peer.differential.program import Dim, Program, Value
+
+COUNTS = {"legal": 5, "illegal": 15, "calls": 12, "gpu": 2}
+SEED = 2_000_000
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    with Worker(limit=60.0) as made:
+        yield made
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_random_programs_are_right_or_refused(kind: str, worker: Worker) -> None:
+    outcomes: Counter[str] = Counter()
+    for number in range(SEED, SEED + COUNTS[kind]):
+        verdict = worker.judge(generate(kind, number))
+        assert not verdict.is_finding, f"{kind} {number}: {verdict}"
+        outcomes[verdict.outcome] += 1
+    assert outcomes["right"] or kind == "calls", outcomes
+
+
+def case(*steps: str, numpy: str = "A1 + np.float32(1)", kind: str = "illegal") -> Case:
+    """B = A1 + 1 under a schedule, among other things."""
+    dims = (Dim("12", 12), Dim("5", 5))
+    other = 'S3 = te.compute((12, 5), lambda i, j: A1[i, j] * te.const(2.0, "float32"), name="S3")'
+    line = 'S2 = te.compute((12, 5), lambda i, j: A1[i, j] + te.const(1.0, "float32"), name="S2")'
+    values = (
+        Value(("A1",), dims, ("float32",)),
+        Value(("S2",), dims, ("float32",), ("A1",), (line,), (numpy,)),
+        Value(("S3",), dims, ("float32",), ("A1",), (other,), ("A1 * np.float32(2)",)),
+    )
+    return Case(kind, Program(0, values, ("S2", "S3"), steps))
+
+
+SPLIT = "o, i = s[S2].split(s[S2].op.axis[0], factor=4)"
+UNROLL = "s[S2].unroll(i)"
+CRASH = "os.kill(os.getpid(), signal.SIGSEGV)"
+HANG = "time.sleep(1000)"
+
+
+def test_numpys_answer_is_right(worker: Worker) -> None:
+    assert worker.judge(case(SPLIT, UNROLL)).outcome == "right"
+
+
+def test_crash_ends_one_case_alone(worker: Worker) -> None:
+    verdict = worker.judge(case(SPLIT, CRASH))
+    assert (verdict.outcome, verdict.detail) == ("crashed", "SIGSEGV")
+    assert worker.judge(case()).outcome == "right"
+
+
+def test_hang_ends_one_case_alone(worker: Worker) -> None:
+    assert worker.judge(case(HANG), limit=2.0).outcome == "hung"
+    assert worker.judge(case()).outcome == "right"
+
+
+def test_wrong_answer_is_found_and_minimised(worker: Worker, tmp_path: pathlib.Path) -> None:
+    wrong = case(SPLIT, UNROLL, "s[S3].reorder(*s[S3].op.axis[::-1])", numpy="A1 + np.float32(2)")
+    verdict = worker.judge(wrong)
+    assert (verdict.outcome, verdict.detail) == ("wrong", "60 of 60 elements of S2 are wrong")
+    small, again = campaign.smallest(worker, wrong, verdict)
+    assert small.program.outputs == ("S2",)
+    assert not small.program.steps
+    path = campaign.save(tmp_path, small, again)
+    run = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=60)
+    assert "Mismatched elements" in run.stderr
+
+
+def test_crash_is_minimised_to_the_line_that_causes_it(worker: Worker) -> None:
+    crashing = case(SPLIT, CRASH)
+    fails = lambda smaller: worker.judge(smaller).outcome == "crashed"  # noqa: E731
+    assert minimise(crashing, fails, seconds=3.0).program.steps == (CRASH,)
+
+
+@pytest.mark.parametrize(
+    ("line", "outcome"),
+    [
+        ("{}['missing']", "right"),  # the user's own
+        ("raise te_sched.errors.InternalError('a', 'b', 'c')", "error"),
+        ("raise te_sched.TeSchedError('a')", "vague"),
+        ("s.stages[-1].scope = 'x'; raise te_sched.TeSchedError('a', 'b', 'c')", "changed"),
+        ("s[S2].split(s[S2].op.axis[0], factor=0)", "right"),
+        ("s[S2].split()", "right"),
+    ],
+)
+def test_outcomes(line: str, outcome: str) -> None:
+    assert judge(case(line)).outcome == outcome
+
+
+def test_refusal_of_a_legal_case_is_a_finding() -> None:
+    refused = judge(case("s[S2].split(s[S2].op.axis[0], factor=0)", kind="legal"))
+    assert refused.outcome == "needless"
+
+
+def test_what_numpy_cannot_compute_must_be_refused() -> None:
+    assert judge(case(numpy="A1.reshape(3)")).outcome == "accepted"
+
+
+def test_campaign_counts_and_saves(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planted = replace(case(SPLIT, CRASH), kind="legal")
+    monkeypatch.setattr(campaign, "generate", lambda kind, number: planted)
+    monkeypatch.setattr(campaign, "minimise", lambda case, fails: case)
+    report = campaign.run(("legal",), count=2, jobs=2, folder=tmp_path)
+    assert "2 programs" in report.text()
+    assert "2 x crashed: SIGSEGV" in report.text()
+    (path,) = tmp_path.glob("crashed*.py")
+    assert "SIGSEGV" in path.read_text()
+
+
+def test_cases_survive_the_way_to_the_worker() -> None:
+    for kind in KINDS:
+        made = generate(kind, 7)
+        assert Case.from_json(made.to_json()) == made == generate(kind, 7)
