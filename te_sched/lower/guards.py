@@ -1,0 +1,219 @@
+"""Guards of loops, and the iterations of a loop in which they are decided.
+
+    for i in range(13):
+        for j in range(8):
+            if likely(i * 8 + j < 100): ...     ->  the guard holds for i in [0, 12), whatever j is
+
+A guard is a condition marked `likely`; under the pragma `loop_partition_hint` each comparison is
+one. Must not know what is made of the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from te_sched.arith import build
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.deduce import COMPARISONS, deduce_bound, opposite
+from te_sched.arith.int_set import NOTHING, IntervalSet
+from te_sched.arith.same import same
+from te_sched.ir import expr as E
+from te_sched.ir.expr import Call, Expr, IntImm, IterVar, Let, Range, Var
+from te_sched.ir.stmt import AttrStmt, For, LetStmt, Stmt
+from te_sched.ir.visitor import walk
+
+_HINT = "pragma_loop_partition_hint"
+_THREADS = frozenset(("thread_extent", "virtual_thread"))
+_DIVISIONS = frozenset((E.Div, E.Mod, E.FloorDiv, E.FloorMod))
+_READS = frozenset((Call, E.BufferLoad, E.ProducerLoad, Let, E.Reduce))
+_Iterations = tuple[Expr, Expr]  # from the first to before the second
+
+
+class Cut(NamedTuple):
+    """In the iterations from `begin` to before `end`, within `whole`, the conditions are `known`.
+
+    Its three parts, some of them perhaps empty, are all iterations for all values of variables.
+    """
+
+    begin: Expr
+    end: Expr
+    whole: Range
+    known: Mapping[Expr, bool]
+
+    @property
+    def stop(self) -> Expr:
+        """The end of the last part."""
+        return _sum(self.whole.min, self.whole.extent)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is known that these are all iterations."""
+        return self.begin is self.whole.min and same(self.end, self.stop)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether these are the same iterations wherever the loop stands."""
+        return type(self.begin) is IntImm and type(self.end) is IntImm
+
+    def has(self, var: Var) -> Expr:
+        """Whether the iteration of a variable is one of them."""
+        condition: Expr = build.truth(True)
+        if self.begin is not self.whole.min:
+            condition = build.less_equal(self.begin, var)
+        if not same(self.end, self.stop):
+            condition = build.both(condition, build.less(var, self.end))
+        return condition
+
+
+def is_mark(node: Any) -> bool:
+    """Whether an expression marks a condition as a guard."""
+    return type(node) is Call and node.op == "tir.likely"
+
+
+def is_hint(node: Any) -> bool:
+    """Whether a statement makes guards of the comparisons in a loop."""
+    return type(node) is AttrStmt and node.key == _HINT
+
+
+def values(bound: Range) -> IntervalSet:
+    """The set of the values of a range, from the first to the last."""
+    last = build.sub(_sum(bound.min, bound.extent), build.imm(1, bound.min.dtype))
+    return IntervalSet(bound.min, last)
+
+
+def thread_range(node: AttrStmt) -> Range | None:
+    """The range of a thread's variable, where the statement binds one."""
+    if node.key not in _THREADS or not isinstance(node.node, IterVar):
+        return None
+    return Range(build.imm(0, node.value.dtype), node.value)
+
+
+def find_cut(
+    var: Var,
+    whole: Range,
+    body: Stmt,
+    is_hinted: bool,
+    outside: Mapping[Var, IntervalSet],
+    analyzer: Analyzer,
+) -> Cut | None:
+    """The iterations of a loop in which all its guards hold, or else none of them does.
+
+    `analyzer` knows the variables outside. None where there are no such iterations.
+    """
+    scope = _Scope(body, is_hinted, outside)
+    if not scope.conditions or any(map(_depends_on_memory, (whole.min, whole.extent))):
+        return None
+    bounds = _Bounds(var, whole, scope, analyzer)
+    holding: dict[Expr, _Iterations] = {}
+    failing: dict[Expr, _Iterations] = {}
+    for condition in scope.conditions:
+        for found, wanted in ((holding, condition), (failing, opposite(condition))):
+            interval = bounds.of(wanted)
+            if interval is not None:
+                found[condition] = interval
+    for truth, found, others in ((True, holding, failing), (False, failing, holding)):
+        if found and (cut := bounds.common(found.values())) is not None:
+            known = dict.fromkeys(found, truth)
+            for condition, interval in others.items():
+                if condition not in known and bounds.contains(interval, cut):
+                    known[condition] = not truth
+            return Cut(*cut, whole, known)
+    return None
+
+
+class _Scope:
+    """What stands in a loop: guards, the variables of loops and threads, and other variables."""
+
+    def __init__(self, body: Stmt, is_hinted: bool, outside: Mapping[Var, IntervalSet]) -> None:
+        self.conditions: dict[Any, None] = {}
+        self.domains = dict(outside)
+        self.others: set[Var] = set()
+        for node in walk(body):
+            kind = type(node)
+            if is_mark(node):
+                self.conditions[node.args[0]] = None
+            elif kind is For:
+                self._add(node.loop_var, Range(node.min, node.extent))
+            elif kind is LetStmt or kind is Let:
+                self.others.add(node.var)
+            elif kind is AttrStmt:
+                if (bound := thread_range(node)) is not None:
+                    self._add(node.node.var, bound)
+            elif is_hinted and kind in COMPARISONS:
+                self.conditions[node] = None
+
+    def _add(self, var: Var, bound: Range) -> None:
+        self.domains[var] = values(bound)
+
+
+class _Bounds:
+    """Intervals of one loop's iterations."""
+
+    def __init__(self, var: Var, whole: Range, scope: _Scope, analyzer: Analyzer) -> None:
+        self.var, self.scope, self.analyzer = var, scope, analyzer
+        self.first, self.stop = whole.min, _sum(whole.min, whole.extent)
+
+    def of(self, condition: Any) -> _Iterations | None:
+        """From where to before where a condition holds."""
+        if condition is None or _depends_on_memory(condition):
+            return None
+        interval = deduce_bound(self.var, condition, self.scope.domains)
+        if interval is NOTHING or any(map(self._is_unknown, interval)):
+            return None
+        begin, end = self.first, self.stop
+        if interval.min is not None:
+            begin = self._most(begin, interval.min)
+        if interval.max is not None:
+            end = self._least(end, _sum(interval.max, build.imm(1, interval.max.dtype)))
+        return None if self._are_ordered(end, begin) else (begin, end)
+
+    def common(self, intervals: Iterable[_Iterations]) -> _Iterations | None:
+        """What intervals have in common, each end within the loop."""
+        begin, end = self.first, self.stop
+        for low, high in intervals:
+            begin, end = self._most(begin, low), self._least(end, high)
+        if self._are_ordered(end, begin):
+            return None
+        begin = self._least(begin, self.stop)
+        return begin, self._most(end, begin)
+
+    def contains(self, interval: _Iterations, other: _Iterations) -> bool:
+        """Whether an interval is known to have all iterations of another."""
+        return self._are_ordered(interval[0], other[0]) and self._are_ordered(other[1], interval[1])
+
+    def _are_ordered(self, a: Expr, b: Expr) -> bool:
+        return self.analyzer.can_prove(build.less_equal(a, b))
+
+    def _most(self, a: Expr, b: Expr) -> Expr:
+        return self.analyzer.simplify(build.maximum(a, b))
+
+    def _least(self, a: Expr, b: Expr) -> Expr:
+        return self.analyzer.simplify(build.minimum(a, b))
+
+    def _is_unknown(self, end: Expr | None) -> bool:
+        """Whether an end cannot be computed before the loop."""
+        return end is not None and (
+            _depends_on_memory(end) or any(part in self.scope.others for part in variables(end))
+        )
+
+
+def variables(e: Expr) -> Iterator[Var]:
+    """The variables that an expression mentions."""
+    return (part for part in walk(e) if type(part) is Var)
+
+
+def _depends_on_memory(e: Expr) -> bool:
+    """Whether an expression reads memory, calls a function, or may divide by zero."""
+    for part in walk(e):
+        kind = type(part)
+        if kind in _READS:
+            return True
+        if kind in _DIVISIONS and not (type(part.b) is IntImm and part.b.value):
+            return True
+    return False
+
+
+def _sum(a: Expr, b: Expr) -> Expr:
+    done: Expr = build.add(a, b)
+    return done
