@@ -45,8 +45,12 @@ class Site(NamedTuple):
 def sites() -> Iterator[Site]:
     """All sites of the package."""
     for file in sorted(PACKAGE.rglob("*.py")):
-        path = file.relative_to(PACKAGE).as_posix()
-        yield from _Sites(path).found(ast.parse(file.read_text()))
+        yield from sites_of(file.relative_to(PACKAGE).as_posix(), file.read_text())
+
+
+def sites_of(path: str, text: str) -> list[Site]:
+    """The sites of a file."""
+    return _Sites(path).found(ast.parse(text))
 
 
 class _Sites(ast.NodeVisitor):
@@ -66,14 +70,14 @@ class _Sites(ast.NodeVisitor):
 
     def visit_Raise(self, node: ast.Raise) -> None:
         if isinstance(node.exc, ast.Call):
-            name = _name(node.exc.func)
+            name = name_of(node.exc.func)
             if name in ERRORS or not _is_other(name):
                 self._add(node, name)
                 return
         self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
-        name = _name(node.func)
+        name = name_of(node.func)
         if name in ERRORS:
             self._add(node, name)
         self.generic_visit(node)
@@ -83,7 +87,8 @@ class _Sites(ast.NodeVisitor):
         self.sites.append(Site(self.path, function, node.lineno, node.end_lineno, name))
 
 
-def _name(func: ast.expr) -> str:
+def name_of(func: ast.expr) -> str:
+    """The last word of `a.b.c`."""
     return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
 
 

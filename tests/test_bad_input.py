@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,17 +11,6 @@ import pytest
 import te_sched
 from te_sched import nd, te, tir
 from te_sched.errors import InternalError, TeSchedError
-
-PACKAGE = Path(te_sched.__file__).parent
-ERRORS = {
-    "TeSchedError",
-    "DeclarationError",
-    "OperandError",
-    "ScheduleError",
-    "LoweringError",
-    "BuildError",
-    "CallError",
-}
 
 A = te.placeholder((8, 8), name="A")
 B = te.placeholder((8,), name="B")
@@ -143,20 +130,6 @@ def test_numpy_data_types_and_shapes_are_taken() -> None:
     assert te.placeholder((2,), dtype=bool).dtype == te.placeholder((2,), "uint1").dtype == "bool"
     assert te.reduce_axis(te_sched.Range(te.const(0), te.const(3))).dom.extent.value == 3
     assert te.reduce_axis(te_sched.Range(0, 3)).dom.extent.value == 3  # type: ignore[arg-type]
-
-
-def test_every_error_of_the_package_names_a_cure() -> None:
-    missing = []
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
-                continue
-            if node.func.id not in ERRORS or any(isinstance(a, ast.Starred) for a in node.args):
-                continue
-            cure = [k.value for k in node.keywords if k.arg == "cure"] or node.args[2:3]
-            if not cure or (isinstance(cure[0], ast.Constant) and not cure[0].value):
-                missing.append(f"{path.name}:{node.lineno}")
-    assert not missing
 
 
 def lowered(**options: Any) -> Callable[[], Any]:

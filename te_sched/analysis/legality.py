@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from te_sched.errors import BuildError
 from te_sched.ir.expr import IterVar
+from te_sched.schedule.places import At, draw_loops
 from te_sched.schedule.relations import Flags
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import AttachType, Stage
@@ -75,9 +76,17 @@ def _check_stage(stage: Stage) -> None:
                 axis,
                 how,
                 "it is a reduction axis: its iterations add to the same elements at the same time",
-                f"{how} a data axis, or first make the partial results a stage of their own with "
-                f"s.rfactor({stage.op.name}, {axis.var.name}) and {how} that stage's new axis",
+                _cure_of_reduction(stage, axis, how),
             )
+
+
+def _cure_of_reduction(stage: Stage, axis: IterVar, how: str) -> str:
+    if axis in _stemming_from(stage, stage.op.axis):
+        return f"{how} a data axis, and fuse no data axis with a reduction axis"
+    return (
+        f"{how} a data axis, or first make the partial results a stage of their own with "
+        f"s.rfactor({stage.op.name}, {axis.var.name}) and {how} that stage's new axis"
+    )
 
 
 def _stemming_from(stage: Stage, roots: tuple[IterVar, ...]) -> Flags:
@@ -103,5 +112,6 @@ def _refusal(stage: Stage, axis: IterVar, how: str, why: str, cure: str) -> Buil
         f"{how} axis {axis.var.name} of stage {stage.op.name}",
         why,
         cure + "; build(..., verify=False) insists",
-        where=f"stage {stage.op.name}, axis {axis.var.name}",
+        where=At(stage, axis),
+        loops=draw_loops(stage, {axis: "refused"}),
     )

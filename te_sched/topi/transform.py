@@ -164,7 +164,9 @@ def as_index(value: Any) -> Any:
 def _tensors(given: Any, what: str) -> list[Tensor]:
     tensors = [check_tensor(one, what) for one in given]
     if not tensors:
-        raise DeclarationError(f"topi.{what} of nothing", "", "give at least one tensor")
+        raise DeclarationError(
+            f"topi.{what} of nothing", "there is nothing to join", "give at least one tensor"
+        )
     return tensors
 
 

@@ -308,7 +308,7 @@ def test_what_was_good_once_does_not_hold_for_other_arrays():
         np.zeros((2, 2), "float32"),
         np.frombuffer(bytearray(17), "uint8")[1:].view("float32"),
     ):
-        with pytest.raises(CallError):
+        with pytest.raises(CallError, match=r"argument 1 \(C\)"):
             module(good, bad)
     module(good, result)
     np.testing.assert_array_equal(result, good + good)
