@@ -41,7 +41,7 @@ from te_sched.ir.stmt import (
     Stmt,
     While,
 )
-from te_sched.ir.visitor import children
+from te_sched.ir.visitor import children, substitute
 
 AT_ONCE = frozenset(("parallel", "vectorized", "block", "thread", "virtual"))
 OF_BLOCK = ("shared", "warp", "wmma")  # scopes of memory that threads have in common
@@ -134,7 +134,10 @@ class _Collector:
     def __init__(self, func: PrimFunc) -> None:
         self.program = Program(func)
         self.views: dict[Var, _View] = {}
-        self.tags: dict[str, Var] = {}
+        self.tags: dict[str, Var] = {}  # of a kernel: the first variable of each axis
+        self.open_tags: set[str] = set()
+        self.renames: dict[Var, Expr] = {}
+        self.renamed: dict[tuple[Expr, ...], tuple[Expr, ...]] = {}
         self.loops: tuple[Loop, ...] = ()
         self.conditions: tuple[Expr, ...] = ()
         self.order: tuple[Any, ...] = ()
@@ -163,7 +166,8 @@ class _Collector:
             self.expression(node.extent)
             tag = node.thread_binding.thread_tag if node.thread_binding is not None else ""
             how = _thread_kind(tag) if tag else node.kind
-            self.inside(Loop(node.loop_var, node.min, node.extent, how, tag), node.body)
+            low, extent = self.rename((node.min, node.extent))
+            self.inside(Loop(node.loop_var, low, extent, how, tag), node.body)
         elif kind is IfThenElse:
             self.expression(node.condition)
             self.under((node.condition,), node.then_case)
@@ -175,7 +179,7 @@ class _Collector:
             self.attribute(node)
         elif kind is LetStmt:
             self.expression(node.value)
-            self.program.values[node.var] = node.value
+            self.program.values[node.var] = self.rename((node.value,))[0]
             self.statement(node.body)
         elif kind is BufferRealize:
             self.realize(node)
@@ -210,7 +214,7 @@ class _Collector:
     def under(self, conditions: Iterable[Expr], body: Any) -> None:
         """Collect what happens where conditions hold."""
         outside = self.conditions
-        self.conditions = (*outside, *conditions)
+        self.conditions = (*outside, *self.rename(tuple(conditions)))
         if isinstance(body, Stmt):
             self.statement(body)
         else:
@@ -247,20 +251,40 @@ class _Collector:
             if node.key == "virtual_thread":
                 self.inside(Loop(axis.var, IntImm(0), node.value, "virtual", tag), node.body)
                 return
-            known = self.tags.get(tag)
-            if known is None:
-                self.tags[tag] = axis.var
-                loop = Loop(axis.var, IntImm(0), node.value, _thread_kind(tag), tag)
-                self.inside(loop, node.body)
-                del self.tags[tag]
-                return
-            if known is not axis.var:
-                self.program.values[axis.var] = known
+            self.threads(node, axis.var, tag)
+            return
         elif node.key == "buffer_bind_scope":
             self.bind_view(node)
         outside, self.by_user = self.by_user, self.by_user or node.key == "extern_scope"
         self.statement(node.body)
         self.by_user = outside
+
+    def threads(self, node: AttrStmt, var: Var, tag: str) -> None:
+        """An axis of threads; all variables of one axis have the same value in a kernel."""
+        is_outermost = not self.open_tags
+        if is_outermost:
+            self.tags, self.renamed = {}, {}
+        known = self.tags.setdefault(tag, var)
+        if known is not var:
+            self.renames[var] = known
+        if tag in self.open_tags:
+            self.statement(node.body)
+        else:
+            self.open_tags.add(tag)
+            extent = self.rename((node.value,))[0]
+            self.inside(Loop(known, IntImm(0), extent, _thread_kind(tag), tag), node.body)
+            self.open_tags.remove(tag)
+        if is_outermost:
+            self.renames = {}
+
+    def rename(self, exprs: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """Expressions with one variable for each axis of threads."""
+        if not self.renames:
+            return exprs
+        found = self.renamed.get(exprs)
+        if found is None:
+            found = self.renamed[exprs] = tuple([substitute(e, self.renames) for e in exprs])
+        return found
 
     def bind_view(self, node: AttrStmt) -> None:
         """Note which region of a buffer a view is."""
@@ -303,12 +327,12 @@ class _Collector:
         elif kind is And or kind is Or:
             self.expression(e.a, store)
             outside = self.conditions
-            self.conditions = (*outside, e.a if kind is And else Not(e.a))
+            self.conditions = (*outside, *self.rename((e.a if kind is And else Not(e.a),)))
             self.expression(e.b, store)
             self.conditions = outside
         elif kind is Let:
             self.expression(e.value, store)
-            self.program.values[e.var] = e.value
+            self.program.values[e.var] = self.rename((e.value,))[0]
             self.expression(e.body, store)
         else:
             for below in children(e):
@@ -317,9 +341,9 @@ class _Collector:
     def choice(self, condition: Expr, first: Expr, second: Expr, store: BufferStore | None) -> None:
         """Collect what the two values of a choice read."""
         outside = self.conditions
-        self.conditions = (*outside, condition)
+        self.conditions = (*outside, *self.rename((condition,)))
         self.expression(first, store)
-        self.conditions = (*outside, Not(condition))
+        self.conditions = (*outside, *self.rename((Not(condition),)))
         self.expression(second, store)
         self.conditions = outside
 
@@ -451,7 +475,7 @@ class _Collector:
             Access(
                 data,
                 writes,
-                index,
+                None if index is None else self.rename(index),
                 sizes,
                 self.loops,
                 self.conditions,

@@ -193,7 +193,7 @@ def held(points: Points, conditions: Iterable[Expr], lets: Mapping[Var, Expr]) -
     """
     chosen: Any = np.ones(points.count, bool)
     for condition in conditions:
-        chosen = chosen & evaluate(condition, points.values, lets)
+        chosen = np.logical_and(chosen, evaluate(condition, points.values, lets))
     if chosen.all():
         return points
     # values of lets were found on the way, and have the length of the points
