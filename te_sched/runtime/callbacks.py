@@ -1,7 +1,7 @@
 """C entry points for Python functions: how generated code calls registered functions.
 
-Each gives 0, or a code by which the caller finds the exception that was raised. Must not know how
-code is loaded.
+Each gives DONE, or a code by which the caller finds the exception that was raised. Must not know
+how code is loaded.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from te_sched.codegen.llvm.calls import DONE
 from te_sched.errors import CallError
 from te_sched.ir import dtypes
 from te_sched.runtime import registry
@@ -57,7 +58,7 @@ def make_callback(name: str, args: list[str], result: str) -> Any:
             _write_result(place, result, answer)
         except BaseException as error:  # whatever it is, the native caller must not see it
             return registry.keep_exception(error)
-        return 0
+        return DONE
 
     return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, *[ctype_of(kind) for kind in args])(
         call
@@ -65,6 +66,9 @@ def make_callback(name: str, args: list[str], result: str) -> Any:
 
 
 _CONVERTERS: dict[str, Callable[[Any], Any]] = {"str": lambda value: value.decode()}
+
+
+_PACKED = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 
 
 def make_packed(name: str, args: list[dict[str, Any]], result: str) -> Any:
@@ -81,9 +85,9 @@ def make_packed(name: str, args: list[dict[str, Any]], result: str) -> Any:
                 _write_result(place, result, answer)
         except BaseException as error:
             return registry.keep_exception(error)
-        return 0
+        return DONE
 
-    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(call)
+    return _PACKED(call)
 
 
 class _Words:

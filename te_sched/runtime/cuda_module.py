@@ -34,6 +34,7 @@ from te_sched.runtime.cuda_launch import Launcher, forget_functions, host_functi
 from te_sched.runtime.cuda_sass import disassemble
 from te_sched.runtime.cuda_streams import seconds_of as seconds_on
 from te_sched.runtime.device import DEVICE_TYPES, Device, check_usable, cuda, emulated_cuda
+from te_sched.runtime.interrupts import interruptible
 from te_sched.runtime.libraries import check_place, pack, write_library
 from te_sched.runtime.module import Function, Module, make_evaluator
 from te_sched.runtime.ndarray import NDArray
@@ -204,7 +205,7 @@ class CudaFunction:
     def __call__(self, *args: Any) -> None:
         """Check the arguments and run."""
         function = self._function(args)
-        with self._module.releasing():
+        with self._module.releasing(), interruptible():
             function(*args)
 
     def measure(self, dev: Device, count: int, *args: Any) -> float:
@@ -220,7 +221,8 @@ class CudaFunction:
         if found.is_gpu:
             with self._module.releasing():
                 return seconds_on(found.device_id, lambda: function.run_repeatedly(count, *args))
-        return function.measure(dev, count, *args)
+        with interruptible():
+            return function.measure(dev, count, *args)
 
     def _function(self, args: tuple[Any, ...]) -> Function:
         """The function for the device of the arguments; what is wrong with others, it says."""

@@ -16,13 +16,14 @@ from te_sched.errors import BuildError
 _lock = threading.Lock()
 _numbers = itertools.count()
 _state: dict[str, Any] = {}
+_LINKS_OF_ENGINE = 64
 
 
 class Linked:
     """Code in memory; it goes when this object goes."""
 
-    def __init__(self, tracker: Any, addresses: dict[str, int]) -> None:
-        self._tracker, self._addresses = tracker, addresses
+    def __init__(self, tracker: Any, addresses: dict[str, int], engine: Any) -> None:
+        self._tracker, self._addresses, self._engine = tracker, addresses, engine
 
     def address(self, name: str) -> int:
         """The address of an exported symbol."""
@@ -30,8 +31,10 @@ class Linked:
 
 
 def _engine() -> Any:
+    """An engine of LLVM's: a new one now and then, since each keeps the names of all it linked."""
     with _lock:
-        if "engine" not in _state:
+        _state["links"] = _state.get("links", 0) + 1
+        if _state["links"] % _LINKS_OF_ENGINE == 1:
             _state["engine"] = llvm.create_lljit_compiler(machine_of(Target("llvm")).handle)
         return _state["engine"]
 
@@ -59,7 +62,7 @@ def _link(builder: Any, exports: tuple[str, ...], imports: dict[str, int]) -> Li
             "nothing in this process defines it",
             "give it with te_sched.register_extern, or load the library that has it",
         ) from None
-    return Linked(tracker, {name: tracker[name] for name in exports})
+    return Linked(tracker, {name: tracker[name] for name in exports}, engine)
 
 
 def link_objects(objects: tuple[bytes, ...], exports: tuple[str, ...]) -> Linked:

@@ -14,6 +14,8 @@ from typing import Any
 
 from te_sched.errors import CallError
 
+_UNINTERRUPTED = 0.5  # seconds of native code after which Ctrl-C may take effect
+
 
 @dataclass(frozen=True, slots=True)
 class ProfileResult:
@@ -86,22 +88,34 @@ class Evaluator:
             )
 
     def __call__(self, *args: Any) -> ProfileResult:
-        """Run once to warm up, then measure."""
-        self.measure(1, *args)
+        """Run once to warm up, then measure.
+
+        Ctrl-C takes effect between two calls, about half a second later at most, or when the one
+        that runs has returned.
+        """
+        most = max(1, int(_UNINTERRUPTED / max(self.measure(1, *args), 1e-9)))
         number, results = self.number, list[float]()
         for done in range(self.repeat):
             if self.cooldown_interval_ms and done and done % self.repeats_to_cooldown == 0:
                 time.sleep(self.cooldown_interval_ms / 1e3)
-            seconds = self.measure(number, *args)
+            seconds = self._measure_in_parts(number, most, args)
             while seconds * 1e3 < self.min_repeat_ms:
                 wanted = self.min_repeat_ms / 1e3 / max(seconds / number, 1e-9)
                 number = max(
                     math.ceil(wanted * 1.1),
                     number * 2 if seconds * 1e3 * 10 < self.min_repeat_ms else number + 1,
                 )
-                seconds = self.measure(number, *args)
+                seconds = self._measure_in_parts(number, most, args)
             results.append(seconds / number)
         return ProfileResult(tuple(results))
+
+    def _measure_in_parts(self, number: int, most: int, args: tuple[Any, ...]) -> float:
+        """Seconds of `number` calls, of which at most so many are one piece of native code."""
+        seconds = 0.0
+        while number > 0:
+            seconds += self.measure(min(number, most), *args)
+            number -= most
+        return seconds
 
 
 def seconds_of(run: Callable[[], object]) -> float:

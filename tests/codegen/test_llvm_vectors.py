@@ -166,3 +166,19 @@ def test_lanes_that_meet_are_stored_one_after_the_other() -> None:
     k, h = np.random.default_rng(5).integers(-1, 4, 32, dtype="int32"), np.zeros(4, "int32")
     build(vectorize_loops(func))(k, h)
     np.testing.assert_array_equal(h, np.bincount(k[k >= 0], minlength=4))
+
+
+def test_guarded_vectors_of_two_are_made_without_a_word_of_llvm(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    A = te.placeholder((19, 19), name="A")
+    B = te.compute((19, 17), lambda i, j: A[i, j] + A[i, j + 2], name="B")
+    s = te.create_schedule(B.op)
+    s[B].vectorize(s[B].split(B.op.axis[1], factor=2)[1])
+    a, b = (
+        np.random.default_rng(4).random((19, 19)).astype("float32"),
+        np.zeros((19, 17), "float32"),
+    )
+    te_sched.build(s, [A, B])(a, b)
+    np.testing.assert_array_equal(b, a[:, :17] + a[:, 2:])
+    assert capfd.readouterr().err == ""

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from te_sched import config
 from te_sched.codegen.cuda.device_functions import expand_device_functions
 from te_sched.codegen.emulator.count_steps import DEFAULT_LIMIT, count_steps
+from te_sched.codegen.emulator.poll_interrupts import poll_interrupts
 from te_sched.codegen.emulator.serialize_threads import serialize_threads
 from te_sched.ir.expr import Call, StringImm
 from te_sched.ir.stmt import Evaluate, IRModule, PrimFunc, Stmt
@@ -22,7 +23,7 @@ def emulate(module: IRModule) -> dict[str, PrimFunc]:
     """The functions of the host, as programs that need no device.
 
     A kernel that never ends fails after `config.max_steps` steps of a thread (`count_steps`).
-    A call is one piece of machine code: Ctrl-C takes effect when it has returned.
+    It calls `poll_interrupts.POLL` now and then, through which Ctrl-C stops it.
 
     Raises
     ------
@@ -37,7 +38,7 @@ def emulate(module: IRModule) -> dict[str, PrimFunc]:
         if is_kernel(func)
     }
     return {
-        name: func.with_body(_Launcher(kernels).visit(func.body))
+        name: func.with_body(poll_interrupts(_Launcher(kernels).visit(func.body)))
         for name, func in module.functions.items()
         if not is_kernel(func)
     }

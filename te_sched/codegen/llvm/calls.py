@@ -19,6 +19,9 @@ from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 
+DONE = 0x7E5C4ED  # what a callback gives when all is well; ctypes gives anything otherwise
+LOST = -(2**31)  # the code of one that gave neither that nor a code
+
 
 def call_extern(out: FunctionText, node: E.Call, pure: bool) -> Value:
     """call_extern(name, arguments...)"""
@@ -102,14 +105,24 @@ def _callback_type(argument: E.Expr) -> str:
 
 
 def _call_back(out: FunctionText, values: list[Value], what: dict[str, Any]) -> Value:
-    """Call int32 slot(pointer to the result, arguments...) and leave if it reports an error."""
+    """Call int32 slot(pointer to the result, arguments...) and leave unless it gives DONE.
+
+    It gives anything where Python was interrupted before it could do or report something. In a
+    parallel loop, an error of another thread counts as one of this call.
+    """
+    if out.parent is not None:
+        other = out.emit(f"load atomic i32, ptr {out.error_slot} monotonic, align 4")
+        out.leave_unless_zero(other)
     function, result = out.load_slot(**what), str(what["result"])
     room = out.allocate_static("i64", 8)
     out.do(f"store i64 0, ptr {room}, align 8")
     operands = "".join(
         f", {llvm_type(value.dtype)}{_extension(value.dtype)} {value.text}" for value in values
     )
-    out.leave_unless_zero(out.emit(f"call i32 {function}(ptr {room}{operands})"))
+    code = out.emit(f"call i32 {function}(ptr {room}{operands})")
+    lost = out.emit(f"icmp sge i32 {code}, 0")
+    error = out.emit(f"select i1 {lost}, i32 {LOST}, i32 {code}")
+    out.leave_if(out.emit(f"icmp ne i32 {code}, {DONE}"), error)
     if result in ("void", "handle"):
         return (
             Value("", "void")

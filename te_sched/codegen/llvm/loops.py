@@ -13,6 +13,7 @@ from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import walk
 from te_sched.lower.vectorize_loops import SCALAR_SUFFIX
 
+_LEAST_LANES = 4  # LLVM makes no vectors of two with masks, and prints that it does not
 _MOST_LANES = 16
 # Statements and calls that vectors with masks may have.
 _PLAIN = (S.BufferStore, S.IfThenElse, S.LetStmt, S.SeqStmt)
@@ -81,7 +82,7 @@ def _scalarized_lanes(node: S.For) -> int:
     if not isinstance(node.extent, E.IntImm) or not node.loop_var.name.endswith(SCALAR_SUFFIX):
         return 0
     lanes = node.extent.value
-    if lanes < 2 or lanes & (lanes - 1):
+    if lanes < _LEAST_LANES or lanes & (lanes - 1):
         return 0
     return lanes if _has_masked_form(node) else 0
 

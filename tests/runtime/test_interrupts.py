@@ -1,0 +1,140 @@
+"""Ctrl-C stops what runs for long."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import te
+from te_sched.runtime import interrupts, registry
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no signals to send")
+
+
+def product(n: int, target: str) -> te_sched.runtime.Module:
+    """C = A * B, slowly."""
+    a, b = te.placeholder((n, n), name="A"), te.placeholder((n, n), name="B")
+    k = te.reduce_axis((0, n), "k")
+    c = te.compute((n, n), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    s = te.create_schedule(c.op)
+    if target == "cuda":
+        bx, tx = s[c].split(c.op.axis[1], factor=32)
+        for axis, tag in ((c.op.axis[0], "blockIdx.x"), (bx, "blockIdx.y"), (tx, "threadIdx.x")):
+            s[c].bind(axis, te.thread_axis(tag))
+    return te_sched.build(s, [a, b, c], target=target)
+
+
+def arrays(n: int, device: te_sched.runtime.Device) -> list[te_sched.nd.NDArray]:
+    return [te_sched.nd.array(np.ones((n, n), "float32"), device) for _ in range(3)]
+
+
+_HEAD = """
+import numpy as np, te_sched
+from tests.runtime.test_interrupts import arrays, endless, product
+def begin():
+    print("begins", flush=True)
+"""
+LONG = {
+    "the emulated device": """
+f = product(4096, "cuda")
+x = arrays(4096, te_sched.emulated_cuda(0))
+begin()
+f(*x)""",
+    "an endless loop": """
+f = endless()
+x = te_sched.nd.array(np.ones(64, "float32"), te_sched.emulated_cuda(0))
+begin()
+with te_sched.config.scoped(max_steps=2**60):
+    f(x)""",
+    "the checked mode": """
+f = product(512, "cuda")
+x = [np.ones((512, 512), "float32") for _ in range(3)]
+begin()
+while True:
+    f.check(*x)""",
+    "the timing": """
+f = product(256, "llvm")
+begin()
+f.time_evaluator("main", te_sched.cpu(0), number=10**6, repeat=3)(*arrays(256, te_sched.cpu(0)))""",
+    "the timing of the emulated device": """
+f = product(256, "cuda")
+x = arrays(256, te_sched.emulated_cuda(0))
+begin()
+f.time_evaluator("main", te_sched.emulated_cuda(0), number=10**6, repeat=3)(*x)""",
+}
+
+
+def endless() -> te_sched.runtime.CudaModule:
+    """A kernel that waits for what never comes."""
+    from te_sched.codegen.target import as_target
+    from te_sched.runtime.cuda_module import CudaModule
+    from tests.codegen.checker import kernels as k
+
+    def wait(ib, A, bx, tx):
+        with ib.while_loop(A[bx * 32 + tx] > 0.0):
+            A[bx * 32 + tx] = A[bx * 32 + tx] * 1.0
+
+    return CudaModule(
+        k.program(wait, [k.array("A", 64, "float32")], bx=2, tx=32), as_target("cuda")
+    )
+
+
+@pytest.mark.parametrize("what", LONG)
+def test_ctrl_c_stops(what: str) -> None:
+    command = [sys.executable, "-c", _HEAD + LONG[what]]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begins\n"
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        try:
+            _, messages = process.communicate(timeout=20)
+        finally:
+            process.kill()
+    assert messages.splitlines()[-1].startswith("KeyboardInterrupt")
+    assert "Exception ignored" not in messages
+
+
+def test_a_handler_that_goes_on_is_called_and_the_result_is_whole() -> None:
+    calls = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: calls.append(number))
+    try:
+        module, values = product(256, "cuda"), arrays(256, te_sched.emulated_cuda(0))
+        module(*values)
+        signal.raise_signal(signal.SIGINT)
+        with interrupts.interruptible():
+            signal.raise_signal(signal.SIGINT)
+            module(*values)
+        assert calls == [signal.SIGINT] * 2
+        assert signal.getsignal(signal.SIGINT) not in (None, interrupts._note)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    np.testing.assert_array_equal(values[2].numpy(), np.full((256, 256), 256))
+
+
+def test_a_callback_that_was_interrupted_at_once_is_no_success(monkeypatch, capsys) -> None:
+    """Python may be interrupted before the first line of a callback, which ctypes only prints."""
+    from te_sched.runtime import callbacks
+
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    te_sched.register_func("test.interrupted", lambda a, b: None, override=True)
+    a = te.placeholder((4,), name="A")
+    b = te.extern(
+        (4,), [a], lambda ins, outs: te_sched.tir.call_packed("test.interrupted", ins[0], outs[0])
+    )
+    monkeypatch.setattr(callbacks, "make_packed", lambda *args: callbacks._PACKED(interrupted))
+    module = te_sched.build(te.create_schedule(b.op), [a, b])
+    monkeypatch.setattr(sys, "unraisablehook", lambda information: None)
+    with pytest.raises(KeyboardInterrupt):
+        module(np.zeros(4, "float32"), np.zeros(4, "float32"))
+    registry.remove_global_func("test.interrupted")

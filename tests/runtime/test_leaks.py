@@ -1,0 +1,75 @@
+"""Nothing grows with the number of programs that were built and run.
+
+It runs in a process of its own: what other tests do with kernels keeps programs.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+_CYCLES = """
+import gc, random, sys, tempfile
+from collections import Counter
+from pathlib import Path
+from benchmarks.memory import cycle
+from te_sched import config
+from te_sched.runtime import dlpack, registry
+
+def alive():
+    gc.collect()
+    kinds = (type(one) for one in gc.get_objects())
+    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in kinds)
+    return Counter(name for name in names if name.startswith(("te_sched.", "llvmlite.")))
+
+choose, folder = random.Random(1), Path(sys.argv[2])
+with config.scoped(cache=sys.argv[1] == "cached", cache_dir=str(folder)):
+    for number in range(30):
+        cycle(choose, folder if number % 10 == 0 else None)
+    before = alive()
+    kept = len(dlpack._exported), len(registry._pending), len(registry._externs)
+    for number in range(120):
+        cycle(choose, folder if number % 20 == 0 else None)
+grown = alive() - before
+assert grown.total() < 100, grown.most_common(5)
+assert not [name for name in grown if name.endswith((".Code", ".Function", ".Linked"))], grown
+assert kept == (len(dlpack._exported), len(registry._pending), len(registry._externs))
+"""
+
+
+@pytest.mark.parametrize("cache", ["cached", "uncached"])
+def test_cycles_leave_nothing(cache: str, tmp_path) -> None:
+    tmp_path.chmod(0o700)
+    command = [sys.executable, "-c", _CYCLES, cache, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+_LINKS = """
+import ctypes, gc, sys
+from benchmarks.memory import resident
+from te_sched.runtime import jit
+
+TEXT = "define i32 @f() { ret i32 5 }"
+first = jit.link_text(TEXT, ("f",), {})
+def link(count):
+    for number in range(count):
+        jit.link_text(TEXT, ("f",), {})
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    return resident()
+before = link(300)
+grown = (link(1000) - before) / 1000
+assert grown < 2000, grown
+assert ctypes.CFUNCTYPE(ctypes.c_int32)(first.address("f"))() == 5
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
+def test_links_leave_no_memory() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _LINKS], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
