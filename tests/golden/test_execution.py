@@ -34,7 +34,7 @@ def run_or_be_refused(program, step, schedule, args, script):
     if program.name in REPAIRED:
         execution.run(te_sched, program.module, schedule, args, step)
         return
-    with pytest.raises(BuildError, match="why: "):  # else it is built, although there is a reason not to
+    with pytest.raises(BuildError, match="why: "):  # or else the reason is none
         te_sched.build(schedule, args, target="llvm")
     if reason.startswith("loops are bound to"):
         refusal = NOT_ON_GPU.get((program.name, step))

@@ -176,6 +176,11 @@ LOWERED: dict[str, Case] = {
     ),
     "barrier of some": (lowered(barrier_of_some), BuildError, "a barrier stands where"),
     "no reduction": (lowered(no_reduction), BuildError, "its body is no tvm_thread_allreduce"),
+    "reduction of blocks": (
+        lowered(reduction_of_any, tag="blockIdx.x"),
+        BuildError,
+        r"blockIdx\.x",
+    ),
     "reduction of any": (
         lowered(reduction_of_any, threads=None),
         BuildError,

@@ -13,6 +13,7 @@ from te_sched import te, tir
 from te_sched.errors import BuildError, LoweringError, ScheduleError
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
+from te_sched.lower.inject_double_buffer import inject_double_buffer
 from te_sched.tir import transform
 from te_sched.transform import PassContext
 from tests.codegen.programs import buffer, build, function, loop
@@ -28,6 +29,7 @@ B = te.compute((8, 8), lambda i, j: A[i, j] * 2.0, name="B")
 C = te.compute((8, 8), lambda i, j: te.sum(B[i, k] * B[k, j], axis=k), name="C")
 Y = te.compute((n,), lambda i: X[i] + 1.0, name="Y")
 MIXED = te.compute((8, 8), lambda i, j: te.if_then_else(B[i, j] > 0.0, B[i, j], 0.0), name="M")
+D = buffer("D", [8])
 THREAD = te.thread_axis("threadIdx.x")
 EXTERN = te.extern((8, 8), [A], lambda i, o: tir.call_packed("f", i[0], o[0]), name="EXTERN")
 UNFED = te.placeholder((8, 4), name="UNFED")
@@ -87,6 +89,30 @@ def doubled(at_loop: bool, through: bool = False) -> Callable[[], Any]:
     return run
 
 
+def tensorized_row(
+    declare: Callable[[Any], Any], stage: Any = None, place: int = 0, view: Any = None
+) -> Callable[[], Any]:
+    """Lower x + 1, or another stage, with an intrinsic that declares something else."""
+
+    def run() -> None:
+        x = te.placeholder((8,), name="x")
+        binds = {} if view is None else {x: tir.decl_buffer(view, name="x")}
+        intrin = te.decl_tensor_intrin(declare(x).op, called, "row", binds=binds)
+        op = ROW if stage is None else stage
+        s = te.create_schedule(op.op)
+        s[op].tensorize(op.op.axis[place], intrin)
+        te_sched.lower(s, [*op.op.input_tensors, op])
+
+    return run
+
+
+def unwritten_half() -> None:
+    one = E.IntImm(1)
+    read = S.Evaluate(E.BufferLoad(D, (E.IntImm(0),)))
+    memory = S.Allocate(D.data, "float32", (E.IntImm(8),), E.IntImm(1, "bool"), read)
+    inject_double_buffer(function([], S.AttrStmt(D.data, "double_buffer_scope", one, memory)))
+
+
 def layout(function: Any) -> Callable[[Any], Any]:
     return lambda s: s[B].transform_layout(function)
 
@@ -104,14 +130,11 @@ def tensorized(function: Any, depth: int = 12, by: int = 4, **options: Any) -> C
     return run
 
 
-def whole(ins: Any, outs: Any) -> Any:
-    return (called(ins, outs),) * 3
-
-
 B2 = te.compute((8, 8), lambda i, j: A[i, j] + 1.0, name="B2")
 C2 = te.compute((8, 8), lambda i, j: B2[i, j] + 1.0, name="C2")
 D2 = te.compute((8, 8), lambda i, j: C2[i, j] + 1.0, name="D2")
-R1 = te.compute((8,), lambda i: te.sum(A[i, k], axis=k), name="R1")
+X8 = te.placeholder((8,), name="X8")
+ROW = te.compute((8,), lambda i: X8[i] + 1.0, name="ROW")
 OVER = te.extern((8, 8), [B], lambda i, o: tir.call_packed("f", i[0], o[0]), name="OVER")
 
 
@@ -176,11 +199,29 @@ LOWERED: dict[str, Case] = {
         LoweringError,
         "is computed in the iteration itself",
     ),
-    "more axes": (
-        lowered(R1, [A, R1], lambda s: s[R1].tensorize(R1.op.axis[0], intrinsic(whole))),
+    "two results": (
+        tensorized_row(lambda x: te.compute((8,), lambda i: (x[i], x[i]), name="c")[0]),
         LoweringError,
-        "an intrinsic|the intrinsic",
+        "it declares another number of results",
     ),
+    "more axes": (
+        tensorized_row(lambda x: te.compute((8, 8), lambda i, j: x[j], name="c")),
+        LoweringError,
+        "has more axes than the stage",
+    ),
+    "fewer axes": (
+        tensorized_row(
+            lambda x: te.compute((8,), lambda i: x[i] * 2.0, name="c"), stage=B, place=0
+        ),
+        LoweringError,
+        "axis i runs over 8 values inside it",
+    ),
+    "more dimensions": (
+        tensorized_row(lambda x: te.compute((8,), lambda i: x[i] + 1.0, name="c"), view=(8, 1)),
+        LoweringError,
+        "it has 2 dimensions, and the region has fewer",
+    ),
+    "other half": (unwritten_half, LoweringError, "no loop is round the place"),
     "rearranged for an extern": (
         lowered(OVER, [A, OVER], lambda s: s[B].transform_layout(lambda i, j: [j, i])),
         LoweringError,
@@ -226,7 +267,6 @@ LOWERED: dict[str, Case] = {
         "its value is a mapping",
     ),
 }
-X8 = te.placeholder((8,), name="X8")
 
 
 def compiled(value: E.Expr, dtype: str | None = None) -> Callable[[], Any]:
@@ -240,7 +280,6 @@ def executed(body: Any) -> Callable[[], Any]:
     return lambda: build(function([to], S.Evaluate(body) if isinstance(body, E.Expr) else body))
 
 
-D = buffer("D", [8])
 NARROW = E.FloatImm(1.0, "bfloat16")
 INDEX = E.Var("i")
 

@@ -25,6 +25,7 @@ from te_sched.runtime import (
     load_module,
     loader,
     registry,
+    threads,
 )
 from tests.refusals.cases import Case, check
 
@@ -58,10 +59,6 @@ def read_only() -> None:
     values = np.zeros(4, "float32")
     values.flags.writeable = False
     nd.array(np.ones(4, "float32")).copyto(nd.from_dlpack(values))
-
-
-def raising(error: BaseException) -> None:
-    raise error
 
 
 class Negated:
@@ -140,6 +137,14 @@ def sliding() -> None:
     module(np.zeros((4, 4), "float32"), windows)
 
 
+def too_long() -> None:
+    n, m = te.var("n"), te.var("m")
+    L = te.placeholder((n, m), name="L")
+    E = te.compute((n, m), lambda i, j: L[i, j], name="E")
+    huge = np.lib.stride_tricks.as_strided(np.zeros(1, "float32"), (70000,) * 2, (280000, 4))
+    te_sched.build(te.create_schedule(E.op), [L, E])(huge, huge)
+
+
 ASSEMBLY = 'module asm ".globl f"\nmodule asm "f:"\n'
 CASES: dict[str, Case] = {
     "half from Python": (lambda: half_of("float16"), CallError, "return a float16"),
@@ -212,7 +217,6 @@ CASES: dict[str, Case] = {
         CallError,
         "its mask would not be seen",
     ),
-    "lost exception": (lambda: raising(registry.take_exception(12345)), CallError, "code 12345"),
     "negative bit": (lambda: double()(Negated(), Negated()), CallError, "resolve_neg"),
     "silent library": (
         lambda: double()(Broken(), Broken()),
@@ -228,6 +232,7 @@ CASES: dict[str, Case] = {
         CallError,
         "call 'main'",
     ),
+    "indices beyond int32": (too_long, CallError, "beyond what int32 indices reach"),
     "missing symbols": (
         lambda: jit.link_objects((unresolved(),), ("f",)),
         BuildError,
@@ -328,6 +333,11 @@ def test_a_processor_without_kernels(tmp_path: Path) -> None:
 @pytest.mark.skipif(te_sched.cuda(0).exist, reason="there is a GPU")
 def test_without_a_gpu() -> None:
     check((lambda: nd.empty((4,), device=te_sched.cuda(0)), CallError, "TE_SCHED_EMULATE=1"))
+
+
+def test_an_openmp_runtime_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TE_SCHED_OPENMP", "/no/such/library.so")
+    check((threads.runtime.__wrapped__, CallError, "correct TE_SCHED_OPENMP"))
 
 
 def test_other_devices() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from te_sched import nd
 from te_sched.errors import CallError
+from te_sched.runtime import cuda_memory
 from tests.runtime.fake_cuda import FakeArray, FakeDriver
 from tests.runtime.fake_cuda import driver as driver
 
@@ -64,3 +65,12 @@ def test_facts_are_the_drivers(driver: FakeDriver) -> None:
     assert (GPU.compute_version, GPU.total_global_memory) == ("9.0", 2000)
     with pytest.raises(CallError, match=r"there is no device cuda\(2\) on this computer"):
         nd.empty((1,), "float32", nd.cuda(2))
+
+
+def test_what_cupy_refuses_is_told(driver: FakeDriver) -> None:
+    def fail() -> None:
+        with cuda_memory.working_on(0, "do something"):
+            raise RuntimeError("no such stream")
+
+    with pytest.raises(CallError, match="cupy says: no such stream"):
+        fail()
