@@ -14,8 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from te_sched.codegen.emulator.poll_interrupts import POLL
 from te_sched.errors import CallError, did_you_mean
-from te_sched.runtime import blas, sorting
+from te_sched.runtime import blas, interrupts, sorting
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,8 @@ class Extern:
         return "pointer" if self.function is None else "callback"
 
 
-_BROUGHT = {**blas.PACKED_FUNCTIONS, **sorting.PACKED_FUNCTIONS}  # those of TVM itself
+# Those of TVM itself, and what emulated programs call.
+_BROUGHT = {**blas.PACKED_FUNCTIONS, **sorting.PACKED_FUNCTIONS, POLL: interrupts.poll}
 _functions: dict[str, Callable[..., Any]] = {}
 _externs: dict[str, Extern] = {}
 _C_FUNCTION = type(ctypes.CFUNCTYPE(None)()).__mro__[1]
@@ -162,13 +164,9 @@ def keep_exception(error: BaseException) -> int:
 
 
 def take_exception(code: int) -> BaseException:
-    """The exception that a callback raised."""
+    """The exception that a callback raised; of one that came to no report, what stopped it."""
     with _lock:
         found = _pending.pop(code, None)
-    return (
-        found
-        if found is not None
-        else CallError(
-            f"call a function (code {code})", "a callback failed", "see what it printed before"
-        )
-    )
+    if found is None:
+        return KeyboardInterrupt("a callback of compiled code was stopped before it began")
+    return found
