@@ -6,14 +6,18 @@
     python -m benchmarks.lowering --lower-only           no builds, which take much longer
     python -m benchmarks.lowering --results DIR          the figures as JSON and Markdown too
 
-Three things are timed, each summed over the steps of a program: lower(schedule, args,
+Four things are timed, each summed over the steps of a program: lower(schedule, args,
 simple_mode=True); a cold build(schedule, args) for this processor up to a function that can be
-called; and te_sched's build of what was built before, from its cache on disk (TVM has none). The
-builds are of the programs that both can build for a processor.
+called; the part of te_sched's build in which the program is verified; and te_sched's build of what
+was built before, from its cache on disk (TVM has none). The builds are of the programs that both
+can build for a processor.
 
 Each round declares and schedules the program anew (not timed), so nothing that one round learned
 helps the next; the implementations take turns in one process, and the first round warms up. The
 figure is the median of the rounds. Python's garbage collector is left on, as users have it.
+
+The peak memory of te_sched's lowering is that of Python's objects (tracemalloc), of the step that
+takes most, in a pass of its own, since tracing makes everything slower.
 """
 
 from __future__ import annotations
@@ -29,7 +33,9 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+import tracemalloc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -37,13 +43,14 @@ from typing import Any
 
 import te_sched
 from benchmarks.processor.contest import processor
-from te_sched import config
+from te_sched import config, driver
 from te_sched.tools.table import table
 from tests.golden import corpus
 
 OURS, PEER = "te_sched", "tvm"
 LOWER, BUILD, CACHED = "lower", "build", "cached build"
 GOALS = {LOWER: "1x TVM", BUILD: "1.25x TVM", CACHED: "2 ms"}
+VERIFY = "verification"
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,7 @@ class Row:
     seconds: dict[str, dict[str, float]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     unbuilt: dict[str, str] = field(default_factory=dict)
+    peak: dict[str, int] = field(default_factory=dict)  # bytes, by what is done
 
     def ratio(self, what: str = LOWER) -> float | None:
         """te_sched's time over the peer's, where both have one."""
@@ -82,6 +90,7 @@ def main(arguments: Sequence[str]) -> int:
         rows = []
         for program in programs:
             rows.append(measure(program, implementations, options.rounds))
+            measure_peak(rows[-1], program)
             if not options.lower_only:
                 measure_builds(rows[-1], program, implementations, max(1, options.rounds // 2))
     print(report(rows))
@@ -127,13 +136,29 @@ def measure_builds(
 ) -> None:
     """Add the median times of building the program, if all implementations can."""
     tasks = {name: partial(_build, program, one) for name, one in implementations.items()}
-    seconds, failed = medians(tasks, rounds)
+    with verification_timed() as spent:
+        seconds, failed = medians(tasks, rounds)
     row.unbuilt.update(failed)
     if not failed:
         row.seconds[BUILD] = seconds
+        row.seconds[VERIFY] = {OURS: sum(spent) / (1 + rounds)}
         with config.scoped(cache=True):  # the first round fills it
             kept, _ = medians({OURS: tasks[OURS]}, max(rounds, 3))
         row.seconds[CACHED] = kept
+
+
+def measure_peak(row: Row, program: corpus.Program) -> None:
+    """Add the most memory that lowering a step of the program takes beyond what there was."""
+    if OURS in row.failed:
+        return
+    peak = 0
+    for schedule, args in program.steps(te_sched):
+        gc.collect()
+        tracemalloc.start()
+        te_sched.lower(schedule, args, simple_mode=True)
+        peak = max(peak, tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    row.peak[LOWER] = peak
 
 
 def medians(
@@ -164,6 +189,33 @@ def _lower(program: corpus.Program, implementation: Any) -> float:
         lower(schedule, args, simple_mode=True)
         total += time.perf_counter() - start
     return total
+
+
+@contextmanager
+def verification_timed() -> Iterator[list[float]]:
+    """Gather how long each step of verification takes in what te_sched builds meanwhile."""
+    spent: list[float] = []
+
+    def timed(step: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*args: Any, **options: Any) -> Any:
+            start = time.perf_counter()
+            try:
+                return step(*args, **options)
+            finally:
+                spent.append(time.perf_counter() - start)
+
+        return run
+
+    steps = {
+        name: step
+        for name, step in vars(driver).items()
+        if name.startswith(("check_", "guard_accesses")) and name != "check_available"
+    }
+    try:
+        vars(driver).update({name: timed(step) for name, step in steps.items()})
+        yield spent
+    finally:
+        vars(driver).update(steps)
 
 
 def _build(program: corpus.Program, implementation: Any) -> float:
@@ -200,6 +252,10 @@ def _overall(rows: Sequence[Row], what: str) -> dict[str, float]:
         each = [row.seconds[what][OURS] / row.steps for row in rows]
         figures["te_sched_median_of_a_step"] = statistics.median(each)
         figures["te_sched_longest_step"] = max(each)
+    peaks = [row.peak[what] for row in rows if what in row.peak]
+    if peaks:
+        figures["largest_peak_mebibytes"] = max(peaks) / 2**20
+        figures["median_peak_mebibytes"] = statistics.median(peaks) / 2**20
     compared = [row for row in rows if row.ratio(what) is not None]
     if compared:
         ratios = [row.ratio(what) or math.nan for row in compared]
@@ -227,6 +283,7 @@ def _lines(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
     header = ["family", "program", "steps"]
     for what in timed:
         header += [f"{what} ms", "TVM ms", "ratio"] if what != CACHED else [f"{what} ms"]
+        header += ["peak MiB"] if what == LOWER else []
     lines = []
     for row in rows:
         line = [row.family, row.name, str(row.steps)]
@@ -236,6 +293,8 @@ def _lines(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
             if what != CACHED:
                 ratio = row.ratio(what)
                 line += [_milliseconds(times.get(PEER)), "-" if ratio is None else f"{ratio:.2f}"]
+            if what == LOWER:
+                line.append(f"{row.peak[LOWER] / 2**20:.2f}" if LOWER in row.peak else "-")
         reasons = [f"{name}: {reason}" for name, reason in row.failed.items()]
         lines.append([*line, "; ".join(reasons)])
     return [*header, ""], lines
@@ -249,9 +308,26 @@ def summary(rows: Sequence[Row]) -> str:
     parts = [f"{len(rows)} programs, {steps} lowerings: te_sched {_milliseconds(ours)} ms"]
     if failed := sum(OURS in row.failed for row in rows):
         parts.append(f"{failed} programs FAILED in te_sched")
+    figures = overall(rows).get(LOWER, {})
+    if "largest_peak_mebibytes" in figures:
+        most, median = figures["largest_peak_mebibytes"], figures["median_peak_mebibytes"]
+        parts.append(
+            f"peak memory of lowering: {median:.2f} MiB (median), {most:.2f} MiB (largest)"
+        )
     if lines:
         parts += ["", table(header, lines, right=range(1, len(header) - 1))]
+    if (share := verification_share(rows)) is not None:
+        parts += ["", f"verification: {share:.1%} of the time of cold builds (goal: at most 20%)"]
     return "\n".join(parts)
+
+
+def verification_share(rows: Sequence[Row]) -> float | None:
+    """How much of the time of cold builds is verification; None where nothing was built."""
+    built = [row.seconds for row in rows if VERIFY in row.seconds]
+    if not built:
+        return None
+    spent = sum(seconds[VERIFY][OURS] for seconds in built)
+    return spent / sum(seconds[BUILD][OURS] for seconds in built)
 
 
 def _totals(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
@@ -279,6 +355,7 @@ def save(rows: Sequence[Row], setting: str, directory: Path) -> None:
     figures = {
         "setting": setting,
         "overall": overall(rows),
+        "verification_share": verification_share(rows),
         "rows": [
             {**asdict(row), "ratios": {what: row.ratio(what) for what in row.seconds}}
             for row in rows
