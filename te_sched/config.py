@@ -3,6 +3,7 @@
 A switch is read from the environment once, and can be changed for a block of code:
 
     TE_SCHED_VERIFY=1        check the program after every pass of lowering (slower; tests do it)
+    TE_SCHED_CHECK_ACCESSES=0  build without the checks of indices that are known at run time alone
     TE_SCHED_EMULATE=1       cuda(0) is a device that the processor emulates
     TE_SCHED_MAX_STEPS=N     stop a kernel on the emulated device or in checked mode after so many
                              steps of loops (default: 1e9 of one thread where nothing else bounds a
@@ -39,6 +40,7 @@ from te_sched.errors import TeSchedError, did_you_mean
 
 _ENVIRONMENT = {
     "verify_passes": "TE_SCHED_VERIFY",
+    "check_accesses": "TE_SCHED_CHECK_ACCESSES",
     "emulate": "TE_SCHED_EMULATE",
     "max_steps": "TE_SCHED_MAX_STEPS",
     "cache": "TE_SCHED_CACHE",
@@ -82,6 +84,7 @@ class Config:
     """The switches. Each has an environment variable, listed above, except `lowering`."""
 
     verify_passes: bool = False
+    check_accesses: bool = True
     emulate: bool = False
     max_steps: int | None = None
     cache: bool = True

@@ -5,19 +5,20 @@ Joins lowering, the legality analysis and the runtime. Must not know how any of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from te_sched import config
 from te_sched.analysis.device_limits import Limits, check_device_limits
 from te_sched.analysis.extents import check_extents
-from te_sched.analysis.findings import Findings
+from te_sched.analysis.findings import RULE, Finding, Findings
+from te_sched.analysis.guard_accesses import guard_accesses
 from te_sched.analysis.judge import check_program
 from te_sched.analysis.kernel_races import check_kernel_races
 from te_sched.analysis.launch_limits import guard_launches
 from te_sched.analysis.legality import check_legality
-from te_sched.analysis.reads import check_reads
 from te_sched.analysis.results import check_results
 from te_sched.analysis.sizes import ATTRIBUTE, check_sizes, symbolic_sizes
 from te_sched.analysis.turns import check_turns
@@ -32,7 +33,7 @@ from te_sched.lower.device.pipeline import device_passes
 from te_sched.lower.guard_extents import guard_extents
 from te_sched.lower.pipeline import lower
 from te_sched.lower.replace_intrinsics import replace_intrinsics
-from te_sched.schedule.places import add_places
+from te_sched.schedule.places import add_places, place_named
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.state import Fate
 from te_sched.schedule.trace import Trace
@@ -92,10 +93,12 @@ def build(
             add_places(error, inputs)
             raise
     module = _module(inputs, name)
-    functions = _lowered(module, wanted)
+    guarded, outside = _guarded(module, wanted) if verify else (module, Findings())
+    functions = _lowered(guarded, wanted)
     if verify:
         for func in module.functions.values():
             _refuse(check_program(func), functions, wanted)
+        outside.raise_refuted()
     return _compile(functions, wanted, verify, known_as)
 
 
@@ -117,20 +120,36 @@ def _lowered_schedule(
     if verify:
         check_results(schedule, args or (), binds or {})
         findings = check_program(module[name])
-        reads = check_reads(module[name])
+        module, outside = _guarded(module, target, partial(place_named, schedule))
+        outside.raise_refuted()
     functions = _lowered(module, target)
     if verify:
         check_turns(functions[name])
         _refuse(findings, functions, target)
-        sizes = [*symbolic_sizes(schedule), *reads]
+        sizes = [*symbolic_sizes(schedule), *functions[name].attrs.get(ATTRIBUTE, ())]
         functions = {**functions, name: functions[name].with_attr(ATTRIBUTE, sizes)}
     return functions
+
+
+def _guarded(
+    module: IRModule, target: Target, places: Callable[[str], str] = "stage {}".format
+) -> tuple[IRModule, Findings]:
+    """The functions with what their calls must fulfil, and checks of what is known then alone."""
+    functions: dict[str, PrimFunc] = {}
+    found: list[Finding] = []
+    insert = config.current().check_accesses and target.kind != "cuda"
+    for name, func in module.functions.items():
+        guarded = guard_accesses(func, places, insert)
+        found += guarded.findings
+        sizes = [*func.attrs.get(ATTRIBUTE, ()), *guarded.sizes]
+        functions[name] = guarded.func.with_attr(ATTRIBUTE, sizes) if sizes else guarded.func
+    return IRModule(functions), Findings(found)
 
 
 def _refuse(findings: Findings, functions: Mapping[str, PrimFunc], target: Target) -> None:
     """Refuse what is refuted, after what is said of kernels in the words of threads."""
     if findings.refuted:
-        if target.kind == "cuda":
+        if target.kind == "cuda" and findings.refuted[0].kind != RULE:
             _kernels(_for_target(functions, target), target, True)
         findings.raise_refuted()
 
@@ -152,7 +171,7 @@ def _name_program(parts: tuple[Any, ...], target: Target) -> str | None:
         return None
     from te_sched.runtime.compiled_programs import name_program  # loads LLVM
 
-    return name_program((parts, switches.lowering), target, _HISTORY)
+    return name_program((parts, switches.lowering, switches.check_accesses), target, _HISTORY)
 
 
 _EFFECTS = dict(EFFECTS)  # before programs change them

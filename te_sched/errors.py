@@ -72,6 +72,10 @@ class CallError(TeSchedError):
     """A compiled function was called with arguments that it cannot take."""
 
 
+class AccessError(CallError):
+    """A running program was about to touch memory as it must not; it was stopped before that."""
+
+
 class InternalError(TeSchedError):
     """A bug in te_sched itself; please report it with the program that shows it."""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from te_sched.errors import BuildError
 
 REFUTED, UNPROVED, PROVED = "refuted", "unproved", "proved"
-RACE, COVERAGE, INITIALISED, RULE = "race", "coverage", "initialised", "rule"
+RACE, COVERAGE, INITIALISED, RULE, BOUNDS = "race", "coverage", "initialised", "rule", "bounds"
 _ORDER = {REFUTED: 0, UNPROVED: 1, PROVED: 2}
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from te_sched.codegen.emulator.poll_interrupts import POLL
 from te_sched.errors import CallError, did_you_mean
-from te_sched.runtime import blas, interrupts, sorting
+from te_sched.runtime import access_reports, blas, interrupts, sorting
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,13 @@ class Extern:
         return "pointer" if self.function is None else "callback"
 
 
-# Those of TVM itself, and what emulated programs call.
-_BROUGHT = {**blas.PACKED_FUNCTIONS, **sorting.PACKED_FUNCTIONS, POLL: interrupts.poll}
+# Those of TVM itself, what emulated programs call, and what failed checks call.
+_BROUGHT = {
+    **blas.PACKED_FUNCTIONS,
+    **sorting.PACKED_FUNCTIONS,
+    POLL: interrupts.poll,
+    **access_reports.PACKED_FUNCTIONS,
+}
 _functions: dict[str, Callable[..., Any]] = {}
 _externs: dict[str, Extern] = {}
 _C_FUNCTION = type(ctypes.CFUNCTYPE(None)()).__mro__[1]

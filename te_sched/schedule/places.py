@@ -44,6 +44,12 @@ def place_of(stage: StageState, axis: IterVar | None = None) -> str:
     return text if axis is None else f"{text}, axis {axis.var.name}{_history(stage, axis)}"
 
 
+def place_named(schedule: ScheduleState, name: str) -> str:
+    """The place of the stage that a program knows by name alone; of several, the name."""
+    found = [stage for stage in schedule.stages if stage.op.name == name]
+    return place_of(found[0]) if len(found) == 1 else f"stage {name}"
+
+
 def _history(stage: StageState, axis: IterVar) -> str:
     entry = _decision(stage, axis)
     return f" ({entry.method} at {entry.place})" if entry is not None and entry.place.file else ""

@@ -1,0 +1,428 @@
+"""Whether every access is within its memory: proved, certainly not, or not known.
+
+An index is judged by the ranges of the loops round it and the conditions that lead to it. What is
+certainly outside in some iteration is refuted, and that iteration is named; where it depends on the
+sizes of a call alone, the call has to fulfil a condition (`Size`). The rest stays unproved:
+`guard_accesses` puts it under a check. Must not know schedules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from te_sched.analysis.accesses import Loop, Memory
+from te_sched.analysis.evaluate import Points, Unevaluable, evaluate, held, points_of
+from te_sched.analysis.findings import BOUNDS, PROVED, REFUTED, UNPROVED, Finding
+from te_sched.analysis.forms import Forms, plus
+from te_sched.analysis.occurrences import Occurrence
+from te_sched.analysis.sizes import Size
+from te_sched.analysis.sums import Span, Sum, span_of, sum_of
+from te_sched.arith.analyzer import Analyzer
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, Ramp, Range, Var
+from te_sched.ir.stmt import PrimFunc
+from te_sched.ir.visitor import walk
+
+_LIMIT = 1 << 16  # iterations that are executed
+_ONE, _ZERO = IntImm(1), IntImm(0)
+
+
+class Need(NamedTuple):
+    """What an access needs of one of its indices: low <= at < low + extent."""
+
+    number: int
+    at: Expr
+    low: Expr
+    extent: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A buffer that stands for a region of another: how far its elements reach, its offset."""
+
+    buffer: Buffer
+    extents: tuple[Expr, ...]
+
+
+class Bounds:
+    """Judges accesses, at the place of a program at which its caller, who walks it, has arrived.
+
+    `sizes` collects what a call must fulfil, `findings` what was judged.
+    """
+
+    def __init__(self, func: PrimFunc) -> None:
+        self.analyzer = Analyzer()
+        self.memory: dict[Var, Memory] = {}
+        self.bytes: dict[Var, int] = {}  # of an element
+        self.views: dict[Var, View] = {}
+        self.loops: list[Loop] = []
+        self.ranges: dict[Var, Span] = {}
+        self.conditions: list[Expr] = []
+        self.values: dict[Var, Expr] = {}
+        self.is_sure = True
+        self.stage = ""
+        self.sizes: list[Size] = []
+        self.findings: list[Finding] = []
+        self.proved = self.unproved = 0
+        self.symbols = {param for param in func.params if param.dtype != "handle"}
+        for buffer in func.buffer_map.values():
+            self.symbols.update(_variables(buffer.shape), _variables(buffer.strides))
+            region = tuple((_ZERO, extent) for extent in buffer.shape)
+            self.add_memory(
+                buffer.data,
+                Memory(buffer.name, region, buffer.shape, is_argument=True),
+                buffer.dtype,
+            )
+            if buffer.strides:
+                self.views[buffer.data] = View(buffer, buffer.shape)
+
+    # -- the place -------------------------------------------------------------------------------
+
+    def add_memory(self, data: Var, memory: Memory, dtype: str) -> None:
+        """Note what a pointer points to."""
+        self.memory[data] = memory
+        self.bytes[data] = dtypes.storage_bytes(dtype)
+
+    def enter(self, loop: Loop) -> None:
+        """Go into a loop."""
+        self.loops.append(loop)
+        self.analyzer.bind(loop.var, Range(loop.min, loop.extent))
+        start, count = sum_of(loop.min), sum_of(loop.extent)
+        if start is not None and count is not None and self.symbols.issuperset(count.scales):
+            self.ranges[loop.var] = (start, start.plus(count).plus(Sum(-1, {})))
+
+    def leave(self) -> None:
+        """Leave the innermost loop."""
+        self.ranges.pop(self.loops.pop().var, None)
+
+    @contextmanager
+    def assuming(self, condition: Expr) -> Iterator[None]:
+        """A scope in which a condition holds."""
+        plain = plain_condition(condition)
+        simple = self.analyzer.simplify(plain)
+        with self.analyzer.constraint(plain):
+            if simple is plain or type(simple) is IntImm:
+                yield
+            else:
+                with self.analyzer.constraint(simple):
+                    yield
+
+    # -- judging ---------------------------------------------------------------------------------
+
+    def judge(self, occurrence: Occurrence) -> list[Need]:
+        """What is not proved of an access, and needs a check; findings and sizes are noted.
+
+        Raises
+        ------
+        BuildError, as a refuted finding, is for the caller to raise.
+        """
+        needs = list(self.needs(occurrence))
+        left = [need for need in needs if not self._is_proved(need)]
+        if left and occurrence.guards:
+            with ExitStack() as inside:
+                for guard in occurrence.guards:
+                    if isinstance(guard, tuple):
+                        self.analyzer.bind(*guard)
+                    elif guard.dtype == "bool":
+                        inside.enter_context(self.assuming(guard))
+                left = [need for need in left if not self._is_proved(need)]
+        left = [need for need in left if not self._is_settled(occurrence, need)]
+        left = [need for need in left if not self._is_product(need)]
+        for need in self._declared(occurrence):
+            if not self._is_proved(need):
+                self._is_settled(occurrence, need)
+        self.proved += len(needs) - len(left)
+        self.unproved += len(left)
+        return left
+
+    def needs(self, occurrence: Occurrence) -> Iterator[Need]:
+        """What must hold for an access to be within its memory."""
+        memory = self.memory.get(occurrence.data)
+        if memory is None:
+            return  # a pointer from elsewhere: nobody knows
+        if occurrence.extent is not None:  # it may be declared to reach farther than it does
+            yield Need(0, self._offset(occurrence), _ZERO, self._reach(occurrence.data, memory))
+        elif len(occurrence.indices) == len(memory.region):
+            pairs = zip(occurrence.indices, memory.region, strict=True)
+            for number, (index, (low, extent)) in enumerate(pairs):
+                if len(memory.region) == 1 and self._is_flat(occurrence):
+                    extent = self._reach(occurrence.data, memory, occurrence.buffer)
+                yield Need(number, index, low, extent)
+        elif len(occurrence.indices) == 1:
+            whole = self._reach(occurrence.data, memory, occurrence.buffer)
+            yield Need(0, occurrence.indices[0], _ZERO, whole)
+
+    def _declared(self, occurrence: Occurrence) -> Iterator[Need]:
+        """What reads need by the declared shape of a tensor of which there is a region alone.
+
+        Where it is not known, nothing has to be checked: memory is safe by its region.
+        """
+        memory = self.memory.get(occurrence.data)
+        if memory is None or memory.is_argument or occurrence.buffer is None:
+            return
+        if occurrence.reads and len(occurrence.indices) == len(memory.shape):
+            for number, index in enumerate(occurrence.indices):
+                whole = memory.shape[number]
+                if memory.region[number][1] is not whole:
+                    yield Need(number, index, _ZERO, whole)
+
+    def _is_flat(self, occurrence: Occurrence) -> bool:
+        """Whether an index counts elements of memory, not of a declared buffer."""
+        view = self.views.get(occurrence.data)
+        return view is None or occurrence.buffer is not view.buffer
+
+    def _offset(self, occurrence: Occurrence) -> Expr:
+        """Where a pointer points, from the first element."""
+        view = self.views.get(occurrence.data)
+        offset = occurrence.indices[0]
+        if view is None:
+            return offset
+        return self.analyzer.simplify(ops.sub(offset, view.buffer.elem_offset))
+
+    def _reach(self, data: Var, memory: Memory, buffer: Buffer | None = None) -> Expr:
+        """How many elements there are from the first to the last."""
+        extents = [extent for _, extent in memory.region]
+        whole: Expr = _ONE
+        view = self.views.get(data)
+        if view is not None and view.buffer.strides:
+            for extent, stride in zip(extents, view.buffer.strides, strict=False):
+                whole = ops.add(whole, ops.mul(ops.sub(extent, _ONE), stride))
+        else:
+            for extent in extents:
+                whole = ops.mul(whole, extent)
+        if buffer is not None and data in self.bytes:
+            own, other = self.bytes[data], dtypes.storage_bytes(buffer.dtype)
+            if own != other:
+                whole = ops.floordiv(ops.mul(whole, own), other)
+        return whole
+
+    # -- proof -----------------------------------------------------------------------------------
+
+    def _is_proved(self, need: Need) -> bool:
+        index, low, extent = need.at, need.low, need.extent
+        if type(low) is IntImm and type(extent) is IntImm:
+            least, most = self.analyzer.const_bounds(index)
+            is_low = least is not None and least >= low.value
+            is_high = most is not None and most < low.value + extent.value
+            if is_low and is_high:
+                return True
+        if dtypes.lanes(index.dtype) > 1:
+            return type(index) is Ramp and all(
+                self._is_proved(Need(need.number, end, low, extent)) for end in _ends(index)
+            )
+        if self._is_spanned(need):
+            return True
+        place = self.analyzer.simplify(ops.sub(index, low))
+        prove = self.analyzer.can_prove
+        if not prove(ops.less_equal(IntImm(0, place.dtype), place)):
+            return False
+        return prove(ops.less(place, extent)) or prove(ops.less(index, ops.add(low, extent)))
+
+    def _is_spanned(self, need: Need) -> bool:
+        ends = self._span(need)
+        return ends is not None and all(not end.scales and end.base >= 0 for end in ends)
+
+    def _is_product(self, need: Need) -> bool:
+        """Whether sums of products of variables are within bounds, as i * stride is."""
+        if dtypes.lanes(need.at.dtype) > 1:
+            return type(need.at) is Ramp and all(
+                self._is_product(need._replace(at=end)) for end in _ends(need.at)
+            )
+        forms = Forms(self._least_values(), self.values)
+        for loop in self.loops:
+            forms.bind(loop.var, forms.of(loop.min), forms.of(loop.extent))
+        place = plus(forms.of(need.at), forms.of(need.low), -1)
+        return forms.is_nonnegative(place) and forms.is_less(place, forms.of(need.extent))
+
+    def _least_values(self) -> dict[Var, int]:
+        """Extents and strides are never negative."""
+        declared = [view.buffer for view in self.views.values()]
+        parts = [part for buffer in declared for part in buffer.strides]
+        for memory in self.memory.values():
+            parts += memory.shape if memory.is_argument else ()
+        return {part: 0 for part in parts if type(part) is Var}
+
+    def _span(self, need: Need) -> Span | None:
+        """How far the smallest index is above the first element, the largest below the last."""
+        span = span_of(need.at, self.ranges, self.symbols)
+        low, extent = sum_of(need.low), sum_of(need.extent)
+        if span is None or low is None or extent is None:
+            return None
+        if not self.symbols.issuperset((*low.scales, *extent.scales)):
+            return None
+        last = low.plus(extent).plus(Sum(-1, {}))
+        return span[0].plus(low, -1), last.plus(span[1], -1)
+
+    # -- the opposite ----------------------------------------------------------------------------
+
+    def _is_settled(self, occurrence: Occurrence, need: Need) -> bool:
+        """Whether an index is judged by executing it, or by the sizes of a call."""
+        conditions = [
+            *self.conditions,
+            *[one for one in occurrence.guards if isinstance(one, Expr) and one.dtype == "bool"],
+        ]
+        if _reads_memory(need.at):
+            return False
+        known = [one for one in conditions if not _reads_memory(one)]
+        is_sure = self.is_sure and len(known) == len(conditions)
+        try:
+            found = self._outside(need, known)
+        except Unevaluable:
+            found = None if known or not is_sure else self._always_outside(need)
+            if found is None:
+                return is_sure and not known and self._require(occurrence, need)
+        if found is None:
+            return True
+        if is_sure:
+            self.findings.append(self._finding(occurrence, need, *found))
+        return is_sure
+
+    def _outside(self, need: Need, conditions: Sequence[Expr]) -> tuple[str, str] | None:
+        """An index that is outside, and how that comes about; None where all are inside.
+
+        Raises
+        ------
+        Unevaluable where it is not known which indices there are.
+        """
+        points = self._points(need, conditions)
+        values, low, extent = (
+            np.broadcast_to(evaluate(part, points.values, self.values), (points.count,))
+            for part in (need.at, need.low, need.extent)
+        )
+        if not points.count:
+            return None
+        wrong = (values < low) | (values >= low + extent)
+        if not wrong.any():
+            return None
+        first = int(np.argmax(wrong))
+        where = " and ".join(
+            f"{loop.name} = {int(np.broadcast_to(points.values[loop.var], (points.count,))[first])}"
+            for loop in self.loops
+        )
+        text = f"the index {need.at!s} runs from {values.min()} to {values.max()}"
+        if where:
+            text = f"the index {need.at!s} is {values[first]} where {where}; it runs " + (
+                f"from {values.min()} to {values.max()}"
+            )
+        return str(values[first]), text
+
+    def _points(self, need: Need, conditions: Sequence[Expr]) -> Points:
+        """The iterations that reach an access; of loops that do not matter, one."""
+        known = self._named(need.at, *conditions)
+        for loop in reversed(self.loops):
+            if loop.var in known:
+                known |= self._named(loop.min, loop.extent)
+        most = {loop: 1 for loop in self.loops if loop.var not in known}
+        points = points_of(self.loops, {}, self.values, most, _LIMIT)
+        return held(points, conditions, self.values)
+
+    def _named(self, *expressions: Expr) -> set[Var]:
+        """The variables that expressions depend on."""
+        found: set[Var] = set()
+        left = list(expressions)
+        while left:
+            for var in _variables([left.pop()]) - found:
+                found.add(var)
+                if var in self.values:
+                    left.append(self.values[var])
+        return found
+
+    def _always_outside(self, need: Need) -> tuple[str, str] | None:
+        """Of symbolic sizes: what is outside whatever they are."""
+        gaps = self._span(need)
+        span = span_of(need.at, self.ranges, self.symbols)
+        if gaps is None or span is None or not self._are_loops_known():
+            return None
+        below, above = (not gap.scales and gap.base < 0 for gap in gaps)
+        if not below and not above:
+            return None
+        low, high = (end.expr(need.at.dtype) for end in span)
+        text = f"the index {need.at!s} runs from {low} to {high}"
+        return str(low if below else high), text
+
+    def _are_loops_known(self) -> bool:
+        return all(loop.var in self.ranges for loop in self.loops)
+
+    def _require(self, occurrence: Occurrence, need: Need) -> bool:
+        """Note what a call must fulfil, where an access depends on its sizes alone."""
+        gaps = self._span(need)
+        span = span_of(need.at, self.ranges, self.symbols)
+        if gaps is None or span is None or not self._are_loops_known():
+            return False
+        if any(not gap.scales and gap.base < 0 for gap in gaps):
+            return False
+        extents = tuple(loop.extent for loop in self.loops if type(loop.extent) is not IntImm)
+        name = self.name_of(occurrence)
+        index, number = need.at, need.number
+        low, high = span
+        does = "reads" if occurrence.reads else "writes"
+        if gaps[0].scales:
+            what = f"the least index {index} in dimension {number} of {name}"
+            self.sizes.append(
+                Size(what, low.expr(index.dtype), need.low, "an index is 0 or more", extents)
+            )
+        if gaps[1].scales:
+            least = high.plus(Sum(1, {})).expr(index.dtype)
+            end = ops.add(need.low, need.extent)
+            why = f"the program {does} it at {index}"
+            self.sizes.append(Size(f"dimension {number} of {name}", end, least, why, extents))
+        return True
+
+    # -- words -----------------------------------------------------------------------------------
+
+    def name_of(self, occurrence: Occurrence) -> str:
+        """What messages call the memory of an access."""
+        if occurrence.buffer is not None:
+            return occurrence.buffer.name
+        return self.memory[occurrence.data].name
+
+    def _finding(self, occurrence: Occurrence, need: Need, wrong: str, text: str) -> Finding:
+        name = self.name_of(occurrence)
+        does = "reads" if occurrence.reads else "writes"
+        has = f"{name} has {need.extent} elements there"
+        if type(need.low) is not IntImm or need.low.value:
+            has = f"{name} exists from {need.low} on, {need.extent} elements"
+        return Finding(
+            BOUNDS,
+            REFUTED,
+            f"build a program that {does} {name} at {wrong} in dimension {need.number}",
+            name,
+            stage=self.stage,
+            why=f"{text}, and {has}",
+            cure="declare the tensor larger or the computation smaller, or guard the "
+            f"{does.removesuffix('s')}: te.if_then_else(te.all(...), {name}[...], 0.0)",
+        )
+
+    def summary(self) -> Iterator[Finding]:
+        """The findings; what was proved, or is under a check, counted."""
+        yield from self.findings
+        if self.unproved:
+            what = f"{self.unproved} indices of accesses are checked when they are used"
+            yield Finding(BOUNDS, UNPROVED, what, why="what they are is known to the call alone")
+        if self.proved:
+            yield Finding(BOUNDS, PROVED, f"{self.proved} indices of accesses are within bounds")
+
+
+def _reads_memory(e: Expr) -> bool:
+    return any(type(part) is BufferLoad for part in walk(e))
+
+
+def _variables(expressions: Sequence[Expr]) -> set[Var]:
+    return {part for one in expressions for part in walk(one) if type(part) is Var}
+
+
+def _ends(index: Any) -> tuple[Expr, Expr]:
+    """The first and the last lane."""
+    last = IntImm(index.lanes - 1, index.base.dtype)
+    return index.base, ops.add(index.base, ops.mul(index.stride, last))
+
+
+def plain_condition(condition: Any) -> Expr:
+    """A condition without likely."""
+    is_marked = getattr(condition, "op", "") == "tir.likely"
+    return condition.args[0] if is_marked else condition  # type: ignore[no-any-return]

@@ -1,0 +1,498 @@
+"""Run-time checks for accesses that are not proved to be within bounds.
+
+    for i in range(8):                      for i in range(8):
+        B[i] = A[I[i]]             ->           if I[i] < 0 or 64 <= I[i]: fail(...)
+                                                B[i] = A[I[i]]
+
+A check moves out of the loops that it does not depend on. Out of a vectorized loop it moves always,
+as a loop of its own before it; where what it reads is written in that loop, the loop becomes
+serial. Must not know how accesses are judged (`bounds`), nor what a failed check does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from te_sched.analysis.accesses import Loop, Memory
+from te_sched.analysis.bounds import Bounds, Need, View, plain_condition
+from te_sched.analysis.findings import Findings
+from te_sched.analysis.occurrences import (
+    Guard,
+    Occurrence,
+    data_read_by,
+    lane_of,
+    occurrences_of,
+)
+from te_sched.analysis.sizes import Size
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import (
+    Add,
+    BufferLoad,
+    Call,
+    Cast,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mul,
+    Not,
+    Select,
+    StringImm,
+    Sub,
+    Var,
+)
+from te_sched.ir.stmt import (
+    Allocate,
+    AssertStmt,
+    AttrStmt,
+    BufferRealize,
+    BufferStore,
+    Evaluate,
+    For,
+    IfThenElse,
+    LetStmt,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+    While,
+)
+from te_sched.ir.visitor import replace, substitute, walk
+from te_sched.lower.statements import sequence, statements
+
+REPORT = "te_sched.report_access"  # the registered function that a failed check calls
+_WIDENED = frozenset((Add, Sub, Mul, FloorDiv, FloorMod, Min, Max))
+
+# Makes a check that knows the loops round it.
+Maker = Callable[[tuple[Var, ...]], Stmt]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A check that has not found its place yet: what it reads and depends on, of what."""
+
+    make: Maker
+    reads: frozenset[Var]
+    variables: frozenset[Var]
+    of: Var
+
+    def needs(self, other: Check) -> bool:
+        """Whether the other one must have been done before."""
+        return other.of in self.reads
+
+    def within(self, wrap: Callable[[Stmt], Stmt], *parts: Expr) -> Check:
+        """The check inside of another statement, which speaks of some expressions."""
+        return Check(
+            lambda loops: wrap(self.make(loops)),
+            self.reads.union(*map(data_read_by, parts)),
+            self.variables.union(*map(_variables, parts)),
+            self.of,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """A function with checks, what its calls must fulfil, and what was found."""
+
+    func: PrimFunc
+    sizes: tuple[Size, ...]
+    findings: Findings
+    proved: int
+    checked: int
+
+
+def guard_accesses(
+    func: PrimFunc, places: Callable[[str], str] = "stage {}".format, insert: bool = True
+) -> Guarded:
+    """The function with checks of what is not proved to be within bounds.
+
+    Parameters
+    ----------
+    func : a program at any level before threads become loops.
+    places : what to call a stage in messages.
+    insert : False judges alone.
+    """
+    walker = _Walker(func, places, insert)
+    body = walker.flushed(func.body)
+    bounds = walker.bounds
+    return Guarded(
+        func if body is func.body else replace(func, body=body),
+        tuple(bounds.sizes),
+        Findings(bounds.summary()),
+        bounds.proved,
+        bounds.unproved,
+    )
+
+
+class _Walker:
+    """Rebuilds a program where it needs checks."""
+
+    def __init__(self, func: PrimFunc, places: Callable[[str], str], insert: bool) -> None:
+        self.bounds = Bounds(func)
+        self.places, self.insert = places, insert
+        self.scope: tuple[Var, ...] = ()  # variables of loops
+        self.in_vector = 0
+
+    def flushed(self, node: Stmt) -> Stmt:
+        """A statement with its checks before it."""
+        new, checks = self.statement(node)
+        return self.before(checks, new)
+
+    def before(self, checks: Sequence[Check], node: Stmt) -> Stmt:
+        """Put checks before a statement."""
+        return sequence([*[check.make(self.scope) for check in checks], node]) if checks else node
+
+    def statement(self, node: Any) -> tuple[Stmt, list[Check]]:
+        """The statement, and the checks that have to be made before it."""
+        method = _METHODS.get(type(node))
+        if method is not None:
+            return method(self, node)
+        checks = self.checks_of(node)
+        body = getattr(node, "body", None)
+        if not isinstance(body, Stmt):
+            return node, checks
+        new, below = self.statement(body)
+        return _with(node, body, new), checks + below
+
+    def checks_of(self, node: Stmt) -> list[Check]:
+        """The checks that a statement needs by itself."""
+        found: list[Check] = []
+        for occurrence in occurrences_of(node):
+            needs = self.bounds.judge(occurrence)
+            if needs and self.insert:
+                found += [self.check(occurrence, need) for need in needs]
+        return found
+
+    # -- statements --------------------------------------------------------------------------------
+
+    def store(self, node: BufferStore) -> tuple[Stmt, list[Check]]:
+        self.bounds.stage = node.buffer.name
+        return node, self.checks_of(node)
+
+    def loop(self, node: For) -> tuple[Stmt, list[Check]]:
+        if isinstance(node.extent, IntImm) and node.extent.value <= 0:
+            return node, []
+        outside = self.checks_of(node)
+        scope = self.scope
+        self.scope = (*scope, node.loop_var)
+        is_vector = node.kind == "vectorized"
+        self.in_vector += is_vector
+        self.bounds.enter(_as_loop(node))
+        body, checks = self.statement(node.body)
+        self.bounds.leave()
+        self.in_vector -= is_vector
+        if not checks:
+            self.scope = scope
+            return _with(node, node.body, body), outside
+        written = _written(node.body)
+        stay: list[Check] = []
+        for check in checks:
+            depends = node.loop_var in check.variables
+            is_blocked = not written.isdisjoint(check.reads) or any(map(check.needs, stay))
+            if is_blocked or (depends and not is_vector and not self.in_vector):
+                stay.append(check)
+            elif depends:
+                outside.append(_over(node, check))
+            else:
+                outside.append(_unless_empty(node, check))
+        kind = "serial" if stay and is_vector else node.kind
+        body = self.before(stay, body)
+        self.scope = scope
+        return replace(node, body=body, kind=kind), outside
+
+    def branch(self, node: IfThenElse) -> tuple[Stmt, list[Check]]:
+        outside = self.checks_of(node)
+        then, checks = self.case(node.condition, node.then_case)
+        new_else = node.else_case
+        if node.else_case is not None:
+            negated = Not(node.condition)
+            new_else, others = self.case(negated, node.else_case)
+            checks += others
+        if then is not node.then_case or new_else is not node.else_case:
+            node = replace(node, then_case=then, else_case=new_else)
+        return node, outside + checks
+
+    def case(self, condition: Expr, body: Stmt) -> tuple[Stmt, list[Check]]:
+        """One side of a branch; its checks may move before the branch."""
+        bounds = self.bounds
+        bounds.conditions.append(condition)
+        with bounds.assuming(condition):
+            new, checks = self.statement(body)
+        bounds.conditions.pop()
+        if not self.in_vector:
+            return self.before(checks, new), []
+        return new, [
+            check.within(lambda inner: IfThenElse(condition, inner), condition) for check in checks
+        ]
+
+    def parts(self, node: SeqStmt) -> tuple[Stmt, list[Check]]:
+        written: set[Var] | None = None
+        outside: list[Check] = []
+        done: list[Stmt] = []
+        for part in node.seq:
+            new, checks = self.statement(part)
+            stay: list[Check] = []
+            for check in checks:
+                if written is None:
+                    written = _written(node)
+                if written.isdisjoint(check.reads) and not any(map(check.needs, stay)):
+                    outside.append(check)
+                else:
+                    stay.append(check)
+            done.append(self.before(stay, new))
+        if all(a is b for a, b in zip(done, node.seq, strict=True)):
+            return node, outside
+        return sequence(done), outside
+
+    def let(self, node: LetStmt) -> tuple[Stmt, list[Check]]:
+        outside = self.checks_of(node)
+        self.bounds.values[node.var] = node.value
+        if node.var.dtype.startswith(("int", "uint")):
+            self.bounds.analyzer.bind(node.var, node.value)
+        return self.inside(node, outside, {node.var})
+
+    def inside(
+        self, node: Any, outside: list[Check], bound: Iterable[Var]
+    ) -> tuple[Stmt, list[Check]]:
+        """A statement that gives variables a meaning for its body."""
+        new, checks = self.statement(node.body)
+        names = frozenset(bound)
+        stay: list[Check] = []
+        for check in checks:
+            moves = names.isdisjoint(check.variables) and names.isdisjoint(check.reads)
+            (outside if moves and not any(map(check.needs, stay)) else stay).append(check)
+        return _with(node, node.body, self.before(stay, new)), outside
+
+    def attribute(self, node: AttrStmt) -> tuple[Stmt, list[Check]]:
+        bounds = self.bounds
+        if node.key in ("thread_extent", "virtual_thread"):
+            axis = node.node
+            bounds.enter(Loop(axis.var, IntImm(0), node.value, "thread", axis.thread_tag))
+            body = self.flushed(node.body)
+            bounds.leave()
+            return _with(node, node.body, body), []
+        if node.key == "buffer_bind_scope":
+            view, buffer = node.node
+            extents = node.value.args[1::2] if isinstance(node.value, Call) else ()
+            kept = tuple(extents)[len(extents) - len(view.shape) :]
+            region = tuple((IntImm(0), extent) for extent in kept)
+            bounds.add_memory(view.data, Memory(buffer.name, region, view.shape), view.dtype)
+            bounds.views[view.data] = View(view, kept)
+            own = {view.data, *_variables(view.elem_offset)}
+            for part in (*view.shape, *view.strides):
+                own |= _variables(part)
+            return self.inside(node, [], own)
+        body, checks = self.statement(node.body)
+        return _with(node, node.body, body), checks
+
+    def realize(self, node: BufferRealize) -> tuple[Stmt, list[Check]]:
+        buffer = node.buffer
+        if buffer.data not in self.bounds.memory:
+            region = tuple((bound.min, bound.extent) for bound in node.bounds)
+            self.bounds.add_memory(
+                buffer.data, Memory(buffer.name, region, buffer.shape), buffer.dtype
+            )
+        return self.inside(node, [], {buffer.data})
+
+    def allocate(self, node: Allocate) -> tuple[Stmt, list[Check]]:
+        outside = self.checks_of(node)
+        region = tuple((IntImm(0), extent) for extent in node.extents)
+        memory = Memory(node.buffer_var.name, region, tuple(node.extents))
+        self.bounds.add_memory(node.buffer_var, memory, node.dtype)
+        return self.inside(node, outside, {node.buffer_var})
+
+    def repeat(self, node: While) -> tuple[Stmt, list[Check]]:
+        was_sure, self.bounds.is_sure = self.bounds.is_sure, False
+        checks = self.checks_of(node)
+        with self.bounds.assuming(node.condition):
+            body = self.flushed(node.body)
+        self.bounds.is_sure = was_sure
+        if checks:  # the condition is asked again after each iteration
+            body = sequence([body, *[check.make(self.scope) for check in checks]])
+        return _with(node, node.body, body), checks
+
+    def asserted(self, node: AssertStmt) -> tuple[Stmt, list[Check]]:
+        checks = self.checks_of(node)
+        self.bounds.conditions.append(node.condition)
+        with self.bounds.assuming(node.condition):
+            body = self.flushed(node.body)
+        self.bounds.conditions.pop()
+        return _with(node, node.body, body), checks
+
+    # -- checks ------------------------------------------------------------------------------------
+
+    def check(self, occurrence: Occurrence, need: Need) -> Check:
+        """The check of one index."""
+        index, guards = need.at, occurrence.guards
+        lanes = dtypes.lanes(index.dtype)
+        if lanes == 1:
+            return _check_of(self.site(occurrence, need), need, index, guards, occurrence.data)
+        lane = Var("lane")
+        try:
+            one = lane_of(index, lane)
+            own = tuple(_lane_of_guard(guard, lane) for guard in guards)
+        except ValueError:
+            site = self.site(occurrence, need)
+            return _check_of(site, need, IntImm(-1), (), occurrence.data)
+        inner = _check_of(self.site(occurrence, need), need, one, own, occurrence.data)
+
+        def make(loops: tuple[Var, ...]) -> Stmt:
+            body = inner.make((*loops, lane))
+            return For(lane, IntImm(0), IntImm(lanes), "serial", body)
+
+        return Check(make, inner.reads, inner.variables - {lane}, inner.of)
+
+    def site(self, occurrence: Occurrence, need: Need) -> dict[str, Any]:
+        """What a report says of an access that is known now."""
+        stage = self.bounds.stage
+        return {
+            "kind": "bounds",
+            "buffer": self.bounds.name_of(occurrence),
+            "index": str(need.at),
+            "dimension": need.number,
+            "does": "read" if occurrence.reads else "write",
+            "where": self.places(stage) if stage else "",
+        }
+
+
+_METHODS: dict[type, Callable[[_Walker, Any], tuple[Stmt, list[Check]]]] = {
+    BufferStore: _Walker.store,
+    For: _Walker.loop,
+    IfThenElse: _Walker.branch,
+    SeqStmt: _Walker.parts,
+    LetStmt: _Walker.let,
+    AttrStmt: _Walker.attribute,
+    BufferRealize: _Walker.realize,
+    Allocate: _Walker.allocate,
+    While: _Walker.repeat,
+    AssertStmt: _Walker.asserted,
+}
+
+
+def _with(node: Any, old: Stmt, new: Stmt) -> Stmt:
+    return node if new is old else replace(node, body=new)  # type: ignore[no-any-return]
+
+
+def _as_loop(node: For) -> Loop:
+    tag = node.thread_binding.thread_tag if node.thread_binding is not None else ""
+    return Loop(node.loop_var, node.min, node.extent, node.kind, tag)
+
+
+def _check_of(
+    site: dict[str, Any], need: Need, index: Expr, guards: tuple[Guard, ...], data: Var
+) -> Check:
+    low, end = widen(need.low), widen(ops.add(need.low, need.extent))
+    wide = widen(index)
+    is_outside = ops.logical_or(ops.less(wide, low), ops.less_equal(end, wide))
+
+    def make(loops: tuple[Var, ...]) -> Stmt:
+        fail = report(site, (wide, low, end), loops)
+        return under(guards, IfThenElse(is_outside, fail))
+
+    parts = (index, need.low, need.extent, *_expressions(guards))
+    own = {guard[0] for guard in guards if isinstance(guard, tuple)}
+    reads = frozenset(data for part in parts for data in data_read_by(part))
+    variables = frozenset(var for part in parts for var in _variables(part)) - own
+    return Check(make, reads, variables, data)
+
+
+def report(site: dict[str, Any], numbers: Iterable[Expr], loops: Iterable[Var]) -> Stmt:
+    """The call that ends a program where a check has failed."""
+    named = [*loops]
+    text = json.dumps({**site, "loops": [var.name for var in named]})
+    values = [*numbers, *[widen(var) for var in named]]
+    call = Call("int32", "tir.tvm_call_packed", (StringImm(REPORT), StringImm(text), *values))
+    return Evaluate(call)
+
+
+def under(guards: tuple[Guard, ...], body: Stmt) -> Stmt:
+    """A statement below the conditions and lets that lead to an access."""
+    for guard in reversed(guards):
+        if isinstance(guard, tuple):
+            var, value = guard
+            own = Var(var.name, var.dtype)
+            body = LetStmt(own, value, substitute(body, {var: own}))
+        else:
+            body = IfThenElse(plain_condition(guard), body)
+    return body
+
+
+def widen(e: Any) -> Expr:
+    """An integer as int64, its sums and products too, so that they do not overflow."""
+    kind = type(e)
+    if e.dtype == "int64" and kind not in _WIDENED:
+        return e  # type: ignore[no-any-return]
+    if kind is IntImm:
+        return IntImm(e.value, "int64")
+    if kind in _WIDENED:
+        return kind(widen(e.a), widen(e.b))  # type: ignore[no-any-return]
+    if kind is Select:
+        return Select(e.condition, widen(e.true_value), widen(e.false_value))
+    if kind is Call and e.op == "tir.if_then_else":
+        return Call("int64", e.op, (e.args[0], widen(e.args[1]), widen(e.args[2])))
+    return Cast("int64", e)
+
+
+def _over(loop: For, check: Check) -> Check:
+    """The check in a loop of its own."""
+    var = Var(loop.loop_var.name, loop.loop_var.dtype)
+
+    def make(loops: tuple[Var, ...]) -> Stmt:
+        body = substitute(check.make((*loops, loop.loop_var)), {loop.loop_var: var})
+        return For(var, loop.min, loop.extent, "serial", body)
+
+    variables = (check.variables - {loop.loop_var}) | _variables(loop.min)
+    variables |= _variables(loop.extent)
+    reads = check.reads.union(data_read_by(loop.min), data_read_by(loop.extent))
+    return Check(make, reads, variables, check.of)
+
+
+def _unless_empty(loop: For, check: Check) -> Check:
+    """The check before a loop that it does not depend on."""
+    if isinstance(loop.extent, IntImm):
+        return check
+    runs = ops.less(IntImm(0, loop.extent.dtype), loop.extent)
+    return check.within(lambda inner: IfThenElse(runs, inner), loop.extent)
+
+
+def _lane_of_guard(guard: Guard, lane: Expr) -> Guard:
+    if isinstance(guard, tuple):
+        if dtypes.lanes(guard[0].dtype) > 1:
+            raise ValueError("a vector has a name")
+        return guard
+    return lane_of(guard, lane)
+
+
+def _expressions(guards: Iterable[Guard]) -> Iterator[Expr]:
+    for guard in guards:
+        yield guard[1] if isinstance(guard, tuple) else guard
+
+
+def _variables(e: Expr) -> frozenset[Var]:
+    return frozenset(part for part in walk(e) if type(part) is Var)
+
+
+def _written(body: Stmt) -> set[Var]:
+    """The memory that a statement may write."""
+    found: set[Var] = set()
+    for node in statements(body):
+        if type(node) is BufferStore:
+            found.add(node.buffer.data)
+        elif type(node) is Evaluate or type(node) is BufferStore:
+            found |= _variables_and_data(node.value)
+    return found
+
+
+def _variables_and_data(e: Expr) -> set[Var]:
+    """What a call may write: whatever it is given."""
+    found: set[Var] = set()
+    for part in walk(e):
+        if type(part) is Var:
+            found.add(part)
+        elif type(part) is BufferLoad:
+            found.add(part.buffer.data)
+    return found

@@ -1,0 +1,191 @@
+"""Which elements of memory a statement touches itself, and under which conditions.
+
+In the order in which they are evaluated, each with the conditions and lets inside of the expression
+that lead to it. Must not know loops, nor what is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from te_sched.ir import dtypes
+from te_sched.ir.expr import (
+    And,
+    Broadcast,
+    Buffer,
+    BufferLoad,
+    Call,
+    Expr,
+    IntImm,
+    Let,
+    Not,
+    Or,
+    Ramp,
+    Select,
+    Var,
+)
+from te_sched.ir.stmt import (
+    Allocate,
+    AssertStmt,
+    BufferStore,
+    Evaluate,
+    For,
+    IfThenElse,
+    LetStmt,
+    While,
+)
+from te_sched.ir.visitor import CHILD_FIELDS, Mapper, children
+
+_EXPRESSIONS: dict[type, tuple[str, ...]] = {
+    For: ("min", "extent"),
+    IfThenElse: ("condition",),
+    While: ("condition",),
+    LetStmt: ("value",),
+    AssertStmt: ("condition",),
+    Evaluate: ("value",),
+    Allocate: ("extents",),
+}
+
+# A condition that holds, or a variable and what it stands for.
+Guard = Expr | tuple[Var, Expr]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Occurrence:
+    """One read or write of elements, as it stands in the program.
+
+    A function from outside gets `extent` elements from an offset in flat memory, behind `data`, and
+    `buffer` is None; else `extent` is None.
+    """
+
+    data: Var
+    buffer: Buffer | None
+    indices: tuple[Expr, ...]
+    reads: bool
+    writes: bool
+    guards: tuple[Guard, ...]
+    extent: Expr | None = None
+
+
+def occurrences_of(node: Any) -> list[Occurrence]:
+    """What a statement touches by itself: not what the statements below it touch."""
+    found: list[Occurrence] = []
+    if type(node) is BufferStore:
+        for index in node.indices:
+            _collect(index, (), found)
+        _collect(node.value, (), found)
+        buffer = node.buffer
+        found.append(Occurrence(buffer.data, buffer, node.indices, False, True, ()))
+        return found
+    for name in _EXPRESSIONS.get(type(node), ()):
+        value = getattr(node, name)
+        for one in value if isinstance(value, tuple) else (value,):
+            _collect(one, (), found)
+    return found
+
+
+def _collect(e: Any, guards: tuple[Guard, ...], found: list[Occurrence]) -> None:
+    kind = type(e)
+    if not CHILD_FIELDS[kind]:
+        return
+    if kind is BufferLoad:
+        for index in e.indices:
+            _collect(index, guards, found)
+        found.append(Occurrence(e.buffer.data, e.buffer, e.indices, True, False, guards))
+    elif kind is Select:
+        _choice(e.condition, e.true_value, e.false_value, guards, found)
+    elif kind is And or kind is Or:
+        _collect(e.a, guards, found)
+        _collect(e.b, (*guards, e.a if kind is And else Not(e.a)), found)
+    elif kind is Let:
+        _collect(e.value, guards, found)
+        _collect(e.body, (*guards, (e.var, e.value)), found)
+    elif kind is Call:
+        _call(e, guards, found)
+    else:
+        for part in children(e):
+            _collect(part, guards, found)
+
+
+def _choice(
+    condition: Expr, yes: Expr, no: Expr, guards: tuple[Guard, ...], found: list[Occurrence]
+) -> None:
+    _collect(condition, guards, found)
+    _collect(yes, (*guards, condition), found)
+    _collect(no, (*guards, Not(condition)), found)
+
+
+def _call(e: Call, guards: tuple[Guard, ...], found: list[Occurrence]) -> None:
+    if e.op == "tir.if_then_else":
+        _choice(e.args[0], e.args[1], e.args[2], guards, found)
+    elif e.op == "tir.address_of" and type(e.args[0]) is BufferLoad:
+        for index in e.args[0].indices:  # what is there is not touched yet
+            _collect(index, guards, found)
+    elif e.op.startswith("tir.atomic_"):
+        _atomic(e, guards, found)
+    elif e.op == "tir.tvm_access_ptr" and type(e.args[1]) is Var:
+        data, (offset, extent, mask) = e.args[1], e.args[2:5]
+        _collect(offset, guards, found)
+        how = mask.value if isinstance(mask, IntImm) else 3
+        reads, writes = bool(how & 1), bool(how & 2)
+        found.append(Occurrence(data, None, (offset,), reads, writes, guards, extent))
+    elif e.op == "tir.tvm_thread_allreduce" and isinstance(e.args[0], IntImm):
+        count = e.args[0].value  # threads out of the condition add nothing
+        for value in e.args[1 : 1 + count]:
+            _collect(value, (*guards, e.args[1 + count]), found)
+    else:
+        for arg in e.args:
+            _collect(arg, guards, found)
+
+
+def _atomic(e: Call, guards: tuple[Guard, ...], found: list[Occurrence]) -> None:
+    """A function that updates the element to which its first argument points."""
+    for arg in e.args:
+        _collect(arg, guards, found)
+    place = e.args[0]
+    if type(place) is Call and place.op == "tir.address_of" and type(place.args[0]) is BufferLoad:
+        load = place.args[0]
+        found.append(Occurrence(load.buffer.data, load.buffer, load.indices, True, True, guards))
+
+
+def lane_of(e: Expr, number: Expr) -> Expr:
+    """The lane `number` of a vector of indices; of a scalar, itself.
+
+    Raises
+    ------
+    ValueError for a vector that is none of sums, loads and the like.
+    """
+    return _Lane(number).visit(e)  # type: ignore[no-any-return]
+
+
+class _Lane(Mapper):
+    """Makes an expression of vectors one of scalars."""
+
+    def __init__(self, number: Expr) -> None:
+        self.number = number
+
+    def visit(self, node: Any) -> Any:
+        if dtypes.lanes(node.dtype) == 1:
+            return node
+        kind = type(node)
+        if kind is Ramp:
+            return node.base + node.stride * self.number.astype(node.base.dtype)
+        if kind is Broadcast:
+            return node.value
+        if kind is BufferLoad and dtypes.lanes(node.buffer.dtype) == 1:
+            return BufferLoad(node.buffer, tuple(self.visit(index) for index in node.indices))
+        if "dtype" in getattr(kind, "__slots__", ()) and hasattr(node, "value"):
+            return kind(dtypes.element(node.dtype), self.visit(node.value))
+        if hasattr(node, "a") and hasattr(node, "b"):
+            return kind(self.visit(node.a), self.visit(node.b))
+        raise ValueError(f"a lane of {node}")
+
+
+def data_read_by(e: Any) -> Iterator[Var]:
+    """The memory that an expression reads."""
+    if type(e) is BufferLoad:
+        yield e.buffer.data
+    for part in children(e):
+        yield from data_read_by(part)
