@@ -19,10 +19,11 @@ After::
 
 An allocation lives from the first to the last statement that touches it, among the statements of
 the scope in which it was made. It moves to the top of its region: the launch of threads or the
-parallel loop around it, or else the function. Two allocations of a region whose lives do not
-overlap share memory if their sizes are near enough; a statement that computes every element of one
-from the same element of another may do so in place. At last, memory that is only touched in whole
-vectors becomes memory of vectors (`vectorize_storage`).
+parallel loop around it, or else the function; one whose size depends on a loop in between stays
+where it is. Two allocations of a region whose lives do not overlap share memory if their sizes are
+near enough; a statement that computes every element of one from the same element of another may do
+so in place. At last, memory that is only touched in whole vectors becomes memory of vectors
+(`vectorize_storage`).
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, Var
 from te_sched.ir.stmt import Allocate, PrimFunc, Stmt
 from te_sched.ir.structural import structural_key
-from te_sched.ir.visitor import Mapper, children, replace
+from te_sched.ir.visitor import Mapper, children, replace, walk
 from te_sched.lower.statements import sequence
 from te_sched.lower.vectorize_storage import vectorize_storage
 
@@ -97,7 +98,9 @@ class _History:
         self.allocations: dict[Var, _Allocation] = {}
         self.open: list[list[Var]] = []
         self.is_in_threads = False
+        self.is_in_region = False
         self.has_vectors = False
+        self.inner: set[Var] = set()  # variables of loops inside of the region
 
     def visit(self, node: Any) -> None:
         """Record a statement or an expression."""
@@ -107,7 +110,8 @@ class _History:
         elif kind in _LEAVES:
             self._leaf(node)
         elif kind is Allocate:
-            self.allocations[node.buffer_var] = _Allocation(node, len(self.open))
+            if not self._depends_on_loops(node):
+                self.allocations[node.buffer_var] = _Allocation(node, len(self.open))
             self._below(node)
         elif kind is Var:
             self._touch(node)
@@ -116,6 +120,16 @@ class _History:
             self._access(node)
         else:
             self._below(node)
+
+    def _depends_on_loops(self, node: Allocate) -> bool:
+        """Whether the size is known only inside of loops of the region."""
+        return any(
+            part in self.inner
+            for extent in node.extents
+            if type(extent) is not E.IntImm
+            for part in walk(extent)
+            if type(part) is Var
+        )
 
     def _below(self, node: Any) -> None:
         for child in children(node):
@@ -153,7 +167,14 @@ class _History:
         self.moments.append(_Moment(node))
         self.open.append([])
         self.is_in_threads |= launches
-        self._below(node)
+        if _is_region(node) and not self.is_in_region:
+            inner, self.inner, self.is_in_region = self.inner, set(), True
+            self._below(node)
+            self.inner, self.is_in_region = inner, False
+        else:
+            if type(node) is S.For:
+                self.inner.add(node.loop_var)
+            self._below(node)
         self.is_in_threads &= not launches
         self.moments[begin].partner = len(self.moments)
         self.moments.append(_Moment(node, self.open.pop(), begin))
@@ -429,6 +450,7 @@ class _Rewriter(Mapper):
     def __init__(self, plan: _Plan) -> None:
         self.replaced = {var: slot.var for var, slot in plan.slot_of.items() if slot.var is not var}
         self.buffers: dict[Buffer, Buffer] = {}
+        self.moved = plan.allocations
         self.slots_of_region: dict[int, list[_Slot]] = {}
         for slot in plan.slots:
             self.slots_of_region.setdefault(id(slot.region), []).append(slot)
@@ -449,7 +471,10 @@ class _Rewriter(Mapper):
         return new  # type: ignore[no-any-return]
 
     def visit_Allocate(self, node: Allocate) -> Any:
-        return self.visit(node.body)
+        body = self.visit(node.body)
+        if node.buffer_var in self.moved:
+            return body
+        return node if body is node.body else replace(node, body=body)
 
     def visit_SeqStmt(self, node: S.SeqStmt) -> Any:
         new = [self.visit(stmt) for stmt in node.seq]

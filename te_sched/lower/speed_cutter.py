@@ -23,9 +23,10 @@ from typing import NamedTuple
 
 from te_sched.arith import build
 from te_sched.config import Lowering
-from te_sched.ir.expr import Call, Expr, IntImm
+from te_sched.ir import ops
+from te_sched.ir.expr import Call, Expr, IntImm, Var
 from te_sched.ir.stmt import Allocate, For, IfThenElse, SeqStmt, Stmt
-from te_sched.ir.visitor import replace
+from te_sched.ir.visitor import replace, walk
 from te_sched.lower.cutter import Cleaner, Cutter
 from te_sched.lower.guards import Cut, is_mark
 from te_sched.lower.statements import fresh_copy, is_nothing, nodes_of, sequence
@@ -68,8 +69,16 @@ class SpeedCutter(Cutter):
         return self.generic(replace(node, extents=extents))  # type: ignore[no-any-return]
 
     def _largest(self, extent: Expr) -> Expr:
-        most = None if type(extent) is IntImm else self.analyzer.const_bounds(extent)[1]
-        return extent if most is None else build.imm(most, extent.dtype)
+        if not all(map(self._is_bounded, [part for part in walk(extent) if type(part) is Var])):
+            return extent
+        most = self.analyzer.const_bounds(extent)[1]
+        fits = most is not None and most <= ops.int_limits(extent.dtype)[1]
+        return build.imm(most, extent.dtype) if fits and most is not None else extent
+
+    def _is_bounded(self, var: Var) -> bool:
+        """Whether a variable is of a loop of a known length, not any number."""
+        most = self.analyzer.const_bounds(var)[1]
+        return most is not None and most < ops.int_limits(var.dtype)[1]
 
     def uncut(self, node: For) -> Stmt:
         if node.kind == "vectorized":

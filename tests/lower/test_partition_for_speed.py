@@ -6,6 +6,7 @@ import operator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -203,3 +204,17 @@ def test_every_iteration_runs_once(choices: dict[str, bool], data: Any) -> None:
     for sizes in ((0, 0), (1, 6), (7, 2), (9, 9)):
         values = dict(zip((n, m), sizes, strict=True))
         assert stores(cut.body, values) == stores(func.body, values)
+
+
+@pytest.mark.parametrize("extent", [1, 3, 10])
+def test_room_of_a_size_given_by_the_call_is_left_alone(extent: int) -> None:
+    n = te.var("n")
+    A = te.placeholder((n, 30), name="A")
+    B = te.compute((n, 30), lambda i, j: A[i, j] * 2.0, name="B")
+    k = te.reduce_axis((0, n), "k")
+    C = te.compute((30,), lambda i: te.sum(B[k, i], axis=k), name="C")
+    s = te.create_schedule(C.op)
+    s[C].split(C.op.axis[0], nparts=4)
+    a, c = np.ones((extent, 30), "float32"), np.zeros(30, "float32")
+    te_sched.build(s, [A, C])(a, c)
+    np.testing.assert_array_equal(c, 2 * extent)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import te
 from te_sched.ir import ops
 from te_sched.ir.expr import Broadcast, Buffer, IntImm, Ramp
-from te_sched.ir.stmt import Allocate, BufferStore, PrimFunc, Stmt
+from te_sched.ir.stmt import Allocate, BufferStore, For, PrimFunc, Stmt
 from te_sched.ir.visitor import walk
 from te_sched.lower.rewrite_storage import rewrite_storage
 from tests.lower.build import (
@@ -111,3 +116,37 @@ def test_memory_that_is_touched_in_whole_vectors_is_of_vectors() -> None:
 def test_unaligned_vectors_leave_memory_as_it_is() -> None:
     for func in (vector_program(2), vector_program(0, extent=66)):
         assert allocations(rewrite_storage(func))[0].dtype == "float32"
+
+
+def test_memory_whose_size_depends_on_a_loop_stays_in_it() -> None:
+    B, C = temporary("B", ops.add(i, 1)), temporary("C", 64)  # type: ignore[arg-type]
+    inner = allocate(B, allocate(C, fill(C, A), fill(B, C), fill(A, B)))
+    func = rewrite_storage(function(loop(i, 64, inner), A))
+    assert [type(one) for one in (func.body, func.body.body, func.body.body.body)] == [  # type: ignore[attr-defined]
+        Allocate,
+        For,
+        Allocate,
+    ]
+    assert [one.buffer_var for one in allocations(func)] == [C.data, B.data]
+
+
+def test_memory_of_threads_may_have_a_size_of_each() -> None:
+    B = temporary("B", ops.add(i, 1))  # type: ignore[arg-type]
+    inner = allocate(B, fill(B, A), fill(A, B))
+    func = function(loop(i, 64, inner, kind="parallel"), A)
+    assert rewrite_storage(func) is func
+
+
+@pytest.mark.parametrize("extent", [0, 1, 5, 100])
+def test_tiles_of_a_symbolic_number_of_parts(extent: int) -> None:
+    n = te.var("n")
+    A = te.placeholder((n,), name="A")
+    B = te.compute((n,), lambda i: A[i] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    copy = s.cache_read(A, "local", [B])
+    outer, inner = s[B].split(B.op.axis[0], nparts=16)
+    first, *_ = s[B].tile(outer, inner, 2, 2)
+    s[copy].compute_at(s[B], first)  # as many elements as that loop's variable says
+    a, b = np.ones(extent, "float32"), np.zeros(extent, "float32")
+    te_sched.build(s, [A, B])(a, b)
+    np.testing.assert_array_equal(b, 2)
