@@ -182,3 +182,37 @@ def test_guarded_vectors_of_two_are_made_without_a_word_of_llvm(
     te_sched.build(s, [A, B])(a, b)
     np.testing.assert_array_equal(b, a[:, :17] + a[:, 2:])
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("lanes", [3, 6, 7, 12, 20, 24, 28, 48, 96, 100])
+def test_lanes_that_are_no_power_of_two(lanes: int) -> None:
+    A, B = te.placeholder((40, lanes), name="A"), te.placeholder((40,), "int32", name="B")
+    k = te.reduce_axis((0, 40), "k")
+    C = te.compute(
+        (5, lanes), lambda i, j: te.sum(te.exp(A[k, j]) * B[k].astype("float32"), axis=k), name="C"
+    )
+    s = te.create_schedule(C.op)
+    i, j = C.op.axis
+    s[C].reorder(i, k, j)
+    s[C].vectorize(j)
+    module = te_sched.build(s, [A, B, C])
+    assert f"<{lanes} x float>" not in module.get_source() or lanes < 12
+    a = np.random.default_rng(5).random((40, lanes)).astype("float32")
+    b, c = np.arange(40, dtype="int32"), np.zeros((5, lanes), "float32")
+    module(a, b, c)
+    np.testing.assert_allclose(c, np.broadcast_to((np.exp(a) * b[:, None]).sum(0), c.shape), 1e-5)
+
+
+@pytest.mark.parametrize("shift", [-1, 1, 16])
+def test_a_vector_that_moves_along_its_buffer_is_loaded_first(shift: int) -> None:
+    A = buffer("A", [100])
+
+    def at(start: int) -> E.Expr:
+        return E.Ramp(E.IntImm(start), E.IntImm(1), 48)
+
+    store = S.BufferStore(A, E.BufferLoad(A, (at(20),)), (at(20 + shift),))
+    a = np.arange(100, dtype="float32")
+    expected = a.copy()
+    expected[20 + shift : 68 + shift] = a[20:68]
+    build(function([A], store))(a)
+    np.testing.assert_array_equal(a, expected)

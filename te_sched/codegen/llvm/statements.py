@@ -24,6 +24,7 @@ from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.heap import ALIGNMENT, define_heap
 from te_sched.codegen.llvm.loops import serial_loop
 from te_sched.codegen.llvm.parallel import TEAM_PRAGMAS, run_parallel
+from te_sched.codegen.llvm.split_lanes import split_lanes
 from te_sched.codegen.llvm.streaming import run_streaming
 from te_sched.codegen.llvm.types import Value, integer, llvm_type, slot_type
 from te_sched.errors import BuildError
@@ -172,6 +173,11 @@ def _assert(out: FunctionText, node: S.AssertStmt) -> None:
 
 
 def _store(out: FunctionText, node: S.BufferStore) -> None:
+    for part in split_lanes(node, lambda data: bool(out.scopes.suffix(data))):
+        _store_whole(out, part)
+
+
+def _store_whole(out: FunctionText, node: S.BufferStore) -> None:
     buffer = node.buffer
     index = flatten_index(buffer, node.indices)
     value = evaluate(out, node.value)
