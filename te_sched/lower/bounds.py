@@ -301,7 +301,7 @@ def pass_ranges_down(stage: Stage, ranges: Ranges, analyzer: Analyzer) -> None:
     for relation in stage.relations:
         relation.ranges_down(ranges, analyzer, fixed)
     for axis, thread in bound.items():
-        set_range(ranges, thread, ranges[axis], analyzer)
+        set_range(ranges, thread, ranges[axis], analyzer, At(stage, axis))
 
 
 @singledispatch

@@ -44,8 +44,12 @@ def ceil_div(a: Expr, b: Expr, analyzer: Analyzer) -> Expr:
     return analyzer.simplify(ops.floordiv(a + (b - 1), b))
 
 
-def set_range(ranges: Ranges, axis: IterVar, new: Range, analyzer: Analyzer) -> None:
-    """Record the range of an axis; a second one must have the same extent."""
+def set_range(
+    ranges: Ranges, axis: IterVar, new: Range, analyzer: Analyzer, where: object = ""
+) -> None:
+    """Record the range of an axis; a second one must have the same extent, or is an error `where`
+    it is given.
+    """
     old = ranges.get(axis)
     if old is None:
         ranges[axis] = new
@@ -56,7 +60,7 @@ def set_range(ranges: Ranges, axis: IterVar, new: Range, analyzer: Analyzer) -> 
             f"one use gives it the extent {old.extent}, another the extent {new.extent}",
             "give the axes that are bound to one thread axis the same extent, or bind them "
             "to thread axes of their own",
-            where=f"axis {axis.var.name}",
+            where=where or f"axis {axis.var.name}",
         )
 
 

@@ -107,7 +107,10 @@ def _():
 
 
 @mistake(
-    "Stages with different numbers of threads", BuildError, r"64 and of 32|32 and of 64", issue=1660
+    "Stages with different numbers of threads",
+    BuildError,
+    r"stage C \(decl(.|\n)*of 32 and of 64",
+    issue=1660,
 )
 def different_numbers_of_threads():
     s = te.create_schedule(C.op)

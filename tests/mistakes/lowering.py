@@ -170,7 +170,11 @@ def _():
     te_sched.lower(s, [X, Y])
 
 
-@mistake("Two extents of one thread axis", LoweringError, r"two extents(.|\n)*the same extent")
+@mistake(
+    "Two extents of one thread axis",
+    LoweringError,
+    r"two extents(.|\n)*stage B \(decl(.|\n)*axis i \(bind at(.|\n)*the same extent",
+)
 def two_extents_of_a_thread():
     thread = te.thread_axis("threadIdx.x")
     s = te.create_schedule(C.op)

@@ -89,6 +89,7 @@ class _Collector(Mapper):
                 f"its stages bind axes of {known.extent} and of {node.value} iterations to it, and "
                 "all threads of a kernel are launched at once",
                 "split the axes so that both extents are the same",
+                where=", ".join([*[f"stage {name}" for name in _stored(node)[:1]], f"axis {tag}"]),
             )
         self.values[thread.var] = known.var
         outside = self.outside
@@ -102,8 +103,7 @@ class _Collector(Mapper):
 
     def twice(self, tag: str, node: AttrStmt) -> BuildError:
         """A launch within another over the same threads, of whose variable it makes use."""
-        stored = [part.buffer for part in statements(node.body) if type(part) is BufferStore]
-        names = ", ".join(dict.fromkeys(buffer.name for buffer in stored)) or "a stage"
+        names = ", ".join(_stored(node)) or "a stage"
         return BuildError(
             f"launch a kernel of {self.name!r} over {tag} for {names}",
             f"an axis of {node.value} iterations is bound to {tag}, inside of a loop that is bound "
@@ -119,3 +119,9 @@ class _Collector(Mapper):
 
     def visit_Evaluate(self, node: Stmt) -> Stmt:
         return node
+
+
+def _stored(node: AttrStmt) -> list[str]:
+    """The names of the stages that are stored within a launch."""
+    stores = [part for part in statements(node.body) if type(part) is BufferStore]
+    return list(dict.fromkeys(store.buffer.name for store in stores))
