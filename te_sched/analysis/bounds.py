@@ -24,8 +24,8 @@ from te_sched.analysis.sizes import Size
 from te_sched.analysis.sums import Span, Sum, span_of, sum_of
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, Ramp, Range, Var
-from te_sched.ir.stmt import PrimFunc
+from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, Ramp, Range, Var
+from te_sched.ir.stmt import Allocate, AttrStmt, BufferRealize, PrimFunc
 from te_sched.ir.visitor import walk
 
 _LIMIT = 1 << 16  # iterations that are executed
@@ -88,6 +88,30 @@ class Bounds:
         self.memory[data] = memory
         self.bytes[data] = dtypes.storage_bytes(dtype)
 
+    def add_realized(self, node: BufferRealize) -> None:
+        """Note a temporary; arguments are known."""
+        buffer = node.buffer
+        if buffer.data not in self.memory:
+            region = tuple((bound.min, bound.extent) for bound in node.bounds)
+            self.add_memory(buffer.data, Memory(buffer.name, region, buffer.shape), buffer.dtype)
+
+    def add_allocated(self, node: Allocate) -> None:
+        """Note flat memory."""
+        region = tuple((_ZERO, extent) for extent in node.extents)
+        memory = Memory(node.buffer_var.name, region, tuple(node.extents))
+        self.add_memory(node.buffer_var, memory, node.dtype)
+
+    def add_view(self, node: AttrStmt) -> set[Var]:
+        """Note what a buffer stands for; gives the variables that it gives a meaning."""
+        view, buffer = node.node
+        extents = node.value.args[1::2] if isinstance(node.value, Call) else ()
+        kept = tuple(extents)[len(extents) - len(view.shape) :]
+        region = tuple((_ZERO, extent) for extent in kept)
+        name = self.memory[buffer.data].name if buffer.data in self.memory else buffer.name
+        self.add_memory(view.data, Memory(name, region, view.shape), view.dtype)
+        self.views[view.data] = View(view, kept)
+        return {view.data} | _variables((view.elem_offset, *view.shape, *view.strides))
+
     def enter(self, loop: Loop) -> None:
         """Go into a loop."""
         self.loops.append(loop)
@@ -145,6 +169,8 @@ class Bounds:
         memory = self.memory.get(occurrence.data)
         if memory is None:
             return  # a pointer from elsewhere: nobody knows
+        if occurrence.buffer is None and occurrence.extent is None:
+            return  # a function gets all of it
         if occurrence.extent is not None:  # it may be declared to reach farther than it does
             yield Need(0, self._offset(occurrence), _ZERO, self._reach(occurrence.data, memory))
         elif len(occurrence.indices) == len(memory.region):
@@ -262,6 +288,9 @@ class Bounds:
 
     def _is_settled(self, occurrence: Occurrence, need: Need) -> bool:
         """Whether an index is judged by executing it, or by the sizes of a call."""
+        if type(need.at) is Ramp:
+            ends = [need._replace(at=end) for end in _ends(need.at)]
+            return all([self._is_settled(occurrence, end) for end in ends])
         conditions = [
             *self.conditions,
             *[one for one in occurrence.guards if isinstance(one, Expr) and one.dtype == "bool"],
@@ -377,7 +406,7 @@ class Bounds:
 
     def name_of(self, occurrence: Occurrence) -> str:
         """What messages call the memory of an access."""
-        if occurrence.buffer is not None:
+        if occurrence.buffer is not None and occurrence.data not in self.views:
             return occurrence.buffer.name
         return self.memory[occurrence.data].name
 

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from te_sched.analysis.accesses import Loop, Memory
-from te_sched.analysis.bounds import Bounds, Need, View, plain_condition
+from te_sched.analysis.accesses import Loop
+from te_sched.analysis.bounds import Bounds, Need, plain_condition
 from te_sched.analysis.findings import Findings
 from te_sched.analysis.occurrences import (
     Guard,
@@ -276,33 +276,17 @@ class _Walker:
             bounds.leave()
             return _with(node, node.body, body), []
         if node.key == "buffer_bind_scope":
-            view, buffer = node.node
-            extents = node.value.args[1::2] if isinstance(node.value, Call) else ()
-            kept = tuple(extents)[len(extents) - len(view.shape) :]
-            region = tuple((IntImm(0), extent) for extent in kept)
-            bounds.add_memory(view.data, Memory(buffer.name, region, view.shape), view.dtype)
-            bounds.views[view.data] = View(view, kept)
-            own = {view.data, *_variables(view.elem_offset)}
-            for part in (*view.shape, *view.strides):
-                own |= _variables(part)
-            return self.inside(node, [], own)
+            return self.inside(node, [], bounds.add_view(node))
         body, checks = self.statement(node.body)
         return _with(node, node.body, body), checks
 
     def realize(self, node: BufferRealize) -> tuple[Stmt, list[Check]]:
-        buffer = node.buffer
-        if buffer.data not in self.bounds.memory:
-            region = tuple((bound.min, bound.extent) for bound in node.bounds)
-            self.bounds.add_memory(
-                buffer.data, Memory(buffer.name, region, buffer.shape), buffer.dtype
-            )
-        return self.inside(node, [], {buffer.data})
+        self.bounds.add_realized(node)
+        return self.inside(node, [], {node.buffer.data})
 
     def allocate(self, node: Allocate) -> tuple[Stmt, list[Check]]:
         outside = self.checks_of(node)
-        region = tuple((IntImm(0), extent) for extent in node.extents)
-        memory = Memory(node.buffer_var.name, region, tuple(node.extents))
-        self.bounds.add_memory(node.buffer_var, memory, node.dtype)
+        self.bounds.add_allocated(node)
         return self.inside(node, outside, {node.buffer_var})
 
     def repeat(self, node: While) -> tuple[Stmt, list[Check]]:

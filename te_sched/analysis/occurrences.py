@@ -57,7 +57,7 @@ class Occurrence:
     """One read or write of elements, as it stands in the program.
 
     A function from outside gets `extent` elements from an offset in flat memory, behind `data`, and
-    `buffer` is None; else `extent` is None.
+    `buffer` is None; else `extent` is None. If both are None, it gets all that `data` points to.
     """
 
     data: Var
@@ -121,8 +121,12 @@ def _call(e: Call, guards: tuple[Guard, ...], found: list[Occurrence]) -> None:
     if e.op == "tir.if_then_else":
         _choice(e.args[0], e.args[1], e.args[2], guards, found)
     elif e.op == "tir.address_of" and type(e.args[0]) is BufferLoad:
-        for index in e.args[0].indices:  # what is there is not touched yet
+        load = e.args[0]  # what is there is not touched yet
+        for index in load.indices:
             _collect(index, guards, found)
+        found.append(Occurrence(load.buffer.data, None, (), True, True, guards))
+    elif e.op == "tir.prefetch":
+        return
     elif e.op.startswith("tir.atomic_"):
         _atomic(e, guards, found)
     elif e.op == "tir.tvm_access_ptr" and type(e.args[1]) is Var:
@@ -137,16 +141,20 @@ def _call(e: Call, guards: tuple[Guard, ...], found: list[Occurrence]) -> None:
             _collect(value, (*guards, e.args[1 + count]), found)
     else:
         for arg in e.args:
+            if type(arg) is Var and arg.dtype == "handle":
+                found.append(Occurrence(arg, None, (), True, True, guards))
             _collect(arg, guards, found)
 
 
 def _atomic(e: Call, guards: tuple[Guard, ...], found: list[Occurrence]) -> None:
     """A function that updates the element to which its first argument points."""
-    for arg in e.args:
-        _collect(arg, guards, found)
     place = e.args[0]
+    for arg in e.args[1:]:
+        _collect(arg, guards, found)
     if type(place) is Call and place.op == "tir.address_of" and type(place.args[0]) is BufferLoad:
         load = place.args[0]
+        for index in load.indices:
+            _collect(index, guards, found)
         found.append(Occurrence(load.buffer.data, load.buffer, load.indices, True, True, guards))
 
 
