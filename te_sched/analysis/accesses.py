@@ -76,6 +76,7 @@ class Memory:
     loops: tuple[Loop, ...] = ()
     scope: str = "global"
     is_argument: bool = False
+    is_in_kernel: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,7 +189,12 @@ class _Collector:
             pointer = node.buffer_var.pointer
             scope = (pointer.scope if pointer is not None else "") or "global"
             self.program.memory[node.buffer_var] = Memory(
-                node.buffer_var.name, region, tuple(node.extents), self.owners(scope), scope
+                node.buffer_var.name,
+                region,
+                tuple(node.extents),
+                self.owners(scope),
+                scope,
+                is_in_kernel=self.is_in_kernel(),
             )
             self.statement(node.body)
         elif kind is While:
@@ -233,9 +239,18 @@ class _Collector:
         if buffer.data not in self.program.memory:
             region = tuple((bound.min, bound.extent) for bound in node.bounds)
             self.program.memory[buffer.data] = Memory(
-                buffer.name, region, buffer.shape, self.owners(scope), scope
+                buffer.name,
+                region,
+                buffer.shape,
+                self.owners(scope),
+                scope,
+                is_in_kernel=self.is_in_kernel(),
             )
         self.statement(node.body)
+
+    def is_in_kernel(self) -> bool:
+        """Whether blocks or threads execute what is collected."""
+        return any(loop.kind in ("block", "thread") for loop in self.loops)
 
     def owners(self, scope: str) -> tuple[Loop, ...]:
         """The loops of which each iteration has memory of its own: threads may share theirs."""

@@ -13,6 +13,7 @@ from te_sched.analysis.coverage import judge_coverage
 from te_sched.analysis.findings import Finding, Findings
 from te_sched.analysis.initialised import judge_initialised
 from te_sched.analysis.races import judge_races
+from te_sched.analysis.scopes import judge_scopes
 from te_sched.errors import BuildError
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.pipeline import lower
@@ -45,7 +46,8 @@ def check(
 def check_program(func: PrimFunc) -> Findings:
     """What can be said of one function, at whichever level of lowering it stands."""
     program = accesses_of(func)
-    return Findings([*judge_races(program), *judge_coverage(program), *judge_initialised(program)])
+    judges = (judge_scopes, judge_races, judge_coverage, judge_initialised)
+    return Findings(found for judge in judges for found in judge(program))
 
 
 def _functions(inputs: Any) -> Iterator[PrimFunc]:

@@ -1,0 +1,47 @@
+"""Whether memory lasts as long as it is used: scopes of threads and of blocks.
+
+Shared memory is a block's, registers are a thread's. What is allocated outside of the blocks, and
+used in them, is neither. Must not know schedules.
+"""
+
+from __future__ import annotations
+
+from te_sched.analysis.accesses import OF_BLOCK, Access, Memory, Program
+from te_sched.analysis.findings import REFUTED, RULE, Finding
+from te_sched.ir.expr import Var
+
+_OF_THREAD = ("local",)
+
+
+def judge_scopes(program: Program) -> list[Finding]:
+    """Memory of blocks or threads that is used by several of them."""
+    found: dict[Var, Finding] = {}
+    for access in program.accesses:
+        memory = program.memory.get(access.data)
+        if memory is not None and access.data not in found:
+            finding = _outliving(memory, access)
+            if finding is not None:
+                found[access.data] = finding
+    return list(found.values())
+
+
+def _outliving(memory: Memory, access: Access) -> Finding | None:
+    """What is to be said of memory that is allocated outside of the kernels that use it."""
+    if memory.is_in_kernel or not memory.scope.startswith((*OF_BLOCK, *_OF_THREAD)):
+        return None
+    axes = [loop.tag for loop in access.loops if loop.kind in ("block", "thread")]
+    if not axes:
+        return None
+    name = memory.name
+    whose = "a thread" if memory.scope.startswith(_OF_THREAD) else "a block"
+    return Finding(
+        RULE,
+        REFUTED,
+        f'keep {name} in scope "{memory.scope}" from one kernel to another',
+        name,
+        stage=name,
+        why=f"memory of this scope belongs to {whose} and ends with it, and {name} is allocated "
+        f"outside of the loops over {' and '.join(axes)}",
+        cure=f"compute {name} inside of them: compute_at a stage that reads it, at the axis that "
+        f'is bound to {axes[0]}; or leave it in scope "global"',
+    )

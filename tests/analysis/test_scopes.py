@@ -1,0 +1,121 @@
+"""Where stages are attached, what memory they have, and what must be bound: what is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import te_sched
+from te_sched import te
+from te_sched.analysis import check
+from te_sched.errors import TeSchedError
+
+N = 64
+
+
+def chain() -> Any:
+    """C = B * 2, B = A + 1"""
+    A = te.placeholder((N,), name="A")
+    B = te.compute((N,), lambda i: A[i] + 1.0, name="B")
+    C = te.compute((N,), lambda i: B[i] * 2.0, name="C")
+    return te.create_schedule(C.op), A, B, C
+
+
+def bind(s: Any, tensor: Any, factor: int = 16) -> tuple[Any, Any]:
+    """A stage over blocks and threads."""
+    outer, inner = s[tensor].split(tensor.op.axis[0], factor)
+    s[tensor].bind(outer, te.thread_axis("blockIdx.x"))
+    s[tensor].bind(inner, te.thread_axis("threadIdx.x"))
+    return outer, inner
+
+
+def between_kernels(scope: str) -> Callable[[], Any]:
+    def program() -> Any:
+        s, A, B, C = chain()
+        bind(s, B)
+        bind(s, C)
+        s[B].set_scope(scope)
+        return s, [A, C]
+
+    return program
+
+
+def unbound() -> Any:
+    s, A, _, C = chain()
+    bind(s, C)
+    return s, [A, C]
+
+
+def registers_that_others_read() -> Any:
+    A = te.placeholder((N,), name="A")
+    B = te.compute((N,), lambda i: A[i] + 1.0, name="B")
+    C = te.compute((N,), lambda i: B[(i + 1) % N] * 2.0, name="C")
+    s = te.create_schedule(C.op)
+    s[C].bind(C.op.axis[0], te.thread_axis("threadIdx.x"))
+    _, inner = s[B].split(B.op.axis[0], N)
+    s[B].bind(inner, te.thread_axis("threadIdx.x"))
+    s[B].set_scope("local")
+    return s, [A, C]
+
+
+def attached_beside_a_reader() -> Any:
+    A = te.placeholder((N,), name="A")
+    B = te.compute((N,), lambda i: A[i] + 1.0, name="B")
+    C = te.compute((N,), lambda i: B[i] * 2.0, name="C")
+    D = te.compute((N,), lambda i: B[i] + C[i], name="D")
+    s = te.create_schedule(D.op)
+    s[B].compute_at(s[C], C.op.axis[0])
+    return s, [A, D]
+
+
+def attached_below_a_loop_that_reads_it_outside() -> Any:
+    s, args = attached_beside_a_reader()
+    B, C, D = (stage.op.output(0) for stage in s.stages[1:])
+    s[C].compute_at(s[D], D.op.axis[0])
+    s[B].compute_at(s[C], C.op.axis[0])
+    return s, args
+
+
+def attached_at_a_fused_axis() -> Any:
+    A = te.placeholder((8, 8), name="A")
+    B = te.compute((8, 8), lambda i, j: A[i, j] + 1.0, name="B")
+    C = te.compute((8, 8), lambda i, j: B[i, j] * 2.0, name="C")
+    s = te.create_schedule(C.op)
+    s[B].compute_at(s[C], C.op.axis[0])
+    s[C].fuse(*C.op.axis)
+    return s, [A, C]
+
+
+REFUSED = [
+    (between_kernels("shared"), "cuda", r'keep B in scope "shared" from one kernel to another'),
+    (between_kernels("local"), "cuda", r'keep B in scope "local" from one kernel to another'),
+    (between_kernels("warp"), "cuda", r'keep B in scope "warp" from one kernel to another'),
+    (unbound, "cuda", r"B is computed outside of all kernels"),
+    (registers_that_others_read, "cuda", r'keep B in scope "local"'),
+    (attached_beside_a_reader, "llvm", r"stage D reads it outside of that loop"),
+    (attached_below_a_loop_that_reads_it_outside, "llvm", r"reads it outside of that loop"),
+    (attached_at_a_fused_axis, "llvm", r"is attached at axis i of stage C, which has no such loop"),
+]
+
+
+@pytest.mark.parametrize(("program", "target", "message"), REFUSED)
+def test_build_rejects(program: Callable[[], Any], target: str, message: str) -> None:
+    s, args = program()
+    with pytest.raises(TeSchedError) as caught:
+        te_sched.build(s, args, target=target)
+    text = str(caught.value)
+    assert re.search(message, text), text
+
+
+def test_shared_memory_of_a_block_is_no_finding() -> None:
+    s, A, B, C = chain()
+    outer, _ = bind(s, C)
+    s[B].compute_at(s[C], outer)
+    s[B].set_scope("shared")
+    _, inner = s[B].split(B.op.axis[0], 16)
+    s[B].bind(inner, te.thread_axis("threadIdx.x"))
+    findings = check(s, [A, C])
+    assert {one.verdict for one in findings} == {"proved"}, str(findings)
