@@ -20,6 +20,7 @@ from te_sched.analysis.kernel_races import check_kernel_races
 from te_sched.analysis.launch_limits import guard_launches
 from te_sched.analysis.legality import check_legality
 from te_sched.analysis.results import check_results
+from te_sched.analysis.sanitize import sanitize as sanitize_program
 from te_sched.analysis.sizes import ATTRIBUTE, check_sizes, symbolic_sizes
 from te_sched.analysis.turns import check_turns
 from te_sched.codegen.target import Target, as_target, check_available
@@ -53,6 +54,7 @@ def build(
     name: str = "main",
     binds: Mapping[Tensor, Buffer] | None = None,
     verify: bool = True,
+    sanitize: bool = False,
 ) -> Module | CudaModule:
     """Compile a program for a target.
 
@@ -67,6 +69,9 @@ def build(
     binds : buffers to use for some of the tensors of a schedule.
     verify : refuse a schedule whose loops would race, or that computes what nobody gets; False
         insists.
+    sanitize : for a processor, a program that watches each of its accesses, runs serially and is
+        slow: indices out of bounds or that overflow, reads of what nobody wrote, and iterations of
+        parallel loops that meet end the call (AccessError).
 
     Extents may be 0, and then there is nothing to compute, as in numpy. A symbolic extent that a
     call makes negative, and a max, min or argmax of no values, is refused (CallError).
@@ -78,8 +83,14 @@ def build(
     del target_host
     wanted = as_target(target)
     check_available(wanted)
+    if sanitize and wanted.kind == "cuda":
+        raise BuildError(
+            "build for cuda with sanitize=True",
+            "kernels are watched in the checked mode of a module",
+            "build without it and call module.check(...) in place of module(...)",
+        )
     given = list(args) if isinstance(args, Iterator) else args  # it is read several times
-    known_as = _name_program((inputs, given, name, binds, verify), wanted)
+    known_as = _name_program((inputs, given, name, binds, verify, sanitize), wanted)
     if known_as is not None:
         from te_sched.runtime.build import find_built  # loads LLVM
 
@@ -87,14 +98,15 @@ def build(
             return built
     if isinstance(inputs, Schedule):
         try:
-            functions = _lowered_schedule(inputs, given, name, binds, verify, wanted)
+            functions = _lowered_schedule(inputs, given, name, binds, verify, wanted, sanitize)
             return _compile(functions, wanted, verify, known_as)
         except TeSchedError as error:
             add_places(error, inputs)
             raise
     module = _module(inputs, name)
-    guarded, outside = _guarded(module, wanted) if verify else (module, Findings())
-    functions = _lowered(guarded, wanted)
+    guards = not sanitize
+    guarded, outside = _guarded(module, wanted, guards) if verify else (module, Findings())
+    functions = _watched(guarded) if sanitize else _lowered(guarded, wanted)
     if verify:
         for func in module.functions.values():
             _refuse(check_program(func), functions, wanted)
@@ -109,6 +121,7 @@ def _lowered_schedule(
     binds: Mapping[Tensor, Buffer] | None,
     verify: bool,
     target: Target,
+    sanitize: bool,
 ) -> Mapping[str, PrimFunc]:
     """The function of a schedule, judged before, between and after the steps of lowering."""
     if verify:
@@ -117,12 +130,13 @@ def _lowered_schedule(
         check_sizes(schedule)
     module = lower(schedule, args, name=name, binds=binds, stop_after="schedule_ops")
     module = IRModule({name: guard_extents(module[name])})
+    places = partial(place_named, schedule)
     if verify:
         check_results(schedule, args or (), binds or {})
         findings = check_program(module[name])
-        module, outside = _guarded(module, target, partial(place_named, schedule))
+        module, outside = _guarded(module, target, not sanitize, places)
         outside.raise_refuted()
-    functions = _lowered(module, target)
+    functions = _watched(module, places) if sanitize else _lowered(module, target)
     if verify:
         check_turns(functions[name])
         _refuse(findings, functions, target)
@@ -132,18 +146,46 @@ def _lowered_schedule(
 
 
 def _guarded(
-    module: IRModule, target: Target, places: Callable[[str], str] = "stage {}".format
+    module: IRModule,
+    target: Target,
+    guards: bool,
+    places: Callable[[str], str] = "stage {}".format,
 ) -> tuple[IRModule, Findings]:
     """The functions with what their calls must fulfil, and checks of what is known then alone."""
     functions: dict[str, PrimFunc] = {}
     found: list[Finding] = []
-    insert = config.current().check_accesses and target.kind != "cuda"
+    insert = guards and config.current().check_accesses and target.kind != "cuda"
     for name, func in module.functions.items():
         guarded = guard_accesses(func, places, insert)
         found += guarded.findings
         sizes = [*func.attrs.get(ATTRIBUTE, ()), *guarded.sizes]
         functions[name] = guarded.func.with_attr(ATTRIBUTE, sizes) if sizes else guarded.func
     return IRModule(functions), Findings(found)
+
+
+def _watched(
+    module: IRModule, places: Callable[[str], str] = "stage {}".format
+) -> Mapping[str, PrimFunc]:
+    """The functions of a module, instrumented, lowered so that what is watched stays in order."""
+    functions = {name: sanitize_program(func, places) for name, func in module.functions.items()}
+    choices = config.current().lowering
+    disabled = choices.disabled_passes | _NOT_WATCHED
+    with config.scoped(lowering=replace(choices, disabled_passes=disabled)):
+        return lower(IRModule(functions)).functions
+
+
+# Passes that move or copy what happens, which would be of no use.
+_NOT_WATCHED = frozenset(
+    (
+        "inject_prefetch",
+        "partition_loops",
+        "inject_double_buffer",
+        "rewrite_storage",
+        "hoist_conditions",
+        "unroll_loops",
+        "eliminate_common_subexpressions",
+    )
+)
 
 
 def _refuse(findings: Findings, functions: Mapping[str, PrimFunc], target: Target) -> None:

@@ -172,15 +172,15 @@ class Bounds:
         if occurrence.buffer is None and occurrence.extent is None:
             return  # a function gets all of it
         if occurrence.extent is not None:  # it may be declared to reach farther than it does
-            yield Need(0, self._offset(occurrence), _ZERO, self._reach(occurrence.data, memory))
+            yield Need(0, self._offset(occurrence), _ZERO, self.reach(occurrence.data, memory))
         elif len(occurrence.indices) == len(memory.region):
             pairs = zip(occurrence.indices, memory.region, strict=True)
             for number, (index, (low, extent)) in enumerate(pairs):
                 if len(memory.region) == 1 and self._is_flat(occurrence):
-                    extent = self._reach(occurrence.data, memory, occurrence.buffer)
+                    extent = self.reach(occurrence.data, memory, occurrence.buffer)
                 yield Need(number, index, low, extent)
         elif len(occurrence.indices) == 1:
-            whole = self._reach(occurrence.data, memory, occurrence.buffer)
+            whole = self.reach(occurrence.data, memory, occurrence.buffer)
             yield Need(0, occurrence.indices[0], _ZERO, whole)
 
     def _declared(self, occurrence: Occurrence) -> Iterator[Need]:
@@ -197,6 +197,11 @@ class Bounds:
                 if memory.region[number][1] is not whole:
                     yield Need(number, index, _ZERO, whole)
 
+    def is_strided(self, data: Var) -> bool:
+        """Whether the elements of an argument do not lie side by side."""
+        view = self.views.get(data)
+        return view is not None and bool(view.buffer.strides)
+
     def _is_flat(self, occurrence: Occurrence) -> bool:
         """Whether an index counts elements of memory, not of a declared buffer."""
         view = self.views.get(occurrence.data)
@@ -210,7 +215,7 @@ class Bounds:
             return offset
         return self.analyzer.simplify(ops.sub(offset, view.buffer.elem_offset))
 
-    def _reach(self, data: Var, memory: Memory, buffer: Buffer | None = None) -> Expr:
+    def reach(self, data: Var, memory: Memory, buffer: Buffer | None = None) -> Expr:
         """How many elements there are from the first to the last."""
         extents = [extent for _, extent in memory.region]
         whole: Expr = _ONE

@@ -1,0 +1,386 @@
+"""The debug build: a program that watches each of its accesses.
+
+Before a statement touches memory, the program it becomes checks that
+
+    its indices are within bounds, and computed without overflow (in 64 bits, against 32),
+    what it reads was written (of temporaries and outputs),
+    no other iteration of a loop round it that runs in parallel touches the same element;
+
+it calls what `guard_accesses.report` names where that does not hold, which ends the call. Loops run
+serially, in order, so that what is found does not depend on chance. Must not know schedules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from te_sched.analysis.accesses import Loop
+from te_sched.analysis.bounds import Bounds
+from te_sched.analysis.guard_accesses import report, under, widen
+from te_sched.analysis.occurrences import Guard, Occurrence, lane_of, occurrences_of
+from te_sched.analysis.shadows import (
+    AT_ONCE,
+    Shadow,
+    Survey,
+    Traces,
+    allocated,
+    at_least_zero,
+    clock_of,
+    load,
+    store,
+)
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import Add, Call, Expr, IntImm, Mul, Sub, Var
+from te_sched.ir.stmt import (
+    Allocate,
+    AttrStmt,
+    BufferRealize,
+    For,
+    IfThenElse,
+    LetStmt,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+    While,
+)
+from te_sched.ir.visitor import replace, walk
+from te_sched.lower.statements import sequence
+
+_INT32 = (-(2**31), 2**31 - 1)
+_ONE, _ZERO = IntImm(1, "int64"), IntImm(0, "int64")
+_DROPPED = frozenset(("double_buffer_scope", "prefetch_scope"))  # they reorder what is watched
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """A loop whose iterations run at once: the numbers of its first iteration and of this one."""
+
+    loop: For
+    first: Var
+    number: Expr
+
+
+def sanitize(func: PrimFunc, places: Callable[[str], str] = "stage {}".format) -> PrimFunc:
+    """The function with checks of all that it does.
+
+    Parameters
+    ----------
+    func : a program at any level before threads become loops.
+    places : what to call a stage in messages.
+    """
+    return _Sanitizer(func, places).function()
+
+
+class _Sanitizer:
+    """Rebuilds a program with its checks."""
+
+    def __init__(self, func: PrimFunc, places: Callable[[str], str]) -> None:
+        self.func, self.places = func, places
+        self.bounds = Bounds(func)
+        self.survey = Survey(func)
+        self.clock = clock_of(self.survey.deepest)
+        self.shadows: dict[Var, Shadow] = {}
+        self.begins: dict[Var, tuple[Expr, ...]] = {}  # of views
+        self.scope: tuple[Var, ...] = ()
+        self.levels: list[_Level] = []
+
+    def function(self) -> PrimFunc:
+        """The function, watched."""
+        func = self.func
+        is_schedules = bool(func.attrs.get("from_legacy_te_schedule"))
+        made: list[Shadow] = []
+        for buffer in func.buffer_map.values():
+            is_output = is_schedules and buffer.data in self.survey.written
+            made.append(self.add_shadow(buffer.data, is_output))
+        body = self.statement(func.body)
+        body = allocated([one for shadow in made for one in shadow.buffers()], body)
+        if self.survey.deepest:
+            body = allocated([self.clock], body, 1)
+        return replace(func, body=body)  # type: ignore[no-any-return]
+
+    def add_shadow(self, data: Var, with_written: bool) -> Shadow:
+        """Shadow memory for what a pointer points to."""
+        memory = self.bounds.memory[data]
+        size: Expr = _ONE
+        for _, extent in memory.region:
+            size = ops.mul(size, widen(extent))
+        if self.bounds.is_strided(data):  # places are counted with strides where storage is flat
+            size = ops.maximum(size, widen(self.bounds.reach(data, memory)))
+        shadow = self.survey.shadow_of(data, memory.name, at_least_zero(size), with_written)
+        self.shadows[data] = shadow
+        return shadow
+
+    # -- statements --------------------------------------------------------------------------------
+
+    def statement(self, node: Any) -> Stmt:
+        """The statement, watched."""
+        kind = type(node)
+        if kind is SeqStmt:
+            return sequence([self.statement(part) for part in node.seq])
+        if kind is For:
+            return self.before(node, self.loop(node))
+        if kind is AttrStmt:
+            return self.attribute(node)
+        if kind is BufferRealize:
+            self.bounds.add_realized(node)
+            return replace(node, body=self.temporary(node.buffer.data, node.body))  # type: ignore[no-any-return]
+        if kind is Allocate:
+            self.bounds.add_allocated(node)
+            inner = replace(node, body=self.temporary(node.buffer_var, node.body))
+            return self.before(node, inner)
+        if kind is IfThenElse:
+            then = self.statement(node.then_case)
+            other = self.statement(node.else_case) if node.else_case is not None else None
+            return self.before(node, replace(node, then_case=then, else_case=other))
+        if kind is While:
+            checks = self.checks_of(node)
+            repeated = sequence([self.statement(node.body), *checks])
+            return sequence([*checks, replace(node, body=repeated)])
+        body = getattr(node, "body", None)
+        if not isinstance(body, Stmt):
+            return self.before(node, node)
+        if kind is LetStmt and node.var.dtype.startswith(("int", "uint")):
+            self.bounds.analyzer.bind(node.var, node.value)
+        return self.before(node, replace(node, body=self.statement(body)))
+
+    def before(self, node: Stmt, new: Stmt) -> Stmt:
+        """A statement, after the checks of the one that it was made of."""
+        return sequence([*self.checks_of(node), new])
+
+    def loop(self, node: For) -> Stmt:
+        """A loop runs serially; of one whose iterations ran at once, each gets a number."""
+        outside = self.scope
+        self.scope = (*outside, node.loop_var)
+        self.bounds.enter(Loop(node.loop_var, node.min, node.extent, node.kind))
+        if node.kind in AT_ONCE:
+            done = self.numbered(node)
+        else:
+            kind = "serial" if node.kind == "unrolled" else node.kind
+            done = replace(node, kind=kind, body=self.statement(node.body))
+        self.bounds.leave()
+        self.scope = outside
+        return done
+
+    def numbered(self, node: For) -> Stmt:
+        """A loop whose iterations have numbers that no iteration had before."""
+        depth = IntImm(len(self.levels), "int64")
+        first = Var("first", "int64")
+        number = ops.add(first, ops.sub(widen(node.loop_var), widen(node.min)))
+        self.levels.append(_Level(node, first, number))
+        body = self.statement(node.body)
+        self.levels.pop()
+        serial = For(node.loop_var, node.min, node.extent, "serial", body)
+        following = ops.add(load(self.clock, depth), at_least_zero(widen(node.extent)))
+        after = store(self.clock, depth, following)
+        return LetStmt(first, load(self.clock, depth), sequence([serial, after]))
+
+    def attribute(self, node: AttrStmt) -> Stmt:
+        if node.key == "virtual_thread":
+            axis = node.node
+            return self.loop(For(axis.var, IntImm(0), node.value, "parallel", node.body))
+        if node.key in _DROPPED:
+            return self.statement(node.body)
+        if node.key == "buffer_bind_scope":
+            self.bounds.add_view(node)
+            view, buffer = node.node
+            numbers = node.value.args if isinstance(node.value, Call) else ()
+            begins = tuple(numbers[::2])
+            outer = self.begins.get(buffer.data)
+            if outer is not None:
+                dropped = len(outer) - len(begins)
+                inner = [ops.add(a, b) for a, b in zip(outer[dropped:], begins, strict=True)]
+                begins = (*outer[:dropped], *inner)
+            self.begins[view.data] = begins
+        return replace(node, body=self.statement(node.body))  # type: ignore[no-any-return]
+
+    def temporary(self, data: Var, body: Stmt) -> Stmt:
+        """What happens while a temporary exists."""
+        if data in self.shadows:  # an argument
+            return self.statement(body)
+        shadow = self.add_shadow(data, True)
+        return allocated(list(shadow.buffers()), self.statement(body))
+
+    # -- checks ------------------------------------------------------------------------------------
+
+    def checks_of(self, node: Stmt) -> list[Stmt]:
+        """The checks of what a statement does by itself."""
+        if type(node) is not Allocate and hasattr(node, "buffer"):
+            self.bounds.stage = node.buffer.name
+        return [check for one in occurrences_of(node) for check in self.checks(one)]
+
+    def checks(self, occurrence: Occurrence) -> Iterator[Stmt]:
+        """The checks of an access, in the lanes of which it is made."""
+        lanes = max((dtypes.lanes(index.dtype) for index in occurrence.indices), default=1)
+        if lanes == 1:
+            yield under(occurrence.guards, self.watched(occurrence, occurrence.indices))
+            return
+        lane = Var("lane")
+        try:
+            indices = tuple(lane_of(index, lane) for index in occurrence.indices)
+            guards = tuple(_lane_of_guard(guard, lane) for guard in occurrence.guards)
+        except ValueError:
+            return
+        outside = self.scope
+        self.scope = (*outside, lane)
+        body = under(guards, self.watched(occurrence, indices))
+        self.scope = outside
+        yield For(lane, IntImm(0), IntImm(lanes), "serial", body)
+
+    def watched(self, occurrence: Occurrence, indices: tuple[Expr, ...]) -> Stmt:
+        """The checks of one element, and what is noted of it."""
+        own = Occurrence(
+            occurrence.data,
+            occurrence.buffer,
+            indices,
+            occurrence.reads,
+            occurrence.writes,
+            (),
+            occurrence.extent,
+        )
+        done = [*self.overflows(own), *self.outside(own)]
+        data = self.survey.base.get(own.data, own.data)
+        shadow = self.shadows.get(data)
+        if shadow is not None and any(True for _ in shadow.buffers()):
+            if own.buffer is None:
+                done += self.given(own, shadow)
+            elif (place := self.place(own, data)) is not None:
+                named = Var("element", "int64")
+                notes = [*self.unwritten(own, shadow, named), *self.raced(own, shadow, named)]
+                if own.writes and shadow.written is not None:
+                    notes.append(store(shadow.written, named, IntImm(1, "uint8")))
+                if notes:
+                    done.append(LetStmt(named, place, sequence(notes)))
+        return sequence(done)
+
+    def fail(self, occurrence: Occurrence, kind: str, numbers: Iterable[Expr], **more: Any) -> Stmt:
+        """The call that reports an access."""
+        stage = self.bounds.stage
+        site = {
+            "kind": kind,
+            "buffer": self.bounds.name_of(occurrence),
+            "does": "read" if occurrence.reads else "write",
+            "where": self.places(stage) if stage else "",
+            **more,
+        }
+        return report(site, numbers, self.scope)
+
+    def overflows(self, occurrence: Occurrence) -> Iterator[Stmt]:
+        """Checks that the parts of indices fit their type."""
+        for index in occurrence.indices:
+            for part in walk(index):
+                if type(part) not in (Add, Sub, Mul) or part.dtype != "int32":
+                    continue
+                low, high = self.bounds.analyzer.const_bounds(part)
+                if low is None or high is None or low < _INT32[0] or high > _INT32[1]:
+                    yield self.overflow(occurrence, part, index)
+
+    def overflow(self, occurrence: Occurrence, part: Expr, index: Expr) -> Stmt:
+        wide = widen(part)
+        low, high = (IntImm(end, "int64") for end in _INT32)
+        wraps = ops.logical_or(ops.less(wide, low), ops.less(high, wide))
+        texts = {"index": str(index), "part": str(part)}
+        return IfThenElse(wraps, self.fail(occurrence, "overflow", (wide,), **texts))
+
+    def outside(self, occurrence: Occurrence) -> Iterator[Stmt]:
+        """Checks of bounds; of the place in flat memory, that 32 bits hold it."""
+        for need in self.bounds.needs(occurrence):
+            wide, low = widen(need.at), widen(need.low)
+            end = ops.add(low, widen(need.extent))
+            wrong = ops.logical_or(ops.less(wide, low), ops.less_equal(end, wide))
+            texts = {"index": str(need.at), "dimension": need.number}
+            yield IfThenElse(wrong, self.fail(occurrence, "bounds", (wide, low, end), **texts))
+        data = self.survey.base.get(occurrence.data, occurrence.data)
+        memory = self.bounds.memory.get(data)
+        extents = [extent for _, extent in memory.region] if memory is not None else []
+        if len(occurrence.indices) < 2 or all(type(extent) is IntImm for extent in extents):
+            return
+        if any(part.dtype != "int32" for part in (*occurrence.indices, *extents)):
+            return
+        place = self.place(occurrence, data)
+        if place is not None:
+            wraps = ops.less(IntImm(_INT32[1], "int64"), place)
+            text = ", ".join(map(str, occurrence.indices))
+            part = f"the place of {self.bounds.name_of(occurrence)}[{text}] in memory"
+            yield IfThenElse(
+                wraps, self.fail(occurrence, "overflow", (place,), index="", part=part)
+            )
+
+    def place(self, occurrence: Occurrence, data: Var) -> Expr | None:
+        """The number of an element in its memory."""
+        memory = self.bounds.memory[data]
+        indices = [widen(index) for index in occurrence.indices]
+        begins = self.begins.get(occurrence.data)
+        if begins is not None:
+            dropped = len(begins) - len(indices)
+            if dropped < 0:
+                return None
+            starts = [widen(begin) for begin in begins]
+            moved = [ops.add(a, b) for a, b in zip(starts[dropped:], indices, strict=True)]
+            indices = [*starts[:dropped], *moved]
+        assert occurrence.buffer is not None
+        if self.bounds.bytes[data] != dtypes.storage_bytes(occurrence.buffer.dtype):
+            return None
+        if len(indices) != len(memory.region):
+            return indices[0] if len(indices) == 1 else None
+        if len(indices) == 1:
+            return ops.sub(indices[0], widen(memory.region[0][0]))
+        place: Expr = _ZERO
+        for index, (low, extent) in zip(indices, memory.region, strict=True):
+            place = ops.add(ops.mul(place, widen(extent)), ops.sub(index, widen(low)))
+        return place
+
+    def given(self, occurrence: Occurrence, shadow: Shadow) -> Iterator[Stmt]:
+        """A function may write all that it is given a pointer to."""
+        if shadow.written is not None and occurrence.writes:
+            place = Var("place", "int64")
+            note = store(shadow.written, place, IntImm(1, "uint8"))
+            yield For(place, _ZERO, shadow.written.shape[0], "serial", note)
+
+    def unwritten(self, occurrence: Occurrence, shadow: Shadow, place: Expr) -> Iterator[Stmt]:
+        """A check that what is read was written."""
+        if occurrence.reads and shadow.written is not None:
+            is_new = ops.equal(load(shadow.written, place), IntImm(0, "uint8"))
+            numbers = [widen(index) for index in occurrence.indices]
+            yield IfThenElse(is_new, self.fail(occurrence, "uninitialised", numbers))
+
+    def raced(self, occurrence: Occurrence, shadow: Shadow, place: Expr) -> Iterator[Stmt]:
+        """Checks that no other iteration meets this one, and who it was."""
+        if occurrence.reads and occurrence.writes:
+            return  # an atomic access races with no other one
+        for depth, level in enumerate(self.levels):
+            traces = shadow.traces.get(depth)
+            if traces is not None:
+                yield from self.met(occurrence, level, traces, place)
+
+    def met(
+        self, occurrence: Occurrence, level: _Level, traces: Traces, place: Expr
+    ) -> Iterator[Stmt]:
+        loop, first = level.loop, level.first
+        number = Var("number", "int64")
+        notes: list[Stmt] = []
+        wanted = [(traces.writer, "wrote")]
+        if occurrence.writes:
+            wanted += [(traces.reader, "read"), (traces.other, "read")]
+        numbers = [widen(index) for index in occurrence.indices]
+        for buffer, did in wanted:
+            seen = load(buffer, place)
+            meets = ops.logical_and(ops.less_equal(first, seen), ops.not_equal(seen, number))
+            one = ops.add(ops.sub(seen, first), widen(loop.min))
+            how = {"axis": loop.loop_var.name, "how": loop.kind, "did": did}
+            fail = self.fail(occurrence, "race", (widen(loop.loop_var), one, *numbers), **how)
+            notes.append(IfThenElse(meets, fail))
+        if occurrence.writes:
+            notes.append(store(traces.writer, place, number))
+        else:
+            reader = load(traces.reader, place)
+            moves = sequence(
+                [store(traces.other, place, reader), store(traces.reader, place, number)]
+            )
+            notes.append(IfThenElse(ops.not_equal(reader, number), moves))
+        yield LetStmt(number, level.number, sequence(notes))
+
+
+def _lane_of_guard(guard: Guard, lane: Expr) -> Guard:
+    return guard if isinstance(guard, tuple) else lane_of(guard, lane)
