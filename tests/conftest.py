@@ -1,5 +1,5 @@
 """What every test shares: programs are verified after each pass, kernels are compiled where there
-is a compiler, nothing compiled is kept, hypothesis knows no deadline.
+is a compiler, nothing compiled is kept, hypothesis knows no deadline, errors are remembered.
 """
 
 from __future__ import annotations
@@ -12,9 +12,17 @@ import pytest
 
 from te_sched import config
 from te_sched.codegen.cuda import nvrtc
+from tests import raise_sites
 from tests.compiled_kernels import compiled_kernels
+from tests.raise_sites import (  # noqa: F401 (hooks)
+    pytest_sessionfinish,
+    pytest_terminal_summary,
+    pytest_testnodedown,
+)
 
 os.environ["TE_SCHED_CACHE"] = "0"  # tests compile, those of the cache aside
+
+raise_sites.record()
 
 # The same examples in each CI run; new ones on each run of a developer.
 hypothesis.settings.register_profile("developer", deadline=None)

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from te_sched import errors
+from te_sched.codegen.cuda import nvrtc
+from te_sched.runtime.csource import find_compiler
 from tests.mistakes.unreached import UNREACHED
 
 PACKAGE = Path(errors.__file__).parent
@@ -136,14 +138,17 @@ def unreached() -> list[Site]:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     config = session.config
     if hasattr(config, "workeroutput"):  # a process of pytest-xdist
-        config.workeroutput["reached"] = [one for one in _reached if "te_sched" in one[0]]
+        config.workeroutput["reached"] = [
+            one for one in _reached if one[0].startswith(str(PACKAGE))
+        ]
     elif _is_whole_run(session) and unreached():
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    _reached.update((file, line) for file, line in node.workeroutput.get("reached", ()))
+    output = getattr(node, "workeroutput", {})  # a process that died has none
+    _reached.update((file, line) for file, line in output.get("reached", ()))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
@@ -157,9 +162,12 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 def _is_whole_run(session: pytest.Session) -> bool:
+    """Whether all tests ran, where none is skipped for want of a compiler."""
+    if not nvrtc.is_available() or find_compiler() is None:
+        return False
     config = session.config
     option = config.option
     is_chosen = option.keyword or option.markexpr or option.ignore or option.ignore_glob
-    is_chosen = is_chosen or option.deselect or getattr(option, "lf", False)
+    is_chosen = is_chosen or option.deselect or getattr(option, "lf", False) or option.collectonly
     from_paths = config.args_source is pytest.Config.ArgsSource.TESTPATHS
     return from_paths and not is_chosen and not session.testsfailed

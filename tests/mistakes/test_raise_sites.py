@@ -13,7 +13,7 @@ import pytest
 from te_sched import register_func
 from te_sched.errors import CallError
 from tests import raise_sites
-from tests.mistakes.unreached import UNREACHED
+from tests.mistakes.unreached import INTERNAL, UNREACHED
 
 TESTS = Path(__file__).resolve().parent.parent
 
@@ -63,6 +63,11 @@ def test_exceptions_to_the_rule_are_still_there() -> None:
     known = {site.key for site in raise_sites.sites()}
     assert UNREACHED.keys() - known == set()
     assert all(UNREACHED.values())
+
+
+def test_internal_errors_are_listed() -> None:
+    found = {site.key for site in raise_sites.sites() if site.error == "InternalError"}
+    assert found == INTERNAL
 
 
 def test_a_site_is_reached_when_its_error_is_made() -> None:

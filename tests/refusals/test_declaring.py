@@ -31,6 +31,11 @@ def built(use: Any) -> Any:
     return lambda: use(IRBuilder())
 
 
+def tag_in_a_tag() -> None:
+    with TagScope("a"), TagScope("b"):
+        pass
+
+
 def sourceless() -> Any:
     scope: dict[str, Any] = {}
     exec("def made(a):\n    return a", scope)
@@ -192,9 +197,9 @@ CASES: dict[str, Case] = {
         "with default_buffer_params=3",
     ),
     "tag in a tag": (
-        lambda: TagScope("a").__enter__() and TagScope("b").__enter__(),
+        tag_in_a_tag,
         DeclarationError,
-        "tag",
+        "inside the tag scope 'a'",
     ),
     "binds": (
         lambda: te.decl_tensor_intrin(copy.op, lambda i, o: 1, binds=3),  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ import pytest
 
 import te_sched
 from te_sched import te, tir
+from te_sched.analysis.judge import check as analysis_check
 from te_sched.errors import BuildError, LoweringError, ScheduleError
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
@@ -30,6 +31,7 @@ C = te.compute((8, 8), lambda i, j: te.sum(B[i, k] * B[k, j], axis=k), name="C")
 Y = te.compute((n,), lambda i: X[i] + 1.0, name="Y")
 MIXED = te.compute((8, 8), lambda i, j: te.if_then_else(B[i, j] > 0.0, B[i, j], 0.0), name="M")
 D = buffer("D", [8])
+INDEX = E.Var("i")
 THREAD = te.thread_axis("threadIdx.x")
 EXTERN = te.extern((8, 8), [A], lambda i, o: tir.call_packed("f", i[0], o[0]), name="EXTERN")
 UNFED = te.placeholder((8, 4), name="UNFED")
@@ -107,10 +109,12 @@ def tensorized_row(
 
 
 def unwritten_half() -> None:
-    one = E.IntImm(1)
-    read = S.Evaluate(E.BufferLoad(D, (E.IntImm(0),)))
-    memory = S.Allocate(D.data, "float32", (E.IntImm(8),), E.IntImm(1, "bool"), read)
-    inject_double_buffer(function([], S.AttrStmt(D.data, "double_buffer_scope", one, memory)))
+    zero, true = E.IntImm(0), E.IntImm(1, "bool")
+    read = S.Evaluate(E.BufferLoad(D, (zero,)))
+    filled = S.AttrStmt(D.data, "double_buffer_scope", E.IntImm(1), read)
+    turns = S.For(INDEX, zero, E.IntImm(8), "serial", filled)
+    memory = S.Allocate(D.data, "float32", (E.IntImm(8),), true, S.SeqStmt((read, turns)))
+    inject_double_buffer(function([], memory))
 
 
 def layout(function: Any) -> Callable[[Any], Any]:
@@ -281,7 +285,6 @@ def executed(body: Any) -> Callable[[], Any]:
 
 
 NARROW = E.FloatImm(1.0, "bfloat16")
-INDEX = E.Var("i")
 
 
 def call(dtype: str, op: str, *args: Any) -> E.Call:
@@ -358,6 +361,11 @@ BUILT: dict[str, Case] = {
         ),
         BuildError,
         "contains a Call",
+    ),
+    "checking a number": (
+        lambda: analysis_check(3),
+        BuildError,
+        "neither a schedule nor a program",
     ),
     "level": (
         lambda: te_sched.build(te.create_schedule(B.op), [A, B], "llvm -opt-level=7"),

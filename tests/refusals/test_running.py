@@ -127,6 +127,10 @@ def symbolic_rows(rows: Any) -> None:
     module(rows, np.zeros((4, 8), "float32"))
 
 
+def wide_rows() -> Any:
+    return np.lib.stride_tricks.as_strided(np.zeros(1, "float32"), (4, 8), (2**35, 4))
+
+
 def sliding() -> None:
     W = te.placeholder((4, 4), name="W")
     E = te.compute((4, 4), lambda i, j: W[i, j], name="E")
@@ -182,6 +186,17 @@ CASES: dict[str, Case] = {
         "neither a function pointer nor callable",
     ),
     "deep program": (lambda: libraries.pack(_nested(100_000)), BuildError, "nested deeper"),
+    "metadata cut short": (
+        lambda: loader.read_metadata(loader.METADATA_MAGIC.encode() + b"{\0"),
+        CallError,
+        "its description is cut short",
+    ),
+    "no metadata": (lambda: loader.read_metadata(b""), CallError, "not made by te_sched"),
+    "metadata of another version": (
+        lambda: loader.read_metadata(loader.METADATA_MAGIC.encode() + b'{"version": 0}\0'),
+        CallError,
+        "its format is version 0",
+    ),
     "another machine": (
         lambda: loader._check_machine({"triple": "z80-none", "features": ""}, "x.o"),
         CallError,
@@ -227,10 +242,10 @@ CASES: dict[str, Case] = {
     "float of text": (lambda: scaled("x"), CallError, "is not a float32"),
     "huge float": (lambda: scaled(10**400), CallError, "does not fit into float32"),
     "sliding windows": (sliding, CallError, "some elements are one"),
-    "negative stride": (
-        lambda: symbolic_rows(np.zeros((4, 8), "float32")[::-1]),
+    "stride beyond int32": (
+        lambda: symbolic_rows(wide_rows()),
         CallError,
-        "call 'main'",
+        r"its strides\[0\] is 8589934592",
     ),
     "indices beyond int32": (too_long, CallError, "beyond what int32 indices reach"),
     "missing symbols": (
