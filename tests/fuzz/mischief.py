@@ -21,7 +21,7 @@ NUMBERS = (
     *('te.const(4, "int64")', 'te.var("q") + 1', "-te.const(4)", 'te.size_var("z")', "object()"),
 )
 JUNK = (
-    *("None", "3", '"x"', "[]", "()", "{}", "object()", "2.5", "te", "int", "lambda *a: None"),
+    *("None", "3", '"x"', "[]", "()", "{}", "object()", "2.5", "te", "lambda *a: None"),
     *("te.var('q')", "te.const(1)", "strange_tensor()", "strange_stage()", "s", "np.zeros(3)"),
     *("strange_tensor().op", "te.reduce_axis((0, 4))", "True", "b'x'", "...", "NotImplemented"),
 )
@@ -63,7 +63,7 @@ class Mischief:
             elif len(found) > 1 and self.rng.random() < 0.05:
                 found.pop(place % len(found))
             else:
-                found.insert(place, self._line(found[:place]))
+                found[place:place] = self._line(found[:place]).split("; ")
         return tuple(found)
 
     def _changed(self, line: str) -> str:
@@ -76,6 +76,8 @@ class Mischief:
 
     def _line(self, before: Sequence[str]) -> str:
         words = _Words(self.rng, self.program, before)
+        if self.rng.random() < 0.25:
+            return self._known_mistake(words)
         name, kinds = self.rng.choice(_METHODS)
         arguments = [getattr(words, f"any_{kind}")() for kind in kinds]
         if self.rng.random() < 0.04:
@@ -90,6 +92,31 @@ class Mischief:
         for made in ("cache_read", "cache_write", "rfactor", "create_group"):
             result[made] = f"H{self.count} = "
         return f"{result.get(name, '')}{owner}.{name}({', '.join(arguments)})"
+
+    def _known_mistake(self, words: _Words) -> str:
+        """What people do: races, guards left out, attachments upside down."""
+        self.count += 1
+        stage, number = words.any_stage(), self.rng.randrange(3)
+        names = f"h{self.count}o, h{self.count}i"
+        factor = self.rng.choice((2, 3, 4, 5, 7, 16, 1000))
+        axis = self.rng.choice((f"leaf({stage}, {number})", f"reduced({stage}, 0)"))
+        how = self.rng.choice(("parallel", "vectorize", "unroll"))
+        option = self.rng.choice(("factor", "nparts"))
+        threads = self.rng.choice(("vthread", "threadIdx.x", "blockIdx.x", "cthread"))
+        choices = [
+            f"{stage}.{how}(reduced({stage}, 0))",
+            f"{stage}.{how}(leaf({stage}, -1))",
+            f'{stage}.bind({axis}, te.thread_axis("{threads}"))',
+            f"{names} = {stage}.split({axis}, {option}={factor}, disable_predication=True)",
+            f"{names} = {stage}.split({axis}, {option}={factor}); {stage}.{how}(h{self.count}i)",
+            f"{names} = {stage}.split({axis}, {option}={factor}); {stage}.{how}(h{self.count}o)",
+            f"{stage}.compute_at({words.any_reader()}, {axis})",
+            f"{words.any_reader()}.compute_at({stage}, {axis})",
+            f"{stage}.reorder(*{stage}.leaf_iter_vars[::-1])",
+            f"{stage}.set_store_predicate(leaf({stage}, {number}).var < {factor})",
+            f"{stage}.storage_align(own({stage}, 0), {factor}, {number}); {stage}.double_buffer()",
+        ]
+        return self.rng.choice(choices)
 
     # The arguments of build
 
@@ -408,6 +435,10 @@ class _Words:
 
     def any_parent(self) -> str:
         return self._junk() or self._stage()
+
+    def any_reader(self) -> str:
+        """Another stage."""
+        return self._stage()
 
     def any_tensor(self) -> str:
         return self._junk() or self.rng.choice(self.tensors)
