@@ -171,17 +171,43 @@ class Bounds:
             return  # a pointer from elsewhere: nobody knows
         if occurrence.buffer is None and occurrence.extent is None:
             return  # a function gets all of it
+        whole = occurrence.data, memory, occurrence.buffer
         if occurrence.extent is not None:  # it may be declared to reach farther than it does
             yield Need(0, self._offset(occurrence), _ZERO, self.reach(occurrence.data, memory))
+        elif self._is_beyond_a_row(occurrence, memory):
+            yield Need(0, self._flat_index(occurrence, memory), _ZERO, self.reach(*whole))
         elif len(occurrence.indices) == len(memory.region):
             pairs = zip(occurrence.indices, memory.region, strict=True)
             for number, (index, (low, extent)) in enumerate(pairs):
                 if len(memory.region) == 1 and self._is_flat(occurrence):
-                    extent = self.reach(occurrence.data, memory, occurrence.buffer)
+                    extent = self.reach(*whole)
                 yield Need(number, index, low, extent)
         elif len(occurrence.indices) == 1:
-            whole = self.reach(occurrence.data, memory, occurrence.buffer)
-            yield Need(0, occurrence.indices[0], _ZERO, whole)
+            yield Need(0, occurrence.indices[0], _ZERO, self.reach(*whole))
+
+    def _is_beyond_a_row(self, occurrence: Occurrence, memory: Memory) -> bool:
+        """Whether a vector is longer than a row, and goes on in the next."""
+        if len(occurrence.indices) < 2 or len(occurrence.indices) != len(memory.region):
+            return False
+        last, extent = occurrence.indices[-1], memory.region[-1][1]
+        is_row = type(last) is Ramp and ops.is_const(last.stride, 1)
+        return is_row and type(extent) is IntImm and dtypes.lanes(last.dtype) > extent.value
+
+    def _flat_index(self, occurrence: Occurrence, memory: Memory) -> Expr:
+        """The index of an element, counted from the first of all."""
+        *outer, last = occurrence.indices
+        assert type(last) is Ramp
+        strides = (
+            self.views[occurrence.data].buffer.strides if occurrence.data in self.views else ()
+        )
+        flat: Expr = _ZERO
+        for number, (low, extent) in enumerate(memory.region):
+            place = ops.sub((*outer, last.base)[number], low)
+            if strides:
+                flat = ops.add(flat, ops.mul(place, strides[number]))
+            else:
+                flat = ops.add(ops.mul(flat, extent), place)
+        return Ramp(flat, last.stride, last.lanes)
 
     def _declared(self, occurrence: Occurrence) -> Iterator[Need]:
         """What reads need by the declared shape of a tensor of which there is a region alone.
@@ -190,6 +216,8 @@ class Bounds:
         """
         memory = self.memory.get(occurrence.data)
         if memory is None or memory.is_argument or occurrence.buffer is None:
+            return
+        if self._is_beyond_a_row(occurrence, memory):
             return
         if occurrence.reads and len(occurrence.indices) == len(memory.shape):
             for number, index in enumerate(occurrence.indices):
