@@ -5,17 +5,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from te_sched.analysis.accesses import accesses_of
 from te_sched.analysis.coverage import judge_coverage
-from te_sched.analysis.findings import Finding, Findings
+from te_sched.analysis.extents import check_extents
+from te_sched.analysis.findings import REFUTED, RULE, Finding, Findings
+from te_sched.analysis.guard_accesses import guard_accesses
 from te_sched.analysis.initialised import judge_initialised
+from te_sched.analysis.legality import check_legality
 from te_sched.analysis.races import judge_races
 from te_sched.analysis.scopes import judge_scopes
-from te_sched.errors import BuildError
+from te_sched.analysis.sizes import check_sizes
+from te_sched.errors import BuildError, LoweringError, TeSchedError
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.lower.guard_extents import guard_extents
 from te_sched.lower.pipeline import lower
 from te_sched.schedule.schedule import Schedule
 
@@ -36,11 +41,45 @@ def check(
     Returns
     -------
     Findings: refuted, unproved and proved ones; `str` shows those that are not proved.
+
+    Raises
+    ------
+    LoweringError where a schedule has no args, BuildError for what is no program.
     """
     del target
-    if isinstance(inputs, Schedule):
-        return Findings(check_program(lower(inputs, args, stop_after="schedule_ops")["main"]))
-    return Findings(found for func in _functions(inputs) for found in check_program(func))
+    if not isinstance(inputs, Schedule):
+        return Findings(found for func in _functions(inputs) for found in _all_of(func))
+    found = [one for judge in _OF_SCHEDULES if (one := _refused(judge, inputs)) is not None]
+    try:
+        func = lower(inputs, args, stop_after="schedule_ops")["main"]
+    except LoweringError as error:
+        if not args:
+            raise
+        return Findings([*found, _as_finding(error)])
+    return Findings([*found, *_all_of(guard_extents(func))])
+
+
+_OF_SCHEDULES = (check_legality, check_extents, check_sizes)
+
+
+def _refused(judge: Callable[[Schedule], None], schedule: Schedule) -> Finding | None:
+    """What a judge of schedules refuses."""
+    try:
+        judge(schedule)
+    except TeSchedError as error:
+        return _as_finding(error)
+    return None
+
+
+def _as_finding(error: TeSchedError) -> Finding:
+    cure = error.cure.removesuffix("; build(..., verify=False) insists")
+    return Finding(RULE, REFUTED, error.what, why=error.why, cure=cure, line=str(error.where))
+
+
+def _all_of(func: PrimFunc) -> Iterator[Finding]:
+    """What can be said of one function, and whether it stays within its tensors."""
+    yield from check_program(func)
+    yield from guard_accesses(func, "stage {}".format, False).findings
 
 
 def check_program(func: PrimFunc) -> Findings:
