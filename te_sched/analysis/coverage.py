@@ -12,6 +12,7 @@ appear in one index only do so whatever the other indices are. Must not know sch
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -393,9 +394,9 @@ def _missing(program: Program, memory: Memory, writes: Sequence[Access], rank_: 
     try:
         for sizes in samples_of(program):
             shape = [int(evaluate(one, dict(sizes), program.values)) for one in memory.shape]
-            written = np.zeros(shape, bool) if rank_ == len(shape) else np.zeros(shape).ravel() > 0
-            if written.size > _LIMIT:
+            if prod(shape) > _LIMIT:
                 return None
+            written = np.zeros(shape if rank_ == len(shape) else prod(shape), bool)
             for access in writes:
                 if not access.is_sure or access.index is None:
                     return None

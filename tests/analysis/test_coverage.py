@@ -276,3 +276,11 @@ def test_a_hand_written_function_must_write_its_temporaries() -> None:
     with pytest.raises(BuildError, match="read T before it is written") as caught:
         te_sched.build(func)
     assert "reads T[7]" in str(caught.value)
+
+
+def test_nobody_counts_the_elements_of_huge_tensors() -> None:
+    A = te.placeholder((2, 2), name="A")
+    B = te.compute((2**31, 2**31), lambda i, j: A[i % 2, j % 2], name="B")
+    s = te.create_schedule(B.op)
+    s[B].split(B.op.axis[0], factor=13)
+    check(te_sched.lower(s, [A, B], stop_after="schedule_ops"))
