@@ -27,6 +27,7 @@ from te_sched.analysis.forms import (
     Part,
     constant,
     factors,
+    number_of,
     plus,
     rank,
     split,
@@ -217,11 +218,23 @@ class Cover:
                 same(condition, other) and not self._mentions_own(condition) for other in self.given
             )
         is_nonnegative = self.forms.is_nonnegative
-        return (
-            is_nonnegative(gap)
-            or any(is_nonnegative(plus(gap, known, -1)) for known in self._known_gaps())
-            or any(is_nonnegative(other) for other in self._within_region(gap))
+        if is_nonnegative(gap):
+            return True
+        if any(is_nonnegative(plus(gap, known, -1)) for known in self._known_gaps()):
+            return True
+        return any(
+            is_nonnegative(other)
+            for multiple in self._multiples(gap)
+            for other in self._within_region(multiple)
         )
+
+    def _multiples(self, gap: Form) -> Iterable[Form]:
+        """What is not negative only where a whole number is not: it is more than -1 then."""
+        yield gap
+        for factor in factors(gap):
+            times_ = number_of(factor.divisor) if type(factor) is Part else None
+            if times_ is not None and times_ > 1 and factor.kind is FloorDiv:
+                yield plus(times(gap, constant(times_)), constant(times_ - 1))
 
     def _mentions_own(self, condition: Expr) -> bool:
         return any(type(part) is Var and part in self.own for part in walk(condition))
@@ -261,22 +274,32 @@ class Cover:
             return gap
         quotient, rest = self.forms.quotient(whole, divisor), self.forms.remainder(whole, divisor)
         total = plus(times(quotient, divisor), rest)
-        return plus(plus(gap, whole, -ratio), total, ratio)
+        return plus(plus(gap, times(ratio, whole), -1), times(ratio, total))
 
     def _by_index(self, gap: Form, index: Form, span: Span) -> Iterable[Form]:
         ratio = self._ratio(gap, index)
         if ratio is None:
             return
-        without = plus(gap, index, -ratio)
-        for end in span.lows if ratio > 0 else span.highs:
-            yield plus(without, end, ratio)
+        without = plus(gap, times(ratio, index), -1)
+        if self.forms.is_nonnegative(ratio):
+            ends = span.lows
+        elif self.forms.is_nonnegative(plus({}, ratio, -1)):
+            ends = span.highs
+        else:
+            return
+        for end in ends:
+            yield plus(without, times(ratio, end))
 
-    def _ratio(self, gap: Form, index: Form) -> int | None:
+    def _ratio(self, gap: Form, index: Form) -> Form | None:
         """How often an index is in a sum."""
-        for term, scale in index.items():
-            if term:
-                ratio, rest = divmod(gap.get(term, 0), scale)
-                return ratio if ratio and not rest else None
+        for factor in factors(index):
+            scale, _ = split(index, factor)
+            share, _ = split(gap, factor)
+            number = number_of(scale) if scale is not None else None
+            if number and share:
+                if any(value % number for value in share.values()):
+                    return None
+                return {term: value // number for term, value in share.items()}
         return None
 
 
