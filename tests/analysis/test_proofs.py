@@ -1,0 +1,113 @@
+"""What is proved is true: random nests of loops, counted in Python."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from typing import Any
+
+import pytest
+
+from te_sched import tir
+from te_sched.analysis.accesses import accesses_of
+from te_sched.analysis.coverage import Span, covers_region
+from te_sched.analysis.facts import forms_for
+from te_sched.analysis.races import _Apart
+from te_sched.ir.stmt import PrimFunc
+
+Point = tuple[int, ...]
+
+
+class Case:
+    """C[index(i, j, k)] = 1 below three loops, the outermost of them parallel, maybe guarded."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = rng = random.Random(seed)
+        self.extents = [rng.randint(1, 4) for _ in range(3)]
+        self.rank = rng.randint(1, 2)
+        self.shape = [rng.randint(1, 12) for _ in range(self.rank)]
+        self.texts = [self.index() for _ in range(self.rank)]
+        self.guard = (
+            f"{rng.choice(self.texts)} < {rng.randint(1, 12)}" if rng.random() < 0.4 else ""
+        )
+
+    def index(self) -> str:
+        rng = self.rng
+        terms = [f"{rng.choice([1, 1, 2, 3, 4, 6, -1])} * {v}" for v in "ijk" if rng.random() < 0.6]
+        total = " + ".join([*terms, str(rng.choice([0, 0, 1, 3]))])
+        how = rng.random()
+        if how < 0.2:
+            return f"({total}) // {rng.randint(2, 4)}"
+        return f"({total}) % {rng.randint(2, 6)}" if how < 0.4 else total
+
+    def function(self) -> PrimFunc:
+        ib = tir.ir_builder.create()
+        buffer = tir.decl_buffer(self.shape, "float32", "C")
+        view = ib.buffer_ptr(buffer)
+        with (
+            ib.for_range(0, self.extents[0], "i", kind="parallel") as i,
+            ib.for_range(0, self.extents[1], "j") as j,
+            ib.for_range(0, self.extents[2], "k") as k,
+        ):
+            names = {"i": i, "j": j, "k": k}
+            place = tuple(eval(text, names) for text in self.texts)
+            if self.guard:
+                with ib.if_scope(eval(self.guard, names)):
+                    view[place] = 1.0
+            else:
+                view[place] = 1.0
+        handle = tir.Var("c", "handle")
+        return tir.PrimFunc([handle], ib.get(), buffer_map={handle: buffer})
+
+    def written(self) -> dict[Point, set[int]]:
+        """The elements that are written, and by which iterations of the parallel loop."""
+        found: dict[Point, set[int]] = {}
+        for i, j, k in itertools.product(*map(range, self.extents)):
+            names = {"i": i, "j": j, "k": k}
+            if not self.guard or eval(self.guard, names):
+                place = tuple(eval(text, names) for text in self.texts)
+                found.setdefault(place, set()).add(i)
+        return found
+
+    def __str__(self) -> str:
+        return f"{self.extents} {self.shape} C[{', '.join(self.texts)}] if {self.guard or True}"
+
+
+def proofs(case: Case) -> tuple[bool, bool]:
+    """Whether it is proved that iterations are apart, and that all of C is written."""
+    program = accesses_of(case.function())
+    (access,) = program.accesses
+    apart = _Apart(program, access.loops[:1], access, access).is_proved()
+    forms = forms_for(program)
+    ends = [tir.IntImm("int32", extent - 1) for extent in case.shape]
+    region = [Span(({},), (forms.of(end),)) for end in ends]
+    return apart, covers_region(program, [access], region)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_proved_is_true(seed: int) -> None:
+    for number in range(40 * seed, 40 * seed + 40):
+        case = Case(number)
+        apart, covered = proofs(case)
+        written = case.written()
+        if apart:
+            assert all(len(iterations) == 1 for iterations in written.values()), str(case)
+        if covered:
+            everywhere = itertools.product(*map(range, case.shape))
+            assert all(place in written for place in everywhere), str(case)
+
+
+def test_much_that_is_true_is_proved() -> None:
+    counts: dict[Any, int] = {}
+    for number in range(400):
+        case = Case(number)
+        apart, covered = proofs(case)
+        written = case.written()
+        is_apart = case.extents[0] > 1 and all(len(one) == 1 for one in written.values())
+        everywhere = itertools.product(*map(range, case.shape))
+        is_covered = all(place in written for place in everywhere)
+        for what, proved in ((is_apart and "apart", apart), (is_covered and "covered", covered)):
+            if what:
+                counts[what, proved] = counts.get((what, proved), 0) + 1
+    assert counts["apart", True] > counts.get(("apart", False), 0)
+    assert counts["covered", True] > counts.get(("covered", False), 0) / 3, counts
