@@ -19,6 +19,7 @@ from te_sched.analysis.judge import check_program
 from te_sched.analysis.kernel_races import check_kernel_races
 from te_sched.analysis.launch_limits import guard_launches
 from te_sched.analysis.legality import check_legality
+from te_sched.analysis.predicates import check_predicates
 from te_sched.analysis.results import check_results
 from te_sched.analysis.sanitize import sanitize as sanitize_program
 from te_sched.analysis.sizes import ATTRIBUTE, check_sizes, symbolic_sizes
@@ -126,6 +127,7 @@ def _lowered_schedule(
     """The function of a schedule, judged before, between and after the steps of lowering."""
     if verify:
         check_legality(schedule)
+        check_predicates(schedule)
         check_extents(schedule)
         check_sizes(schedule)
     module = lower(schedule, args, name=name, binds=binds, stop_after="schedule_ops")

@@ -15,6 +15,7 @@ from te_sched.analysis.findings import REFUTED, RULE, Finding, Findings
 from te_sched.analysis.guard_accesses import guard_accesses
 from te_sched.analysis.initialised import judge_initialised
 from te_sched.analysis.legality import check_legality
+from te_sched.analysis.predicates import check_predicates
 from te_sched.analysis.races import judge_races
 from te_sched.analysis.scopes import judge_scopes
 from te_sched.analysis.sizes import check_sizes
@@ -59,7 +60,7 @@ def check(
     return Findings([*found, *_all_of(guard_extents(func))])
 
 
-_OF_SCHEDULES = (check_legality, check_extents, check_sizes)
+_OF_SCHEDULES = (check_legality, check_predicates, check_extents, check_sizes)
 
 
 def _refused(judge: Callable[[Schedule], None], schedule: Schedule) -> Finding | None:
