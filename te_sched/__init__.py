@@ -10,6 +10,7 @@ from typing import Any
 from te_sched import config, ir, nd, runtime, target, te, testing, tir, transform
 from te_sched.driver import build
 from te_sched.errors import (
+    AccessError,
     BuildError,
     CallError,
     DeclarationError,
@@ -48,6 +49,7 @@ from te_sched.whole_tensors import give_operators as _give_operators
 __version__ = "0.1.0"
 
 __all__ = [
+    "AccessError",
     "BuildError",
     "CallError",
     "DataType",

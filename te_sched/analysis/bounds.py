@@ -65,7 +65,8 @@ class Bounds:
         self.conditions: list[Expr] = []
         self.values: dict[Var, Expr] = {}
         self.is_sure = True
-        self.stage = ""
+        self.stage = ""  # what is stored to
+        self.extern = ""  # the extern operation whose body this is
         self.sizes: list[Size] = []
         self.findings: list[Finding] = []
         self.proved = self.unproved = 0
@@ -111,6 +112,20 @@ class Bounds:
         self.add_memory(view.data, Memory(name, region, view.shape), view.dtype)
         self.views[view.data] = View(view, kept)
         return {view.data} | _variables((view.elem_offset, *view.shape, *view.strides))
+
+    def enter_attribute(self, node: AttrStmt) -> None:
+        """Note the body of an extern operation: its outputs are the last views that it declares."""
+        if node.key == "extern_scope" and self.views:
+            self.extern = self.memory[next(reversed(self.views))].name
+
+    def leave_attribute(self, node: AttrStmt) -> None:
+        """Leave what `enter_attribute` noted."""
+        if node.key == "extern_scope":
+            self.extern = ""
+
+    def place_name(self) -> str:
+        """The stage that this is."""
+        return self.extern or self.stage
 
     def enter(self, loop: Loop) -> None:
         """Go into a loop."""
@@ -454,7 +469,7 @@ class Bounds:
             REFUTED,
             f"build a program that {does} {name} at {wrong} in dimension {need.number}",
             name,
-            stage=self.stage,
+            stage=self.place_name(),
             why=f"{text}, and {has}",
             cure="declare the tensor larger or the computation smaller, or guard the "
             f"{does.removesuffix('s')}: te.if_then_else(te.all(...), {name}[...], 0.0)",

@@ -4,9 +4,17 @@
         B[i] = A[I[i]]             ->           if I[i] < 0 or 64 <= I[i]: fail(...)
                                                 B[i] = A[I[i]]
 
-A check moves out of the loops that it does not depend on. Out of a vectorized loop it moves always,
-as a loop of its own before it; where what it reads is written in that loop, the loop becomes
-serial. Must not know how accesses are judged (`bounds`), nor what a failed check does.
+A check moves out of the loops that it does not depend on. Out of a vectorized loop and out of the
+innermost other one it moves always, as a loop of its own that only notes whether an index is
+outside, which many lanes do at once:
+
+    outside = 0
+    for i in range(8): outside |= I[i] < 0 or 64 <= I[i]
+    if outside: for i in range(8): if I[i] < 0 or 64 <= I[i]: fail(...)
+    for i in range(8): B[i] = A[I[i]]
+
+Where what it reads is written in that loop, it stays, and a vectorized loop becomes serial. Must
+not know how accesses are judged (`bounds`), nor what a failed check does.
 """
 
 from __future__ import annotations
@@ -28,8 +36,10 @@ from te_sched.analysis.occurrences import (
 )
 from te_sched.analysis.sizes import Size
 from te_sched.ir import dtypes, ops
+from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import (
     Add,
+    Buffer,
     BufferLoad,
     Call,
     Cast,
@@ -41,6 +51,7 @@ from te_sched.ir.expr import (
     Min,
     Mul,
     Not,
+    PointerType,
     Select,
     StringImm,
     Sub,
@@ -67,18 +78,24 @@ from te_sched.lower.statements import sequence, statements
 REPORT = "te_sched.report_access"  # the registered function that a failed check calls
 _WIDENED = frozenset((Add, Sub, Mul, FloorDiv, FloorMod, Min, Max))
 
-# Makes a check that knows the loops round it.
+# Makes a check that knows the loops round it; or what notes in an element of flags that it fails.
 Maker = Callable[[tuple[Var, ...]], Stmt]
+Noter = Callable[[Buffer, Expr], Stmt]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check that has not found its place yet: what it reads and depends on, of what."""
+    """A check that has not found its place yet: what it reads and depends on, of what.
+
+    It takes `width` flags to note whether it fails: one, or one for each lane of a vector.
+    """
 
     make: Maker
+    note: Noter
     reads: frozenset[Var]
     variables: frozenset[Var]
     of: Var
+    width: int = 1
 
     def needs(self, other: Check) -> bool:
         """Whether the other one must have been done before."""
@@ -88,9 +105,11 @@ class Check:
         """The check inside of another statement, which speaks of some expressions."""
         return Check(
             lambda loops: wrap(self.make(loops)),
+            lambda flags, place: wrap(self.note(flags, place)),
             self.reads.union(*map(data_read_by, parts)),
             self.variables.union(*map(_variables, parts)),
             self.of,
+            self.width,
         )
 
 
@@ -189,11 +208,12 @@ class _Walker:
             self.scope = scope
             return _with(node, node.body, body), outside
         written = _written(node.body)
+        lifts = is_vector or self.in_vector or (node.kind == "serial" and _is_innermost(node))
         stay: list[Check] = []
         for check in checks:
             depends = node.loop_var in check.variables
             is_blocked = not written.isdisjoint(check.reads) or any(map(check.needs, stay))
-            if is_blocked or (depends and not is_vector and not self.in_vector):
+            if is_blocked or (depends and not lifts):
                 stay.append(check)
             elif depends:
                 outside.append(_over(node, check))
@@ -277,7 +297,9 @@ class _Walker:
             return _with(node, node.body, body), []
         if node.key == "buffer_bind_scope":
             return self.inside(node, [], bounds.add_view(node))
+        bounds.enter_attribute(node)
         body, checks = self.statement(node.body)
+        bounds.leave_attribute(node)
         return _with(node, node.body, body), checks
 
     def realize(self, node: BufferRealize) -> tuple[Stmt, list[Check]]:
@@ -328,11 +350,14 @@ class _Walker:
             body = inner.make((*loops, lane))
             return For(lane, IntImm(0), IntImm(lanes), "serial", body)
 
-        return Check(make, inner.reads, inner.variables - {lane}, inner.of)
+        def note(flags: Buffer, place: Expr) -> Stmt:
+            return For(lane, IntImm(0), IntImm(lanes), "serial", inner.note(flags, place))
+
+        return Check(make, note, inner.reads, inner.variables - {lane}, inner.of)
 
     def site(self, occurrence: Occurrence, need: Need) -> dict[str, Any]:
         """What a report says of an access that is known now."""
-        stage = self.bounds.stage
+        stage = self.bounds.place_name()
         return {
             "kind": "bounds",
             "buffer": self.bounds.name_of(occurrence),
@@ -372,16 +397,34 @@ def _check_of(
     low, end = widen(need.low), widen(ops.add(need.low, need.extent))
     wide = widen(index)
     is_outside = ops.logical_or(ops.less(wide, low), ops.less_equal(end, wide))
+    quick = _as_unsigned(need, index)
 
     def make(loops: tuple[Var, ...]) -> Stmt:
         fail = report(site, (wide, low, end), loops)
-        return under(guards, IfThenElse(is_outside, fail))
+        return under(guards, IfThenElse(quick if quick is not None else is_outside, fail))
+
+    def note(flags: Buffer, place: Expr) -> Stmt:
+        found = Cast("int32", quick if quick is not None else is_outside)
+        noted = ops.bitwise_or(BufferLoad(flags, (place,)), found)
+        return under(guards, BufferStore(flags, noted, (place,)))
 
     parts = (index, need.low, need.extent, *_expressions(guards))
     own = {guard[0] for guard in guards if isinstance(guard, tuple)}
     reads = frozenset(data for part in parts for data in data_read_by(part))
     variables = frozenset(var for part in parts for var in _variables(part)) - own
-    return Check(make, reads, variables, data)
+    return Check(make, note, reads, variables, data)
+
+
+def _as_unsigned(need: Need, index: Expr) -> Expr | None:
+    """The comparison of what is loaded with a constant extent: below 0 is very large then."""
+    extent = need.extent
+    if type(index) is not BufferLoad or type(extent) is not IntImm or not ops.is_const(need.low, 0):
+        return None
+    dtype = index.dtype
+    if dtype not in ("int32", "int64") or not 0 <= extent.value <= ops.int_limits(dtype)[1]:
+        return None
+    unsigned = f"u{dtype}"
+    return ops.less_equal(IntImm(extent.value, unsigned), Cast(unsigned, index))
 
 
 def report(site: dict[str, Any], numbers: Iterable[Expr], loops: Iterable[Var]) -> Stmt:
@@ -422,17 +465,46 @@ def widen(e: Any) -> Expr:
 
 
 def _over(loop: For, check: Check) -> Check:
-    """The check in a loop of its own."""
-    var = Var(loop.loop_var.name, loop.loop_var.dtype)
+    """The check in a loop of its own: whether all is well, and if not, a search for what is not."""
+    old = loop.loop_var
+    is_vector = loop.kind == "vectorized" and type(loop.extent) is IntImm and check.width == 1
+    width = loop.extent.value if is_vector and type(loop.extent) is IntImm else check.width
+
+    def over(body: Stmt, kind: str = "serial") -> Stmt:
+        var = Var(old.name, old.dtype)
+        return For(var, loop.min, loop.extent, kind, substitute(body, {old: var}))
+
+    def note(flags: Buffer, place: Expr) -> Stmt:
+        if is_vector:
+            return over(check.note(flags, ops.sub(old, loop.min)), "vectorized")
+        return over(check.note(flags, place))
 
     def make(loops: tuple[Var, ...]) -> Stmt:
-        body = substitute(check.make((*loops, loop.loop_var)), {loop.loop_var: var})
-        return For(var, loop.min, loop.extent, "serial", body)
+        flags, lane, other = _flags(width), Var("lane"), Var("lane")
+        start: Stmt = BufferStore(flags, IntImm(0), (lane,))
+        start = For(lane, IntImm(0), IntImm(width), "vectorized", start)
+        search = over(check.make((*loops, old)))
+        is_wrong = ops.not_equal(BufferLoad(flags, (other,)), IntImm(0))
+        end = For(other, IntImm(0), IntImm(width), "serial", IfThenElse(is_wrong, search))
+        body = sequence([start, note(flags, IntImm(0)), end])
+        return Allocate(flags.data, "int32", flags.shape, IntImm(1, "bool"), body)
 
-    variables = (check.variables - {loop.loop_var}) | _variables(loop.min)
-    variables |= _variables(loop.extent)
+    variables = (check.variables - {old}) | _variables(loop.min) | _variables(loop.extent)
     reads = check.reads.union(data_read_by(loop.min), data_read_by(loop.extent))
-    return Check(make, reads, variables, check.of)
+    return Check(make, note, reads, variables, check.of, width)
+
+
+def _flags(count: int) -> Buffer:
+    data = Var("outside", "handle", PointerType("int32", "global"))
+    return decl_buffer((count,), "int32", "outside", data=data)
+
+
+def _is_innermost(loop: For) -> bool:
+    """Whether there are no loops in a loop but vectorized ones."""
+    return not any(
+        type(node) is While or (type(node) is For and node.kind != "vectorized")
+        for node in statements(loop.body)
+    )
 
 
 def _unless_empty(loop: For, check: Check) -> Check:

@@ -193,7 +193,10 @@ class _Sanitizer:
                 inner = [ops.add(a, b) for a, b in zip(outer[dropped:], begins, strict=True)]
                 begins = (*outer[:dropped], *inner)
             self.begins[view.data] = begins
-        return replace(node, body=self.statement(node.body))  # type: ignore[no-any-return]
+        self.bounds.enter_attribute(node)
+        body = self.statement(node.body)
+        self.bounds.leave_attribute(node)
+        return replace(node, body=body)  # type: ignore[no-any-return]
 
     def temporary(self, data: Var, body: Stmt) -> Stmt:
         """What happens while a temporary exists."""
@@ -256,7 +259,7 @@ class _Sanitizer:
 
     def fail(self, occurrence: Occurrence, kind: str, numbers: Iterable[Expr], **more: Any) -> Stmt:
         """The call that reports an access."""
-        stage = self.bounds.stage
+        stage = self.bounds.place_name()
         site = {
             "kind": kind,
             "buffer": self.bounds.name_of(occurrence),

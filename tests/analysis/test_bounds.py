@@ -1,4 +1,4 @@
-"""Programs that certainly read beyond a tensor are refused; others are not."""
+"""What is certainly beyond a tensor is refused; what is known at run time alone is checked then."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched import BuildError, te
+from te_sched import AccessError, BuildError, IRModule, te, tir
+from te_sched.analysis.guard_accesses import guard_accesses
 
 A = te.placeholder((64,), name="A")
 
@@ -92,3 +93,120 @@ def test_threads_that_add_nothing_to_a_reduction_read_nothing():
         s[b].bind(axis, te.thread_axis(tag))
     s[rows].compute_at(s[b], s[b].op.reduce_axis[0])
     te_sched.build(s, [a, b], target="cuda")
+
+
+# -- what is known at run time alone ---------------------------------------------------------------
+
+J = te.placeholder((10,), "int32", name="J")
+
+
+def gather(how=lambda s, b: None, index=lambda i: J[i]):
+    b = te.compute((10,), lambda i: A[index(i)], name="B")
+    s = te.create_schedule(b.op)
+    how(s, b)
+    return te_sched.build(s, [A, J, b])
+
+
+def run(function, **changes):
+    places = np.arange(10, dtype="int32")
+    for place, value in changes.items():
+        places[int(place[1:])] = value
+    result = np.zeros(10, "float32")
+    function(np.arange(64, dtype="float32"), places, result)
+    return result
+
+
+def split_and(how):
+    def change(s, b):
+        outer, inner = s[b].split(b.op.axis[0], factor=5)
+        getattr(s[b], how)(outer if how == "parallel" else inner)
+
+    return change
+
+
+@pytest.mark.parametrize("how", ["vectorize", "parallel", "unroll"])
+@pytest.mark.parametrize("value", [64, -1, 2**31 - 1, -(2**31)])
+def test_gather_is_checked_when_it_runs(how, value):
+    function = gather(split_and(how))
+    np.testing.assert_array_equal(run(function, _4=63), [0, 1, 2, 3, 63, 5, 6, 7, 8, 9])
+    with pytest.raises(
+        AccessError, match=rf"read A at {value} in(.*\n)*.*where .* has the indices 0"
+    ):
+        run(function, _7=value)
+
+
+def test_index_of_data_is_checked_without_overflow():
+    function = gather(index=lambda i: J[i] * 65536)
+    with pytest.raises(AccessError, match="read A at 4294967296 in dimension 0"):
+        run(function, _0=0, **{f"_{i}": 0 for i in range(1, 10)} | {"_3": 65536})
+
+
+@pytest.mark.parametrize(
+    "index", [lambda i: J[i] % 64, lambda i: tir.max(tir.min(J[i], 63), 0), lambda i: J[i] & 63]
+)
+def test_index_of_data_with_known_bounds_needs_no_check(index):
+    assert not checks_of(te.compute((10,), lambda i: A[index(i)], name="B"), [A, J])
+
+
+def checks_of(b, inputs, how=lambda s: None):
+    s = te.create_schedule(b.op)
+    how(s)
+    func = te_sched.lower(s, [*inputs, b], stop_after="schedule_ops")["main"]
+    return guard_accesses(func).checked
+
+
+def test_check_leaves_the_loops_that_it_does_not_depend_on():
+    table, k = te.placeholder((64, 32), name="T"), te.reduce_axis((0, 32), "k")
+    b = te.compute((10,), lambda i: te.sum(table[J[i], k], k), name="B")
+    func = te_sched.lower(te.create_schedule(b.op), [table, J, b], stop_after="schedule_ops")[
+        "main"
+    ]
+    text = IRModule({"main": guard_accesses(func).func}).script()
+    assert text.index("report_access") < text.index("for k")
+
+
+def test_checks_can_be_switched_off():
+    with te_sched.config.scoped(check_accesses=False):
+        function = gather()
+    assert "ptr @te_sched_slots" not in function.get_source()  # it calls nothing
+    assert "ptr @te_sched_slots" in gather().get_source()
+
+
+def test_checks_stay_in_saved_libraries(tmp_path):
+    gather().export_library(tmp_path / "gather.so")
+    loaded = te_sched.runtime.load_module(str(tmp_path / "gather.so"))
+    with pytest.raises(AccessError, match="read A at 64"):
+        run(loaded, _2=64)
+
+
+def test_lowered_program_is_checked():
+    b = te.compute((10,), lambda i: A[J[i]], name="B")
+    s = te.create_schedule(b.op)
+    s[b].vectorize(s[b].split(b.op.axis[0], factor=5)[1])
+    function = te_sched.build(te_sched.lower(s, [A, J, b]))
+    run(function)
+    with pytest.raises(AccessError, match="read A at 64"):
+        run(function, _9=64)
+
+
+def test_refusal_names_the_iteration():
+    b = te.compute((8, 8), lambda i, j: te.if_then_else(i > 6, A[i * 8 + j + 4], 0.0), name="B")
+    with pytest.raises(BuildError, match=r"\+ 4 is 64 where i = 7 and j = 4"):
+        te_sched.build(te.create_schedule(b.op), [A, b])
+
+
+def test_condition_that_never_holds_allows_any_index():
+    b = te.compute((8,), lambda i: te.if_then_else(i * i > 60, A[i + 900], 0.0), name="B")
+    te_sched.build(te.create_schedule(b.op), [A, b])
+
+
+def test_writes_of_an_extern_are_judged():
+    def body(ins, outs):
+        ib = tir.ir_builder.create()
+        with ib.for_range(0, 10, name="i") as i:
+            ib.buffer_ptr(outs[0])[i + 1] = ib.buffer_ptr(ins[0])[i]
+        return ib.get()
+
+    e = te.extern([(10,)], [A], body, name="E", dtype="float32")
+    with pytest.raises(BuildError, match=r"writes E at 10 in(.*\n)*.*stage E(.*\n)*.*where i = 9"):
+        te_sched.build(te.create_schedule(e.op), [A, e])
