@@ -6,9 +6,9 @@ predicate that holds for some terms of a sum alone drops the others. Must not kn
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import AttachType, Stage
 
 _LIMIT = 1 << 16  # iterations that are tried
+_SIZES = (67, 130)  # that stand for whatever symbolic extents may be
 
 
 def check_predicates(schedule: Schedule) -> None:
@@ -44,36 +45,72 @@ def check_predicates(schedule: Schedule) -> None:
 
 
 def _check(stage: Stage, predicate: Expr, ranges: Mapping[IterVar, Range]) -> None:
-    simple = Analyzer().simplify(predicate)
+    values = _values(stage, ranges)
+    by_loops = substitute(predicate, {axis.var: value for axis, value in values.items()})
+    simple = Analyzer().simplify(by_loops)
     if type(simple) is IntImm and not simple.value:
         raise _refusal(stage, "it never holds, so nothing is stored")
     if not stage.op.reduce_axis:
         return
-    values = _values(stage, ranges)
-    simple = substitute(simple, {axis.var: value for axis, value in values.items()})
     used = {part for part in walk(simple) if type(part) is Var}
     leaves = [leaf for leaf in stage.leaf_iter_vars if leaf.var in used and _is_loop(stage, leaf)]
     if not leaves or len(used) > len(leaves):
         return
-    extents = [ranges[leaf].extent for leaf in leaves]
-    counts = [extent.value for extent in extents if type(extent) is IntImm]
-    if len(counts) < len(leaves) or not 0 < prod(counts) <= _LIMIT:
-        return
     try:
-        points = dict(zip(leaves, np.indices(counts), strict=True))
-        holds = evaluate(simple, {leaf.var: number for leaf, number in points.items()}, {})
-        happens = _happens(stage, points, values, ranges)
+        is_wrong = all(
+            _drops(stage, simple, leaves, values, _at_sizes(ranges, size)) for size in _SIZES
+        )
     except Unevaluable:
         return
-    stored = np.broadcast_to(np.asarray(holds, bool), counts)
-    dropped = happens & ~stored
-    terms = tuple(place for place, leaf in enumerate(leaves) if leaf in _reduced(stage))
-    some = np.any(happens & stored, axis=terms, keepdims=True) if terms else happens
-    if np.any(dropped & some) and (terms or stage.is_output):
+    if is_wrong:
         names = ", ".join(leaf.var.name for leaf in leaves)
         raise _refusal(
             stage, f"of the iterations of {names}, which add to the result, it drops some"
         )
+
+
+def _drops(
+    stage: Stage,
+    predicate: Expr,
+    leaves: Sequence[IterVar],
+    values: Mapping[IterVar, Expr],
+    bounds: Mapping[IterVar, _Bounds],
+) -> bool:
+    """Whether something is left out of an element that is stored, or of an output."""
+    if any(leaf not in bounds for leaf in leaves):
+        raise Unevaluable
+    counts = [bounds[leaf].extent for leaf in leaves]
+    if not 0 < prod(counts) <= _LIMIT:
+        raise Unevaluable
+    points = dict(zip(leaves, np.indices(counts), strict=True))
+    holds = evaluate(predicate, {leaf.var: number for leaf, number in points.items()}, {})
+    happens = _happens(stage, points, values, bounds)
+    stored = np.broadcast_to(np.asarray(holds, bool), counts)
+    reduced = _reduced(stage)
+    terms = tuple(place for place, leaf in enumerate(leaves) if leaf in reduced)
+    some = np.any(happens & stored, axis=terms, keepdims=True) if terms else happens
+    return bool(np.any(happens & ~stored & some)) and (bool(terms) or stage.is_output)
+
+
+class _Bounds(NamedTuple):
+    """The range of an axis where symbolic extents are some number."""
+
+    low: int
+    extent: int
+
+
+def _at_sizes(ranges: Mapping[IterVar, Range], size: int) -> dict[IterVar, _Bounds]:
+    """The ranges that depend on sizes alone, where each of these is `size`."""
+    loops = {axis.var for axis in ranges}
+    found: dict[IterVar, _Bounds] = {}
+    for axis, bound in ranges.items():
+        parts = {part for one in (bound.min, bound.extent) for part in walk(one)}
+        variables = {part for part in parts if type(part) is Var}
+        if variables.isdisjoint(loops):
+            numbers: dict[Var, Any] = dict.fromkeys(variables, size)
+            low, extent = (evaluate(one, numbers, {}) for one in (bound.min, bound.extent))
+            found[axis] = _Bounds(int(low), int(extent))
+    return found
 
 
 def _is_loop(stage: Stage, leaf: IterVar) -> bool:
@@ -101,17 +138,17 @@ def _happens(
     stage: Stage,
     points: Mapping[IterVar, Any],
     values: Mapping[IterVar, Expr],
-    ranges: Mapping[IterVar, Range],
+    bounds: Mapping[IterVar, _Bounds],
 ) -> Any:
     """Which iterations are any, where loops that are not among `points` do their first one."""
     numbers: dict[Var, Any] = {leaf.var: 0 for leaf in stage.leaf_iter_vars}
     numbers.update({leaf.var: number for leaf, number in points.items()})
     happens = np.ones(next(iter(points.values())).shape, bool)
     for axis in (*stage.op.axis, *stage.op.reduce_axis):
-        if axis not in values or axis not in ranges:
+        if axis not in values or axis not in bounds:
             raise Unevaluable
         value = evaluate(values[axis], numbers, {})
-        low, extent = (evaluate(one, {}, {}) for one in (ranges[axis].min, ranges[axis].extent))
+        low, extent = bounds[axis]
         happens = happens & (value >= low) & (value < low + extent)
     return happens
 

@@ -75,6 +75,20 @@ def test_output_of_a_reduction_that_is_not_stored_is_refused() -> None:
         te_sched.build(s, [A, C])
 
 
+@pytest.mark.parametrize(("least", "is_refused"), [(2, True), (1000, False)])
+def test_symbolic_extents_are_taken_to_be_of_some_size(least: int, is_refused: bool) -> None:
+    n = te.var("n")
+    A, k = te.placeholder((n, n), name="A"), te.reduce_axis((0, n), "k")
+    C = te.compute((n,), lambda i: te.sum(A[i, k], axis=k), name="C")
+    s = te.create_schedule(C.op)
+    s[C].set_store_predicate(k.var < least)
+    if is_refused:
+        with pytest.raises(BuildError, match="drops some"):
+            te_sched.build(s, [A, C])
+    else:
+        te_sched.build(s, [A, C])
+
+
 def test_predicate_of_threads_is_theirs() -> None:
     A, k = te.placeholder((64,), name="A"), te.reduce_axis((0, 64), "k")
     C = te.compute((1,), lambda i: te.sum(A[k], axis=k), name="C")
