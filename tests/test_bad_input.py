@@ -67,6 +67,7 @@ DECLARATIONS: dict[str, tuple[Callable[[], Any], str]] = {
     "iterate slice": (element(lambda i: list(A[i])), "iteration"),
     "iterate buffer": (lambda: list(tir.decl_buffer((4,))), "iteration over the buffer"),
     "range of ints": (lambda: te.thread_axis((0, 4), ["threadIdx.x"]), "the tag"),  # type: ignore[arg-type]
+    "thread array": (lambda: te.thread_axis(None, np.array([2, 3])), "the tag says"),  # type: ignore[arg-type]
     "thread name": (lambda: te.thread_axis((0, 4), "threadIdx.x", name=3), "a name is"),  # type: ignore[arg-type]
     "output": (lambda: C.op.output(1), "it has 1 outputs"),
     "reducer type": (

@@ -326,9 +326,10 @@ def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: object = N
     """A thread axis such as "threadIdx.x", "blockIdx.y" or "vthread", to bind axes to."""
     if isinstance(dom, str):
         tag, dom = dom, None
-    if not tag or not isinstance(tag, str):
+    if not isinstance(tag, str) or not tag:
+        is_none = tag is None or isinstance(tag, str)
         raise DeclarationError(
-            f"a thread axis with the tag {tag!r}" if tag else "a thread axis without a tag",
+            "a thread axis without a tag" if is_none else f"a thread axis with the tag {tag!r}",
             "the tag says which threads it runs over",
             'write te.thread_axis("threadIdx.x")',
         )
