@@ -27,6 +27,9 @@ def create_shared(
     files = [objects] if isinstance(objects, str) else list(objects)
     command = [_compiler(cc, output), "-shared", "-fPIC", "-o", output, *files, *(options or [])]
     run_compiler(command, f"write {output}")
+    from te_sched.runtime.libraries import seal_linked  # loads LLVM
+
+    seal_linked(Path(output), [Path(file) for file in files])
 
 
 def create_executable(

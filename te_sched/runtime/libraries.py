@@ -14,7 +14,7 @@ import os
 import pickle
 import tarfile
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +100,20 @@ def seal(place: Path) -> None:
     data = place.read_bytes()
     with place.open("ab") as file:
         file.write(_SEAL + hashlib.sha256(data).digest())
+
+
+def seal_linked(place: Path, objects: Iterable[Path]) -> None:
+    """Seal a library that was linked from objects, if a sealed one is among these.
+
+    Raises
+    ------
+    CallError for an object whose own seal is broken.
+    """
+    sealed = [(one, data) for one in objects if _SEAL in (data := one.read_bytes())]
+    for one, data in sealed:
+        unseal(data, str(one))
+    if sealed:
+        seal(place)
 
 
 def unseal(data: bytes, where: str) -> bytes:

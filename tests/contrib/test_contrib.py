@@ -5,7 +5,7 @@ import pytest
 
 from te_sched import build, te, tir
 from te_sched.contrib import cblas, cc, clang, utils
-from te_sched.errors import BuildError
+from te_sched.errors import BuildError, CallError
 from te_sched.runtime import get_global_func, load_module
 
 
@@ -27,6 +27,18 @@ def test_create_shared_links_an_exported_object():
     out = np.zeros(4, "float32")
     load_module(folder.relpath("f.so"))(np.ones(4, "float32"), out)
     assert out.tolist() == [2, 2, 2, 2]
+
+
+def test_create_shared_links_no_damaged_object(tmp_path):
+    a = te.placeholder((4,), name="a")
+    b = te.compute((4,), lambda i: a[i] + 1.0, name="b")
+    place = tmp_path / "f.o"
+    build(te.create_schedule(b.op), [a, b]).save(str(place))
+    data = bytearray(place.read_bytes())
+    data[data.index(b".text")] ^= 1
+    place.write_bytes(data)
+    with pytest.raises((CallError, BuildError), match=r"digest does not fit|says"):
+        cc.create_shared(str(tmp_path / "f.so"), str(place))
 
 
 def test_create_shared_says_what_the_compiler_says(tmp_path):
