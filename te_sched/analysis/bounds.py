@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from te_sched.analysis.accesses import Loop, Memory
-from te_sched.analysis.evaluate import Points, Unevaluable, evaluate, held, points_of
+from te_sched.analysis.evaluate import Points, TooMany, Unevaluable, evaluate, held, points_of
 from te_sched.analysis.findings import BOUNDS, PROVED, REFUTED, UNPROVED, Finding
 from te_sched.analysis.forms import Forms, plus
 from te_sched.analysis.occurrences import Occurrence
@@ -26,7 +26,7 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, Ramp, Range, Var
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferRealize, PrimFunc
-from te_sched.ir.visitor import walk
+from te_sched.ir.visitor import substitute, walk
 
 _LIMIT = 1 << 16  # iterations that are executed
 _ONE, _ZERO = IntImm(1), IntImm(0)
@@ -346,10 +346,13 @@ class Bounds:
         if _reads_memory(need.at):
             return False
         known = [one for one in conditions if not _reads_memory(one)]
-        is_sure = self.is_sure and len(known) == len(conditions)
+        guards = len(self.conditions) + len(occurrence.guards)  # lets and vectors are not known
+        is_sure = self.is_sure and len(known) == guards
         try:
             found = self._outside(need, known)
-        except Unevaluable:
+        except Unevaluable as reason:
+            if isinstance(reason, TooMany) and self._is_inside_at_ends(need, known):
+                return True
             found = None if known or not is_sure else self._always_outside(need)
             if found is None:
                 return is_sure and not known and self._require(occurrence, need)
@@ -387,6 +390,40 @@ class Bounds:
                 f"from {values.min()} to {values.max()}"
             )
         return str(values[first]), text
+
+    def _is_inside_at_ends(self, need: Need, conditions: Sequence[Expr]) -> bool:
+        """Whether all is well where those variables have their least and greatest values of which
+        an index is a sum and that nothing else depends on.
+        """
+        index = need.at
+        for _ in range(len(self.values)):
+            expanded = substitute(index, self.values)
+            if expanded is index:
+                break
+            index = expanded
+        total = sum_of(index)
+        if total is None:
+            return False
+        others = [part for loop in self.loops for part in (loop.min, loop.extent)]
+        bound = self._named(*conditions, need.low, need.extent, *others)
+        free = [
+            (var, scale, self.ranges[var])
+            for var, scale in total.scales.items()
+            if var in self.ranges and var not in bound
+        ]
+        if not free or any(end.scales for _, _, span in free for end in span):
+            return False
+        for highest in (False, True):
+            ends: dict[Var, Expr] = {
+                var: IntImm(span[(scale > 0) == highest].base, var.dtype)
+                for var, scale, span in free
+            }
+            try:
+                if self._outside(need._replace(at=substitute(index, ends)), conditions):
+                    return False
+            except Unevaluable:
+                return False
+        return True
 
     def _points(self, need: Need, conditions: Sequence[Expr]) -> Points:
         """The iterations that reach an access; of loops that do not matter, one."""
