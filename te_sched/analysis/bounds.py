@@ -139,6 +139,16 @@ class Bounds:
         """Leave the innermost loop."""
         self.ranges.pop(self.loops.pop().var, None)
 
+    def bind(self, var: Var, value: Expr) -> None:
+        """Note what a variable stands for; of what memory held, which may change, its ends."""
+        if not _reads_memory(value):
+            self.analyzer.bind(var, value)
+            return
+        low, high = self.analyzer.const_bounds(value)
+        if low is not None and high is not None:
+            extent = IntImm(high - low + 1, "int64")
+            self.analyzer.bind(var, Range(IntImm(low, "int64"), extent))
+
     @contextmanager
     def assuming(self, condition: Expr) -> Iterator[None]:
         """A scope in which a condition holds."""
@@ -166,7 +176,7 @@ class Bounds:
             with ExitStack() as inside:
                 for guard in occurrence.guards:
                     if isinstance(guard, tuple):
-                        self.analyzer.bind(*guard)
+                        self.bind(*guard)
                     elif guard.dtype == "bool":
                         inside.enter_context(self.assuming(guard))
                 left = [need for need in left if not self._is_proved(need)]

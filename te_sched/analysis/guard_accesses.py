@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -240,7 +241,7 @@ class _Walker:
         """One side of a branch; its checks may move before the branch."""
         bounds = self.bounds
         bounds.conditions.append(condition)
-        with bounds.assuming(condition):
+        with bounds.assuming(condition) if _is_lasting(condition, body) else nullcontext():
             new, checks = self.statement(body)
         bounds.conditions.pop()
         if not self.in_vector:
@@ -272,7 +273,7 @@ class _Walker:
         outside = self.checks_of(node)
         self.bounds.values[node.var] = node.value
         if node.var.dtype.startswith(("int", "uint")):
-            self.bounds.analyzer.bind(node.var, node.value)
+            self.bounds.bind(node.var, node.value)
         return self.inside(node, outside, {node.var})
 
     def inside(
@@ -311,10 +312,15 @@ class _Walker:
         self.bounds.add_allocated(node)
         return self.inside(node, outside, {node.buffer_var})
 
+    def assuming(self, node: While | AssertStmt) -> AbstractContextManager[None]:
+        """A scope in which the condition of a statement holds."""
+        is_lasting = _is_lasting(node.condition, node.body)
+        return self.bounds.assuming(node.condition) if is_lasting else nullcontext()
+
     def repeat(self, node: While) -> tuple[Stmt, list[Check]]:
         was_sure, self.bounds.is_sure = self.bounds.is_sure, False
         checks = self.checks_of(node)
-        with self.bounds.assuming(node.condition):
+        with self.assuming(node):
             body = self.flushed(node.body)
         self.bounds.is_sure = was_sure
         if checks:  # the condition is asked again after each iteration
@@ -324,7 +330,7 @@ class _Walker:
     def asserted(self, node: AssertStmt) -> tuple[Stmt, list[Check]]:
         checks = self.checks_of(node)
         self.bounds.conditions.append(node.condition)
-        with self.bounds.assuming(node.condition):
+        with self.assuming(node):
             body = self.flushed(node.body)
         self.bounds.conditions.pop()
         return _with(node, node.body, body), checks
@@ -530,6 +536,12 @@ def _expressions(guards: Iterable[Guard]) -> Iterator[Expr]:
 
 def _variables(e: Expr) -> frozenset[Var]:
     return frozenset(part for part in walk(e) if type(part) is Var)
+
+
+def _is_lasting(condition: Expr, body: Stmt) -> bool:
+    """Whether a condition that held before a statement holds all through it."""
+    read = set(data_read_by(condition))
+    return not read or read.isdisjoint(_written(body))
 
 
 def _written(body: Stmt) -> set[Var]:

@@ -142,7 +142,7 @@ class _Sanitizer:
         if not isinstance(body, Stmt):
             return self.before(node, node)
         if kind is LetStmt and node.var.dtype.startswith(("int", "uint")):
-            self.bounds.analyzer.bind(node.var, node.value)
+            self.bounds.bind(node.var, node.value)
         return self.before(node, replace(node, body=self.statement(body)))
 
     def before(self, node: Stmt, new: Stmt) -> Stmt:

@@ -210,3 +210,38 @@ def test_writes_of_an_extern_are_judged():
     e = te.extern([(10,)], [A], body, name="E", dtype="float32")
     with pytest.raises(BuildError, match=r"writes E at 10 in(.*\n)*.*stage E(.*\n)*.*where i = 9"):
         te_sched.build(te.create_schedule(e.op), [A, e])
+
+
+def test_condition_on_memory_that_changes_proves_nothing():
+    def body(ins, outs):
+        ib = tir.ir_builder.create()
+        a, out = ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0])
+        place = ib.allocate("int32", 1, name="place")
+        place[0] = 3
+        with ib.if_scope(tir.all(place[0] >= 0, place[0] < 64)):
+            place[0] = place[0] + 100
+            out[0] = a[place[0]]
+        return ib.get()
+
+    e = te.extern([(1,)], [A], body, name="E", dtype="float32")
+    function = te_sched.build(te.create_schedule(e.op), [A, e])
+    with pytest.raises(AccessError, match="read A at 103"):
+        function(np.zeros(64, "float32"), np.zeros(1, "float32"))
+
+
+def test_name_of_what_memory_held_is_not_what_it_holds():
+    def body(ins, outs):
+        ib = tir.ir_builder.create()
+        a, out = ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0])
+        place = ib.allocate("int32", 1, name="place")
+        place[0] = 300
+        held = ib.let("held", place[0])
+        place[0] = 3
+        with ib.if_scope(tir.all(place[0] >= 0, place[0] < 64)):
+            out[0] = a[held]
+        return ib.get()
+
+    e = te.extern([(1,)], [A], body, name="E", dtype="float32")
+    function = te_sched.build(te.create_schedule(e.op), [A, e])
+    with pytest.raises(AccessError, match="read A at 300"):
+        function(np.zeros(64, "float32"), np.zeros(1, "float32"))
