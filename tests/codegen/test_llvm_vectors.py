@@ -10,11 +10,12 @@ import pytest
 
 import te_sched
 from te_sched import te, tir
+from te_sched.errors import BuildError
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from te_sched.lower.vectorize_loops import vectorize_loops
-from tests.codegen.programs import buffer, build, function, loop
+from tests.codegen.programs import buffer, build, elementwise, function, loop
 
 pytestmark = pytest.mark.skipif(
     platform.machine() not in ("x86_64", "AMD64"), reason="the assembly is x86-64's"
@@ -216,3 +217,9 @@ def test_a_vector_that_moves_along_its_buffer_is_loaded_first(shift: int) -> Non
     expected[20 + shift : 68 + shift] = a[20:68]
     build(function([A], store))(a)
     np.testing.assert_array_equal(a, expected)
+
+
+def test_a_value_has_the_lanes_of_its_place():
+    func = elementwise(lambda a: E.Call("float32", "tir.exp", (a,)), ["float32"], 80, lanes=40)
+    with pytest.raises(BuildError, match=r"the value has 40 lanes, and the index 32"):
+        build(func)

@@ -184,6 +184,12 @@ def _store_whole(out: FunctionText, node: S.BufferStore) -> None:
     lanes = dtypes.lanes(index.dtype)
     if lanes > 1 and dtypes.lanes(value.dtype) == 1:
         value = memory.broadcast(out, value, lanes)
+    if dtypes.lanes(value.dtype) != lanes * dtypes.lanes(buffer.dtype):
+        raise BuildError(
+            f"store {node.value} in {buffer.name}",
+            f"the value has {dtypes.lanes(value.dtype)} lanes, and the index {lanes}",
+            "give calls and casts of vectors the dtype of a vector, as float32x8",
+        )
     memory.store(out, buffer, evaluate_place(out, index), value)
 
 
