@@ -39,7 +39,10 @@ needs_long_double = pytest.mark.skipif(
 def evaluate(name: str, *arrays: np.ndarray, lanes: int = 1, target: str = "llvm") -> np.ndarray:
     dtype, output = arrays[0].dtype.name, np.zeros_like(arrays[0])
     func = elementwise(
-        lambda *x: E.Call(x[0].dtype, f"tir.{name}", x), [dtype] * len(arrays), len(output), lanes=lanes
+        lambda *x: E.Call(x[0].dtype, f"tir.{name}", x),
+        [dtype] * len(arrays),
+        len(output),
+        lanes=lanes,
     )
     build(func, target)(*arrays, output)
     return output
