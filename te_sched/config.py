@@ -59,9 +59,10 @@ class Lowering:
     PrimFunc to PrimFunc, each with its phase: 0 before all passes, 1 when storage is flat, 2 when
     loops are unrolled, 3 before the last. `partition_const_loop` cuts loops of constant extents at
     their guards, too; where it is None, `build` does so as far as it pays (`partition_for_speed`),
-    `lower` does not. `guard_turns` is for double buffers in loops that may turn out to be empty:
-    `build` asks first, TVM does not. `as_older` lowers as TVM 0.9 did, whose texts (the primfn
-    dialect) stand in books and papers, where later versions rewrite more.
+    `lower` does not. `to_run` is what `build` asks for and TVM does not do: double buffers ask
+    first whether a loop is empty, and memory whose size a loop gives stays in it. `as_older` lowers
+    as TVM 0.9 did, whose texts (the primfn dialect) stand in books and papers, where later versions
+    rewrite more.
     """
 
     vectorize: bool = True
@@ -71,7 +72,7 @@ class Lowering:
     unroll_explicit: bool = True
     partition_const_loop: bool | None = None
     partition_for_speed: bool = False
-    guard_turns: bool = False
+    to_run: bool = False
     no_unroll_loop_with_extent_one: bool = False
     unroll_loop_with_partition_hint_no_interval: bool = False
     disabled_passes: frozenset[str] = frozenset()

@@ -201,8 +201,8 @@ def _refuse(findings: Findings, functions: Mapping[str, PrimFunc], target: Targe
 def _lowered(module: IRModule, target: Target) -> Mapping[str, PrimFunc]:
     """The functions of a module, lowered from where they stand to what runs fast."""
     choices = config.current().lowering
-    to_run = replace(choices, partition_for_speed=target.kind != "cuda", guard_turns=True)
-    with config.scoped(lowering=to_run):
+    choices = replace(choices, partition_for_speed=target.kind != "cuda", to_run=True)
+    with config.scoped(lowering=choices):
         return lower(module).functions
 
 

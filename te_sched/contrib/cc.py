@@ -8,6 +8,7 @@ from pathlib import Path
 
 from te_sched.errors import BuildError
 from te_sched.runtime.csource import find_compiler
+from te_sched.runtime.libraries import seal_linked
 
 __all__ = ["create_executable", "create_shared", "get_cc", "run_compiler"]
 
@@ -27,8 +28,6 @@ def create_shared(
     files = [objects] if isinstance(objects, str) else list(objects)
     command = [_compiler(cc, output), "-shared", "-fPIC", "-o", output, *files, *(options or [])]
     run_compiler(command, f"write {output}")
-    from te_sched.runtime.libraries import seal_linked  # loads LLVM
-
     seal_linked(Path(output), [Path(file) for file in files])
 
 

@@ -14,7 +14,7 @@ nothing more to fetch.
                                               C[n - 1, j] = B[(n - 1) % 2 * m + j]
 
 Of a loop that runs no iteration there is none to take out of it: where the extent is not constant,
-programs to run (`guard_turns`) ask first. (TVM's name: InjectDoubleBuffer.) Must not know how
+programs to run (`to_run`) ask first. (TVM's name: InjectDoubleBuffer.) Must not know how
 buffers get into memory.
 """
 
@@ -117,7 +117,7 @@ class _Injector(Mapper):
         if turns is None:
             return node if body is node.body else replace(node, body=body)
         whole = sequence([*turns.first_fetches, *_take_turns(node, body)])
-        if type(node.extent) is not IntImm and config.current().lowering.guard_turns:
+        if type(node.extent) is not IntImm and config.current().lowering.to_run:
             whole = IfThenElse(ops.less(IntImm(0, node.extent.dtype), node.extent), whole)
         for allocation in reversed(turns.allocations):
             whole = replace(allocation, body=whole)

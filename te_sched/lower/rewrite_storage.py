@@ -20,10 +20,10 @@ After::
 An allocation lives from the first to the last statement that touches it, among the statements of
 the scope in which it was made. It moves to the top of its region: the launch of threads or the
 parallel loop around it, or else the function; one whose size depends on a loop in between stays
-where it is. Two allocations of a region whose lives do not overlap share memory if their sizes are
-near enough; a statement that computes every element of one from the same element of another may do
-so in place. At last, memory that is only touched in whole vectors becomes memory of vectors
-(`vectorize_storage`).
+where it is in programs to run (`to_run`). Two allocations of a region whose lives do not overlap
+share memory if their sizes are near enough; a statement that computes every element of one from the
+same element of another may do so in place. At last, memory that is only touched in whole vectors
+becomes memory of vectors (`vectorize_storage`).
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from dataclasses import dataclass, field
 from operator import is_
 from typing import Any
 
+from te_sched import config
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
@@ -100,6 +101,7 @@ class _History:
         self.is_in_threads = False
         self.is_in_region = False
         self.has_vectors = False
+        self.to_run = config.current().lowering.to_run
         self.inner: set[Var] = set()  # variables of loops inside of the region
 
     def visit(self, node: Any) -> None:
@@ -110,7 +112,7 @@ class _History:
         elif kind in _LEAVES:
             self._leaf(node)
         elif kind is Allocate:
-            if not self._depends_on_loops(node):
+            if not (self.to_run and self._depends_on_loops(node)):
                 self.allocations[node.buffer_var] = _Allocation(node, len(self.open))
             self._below(node)
         elif kind is Var:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+
 import pytest
 
 import te_sched
@@ -9,7 +12,17 @@ from te_sched import te
 from te_sched.errors import BuildError, LoweringError
 from te_sched.schedule import Schedule
 
+pytestmark = pytest.mark.usefixtures("usual_limit")
 CURE = r"(?s)nested deeper than Python's recursion limit.*sys\.setrecursionlimit"
+
+
+@pytest.fixture
+def usual_limit() -> Iterator[None]:
+    """Python's own limit: programs that other tests run may have raised it."""
+    raised = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    yield
+    sys.setrecursionlimit(raised)
 
 
 def chain(stages: int) -> tuple[Schedule, list[te.Tensor]]:
