@@ -56,6 +56,7 @@ from te_sched.ir.stmt import (
 )
 from te_sched.ir.visitor import children, replace, substitute, walk
 from te_sched.lower.device.kernel import BARRIER, ThreadAxis, barrier, scope_of, thread_axes
+from te_sched.lower.device.packed_indices import Packed, packed
 from te_sched.lower.statements import sequence, statements
 
 _SHARED = ("shared", "shared.dyn")
@@ -370,7 +371,11 @@ class _Planner:
         if a.index is None or b.index is None:
             return True
         index_a, index_b = self.apart(a), self.apart(b)
-        return not (self.only_within_threads(a, b, index_a, index_b) or self.never(a, b))
+        return not (
+            self.only_within_threads(a, b, index_a, index_b)
+            or self.never(a, b)
+            or self.are_packed_apart(a, b)
+        )
 
     def apart(self, access: _Access) -> Expr:
         """The index with variables of its own for the loops round the access."""
@@ -449,6 +454,31 @@ class _Planner:
             reach += factor * (extent - 1)
             above = [one for one in above if one is not var]
         return True
+
+    def are_packed_apart(self, a: _Access, b: _Access) -> bool:
+        """Whether the numbers of whose digits both indices are made are touched by one thread."""
+        one, other = self.unpacked(a), self.unpacked(b)
+        if one is None or other is None or one.digits != other.digits:
+            return False
+        if not self.analyzer.can_prove_equal(one.rest, other.rest):
+            return False
+        a, b = (with_fields(c, index=d.number, usual=None) for c, d in ((a, one), (b, other)))
+        return self.only_within_threads(a, b, self.apart(a), self.apart(b))
+
+    def unpacked(self, access: _Access) -> Packed | None:
+        """The number of whose digits the index of an access is made, and all lanes with it."""
+        assert access.index is not None
+        found = packed(access.index, self.analyzer)
+        if found is None:
+            return None
+        own = self.numbers.union(var for var, _ in access.ranges)
+        if own.intersection(walk(found.rest)):
+            return None
+        if access.lanes > 1:
+            factor, base = self.analyzer.modular_set(found.number)
+            if found.run % access.lanes or factor % access.lanes or base % access.lanes:
+                return None
+        return found
 
     def reach_where(
         self, a: _Access, b: _Access, above: Sequence[Var], single: dict[Var, Expr]

@@ -195,3 +195,38 @@ def test_one_thread_stores_twice_without_waiting_for_itself() -> None:
     s[total].compute_at(s[C], C.op.axis[0])
     s[total].bind(s[total].op.reduce_axis[0], te.thread_axis("threadIdx.x"))
     assert SYNC in kernel_of(s, [A, C])
+
+
+def rows_with_room(width: int, align: int, offset: int, vectorized: bool = False) -> Any:
+    """Rows of shared memory with room after them, stored four elements to a thread."""
+    A = te.placeholder((4, width + 1), name="A")
+    B = te.compute(A.shape, lambda i, j: A[i, j] * 2.0, name="B")
+    C = te.compute((4, width), lambda i, j: B[i, j] + B[i, j + 1], name="C")
+    s = te.create_schedule(C.op)
+    block, columns = s[C].split(C.op.axis[1], factor=16)
+    s[C].reorder(block, C.op.axis[0], columns)
+    for axis, tag in ((block, "blockIdx.x"), (C.op.axis[0], "threadIdx.y")):
+        s[C].bind(axis, te.thread_axis(tag))
+    s[C].bind(columns, te.thread_axis("threadIdx.x"))
+    s[B].set_scope("shared")
+    s[B].compute_at(s[C], block)
+    outer, four = s[B].split(s[B].fuse(*B.op.axis), factor=4)
+    rest, inner = s[B].split(outer, factor=16)
+    _, middle = s[B].split(rest, factor=4)
+    s[B].bind(middle, te.thread_axis("threadIdx.y"))
+    s[B].bind(inner, te.thread_axis("threadIdx.x"))
+    if vectorized:
+        s[B].vectorize(four)
+    s[B].storage_align(B.op.axis[0], align, offset)
+    return s, [A, C]
+
+
+@pytest.mark.parametrize(
+    ("width", "align", "offset", "vectorized"),
+    [(16, 16, 1, True), (17, 32, 8, True), (6, 16, 1, False), (15, 32, 4, True)],
+)
+def test_rows_with_room_after_them_are_stored_without_waiting(
+    width: int, align: int, offset: int, vectorized: bool
+) -> None:
+    """What a thread stores in a step that only some take is never what another one stores."""
+    assert kernel_of(*rows_with_room(width, align, offset, vectorized)).count(SYNC) == 1

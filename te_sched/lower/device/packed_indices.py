@@ -1,0 +1,136 @@
+"""Indices that are made of the digits of one number, as those of padded rows are.
+
+A fused loop x over rows of 7 elements, which take 17 in memory, stores at x // 7 * 17 + x % 7.
+Different x never meet there, since a row has more room than elements; so what is known of x is
+known of the index. Must not know barriers, nor threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.same import same
+from te_sched.ir import ops
+from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """An index: the number of whose digits it is made, (size, stride) of each, and the rest."""
+
+    number: Expr
+    digits: tuple[tuple[int, int], ...]  # the lowest first; the highest has no size: 0
+    rest: Expr
+
+    @property
+    def run(self) -> int:
+        """How many neighbouring numbers are neighbours in memory, from multiples of it on."""
+        size, stride = self.digits[0]
+        return size if stride == 1 else 1
+
+
+def packed(index: Expr, analyzer: Analyzer) -> Packed | None:
+    """The index as digits of one number; None where it has no such form.
+
+    Equal indices with equal digits and equal rests come of equal numbers.
+    """
+    terms = list(_terms(index, 1))
+    for place, (lowest, stride) in enumerate(terms):
+        if not isinstance(lowest, FloorMod) or stride < 1:
+            continue
+        size = _constant(lowest.b)
+        if size < 1:
+            continue
+        found = _joined(lowest.a, size, stride, [*terms[:place], *terms[place + 1 :]], analyzer)
+        if found is not None:
+            return found
+    return None
+
+
+def _joined(
+    number: Expr, size: int, stride: int, others: list[tuple[Expr, int]], analyzer: Analyzer
+) -> Packed | None:
+    """A lowest digit with those above it among the other terms of the sum."""
+    digits, reach = [(size, stride)], (size - 1) * stride
+    while True:
+        above = analyzer.simplify(ops.floordiv(number, size))
+        for place, (part, scale) in enumerate(others):
+            if scale <= reach:
+                continue
+            more = _size_of_digit(part, above, analyzer)
+            if more is None:
+                continue
+            del others[place]
+            digits.append((more, scale))
+            break
+        else:
+            return None
+        if not more:
+            return Packed(number, tuple(digits), _sum(others))
+        reach += (more - 1) * scale
+        size *= more
+
+
+def _size_of_digit(part: Expr, above: Expr, analyzer: Analyzer) -> int | None:
+    """The size of a term that is the lowest digit of `above`: 0 if it is all of it."""
+    if _are_equal(part, above, analyzer):
+        return 0
+    size = 0
+    if isinstance(part, FloorMod):
+        size, part = _constant(part.b), part.a
+    elif isinstance(part, FloorDiv) and isinstance(part.a, FloorMod):  # x % 12 // 4 = x // 4 % 3
+        by, of = _constant(part.b), _constant(part.a.b)
+        if by < 1 or of % by:
+            return None
+        size, part = of // by, ops.floordiv(part.a.a, by)
+    return size if size > 0 and _are_equal(part, above, analyzer) else None
+
+
+def _are_equal(a: Expr, b: Expr, analyzer: Analyzer) -> bool:
+    if same(a, b):
+        return True
+    (above, below), (other, size) = _quotient(a), _quotient(b)
+    if below == size:
+        return analyzer.can_prove_equal(above, other)
+    return analyzer.can_prove_equal(ops.mul(above, size), ops.mul(other, below))
+
+
+def _quotient(e: Any) -> tuple[Expr, int]:
+    """What is divided by what: (a + b // 2) // 9 is (a * 2 + b) // 18."""
+    divisor = _constant(e.b) if isinstance(e, FloorDiv) else 0
+    if divisor < 1:
+        return e, 1
+    parts = list(_terms(e.a, 1))
+    for place, (part, scale) in enumerate(parts):
+        if scale != 1 or not isinstance(part, FloorDiv):
+            continue
+        inner, by = _quotient(part)
+        if by > 1:
+            others = _sum([*parts[:place], *parts[place + 1 :]])
+            return ops.add(ops.mul(others, by), inner), by * divisor
+    return e.a, divisor
+
+
+def _terms(e: Expr, scale: int) -> Iterable[tuple[Expr, int]]:
+    """The terms of a sum, with the numbers that they are multiplied by."""
+    if isinstance(e, Add):
+        yield from _terms(e.a, scale)
+        yield from _terms(e.b, scale)
+    elif isinstance(e, Mul) and isinstance(e.b, IntImm):
+        yield from _terms(e.a, scale * e.b.value)
+    else:
+        yield e, scale
+
+
+def _sum(terms: Iterable[tuple[Expr, int]]) -> Expr:
+    total: Expr = IntImm(0)
+    for part, scale in terms:
+        total = ops.add(total, ops.mul(part, scale))
+    return total
+
+
+def _constant(e: Expr) -> int:
+    return e.value if isinstance(e, IntImm) else 0
