@@ -32,6 +32,7 @@ from te_sched.lower.statements import NOTHING, fresh_copy, is_nothing, sequence,
 _MAX_STEP = "pragma_auto_unroll_max_step"
 _EXPLICIT = "pragma_unroll_explicit"
 _PRAGMAS = (_MAX_STEP, _EXPLICIT)
+_MOST = 1 << 16  # statements; loops that are to be unrolled further are a mistake
 
 
 def unroll_loops(func: PrimFunc) -> PrimFunc:
@@ -117,6 +118,8 @@ class _Unroller(Mapper):
         self.steps *= count
         self.unrolled_depth += 1
         if self.is_explicit:
+            if self.steps > _MOST:
+                raise _too_many(node, self.steps)
             return _copies(new, count)
         return new if node.kind == "unrolled" else replace(new, kind="unrolled")
 
@@ -127,6 +130,15 @@ class _Unroller(Mapper):
             and self.unrolled_depth <= self.max_depth
             and (count * self.steps <= self.max_step or count <= self.max_extent)
         )
+
+
+def _too_many(loop: S.For, steps: int) -> LoweringError:
+    return LoweringError(
+        f"unroll the loop over {loop.loop_var.name}",
+        f"that makes {steps} statements, and more than {_MOST} take too long to compile",
+        "split the axis and unroll the inner part of it alone",
+        where=f"axis {loop.loop_var.name}",
+    )
 
 
 def _constant_extent(loop: S.For) -> int | None:

@@ -11,6 +11,7 @@ import pytest
 
 import te_sched
 from te_sched import te
+from te_sched.codegen.llvm import machine
 from te_sched.errors import BuildError
 from te_sched.target import Target
 
@@ -96,3 +97,16 @@ def test_many_maxima_one_after_the_other_take_no_time() -> None:
     start = time.monotonic()
     te_sched.build(s, [A, B])  # for LLVM 22, hours
     assert time.monotonic() - start < 60
+
+
+@pytest.mark.parametrize(("longest", "is_packed"), [(20_000, True), (10, False)])
+def test_long_straight_code_is_not_searched_for_vectors(
+    longest: int, is_packed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "_LONG_BLOCK", longest)
+    A = te.placeholder((16,), name="A")
+    B = te.compute((16,), lambda i: A[i] * A[i], name="B")
+    s = te.create_schedule(B.op)
+    s[B].unroll(B.op.axis[0])
+    with te_sched.config.scoped(cache=False):
+        assert bool(re.search(r"vmulps", assembly((s, [A, B]), ""))) == is_packed

@@ -63,6 +63,12 @@ def test_extent_must_be_constant() -> None:
         unrolled(loop(i, n, store(A, 1, i), kind="unrolled"))
 
 
+def test_copies_without_end_are_refused() -> None:
+    nest = loop(i, 1 << 20, loop(j, 1 << 10, store(A, j, i), kind="unrolled"), kind="unrolled")
+    with pytest.raises(LoweringError, match="more than 65536 take too long to compile"):
+        unrolled(nest)
+
+
 def test_program_with_nothing_to_unroll_comes_back() -> None:
     func = function(loop(i, 4, store(A, 1, i)), A, n)
     assert unroll_loops(func) is func

@@ -39,6 +39,12 @@ def test_binding_again_warns() -> None:
         p.s[p.C].bind(p.C.op.axis[0], te.thread_axis("blockIdx.x"))
 
 
+def test_misspelt_pragma_warns() -> None:
+    p = chain()
+    with pytest.warns(UserWarning, match=r"does nothing \(did you mean 'auto_unroll_max_step'\?\)"):
+        p.s[p.C].pragma(p.C.op.axis[0], "auto_unroll_max_steps", 16)
+
+
 def test_storage_of_a_stage() -> None:
     p = chain()
     p.s[p.C].set_scope("shared")

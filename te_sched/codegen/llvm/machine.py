@@ -27,6 +27,8 @@ _GLOBAL_IN_ASSEMBLY = re.compile(
     r'^module asm "(?:\\09|\s)*\.globl(?:\\09|\s)+([\w.$]+)"', re.MULTILINE
 )
 _NAMED = re.compile(r'@"?([\w.$-]+)')
+_LABEL = re.compile(r"^[\w.$\"-]+:", re.MULTILINE)
+_LONG_BLOCK = 20_000  # lines; the time that SLP takes grows with the square
 _MACHINES: dict[tuple[str, str, str, int], Any] = {}
 
 
@@ -139,13 +141,20 @@ def _optimized(text: str, linked: tuple[str, ...], machine: Machine) -> Any:
         _give_way(module, part)
         module.link_in(part)
     options = llvm.create_pipeline_tuning_options(speed_level=machine.level)
-    options.loop_vectorization = options.slp_vectorization = machine.level > 1
-    options.loop_interleaving = options.loop_unrolling = machine.level > 1
+    options.loop_vectorization = options.loop_unrolling = machine.level > 1
+    options.loop_interleaving = machine.level > 1
+    options.slp_vectorization = machine.level > 1 and _longest_block(text) < _LONG_BLOCK
     builder = llvm.create_pass_builder(machine.handle, options)
     passes = builder.getModulePassManager()
     passes.run(module, builder)
     _free_passes(passes)
     return module
+
+
+def _longest_block(text: str) -> int:
+    """How many lines the longest run of code without labels has."""
+    lengths = [block.count("\n") for block in _LABEL.split(text)]
+    return max(lengths)
 
 
 def _free_passes(passes: Any) -> None:

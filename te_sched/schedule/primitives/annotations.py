@@ -27,6 +27,22 @@ from te_sched.te.tensor_intrin import TensorIntrin
 
 _THREAD_TAG = re.compile(r"(blockIdx|threadIdx)\.[xyz]\Z|vthread(\.[xyz])?\Z|cthread\Z")
 THREAD_TAGS = "blockIdx.x/y/z, threadIdx.x/y/z, vthread"
+# What lowering and code generation know; others mean something to passes of the user's own.
+_PRAGMAS = (
+    "unroll",
+    "vectorize",
+    "auto_unroll_max_step",
+    "unroll_explicit",
+    "loop_partition_hint",
+    "nontemporal",
+    "parallel_grain",
+    "parallel_launch_point",
+    "parallel_stride_pattern",
+    "parallel_barrier_when_finish",
+    "debug_skip_region",
+    "import_c",
+    "import_llvm",
+)
 _ALL_TAGS = [f"{kind}Idx.{axis}" for kind in ("block", "thread") for axis in "xyz"] + ["vthread"]
 
 
@@ -81,6 +97,9 @@ class AnnotationPrimitives(StageState):
         read there: for large results that nothing uses soon. "parallel_grain" with a number leaves
         threads out of a parallel loop that would have fewer iterations each, and
         "parallel_stride_pattern" deals its iterations out one by one, where they differ in length.
+
+        A name that is nearly that of a pragma gives a warning; any other is kept for passes of the
+        user's own.
         """
         leaf_position(self, var, "pragma")
         where = At(self, var)
@@ -91,6 +110,11 @@ class AnnotationPrimitives(StageState):
         value = None
         if pragma_value is not None:
             value = as_expr(pragma_value, f"pragma {pragma_type}={brief(pragma_value)}", where)
+        if pragma_type not in _PRAGMAS and (question := did_you_mean(pragma_type, _PRAGMAS)):
+            warnings.warn(
+                f"the pragma {pragma_type!r} of {stage_label(self)} does nothing{question}",
+                stacklevel=2,
+            )
         if pragma_type == "unroll":
             self.set_attr(var, iter_type="Unrolled")
         elif pragma_type == "vectorize":
