@@ -68,10 +68,18 @@ def judge_races(program: Program) -> list[Finding]:
 
 
 def _at_once(program: Program) -> Iterator[tuple[Loop, ...]]:
-    """The loops whose iterations run at once, those of one grid of blocks together."""
+    """The loops whose iterations run at once, those of one grid of blocks together.
+
+    A parallel loop inside of another one runs serially.
+    """
     grids: dict[Loop, list[Loop]] = {}
+    serial = {
+        loop
+        for access in program.accesses
+        for loop in [one for one in access.loops if one.kind == "parallel"][1:]
+    }
     for loop in program.loops:
-        if loop.kind in ("parallel", "vectorized", "virtual"):
+        if loop not in serial and loop.kind in ("parallel", "vectorized", "virtual"):
             yield (loop,)
     for access in program.accesses:
         blocks = [loop for loop in access.loops if loop.kind == "block"]

@@ -133,6 +133,15 @@ def with_temporary(is_inside: bool) -> Body:
     return body
 
 
+def nested(ib: Any, a: Any, c: Any) -> None:
+    """A parallel loop inside of a parallel loop, and a temporary of each outer iteration."""
+    with ib.for_range(0, 8, "i", kind="parallel") as i:
+        t = ib.allocate("float32", (1,), name="T", scope="global")
+        with ib.for_range(0, 8, "j", kind="parallel") as j:
+            t[0] = a[i * 8 + j] + 1.0
+            c[i * 8 + j] = t[0]
+
+
 def triangle(ib: Any, a: Any, c: Any) -> None:
     with ib.for_range(0, 8, "i", kind="parallel") as i, ib.for_range(0, i + 1, "j") as j:
         c[i * 8 + j] = a[j]
@@ -213,6 +222,7 @@ LEGAL: dict[str, Body] = {
     "steps that shift": inside(lambda t, i: t + i),
     "a condition that helps": guarded(lambda i, j: j < 6, lambda i, j: i * 6 + j),
     "triangle": triangle,
+    "parallel inside of parallel is serial": nested,
     "a temporary of each": with_temporary(True),
     "one of them": guarded(lambda i, j: tir.all(i == 3, j < 4), lambda i, j: j),
     "atomic": atomic,
