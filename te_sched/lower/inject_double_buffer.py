@@ -92,7 +92,7 @@ class _Injector(Mapper):
         self.buffers: dict[Buffer, Buffer] = {}
         self.loops: list[For] = []
         self.turns: dict[For, _Turns] = {}
-        self.writing = False
+        self.filled: frozenset[Var] = frozenset()  # the buffers that are being filled
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
         if node.buffer_var not in self.names:
@@ -127,16 +127,18 @@ class _Injector(Mapper):
         if node.key != _SCOPE:
             body = self.visit(node.body)
             return node if body is node.body else AttrStmt(node.node, node.key, node.value, body)
-        data = node.node
-        double = self.doubles.get(data)
-        if double is None or not self.loops:
-            raise _no_loop(data)
-        loop = double.loop = self.loops[-1]
-        _check_inputs(data, node.body, loop)
-        half = double.half_written = Var(f"{loop.loop_var.name}.db", loop.loop_var.dtype)
-        self.writing = True
-        body = self.visit(node.body)
-        self.writing = False
+        names, fill = _filled_at_once(node)
+        if not self.loops or not self.doubles.keys() >= set(names):
+            raise _no_loop(names[0])
+        loop = self.loops[-1]
+        half = Var(f"{loop.loop_var.name}.db", loop.loop_var.dtype)
+        for data in names:
+            _check_inputs(data, fill, loop)
+            double = self.doubles[data]
+            double.loop, double.half_written = loop, half
+        outside, self.filled = self.filled, self.filled.union(names)
+        body = self.visit(fill)
+        self.filled = outside
         turns = self.turns.setdefault(loop, _Turns())
         zero, one = IntImm(0, half.dtype), IntImm(1, half.dtype)
         turns.first_fetches.append(fresh_copy(body, {half: zero, loop.loop_var: zero}))
@@ -145,7 +147,9 @@ class _Injector(Mapper):
             half: FloorMod(following, IntImm(2, half.dtype)),
             loop.loop_var: following,
         }
-        fetch = AttrStmt(data, _WRITE, IntImm(1), substitute(body, ahead))
+        fetch = substitute(body, ahead)
+        for data in reversed(names):
+            fetch = AttrStmt(data, _WRITE, IntImm(1), fetch)
         return IfThenElse(ops.less(following, loop.extent), fetch)
 
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
@@ -187,7 +191,7 @@ class _Injector(Mapper):
         """The half that is accessed here: 0 or 1."""
         if double.loop is None or double.half_written is None:
             raise _no_loop(double.allocation.buffer_var)
-        if self.writing:
+        if double.allocation.buffer_var in self.filled:
             return double.half_written
         return FloorMod(double.loop.loop_var, IntImm(2, double.loop.loop_var.dtype))
 
@@ -209,6 +213,16 @@ class _Injector(Mapper):
             shape = (grown(buffer.shape[0], room), *buffer.shape[1:])
             found = self.buffers[buffer] = replace(buffer, shape=shape)
         return found
+
+
+def _filled_at_once(node: AttrStmt) -> tuple[list[Var], Stmt]:
+    """The buffers that one statement fills, those of a stage of several outputs, and it."""
+    names: list[Var] = []
+    fill: Stmt = node
+    while type(fill) is AttrStmt and fill.key == _SCOPE:
+        names.append(fill.node)
+        fill = fill.body
+    return names, fill
 
 
 def _take_turns(loop: For, body: Stmt) -> list[Stmt]:

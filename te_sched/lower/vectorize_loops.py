@@ -60,7 +60,7 @@ class _SerialLoops(Mapper):
 
 
 class _Loops(Mapper):
-    """Finds the vectorized loops; those inside of others stay loops."""
+    """Finds the vectorized loops; those inside of others become serial."""
 
     def visit_For(self, node: S.For) -> Any:
         if node.kind != "vectorized":
@@ -78,6 +78,7 @@ class _Loops(Mapper):
             if extent.value == 1:
                 return self.visit(substitute(body, {var: node.min}))
             return replace(node, kind="serial", body=self.visit(body))
+        body = _SerialLoops().visit(body)
         if not ops.is_const(node.min, 0):
             body = substitute(body, {var: ops.add(node.min, var)})
         return _Vectorizer(var, extent.value).visit(body)

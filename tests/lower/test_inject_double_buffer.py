@@ -98,3 +98,33 @@ def test_loops_that_turn_out_to_be_empty_do_nothing(extent: int) -> None:
     a, c = np.ones((2, extent), "float32"), np.zeros(extent + 2, "float32")
     te_sched.build(s, [A, C])(a, c[1:-1])
     np.testing.assert_array_equal(c, [0, *[4] * extent, 0])
+
+
+def run(s: te.Schedule, B: te.Tensor, A: te.Tensor) -> np.ndarray:
+    a, b = np.arange(8, dtype="float32"), np.zeros(8, "float32")
+    te_sched.build(s, [A, B])(a, b)
+    return b
+
+
+def test_all_outputs_of_a_stage_are_buffered_together() -> None:
+    A = te.placeholder((8,), name="A")
+    T0, T1 = te.compute((8,), lambda i: (A[i] + 1.0, A[i] * 2.0), name="T")
+    B = te.compute((8,), lambda i: T0[i] - T1[i], name="B")
+    s = te.create_schedule(B.op)
+    s[T0].compute_at(s[B], s[B].split(B.op.axis[0], factor=2)[0])
+    s[T0].double_buffer()
+    np.testing.assert_array_equal(run(s, B, A), 1 - np.arange(8))
+
+
+def test_buffer_may_be_filled_from_another_one() -> None:
+    A = te.placeholder((8,), name="A")
+    C = te.compute((8,), lambda i: A[i] + 1.0, name="C")
+    D = te.compute((8,), lambda i: C[i] * 2.0, name="D")
+    B = te.compute((8,), lambda i: D[i] - 1.0, name="B")
+    s = te.create_schedule(B.op)
+    outer, rest = s[B].split(B.op.axis[0], factor=4)
+    middle, _ = s[B].split(rest, factor=2)
+    for stage, axis in ((C, outer), (D, middle)):
+        s[stage].compute_at(s[B], axis)
+        s[stage].double_buffer()
+    np.testing.assert_array_equal(run(s, B, A), np.arange(8) * 2 + 1)

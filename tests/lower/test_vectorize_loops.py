@@ -91,6 +91,14 @@ def test_loop_inside_keeps_its_place() -> None:
     """)
 
 
+def test_vectorized_loop_inside_becomes_serial() -> None:
+    inner = loop(j, 4, store(A, n, i * 4 + j), kind="vectorized")
+    assert vectorized(inner) == expected("""
+        for j in range(4):
+            A[j:j + 16:4] = T.Broadcast(n, 4)
+    """)
+
+
 def test_memory_of_the_loop_has_a_part_for_each_lane() -> None:
     B = temporary("B", 8, dtype="int32")
     assert vectorized(allocate(B, store(B, i, 3))).startswith('B = T.allocate([32], "int32"')
