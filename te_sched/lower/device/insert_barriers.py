@@ -41,10 +41,10 @@ from te_sched.ir.expr import (
     StringImm,
     Var,
 )
+from te_sched.ir.occurrences import Occurrence, occurrences_of
 from te_sched.ir.stmt import (
     Allocate,
     AttrStmt,
-    BufferStore,
     Evaluate,
     For,
     IfThenElse,
@@ -54,7 +54,7 @@ from te_sched.ir.stmt import (
     Stmt,
     While,
 )
-from te_sched.ir.visitor import children, replace, substitute, walk
+from te_sched.ir.visitor import replace, substitute, walk
 from te_sched.lower.device.kernel import BARRIER, ThreadAxis, barrier, scope_of, thread_axes
 from te_sched.lower.device.packed_indices import Packed, packed
 from te_sched.lower.statements import sequence, statements
@@ -285,44 +285,11 @@ class _Planner:
 
     def accesses_of(self, node: Stmt) -> list[_Access]:
         """The accesses of a statement itself, not of the statements in it."""
-        found: list[_Access] = []
-        if isinstance(node, BufferStore) and node.buffer.data in self.shared:
-            found.append(self.access(node.buffer.data, True, node.indices))
-        for below in children(node):
-            if isinstance(below, Expr):
-                self.collect(below, found)
-        return found
+        return [self.access(one) for one in occurrences_of(node) if one.data in self.shared]
 
-    def collect(self, e: Any, found: list[_Access]) -> None:
-        """The accesses of an expression."""
-        if isinstance(e, BufferLoad) and e.buffer.data in self.shared:
-            found.append(self.access(e.buffer.data, False, e.indices))
-        if isinstance(e, Call):
-            if e.op == "tir.address_of" and isinstance(e.args[0], BufferLoad):
-                data = e.args[0].buffer.data
-                if data in self.shared:  # whatever is done with it
-                    found.append(_Access(data, True, None, 1))
-                for index in e.args[0].indices:
-                    self.collect(index, found)
-                return
-            if e.op == "tir.tvm_access_ptr":
-                self.collect_pointer(e, found)
-                return
-            for arg in e.args:
-                if isinstance(arg, Var) and arg in self.shared:
-                    found.append(_Access(arg, True, None, 1))
-        for below in children(e):
-            self.collect(below, found)
-
-    def collect_pointer(self, e: Call, found: list[_Access]) -> None:
-        data, mask = e.args[1], e.args[4]
-        if isinstance(data, Var) and data in self.shared:
-            writes = not isinstance(mask, IntImm) or bool(mask.value & 2)
-            found.append(_Access(data, writes, None, 1))
-        self.collect(e.args[2], found)
-
-    def access(self, data: Var, writes: bool, indices: tuple[Expr, ...]) -> _Access:
-        if len(indices) != 1:
+    def access(self, one: Occurrence) -> _Access:
+        data, writes, indices = one.data, one.writes, one.indices
+        if one.buffer is None or one.is_atomic or len(indices) != 1:
             return _Access(data, writes, None, 1)
         where = self.conditions
         index = substitute(indices[0], self.values)
@@ -456,14 +423,14 @@ class _Planner:
         return True
 
     def are_packed_apart(self, a: _Access, b: _Access) -> bool:
-        """Whether the numbers of whose digits both indices are made are touched by one thread."""
+        """Whether one thread has the numbers of whose digits both indices are, or they differ."""
         one, other = self.unpacked(a), self.unpacked(b)
         if one is None or other is None or one.digits != other.digits:
             return False
         if not self.analyzer.can_prove_equal(one.rest, other.rest):
             return False
         a, b = (with_fields(c, index=d.number, usual=None) for c, d in ((a, one), (b, other)))
-        return self.only_within_threads(a, b, self.apart(a), self.apart(b))
+        return self.only_within_threads(a, b, self.apart(a), self.apart(b)) or self.never(a, b)
 
     def unpacked(self, access: _Access) -> Packed | None:
         """The number of whose digits the index of an access is made, and all lanes with it."""

@@ -7,7 +7,7 @@ known of the index. Must not know barriers, nor threads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,10 +44,25 @@ def packed(index: Expr, analyzer: Analyzer) -> Packed | None:
         size = _constant(lowest.b)
         if size < 1:
             continue
-        found = _joined(lowest.a, size, stride, [*terms[:place], *terms[place + 1 :]], analyzer)
-        if found is not None:
-            return found
+        others = [*terms[:place], *terms[place + 1 :]]
+        for number in _numbers(lowest.a, size, others, analyzer):
+            found = _joined(number, size, stride, list(others), analyzer)
+            if found is not None:
+                return found
     return None
+
+
+def _numbers(
+    number: Expr, size: int, others: Iterable[tuple[Expr, int]], analyzer: Analyzer
+) -> Iterator[Expr]:
+    """What may have the lowest digit number % size: of x * 12 % 20, x * 32 as well."""
+    yield number
+    for part, _ in others:
+        divided, by = _quotient(part)
+        if by == size and analyzer.can_prove_equal(
+            ops.floormod(ops.sub(divided, number), size), IntImm(0)
+        ):
+            yield divided
 
 
 def _joined(

@@ -230,3 +230,25 @@ def test_rows_with_room_after_them_are_stored_without_waiting(
 ) -> None:
     """What a thread stores in a step that only some take is never what another one stores."""
     assert kernel_of(*rows_with_room(width, align, offset, vectorized)).count(SYNC) == 1
+
+
+def test_steps_of_padded_rows_need_one_barrier_after_them() -> None:
+    A = te.placeholder((48, 20), name="A")
+
+    def padded(i: Any, j: Any) -> Any:
+        inside = te.all(i >= 2, i < 50, j >= 2, j < 22)
+        return te.if_then_else(inside, A[i - 2, j - 2], 0.0)
+
+    C = te.compute((52, 24), padded, name="C")
+    s = te.create_schedule(C.op)
+    cache = s.cache_read(A, "shared", [C])
+    block, thread = s[C].split(s[C].fuse(*C.op.axis), factor=32)
+    s[C].bind(block, te.thread_axis("blockIdx.x"))
+    s[C].bind(thread, te.thread_axis("threadIdx.x"))
+    s[cache].compute_at(s[C], block)
+    _, inner = s[cache].split(s[cache].fuse(*cache.op.axis), factor=32)
+    s[cache].bind(inner, te.thread_axis("threadIdx.x"))
+    s[cache].storage_align(cache.op.axis[0], 32, 8)
+    text = kernel_of(s, [A, C])
+    assert " % 20]" in text
+    assert text.count(SYNC) == 1
