@@ -19,12 +19,12 @@ from te_sched.analysis.accesses import Loop, Memory
 from te_sched.analysis.evaluate import Points, TooMany, Unevaluable, evaluate, held, points_of
 from te_sched.analysis.findings import BOUNDS, PROVED, REFUTED, UNPROVED, Finding
 from te_sched.analysis.forms import Forms, plus
-from te_sched.analysis.occurrences import Occurrence
 from te_sched.analysis.sizes import Size
 from te_sched.analysis.sums import Span, Sum, span_of, sum_of
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, Ramp, Range, Var
+from te_sched.ir.occurrences import Occurrence
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferRealize, PrimFunc
 from te_sched.ir.visitor import substitute, walk
 

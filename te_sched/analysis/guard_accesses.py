@@ -28,13 +28,6 @@ from typing import Any
 from te_sched.analysis.accesses import Loop
 from te_sched.analysis.bounds import Bounds, Need, plain_condition
 from te_sched.analysis.findings import Findings
-from te_sched.analysis.occurrences import (
-    Guard,
-    Occurrence,
-    data_read_by,
-    lane_of,
-    occurrences_of,
-)
 from te_sched.analysis.sizes import Size
 from te_sched.ir import dtypes, ops
 from te_sched.ir.buffer import decl_buffer
@@ -57,6 +50,13 @@ from te_sched.ir.expr import (
     StringImm,
     Sub,
     Var,
+)
+from te_sched.ir.occurrences import (
+    Guard,
+    Occurrence,
+    data_read_by,
+    lane_of,
+    occurrences_of,
 )
 from te_sched.ir.stmt import (
     Allocate,

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from dataclasses import replace as with_fields
 from typing import Any
 
 from te_sched.analysis.accesses import Loop
 from te_sched.analysis.bounds import Bounds
 from te_sched.analysis.guard_accesses import report, under, widen
-from te_sched.analysis.occurrences import Guard, Occurrence, lane_of, occurrences_of
 from te_sched.analysis.shadows import (
     AT_ONCE,
     Shadow,
@@ -32,7 +32,8 @@ from te_sched.analysis.shadows import (
     store,
 )
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Add, Call, Expr, IntImm, Mul, Sub, Var
+from te_sched.ir.expr import Add, Expr, IntImm, Mul, Sub, Var
+from te_sched.ir.occurrences import Guard, Occurrence, lane_of, occurrences_of
 from te_sched.ir.stmt import (
     Allocate,
     AttrStmt,
@@ -45,6 +46,7 @@ from te_sched.ir.stmt import (
     Stmt,
     While,
 )
+from te_sched.ir.views import View
 from te_sched.ir.visitor import replace, walk
 from te_sched.lower.statements import sequence
 
@@ -82,7 +84,6 @@ class _Sanitizer:
         self.survey = Survey(func)
         self.clock = clock_of(self.survey.deepest)
         self.shadows: dict[Var, Shadow] = {}
-        self.begins: dict[Var, tuple[Expr, ...]] = {}  # of views
         self.scope: tuple[Var, ...] = ()
         self.levels: list[_Level] = []
 
@@ -184,15 +185,6 @@ class _Sanitizer:
             return self.statement(node.body)
         if node.key == "buffer_bind_scope":
             self.bounds.add_view(node)
-            view, buffer = node.node
-            numbers = node.value.args if isinstance(node.value, Call) else ()
-            begins = tuple(numbers[::2])
-            outer = self.begins.get(buffer.data)
-            if outer is not None:
-                dropped = len(outer) - len(begins)
-                inner = [ops.add(a, b) for a, b in zip(outer[dropped:], begins, strict=True)]
-                begins = (*outer[:dropped], *inner)
-            self.begins[view.data] = begins
         self.bounds.enter_attribute(node)
         body = self.statement(node.body)
         self.bounds.leave_attribute(node)
@@ -233,17 +225,9 @@ class _Sanitizer:
 
     def watched(self, occurrence: Occurrence, indices: tuple[Expr, ...]) -> Stmt:
         """The checks of one element, and what is noted of it."""
-        own = Occurrence(
-            occurrence.data,
-            occurrence.buffer,
-            indices,
-            occurrence.reads,
-            occurrence.writes,
-            (),
-            occurrence.extent,
-        )
+        own = with_fields(occurrence, indices=indices, guards=())
         done = [*self.overflows(own), *self.outside(own)]
-        data = self.survey.base.get(own.data, own.data)
+        data = self.survey.views.base(own.data)
         shadow = self.shadows.get(data)
         if shadow is not None and any(True for _ in shadow.buffers()):
             if own.buffer is None:
@@ -294,7 +278,7 @@ class _Sanitizer:
             wrong = ops.logical_or(ops.less(wide, low), ops.less_equal(end, wide))
             texts = {"index": str(need.at), "dimension": need.number}
             yield IfThenElse(wrong, self.fail(occurrence, "bounds", (wide, low, end), **texts))
-        data = self.survey.base.get(occurrence.data, occurrence.data)
+        data = self.survey.views.base(occurrence.data)
         memory = self.bounds.memory.get(data)
         extents = [extent for _, extent in memory.region] if memory is not None else []
         if len(occurrence.indices) < 2 or all(type(extent) is IntImm for extent in extents):
@@ -314,14 +298,12 @@ class _Sanitizer:
         """The number of an element in its memory."""
         memory = self.bounds.memory[data]
         indices = [widen(index) for index in occurrence.indices]
-        begins = self.begins.get(occurrence.data)
-        if begins is not None:
-            dropped = len(begins) - len(indices)
-            if dropped < 0:
+        view = self.survey.views.get(occurrence.data)
+        if view is not None:
+            if len(view.begins) < len(indices):
                 return None
-            starts = [widen(begin) for begin in begins]
-            moved = [ops.add(a, b) for a, b in zip(starts[dropped:], indices, strict=True)]
-            indices = [*starts[:dropped], *moved]
+            begins = tuple(widen(begin) for begin in view.begins)
+            indices = list(View(view.data, begins, ()).outside(indices))
         assert occurrence.buffer is not None
         if self.bounds.bytes[data] != dtypes.storage_bytes(occurrence.buffer.dtype):
             return None
@@ -350,7 +332,7 @@ class _Sanitizer:
 
     def raced(self, occurrence: Occurrence, shadow: Shadow, place: Expr) -> Iterator[Stmt]:
         """Checks that no other iteration meets this one, and who it was."""
-        if occurrence.reads and occurrence.writes:
+        if occurrence.is_atomic:
             return  # an atomic access races with no other one
         for depth, level in enumerate(self.levels):
             traces = shadow.traces.get(depth)

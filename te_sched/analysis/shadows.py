@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from te_sched.analysis.occurrences import occurrences_of
 from te_sched.ir import ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, PointerType, Var
+from te_sched.ir.occurrences import occurrences_of
 from te_sched.ir.stmt import (
     Allocate,
     AttrStmt,
@@ -25,6 +25,7 @@ from te_sched.ir.stmt import (
     PrimFunc,
     Stmt,
 )
+from te_sched.ir.views import Views
 from te_sched.ir.visitor import children
 from te_sched.lower.statements import sequence
 
@@ -60,13 +61,13 @@ class Survey:
     """Which memory is written, and in which loops whose iterations run at once.
 
     `shared` holds (memory, depth) where iterations at that depth of such loops share the memory and
-    one of them writes it; `base` what views are views of.
+    one of them writes it; `views` what views are views of.
     """
 
     def __init__(self, func: PrimFunc) -> None:
         self.written: set[Var] = set()
         self.shared: set[tuple[Var, int]] = set()
-        self.base: dict[Var, Var] = {}
+        self.views = Views()
         self.deepest = 0
         self._declared = {buffer.data: 0 for buffer in func.buffer_map.values()}
         self._visit(func.body, 0)
@@ -85,11 +86,10 @@ class Survey:
                 depth += 1
                 self.deepest = max(self.deepest, depth)
             elif node.key == "buffer_bind_scope":
-                view, buffer = node.node
-                self.base[view.data] = self.base.get(buffer.data, buffer.data)
+                self.views.bind(node)
         for occurrence in occurrences_of(node):
             if occurrence.writes:
-                data = self.base.get(occurrence.data, occurrence.data)
+                data = self.views.base(occurrence.data)
                 self.written.add(data)
                 if occurrence.buffer is not None:
                     for level in range(self._declared.get(data, depth), depth):

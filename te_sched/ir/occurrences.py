@@ -7,7 +7,7 @@ that lead to it. Must not know loops, nor what is judged.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from te_sched.ir import dtypes
@@ -58,6 +58,7 @@ class Occurrence:
 
     A function from outside gets `extent` elements from an offset in flat memory, behind `data`, and
     `buffer` is None; else `extent` is None. If both are None, it gets all that `data` points to.
+    What is atomic reads and writes at once, and meets no other access.
     """
 
     data: Var
@@ -67,6 +68,7 @@ class Occurrence:
     writes: bool
     guards: tuple[Guard, ...]
     extent: Expr | None = None
+    is_atomic: bool = False
 
 
 def occurrences_of(node: Any) -> list[Occurrence]:
@@ -139,6 +141,10 @@ def _call(e: Call, guards: tuple[Guard, ...], found: list[Occurrence]) -> None:
         count = e.args[0].value  # threads out of the condition add nothing
         for value in e.args[1 : 1 + count]:
             _collect(value, (*guards, e.args[1 + count]), found)
+        for result in e.args[2 + count : 2 + 2 * count]:  # registers of each thread
+            if type(result) is BufferLoad:
+                buffer = result.buffer
+                found.append(Occurrence(buffer.data, buffer, result.indices, False, True, guards))
     else:
         for arg in e.args:
             if type(arg) is Var and arg.dtype == "handle":
@@ -155,7 +161,14 @@ def _atomic(e: Call, guards: tuple[Guard, ...], found: list[Occurrence]) -> None
         load = place.args[0]
         for index in load.indices:
             _collect(index, guards, found)
-        found.append(Occurrence(load.buffer.data, load.buffer, load.indices, True, True, guards))
+        one = Occurrence(
+            load.buffer.data, load.buffer, load.indices, True, True, guards, is_atomic=True
+        )
+        found.append(one)
+    else:
+        pointers: list[Occurrence] = []
+        _collect(place, guards, pointers)
+        found += [replace(one, is_atomic=one.extent is not None) for one in pointers]
 
 
 def lane_of(e: Expr, number: Expr) -> Expr:
