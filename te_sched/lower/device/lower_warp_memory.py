@@ -8,7 +8,8 @@ where w is the number of lanes and m the number of neighbouring elements that on
     B[tx] = A_warp[63 - tx]                       B[tx] = shuffle(A_warp[(63 - tx) % 2],
                                                                   (63 - tx) // 2 % 32)
 
-(TVM's name: LowerWarpMemory.) Must not know what kernels compute.
+Where lanes want different ones of the registers of others, all of them are shuffled, and each lane
+takes the one that it wants. (TVM's name: LowerWarpMemory.) Must not know what kernels compute.
 """
 
 from __future__ import annotations
@@ -28,13 +29,16 @@ from te_sched.ir.expr import (
     IntImm,
     PointerType,
     Range,
+    Select,
     Var,
 )
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferStore, For, LetStmt, PrimFunc, Stmt
-from te_sched.ir.visitor import Mapper, replace, walk
+from te_sched.ir.visitor import Mapper, replace, substitute
 from te_sched.lower.device.hoist_shuffles import hoist_shuffles
 from te_sched.lower.device.kernel import WARP, lane_mask, scope_of, thread_axes
 from te_sched.lower.statements import statements
+
+_MOST = 4  # registers of which a lane may take one of another lane's
 
 
 def lower_warp_memory(kernel: PrimFunc) -> PrimFunc:
@@ -138,19 +142,31 @@ class _Lowering(Mapper):
         indices = tuple(map(self.visit, node.indices))
         if node.buffer.data not in self.pointers:
             return BufferLoad(node.buffer, indices)
-        kept = BufferLoad(self.buffer(node.buffer), (self.place(node.buffer, indices[0]),))
+        buffer, place = self.buffer(node.buffer), self.place(node.buffer, indices[0])
         run = self.runs[node.buffer.data]
         lane = ops.floormod(ops.floordiv(indices[0], run), self.width)
         lane = self.analyzer.simplify(lane)
         if self.analyzer.can_prove_equal(lane, ops.floormod(self.thread, self.width)):
-            return kept
-        if any(part is self.thread for part in walk(kept.indices[0])):
+            return BufferLoad(buffer, (place,))
+        first = substitute(place, {self.thread: IntImm(0, self.thread.dtype)})
+        distance = self.analyzer.simplify(ops.sub(place, first))
+        low, high = self.analyzer.const_bounds(distance)
+        if low is None or high is None or high - low >= _MOST:
             raise self.error(
                 node.buffer.name,
                 f"at [{indices[0]}] lanes want different elements of each other's at once",
             )
+        chosen = self.shuffled(buffer, ops.add(first, high), lane)
+        for step in reversed(range(low, high)):
+            other = self.shuffled(buffer, ops.add(first, step), lane)
+            chosen = Select(ops.equal(distance, step), other, chosen)
+        return chosen
+
+    def shuffled(self, buffer: Buffer, place: Expr, lane: Expr) -> Expr:
+        """What another lane keeps at a place that is the same in all lanes."""
+        kept = BufferLoad(buffer, (self.analyzer.simplify(place),))
         arguments = (self.mask, kept, lane, IntImm(self.width), IntImm(WARP))
-        return Call(node.dtype, "tir.tvm_warp_shuffle", arguments)
+        return Call(kept.dtype, "tir.tvm_warp_shuffle", arguments)
 
     def visit_Call(self, node: Call) -> Expr:
         if any(isinstance(arg, Var) and arg in self.pointers for arg in node.args):

@@ -54,3 +54,28 @@ def test_shuffles_stand_before_the_condition() -> None:
     assert not any("?" in line or "if (" in line for line in lines)
     text = source[source.rindex("if (") :]
     assert "__shfl_sync" not in text
+
+
+@pytest.mark.parametrize(("reach", "per_block"), [(1, 8), (2, 16), (11, 8)])
+def test_lanes_take_different_registers_of_others(reach: int, per_block: int) -> None:
+    """A lane keeps an element of each row of eight; of the next one and its own, lanes take one."""
+    size = 40
+    A = te.placeholder((size + reach,), name="A")
+    B = te.compute((size,), lambda i: A[i] - A[i + reach], name="B")
+    s = te.create_schedule(B.op)
+    warp = s.cache_read(A, "warp", [B])
+    block, rest = s[B].split(B.op.axis[0], factor=per_block)
+    _, lane = s[B].split(rest, factor=8)
+    s[B].bind(block, te.thread_axis("blockIdx.x"))
+    s[B].bind(lane, te.thread_axis("threadIdx.x"))
+    s[warp].compute_at(s[B], block)
+    _, own = s[warp].split(warp.op.axis[0], factor=8)
+    s[warp].bind(own, te.thread_axis("threadIdx.x"))
+    function = te_sched.build(s, [A, B], target="cuda")
+    assert isinstance(function, CudaModule)
+    device = te_sched.emulated_cuda(0)
+    a = np.arange(size + reach, dtype="float32") ** 2
+    given, found = te_sched.nd.array(a, device), te_sched.nd.array(np.zeros(size, "f4"), device)
+    function(given, found)
+    np.testing.assert_array_equal(found.numpy(), a[:size] - a[reach:])
+    assert function.check(given, found).ok
