@@ -25,7 +25,8 @@ from te_sched.analysis.sanitize import sanitize as sanitize_program
 from te_sched.analysis.sizes import ATTRIBUTE, check_sizes, symbolic_sizes
 from te_sched.analysis.turns import check_turns
 from te_sched.codegen.target import Target, as_target, check_available
-from te_sched.errors import BuildError, Place, TeSchedError, not_too_deep
+from te_sched.deep import walks_deeply
+from te_sched.errors import BuildError, Place, TeSchedError
 from te_sched.ir.calls import EFFECTS
 from te_sched.ir.expr import Buffer
 from te_sched.ir.op import RULES
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from te_sched.runtime.module import Module
 
 
-@not_too_deep("build a program", BuildError)
+@walks_deeply("build a program", BuildError)
 def build(
     inputs: Schedule | PrimFunc | IRModule | Mapping[str, Any],
     args: Sequence[Any] | None = None,

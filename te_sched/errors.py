@@ -10,11 +10,13 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from types import FrameType
 from typing import NamedTuple
 
 _PACKAGE_DIRECTORY = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_BETWEEN = ("functools", "contextlib")  # the standard library's, which te_sched calls through
+# Of the standard library: what te_sched calls through.
+_BETWEEN = ("functools", "contextlib", "threading")
 
 
 class TeSchedError(Exception):
@@ -80,19 +82,6 @@ class InternalError(TeSchedError):
     """A bug in te_sched itself; please report it with the program that shows it."""
 
 
-@contextmanager
-def not_too_deep(what: str, kind: type[TeSchedError] = LoweringError) -> Iterator[None]:
-    """Say so where a program is nested deeper than Python walks it."""
-    try:
-        yield
-    except RecursionError:
-        raise kind(
-            what,
-            "its stages, statements or expressions are nested deeper than Python's recursion limit",
-            "compute some of them at the root (compute_root), or raise sys.setrecursionlimit",
-        ) from None
-
-
 class Place(NamedTuple):
     """A line of the user's program; without a file, none is known."""
 
@@ -101,6 +90,19 @@ class Place(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}" if self.file else ""
+
+
+_CALLED_FROM: ContextVar[Place | None] = ContextVar("called_from", default=None)
+
+
+@contextmanager
+def called_from(place: Place) -> Iterator[None]:
+    """Let a line of the user's program stand for the frames below, of threads that have none."""
+    token = _CALLED_FROM.set(place)
+    try:
+        yield
+    finally:
+        _CALLED_FROM.reset(token)
 
 
 def user_place() -> Place:
@@ -114,7 +116,7 @@ def user_place() -> Place:
         if is_users:
             return Place(filename, frame.f_lineno)
         frame = frame.f_back
-    return Place()
+    return _CALLED_FROM.get() or Place()
 
 
 _IS_USERS: dict[str, bool] = {}  # by file

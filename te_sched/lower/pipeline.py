@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from te_sched import config
-from te_sched.errors import LoweringError, TeSchedError, did_you_mean, not_too_deep
+from te_sched.deep import walks_deeply
+from te_sched.errors import LoweringError, TeSchedError, did_you_mean
 from te_sched.ir.expr import Buffer, Var
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.verify import verify
@@ -76,7 +77,7 @@ _OLDER_PASSES = (
 _PHASE_ENDS = ("simplify", "unroll_loops", "rewrite_unsafe_select")
 
 
-@not_too_deep("lower a program")
+@walks_deeply("lower a program")
 def lower(
     inputs: Schedule | PrimFunc | IRModule,
     args: Sequence[Any] | None = None,

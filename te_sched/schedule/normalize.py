@@ -6,7 +6,7 @@ Works in place, on a copy that `Schedule.normalize` makes. Must not know ranges 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import ScheduleError
 from te_sched.ir.expr import Expr, IterVar, ProducerLoad, Reduce, Var
@@ -14,7 +14,7 @@ from te_sched.ir.visitor import Mapper, replace, substitute, walk
 from te_sched.schedule.program import ScheduleState
 from te_sched.schedule.relations import Rebase
 from te_sched.schedule.state import AttachType
-from te_sched.te.operation import ComputeOp, domain_loads
+from te_sched.te.operation import MOST_NODES, ComputeOp, domain_loads
 from te_sched.te.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -51,11 +51,13 @@ def inject_inline(schedule: ScheduleState) -> None:
     if not any(stage.attach_type == AttachType.INLINE for stage in schedule.stages):
         return
     inlined: dict[Tensor, ComputeOp] = {}
+    sizes: dict[Tensor, int] = {}
     inliner = _Inliner(inlined)
     renewed: dict[Tensor, Tensor] = {}
     for stage in schedule.stages:
         op = stage.op.replace_inputs(renewed)
         if isinstance(op, ComputeOp) and any(tensor in inlined for tensor in op.input_tensors):
+            _check_size(op, sizes)
             op = _with_body(op, inliner)
         if op is not stage.op:
             renewed.update(zip(stage.op.outputs, op.outputs, strict=True))
@@ -64,6 +66,28 @@ def inject_inline(schedule: ScheduleState) -> None:
             stage.attach_type = AttachType.INLINED_ALREADY
             assert isinstance(op, ComputeOp)
             inlined[op.output(0)] = op
+            sizes[op.output(0)] = _size(op, {})
+
+
+def _size(op: ComputeOp, sizes: Mapping[Tensor, int]) -> int:
+    """How many nodes a value has where loads of tensors have so many."""
+    size = 0
+    for node in walk(op.body[0]):
+        known: Any = getattr(node, "producer", None)
+        size += sizes.get(known, 1)
+    return size
+
+
+def _check_size(op: ComputeOp, sizes: Mapping[Tensor, int]) -> None:
+    if (size := _size(op, sizes)) > MOST_NODES:
+        raise ScheduleError(
+            f"inline {', '.join(one.name for one in op.input_tensors if one in sizes)} into "
+            f"{op.name}",
+            f"that makes an expression of {size} operations, and more than {MOST_NODES} take too "
+            "long: a tensor that is read twice is computed twice, and so is all that it reads",
+            "use compute_at or compute_root for some of them",
+            f"stage {op.name}",
+        )
 
 
 def _with_body(op: ComputeOp, inliner: _Inliner) -> ComputeOp:

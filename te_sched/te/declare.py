@@ -15,7 +15,7 @@ from te_sched.ir.expr import Expr, IntImm, IterVar, Range, Reduce, StringImm, Va
 from te_sched.ir.operators import declaring
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import walk
-from te_sched.te.operation import ComputeOp, PlaceholderOp
+from te_sched.te.operation import MOST_NODES, ComputeOp, PlaceholderOp
 from te_sched.te.tag import tag_or_current
 from te_sched.te.tensor import Tensor
 
@@ -256,12 +256,19 @@ def _check_body(body: tuple[Expr, ...], what: str) -> None:
         below = walk(value)
         if isinstance(value, Reduce):
             next(below)
-        if any(type(node) is Reduce for node in below):
-            raise DeclarationError(
-                f"{what} with a reduction inside an expression",
-                "a reduction is the whole value of a tensor",
-                "make the reduction a tensor of its own and compute with its elements",
-            )
+        for number, node in enumerate(below):
+            if type(node) is Reduce:
+                raise DeclarationError(
+                    f"{what} with a reduction inside an expression",
+                    "a reduction is the whole value of a tensor",
+                    "make the reduction a tensor of its own and compute with its elements",
+                )
+            if number == MOST_NODES:
+                raise DeclarationError(
+                    f"{what} by an expression of more than {MOST_NODES} operations",
+                    "a part that is used twice counts twice, and all of them are computed again",
+                    "make such a part a tensor of its own and compute with its elements",
+                )
     if len(body) > 1 and any(isinstance(value, Reduce) for value in body):
         _check_tuple_reduction(body, what)
 

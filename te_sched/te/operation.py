@@ -278,6 +278,8 @@ def _loops(body: Stmt) -> list[IterVar]:
     return axes
 
 
+MOST_NODES = 1 << 18  # of an expression; lowering takes about 20 us for each
+
 _AXIS_KIND = {
     "serial": "DataPar",
     "parallel": "Parallelized",

@@ -223,3 +223,12 @@ def test_a_value_has_the_lanes_of_its_place():
     func = elementwise(lambda a: E.Call("float32", "tir.exp", (a,)), ["float32"], 80, lanes=40)
     with pytest.raises(BuildError, match=r"the value has 40 lanes, and the index 32"):
         build(func)
+
+
+def test_vectors_that_stop_llvm_are_refused() -> None:
+    A = te.placeholder((1 << 16,), name="A")
+    B = te.compute(A.shape, lambda i: A[i] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    s[B].vectorize(B.op.axis[0])
+    with pytest.raises(BuildError, match="vectors of 65536 lanes"):
+        te_sched.build(s, [A, B])

@@ -16,7 +16,8 @@ from te_sched.codegen.llvm.heap import define_trim
 from te_sched.codegen.llvm.module import ModuleText
 from te_sched.codegen.llvm.processors import check_intrinsics
 from te_sched.codegen.target import Target, check_available
-from te_sched.errors import BuildError, not_too_deep
+from te_sched.deep import walks_deeply
+from te_sched.errors import BuildError
 from te_sched.ir.stmt import PrimFunc
 
 Emit = Callable[[str, tuple[str, ...], llvm_machine.Machine], bytes]
@@ -39,6 +40,7 @@ class Compiled:
         )
 
 
+@walks_deeply("compile functions", BuildError)
 def compile_functions(
     functions: Mapping[str, PrimFunc],
     target: Target,
@@ -62,7 +64,7 @@ def compile_functions(
     if target.vector_width is not None:
         module.function_attributes = f'"prefer-vector-width"="{target.vector_width}" '
     for name, func in functions.items():
-        _write(module, func, name)
+        write_function(module, func, name)
     define_half_conversions(module, machine.features)
     define_trim(module)
     _check_externs(module, is_defined)
@@ -72,11 +74,6 @@ def compile_functions(
     linked = tuple(dict.fromkeys(module.linked_ir))
     data = emit(text, linked, machine)
     return Compiled(data, module.describe(description), text, linked, target)
-
-
-def _write(module: ModuleText, func: PrimFunc, name: str) -> None:
-    with not_too_deep(f"build function {name!r}", BuildError):
-        write_function(module, func, name)
 
 
 def _check_externs(module: ModuleText, is_defined: Callable[[str], bool]) -> None:

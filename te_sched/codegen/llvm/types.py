@@ -9,6 +9,7 @@ import math
 import struct
 from functools import cache
 
+from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 
 _NAMES = {
@@ -17,8 +18,7 @@ _NAMES = {
     ("float", 64): "double",
     ("bfloat", 16): "i16",
 }
-
-
+_MOST_LANES = 8192
 MOST_MULTIPLE = 4096
 
 
@@ -64,6 +64,12 @@ def llvm_type(dtype: str) -> str:
         name = _NAMES[kind.code, kind.bits]
     else:
         name = f"i{kind.bits}"
+    if kind.lanes > _MOST_LANES:
+        raise BuildError(
+            f"build with vectors of {kind.lanes} lanes",
+            f"more than {_MOST_LANES} take LLVM too long, and stop it",
+            "split the axis by 8 or 16 and vectorize the inner part",
+        )
     return name if kind.lanes == 1 else f"<{kind.lanes} x {name}>"
 
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from te_sched.errors import not_too_deep
+from te_sched.deep import walks_deeply
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
@@ -46,7 +46,7 @@ _SUFFIX = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u"}
 _FOR_KIND = {"vectorized": "vectorized", "unrolled": "unroll", "parallel": "parallel"}
 
 
-@not_too_deep("print a program")
+@walks_deeply("print a program")
 def primfn(node: Any) -> str:
     """The text of a module, function, statement or expression."""
     if isinstance(node, S.IRModule):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from te_sched.errors import not_too_deep
+from te_sched.deep import walks_deeply
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
@@ -30,7 +30,7 @@ _LAUNCHES = ("thread_extent", "virtual_thread")
 _OMITTED = "# Metadata omitted. Use show_meta=True in script() method to show it."
 
 
-@not_too_deep("print a program")
+@walks_deeply("print a program")
 def script(node: Any) -> str:
     """The TVMScript text of a module, function, statement or expression."""
     if isinstance(node, S.IRModule):

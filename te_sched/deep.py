@@ -1,0 +1,80 @@
+"""Programs nested deeper than Python recurses: they are walked once more, on a larger stack.
+
+Must not know what is walked.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from contextvars import copy_context
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from te_sched.errors import LoweringError, TeSchedError, called_from, user_place
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_STACK = 256 << 20  # bytes, of which the system gives what is used
+_FRAMES = 50_000
+_ONE_AT_A_TIME = threading.Lock()  # the limit is the whole process's
+_OF_THREAD = threading.local()
+
+
+def walks_deeply(
+    what: str, kind: type[TeSchedError] = LoweringError
+) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
+    """Lets a function recurse as deeply as a program asks for.
+
+    It is called again where Python's limit stops it, so it must not have changed anything by then.
+    What no stack holds is an error of this `kind`, about `what` was asked.
+    """
+
+    def decorate(function: Callable[_P, _T]) -> Callable[_P, _T]:
+        @wraps(function)
+        def walk(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+            try:
+                return function(*args, **kwargs)
+            except RecursionError:
+                if getattr(_OF_THREAD, "is_large", False):
+                    raise
+            try:
+                return _on_large_stack(lambda: function(*args, **kwargs))
+            except RuntimeError:  # too deep for it too, or there is no room for such a stack
+                raise kind(
+                    what,
+                    "its stages, statements or expressions are nested too deeply",
+                    "make it several programs, or let stages hold parts of a long expression",
+                ) from None
+
+        return walk
+
+    return decorate
+
+
+def _on_large_stack(call: Callable[[], _T]) -> _T:
+    """What a call gives that may take many frames."""
+    results: list[_T] = []
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        _OF_THREAD.is_large = True
+        try:
+            results.append(call())
+        except BaseException as error:
+            failures.append(error)
+
+    with _ONE_AT_A_TIME, called_from(user_place()):
+        limit, size = sys.getrecursionlimit(), threading.stack_size(_STACK)
+        try:
+            sys.setrecursionlimit(max(limit, _FRAMES))
+            thread = threading.Thread(target=copy_context().run, args=(run,), daemon=True)
+            thread.start()
+            thread.join()
+        finally:
+            threading.stack_size(size)
+            sys.setrecursionlimit(limit)
+    if failures:
+        raise failures[0]
+    return results[0]
