@@ -427,25 +427,34 @@ class _Planner:
         one, other = self.unpacked(a), self.unpacked(b)
         if one is None or other is None or one.digits != other.digits:
             return False
-        if not self.analyzer.can_prove_equal(one.rest, other.rest):
+        low, high = self.analyzer.const_bounds(
+            self.analyzer.simplify(ops.sub(one.rest, other.rest))
+        )
+        if low is None or high is None:
             return False
-        a, b = (with_fields(c, index=d.number, usual=None) for c, d in ((a, one), (b, other)))
+        lanes = a.lanes, b.lanes
+        if max(high + a.lanes - 1, b.lanes - 1 - low) < one.gap:
+            lanes = 1, 1
+        elif low or high or not self.are_in_runs(a, one) or not self.are_in_runs(b, other):
+            return False
+        a = with_fields(a, index=one.number, lanes=lanes[0], usual=None)
+        b = with_fields(b, index=other.number, lanes=lanes[1], usual=None)
         return self.only_within_threads(a, b, self.apart(a), self.apart(b)) or self.never(a, b)
 
+    def are_in_runs(self, access: _Access, index: Packed) -> bool:
+        """Whether all lanes of an access are digits of neighbouring numbers."""
+        factor, base = self.analyzer.modular_set(index.number)
+        return not (index.run % access.lanes or factor % access.lanes or base % access.lanes)
+
     def unpacked(self, access: _Access) -> Packed | None:
-        """The number of whose digits the index of an access is made, and all lanes with it."""
+        """The number of whose digits the index of an access is made, the rest alike in threads."""
         assert access.index is not None
-        found = packed(access.index, self.analyzer)
-        if found is None:
-            return None
+        with ExitStack() as facts:
+            for condition in access.where:
+                facts.enter_context(self.analyzer.constraint(condition))
+            found = packed(access.index, self.analyzer)
         own = self.numbers.union(var for var, _ in access.ranges)
-        if own.intersection(walk(found.rest)):
-            return None
-        if access.lanes > 1:
-            factor, base = self.analyzer.modular_set(found.number)
-            if found.run % access.lanes or factor % access.lanes or base % access.lanes:
-                return None
-        return found
+        return None if found is None or own.intersection(walk(found.rest)) else found
 
     def reach_where(
         self, a: _Access, b: _Access, above: Sequence[Var], single: dict[Var, Expr]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
@@ -19,10 +20,14 @@ from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """An index: the number of whose digits it is made, (size, stride) of each, and the rest."""
+    """An index: the number of whose digits it is made, (size, stride) of each, and the rest.
+
+    Indices without their rests are at least `gap` apart where the numbers differ.
+    """
 
     number: Expr
     digits: tuple[tuple[int, int], ...]  # the lowest first; the highest has no size: 0
+    gap: int
     rest: Expr
 
     @property
@@ -35,9 +40,10 @@ class Packed:
 def packed(index: Expr, analyzer: Analyzer) -> Packed | None:
     """The index as digits of one number; None where it has no such form.
 
-    Equal indices with equal digits and equal rests come of equal numbers.
+    Equal indices with equal digits and equal rests come of equal numbers; so do those that are
+    less than the gap apart.
     """
-    terms = list(_terms(index, 1))
+    terms = sorted(_terms(index, 1), key=lambda term: term[1])
     for place, (lowest, stride) in enumerate(terms):
         if not isinstance(lowest, FloorMod) or stride < 1:
             continue
@@ -68,8 +74,8 @@ def _numbers(
 def _joined(
     number: Expr, size: int, stride: int, others: list[tuple[Expr, int]], analyzer: Analyzer
 ) -> Packed | None:
-    """A lowest digit with those above it among the other terms of the sum."""
-    digits, reach = [(size, stride)], (size - 1) * stride
+    """A lowest digit with those above it among the other terms of the sum, in order of scale."""
+    digits, reach, gap = [(size, stride)], (size - 1) * stride, stride
     while True:
         above = analyzer.simplify(ops.floordiv(number, size))
         for place, (part, scale) in enumerate(others):
@@ -80,13 +86,37 @@ def _joined(
                 continue
             del others[place]
             digits.append((more, scale))
+            gap = min(gap, scale - reach)
             break
         else:
             return None
         if not more:
-            return Packed(number, tuple(digits), _sum(others))
+            return _with_higher(Packed(number, tuple(digits), gap, _sum(others)), others, analyzer)
         reach += (more - 1) * scale
         size *= more
+
+
+def _with_higher(found: Packed, others: list[tuple[Expr, int]], analyzer: Analyzer) -> Packed:
+    """The index with those of the other terms as digits above that are large enough."""
+    number, digits, gap = found.number, list(found.digits), found.gap
+    low, high = analyzer.const_bounds(number)
+    size = prod(size for size, _ in digits[:-1])
+    reach = sum((size - 1) * stride for size, stride in digits[:-1])
+    for part, scale in list(others):
+        if low is None or low < 0 or high is None:
+            break
+        most = high // size
+        below = reach + most * digits[-1][1]
+        low_part, high_part = analyzer.const_bounds(part)
+        if scale <= below or low_part is None or low_part < 0:
+            continue
+        digits[-1] = (most + 1, digits[-1][1])
+        digits.append((0, scale))
+        size, reach, gap = size * (most + 1), below, min(gap, scale - below)
+        number = ops.add(ops.mul(part, size), number)
+        high = None if high_part is None else high_part * size + size - 1
+        others = [term for term in others if term[0] is not part]
+    return Packed(number, tuple(digits), gap, _sum(others))
 
 
 def _size_of_digit(part: Expr, above: Expr, analyzer: Analyzer) -> int | None:

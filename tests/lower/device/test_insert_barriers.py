@@ -252,3 +252,44 @@ def test_steps_of_padded_rows_need_one_barrier_after_them() -> None:
     text = kernel_of(s, [A, C])
     assert " % 20]" in text
     assert text.count(SYNC) == 1
+
+
+def test_unrolled_parts_of_padded_rows_need_one_barrier_after_them() -> None:
+    """Four elements after each other of rows with room for one more, by some threads."""
+    A = te.placeholder((3, 8), name="A")
+    C = te.compute((2, 8), lambda i, j: A[i, 7 - j] + A[i + 1, j], name="C")
+    s = te.create_schedule(C.op)
+    cache = s.cache_read(A, "shared", [C])
+    block, thread = s[C].split(C.op.axis[0], factor=2)
+    s[cache].compute_at(s[C], block)
+    outer, four = s[cache].split(s[cache].fuse(*cache.op.axis), factor=4)
+    middle, inner = s[cache].split(outer, factor=8)
+    _, row = s[cache].split(middle, factor=2)
+    for stage, axis, tag in (
+        (C, block, "blockIdx.x"), (C, thread, "threadIdx.y"), (C, C.op.axis[1], "threadIdx.x"),
+        (cache, row, "threadIdx.y"), (cache, inner, "threadIdx.x"),
+    ):  # fmt: skip
+        s[stage].bind(axis, te.thread_axis(tag))
+    s[cache].unroll(four)
+    s[cache].storage_align(cache.op.axis[0], 2, 1)
+    assert kernel_of(s, [A, C]).count(SYNC) == 1
+
+
+def test_padded_rows_that_some_threads_store_need_one_barrier_after_them() -> None:
+    """Two rows of eight elements for each threadIdx.y, four for each of four threadIdx.x."""
+    A = te.placeholder((8, 8), name="A")
+    C = te.compute((4, 8), lambda i, j: A[i, 7 - j] + A[i + 4, j], name="C")
+    s = te.create_schedule(C.op)
+    cache = s.cache_read(A, "shared", [C])
+    block, thread = s[C].split(C.op.axis[0], factor=4)
+    s[cache].compute_at(s[C], block)
+    outer, _ = s[cache].split(s[cache].fuse(*cache.op.axis), factor=4)
+    rows, rest = s[cache].split(outer, nparts=4)
+    inner, _ = s[cache].split(rest, nparts=8)
+    for stage, axis, tag in (
+        (C, block, "blockIdx.x"), (C, thread, "threadIdx.y"), (C, C.op.axis[1], "threadIdx.x"),
+        (cache, rows, "threadIdx.y"), (cache, inner, "threadIdx.x"),
+    ):  # fmt: skip
+        s[stage].bind(axis, te.thread_axis(tag))
+    s[cache].storage_align(cache.op.axis[0], 16, 1)
+    assert kernel_of(s, [A, C]).count(SYNC) == 1
