@@ -18,10 +18,10 @@ import numpy as np
 from te_sched.analysis.accesses import Loop, Memory
 from te_sched.analysis.evaluate import Points, TooMany, Unevaluable, evaluate, held, points_of
 from te_sched.analysis.findings import BOUNDS, PROVED, REFUTED, UNPROVED, Finding
-from te_sched.analysis.forms import Forms, plus
 from te_sched.analysis.sizes import Size
-from te_sched.analysis.sums import Span, Sum, span_of, sum_of
 from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.conditions import plain
+from te_sched.arith.forms import Form, Forms, constant, expr_of, linear_form, number_of, plus
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, Ramp, Range, Var
 from te_sched.ir.occurrences import Occurrence
@@ -30,6 +30,10 @@ from te_sched.ir.visitor import substitute, walk
 
 _LIMIT = 1 << 16  # iterations that are executed
 _ONE, _ZERO = IntImm(1), IntImm(0)
+
+
+# The first and the last of the values that a variable takes, all of them.
+Span = tuple[Form, Form]
 
 
 class Need(NamedTuple):
@@ -131,9 +135,9 @@ class Bounds:
         """Go into a loop."""
         self.loops.append(loop)
         self.analyzer.bind(loop.var, Range(loop.min, loop.extent))
-        start, count = sum_of(loop.min), sum_of(loop.extent)
-        if start is not None and count is not None and self.symbols.issuperset(count.scales):
-            self.ranges[loop.var] = (start, start.plus(count).plus(Sum(-1, {})))
+        start, count = linear_form(loop.min), linear_form(loop.extent)
+        if start is not None and count is not None and self._is_size(count):
+            self.ranges[loop.var] = (start, plus(plus(start, count), constant(-1)))
 
     def leave(self) -> None:
         """Leave the innermost loop."""
@@ -152,10 +156,10 @@ class Bounds:
     @contextmanager
     def assuming(self, condition: Expr) -> Iterator[None]:
         """A scope in which a condition holds."""
-        plain = plain_condition(condition)
-        simple = self.analyzer.simplify(plain)
-        with self.analyzer.constraint(plain):
-            if simple is plain or type(simple) is IntImm:
+        known = plain(condition)
+        simple = self.analyzer.simplify(known)
+        with self.analyzer.constraint(known):
+            if simple is known or type(simple) is IntImm:
                 yield
             else:
                 with self.analyzer.constraint(simple):
@@ -309,7 +313,9 @@ class Bounds:
 
     def _is_spanned(self, need: Need) -> bool:
         ends = self._span(need)
-        return ends is not None and all(not end.scales and end.base >= 0 for end in ends)
+        return ends is not None and not any(
+            number_of(end) is None or _is_negative(end) for end in ends
+        )
 
     def _is_product(self, need: Need) -> bool:
         """Whether sums of products of variables are within bounds, as i * stride is."""
@@ -333,14 +339,34 @@ class Bounds:
 
     def _span(self, need: Need) -> Span | None:
         """How far the smallest index is above the first element, the largest below the last."""
-        span = span_of(need.at, self.ranges, self.symbols)
-        low, extent = sum_of(need.low), sum_of(need.extent)
+        span = self._extremes(need.at)
+        low, extent = linear_form(need.low), linear_form(need.extent)
         if span is None or low is None or extent is None:
             return None
-        if not self.symbols.issuperset((*low.scales, *extent.scales)):
+        if not self._is_size(low) or not self._is_size(extent):
             return None
-        last = low.plus(extent).plus(Sum(-1, {}))
-        return span[0].plus(low, -1), last.plus(span[1], -1)
+        last = plus(plus(low, extent), constant(-1))
+        return plus(span[0], low, -1), plus(last, span[1], -1)
+
+    def _extremes(self, index: Expr) -> Span | None:
+        """The smallest and the largest value of a sum of variables; None of what is no such sum."""
+        total = linear_form(index)
+        if total is None:
+            return None
+        low: Form = {}
+        high: Form = {}
+        for term, scale in total.items():
+            ends = self.ranges.get(term[0]) if term else None
+            if ends is None:
+                if term and term[0] not in self.symbols:
+                    return None
+                ends = {term: 1}, {term: 1}
+            low, high = plus(low, ends[scale < 0], scale), plus(high, ends[scale > 0], scale)
+        return low, high
+
+    def _is_size(self, form: Form) -> bool:
+        """Whether a form depends on the sizes of a call alone."""
+        return all(not term or term[0] in self.symbols for term in form)
 
     # -- the opposite ----------------------------------------------------------------------------
 
@@ -411,22 +437,22 @@ class Bounds:
             if expanded is index:
                 break
             index = expanded
-        total = sum_of(index)
+        total = linear_form(index)
         if total is None:
             return False
         others = [part for loop in self.loops for part in (loop.min, loop.extent)]
         bound = self._named(*conditions, need.low, need.extent, *others)
         free = [
-            (var, scale, self.ranges[var])
-            for var, scale in total.scales.items()
+            (var, scale, [number_of(end) for end in self.ranges[var]])
+            for (var,), scale in ((term, scale) for term, scale in total.items() if term)
             if var in self.ranges and var not in bound
         ]
-        if not free or any(end.scales for _, _, span in free for end in span):
+        if not free or any(None in numbers for _, _, numbers in free):
             return False
         for highest in (False, True):
             ends: dict[Var, Expr] = {
-                var: IntImm(span[(scale > 0) == highest].base, var.dtype)
-                for var, scale, span in free
+                var: IntImm(numbers[(scale > 0) == highest] or 0, var.dtype)
+                for var, scale, numbers in free
             }
             try:
                 if self._outside(need._replace(at=substitute(index, ends)), conditions):
@@ -459,13 +485,13 @@ class Bounds:
     def _always_outside(self, need: Need) -> tuple[str, str] | None:
         """Of symbolic sizes: what is outside whatever they are."""
         gaps = self._span(need)
-        span = span_of(need.at, self.ranges, self.symbols)
+        span = self._extremes(need.at)
         if gaps is None or span is None or not self._are_loops_known():
             return None
-        below, above = (not gap.scales and gap.base < 0 for gap in gaps)
+        below, above = map(_is_negative, gaps)
         if not below and not above:
             return None
-        low, high = (end.expr(need.at.dtype) for end in span)
+        low, high = (expr_of(end, need.at.dtype) for end in span)
         text = f"the index {need.at!s} runs from {low} to {high}"
         return str(low if below else high), text
 
@@ -475,23 +501,23 @@ class Bounds:
     def _require(self, occurrence: Occurrence, need: Need) -> bool:
         """Note what a call must fulfil, where an access depends on its sizes alone."""
         gaps = self._span(need)
-        span = span_of(need.at, self.ranges, self.symbols)
+        span = self._extremes(need.at)
         if gaps is None or span is None or not self._are_loops_known():
             return False
-        if any(not gap.scales and gap.base < 0 for gap in gaps):
+        if any(map(_is_negative, gaps)):
             return False
         extents = tuple(loop.extent for loop in self.loops if type(loop.extent) is not IntImm)
         name = self.name_of(occurrence)
         index, number = need.at, need.number
         low, high = span
         does = "reads" if occurrence.reads else "writes"
-        if gaps[0].scales:
+        if number_of(gaps[0]) is None:
             what = f"the least index {index} in dimension {number} of {name}"
             self.sizes.append(
-                Size(what, low.expr(index.dtype), need.low, "an index is 0 or more", extents)
+                Size(what, expr_of(low, index.dtype), need.low, "an index is 0 or more", extents)
             )
-        if gaps[1].scales:
-            least = high.plus(Sum(1, {})).expr(index.dtype)
+        if number_of(gaps[1]) is None:
+            least = expr_of(plus(high, constant(1)), index.dtype)
             end = ops.add(need.low, need.extent)
             why = f"the program {does} it at {index}"
             self.sizes.append(Size(f"dimension {number} of {name}", end, least, why, extents))
@@ -532,6 +558,11 @@ class Bounds:
             yield Finding(BOUNDS, PROVED, f"{self.proved} indices of accesses are within bounds")
 
 
+def _is_negative(form: Form) -> bool:
+    """Whether a form is a number below 0."""
+    return (number_of(form) or 0) < 0
+
+
 def _reads_memory(e: Expr) -> bool:
     return any(type(part) is BufferLoad for part in walk(e))
 
@@ -544,9 +575,3 @@ def _ends(index: Any) -> tuple[Expr, Expr]:
     """The first and the last lane."""
     last = IntImm(index.lanes - 1, index.base.dtype)
     return index.base, ops.add(index.base, ops.mul(index.stride, last))
-
-
-def plain_condition(condition: Any) -> Expr:
-    """A condition without likely."""
-    is_marked = getattr(condition, "op", "") == "tir.likely"
-    return condition.args[0] if is_marked else condition  # type: ignore[no-any-return]

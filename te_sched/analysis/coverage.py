@@ -1,370 +1,35 @@
-"""Which elements statements write: whether all of a region are.
+"""Whether every element of the arguments that a program writes is written.
 
-    for i_outer in range(3):
-        for i_inner in range(8):
-            if i_inner + i_outer * 8 < 20:       writes C[0:20]: i_inner counts ones, i_outer eights
-                C[i_inner + i_outer * 8] = ...
-
-An index whose loops count like digits takes all values from its least to its greatest; loops that
-appear in one index only do so whatever the other indices are. Must not know schedules.
+Proof: `cover`. Refutation: an element that no iteration writes, for given sizes. Must not know
+schedules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.accesses import Access, Loop, Memory, Program
-from te_sched.analysis.evaluate import Unevaluable, Values, evaluate, held, points_of, samples_of
-from te_sched.analysis.facts import conjuncts, forms_for
-from te_sched.analysis.findings import COVERAGE, PROVED, REFUTED, UNPROVED, Finding
-from te_sched.analysis.forms import (
-    Form,
-    Forms,
-    Part,
-    constant,
-    factors,
-    number_of,
-    plus,
-    rank,
-    split,
-    times,
+from te_sched.analysis.accesses import Access, Memory, Program
+from te_sched.analysis.cover import Span, covers_region
+from te_sched.analysis.evaluate import (
+    Unevaluable,
+    Values,
+    elements_of,
+    evaluate,
+    held,
+    points_of,
+    samples_of,
+    text_of,
 )
-from te_sched.arith.same import same
-from te_sched.ir.expr import EQ, GE, GT, LE, LT, Expr, FloorDiv, IntImm, Var
-from te_sched.ir.visitor import walk
+from te_sched.analysis.facts import forms_for
+from te_sched.analysis.findings import COVERAGE, PROVED, REFUTED, UNPROVED, Finding
+from te_sched.arith.forms import constant, plus, times
+from te_sched.ir.expr import Var
 
 _LIMIT = 1 << 16  # iterations and elements that are counted
-
-
-class Span(NamedTuple):
-    """The whole numbers from the greatest of `lows` to the least of `highs`."""
-
-    lows: tuple[Form, ...]
-    highs: tuple[Form, ...]
-
-
-class _Digits(NamedTuple):
-    """All values from low to low + reach."""
-
-    low: Form
-    reach: Form
-
-
-class _Unknown(Exception):
-    """Nobody knows which values there are."""
-
-
-class Cover:
-    """Which part of a region an access writes, when some loops (`fixed`) are held."""
-
-    def __init__(
-        self,
-        program: Program,
-        access: Access,
-        region: Sequence[Span],
-        fixed: Iterable[Var],
-        given: Sequence[Expr] = (),
-        also: Iterable[Access] = (),
-    ) -> None:
-        self.access, self.region = access, region
-        self.forms: Forms = forms_for(program, access, *also)
-        own = {loop.var for loop in access.loops}
-        self.own = own.difference(fixed)
-        self.given = given
-        self.users: dict[Any, Any] = {}  # which index, or which sum, counts by a loop
-        self.wholes: list[tuple[Form, Form]] = []  # sums and what divides them
-        self.indices: list[Form] = []
-        self.maybe_empty: set[Var] = set()  # loops of which it is not known that they run
-
-    def spans(self) -> list[_Digits] | None:
-        """What the access writes in each dimension; None where that is not known."""
-        if self.access.index is None or len(self.access.index) != len(self.region):
-            return None
-        try:
-            self._check_loops()
-            found: list[_Digits] = []
-            for number, index in enumerate(self.access.index):
-                size = self.forms.of(self.access.sizes[number])
-                form = self.forms.of(index)
-                self.indices.append(form)
-                beyond = plus(size, constant(-1))
-                found.append(self._digits(form, beyond, ("index", number), self.region[number]))
-            if self.maybe_empty - self.users.keys():
-                return None
-            if not all(map(self._holds, self._conditions())):
-                return None
-            return found
-        except _Unknown:
-            return None
-
-    def covers(self, place: int, digits: _Digits) -> bool:
-        """Whether a dimension of the region is within what is written."""
-        if not any(self._is_most(digits.low, low) for low in self.region[place].lows):
-            return False
-        return self.ends_after(place, plus(digits.low, digits.reach))
-
-    def ends_after(self, place: int, last: Form) -> bool:
-        """Whether a dimension of the region ends at `last` or before."""
-        return any(self._is_most(high, last) for high in self.region[place].highs)
-
-    def _is_most(self, a: Form, b: Form) -> bool:
-        return self.forms.is_nonnegative(plus(b, a, -1))
-
-    def _check_loops(self) -> None:
-        for loop in self.access.loops:
-            if loop.var in self.own:
-                low, extent = self.forms.of(loop.min), self.forms.of(loop.extent)
-                if (self.forms.variables(low) | self.forms.variables(extent)) & self.own:
-                    raise _Unknown
-                if not self._is_most(constant(1), extent):
-                    self.maybe_empty.add(loop.var)
-
-    def _digits(self, form: Form, reach: Form, user: Any, wanted: Span | None) -> _Digits:
-        """All values of a form, if it takes all between two ends."""
-        forms = self.forms
-        low = form
-        digits: list[tuple[Form, Form]] = []
-        for factor in factors(form):
-            if not self._is_own(factor):
-                continue
-            scale, low = split(low, factor)
-            if scale is None or forms.variables(scale) & self.own:
-                raise _Unknown
-            begin, most = self._range(factor, user, wanted if len(form) == 1 else None)
-            low = plus(low, times(scale, begin))
-            if not forms.is_nonnegative(scale):
-                scale = plus({}, scale, -1)
-                if not forms.is_nonnegative(scale):
-                    raise _Unknown
-                low = plus(low, times(scale, most), -1)
-            digits.append((scale, most))
-        for scale, most in sorted(digits, key=lambda one: rank(one[0])):
-            if not forms.is_nonnegative(plus(plus(reach, constant(1)), scale, -1)):
-                if forms.is_nonnegative(plus({}, most, -1)):
-                    continue  # a digit of one value
-                raise _Unknown
-            reach = plus(reach, times(scale, most))
-        return _Digits(low, reach)
-
-    def _is_own(self, factor: Any) -> bool:
-        if type(factor) is Part:
-            return bool(factor.variables & self.own)
-        return factor in self.own
-
-    def _range(self, factor: Any, user: Any, wanted: Span | None) -> tuple[Form, Form]:
-        """The least value of a loop or a part of a sum, and how many more there are."""
-        if self.users.setdefault(factor, user) != user:
-            raise _Unknown  # two indices do not count by one loop independently
-        if type(factor) is not Part:
-            low, high = self.forms.ranges[factor]
-            if low is None or high is None:
-                raise _Unknown
-            return low, plus(high, low, -1)
-        if factor.kind is None:
-            raise _Unknown
-        key = self._key_of(factor.whole, factor.divisor)
-        whole = self._digits(factor.whole, {}, ("whole", key), None)
-        if whole.low:
-            raise _Unknown
-        count = plus(whole.reach, constant(1))
-        divisor = factor.divisor
-        if factor.kind is not FloorDiv:
-            if not self._is_most(divisor, count):
-                raise _Unknown
-            return {}, plus(divisor, constant(-1))
-        quotient = self._quotient(count, divisor, wanted)
-        return {}, plus(quotient, constant(-1))
-
-    def _quotient(self, count: Form, divisor: Form, wanted: Span | None) -> Form:
-        """How many multiples of the divisor are below count: a number of which that is sure."""
-        exact = self.forms.quotient(count, divisor)
-        if not any(type(factor) is Part for factor in factors(exact)):
-            return exact
-        for high in wanted.highs if wanted is not None else ():
-            enough = plus(high, constant(1))
-            if self._is_most(times(enough, divisor), count):
-                return enough
-        return exact
-
-    def _key_of(self, whole: Form, divisor: Form) -> int:
-        """A number for a sum, of which only one quotient and remainder may be taken."""
-        for key, (other, by) in enumerate(self.wholes):
-            if other == whole:
-                if by != divisor:
-                    raise _Unknown
-                return key
-        self.wholes.append((whole, divisor))
-        return len(self.wholes) - 1
-
-    # -- conditions --------------------------------------------------------------------------------
-
-    def _conditions(self) -> list[Expr]:
-        return [part for condition in self.access.conditions for part in conjuncts(condition)]
-
-    def _holds(self, condition: Any) -> bool:
-        """Whether a condition holds where an element of the region is written."""
-        kind = type(condition)
-        if kind is IntImm:
-            return bool(condition.value)
-        if kind is EQ:
-            return self._is_chosen(condition.a, condition.b)
-        gap = gap_of(condition, self.forms)
-        if gap is None:
-            return any(
-                same(condition, other) and not self._mentions_own(condition) for other in self.given
-            )
-        is_nonnegative = self.forms.is_nonnegative
-        if is_nonnegative(gap):
-            return True
-        if any(is_nonnegative(plus(gap, known, -1)) for known in self._known_gaps()):
-            return True
-        return any(
-            is_nonnegative(other)
-            for multiple in self._multiples(gap)
-            for other in self._within_region(multiple)
-        )
-
-    def _multiples(self, gap: Form) -> Iterable[Form]:
-        """What is not negative only where a whole number is not: it is more than -1 then."""
-        yield gap
-        for factor in factors(gap):
-            times_ = number_of(factor.divisor) if type(factor) is Part else None
-            if times_ is not None and times_ > 1 and factor.kind is FloorDiv:
-                yield plus(times(gap, constant(times_)), constant(times_ - 1))
-
-    def _mentions_own(self, condition: Expr) -> bool:
-        return any(type(part) is Var and part in self.own for part in walk(condition))
-
-    def _known_gaps(self) -> Iterable[Form]:
-        """What is not negative where the region is asked for: it says nothing of own loops."""
-        for condition in self.given:
-            gap = gap_of(condition, self.forms)
-            if gap is not None and not self.forms.variables(gap) & self.own:
-                yield gap
-
-    def _is_chosen(self, a: Expr, b: Expr) -> bool:
-        """Whether a condition only chooses one iteration of a loop that counts nothing."""
-        if type(a) is not Var or a not in self.own or a in self.users:
-            return False
-        self.users[a] = ("chosen", 0)
-        value = self.forms.of(b)
-        low, high = self.forms.ranges[a]
-        if low is None or high is None or self.forms.variables(value) & self.own:
-            return False
-        return self._is_most(low, value) and self._is_most(value, high)
-
-    def _within_region(self, gap: Form) -> list[Form]:
-        """What a sum is at least, when the indices are in the region."""
-        found = [gap]
-        for whole, divisor in self.wholes:
-            found.extend(self._by_parts(one, whole, divisor) for one in list(found))
-        for index, span in zip(self.indices, self.region, strict=True):
-            for one in list(found):
-                found.extend(self._by_index(one, index, span))
-        return found[1:]
-
-    def _by_parts(self, gap: Form, whole: Form, divisor: Form) -> Form:
-        """A sum with divisor * quotient + remainder in the place of what they are of."""
-        ratio = self._ratio(gap, whole)
-        if ratio is None:
-            return gap
-        quotient, rest = self.forms.quotient(whole, divisor), self.forms.remainder(whole, divisor)
-        total = plus(times(quotient, divisor), rest)
-        return plus(plus(gap, times(ratio, whole), -1), times(ratio, total))
-
-    def _by_index(self, gap: Form, index: Form, span: Span) -> Iterable[Form]:
-        ratio = self._ratio(gap, index)
-        if ratio is None:
-            return
-        without = plus(gap, times(ratio, index), -1)
-        if self.forms.is_nonnegative(ratio):
-            ends = span.lows
-        elif self.forms.is_nonnegative(plus({}, ratio, -1)):
-            ends = span.highs
-        else:
-            return
-        for end in ends:
-            yield plus(without, times(ratio, end))
-
-    def _ratio(self, gap: Form, index: Form) -> Form | None:
-        """How often an index is in a sum."""
-        for factor in factors(index):
-            scale, _ = split(index, factor)
-            share, _ = split(gap, factor)
-            number = number_of(scale) if scale is not None else None
-            if number and share:
-                if any(value % number for value in share.values()):
-                    return None
-                return {term: value // number for term, value in share.items()}
-        return None
-
-
-def gap_of(condition: Any, forms: Forms) -> Form | None:
-    """What is not negative where a comparison holds."""
-    kind = type(condition)
-    if kind not in (LT, LE, GT, GE):
-        return None
-    a, b = forms.of(condition.a), forms.of(condition.b)
-    gap = plus(b, a, -1) if kind is LT or kind is LE else plus(a, b, -1)
-    return plus(gap, constant(-1)) if kind is LT or kind is GT else gap
-
-
-def covers_region(
-    program: Program,
-    writes: Sequence[Access],
-    region: Sequence[Span],
-    fixed: Iterable[Var] = (),
-    given: Sequence[Expr] = (),
-    also: Iterable[Access] = (),
-) -> bool:
-    """Whether some accesses, or several side by side, write all of a region."""
-    held_loops, known, others = list(fixed), list(given), list(also)
-    parts: list[tuple[Cover, list[_Digits], list[int]]] = []
-    for access in writes:
-        if not (access.is_sure or access.by_call):
-            continue
-        cover = Cover(program, access, region, held_loops, known, others)
-        digits = cover.spans()
-        if digits is None:
-            continue
-        missing = [place for place, one in enumerate(digits) if not cover.covers(place, one)]
-        if not missing:
-            return True
-        parts.append((cover, digits, missing))
-    return _side_by_side(parts, len(region))
-
-
-def _side_by_side(parts: list[tuple[Cover, list[_Digits], list[int]]], count: int) -> bool:
-    """Whether parts of a region that differ in one dimension follow each other in it."""
-    for place in range(count):
-        chain = [(cover, digits[place]) for cover, digits, missing in parts if missing == [place]]
-        if len(chain) < 2:
-            continue
-        cover = chain[0][0]
-        reached = plus(cover.region[place].lows[0], constant(-1))
-        while chain:
-            following = [
-                one
-                for one in chain
-                if one[0].forms.is_nonnegative(plus(plus(reached, constant(1)), one[1].low, -1))
-            ]
-            if not following:
-                break
-            chain = [one for one in chain if one not in following]
-            for cover, digits in following:
-                last = plus(digits.low, digits.reach)
-                if cover.forms.is_nonnegative(plus(last, reached, -1)):
-                    reached = last
-                if cover.ends_after(place, last):
-                    return True
-    return False
-
-
-# -- outputs ---------------------------------------------------------------------------------------
 
 
 def judge_coverage(program: Program) -> list[Finding]:
@@ -426,11 +91,7 @@ def _missing(program: Program, memory: Memory, writes: Sequence[Access], rank_: 
                 _mark(program, access, sizes, written)
             if written.all():
                 return "" if not sizes else None
-            place = np.argwhere(~written)[0]
-            text = f"{memory.name}[{', '.join(str(int(one)) for one in place)}]"
-            if sizes:
-                given = ", ".join(f"{var.name} = {int(value)}" for var, value in sizes.items())
-                text += f", where {given}"
+            text = text_of(memory.name, np.argwhere(~written)[0], sizes)
     except Unevaluable:
         return None
     return text
@@ -438,38 +99,8 @@ def _missing(program: Program, memory: Memory, writes: Sequence[Access], rank_: 
 
 def _mark(program: Program, access: Access, sizes: Values, written: Any) -> None:
     """Mark the elements that an access writes."""
-    index, count = elements_of(program, access, sizes, access.loops)
-    if count:
-        inside = np.ones(count, bool)
-        for one, extent in zip(index, written.shape, strict=True):
-            inside &= (one >= 0) & (one < extent)
-        written[tuple(one[inside] for one in index)] = True
-
-
-def elements_of(
-    program: Program, access: Access, sizes: Values, loops: Sequence[Loop]
-) -> tuple[list[Any], int]:
-    """The elements that an access touches, by dimension, and how many there are.
-
-    Raises
-    ------
-    Unevaluable where they are not known, or too many.
-    """
-    assert access.index is not None
     lets = program.values
-    points = held(points_of(loops, sizes, lets, {}, _LIMIT), access.conditions, lets)
-    index = [
-        np.broadcast_to(np.asarray(evaluate(one, points.values, lets), np.int64), (points.count,))
-        for one in access.index
-    ]
-    count = points.count
-    for place, one in enumerate(access.sizes):
-        size = int(evaluate(one, dict(sizes), lets))
-        if size != 1:
-            if count * size > _LIMIT:
-                raise Unevaluable
-            steps = np.tile(np.arange(size), count)
-            index = [np.repeat(part, size) for part in index]
-            index[place] = index[place] + steps
-            count *= size
-    return index, count
+    points = held(points_of(access.loops, sizes, lets, {}, _LIMIT), access.conditions, lets)
+    elements, _ = elements_of(access, points, (), sizes, lets, _LIMIT)
+    inside = np.all((elements >= 0) & (elements < written.shape), axis=1)
+    written[tuple(elements[inside].T)] = True

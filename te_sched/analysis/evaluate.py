@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.accesses import Loop, Program
+from te_sched.analysis.accesses import Access, Loop, Program
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Var
@@ -200,9 +200,70 @@ def held(points: Points, conditions: Iterable[Expr], lets: Mapping[Var, Expr]) -
     return points.where(chosen)
 
 
-def as_arrays(values: Iterable[Any], count: int) -> list[Any]:
-    """Numbers as arrays of one length."""
-    return [np.broadcast_to(np.asarray(value, np.int64), (count,)) for value in values]
+def elements_of(
+    access: Access,
+    points: Points,
+    outside: Sequence[Loop],
+    sizes: Values,
+    lets: Mapping[Var, Expr],
+    limit: int,
+) -> tuple[Any, Any]:
+    """The elements that an access touches, in rows after the iterations of loops outside; and in
+    which of the points.
+
+    Raises
+    ------
+    Unevaluable where they are not known, or more than `limit`.
+    """
+    assert access.index is not None
+    values = [points.digits[loop] for loop in outside]
+    values += [evaluate(one, points.values, lets) for one in access.index]
+    count = points.count
+    columns = [np.broadcast_to(np.asarray(value, np.int64), (count,)) for value in values]
+    rows = np.stack(columns, axis=1) if columns else np.zeros((count, 0), np.int64)
+    which = np.arange(count)
+    for place, one in enumerate(access.sizes, len(outside)):
+        size = int(evaluate(one, dict(sizes), lets))
+        if size != 1:
+            if len(rows) * size > limit:
+                raise TooMany
+            steps = np.tile(np.arange(size), len(rows))
+            rows, which = np.repeat(rows, size, axis=0), np.repeat(which, size)
+            rows[:, place] += steps
+    return rows, which
+
+
+def numbered(tables: Sequence[Any]) -> tuple[list[Any], int]:
+    """Rows of tables as numbers, equal ones alike and in lexical order; and how many there are.
+
+    Raises
+    ------
+    Unevaluable where they are too far apart.
+    """
+    whole = np.concatenate(tables)
+    if not len(whole):
+        return [np.zeros(0, np.int64) for _ in tables], 0
+    low, high = whole.min(axis=0), whole.max(axis=0)
+    numbers: Any = np.zeros(len(whole), np.int64)
+    count = 1
+    for column, least, width in zip(whole.T, low, high - low + 1, strict=True):
+        if width > 1:
+            numbers = numbers * width + (column - least)
+            count *= int(width)
+        if count > 1 << 60:
+            raise Unevaluable
+    if count > 16 * len(whole) + 1024:
+        numbers = np.unique(numbers, return_inverse=True)[1].reshape(-1)
+        count = int(numbers.max()) + 1
+    ends = np.cumsum([len(table) for table in tables])[:-1]
+    return np.split(numbers, ends), count
+
+
+def text_of(name: str, place: Iterable[Any], sizes: Values) -> str:
+    """An element, and the sizes for which it was found, in words."""
+    text = f"{name}[{', '.join(str(int(one)) for one in place)}]"
+    given = ", ".join(f"{var.name} = {int(value)}" for var, value in sizes.items())
+    return f"{text}, where {given}" if given else text
 
 
 def samples_of(program: Program) -> Iterator[Values]:

@@ -5,12 +5,9 @@ Must not know what is judged.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from te_sched.analysis.accesses import Access, Program
-from te_sched.analysis.forms import Forms
-from te_sched.ir.expr import And, Call, Expr, Var
+from te_sched.arith.forms import Forms
+from te_sched.ir.expr import Var
 from te_sched.ir.visitor import walk
 
 
@@ -34,14 +31,3 @@ def least_values(program: Program) -> dict[Var, int]:
         for part in walk(extent)
         if type(part) is Var
     }
-
-
-def conjuncts(condition: Any) -> Iterator[Expr]:
-    """The conditions that hold where a condition holds."""
-    if type(condition) is Call and condition.op == "tir.likely":
-        yield from conjuncts(condition.args[0])
-    elif type(condition) is And:
-        yield from conjuncts(condition.a)
-        yield from conjuncts(condition.b)
-    else:
-        yield condition

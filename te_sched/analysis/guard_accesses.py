@@ -26,9 +26,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from te_sched.analysis.accesses import Loop
-from te_sched.analysis.bounds import Bounds, Need, plain_condition
+from te_sched.analysis.bounds import Bounds, Need
 from te_sched.analysis.findings import Findings
 from te_sched.analysis.sizes import Size
+from te_sched.arith.conditions import plain
 from te_sched.ir import dtypes, ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import (
@@ -450,7 +451,7 @@ def under(guards: tuple[Guard, ...], body: Stmt) -> Stmt:
             own = Var(var.name, var.dtype)
             body = LetStmt(own, value, substitute(body, {var: own}))
         else:
-            body = IfThenElse(plain_condition(guard), body)
+            body = IfThenElse(plain(guard), body)
     return body
 
 

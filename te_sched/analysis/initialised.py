@@ -13,19 +13,22 @@ from typing import Any
 import numpy as np
 
 from te_sched.analysis.accesses import OF_BLOCK, Access, Loop, Memory, Program
-from te_sched.analysis.coverage import Span, covers_region
+from te_sched.analysis.cover import Span, covers_region
 from te_sched.analysis.evaluate import (
     Points,
     Unevaluable,
     Values,
-    evaluate,
+    elements_of,
     held,
+    numbered,
     points_of,
     samples_of,
+    text_of,
 )
-from te_sched.analysis.facts import conjuncts, forms_for
+from te_sched.analysis.facts import forms_for
 from te_sched.analysis.findings import INITIALISED, PROVED, REFUTED, UNPROVED, Finding
-from te_sched.analysis.forms import constant, plus
+from te_sched.arith.conditions import conjuncts
+from te_sched.arith.forms import constant, plus
 from te_sched.ir.expr import Expr, Var
 
 _LIMIT = 1 << 15  # iterations that are executed
@@ -189,10 +192,10 @@ class _Execution:
         shapes = {elements.shape[1] for _, elements, _ in rows}
         if len(shapes) != 1:
             return None
-        keys, count = _numbered([elements for _, elements, _ in rows])
+        keys, count = numbered([elements for _, elements, _ in rows])
         last = np.iinfo(np.int64).max
         first = np.full(count, last, np.int64)
-        times = _numbered([when for _, _, when in rows])[0]
+        times = numbered([when for _, _, when in rows])[0]
         for (one, _, _), key, when in zip(rows, keys, times, strict=True):
             if one.writes:
                 np.minimum.at(first, key, when)
@@ -201,37 +204,18 @@ class _Execution:
                 continue
             early = first[key] >= when
             if early.any():
-                return self.text(elements[int(np.argmax(early))])
+                element = elements[int(np.argmax(early))][len(self.memory.loops) :]
+                return text_of(self.memory.name, element, self.sizes)
         return ""
-
-    def text(self, element: Any) -> str:
-        """The name of an element."""
-        place = element[len(self.memory.loops) :]
-        name = f"{self.memory.name}[{', '.join(str(int(one)) for one in place)}]"
-        given = ", ".join(f"{var.name} = {int(value)}" for var, value in self.sizes.items())
-        return name + (f", where {given}" if given else "")
 
     def row(self, access: Access, steps: int) -> tuple[Any, Any]:
         """The elements, with the iterations of the loops round the allocation, and the times."""
-        assert access.index is not None
         lets = self.program.values
         points = points_of(access.loops, self.sizes, lets, {}, _LIMIT)
         points = held(points, access.conditions, lets)
-        outside = [points.digits[loop] for loop in self.memory.loops if loop in points.digits]
-        columns = [*outside, *[evaluate(one, points.values, lets) for one in access.index]]
-        elements = np.stack(
-            [np.broadcast_to(np.asarray(one, np.int64), (points.count,)) for one in columns], axis=1
-        )
-        when = np.stack(list(self.times(access, points, steps)), axis=1)
-        for place, one in enumerate(access.sizes):
-            size = int(evaluate(one, dict(self.sizes), lets))
-            if size != 1:
-                if len(elements) * size > _LIMIT:
-                    raise Unevaluable
-                offsets = np.tile(np.arange(size), len(elements))
-                elements, when = np.repeat(elements, size, axis=0), np.repeat(when, size, axis=0)
-                elements[:, len(outside) + place] += offsets
-        return elements, when
+        outside = [loop for loop in self.memory.loops if loop in points.digits]
+        elements, which = elements_of(access, points, outside, self.sizes, lets, _LIMIT)
+        return elements, np.stack(list(self.times(access, points, steps)), axis=1)[which]
 
     def times(self, access: Access, points: Points, steps: int) -> Iterator[Any]:
         """When an access happens: numbers of statements and iterations, outermost first.
@@ -250,29 +234,3 @@ class _Execution:
 
 def _steps_of(accesses: Sequence[Access]) -> int:
     return max(len(access.order) for access in accesses)
-
-
-def _numbered(tables: Sequence[Any]) -> tuple[list[Any], int]:
-    """Rows of tables as numbers, equal ones alike and in lexical order; and how many there are.
-
-    Raises
-    ------
-    Unevaluable where they are too far apart.
-    """
-    whole = np.concatenate(tables)
-    if not len(whole):
-        return [np.zeros(0, np.int64) for _ in tables], 0
-    low, high = whole.min(axis=0), whole.max(axis=0)
-    numbers: Any = np.zeros(len(whole), np.int64)
-    count = 1
-    for column, least, width in zip(whole.T, low, high - low + 1, strict=True):
-        if width > 1:
-            numbers = numbers * width + (column - least)
-            count *= int(width)
-        if count > 1 << 60:
-            raise Unevaluable
-    if count > 16 * len(whole) + 1024:
-        numbers = np.unique(numbers, return_inverse=True)[1].reshape(-1)
-        count = int(numbers.max()) + 1
-    ends = np.cumsum([len(table) for table in tables])[:-1]
-    return np.split(numbers, ends), count

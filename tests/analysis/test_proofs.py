@@ -10,9 +10,9 @@ import pytest
 
 from te_sched import tir
 from te_sched.analysis.accesses import accesses_of
-from te_sched.analysis.coverage import Span, covers_region
+from te_sched.analysis.cover import Span, covers_region
 from te_sched.analysis.facts import forms_for
-from te_sched.analysis.races import _Apart
+from te_sched.arith.apart import Apart
 from te_sched.ir.stmt import PrimFunc
 
 Point = tuple[int, ...]
@@ -77,7 +77,8 @@ def proofs(case: Case) -> tuple[bool, bool]:
     """Whether it is proved that iterations are apart, and that all of C is written."""
     program = accesses_of(case.function())
     (access,) = program.accesses
-    apart = _Apart(program, access.loops[:1], access, access).is_proved()
+    parallel = [access.loops[0].var]
+    apart = Apart(forms_for(program, access), parallel, [], []).is_proved(access, access)
     forms = forms_for(program)
     ends = [tir.IntImm("int32", extent - 1) for extent in case.shape]
     region = [Span(({},), (forms.of(end),)) for end in ends]

@@ -3,7 +3,8 @@
     (i_outer * 8 + i_inner) * m + j   ->   8 * (i_outer, m) + 1 * (i_inner, m) + 1 * (j)
 
 Factors may be symbolic, which is what the extents of arguments are. A quotient or remainder stays
-one factor, known by its parts. Must not know statements.
+one factor, known by its parts. Forms are for proofs; what is printed is made of the linear forms of
+`linear`. Must not know statements.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from te_sched.arith.affine import NotAffine, collect
 from te_sched.arith.same import same
+from te_sched.ir import ops
 from te_sched.ir.expr import (
     Add,
     BufferLoad,
@@ -83,6 +86,29 @@ def times(a: Form, b: Form) -> Form:
             term = tuple(sorted(one + other, key=id)) if one and other else one or other
             total[term] = total.get(term, 0) + scale * factor
     return {term: scale for term, scale in total.items() if scale}
+
+
+def linear_form(e: Expr) -> Form | None:
+    """A sum of scaled variables as a form, quickly; None where it is more than that."""
+    scales: dict[Var, int] = {}
+    try:
+        base = collect(e, 1, scales, {})
+    except NotAffine:
+        return None
+    form: Form = {(var,): scale for var, scale in scales.items() if scale}
+    return {**form, (): base} if base else form
+
+
+def expr_of(a: Form, dtype: str) -> Expr:
+    """A form of variables as an expression."""
+    total: Expr = IntImm(0, dtype)
+    for term, scale in a.items():
+        if term:
+            product = IntImm(scale, dtype)
+            for factor in term:
+                product = factor.astype(dtype) * product
+            total = total + product
+    return ops.add(total, IntImm(a.get((), 0), dtype))
 
 
 def number_of(a: Form) -> int | None:

@@ -1,0 +1,241 @@
+"""Counterexamples to races: two iterations of loops, found by executing the indices of accesses.
+
+Must not know what is proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from te_sched.analysis.accesses import Access, Loop, Program
+from te_sched.analysis.evaluate import (
+    Points,
+    TooMany,
+    Unevaluable,
+    Values,
+    elements_of,
+    evaluate,
+    held,
+    numbered,
+    points_of,
+    samples_of,
+)
+from te_sched.arith.same import same
+from te_sched.ir.expr import BufferLoad, Var
+from te_sched.ir.stmt import BufferStore
+from te_sched.ir.visitor import walk
+
+_LIMIT = 1 << 15  # iterations that are executed
+_MOST = 4 * _LIMIT  # elements that these touch
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """An element that two iterations touch."""
+
+    first: Access
+    second: Access
+    place: tuple[int, ...]
+    iterations: tuple[tuple[int, ...], tuple[int, ...]]
+    names: tuple[str, ...]
+    sizes: str
+
+    @property
+    def is_update(self) -> bool:
+        """Whether both are one statement that changes what is there."""
+        store = self.first.store
+        return store is not None and reads_own(store)
+
+    def text(self, name: str) -> str:
+        """What happens, in words."""
+        one, other = (
+            ", ".join(f"{axis} = {value}" for axis, value in zip(self.names, values, strict=True))
+            for values in self.iterations
+        )
+        element = f"{name}[{', '.join(map(str, self.place))}]"
+        if self.second.writes:
+            text = f"iterations {one} and {other} both write {element}"
+        else:
+            text = f"iteration {one} writes {element}, and iteration {other} reads it"
+        if (index := _written(self.first)) != (index_of_other := _written(self.second)):
+            text += f" (at [{index}] and [{index_of_other}])"
+        elif index:
+            text += f" (at [{index}])"
+        return text + (f", where {self.sizes}" if self.sizes else "")
+
+
+def reads_own(store: BufferStore) -> bool:
+    """Whether a store changes what is there: its value is made from the element it replaces."""
+    return any(
+        type(part) is BufferLoad
+        and part.buffer.data is store.buffer.data
+        and all(map(same, part.indices, store.indices))
+        for part in walk(store.value)
+    )
+
+
+def _written(access: Access) -> str:
+    return ", ".join(map(str, access.index or ()))
+
+
+def find_meeting(
+    program: Program, loops: tuple[Loop, ...], accesses: Sequence[Access]
+) -> Meeting | bool:
+    """Where two iterations certainly meet, for whatever sizes; or whether they certainly do not."""
+    found: Meeting | bool = False
+    try:
+        for sizes in samples_of(program):
+            found = _Execution(program, loops, accesses, sizes).meeting()
+            if isinstance(found, bool):
+                return found and not sizes
+    except Unevaluable:
+        return False
+    return found
+
+
+class _Execution:
+    """All iterations of loops for given sizes, and the elements that they touch."""
+
+    def __init__(
+        self,
+        program: Program,
+        loops: tuple[Loop, ...],
+        accesses: Sequence[Access],
+        sizes: Values,
+    ) -> None:
+        self.program, self.loops, self.sizes = program, loops, sizes
+        self.accesses = [one for one in accesses if one.index is not None and one.is_sure]
+        self.is_complete = len(self.accesses) == len(accesses)
+        self.iterates_once = loops[0].kind in ("parallel", "vectorized")
+
+    def meeting(self) -> Meeting | bool:
+        """Two iterations that meet; else whether all of them were looked at."""
+        rows = [row for access in self.accesses if (row := self._row(access)) is not None]
+        if not any(row.access.writes for row in rows):
+            return self.is_complete
+        width = {row.elements.shape[1] for row in rows}
+        if len(width) != 1:
+            return False
+        keys, count = numbered([row.elements for row in rows])
+        owner = np.full(count, -1, np.int64)
+        wrote = np.full(len(owner), -1, np.int64)
+        for number, (row, key) in enumerate(zip(rows, keys, strict=True)):
+            if row.access.writes:
+                owner[key] = row.iteration
+                wrote[key] = number
+        for row, key in zip(rows, keys, strict=True):
+            others = owner[key]
+            clash = (others >= 0) & (others != row.iteration)
+            if self.loops[0].kind == "vectorized" and not row.access.writes:
+                # lanes read before they write, in one statement
+                is_same = np.array([one.access.store is row.access.store for one in rows])
+                clash &= ~(is_same[wrote[key]] & (others > row.iteration))
+            if clash.any():
+                place = int(np.argmax(clash))
+                first = rows[int(wrote[key[place]])]
+                if not self._is_harmless(first.access, row.access):
+                    return self._found(first, row, place, int(others[place]))
+                self.is_complete = False
+        return self.is_complete
+
+    def _found(self, first: _Row, second: _Row, place: int, other: int) -> Meeting:
+        numbers = (other, int(second.iteration[place]))
+        element = second.elements[place]
+        outside = len(self._outside(second.access))
+        if second.access.writes and numbers[0] > numbers[1]:
+            first, second, numbers = second, first, (numbers[1], numbers[0])
+        sizes = ", ".join(f"{var.name} = {int(value)}" for var, value in self.sizes.items())
+        return Meeting(
+            first.access,
+            second.access,
+            tuple(int(one) for one in element[outside:]),
+            (self._values(numbers[0]), self._values(numbers[1])),
+            tuple(loop.name for loop in self.loops),
+            sizes,
+        )
+
+    def _values(self, number: int) -> tuple[int, ...]:
+        """The values of the loops in an iteration."""
+        values = []
+        for radix in reversed(self.radices):
+            number, digit = divmod(number, radix)
+            values.append(digit)
+        lows = (evaluate(loop.min, dict(self.sizes), self.program.values) for loop in self.loops)
+        try:
+            return tuple(
+                int(low) + digit for low, digit in zip(lows, reversed(values), strict=True)
+            )
+        except Unevaluable:  # it begins where an outer loop says
+            return tuple(reversed(values))
+
+    def _is_harmless(self, first: Access, second: Access) -> bool:
+        """Whether blocks store the same value into the same element."""
+        if self.iterates_once or first.store is not second.store or first.store is None:
+            return False
+        if not second.writes or reads_own(first.store):
+            return False
+        depends = {loop.var for loop in self.loops}
+        return not any(part in depends for part in walk(first.store.value) if type(part) is Var)
+
+    def _outside(self, access: Access) -> tuple[Loop, ...]:
+        return access.loops[: access.loops.index(self.loops[0])]
+
+    def _row(self, access: Access) -> _Row | None:
+        lets = self.program.values
+        points = self._points(access)
+        outside = self._outside(access)
+        try:
+            points = held(points, access.conditions, lets)
+            if not points.count:
+                return None
+            elements, which = elements_of(access, points, outside, self.sizes, lets, _MOST)
+        except TooMany:
+            raise
+        except Unevaluable:
+            self.is_complete = False
+            return None
+        first = dict(_first_values(points))
+        self.radices = [int(evaluate(loop.extent, first, lets)) for loop in self.loops]
+        number: Any = np.zeros(points.count, np.int64)
+        for loop, radix in zip(self.loops, self.radices, strict=True):
+            digit = points.digits.get(loop)
+            number = number * radix + (0 if digit is None else digit)
+        return _Row(access, elements, number[which])
+
+    def _points(self, access: Access) -> Points:
+        lets = self.program.values
+        try:
+            return points_of(access.loops, self.sizes, lets, {}, _LIMIT)
+        except TooMany:
+            self.is_complete = False
+        outside = dict.fromkeys(self._outside(access), 1)
+        judged = dict.fromkeys(self.loops, 16 if len(self.loops) == 1 else 4)
+        for inner in (16, 4, 2):
+            most = {**dict.fromkeys(access.loops, inner), **outside, **judged}
+            try:
+                return points_of(access.loops, self.sizes, lets, most, _LIMIT)
+            except TooMany:
+                continue
+        raise TooMany
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """The elements that an access touches (outer loops first), and in which iteration."""
+
+    access: Access
+    elements: Any
+    iteration: Any
+
+
+def _first_values(points: Points) -> Values:
+    """The values in the first iteration."""
+    return {
+        var: value[0] if np.ndim(value) else value
+        for var, value in points.values.items()
+        if np.size(value)
+    }
