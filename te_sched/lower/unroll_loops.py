@@ -118,8 +118,8 @@ class _Unroller(Mapper):
         self.steps *= count
         self.unrolled_depth += 1
         if self.is_explicit:
-            if self.steps > _MOST:
-                raise _too_many(node, self.steps)
+            if self.steps > _MOST and (made := count * _size(new.body)) > _MOST:
+                raise _too_many(node, made)
             return _copies(new, count)
         return new if node.kind == "unrolled" else replace(new, kind="unrolled")
 
@@ -130,6 +130,11 @@ class _Unroller(Mapper):
             and self.unrolled_depth <= self.max_depth
             and (count * self.steps <= self.max_step or count <= self.max_extent)
         )
+
+
+def _size(body: Stmt) -> int:
+    """How many stores and calls there are: `steps` counts those of branches more than once."""
+    return sum(type(stmt) is S.BufferStore or type(stmt) is S.Evaluate for stmt in statements(body))
 
 
 def _too_many(loop: S.For, steps: int) -> LoweringError:

@@ -110,3 +110,15 @@ def test_long_straight_code_is_not_searched_for_vectors(
     s[B].unroll(B.op.axis[0])
     with te_sched.config.scoped(cache=False):
         assert bool(re.search(r"vmulps", assembly((s, [A, B]), ""))) == is_packed
+
+
+@pytest.mark.parametrize(("most", "is_unrolled"), [(500, True), (1, False)])
+def test_loops_of_large_programs_are_not_unrolled(
+    most: int, is_unrolled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "_MANY_BLOCKS", most)
+    A, k = te.placeholder((8,), name="A"), te.reduce_axis((0, 8), "k")
+    B = te.compute((1,), lambda i: te.sum(A[k], axis=k), name="B")
+    with te_sched.config.scoped(cache=False):
+        text = te_sched.build(te.create_schedule(B.op), [A, B]).get_source("ll")
+    assert (text.count("= fadd") > 1) == is_unrolled

@@ -7,7 +7,7 @@ import pytest
 from te_sched.errors import LoweringError
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import IntImm
-from te_sched.ir.stmt import For, PrimFunc, Stmt
+from te_sched.ir.stmt import BufferStore, For, IfThenElse, PrimFunc, Stmt
 from te_sched.ir.visitor import walk
 from te_sched.lower.unroll_loops import unroll_loops
 from tests.lower.build import attribute, expected, function, loop, store, text, var
@@ -67,6 +67,16 @@ def test_copies_without_end_are_refused() -> None:
     nest = loop(i, 1 << 20, loop(j, 1 << 10, store(A, j, i), kind="unrolled"), kind="unrolled")
     with pytest.raises(LoweringError, match="more than 65536 take too long to compile"):
         unrolled(nest)
+
+
+def test_loops_of_branches_are_counted_once() -> None:
+    body: Stmt = store(A, 1, i)
+    for depth in range(6):
+        k, m = var(f"k{depth}"), var(f"m{depth}")
+        other = loop(m, 8, store(A, 2, m), kind="unrolled")
+        body = loop(k, 2, IfThenElse(n < depth, body, other), kind="unrolled")
+    stores = [node for node in walk(unrolled(body).body) if isinstance(node, BufferStore)]
+    assert len(stores) == 2**6 + 8 * (2**7 - 2)
 
 
 def test_program_with_nothing_to_unroll_comes_back() -> None:

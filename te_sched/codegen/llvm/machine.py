@@ -29,6 +29,7 @@ _GLOBAL_IN_ASSEMBLY = re.compile(
 _NAMED = re.compile(r'@"?([\w.$-]+)')
 _LABEL = re.compile(r"^[\w.$\"-]+:", re.MULTILINE)
 _LONG_BLOCK = 20_000  # lines; the time that SLP takes grows with the square
+_MANY_BLOCKS = 500  # of so many loops, copies of their bodies are compiled for a minute
 _MACHINES: dict[tuple[str, str, str, int], Any] = {}
 
 
@@ -141,20 +142,15 @@ def _optimized(text: str, linked: tuple[str, ...], machine: Machine) -> Any:
         _give_way(module, part)
         module.link_in(part)
     options = llvm.create_pipeline_tuning_options(speed_level=machine.level)
-    options.loop_vectorization = options.loop_unrolling = machine.level > 1
-    options.loop_interleaving = machine.level > 1
-    options.slp_vectorization = machine.level > 1 and _longest_block(text) < _LONG_BLOCK
+    blocks = [block.count("\n") for block in _LABEL.split(text)]
+    options.loop_vectorization = options.loop_interleaving = machine.level > 1
+    options.loop_unrolling = machine.level > 1 and len(blocks) < _MANY_BLOCKS
+    options.slp_vectorization = machine.level > 1 and max(blocks) < _LONG_BLOCK
     builder = llvm.create_pass_builder(machine.handle, options)
     passes = builder.getModulePassManager()
     passes.run(module, builder)
     _free_passes(passes)
     return module
-
-
-def _longest_block(text: str) -> int:
-    """How many lines the longest run of code without labels has."""
-    lengths = [block.count("\n") for block in _LABEL.split(text)]
-    return max(lengths)
 
 
 def _free_passes(passes: Any) -> None:
