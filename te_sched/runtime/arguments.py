@@ -7,9 +7,9 @@ take its time and say exactly what is wrong. Must not know how functions are cal
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -109,13 +109,27 @@ def check(
     """Check all arguments of a call; gives the symbols to pass after them."""
     count = len(signature.parameters)
     if len(values) != count:
-        names = ", ".join(parameter.name for parameter in signature.parameters)
         raise CallError(
-            f"call {signature.name!r} with {len(values)} arguments",
-            f"it takes {count}: {names}",
+            f"call {signature.name!r} with {len(values)} argument{'' if len(values) == 1 else 's'}",
+            f"it takes {count}: {_names(signature)}",
             "pass the inputs and the outputs, in the order of the argument list it was built with",
         )
     return _Check(signature).run(values, views)
+
+
+def refuse_names(signature: Signature, named: Mapping[str, Any]) -> NoReturn:
+    """Refuse arguments that are given by name: two tensors may have one."""
+    given = ", ".join(f"{name}=..." for name in named)
+    names = _names(signature)
+    raise CallError(
+        f"call {signature.name!r} with {given}",
+        f"it takes its arguments by position: {names}",
+        f"leave out the names and pass all in this order: {signature.name}({names})",
+    )
+
+
+def _names(signature: Signature) -> str:
+    return ", ".join(parameter.name for parameter in signature.parameters)
 
 
 class _Check:

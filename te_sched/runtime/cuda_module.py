@@ -27,7 +27,7 @@ from te_sched.codegen.target import Target, as_target
 from te_sched.errors import CallError, did_you_mean
 from te_sched.ir.stmt import IRModule
 from te_sched.lower.device.kernel import is_kernel
-from te_sched.runtime.arguments import place_of_array
+from te_sched.runtime.arguments import place_of_array, refuse_names
 from te_sched.runtime.build import build_functions
 from te_sched.runtime.cuda_arguments import alignments_of_arguments
 from te_sched.runtime.cuda_launch import Launcher, forget_functions, host_functions
@@ -69,9 +69,9 @@ class CudaModule:
         """The kernels as CUDA source."""
         return print_kernels(self.kernels, self.target)
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: Any, **named: Any) -> None:
         """Call the entry function."""
-        self.entry_func(*args)
+        self.entry_func(*args, **named)
 
     @property
     def entry_func(self) -> CudaFunction:
@@ -202,14 +202,18 @@ class CudaFunction:
         self.entry_name = name
         self._emulated: Function | None = None
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: Any, **named: Any) -> None:
         """Check the arguments and run."""
         function = self._function(args)
+        if named:
+            refuse_names(function.signature, named)
         with self._module.releasing(), interruptible():
             function(*args)
 
-    def measure(self, dev: Device, count: int, *args: Any) -> float:
+    def measure(self, dev: Device, count: int, *args: Any, **named: Any) -> float:
         """Seconds of `count` calls on a device, by its own clock."""
+        if named:
+            refuse_names(self._function(args).signature, named)
         found = _device_of(args)
         if found != dev and found.device_type == _CUDA:
             raise CallError(

@@ -21,7 +21,7 @@ from te_sched.codegen.signature import Parameter, Signature
 from te_sched.errors import CallError, did_you_mean
 from te_sched.ir import dtypes
 from te_sched.runtime import registry, threads
-from te_sched.runtime.arguments import check, view_of
+from te_sched.runtime.arguments import check, refuse_names, view_of
 from te_sched.runtime.callbacks import ctype_of
 from te_sched.runtime.device import Device, check_usable
 from te_sched.runtime.libraries import check_place, write_library
@@ -61,8 +61,10 @@ class Function:
 
     entry_name = name
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: Any, **named: Any) -> None:
         """Check the arguments and run."""
+        if named:
+            refuse_names(self.signature, named)
         keep: list[Any] = []
         values = self._prepare(args, keep)
         if self.signature.parallel and threads.has_lost_team():
@@ -83,9 +85,11 @@ class Function:
         if code:
             self._fail(code)
 
-    def measure(self, dev: Device, count: int, *args: Any) -> float:
+    def measure(self, dev: Device, count: int, *args: Any, **named: Any) -> float:
         """Seconds of `count` calls."""
         del dev
+        if named:
+            refuse_names(self.signature, named)
         return seconds_of(lambda: self.run_repeatedly(count, *args))
 
     def _prepare(self, args: tuple[Any, ...], keep: list[Any]) -> list[Any]:
@@ -179,7 +183,7 @@ class Repeatable(Protocol):
 
     name: str
 
-    def measure(self, dev: Device, count: int, *args: Any) -> float:
+    def measure(self, dev: Device, count: int, *args: Any, **named: Any) -> float:
         """Seconds of `count` calls on a device."""
 
 
@@ -230,8 +234,10 @@ class Module:
         self._entry = self._functions[self.entry_name]
         self.imported_modules: list[Module] = []
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: Any, **named: Any) -> None:
         """Call the entry function."""
+        if named:
+            refuse_names(self._entry.signature, named)
         self._entry(*args)
 
     def __getitem__(self, name: str) -> Function:

@@ -87,13 +87,14 @@ class Evaluator:
                 "use number >= 1, repeat >= 1 and min_repeat_ms >= 0",
             )
 
-    def __call__(self, *args: Any) -> ProfileResult:
+    def __call__(self, *args: Any, **named: Any) -> ProfileResult:
         """Run once to warm up, then measure.
 
         Ctrl-C takes effect between two calls, about half a second later at most, or when the one
         that runs has returned.
         """
-        most = max(1, int(_UNINTERRUPTED / max(self.measure(1, *args), 1e-9)))
+        once = self.measure(1, *args, **named)  # which refuses names
+        most = max(1, int(_UNINTERRUPTED / max(once, 1e-9)))
         number, results = self.number, list[float]()
         for done in range(self.repeat):
             if self.cooldown_interval_ms and done and done % self.repeats_to_cooldown == 0:

@@ -191,6 +191,14 @@ def too_many_elements():
     te_sched.build(te.create_schedule(F.op), [P, F])
 
 
+@too_many_elements.cure
+def _():
+    n = te.const(2**16, "int64")
+    P = te.placeholder((n, n), "int8", name="P")
+    F = te.compute((n, n), lambda i, j: P[i, j], name="F")
+    te_sched.build(te.create_schedule(F.op), [P, F])
+
+
 @mistake("No program", BuildError, r"build a Tensor(.|\n)*pass a Schedule with args")
 def build_a_tensor():
     te_sched.build(C, [A, C])
@@ -226,6 +234,11 @@ def unknown_processor():
     te_sched.build(te.create_schedule(C.op), [A, C], "llvm -mcpu=skylak")
 
 
+@unknown_processor.cure
+def _():
+    te_sched.build(te.create_schedule(C.op), [A, C], "llvm -mcpu=skylake")
+
+
 @mistake("An option that does not exist", BuildError, r"is not an option of llvm(.|\n)*mean 'mcpu'")
 def unknown_option():
     te_sched.build(te.create_schedule(C.op), [A, C], "llvm -mcpuu=native")
@@ -242,6 +255,19 @@ def unknown_external():
         (64,),
         [A],
         lambda ins, outs: tir.call_extern("int32", "no_such_function", outs[0].data),
+        name="F",
+        dtype="float32",
+    )
+    te_sched.build(te.create_schedule(F.op), [A, F])
+
+
+@unknown_external.cure
+def _():
+    te_sched.register_extern("fill_in", lambda data: 0, override=True)
+    F = te.extern(
+        (64,),
+        [A],
+        lambda ins, outs: tir.call_extern("int32", "fill_in", outs[0].data),
         name="F",
         dtype="float32",
     )

@@ -13,7 +13,7 @@ B = te.compute((n, 8), lambda i, j: A[i, j] * 2.0, name="B")
 double = te_sched.build(te.create_schedule(B.op), [A, B], name="double")
 
 
-@mistake("Too few arguments", CallError, r"'double' with 1 arguments(.|\n)*it takes 2: A, B")
+@mistake("Too few arguments", CallError, r"'double' with 1 argument\n(.|\n)*it takes 2: A, B")
 def too_few_arguments():
     double(np.zeros((4, 8), "float32"))
 
@@ -21,6 +21,30 @@ def too_few_arguments():
 @too_few_arguments.cure
 def _():
     double(np.zeros((4, 8), "float32"), np.zeros((4, 8), "float32"))
+
+
+@mistake(
+    "Arguments by name", CallError, r"'double' with B=(.|\n)*position: A, B(.|\n)*double\(A, B\)"
+)
+def arguments_by_name():
+    double(np.zeros((4, 8), "float32"), B=np.zeros((4, 8), "float32"))
+
+
+@arguments_by_name.cure
+def _():
+    double(np.zeros((4, 8), "float32"), np.zeros((4, 8), "float32"))
+
+
+@mistake("Timing with arguments by name", CallError, r"'double' with A=\.\.\., B=(.|\n)*position")
+def timing_by_name():
+    timer = double.time_evaluator("double", te_sched.cpu(0), number=1)
+    timer(A=np.zeros((4, 8), "float32"), B=np.zeros((4, 8), "float32"))
+
+
+@timing_by_name.cure
+def _():
+    timer = double.time_evaluator("double", te_sched.cpu(0), number=1)
+    timer(np.zeros((4, 8), "float32"), np.zeros((4, 8), "float32"))
 
 
 @mistake(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from te_sched.te.operation import PlaceholderOp
 
 _build = te_sched.build
 _SIZE = 13  # of symbolic extents
+_LARGEST = 2**24  # elements of arrays
 
 
 def checked_build(inputs: Any, args: Any = None, target: Any = None, **options: Any) -> Any:
@@ -30,9 +32,15 @@ def checked_build(inputs: Any, args: Any = None, target: Any = None, **options: 
 
 
 def _is_plain(args: Any) -> bool:
-    """Whether each symbolic extent may be the same."""
-    extents = [extent for arg in args if not isinstance(arg, Var) for extent in arg.shape]
-    return all(isinstance(extent, IntImm | Var) for extent in extents)
+    """Whether each symbolic extent may be the same, and arrays are small."""
+    shapes = [arg.shape for arg in args if not isinstance(arg, Var)]
+    if not all(isinstance(extent, IntImm | Var) for shape in shapes for extent in shape):
+        return False
+    return all(math.prod(map(_extent, shape)) <= _LARGEST for shape in shapes)
+
+
+def _extent(extent: IntImm | Var) -> int:
+    return extent.value if isinstance(extent, IntImm) else _SIZE
 
 
 def _outputs(module: Any, args: Any, device: Any) -> list[Any]:
@@ -43,7 +51,7 @@ def _outputs(module: Any, args: Any, device: Any) -> list[Any]:
         if isinstance(arg, Var):
             values.append(_SIZE)
             continue
-        shape = [one.value if isinstance(one, IntImm) else _SIZE for one in arg.shape]
+        shape = [_extent(one) for one in arg.shape]
         host = (random.random(shape) * 8).astype(arg.dtype)
         is_input = isinstance(arg, te.Tensor) and isinstance(arg.op, PlaceholderOp)
         values.append(nd.array(host if is_input else np.zeros_like(host), device))

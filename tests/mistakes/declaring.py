@@ -129,6 +129,13 @@ def condition_on_an_extent():
         return
 
 
+@condition_on_an_extent.cure
+def _():
+    n = te.var("n")
+    P = te.placeholder((n,), name="P")
+    te.compute((n,), lambda i: te.if_then_else(n == 1, 0.0, P[i]), name="C")
+
+
 @mistake("Python's max", OperandError, r"iteration over the Var i")
 def python_max():
     te.compute((8,), lambda i: X[max(i)], name="C")
@@ -318,6 +325,11 @@ def list_in_an_expression():
     te.compute((8,), lambda i: X[i] + [1, 2], name="C")
 
 
+@list_in_an_expression.cure
+def _():
+    te.compute((8,), lambda i: X[i] + te.if_then_else(i % 2 == 0, 1.0, 2.0), name="C")
+
+
 @mistake("A constant that does not fit", DeclarationError, r"300(.|\n)*int8|int8(.|\n)*300")
 def constant_too_large():
     te.const(300, "int8")
@@ -351,6 +363,11 @@ def _():
 @mistake("A division by zero", DeclarationError, r"zero")
 def division_by_zero():
     te.compute((8,), lambda i: N[i // 0], name="C")
+
+
+@division_by_zero.cure
+def _():
+    te.compute((8,), lambda i: N[i // 2], name="C")
 
 
 @mistake("Several reductions in a tuple", DeclarationError, r"come out of one loop nest")

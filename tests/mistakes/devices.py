@@ -173,6 +173,19 @@ def shared_memory_of_unknown_size():
     te_sched.build(s, [P, Q], "cuda")
 
 
+@shared_memory_of_unknown_size.cure
+def _():
+    n = te.var("n")
+    P = te.placeholder((4, n), name="P")
+    Q = te.compute((4, n), lambda i, j: P[i, n - 1 - j], name="Q")
+    s = te.create_schedule(Q.op)
+    shared = s.cache_read(P, "shared", [Q])
+    outer, inner = s[Q].split(Q.op.axis[1], factor=32)
+    s[Q].bind(Q.op.axis[0], te.thread_axis("blockIdx.x"))
+    s[shared].compute_at(s[Q], outer)
+    te_sched.build(s, [P, Q], "cuda")
+
+
 @mistake(
     "Threads for a processor", BuildError, r"no such threads(.|\n)*parallel\(\) or vectorize\(\)"
 )

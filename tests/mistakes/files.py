@@ -46,11 +46,23 @@ def damaged_file(folder: Path):
     load_module(folder / "double.o")
 
 
+@damaged_file.cure
+def _(folder: Path):
+    double.export_library(folder / "double.o")
+    load_module(folder / "double.o")
+
+
 @mistake("A damaged archive", CallError, r"double\.tar(.|\n)*export_library")
 def damaged_archive(folder: Path):
     double.export_library(folder / "double.tar")
     content = (folder / "double.tar").read_bytes()
     (folder / "double.tar").write_bytes(content[:700])
+    load_module(folder / "double.tar")
+
+
+@damaged_archive.cure
+def _(folder: Path):
+    double.export_library(folder / "double.tar")
     load_module(folder / "double.tar")
 
 

@@ -62,6 +62,11 @@ def number_as_argument():
     te_sched.lower(te.create_schedule(C.op), [64, C])
 
 
+@number_as_argument.cure
+def _():
+    te_sched.lower(te.create_schedule(C.op), [A, C])
+
+
 @mistake("A pass that does not exist", LoweringError, r"no such pass(.|\n)*mean 'unroll_loops'")
 def unknown_pass():
     te_sched.lower(te.create_schedule(C.op), [A, C], stop_after="unroll_loop")
@@ -220,11 +225,32 @@ def tensorize_another_computation():
     te_sched.lower(s, [A, B])
 
 
+@tensorize_another_computation.cure
+def _():
+    a = te.placeholder((64,), name="a")
+    b = te.compute((64,), lambda j: a[j] * 2.0, name="b")
+
+    def call(ins, outs):
+        return tir.call_packed("double_row", *ins, *outs)
+
+    s = te.create_schedule(B.op)
+    s[B].tensorize(B.op.axis[1], te.decl_tensor_intrin(b.op, call, name="double_row"))
+    te_sched.lower(s, [A, B])
+
+
 @mistake("tensorize before split", LoweringError, r"no longer a loop(.|\n)*call tensorize last")
 def tensorize_before_split():
     s = te.create_schedule(C.op)
     s[C].tensorize(C.op.axis[1], multiply_by_row(64))
     s[C].split(C.op.axis[1], factor=32)
+    te_sched.lower(s, [A, C])
+
+
+@tensorize_before_split.cure
+def _():
+    s = te.create_schedule(C.op)
+    outer, inner = s[C].split(C.op.axis[1], factor=32)
+    s[C].tensorize(outer, multiply_by_row(64))
     te_sched.lower(s, [A, C])
 
 

@@ -1,7 +1,7 @@
 """Scheduling: primitives that are asked for something impossible."""
 
 import te_sched
-from te_sched import te
+from te_sched import te, tir
 from te_sched.errors import ScheduleError
 from tests.mistakes.table import mistake
 
@@ -503,6 +503,11 @@ def schedule_of_nothing():
     te.create_schedule([])
 
 
+@schedule_of_nothing.cure
+def _():
+    te.create_schedule([D.op])
+
+
 @mistake("A schedule of a name", ScheduleError, r"not an operation(.|\n)*give the outputs")
 def schedule_of_a_name():
     te.create_schedule(["D"])
@@ -520,6 +525,20 @@ def _():
 def tensorize_with_a_name():
     s = te.create_schedule(D.op)
     s[C].tensorize(k, "gemv")
+
+
+@tensorize_with_a_name.cure
+def _():
+    a, b = te.placeholder((64,), name="a"), te.placeholder((64, 64), name="b")
+    r = te.reduce_axis((0, 64), name="r")
+    c = te.compute((64,), lambda j: te.sum(a[r] * b[r, j], axis=r), name="c")
+
+    def call(ins, outs):
+        return tir.call_packed("gemv", *ins, *outs)
+
+    s = te.create_schedule(D.op)
+    s[C].tensorize(C.op.axis[1], te.decl_tensor_intrin(c.op, call, name="gemv"))
+    te_sched.lower(s, [A, D])
 
 
 @mistake("prefetch of what is not read", ScheduleError, r"does not read it(.|\n)*fetch one of A, B")

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from te_sched import nd
+import te_sched
+from te_sched import nd, te
 from te_sched.errors import BuildError, CallError
 from te_sched.ir import expr as E
 from te_sched.ir import ops
@@ -128,7 +129,7 @@ def misaligned() -> np.ndarray:
 
 
 BAD = {
-    "few": ((floats(N),), "1 arguments"),
+    "few": ((floats(N),), "with 1 argument\n"),
     "many": ((floats(N),) * 3, "it takes 2: A0, C"),
     "list": ((floats(N), [0.0] * N), "a list is not an array"),
     "dtype": (
@@ -312,3 +313,19 @@ def test_what_was_good_once_does_not_hold_for_other_arrays():
             module(good, bad)
     module(good, result)
     np.testing.assert_array_equal(result, good + good)
+
+
+@pytest.mark.parametrize("target", ["llvm", "cuda"])
+def test_names_are_refused(target: str) -> None:
+    a = te.placeholder((N,), name="A")
+    c = te.compute((N,), lambda i: a[i] + 1.0, name="C")
+    s = te.create_schedule(c.op)
+    if target == "cuda":
+        s[c].bind(c.op.axis[0], te.thread_axis("threadIdx.x"))
+    module = te_sched.build(s, [a, c], target=target)
+    device = te_sched.emulated_cuda(0) if target == "cuda" else te_sched.cpu(0)
+    timer = module.time_evaluator("main", device, number=1)
+    for call in (module, module["main"], timer):
+        for given in ((), (floats(N),)):
+            with pytest.raises(CallError, match=r"with C=\.\.\.(.|\n)*by position: A, C\n"):
+                call(*given, C=floats(N))
