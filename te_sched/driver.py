@@ -36,6 +36,7 @@ from te_sched.lower.device.pipeline import device_passes
 from te_sched.lower.guard_extents import guard_extents
 from te_sched.lower.pipeline import lower
 from te_sched.lower.replace_intrinsics import replace_intrinsics
+from te_sched.lower.specialize_strides import specialize_strides
 from te_sched.schedule.places import add_places, place_named
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.state import Fate
@@ -202,9 +203,13 @@ def _refuse(findings: Findings, functions: Mapping[str, PrimFunc], target: Targe
 def _lowered(module: IRModule, target: Target) -> Mapping[str, PrimFunc]:
     """The functions of a module, lowered from where they stand to what runs fast."""
     choices = config.current().lowering
-    choices = replace(choices, partition_for_speed=target.kind != "cuda", to_run=True)
+    on_processor = target.kind != "cuda"
+    choices = replace(choices, partition_for_speed=on_processor, to_run=True)
     with config.scoped(lowering=choices):
-        return lower(module).functions
+        functions = lower(module).functions
+    if on_processor:
+        return {name: specialize_strides(func) for name, func in functions.items()}
+    return functions
 
 
 def _name_program(parts: tuple[Any, ...], target: Target) -> str | None:

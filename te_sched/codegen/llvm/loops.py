@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from te_sched.arith.detect import detect_linear_equation
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.types import Value, llvm_type
 from te_sched.codegen.llvm.vector_math import is_known
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.structural import structural_equal
-from te_sched.ir.visitor import walk
+from te_sched.ir.visitor import substitute, walk
 from te_sched.lower.vectorize_loops import SCALAR_SUFFIX
 
 _LEAST_LANES = 4  # LLVM makes no vectors of two with masks, and prints that it does not
@@ -94,6 +95,7 @@ def _has_masked_form(loop: S.For) -> bool:
     """
     stores, loads = dict[E.Var, S.BufferStore](), list[E.BufferLoad]()
     lanes = {loop.loop_var}  # and what is computed from it
+    values: dict[E.Var, E.Expr] = {}  # of lets
     for node in walk(loop.body):
         if isinstance(node, S.BufferStore):
             if node.buffer.data in stores or not _is_lane_of(node.indices, lanes):
@@ -102,6 +104,7 @@ def _has_masked_form(loop: S.For) -> bool:
         elif isinstance(node, E.BufferLoad):
             loads.append(node)
         elif isinstance(node, S.LetStmt):
+            values[node.var] = substitute(node.value, values)
             if _is_lane_of((node.value,), lanes):
                 lanes.add(node.var)
         elif isinstance(node, E.Call):
@@ -110,6 +113,10 @@ def _has_masked_form(loop: S.For) -> bool:
                 return False
         elif isinstance(node, S.Stmt) and not isinstance(node, _PLAIN):
             return False
+    touched = [node for node in walk(loop.body) if isinstance(node, E.BufferLoad | S.BufferStore)]
+    indices = [substitute(index, values) for node in touched for index in node.indices]
+    if any(_has_unknown_step(index, loop.loop_var) for index in indices):
+        return False
     pairs = [(load, stores[load.buffer.data]) for load in loads if load.buffer.data in stores]
     return all(structural_equal(load.indices[0], store.indices[0]) for load, store in pairs)
 
@@ -121,6 +128,12 @@ def _is_lane_of(indices: tuple[E.Expr, ...], lanes: set[E.Var]) -> bool:
     parts = list(walk(indices[0]))
     known = any(isinstance(part, E.Var) and part in lanes for part in parts)
     return known and not any(isinstance(part, E.BufferLoad) for part in parts)
+
+
+def _has_unknown_step(index: E.Expr, lane: E.Var) -> bool:
+    """Whether the distance of lanes is a variable, such as a stride."""
+    parts = detect_linear_equation(index, (lane,))
+    return parts is not None and not isinstance(parts[0], E.IntImm)
 
 
 def _masked_vector_wishes(lanes: int) -> list[str]:

@@ -1,0 +1,33 @@
+"""A second body for the strides that arrays mostly have: 1 between the elements of a row.
+
+    if A_stride == 1 and B_stride == 1:         vectors of neighbours
+        B[ramp(i * 8, 1, 8)] = ...
+    else:                                       lane by lane
+        B[ramp(i * 8 * B_stride, B_stride, 8)] = ...
+
+TVM leaves such strides to run time too, and loses its vectors. For what runs, not for what is
+printed. Must not know who calls.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from te_sched.ir import ops
+from te_sched.ir.expr import IntImm, Var
+from te_sched.ir.stmt import IfThenElse, PrimFunc
+from te_sched.ir.visitor import walk
+from te_sched.lower.simplify import simplify
+from te_sched.lower.statements import fresh_copy
+
+
+def specialize_strides(func: PrimFunc) -> PrimFunc:
+    """The function, with a body of its own for dense rows, where strides are not constants."""
+    innermost = [buffer.strides[-1] for buffer in func.buffer_map.values() if buffer.strides]
+    used = {node for node in walk(func.body) if type(node) is Var}
+    dense = {one: IntImm(1, one.dtype) for one in innermost if type(one) is Var and one in used}
+    if not dense:
+        return func
+    body = simplify(func.with_body(fresh_copy(func.body, dict(dense)))).body
+    is_dense = reduce(ops.logical_and, [ops.equal(stride, one) for stride, one in dense.items()])
+    return func.with_body(IfThenElse(is_dense, body, func.body))
