@@ -6,13 +6,15 @@ and on the emulated device alike. Must not know who launches.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from te_sched.analysis.device_limits import Limits
+from te_sched.analysis.guard_accesses import widen
 from te_sched.ir import ops
-from te_sched.ir.expr import Call, Expr, IntImm, StringImm
+from te_sched.ir.expr import Add, Call, Expr, IntImm, Mul, StringImm
+from te_sched.ir.ops import const
 from te_sched.ir.stmt import AssertStmt, BufferStore, Evaluate, IRModule, PrimFunc, Stmt
-from te_sched.ir.visitor import Mapper
+from te_sched.ir.visitor import Mapper, walk
 from te_sched.lower.device.kernel import LAUNCH, is_kernel, static_shared_bytes, thread_axes
 
 
@@ -41,19 +43,38 @@ class _Guard(Mapper):
         if not isinstance(call, Call) or call.op != LAUNCH:
             return node
         guarded: Stmt = node
-        for size, most, message in self.sizes(call):
-            if not isinstance(size, IntImm):
-                within = ops.less_equal(size, IntImm(most, size.dtype))
-                guarded = AssertStmt(within, StringImm(message), guarded)
+        for holds, message in self.needs(call):
+            guarded = AssertStmt(holds, StringImm(message), guarded)
         return guarded
 
-    def sizes(self, call: Call) -> Iterator[tuple[Expr, int, str]]:
-        """What is launched, the most that may be, and what to say of more."""
+    def needs(self, call: Call) -> Iterator[tuple[Expr, str]]:
+        """What must hold before a launch, and what to say where it does not."""
         assert isinstance(call.args[0], StringImm)
         name = call.args[0].value
         kernel = self.kernels[name]
         axes = thread_axes(kernel)[0]
         given = call.args[1 + len(kernel.params) :]
+        empty: Expr = const(False)
+        for extent in given[: len(axes)]:
+            if not isinstance(extent, IntImm):
+                empty = ops.logical_or(empty, ops.equal(extent, 0))
+        for size, most, message in self.sizes(name, kernel, given):
+            if not isinstance(size, IntImm):
+                within = ops.less_equal(widen(size), IntImm(most, "int64"))
+                yield ops.logical_or(empty, within), message
+        for axis, extent in zip(axes, given, strict=False):
+            if (countable := _is_countable(extent)) is not None:
+                yield (
+                    countable,
+                    f"kernel {name} is launched with {axis.tag} = {extent}, which is more than "
+                    f"{extent.dtype} can count; declare the sizes as te.var(name, dtype='int64')",
+                )
+
+    def sizes(
+        self, name: str, kernel: PrimFunc, given: Sequence[Expr]
+    ) -> Iterator[tuple[Expr, int, str]]:
+        """What is launched, the most that may be, and what to say of more."""
+        axes = thread_axes(kernel)[0]
         threads: Expr = IntImm(1, "int64")
         for axis, extent in zip(axes, given, strict=False):
             most = self.limits.longest(axis.tag)
@@ -67,6 +88,17 @@ class _Guard(Mapper):
         yield threads, most, _too_many(name, f"{block} threads in a block", most)
         most = self.limits.all_shared_bytes - (static_shared_bytes(kernel) or 0)
         yield given[-1], most, _too_many(name, f"{given[-1]} bytes of dynamic shared memory", most)
+
+
+def _is_countable(extent: Expr) -> Expr | None:
+    """Whether no sum or product in an extent is beyond its type; None where there is none."""
+    holds: Expr | None = None
+    for part in walk(extent):
+        if isinstance(part, Add | Mul) and not part.dtype.startswith("int64"):
+            _, most = ops.int_limits(part.dtype)
+            one = ops.less_equal(widen(part), IntImm(most, "int64"))
+            holds = one if holds is None else ops.logical_and(holds, one)
+    return holds
 
 
 def _too_many(kernel: str, what: str, most: int) -> str:

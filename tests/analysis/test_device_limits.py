@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import te_sched
 from te_sched import te
 from te_sched.errors import BuildError
+from te_sched.runtime.cuda_module import CudaModule
 
 
 def copy(extent: int, tag: str) -> tuple[Any, list[Any]]:
@@ -42,9 +44,15 @@ def test_large_blocks_are_refused() -> None:
         te_sched.build(s, [A, B], target="cuda")
 
 
-def test_no_threads_are_refused() -> None:
-    with pytest.raises(BuildError, match=r"extent 0(.|\n)*stage B(.|\n)*from 1 to 1024"):
-        te_sched.build(*copy(0, "threadIdx.x"), target="cuda")
+@pytest.mark.parametrize("tag", ["threadIdx.x", "blockIdx.x"])
+def test_kernels_over_no_elements_do_nothing(tag: str) -> None:
+    module = te_sched.build(*copy(0, tag), target="cuda")
+    assert isinstance(module, CudaModule)
+    assert "__launch_bounds__(0)" not in module.imported_modules[0].get_source()
+    device = te_sched.emulated_cuda(0)
+    arrays = [te_sched.nd.array(np.zeros(0, "float32"), device) for _ in range(2)]
+    module(*arrays)
+    assert module.check(*arrays).ok
 
 
 def test_virtual_threads_alone_are_refused() -> None:

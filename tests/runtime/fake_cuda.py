@@ -139,7 +139,8 @@ class FakeArray:
         FakeArray.asked = stream
         address = self.values.ctypes.data
         view = View(str(self.dtype), self.shape, None, True, 2, self.place, address)
-        return make_capsule(view, self, "float", 8 * self.dtype.itemsize)
+        code = {"i": "int", "u": "uint"}.get(self.dtype.kind, "float")
+        return make_capsule(view, self, code, 8 * self.dtype.itemsize)
 
 
 def fake_cupy(driver: FakeDriver) -> types.ModuleType:

@@ -269,3 +269,53 @@ def test_small_floats_are_passed_as_their_bits(driver: FakeDriver, dtype: str) -
     te_sched.build(s, [A, B, x], "cuda")(a, b, 1.5)
     bits = {"float16": 0x3E00, "bfloat16": 0x3FC0}[dtype]
     assert bits in [value & 0xFFFF for value in driver.named("cuLaunchKernel")[0][-1]]
+
+
+def in_blocks(shape: tuple[Any, ...], factor: int) -> CudaModule:
+    """One more than each element, `factor` elements of all to a block."""
+    A = te.placeholder(shape, "int8", name="A")
+    B = te.compute(shape, lambda *i: A[i] + te.const(1, "int8"), name="B")
+    s = te.create_schedule(B.op)
+    block, thread = s[B].split(s[B].fuse(*B.op.axis), factor=factor)
+    s[B].bind(block, te.thread_axis("blockIdx.x"))
+    s[B].bind(thread, te.thread_axis("threadIdx.x"))
+    module = te_sched.build(s, [A, B], "cuda")
+    assert isinstance(module, CudaModule)
+    return module
+
+
+def bytes_on_device(*shape: int) -> list[FakeArray]:
+    """Arrays of which nothing is ever touched."""
+    return [FakeArray(np.empty(shape, "int8")) for _ in range(2)]
+
+
+def test_grids_that_are_more_than_int32_counts_are_refused(driver: FakeDriver) -> None:
+    n, m = te.var("n"), te.var("m")
+    module = in_blocks((n,), 64)
+    with pytest.raises(CallError, match=r"\(n \+ 63\) // 64, which is more than int32 can count"):
+        module(*bytes_on_device(2**31 - 10))
+    with pytest.raises(CallError, match="more than int32 can count"):
+        in_blocks((n, m), 64)(*bytes_on_device(1 << 16, 1 << 15))
+    assert driver.named("cuLaunchKernel") == []
+    module(*bytes_on_device(2**31 - 64))
+    assert [launch[1] for launch in driver.named("cuLaunchKernel")] == [2**25 - 1]
+
+
+def test_grids_of_more_than_int32_elements_are_launched(driver: FakeDriver) -> None:
+    in_blocks((te.var("n", dtype="int64"),), 64)(*bytes_on_device(2**31 + 5))
+    in_blocks((te.const(2**31 + 5, "int64"),), 64)(*bytes_on_device(2**31 + 5))
+    assert [launch[1] for launch in driver.named("cuLaunchKernel")] == [2**25 + 1] * 2
+
+
+def test_empty_launches_are_within_all_limits(driver: FakeDriver) -> None:
+    n, m = te.var("n"), te.var("m")
+    A = te.placeholder((n, m), name="A")
+    B = te.compute((n, m), lambda i, j: A[i, j] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    s[B].bind(B.op.axis[0], te.thread_axis("blockIdx.x"))
+    s[B].bind(B.op.axis[1], te.thread_axis("threadIdx.x"))
+    module = te_sched.build(s, [A, B], "cuda")
+    module(*(nd.empty((0, 2000), "float32", nd.cuda(0)) for _ in range(2)))
+    in_blocks((0, 8), 64)(*bytes_on_device(0, 8))
+    in_blocks((0,), 64)(*bytes_on_device(0))
+    assert driver.named("cuLaunchKernel") == []

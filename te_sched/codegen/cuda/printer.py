@@ -85,7 +85,7 @@ def _kernel(name: str, kernel: S.PrimFunc, unit: Unit) -> str:
 
 def _head(name: str, kernel: S.PrimFunc, parameters: list[str]) -> str:
     threads = block_size(kernel)
-    bounds = f" __launch_bounds__({threads})" if threads is not None else ""
+    bounds = f" __launch_bounds__({threads})" if threads else ""
     begin = f'extern "C" __global__ void{bounds} {name}('
     line = f"{begin}{', '.join(parameters)}) {{"
     if len(line) <= _WIDTH:
