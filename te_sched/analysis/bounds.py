@@ -26,7 +26,7 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, Ramp, Range, Var
 from te_sched.ir.occurrences import Occurrence
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferRealize, PrimFunc
-from te_sched.ir.visitor import substitute, walk
+from te_sched.ir.visitor import substitute, variables_of, walk
 
 _LIMIT = 1 << 16  # iterations that are executed
 _ONE, _ZERO = IntImm(1), IntImm(0)
@@ -76,7 +76,7 @@ class Bounds:
         self.proved = self.unproved = 0
         self.symbols = {param for param in func.params if param.dtype != "handle"}
         for buffer in func.buffer_map.values():
-            self.symbols.update(_variables(buffer.shape), _variables(buffer.strides))
+            self.symbols.update(variables_of(*buffer.shape, *buffer.strides))
             region = tuple((_ZERO, extent) for extent in buffer.shape)
             self.add_memory(
                 buffer.data,
@@ -115,7 +115,7 @@ class Bounds:
         name = self.memory[buffer.data].name if buffer.data in self.memory else buffer.name
         self.add_memory(view.data, Memory(name, region, view.shape), view.dtype)
         self.views[view.data] = View(view, kept)
-        return {view.data} | _variables((view.elem_offset, *view.shape, *view.strides))
+        return {view.data} | variables_of(view.elem_offset, *view.shape, *view.strides)
 
     def enter_attribute(self, node: AttrStmt) -> None:
         """Note the body of an extern operation: its outputs are the last views that it declares."""
@@ -476,7 +476,7 @@ class Bounds:
         found: set[Var] = set()
         left = list(expressions)
         while left:
-            for var in _variables([left.pop()]) - found:
+            for var in variables_of(left.pop()) - found:
                 found.add(var)
                 if var in self.values:
                     left.append(self.values[var])
@@ -565,10 +565,6 @@ def _is_negative(form: Form) -> bool:
 
 def _reads_memory(e: Expr) -> bool:
     return any(type(part) is BufferLoad for part in walk(e))
-
-
-def _variables(expressions: Sequence[Expr]) -> set[Var]:
-    return {part for one in expressions for part in walk(one) if type(part) is Var}
 
 
 def _ends(index: Any) -> tuple[Expr, Expr]:

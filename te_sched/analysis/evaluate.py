@@ -161,24 +161,16 @@ def points_of(
         if loop in most:
             is_all = is_all and bool(np.all(extent <= most[loop]))
             extent = np.minimum(extent, most[loop])
-        if getattr(extent, "ndim", 0) == 0:
-            step = int(extent)
-            if count * step > limit:
-                raise TooMany
-            values = {v: np.repeat(a, step) if np.ndim(a) else a for v, a in values.items()}
-            digits = {one: np.repeat(a, step) for one, a in digits.items()}
-            number = np.tile(np.arange(step), count)
-            low = np.repeat(low, step) if np.ndim(low) else low
-            count *= step
-        else:
-            total = int(extent.sum())
-            if total > limit:
-                raise TooMany
-            values = {v: np.repeat(a, extent) if np.ndim(a) else a for v, a in values.items()}
-            digits = {one: np.repeat(a, extent) for one, a in digits.items()}
-            number = np.arange(total) - np.repeat(np.cumsum(extent) - extent, extent)
-            low = np.repeat(low, extent) if np.ndim(low) else low
-            count = total
+        is_same = getattr(extent, "ndim", 0) == 0
+        total = int(extent) * count if is_same else int(extent.sum())
+        if total > limit:
+            raise TooMany
+        counts = np.broadcast_to(extent, (count,))
+        values = {v: np.repeat(a, counts) if np.ndim(a) else a for v, a in values.items()}
+        digits = {one: np.repeat(a, counts) for one, a in digits.items()}
+        number = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
+        low = np.repeat(low, counts) if np.ndim(low) else low
+        count = total
         digits[loop] = number
         values[loop.var] = number + low
     return Points(count, values, is_all, digits)

@@ -1,4 +1,4 @@
-"""What a program says of the variables in its indices.
+"""What a program says of the variables in its indices, and of its stores.
 
 Must not know what is judged.
 """
@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from te_sched.analysis.accesses import Access, Program
 from te_sched.arith.forms import Forms
-from te_sched.ir.expr import Var
-from te_sched.ir.visitor import walk
+from te_sched.arith.same import same
+from te_sched.ir.expr import BufferLoad, Var
+from te_sched.ir.stmt import BufferStore
+from te_sched.ir.visitor import variables_of, walk
 
 
 def forms_for(program: Program, *accesses: Access) -> Forms:
@@ -24,10 +26,16 @@ def forms_for(program: Program, *accesses: Access) -> Forms:
 
 def least_values(program: Program) -> dict[Var, int]:
     """Extents of arguments: where one is 0, there is nothing to judge. Strides follow them."""
-    return {
-        part: 1
-        for buffer in program.func.buffer_map.values()
-        for extent in (*buffer.shape, *buffer.strides)
-        for part in walk(extent)
-        if type(part) is Var
-    }
+    buffers = program.func.buffer_map.values()
+    sizes = [size for buffer in buffers for size in (*buffer.shape, *buffer.strides)]
+    return dict.fromkeys(variables_of(*sizes), 1)
+
+
+def reads_own(store: BufferStore) -> bool:
+    """Whether a store changes what is there: its value is made from the element it replaces."""
+    return any(
+        type(part) is BufferLoad
+        and part.buffer.data is store.buffer.data
+        and all(map(same, part.indices, store.indices))
+        for part in walk(store.value)
+    )

@@ -74,7 +74,7 @@ from te_sched.ir.stmt import (
     Stmt,
     While,
 )
-from te_sched.ir.visitor import replace, substitute, walk
+from te_sched.ir.visitor import replace, substitute, variables_of
 from te_sched.lower.statements import sequence, statements
 
 REPORT = "te_sched.report_access"  # the registered function that a failed check calls
@@ -109,7 +109,7 @@ class Check:
             lambda loops: wrap(self.make(loops)),
             lambda flags, place: wrap(self.note(flags, place)),
             self.reads.union(*map(data_read_by, parts)),
-            self.variables.union(*map(_variables, parts)),
+            self.variables | variables_of(*parts),
             self.of,
             self.width,
         )
@@ -418,7 +418,7 @@ def _check_of(
     parts = (index, need.low, need.extent, *_expressions(guards))
     own = {guard[0] for guard in guards if isinstance(guard, tuple)}
     reads = frozenset(data for part in parts for data in data_read_by(part))
-    variables = frozenset(var for part in parts for var in _variables(part)) - own
+    variables = frozenset(variables_of(*parts) - own)
     return Check(make, note, reads, variables, data)
 
 
@@ -496,7 +496,7 @@ def _over(loop: For, check: Check) -> Check:
         body = sequence([start, note(flags, IntImm(0)), end])
         return Allocate(flags.data, "int32", flags.shape, IntImm(1, "bool"), body)
 
-    variables = (check.variables - {old}) | _variables(loop.min) | _variables(loop.extent)
+    variables = (check.variables - {old}) | variables_of(loop.min, loop.extent)
     reads = check.reads.union(data_read_by(loop.min), data_read_by(loop.extent))
     return Check(make, note, reads, variables, check.of, width)
 
@@ -535,10 +535,6 @@ def _expressions(guards: Iterable[Guard]) -> Iterator[Expr]:
         yield guard[1] if isinstance(guard, tuple) else guard
 
 
-def _variables(e: Expr) -> frozenset[Var]:
-    return frozenset(part for part in walk(e) if type(part) is Var)
-
-
 def _is_lasting(condition: Expr, body: Stmt) -> bool:
     """Whether a condition that held before a statement holds all through it."""
     read = set(data_read_by(condition))
@@ -547,21 +543,4 @@ def _is_lasting(condition: Expr, body: Stmt) -> bool:
 
 def _written(body: Stmt) -> set[Var]:
     """The memory that a statement may write."""
-    found: set[Var] = set()
-    for node in statements(body):
-        if type(node) is BufferStore:
-            found.add(node.buffer.data)
-        elif type(node) is Evaluate or type(node) is BufferStore:
-            found |= _variables_and_data(node.value)
-    return found
-
-
-def _variables_and_data(e: Expr) -> set[Var]:
-    """What a call may write: whatever it is given."""
-    found: set[Var] = set()
-    for part in walk(e):
-        if type(part) is Var:
-            found.add(part)
-        elif type(part) is BufferLoad:
-            found.add(part.buffer.data)
-    return found
+    return {one.data for node in statements(body) for one in occurrences_of(node) if one.writes}

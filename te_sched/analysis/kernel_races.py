@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from te_sched.analysis.facts import reads_own
 from te_sched.arith.same import same
 from te_sched.errors import BuildError
 from te_sched.ir.expr import EQ, LT, BufferLoad, Expr, IntImm, Var
@@ -103,7 +104,7 @@ class _Checker:
                 "shared memory",
                 f'keep {name} in scope "local", or attach it outside of the loops bound to {names}',
             )
-        if _reads_own(node):
+        if reads_own(node):
             raise self.error(
                 name,
                 f"all threads along {names} change one element of {name} at once, in shared memory",
@@ -114,7 +115,7 @@ class _Checker:
     def visit_change(self, node: BufferStore) -> None:
         """An element of global memory that is added to belongs to one thread of the grid."""
         together = frozenset(self.axes) - self.threads_in(node.indices) - self.selected
-        if not together or not _reads_own(node):
+        if not together or not reads_own(node):
             return
         name = node.buffer.name
         tags = sorted(self.axes[var].tag for var in together)
@@ -174,16 +175,6 @@ class _Checker:
             cure + "; build(..., verify=False) insists",
             where=f"stage {stage}",
         )
-
-
-def _reads_own(node: BufferStore) -> bool:
-    """Whether a store changes what is there: its value is made from the element it replaces."""
-    return any(
-        isinstance(part, BufferLoad)
-        and part.buffer.data is node.buffer.data
-        and all(map(same, part.indices, node.indices))
-        for part in walk(node.value)
-    )
 
 
 def _is_one(extent: Expr) -> bool:

@@ -24,9 +24,8 @@ from te_sched.analysis.evaluate import (
     points_of,
     samples_of,
 )
-from te_sched.arith.same import same
-from te_sched.ir.expr import BufferLoad, Var
-from te_sched.ir.stmt import BufferStore
+from te_sched.analysis.facts import reads_own
+from te_sched.ir.expr import Var
 from te_sched.ir.visitor import walk
 
 _LIMIT = 1 << 15  # iterations that are executed
@@ -66,16 +65,6 @@ class Meeting:
         elif index:
             text += f" (at [{index}])"
         return text + (f", where {self.sizes}" if self.sizes else "")
-
-
-def reads_own(store: BufferStore) -> bool:
-    """Whether a store changes what is there: its value is made from the element it replaces."""
-    return any(
-        type(part) is BufferLoad
-        and part.buffer.data is store.buffer.data
-        and all(map(same, part.indices, store.indices))
-        for part in walk(store.value)
-    )
 
 
 def _written(access: Access) -> str:
@@ -160,17 +149,12 @@ class _Execution:
 
     def _values(self, number: int) -> tuple[int, ...]:
         """The values of the loops in an iteration."""
-        values = []
-        for radix in reversed(self.radices):
-            number, digit = divmod(number, radix)
-            values.append(digit)
+        digits = [int(digit) for digit in np.unravel_index(number, self.radices)]
         lows = (evaluate(loop.min, dict(self.sizes), self.program.values) for loop in self.loops)
         try:
-            return tuple(
-                int(low) + digit for low, digit in zip(lows, reversed(values), strict=True)
-            )
+            return tuple(int(low) + digit for low, digit in zip(lows, digits, strict=True))
         except Unevaluable:  # it begins where an outer loop says
-            return tuple(reversed(values))
+            return tuple(digits)
 
     def _is_harmless(self, first: Access, second: Access) -> bool:
         """Whether blocks store the same value into the same element."""

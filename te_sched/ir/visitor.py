@@ -69,6 +69,11 @@ def walk(node: Any) -> Iterator[Any]:
         stack.extend(below)
 
 
+def variables_of(*exprs: Expr) -> set[Var]:
+    """The variables that expressions name."""
+    return {part for e in exprs for part in walk(e) if type(part) is Var}
+
+
 class Mapper:
     """Rebuilds a program bottom-up. Override `visit_<Class>(node)`; call `generic(node)` to map
     what is below.

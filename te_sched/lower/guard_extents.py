@@ -18,7 +18,7 @@ from te_sched.ir.calls import Effect, effect_of
 from te_sched.ir.expr import And, BufferLoad, Call, Expr, IterVar, ProducerLoad, Var
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, LetStmt, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.structural import structural_equal
-from te_sched.ir.visitor import Mapper, replace, walk
+from te_sched.ir.visitor import Mapper, replace, variables_of, walk
 from te_sched.lower.statements import statements
 
 
@@ -59,15 +59,11 @@ def _guarded(node: Stmt, value: Expr, below: Stmt, inner: set[Var]) -> Stmt:
     """The statement under those guards of what is below that speak of what `value` reads by."""
     if not _loads(value):
         return node
-    read_by = _variables(value)
+    read_by = variables_of(value)
     for guard in reversed(_guards(below, inner)):
-        if not read_by.isdisjoint(_variables(guard)):
+        if not read_by.isdisjoint(variables_of(guard)):
             node = IfThenElse(guard, node)
     return node
-
-
-def _variables(value: Expr) -> set[Var]:
-    return {part for part in walk(value) if type(part) is Var}
 
 
 def _guards(node: Stmt, inner: set[Var]) -> list[Expr]:
@@ -99,7 +95,7 @@ def _parts(condition: Expr) -> list[Expr]:
 
 
 def _is_known(condition: Expr, inner: set[Var]) -> bool:
-    return effect_of(condition) <= Effect.PURE and inner.isdisjoint(_variables(condition))
+    return effect_of(condition) <= Effect.PURE and inner.isdisjoint(variables_of(condition))
 
 
 def _has(conditions: Iterable[Expr], wanted: Expr) -> bool:
