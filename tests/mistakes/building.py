@@ -284,3 +284,22 @@ def intrinsic_without_arguments():
 def _():
     F = te.compute((64,), lambda i: tir.call_intrin("float32", "tir.exp", A[i, 0]), name="F")
     te_sched.build(te.create_schedule(F.op), [A, F])
+
+
+@mistake("Vectors as long as the data", BuildError, r"vectors of 65536 lanes(.|\n)*by 8 or 16")
+def vectors_without_end():
+    V = te.placeholder((65536,), name="V")
+    W = te.compute(V.shape, lambda i: V[i] * 2.0, name="W")
+    s = te.create_schedule(W.op)
+    s[W].vectorize(W.op.axis[0])
+    te_sched.build(s, [V, W])
+
+
+@vectors_without_end.cure
+def _():
+    V = te.placeholder((65536,), name="V")
+    W = te.compute(V.shape, lambda i: V[i] * 2.0, name="W")
+    s = te.create_schedule(W.op)
+    _, lanes = s[W].split(W.op.axis[0], 16)
+    s[W].vectorize(lanes)
+    te_sched.build(s, [V, W])

@@ -433,3 +433,21 @@ def _():
         return tir.call_extern("int32", "copy", outs[0].access_ptr("w"), ins[0].access_ptr("r"))
 
     te.decl_tensor_intrin(copy.op, call)
+
+
+@mistake("A value that doubles again and again", DeclarationError, r"tensor of its own")
+def doubled_without_end():
+    def power(i):
+        value = X[i]
+        for _ in range(30):
+            value = value * value
+        return value
+
+    te.compute((8,), power, name="P")
+
+
+@doubled_without_end.cure
+def _():
+    P = X
+    for number in range(30):
+        P = te.compute((8,), lambda i, read=P: read[i] * read[i], name=f"P{number}")

@@ -2,7 +2,7 @@
 
 import te_sched
 from te_sched import te, tir
-from te_sched.errors import BuildError, LoweringError
+from te_sched.errors import BuildError, LoweringError, ScheduleError
 from tests.mistakes.table import mistake
 
 n = te.var("n")
@@ -288,3 +288,45 @@ def _():
     m = te.var("m")
     F = te.compute((64,), lambda i: A[i, 0] * m, name="F")
     te_sched.build(te.create_schedule(F.op), [m, A, F])
+
+
+@mistake("Unrolling everything", LoweringError, r"makes 266240 statements(.|\n)*inner part")
+def unrolled_without_end():
+    s = te.create_schedule(C.op)
+    for axis in (*C.op.axis, k):
+        s[C].unroll(axis)
+    te_sched.lower(s, [A, C])
+
+
+@unrolled_without_end.cure
+def _():
+    s = te.create_schedule(C.op)
+    s[C].unroll(s[C].split(k, 8)[1])
+    te_sched.lower(s, [A, C])
+
+
+@mistake(
+    "Inlining what is read twice, again and again",
+    ScheduleError,
+    r"inline T\d+ into T\d+(.|\n)*compute_root",
+)
+def inlined_without_end():
+    last = A
+    for number in range(30):
+        last = te.compute(
+            A.shape, lambda i, j, read=last: read[i, j] * read[j, i], name=f"T{number}"
+        )
+    s = te.create_schedule(last.op)
+    for stage in s.stages[1:-1]:
+        stage.compute_inline()
+    te_sched.lower(s, [A, last])
+
+
+@inlined_without_end.cure
+def _():
+    last = A
+    for number in range(30):
+        last = te.compute(
+            A.shape, lambda i, j, read=last: read[i, j] * read[j, i], name=f"T{number}"
+        )
+    te_sched.lower(te.create_schedule(last.op), [A, last])
