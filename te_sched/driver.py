@@ -129,7 +129,6 @@ def _lowered_schedule(
     """The function of a schedule, judged before, between and after the steps of lowering."""
     if verify:
         check_legality(schedule)
-        check_predicates(schedule)
         check_extents(schedule)
         check_sizes(schedule)
     module = lower(schedule, args, name=name, binds=binds, stop_after="schedule_ops")
@@ -137,6 +136,7 @@ def _lowered_schedule(
     places = partial(place_named, schedule)
     if verify:
         check_results(schedule, args or (), binds or {})
+        check_predicates(schedule, args or (), binds)
         findings = check_program(module[name])
         module, outside = _guarded(module, target, not sanitize, places)
         outside.raise_refuted()

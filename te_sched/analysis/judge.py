@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from te_sched.analysis.accesses import accesses_of
@@ -57,10 +58,12 @@ def check(
         if not args:
             raise
         return Findings([*found, _as_finding(error)])
+    refused = _refused(partial(check_predicates, args=args or ()), inputs)
+    found += [] if refused is None else [refused]
     return Findings([*found, *_all_of(guard_extents(func))])
 
 
-_OF_SCHEDULES = (check_legality, check_predicates, check_extents, check_sizes)
+_OF_SCHEDULES = (check_legality, check_extents, check_sizes)
 
 
 def _refused(judge: Callable[[Schedule], None], schedule: Schedule) -> Finding | None:

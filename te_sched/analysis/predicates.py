@@ -1,161 +1,282 @@
 """Whether store predicates leave out what a result is made of.
 
-`set_store_predicate` is for values that several threads or iterations have, of which one stores. A
-predicate that holds for some terms of a sum alone drops the others. Must not know statements.
+`set_store_predicate` is for values that several threads have, of which one stores. The stores of a
+program are held against those of the same program without predicates, by executing their indices:
+some thread must do all that is done to an element there. An element of a temporary may be left out
+where nobody reads it. What cannot be executed is refused, too. Must not know statements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from math import prod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from te_sched.analysis.evaluate import Unevaluable, evaluate
-from te_sched.arith.analyzer import Analyzer
+from te_sched.analysis.accesses import Access, Loop, Program, accesses_of
+from te_sched.analysis.evaluate import (
+    Points,
+    TooMany,
+    Unevaluable,
+    Values,
+    elements_of,
+    evaluate,
+    numbered,
+    points_of,
+    samples_of,
+)
+from te_sched.analysis.findings import PROVED
+from te_sched.analysis.initialised import judge_initialised
 from te_sched.errors import BuildError
-from te_sched.ir.expr import Expr, IntImm, IterVar, Range, Var
+from te_sched.ir.expr import Buffer, Expr, IntImm, Var
+from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import substitute, walk
+from te_sched.lower.assemble import schedule_ops
 from te_sched.lower.bounds import infer_bound
 from te_sched.schedule.places import At
-from te_sched.schedule.relations import Flags
 from te_sched.schedule.schedule import Schedule
-from te_sched.schedule.stage import AttachType, Stage
+from te_sched.schedule.stage import Stage
+from te_sched.te.tensor import Tensor
 
 _LIMIT = 1 << 16  # iterations that are tried
-_SIZES = (67, 130)  # that stand for whatever symbolic extents may be
+_OF_THREADS = frozenset(("block", "thread", "virtual"))
 
 
-def check_predicates(schedule: Schedule) -> None:
-    """Refuse store predicates that never hold, or hold for some terms of a reduction only.
+def check_predicates(
+    schedule: Schedule, args: Sequence[Any], binds: Mapping[Tensor, Buffer] | None = None
+) -> None:
+    """Refuse store predicates that leave out something that is needed, or may.
 
     Raises
     ------
-    BuildError for the first stage whose predicate is known to do that.
+    BuildError for the first stage whose predicate does that.
     """
-    stages = [stage for stage in schedule.stages if stage.store_predicate is not None]
-    if not stages:
+    if all(stage.store_predicate is None for stage in schedule.stages):
         return
     normal = schedule.normalize()
-    ranges = infer_bound(normal)
+    bounds = infer_bound(normal)
+    chosen = accesses_of(schedule_ops(normal, bounds, list(args), "main", binds or {}))
+    stages = {name: stage for stage in normal.stages for name in _names(stage)}
+    predicates = {stage: stage.store_predicate for stage in normal.stages}
     for stage in normal.stages:
-        if stage.store_predicate is not None and stage.attach_type != AttachType.INLINED_ALREADY:
-            _check(stage, stage.store_predicate, ranges)
+        stage.store_predicate = None
+    whole = accesses_of(schedule_ops(normal, bounds, list(args), "main", binds or {}))
+    pairs = zip(_stores(chosen), _stores(whole), strict=True)
+    for store, other in pairs:
+        usual = _conditions_of(other, store.loops)
+        added = [one for one in store.conditions if not _has(usual, one)]
+        if added and (why := _Judge(chosen, store, usual, added).fault()):
+            broken = stages[chosen.memory[store.data].name]
+            raise _refusal(broken, predicates[broken], why)
 
 
-def _check(stage: Stage, predicate: Expr, ranges: Mapping[IterVar, Range]) -> None:
-    values = _values(stage, ranges)
-    by_loops = substitute(predicate, {axis.var: value for axis, value in values.items()})
-    simple = Analyzer().simplify(by_loops)
-    if type(simple) is IntImm and not simple.value:
-        raise _refusal(stage, "it never holds, so nothing is stored")
-    if not stage.op.reduce_axis:
-        return
-    used = {part for part in walk(simple) if type(part) is Var}
-    leaves = [leaf for leaf in stage.leaf_iter_vars if leaf.var in used and _is_loop(stage, leaf)]
-    if not leaves or len(used) > len(leaves):
-        return
-    try:
-        is_wrong = all(
-            _drops(stage, simple, leaves, values, _at_sizes(ranges, size)) for size in _SIZES
-        )
-    except Unevaluable:
-        return
-    if is_wrong:
-        names = ", ".join(leaf.var.name for leaf in leaves)
-        raise _refusal(
-            stage, f"of the iterations of {names}, which add to the result, it drops some"
-        )
+def _names(stage: Stage) -> list[str]:
+    """What the results of a stage may be called, now and as they were declared."""
+    return [op.output(n).name for op in (stage.op, stage.origin_op) for n in range(op.num_outputs)]
 
 
-def _drops(
-    stage: Stage,
-    predicate: Expr,
-    leaves: Sequence[IterVar],
-    values: Mapping[IterVar, Expr],
-    bounds: Mapping[IterVar, _Bounds],
-) -> bool:
-    """Whether something is left out of an element that is stored, or of an output."""
-    if any(leaf not in bounds for leaf in leaves):
-        raise Unevaluable
-    counts = [bounds[leaf].extent for leaf in leaves]
-    if not 0 < prod(counts) <= _LIMIT:
-        raise Unevaluable
-    points = dict(zip(leaves, np.indices(counts), strict=True))
-    holds = evaluate(predicate, {leaf.var: number for leaf, number in points.items()}, {})
-    happens = _happens(stage, points, values, bounds)
-    stored = np.broadcast_to(np.asarray(holds, bool), counts)
-    reduced = _reduced(stage)
-    terms = tuple(place for place, leaf in enumerate(leaves) if leaf in reduced)
-    some = np.any(happens & stored, axis=terms, keepdims=True) if terms else happens
-    return bool(np.any(happens & ~stored & some)) and (bool(terms) or stage.is_output)
+def _stores(program: Program) -> list[Access]:
+    return [access for access in program.accesses if access.writes]
 
 
-class _Bounds(NamedTuple):
-    """The range of an axis where symbolic extents are some number."""
-
-    low: int
-    extent: int
-
-
-def _at_sizes(ranges: Mapping[IterVar, Range], size: int) -> dict[IterVar, _Bounds]:
-    """The ranges that depend on sizes alone, where each of these is `size`."""
-    loops = {axis.var for axis in ranges}
-    found: dict[IterVar, _Bounds] = {}
-    for axis, bound in ranges.items():
-        parts = {part for one in (bound.min, bound.extent) for part in walk(one)}
-        variables = {part for part in parts if type(part) is Var}
-        if variables.isdisjoint(loops):
-            numbers: dict[Var, Any] = dict.fromkeys(variables, size)
-            low, extent = (evaluate(one, numbers, {}) for one in (bound.min, bound.extent))
-            found[axis] = _Bounds(int(low), int(extent))
-    return found
+def _conditions_of(access: Access, loops: Sequence[Loop]) -> list[Expr]:
+    """When an access happens, in the variables of those loops."""
+    names: dict[Var, Expr] = {b.var: a.var for a, b in zip(loops, access.loops, strict=True)}
+    return [substitute(condition, names) for condition in access.conditions]
 
 
-def _is_loop(stage: Stage, leaf: IterVar) -> bool:
-    """Whether iterations follow each other; those of threads have each their own value."""
-    attr = stage.iter_var_attrs.get(leaf)
-    return attr is None or attr.bind_thread is None
+def _has(conditions: Iterable[Expr], wanted: Expr) -> bool:
+    return any(structural_equal(one, wanted) for one in conditions)
 
 
-def _reduced(stage: Stage) -> Flags:
-    flags: Flags = dict.fromkeys(stage.op.reduce_axis, 1)
-    for relation in stage.relations:
-        relation.flags_down(flags)
-    return flags
+class _Done(NamedTuple):
+    """What is done to elements: which ones, by which threads, and whether the predicate holds."""
+
+    elements: Any
+    threads: Any
+    is_stored: Any
 
 
-def _values(stage: Stage, ranges: Mapping[IterVar, Range]) -> dict[IterVar, Expr]:
-    """All axes of a stage by the variables of its loops."""
-    values: dict[IterVar, Expr] = {leaf: leaf.var for leaf in stage.leaf_iter_vars}
-    for relation in reversed(stage.relations):
-        relation.indices_up(values, ranges)
-    return values
+@dataclass
+class _Judge:
+    """Judges one store, which `usual` conditions and those that a predicate `added` allow."""
 
+    program: Program
+    store: Access
+    usual: Sequence[Expr]
+    added: Sequence[Expr]
 
-def _happens(
-    stage: Stage,
-    points: Mapping[IterVar, Any],
-    values: Mapping[IterVar, Expr],
-    bounds: Mapping[IterVar, _Bounds],
-) -> Any:
-    """Which iterations are any, where loops that are not among `points` do their first one."""
-    numbers: dict[Var, Any] = {leaf.var: 0 for leaf in stage.leaf_iter_vars}
-    numbers.update({leaf.var: number for leaf, number in points.items()})
-    happens = np.ones(next(iter(points.values())).shape, bool)
-    for axis in (*stage.op.axis, *stage.op.reduce_axis):
-        if axis not in values or axis not in bounds:
+    def __post_init__(self) -> None:
+        self.memory = self.program.memory[self.store.data]
+        self.is_update = any(self._reads_the_same(one) for one in self.program.accesses)
+        self.loops = self._concerned()
+
+    def _reads_the_same(self, access: Access) -> bool:
+        """Whether an access reads what the store writes, in the same iteration."""
+        a, b = access.index, self.store.index
+        is_of_same = access.data is self.store.data and access.loops == self.store.loops
+        if access.writes or not is_of_same or a is None or b is None:
+            return False
+        return all(x is y for x, y in zip(a, b, strict=True))
+
+    def fault(self) -> str:
+        """What is wrong with the predicate, "" if nothing is."""
+        try:
+            for sizes in self._samples():
+                fault = self._fault(sizes)
+                if fault and (self.is_update or not self._is_unread()):
+                    return fault
+        except TooMany:
+            return "there are too many iterations to find out what it leaves out"
+        except Unevaluable:
+            return "" if self._is_unbound() else "it is not known what it leaves out"
+        return ""
+
+    def _samples(self) -> Iterator[Values]:
+        """Sizes, among them some beyond all numbers in the predicate."""
+        numbers = [part.value for one in self.added for part in walk(one) if type(part) is IntImm]
+        for sizes in samples_of(self.program):
+            yield sizes
+        if sizes:
+            most = max(map(abs, numbers), default=0)
+            yield {var: np.int64(value + most) for var, value in sizes.items()}
+
+    def _is_unread(self) -> bool:
+        """Whether it is proved that nobody reads what is left out."""
+        if self.memory.is_argument:
+            return False
+        found = [one for one in judge_initialised(self.program) if one.buffer == self.memory.name]
+        return bool(found) and all(one.verdict == PROVED for one in found)
+
+    def _is_unbound(self) -> bool:
+        """Whether the predicate has a variable that nothing gives a value: others will say so."""
+        known = {loop.var for loop in self.store.loops}
+        known.update(var for sizes in samples_of(self.program) for var in sizes)
+        return any(not self._variables(one) <= known for one in self.added)
+
+    # -- what matters ------------------------------------------------------------------------------
+
+    def _variables(self, *exprs: Expr) -> set[Var]:
+        found: set[Var] = set()
+        for expr in exprs:
+            for part in walk(expr):
+                if type(part) is Var:
+                    value = self.program.values.get(part)
+                    found |= {part} if value is None else self._variables(value)
+        return found
+
+    def _concerned(self) -> tuple[Loop, ...]:
+        """The loops that the predicate speaks of, and those that share an index or a condition with
+        them: all others count independently of these.
+        """
+        store = self.store
+        groups = [self._variables(one) for one in (*(store.index or ()), *store.conditions)]
+        groups += [{loop.var} | self._variables(loop.min, loop.extent) for loop in store.loops]
+        loops = {loop.var for loop in store.loops}
+        found = self._variables(*self.added) & loops
+        known = -1
+        while known < len(found):
+            known = len(found)
+            for group in groups:
+                if group & found:
+                    found |= group & loops
+        return tuple(loop for loop in store.loops if loop.var in found)
+
+    def _is_concerned(self, expr: Expr) -> bool:
+        """Whether an expression is of no other loops."""
+        others = {loop.var for loop in self.store.loops if loop not in self.loops}
+        return others.isdisjoint(self._variables(expr))
+
+    # -- execution ---------------------------------------------------------------------------------
+
+    def _fault(self, sizes: Values) -> str:
+        done = self._done(sizes)
+        if not len(done.elements):
+            return ""
+        if not done.is_stored.any():
+            return "it never holds, so nothing is stored"
+        (keys,), count = numbered([done.elements])
+        is_kept = np.zeros(count, bool)
+        if not self.is_update:
+            is_kept[keys[done.is_stored]] = True
+            return self._left_out(done.elements, ~is_kept[keys], sizes)
+        (groups,), group_count = numbered([np.concatenate([done.elements, done.threads], axis=1)])
+        total = np.bincount(groups, minlength=group_count)
+        stored = np.bincount(groups[done.is_stored], minlength=group_count)
+        is_partial = ((stored > 0) & (stored < total))[groups]
+        if is_partial.any():
+            element = self._element(done.elements[int(np.argmax(is_partial))], sizes)
+            return f"of the iterations that add to {element}, it drops some"
+        is_kept[keys[stored[groups] > 0]] = True
+        return self._left_out(done.elements, ~is_kept[keys], sizes)
+
+    def _left_out(self, elements: Any, missing: Any, sizes: Values) -> str:
+        if not missing.any():
+            return ""
+        element = self._element(elements[int(np.argmax(missing))], sizes)
+        return f"it does not hold where {element} is computed, which is needed"
+
+    def _done(self, sizes: Values) -> _Done:
+        """What the program without predicates does."""
+        lets, store = self.program.values, self.store
+        if store.index is None or not store.is_sure:
             raise Unevaluable
-        value = evaluate(values[axis], numbers, {})
-        low, extent = bounds[axis]
-        happens = happens & (value >= low) & (value < low + extent)
-    return happens
+        points = points_of(self.loops, sizes, lets, {}, _LIMIT)
+        happens = self._where(points, filter(self._is_concerned, self.usual))
+        is_stored = self._where(points, self.added)
+        places = self._places()
+        part = replace(
+            store,
+            index=tuple([store.index[place] for place in places]),
+            sizes=tuple([store.sizes[place] for place in places]),
+        )
+        rows, which = elements_of(part, points, self._outside(), sizes, lets, _LIMIT)
+        threads = [points.digits[loop] for loop in self.loops if self._is_copy(loop)]
+        copies = np.stack(threads, axis=1) if threads else np.zeros((points.count, 0), np.int64)
+        happens = happens[which]
+        return _Done(rows[happens], copies[which][happens], is_stored[which][happens])
+
+    def _where(self, points: Points, conditions: Iterable[Expr]) -> Any:
+        holds = np.ones(points.count, bool)
+        for condition in conditions:
+            value = evaluate(condition, points.values, self.program.values)
+            holds = np.logical_and(holds, value)
+        return holds
+
+    def _places(self) -> list[int]:
+        """The dimensions in which elements differ."""
+        return [n for n, one in enumerate(self.store.index or ()) if self._is_concerned(one)]
+
+    def _is_copy(self, loop: Loop) -> bool:
+        """Whether its iterations are threads that have the memory in common."""
+        return loop.kind in _OF_THREADS and loop not in self.memory.loops
+
+    def _outside(self) -> list[Loop]:
+        """The loops each iteration of which needs the elements anew."""
+        counted = self._variables(*(self.store.index or ()))
+        return [
+            loop
+            for loop in self.loops
+            if loop in self.memory.loops
+            or not (self.is_update or self._is_copy(loop) or loop.var in counted)
+        ]
+
+    def _element(self, row: Any, sizes: Values) -> str:
+        """The name of an element; dimensions in which it is any one are left open."""
+        numbers = dict(zip(self._places(), row[len(self._outside()) :], strict=True))
+        rank = len(self.store.index or ())
+        index = ", ".join(str(numbers[n]) if n in numbers else ":" for n in range(rank))
+        text = f"{self.memory.name}[{index}]"
+        extents = self._variables(*[loop.extent for loop in self.loops])
+        shown = [(var.name, int(value)) for var, value in sizes.items() if var in extents]
+        given = ", ".join(f"{name} = {value}" for name, value in shown)
+        return f"{text} ({given})" if given else text
 
 
-def _refusal(stage: Stage, why: str) -> BuildError:
+def _refusal(stage: Stage, predicate: Expr | None, why: str) -> BuildError:
     return BuildError(
-        f"store {stage.op.name} where {stage.store_predicate}",
+        f"store {stage.op.name} where {predicate}",
         why,
         "leave out the predicate, or make it of the index of threads that have the same value; "
         "build(..., verify=False) insists",

@@ -24,7 +24,8 @@ def program() -> P:
     D = te.compute((4,), lambda i: C[i] + 0.0, name="D")
     s = te.create_schedule(D.op)
     outer, inner = s[C].split(k, factor=4)
-    return P(A=A, C=C, D=D, s=s, i=C.op.axis[0], outer=outer, inner=inner)
+    i, j = C.op.axis[0], D.op.axis[0]
+    return P(A=A, C=C, D=D, s=s, i=i, j=j, outer=outer, inner=inner)
 
 
 def build(p: P, predicate: Callable[[P], Any], stage: str = "C") -> Any:
@@ -37,12 +38,12 @@ def build(p: P, predicate: Callable[[P], Any], stage: str = "C") -> Any:
     [
         lambda p: p.inner.var < 2,
         lambda p: p.outer.var.equal(0),
-        lambda p: te.any(p.inner.var > 0, p.i.var > 0),
+        lambda p: te.any(p.inner.var > 0, p.i.var.equal(3)),
         lambda p: p.outer.var * 4 + p.inner.var < 17,
     ],
 )
 def test_predicate_that_drops_terms_is_refused(predicate: Callable[[P], Any]) -> None:
-    with pytest.raises(BuildError, match=r"(?s)which add to the result, it drops some.*cure"):
+    with pytest.raises(BuildError, match=r"(?s)that add to C\[.*\], it drops some.*cure"):
         build(program(), predicate)
 
 
@@ -66,27 +67,74 @@ def test_predicate_that_drops_nothing_is_right(predicate: Callable[[P], Any]) ->
     np.testing.assert_allclose(d, a.sum(1), 1e-5)
 
 
-def test_output_of_a_reduction_that_is_not_stored_is_refused() -> None:
-    A, k = te.placeholder((4, 4), name="A"), te.reduce_axis((0, 4), "k")
-    C = te.compute((4,), lambda i: te.sum(A[i, k], axis=k), name="C")
-    s = te.create_schedule(C.op)
-    s[C].set_store_predicate(C.op.axis[0].var < 1)
-    with pytest.raises(BuildError, match="drops some"):
-        te_sched.build(s, [A, C])
+@pytest.mark.parametrize("stage", ["C", "D"])
+def test_elements_that_are_left_out_are_named(stage: str) -> None:
+    axis = "i" if stage == "C" else "j"
+    with pytest.raises(BuildError, match=rf"it does not hold where {stage}\[1\] is computed"):
+        build(program(), lambda p: getattr(p, axis).var < 1, stage)
 
 
-@pytest.mark.parametrize(("least", "is_refused"), [(2, True), (1000, False)])
-def test_symbolic_extents_are_taken_to_be_of_some_size(least: int, is_refused: bool) -> None:
-    n = te.var("n")
+def test_predicate_that_asks_for_data_is_refused() -> None:
+    with pytest.raises(BuildError, match="it is not known what it leaves out"):
+        build(program(), lambda p: p.A[p.j, 0] > 0, "D")
+
+
+@pytest.mark.parametrize(("stride", "is_refused"), [(2, False), (1, True)])
+def test_what_nobody_reads_may_be_left_out(stride: int, is_refused: bool) -> None:
+    A = te.placeholder((8,), name="A")
+    C = te.compute((8,), lambda i: A[i] + 1.0, name="C")
+    D = te.compute((4,), lambda i: C[i * stride], name="D")
+    s = te.create_schedule(D.op)
+    s[C].set_store_predicate(te.floormod(C.op.axis[0].var, 2).equal(0))
+    if is_refused:
+        with pytest.raises(BuildError, match=r"where C\[1\] is computed"):
+            te_sched.build(s, [A, D])
+        return
+    a, d = np.arange(8, dtype="float32"), np.zeros(4, "float32")
+    te_sched.build(s, [A, D])(a, d)
+    np.testing.assert_array_equal(d, a[::2] + 1)
+
+
+@pytest.mark.parametrize(
+    ("predicate", "is_refused"),
+    [
+        (lambda k, n: k < 2, True),
+        (lambda k, n: k < 1000, True),
+        (lambda k, n: k < n, False),
+        (lambda k, n: k + n > 0, False),
+    ],
+)
+def test_predicates_must_hold_for_sizes_beyond_their_numbers(
+    predicate: Callable[[Any, Any], Any], is_refused: bool
+) -> None:
+    n = te.size_var("n")
     A, k = te.placeholder((n, n), name="A"), te.reduce_axis((0, n), "k")
     C = te.compute((n,), lambda i: te.sum(A[i, k], axis=k), name="C")
     s = te.create_schedule(C.op)
-    s[C].set_store_predicate(k.var < least)
+    s[C].set_store_predicate(predicate(k.var, n))
     if is_refused:
         with pytest.raises(BuildError, match="drops some"):
             te_sched.build(s, [A, C])
     else:
         te_sched.build(s, [A, C])
+
+
+@pytest.mark.parametrize(("scope", "is_refused"), [("shared", False), ("local", True)])
+def test_one_thread_may_store_what_all_have_in_common(scope: str, is_refused: bool) -> None:
+    A = te.placeholder((4, 8), name="A")
+    C = te.compute((4, 8), lambda i, j: A[i, j] + 1.0, name="C")
+    s = te.create_schedule(C.op)
+    B = s.cache_read(A, scope, [C])
+    thread = te.thread_axis("threadIdx.x")
+    s[C].bind(C.op.axis[0], te.thread_axis("blockIdx.x"))
+    s[C].bind(C.op.axis[1], thread)
+    s[B].compute_at(s[C], C.op.axis[0 if scope == "shared" else 1])
+    s[B].set_store_predicate(thread.var.equal(0))
+    if is_refused:
+        with pytest.raises(BuildError, match=r"it does not hold where A\.local"):
+            te_sched.build(s, [A, C], "cuda")
+    else:
+        te_sched.build(s, [A, C], "cuda")
 
 
 def test_predicate_of_threads_is_theirs() -> None:
