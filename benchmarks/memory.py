@@ -2,46 +2,77 @@
 
     python -m benchmarks.memory                  1,000 cycles, without the cache on disk and with it
     python -m benchmarks.memory --cycles 10000   more
+    python -m benchmarks.memory --results DIR    the figures as Markdown too
 
-Each cycle makes another small program (sizes, operations and schedules vary; there are a few
-thousand), runs it, saves and loads it at times, and lets go of all. Reported are, after powers of
-ten, the process's resident memory, the objects that Python's collector knows, how many of them are
-te_sched's, and the modules that are linked into the process. What grows with each cycle leaks.
+Each cycle makes another small program (sizes, operations and schedules vary), runs it, saves and
+loads it at times, and lets go of all; with the cache, each program comes twice. Reported are, at
+times,
+
+- the process's resident memory, which also counts what malloc keeps for later;
+- the memory in use: what native code has from malloc (glibc's) and has not given back, Python's
+  objects aside;
+- Python's blocks of memory, the objects that its collector knows, how many of them are te_sched's,
+  and the modules that are linked into the process;
+- the programs that LLVM has optimised. For each, llvmlite keeps the callbacks of a pass builder for
+  good: it never frees them, and a pass builder that is used twice would call what is gone. How
+  much that is, is measured at the end.
+
+What grows with each cycle, llvmlite's part aside, leaks.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import gc
+import platform
 import random
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import llvmlite
+import llvmlite.binding as llvm
 import numpy as np
 
 import te_sched
 from te_sched import config, te
+from te_sched.codegen.llvm import machine
+from te_sched.codegen.target import Target
 from te_sched.runtime import load_module
 from te_sched.runtime.loader import Code
+from te_sched.tools.table import table
 
 
 class State(NamedTuple):
     """What there is after some cycles."""
 
     cycles: int
-    mebibytes: float
+    resident: int
+    in_use: int
+    blocks: int
     objects: int
     ours: int
     modules: int
+    optimised: int
     seconds: float
 
 
-HEADER = ("cycles", "RSS MiB", "objects", "of te_sched", "modules", "seconds")
+HEADER = (
+    "cycles",
+    "resident MiB",
+    "in use MiB",
+    "Python's blocks",
+    "objects",
+    "of te_sched",
+    "modules",
+    "optimised",
+    "seconds",
+)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -50,27 +81,76 @@ def main(arguments: Sequence[str]) -> int:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--cycles", type=int, default=1000)
     parser.add_argument("--cache", choices=("off", "on", "both"), default="both")
+    parser.add_argument("--results", type=Path, metavar="DIR")
     options = parser.parse_args(arguments)
+    parts = []
     for cached in (False, True):
         if options.cache in ("both", "on" if cached else "off"):
-            print(f"cache on disk: {'on' if cached else 'off'}")
-            print("".join(f"{name:>12}" for name in HEADER), flush=True)
             with tempfile.TemporaryDirectory() as folder:
-                for state in run(options.cycles, cached, Path(folder)):
-                    print("".join(f"{cell:>12}" for cell in _cells(state)), flush=True)
+                parts.append(report(options.cycles, cached, Path(folder)))
+    if options.results:
+        text = "\n".join([_setting(options), *parts])
+        (options.results / "memory.md").write_text(text)
     return 0
 
 
+def report(cycles: int, cached: bool, folder: Path) -> str:
+    """Run the cycles, print what there is in between, and give it as Markdown."""
+    print(f"cache on disk: {'on' if cached else 'off'}")
+    print("  ".join(HEADER), flush=True)
+    states = []
+    for state in run(cycles, cached, folder):
+        states.append(state)
+        pairs = zip(_cells(state), HEADER, strict=True)
+        print("  ".join(cell.rjust(len(name)) for cell, name in pairs), flush=True)
+    verdict = _verdict(states)
+    print(verdict, flush=True)
+    title = f"## With{'' if cached else 'out'} the cache on disk"
+    rows = table(HEADER, list(map(_cells, states)), right=range(len(HEADER)))
+    return f"{title}\n\n```text\n{rows}\n```\n\n{verdict}\n"
+
+
 def run(cycles: int, cached: bool, folder: Path) -> Iterator[State]:
-    """What there is after 10, 100, 1000, ... cycles, and at the end."""
+    """What there is after 10, 100, 1000, 2000, 3000, ... cycles, and at the end."""
     choose, start = random.Random(0), time.perf_counter()
+    milestones = {10, 100, cycles, *range(1000, cycles, 1000)}
     with ExitStack() as stack:
         stack.enter_context(config.scoped(cache=cached, cache_dir=str(folder)))
-        milestones = {10**power for power in range(1, 8)} | {cycles}
+        optimised = stack.enter_context(counted_optimisations())
         for number in range(1, cycles + 1):
+            if cached:
+                choose.seed(number // 2)  # each program twice, so that the cache has it
             cycle(choose, folder if number % 20 == 0 else None)
             if number in milestones:
-                yield _state(number, time.perf_counter() - start)
+                yield _state(number, len(optimised), time.perf_counter() - start)
+
+
+@contextmanager
+def counted_optimisations() -> Iterator[list[None]]:
+    """A list that gets an entry for each program that LLVM optimises."""
+    found: list[None] = []
+    create = llvm.create_pass_builder
+
+    def counted(*arguments: Any) -> Any:
+        found.append(None)
+        return create(*arguments)
+
+    llvm.create_pass_builder = counted
+    try:
+        yield found
+    finally:
+        llvm.create_pass_builder = create
+
+
+def kept_by_llvmlite() -> float:
+    """Bytes that llvmlite keeps for each pass builder, used or not."""
+    handle = machine.machine_of(Target("llvm")).handle
+    tuning = llvm.create_pipeline_tuning_options(speed_level=3)
+    llvm.create_pass_builder(handle, tuning)
+    before, count = in_use(), 200
+    for _ in range(count):
+        llvm.create_pass_builder(handle, tuning)
+    return (in_use() - before) / count
 
 
 def cycle(choose: random.Random, folder: Path | None = None) -> None:
@@ -118,12 +198,13 @@ def program(choose: random.Random) -> tuple[Any, list[Any], str]:
     return s, [a, b, c], "llvm"
 
 
-def _state(cycles: int, seconds: float) -> State:
+def _state(cycles: int, optimised: int, seconds: float) -> State:
     gc.collect()
-    objects = gc.get_objects()
+    blocks, objects = sys.getallocatedblocks(), gc.get_objects()
     ours = sum(type(one).__module__.startswith("te_sched") for one in objects)
     modules = sum(type(one) is Code for one in objects)
-    return State(cycles, resident() / 2**20, len(objects), ours, modules, seconds)
+    counts = (blocks, len(objects), ours, modules, optimised)
+    return State(cycles, resident(), in_use(), *counts, seconds)
 
 
 def resident() -> int:
@@ -135,15 +216,63 @@ def resident() -> int:
     return int(line.split()[1]) * 1024
 
 
-def _cells(state: State) -> list[str]:
-    return [
-        f"{state.cycles}",
-        f"{state.mebibytes:.1f}",
-        f"{state.objects}",
-        f"{state.ours}",
-        f"{state.modules}",
-        f"{state.seconds:.0f}",
+class _Mallinfo(ctypes.Structure):
+    """The struct mallinfo2 of glibc."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in (
+            *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
+            *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
+        )
     ]
+
+
+def in_use() -> int:
+    """Bytes that native code has from malloc; 0 where malloc does not tell."""
+    gc.collect()
+    ask = getattr(ctypes.CDLL(None), "mallinfo2", None) if sys.platform == "linux" else None
+    if ask is None:
+        return 0
+    ask.restype = _Mallinfo
+    found = ask()
+    return int(found.uordblks + found.hblkhd)
+
+
+def _verdict(states: Sequence[State]) -> str:
+    """What grew with each cycle, after the first thousand."""
+    first = next((one for one in states if one.cycles >= 1000), states[0])
+    last = states[-1]
+    cycles, each = last.cycles - first.cycles, kept_by_llvmlite()
+    if not cycles:
+        return "too few cycles to say what grows"
+    optimised = last.optimised - first.optimised
+    grown = last.in_use - first.in_use
+    return (
+        f"From cycle {first.cycles:,} to {last.cycles:,} the memory in use grew by {grown:,} "
+        f"bytes, {grown / cycles:.0f} a cycle. Of these llvmlite keeps {each:.0f} for each of the "
+        f"{optimised:,} programs that LLVM optimised, {each * optimised / cycles:.0f} a cycle. "
+        f"What is left is {(grown - each * optimised) / cycles:.0f} bytes a cycle. The resident "
+        f"memory grew by {(last.resident - first.resident) / cycles:.0f} bytes a cycle, Python's "
+        f"blocks by {(last.blocks - first.blocks) / cycles:.3f}, its objects by "
+        f"{(last.objects - first.objects) / cycles:.4f}."
+    )
+
+
+def _setting(options: argparse.Namespace) -> str:
+    asked = f" --cache {options.cache}" if options.cache != "both" else ""
+    return (
+        "# Memory over cycles of building and running\n\n"
+        f"`python -m benchmarks.memory --cycles {options.cycles}{asked} --results "
+        f"benchmarks/results`, with Python {platform.python_version()}, llvmlite "
+        f"{llvmlite.__version__}, {' '.join(platform.libc_ver())}. See `benchmarks/memory.py` for "
+        "what is counted.\n"
+    )
+
+
+def _cells(state: State) -> list[str]:
+    sizes = (f"{size / 2**20:.1f}" for size in (state.resident, state.in_use))
+    return [f"{state.cycles}", *sizes, *map(str, state[3:-1]), f"{state.seconds:.0f}"]
 
 
 if __name__ == "__main__":

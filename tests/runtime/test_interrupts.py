@@ -58,6 +58,12 @@ x = [np.ones((512, 512), "float32") for _ in range(3)]
 begin()
 while True:
     f.check(*x)""",
+    "calls of a compiled function": """
+f = product(512, "llvm")
+x = arrays(512, te_sched.cpu(0))
+begin()
+while True:
+    f(*x)""",
     "the timing": """
 f = product(256, "llvm")
 begin()
