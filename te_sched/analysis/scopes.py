@@ -9,6 +9,7 @@ from __future__ import annotations
 from te_sched.analysis.accesses import OF_BLOCK, Access, Memory, Program
 from te_sched.analysis.findings import REFUTED, RULE, Finding
 from te_sched.ir.expr import Var
+from te_sched.ir.visitor import walk
 
 _OF_THREAD = ("local",)
 
@@ -19,7 +20,7 @@ def judge_scopes(program: Program) -> list[Finding]:
     for access in program.accesses:
         memory = program.memory.get(access.data)
         if memory is not None and access.data not in found:
-            finding = _outliving(memory, access)
+            finding = _outliving(memory, access) or _too_early(program, memory, access)
             if finding is not None:
                 found[access.data] = finding
     return list(found.values())
@@ -44,4 +45,33 @@ def _outliving(memory: Memory, access: Access) -> Finding | None:
         f"outside of the loops over {' and '.join(axes)}",
         cure=f"compute {name} inside of them: compute_at a stage that reads it, at the axis that "
         f'is bound to {axes[0]}; or leave it in scope "global"',
+    )
+
+
+def _too_early(program: Program, memory: Memory, access: Access) -> Finding | None:
+    """What is to be said of memory of a virtual thread that is filled outside of its loop."""
+    if not access.writes or not memory.scope.startswith(_OF_THREAD):
+        return None
+    inside = {loop.var: loop for loop in program.loops if loop.kind == "virtual"}
+    for loop in access.loops:
+        inside.pop(loop.var, None)
+    if not inside:
+        return None
+    value = () if access.store is None else (access.store.value,)
+    exprs = (*(access.index or ()), *access.conditions, *value)
+    used = {part for expr in exprs for part in walk(expr) if type(part) is Var}
+    tags = [loop.tag for var, loop in inside.items() if var in used]
+    if not tags:
+        return None
+    name, tag = memory.name, tags[0]
+    return Finding(
+        RULE,
+        REFUTED,
+        f"compute {name} outside of the loop over {tag}",
+        name,
+        stage=name,
+        why=f'memory of scope "{memory.scope}" belongs to one {tag}, and what it gets depends on '
+        "which one that is, which is not known there",
+        cure=f"compute {name} at the axis that is bound to {tag} or inside of it; or leave it in "
+        'scope "global"',
     )

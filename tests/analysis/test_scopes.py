@@ -61,6 +61,15 @@ def registers_that_others_read() -> Any:
     return s, [A, C]
 
 
+def registers_outside_of_their_virtual_thread() -> Any:
+    s, A, B, C = chain()
+    outer, inner = s[C].split(C.op.axis[0], 4)
+    s[C].bind(inner, te.thread_axis("vthread"))
+    s[B].set_scope("local")
+    s[B].compute_at(s[C], outer)
+    return s, [A, C]
+
+
 def attached_beside_a_reader() -> Any:
     A = te.placeholder((N,), name="A")
     B = te.compute((N,), lambda i: A[i] + 1.0, name="B")
@@ -95,6 +104,7 @@ REFUSED = [
     (between_kernels("warp"), "cuda", r'keep B in scope "warp" from one kernel to another'),
     (unbound, "cuda", r"B is computed outside of all kernels"),
     (registers_that_others_read, "cuda", r'keep B in scope "local"'),
+    (registers_outside_of_their_virtual_thread, "llvm", r"B outside of the loop over vthread"),
     (attached_beside_a_reader, "llvm", r"stage D reads it outside of that loop"),
     (attached_below_a_loop_that_reads_it_outside, "llvm", r"reads it outside of that loop"),
     (attached_at_a_fused_axis, "llvm", r"is attached at axis i of stage C, which has no such loop"),
