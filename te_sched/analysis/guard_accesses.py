@@ -14,58 +14,29 @@ outside, which many lanes do at once:
     for i in range(8): B[i] = A[I[i]]
 
 Where what it reads is written in that loop, it stays, and a vectorized loop becomes serial. Must
-not know how accesses are judged (`bounds`), nor what a failed check does.
+not know how accesses are judged (`bounds`), nor how a check is made (`checks`).
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 from te_sched.analysis.accesses import Loop
 from te_sched.analysis.bounds import Bounds, Need
+from te_sched.analysis.checks import Check, check_of, check_over, unless_empty
 from te_sched.analysis.findings import Findings
 from te_sched.analysis.sizes import Size
-from te_sched.arith.conditions import plain
-from te_sched.ir import dtypes, ops
-from te_sched.ir.buffer import decl_buffer
-from te_sched.ir.expr import (
-    Add,
-    Buffer,
-    BufferLoad,
-    Call,
-    Cast,
-    Expr,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    Max,
-    Min,
-    Mul,
-    Not,
-    PointerType,
-    Select,
-    StringImm,
-    Sub,
-    Var,
-)
-from te_sched.ir.occurrences import (
-    Guard,
-    Occurrence,
-    data_read_by,
-    lane_of,
-    occurrences_of,
-)
+from te_sched.ir.expr import Expr, IntImm, Not, Var
+from te_sched.ir.occurrences import Occurrence, data_read_by, occurrences_of
 from te_sched.ir.stmt import (
     Allocate,
     AssertStmt,
     AttrStmt,
     BufferRealize,
     BufferStore,
-    Evaluate,
     For,
     IfThenElse,
     LetStmt,
@@ -74,45 +45,8 @@ from te_sched.ir.stmt import (
     Stmt,
     While,
 )
-from te_sched.ir.visitor import replace, substitute, variables_of
+from te_sched.ir.visitor import replace
 from te_sched.lower.statements import sequence, statements
-
-REPORT = "te_sched.report_access"  # the registered function that a failed check calls
-_WIDENED = frozenset((Add, Sub, Mul, FloorDiv, FloorMod, Min, Max))
-
-# Makes a check that knows the loops round it; or what notes in an element of flags that it fails.
-Maker = Callable[[tuple[Var, ...]], Stmt]
-Noter = Callable[[Buffer, Expr], Stmt]
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A check that has not found its place yet: what it reads and depends on, of what.
-
-    It takes `width` flags to note whether it fails: one, or one for each lane of a vector.
-    """
-
-    make: Maker
-    note: Noter
-    reads: frozenset[Var]
-    variables: frozenset[Var]
-    of: Var
-    width: int = 1
-
-    def needs(self, other: Check) -> bool:
-        """Whether the other one must have been done before."""
-        return other.of in self.reads
-
-    def within(self, wrap: Callable[[Stmt], Stmt], *parts: Expr) -> Check:
-        """The check inside of another statement, which speaks of some expressions."""
-        return Check(
-            lambda loops: wrap(self.make(loops)),
-            lambda flags, place: wrap(self.note(flags, place)),
-            self.reads.union(*map(data_read_by, parts)),
-            self.variables | variables_of(*parts),
-            self.of,
-            self.width,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +119,7 @@ class _Walker:
         for occurrence in occurrences_of(node):
             needs = self.bounds.judge(occurrence)
             if needs and self.insert:
-                found += [self.check(occurrence, need) for need in needs]
+                found += [check_of(self.site(occurrence, need), occurrence, need) for need in needs]
         return found
 
     # -- statements --------------------------------------------------------------------------------
@@ -218,9 +152,9 @@ class _Walker:
             if is_blocked or (depends and not lifts):
                 stay.append(check)
             elif depends:
-                outside.append(_over(node, check))
+                outside.append(check_over(node, check))
             else:
-                outside.append(_unless_empty(node, check))
+                outside.append(unless_empty(node, check))
         kind = "serial" if stay and is_vector else node.kind
         body = self.before(stay, body)
         self.scope = scope
@@ -338,30 +272,6 @@ class _Walker:
 
     # -- checks ------------------------------------------------------------------------------------
 
-    def check(self, occurrence: Occurrence, need: Need) -> Check:
-        """The check of one index."""
-        index, guards = need.at, occurrence.guards
-        lanes = dtypes.lanes(index.dtype)
-        if lanes == 1:
-            return _check_of(self.site(occurrence, need), need, index, guards, occurrence.data)
-        lane = Var("lane")
-        try:
-            one = lane_of(index, lane)
-            own = tuple(_lane_of_guard(guard, lane) for guard in guards)
-        except ValueError:
-            site = self.site(occurrence, need)
-            return _check_of(site, need, IntImm(-1), (), occurrence.data)
-        inner = _check_of(self.site(occurrence, need), need, one, own, occurrence.data)
-
-        def make(loops: tuple[Var, ...]) -> Stmt:
-            body = inner.make((*loops, lane))
-            return For(lane, IntImm(0), IntImm(lanes), "serial", body)
-
-        def note(flags: Buffer, place: Expr) -> Stmt:
-            return For(lane, IntImm(0), IntImm(lanes), "serial", inner.note(flags, place))
-
-        return Check(make, note, inner.reads, inner.variables - {lane}, inner.of)
-
     def site(self, occurrence: Occurrence, need: Need) -> dict[str, Any]:
         """What a report says of an access that is known now."""
         stage = self.bounds.place_name()
@@ -398,141 +308,12 @@ def _as_loop(node: For) -> Loop:
     return Loop(node.loop_var, node.min, node.extent, node.kind, tag)
 
 
-def _check_of(
-    site: dict[str, Any], need: Need, index: Expr, guards: tuple[Guard, ...], data: Var
-) -> Check:
-    low, end = widen(need.low), widen(ops.add(need.low, need.extent))
-    wide = widen(index)
-    is_outside = ops.logical_or(ops.less(wide, low), ops.less_equal(end, wide))
-    quick = _as_unsigned(need, index)
-
-    def make(loops: tuple[Var, ...]) -> Stmt:
-        fail = report(site, (wide, low, end), loops)
-        return under(guards, IfThenElse(quick if quick is not None else is_outside, fail))
-
-    def note(flags: Buffer, place: Expr) -> Stmt:
-        found = Cast("int32", quick if quick is not None else is_outside)
-        noted = ops.bitwise_or(BufferLoad(flags, (place,)), found)
-        return under(guards, BufferStore(flags, noted, (place,)))
-
-    parts = (index, need.low, need.extent, *_expressions(guards))
-    own = {guard[0] for guard in guards if isinstance(guard, tuple)}
-    reads = frozenset(data for part in parts for data in data_read_by(part))
-    variables = frozenset(variables_of(*parts) - own)
-    return Check(make, note, reads, variables, data)
-
-
-def _as_unsigned(need: Need, index: Expr) -> Expr | None:
-    """The comparison of what is loaded with a constant extent: below 0 is very large then."""
-    extent = need.extent
-    if type(index) is not BufferLoad or type(extent) is not IntImm or not ops.is_const(need.low, 0):
-        return None
-    dtype = index.dtype
-    if dtype not in ("int32", "int64") or not 0 <= extent.value <= ops.int_limits(dtype)[1]:
-        return None
-    unsigned = f"u{dtype}"
-    return ops.less_equal(IntImm(extent.value, unsigned), Cast(unsigned, index))
-
-
-def report(site: dict[str, Any], numbers: Iterable[Expr], loops: Iterable[Var]) -> Stmt:
-    """The call that ends a program where a check has failed."""
-    named = [*loops]
-    text = json.dumps({**site, "loops": [var.name for var in named]})
-    values = [*numbers, *[widen(var) for var in named]]
-    call = Call("int32", "tir.tvm_call_packed", (StringImm(REPORT), StringImm(text), *values))
-    return Evaluate(call)
-
-
-def under(guards: tuple[Guard, ...], body: Stmt) -> Stmt:
-    """A statement below the conditions and lets that lead to an access."""
-    for guard in reversed(guards):
-        if isinstance(guard, tuple):
-            var, value = guard
-            own = Var(var.name, var.dtype)
-            body = LetStmt(own, value, substitute(body, {var: own}))
-        else:
-            body = IfThenElse(plain(guard), body)
-    return body
-
-
-def widen(e: Any) -> Expr:
-    """An integer as int64, its sums and products too, so that they do not overflow."""
-    kind = type(e)
-    if e.dtype == "int64" and kind not in _WIDENED:
-        return e  # type: ignore[no-any-return]
-    if kind is IntImm:
-        return IntImm(e.value, "int64")
-    if kind in _WIDENED:
-        return kind(widen(e.a), widen(e.b))  # type: ignore[no-any-return]
-    if kind is Select:
-        return Select(e.condition, widen(e.true_value), widen(e.false_value))
-    if kind is Call and e.op == "tir.if_then_else":
-        return Call("int64", e.op, (e.args[0], widen(e.args[1]), widen(e.args[2])))
-    return Cast("int64", e)
-
-
-def _over(loop: For, check: Check) -> Check:
-    """The check in a loop of its own: whether all is well, and if not, a search for what is not."""
-    old = loop.loop_var
-    is_vector = loop.kind == "vectorized" and type(loop.extent) is IntImm and check.width == 1
-    width = loop.extent.value if is_vector and type(loop.extent) is IntImm else check.width
-
-    def over(body: Stmt, kind: str = "serial") -> Stmt:
-        var = Var(old.name, old.dtype)
-        return For(var, loop.min, loop.extent, kind, substitute(body, {old: var}))
-
-    def note(flags: Buffer, place: Expr) -> Stmt:
-        if is_vector:
-            return over(check.note(flags, ops.sub(old, loop.min)), "vectorized")
-        return over(check.note(flags, place))
-
-    def make(loops: tuple[Var, ...]) -> Stmt:
-        flags, lane, other = _flags(width), Var("lane"), Var("lane")
-        start: Stmt = BufferStore(flags, IntImm(0), (lane,))
-        start = For(lane, IntImm(0), IntImm(width), "vectorized", start)
-        search = over(check.make((*loops, old)))
-        is_wrong = ops.not_equal(BufferLoad(flags, (other,)), IntImm(0))
-        end = For(other, IntImm(0), IntImm(width), "serial", IfThenElse(is_wrong, search))
-        body = sequence([start, note(flags, IntImm(0)), end])
-        return Allocate(flags.data, "int32", flags.shape, IntImm(1, "bool"), body)
-
-    variables = (check.variables - {old}) | variables_of(loop.min, loop.extent)
-    reads = check.reads.union(data_read_by(loop.min), data_read_by(loop.extent))
-    return Check(make, note, reads, variables, check.of, width)
-
-
-def _flags(count: int) -> Buffer:
-    data = Var("outside", "handle", PointerType("int32", "global"))
-    return decl_buffer((count,), "int32", "outside", data=data)
-
-
 def _is_innermost(loop: For) -> bool:
     """Whether there are no loops in a loop but vectorized ones."""
     return not any(
         type(node) is While or (type(node) is For and node.kind != "vectorized")
         for node in statements(loop.body)
     )
-
-
-def _unless_empty(loop: For, check: Check) -> Check:
-    """The check before a loop that it does not depend on."""
-    if isinstance(loop.extent, IntImm):
-        return check
-    runs = ops.less(IntImm(0, loop.extent.dtype), loop.extent)
-    return check.within(lambda inner: IfThenElse(runs, inner), loop.extent)
-
-
-def _lane_of_guard(guard: Guard, lane: Expr) -> Guard:
-    if isinstance(guard, tuple):
-        if dtypes.lanes(guard[0].dtype) > 1:
-            raise ValueError("a vector has a name")
-        return guard
-    return lane_of(guard, lane)
-
-
-def _expressions(guards: Iterable[Guard]) -> Iterator[Expr]:
-    for guard in guards:
-        yield guard[1] if isinstance(guard, tuple) else guard
 
 
 def _is_lasting(condition: Expr, body: Stmt) -> bool:

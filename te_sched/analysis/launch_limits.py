@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from te_sched.analysis.checks import widen
 from te_sched.analysis.device_limits import Limits
-from te_sched.analysis.guard_accesses import widen
 from te_sched.ir import ops
 from te_sched.ir.expr import Add, Call, Expr, IntImm, Mul, StringImm
 from te_sched.ir.ops import const

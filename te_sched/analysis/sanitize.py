@@ -6,7 +6,7 @@ Before a statement touches memory, the program it becomes checks that
     what it reads was written (of temporaries and outputs),
     no other iteration of a loop round it that runs in parallel touches the same element;
 
-it calls what `guard_accesses.report` names where that does not hold, which ends the call. Loops run
+it calls what `checks.report` names where that does not hold, which ends the call. Loops run
 serially, in order, so that what is found does not depend on chance. Must not know schedules.
 """
 
@@ -19,7 +19,7 @@ from typing import Any
 
 from te_sched.analysis.accesses import Loop
 from te_sched.analysis.bounds import Bounds
-from te_sched.analysis.guard_accesses import report, under, widen
+from te_sched.analysis.checks import report, under, widen
 from te_sched.analysis.shadows import (
     AT_ONCE,
     Shadow,
