@@ -18,6 +18,7 @@ import numpy as np
 from te_sched.analysis.accesses import Loop, Memory
 from te_sched.analysis.evaluate import Points, TooMany, Unevaluable, evaluate, held, points_of
 from te_sched.analysis.findings import BOUNDS, PROVED, REFUTED, UNPROVED, Finding
+from te_sched.analysis.guarded_sums import joined
 from te_sched.analysis.sizes import Size
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import plain
@@ -135,6 +136,9 @@ class Bounds:
         """Go into a loop."""
         self.loops.append(loop)
         self.analyzer.bind(loop.var, Range(loop.min, loop.extent))
+        self._note_range(loop)
+
+    def _note_range(self, loop: Loop) -> None:
         start, count = linear_form(loop.min), linear_form(loop.extent)
         if start is not None and count is not None and self._is_size(count):
             self.ranges[loop.var] = (start, plus(plus(start, count), constant(-1)))
@@ -389,9 +393,12 @@ class Bounds:
         except Unevaluable as reason:
             if isinstance(reason, TooMany) and self._is_inside_at_ends(need, known):
                 return True
-            found = None if known or not is_sure else self._always_outside(need)
-            if found is None:
-                return is_sure and not known and self._require(occurrence, need)
+            if not is_sure:
+                return False
+            with self._joined(need, known) as whole:
+                found = whole and self._always_outside(whole, need.at)
+                if found is None:
+                    return whole is not None and self._require(occurrence, whole, need.at)
         if found is None:
             return True
         if is_sure:
@@ -482,8 +489,8 @@ class Bounds:
                     left.append(self.values[var])
         return found
 
-    def _always_outside(self, need: Need) -> tuple[str, str] | None:
-        """Of symbolic sizes: what is outside whatever they are."""
+    def _always_outside(self, need: Need, shown: Expr) -> tuple[str, str] | None:
+        """Of symbolic sizes: what is outside whatever they are, as an index that is shown."""
         gaps = self._span(need)
         span = self._extremes(need.at)
         if gaps is None or span is None or not self._are_loops_known():
@@ -492,13 +499,30 @@ class Bounds:
         if not below and not above:
             return None
         low, high = (expr_of(end, need.at.dtype) for end in span)
-        text = f"the index {need.at!s} runs from {low} to {high}"
+        text = f"the index {shown!s} runs from {low} to {high}"
         return str(low if below else high), text
+
+    @contextmanager
+    def _joined(self, need: Need, conditions: Sequence[Expr]) -> Iterator[Need | None]:
+        """A scope without conditions, whose loops are what they leave; None where they are more."""
+        if not conditions:
+            yield need
+            return
+        found = joined(need.at, self.loops, conditions, self.symbols)
+        if found is None:
+            yield None
+            return
+        loops, ranges = self.loops, self.ranges
+        self.loops, self.ranges = found.loops, dict(ranges)
+        for loop in found.loops:
+            self._note_range(loop)
+        yield need._replace(at=found.total)
+        self.loops, self.ranges = loops, ranges
 
     def _are_loops_known(self) -> bool:
         return all(loop.var in self.ranges for loop in self.loops)
 
-    def _require(self, occurrence: Occurrence, need: Need) -> bool:
+    def _require(self, occurrence: Occurrence, need: Need, shown: Expr) -> bool:
         """Note what a call must fulfil, where an access depends on its sizes alone."""
         gaps = self._span(need)
         span = self._extremes(need.at)
@@ -512,14 +536,14 @@ class Bounds:
         low, high = span
         does = "reads" if occurrence.reads else "writes"
         if number_of(gaps[0]) is None:
-            what = f"the least index {index} in dimension {number} of {name}"
+            what = f"the least index {shown} in dimension {number} of {name}"
             self.sizes.append(
                 Size(what, expr_of(low, index.dtype), need.low, "an index is 0 or more", extents)
             )
         if number_of(gaps[1]) is None:
             least = expr_of(plus(high, constant(1)), index.dtype)
             end = ops.add(need.low, need.extent)
-            why = f"the program {does} it at {index}"
+            why = f"the program {does} it at {shown}"
             self.sizes.append(Size(f"dimension {number} of {name}", end, least, why, extents))
         return True
 

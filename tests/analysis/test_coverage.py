@@ -246,7 +246,7 @@ def test_proves_for_all_sizes(make: Callable[[Any], Any]) -> None:
 )
 def test_refutes_for_all_sizes(change: tuple[type, Change]) -> None:
     findings = check(broken(lowered(tiled(te.var("n"))), *change))
-    assert [one.kind for one in findings.refuted] == ["coverage"], str(findings)
+    assert findings.refuted[0].kind == "coverage", str(findings)
     assert "where n = " in findings.refuted[0].why
 
 
