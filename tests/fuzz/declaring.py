@@ -106,7 +106,7 @@ class Declarations(Dataflow):
             return None
         body, numpy = self.rng.choice(
             [
-                (f"te.popcount({x})", f"np.bitwise_count({name}).astype('{dtype}')"),
+                (f"te.popcount({x})", _bits(name, dtype)),
                 (f"~{x}", f"~{name}"),
                 (f"({x} | te.const(3, '{dtype}')) & {x}", f"({name} | np.{dtype}(3)) & {name}"),
                 (
@@ -188,6 +188,12 @@ class Declarations(Dataflow):
         found = super().source(fits)
         self.values = shown
         return found
+
+
+def _bits(name: str, dtype: str) -> str:
+    """How many ones there are; of a negative number numpy counts those of its magnitude."""
+    unsigned = dtype if dtype.startswith("u") else f"u{dtype}"
+    return f"np.bitwise_count({name}.view('{unsigned}')).astype('{dtype}')"
 
 
 def _rows(dims: tuple[Dim, ...]) -> str:

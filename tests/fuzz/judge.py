@@ -113,6 +113,8 @@ class _Run:
             self._try(line)
         self._must("text = str(te_sched.lower(s, args, simple_mode=True))")
         self._must(BUILD.format(self.case.target))
+        if self.case.kind == "legal":  # what a schedule may do, its program may do
+            self._must("te_sched.analysis.check(te_sched.lower(s, args)).raise_refuted()")
         arrays = self._arrays()
         if self.case.target == "cuda":
             if not self.names["function"].kernels:
