@@ -15,7 +15,7 @@ from te_sched.analysis.accesses import Access, Loop, Program
 from te_sched.analysis.facts import forms_for
 from te_sched.analysis.findings import PROVED, RACE, REFUTED, UNPROVED, Finding
 from te_sched.analysis.meetings import Meeting, find_meeting
-from te_sched.arith.apart import Apart
+from te_sched.arith.apart import Apart, Place
 from te_sched.arith.same import same
 from te_sched.ir.expr import Expr, Var
 
@@ -110,11 +110,16 @@ class _Judge:
 
     def _are_apart(self, a: Access, b: Access) -> bool:
         """Whether it is proved that iterations keep out of each other's way in two accesses."""
+        if a.index is None or b.index is None:
+            return False
         outside = a.loops[: a.loops.index(self.loops[0])]
         wanted = [loop.var for loop in self.loops]
         fixed = [loop.var for loop in outside]
         forms = forms_for(self.program, a, b)
-        return Apart(forms, wanted, fixed, self.program.memory.keys()).is_proved(a, b)
+        apart = Apart(forms, wanted, fixed, self.program.memory.keys())
+        return apart.is_proved(
+            Place(a.index, a.sizes, a.conditions), Place(b.index, b.sizes, b.conditions)
+        )
 
     def _verb(self) -> str:
         loop = self.loops[0]

@@ -5,11 +5,12 @@ Must not know what accesses are for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import gcd
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
-from te_sched.arith.conditions import single_values
+from te_sched.arith.conditions import conjuncts, gap_of, single_values
 from te_sched.arith.forms import (
     Form,
     Forms,
@@ -25,20 +26,30 @@ from te_sched.arith.forms import (
 from te_sched.ir.expr import Expr, FloorDiv, FloorMod, Var
 
 
-class Place(Protocol):
+@dataclass(frozen=True, slots=True)
+class Place:
     """Which elements an access touches: `sizes` of them from `index` on, where conditions hold."""
 
-    @property
-    def index(self) -> tuple[Expr, ...] | None:
-        """The first one, by dimension; None where nobody knows."""
+    index: tuple[Expr, ...]
+    sizes: tuple[Expr, ...]
+    conditions: tuple[Expr, ...]
 
-    @property
-    def sizes(self) -> tuple[Expr, ...]:
-        """How many there are, by dimension."""
 
-    @property
-    def conditions(self) -> tuple[Expr, ...]:
-        """What holds when they are touched."""
+class _End(NamedTuple):
+    """A part of one side: scale * factor, and between which ends it is in the difference."""
+
+    scale: Form
+    factor: Any
+    span: tuple[Form, Form]
+
+
+class _Digit(NamedTuple):
+    """A digit of a difference, between two ends; what it is of both sides, and of which factor."""
+
+    scale: Form
+    span: tuple[Form, Form] | None
+    forms: tuple[Form, ...]
+    factor: Any
 
 
 class Apart:
@@ -63,15 +74,17 @@ class Apart:
 
     def is_proved(self, a: Place, b: Place) -> bool:
         """Whether the loops have the same values where both touch one element."""
-        if a.index is None or b.index is None or len(a.index) != len(b.index):
+        if len(a.index) != len(b.index):
             return False
         first, second = single_values(a.conditions), single_values(b.conditions)
         self.equal = {var for var, value in first.items() if second.get(var) == value}
-        of, one = self.forms.of, constant(1)
+        self.gaps = tuple(self._gaps_of(place) for place in (a, b))
+        single = {var: first[var] for var in self.equal}
         equations = [
-            (of(x), of(y), of(p), of(q))
+            tuple(self._form(e, single) for e in (x, y, p, q))
             for x, y, p, q in zip(a.index, b.index, a.sizes, b.sizes, strict=True)
         ]
+        one = constant(1)
         known = -1
         while known < len(self.equal):
             known = len(self.equal)
@@ -81,6 +94,20 @@ class Apart:
             if self.wanted <= self.equal:
                 return True
         return False
+
+    def _form(self, e: Expr, single: Mapping[Var, int]) -> Form:
+        """An expression as a form, with numbers in the place of variables."""
+        form = self.forms.of(e)
+        for var, value in single.items():
+            scale, rest = split(form, var)
+            if scale:
+                form = plus(rest, scale, value)
+        return form
+
+    def _gaps_of(self, place: Place) -> list[Form]:
+        """What is not negative where a place is touched."""
+        parts = [part for condition in place.conditions for part in conjuncts(condition)]
+        return [gap for part in parts if (gap := gap_of(part, self.forms)) is not None]
 
     def _wholes(self) -> Iterator[Form]:
         """What is equal because its quotient and its remainder are."""
@@ -96,9 +123,8 @@ class Apart:
     def _use(self, x: Form, y: Form, size_x: Form, size_y: Form) -> bool:
         """Draw conclusions from x == y; gives whether they never are equal."""
         shared: list[tuple[Form, Any]] = []
+        loose: tuple[list[_End], list[_End]] = ([], [])  # of one side alone
         step = 0  # all that differs is a multiple of it
-        low, high = plus(constant(1), size_y, -1), plus(size_x, constant(-1))
-        is_point = not low and not high
         for factor in self._differing(x) | self._differing(y):
             scale_x, x = self._split(x, factor)
             scale_y, y = self._split(y, factor)
@@ -108,20 +134,28 @@ class Apart:
             if scale_x == scale_y:
                 shared.append((scale_x, factor))
                 continue
-            for scale, sign in ((scale_x, 1), (scale_y, -1)):
+            for scale, sign, side in ((scale_x, 1, loose[0]), (scale_y, -1, loose[1])):
                 span = self._span(factor, scale, sign)
                 if span is None:
                     return False
-                low, high = plus(low, span[0]), plus(high, span[1])
+                if scale:
+                    side.append(_End(scale, factor, span))
+        low, high = plus(constant(1), size_y, -1), plus(size_x, constant(-1))
         rest = plus(x, y, -1)
         number = number_of(rest)
-        if is_point and number is not None and step > 1 and number % step:
+        if not low and not high and number is not None and step > 1 and number % step:
             return True
         low, high = plus(low, rest), plus(high, rest)
-        if self._never(shared, low, high):
-            return True
-        self._find_equal(shared, low, high)
-        return False
+        digits = list(_paired(*loose))
+        for end in (*loose[0], *loose[1]):
+            low, high = plus(low, end.span[0]), plus(high, end.span[1])
+        for scale, factor in shared:
+            width = self._width(factor, scale)
+            span = None if width is None else (plus({}, width, -1), width)
+            form = times(scale, {(factor,): 1})
+            digits.append(_Digit(scale, span, (form, form), factor))
+        digits.sort(key=lambda one: rank(one.scale))
+        return self._find_equal(digits, low, high)
 
     def _split(self, a: Form, factor: Any) -> tuple[Form | None, Form]:
         scale, rest = split(a, factor)
@@ -163,33 +197,61 @@ class Apart:
             return None
         return bounds.low, bounds.high
 
-    def _never(self, shared: Iterable[tuple[Form, Any]], low: Form, high: Form) -> bool:
-        """Whether the difference is never zero."""
-        for scale, factor in shared:
-            width = self._width(factor, scale)
-            if width is None:
-                return False
-            low, high = plus(low, width, -1), plus(high, width)
-        return self.forms.is_less({}, low) or self.forms.is_less(high, {})
+    def _find_equal(self, digits: Sequence[_Digit], low: Form, high: Form) -> bool:
+        """Note the parts with large factors, which must be equal; or see that a sum is never zero.
 
-    def _find_equal(self, shared: Iterable[tuple[Form, Any]], low: Form, high: Form) -> None:
-        """Note the parts with large factors, which must be equal."""
-        digits = sorted(shared, key=lambda one: rank(one[0]))
-        reaches: list[tuple[Form, Form]] = []  # of what is below each digit
-        for scale, factor in digits:
-            reaches.append((low, high))
-            width = self._width(factor, scale)
-            if width is None:
+        `low` and `high` are the ends of what else there is in it.
+        """
+        reaches: list[list[tuple[Form, Form]]] = []  # of what is below each digit
+        start, x, y = (low, high), Form(), Form()
+        for digit in digits:
+            reaches.append([(low, high), *self._reach_where(x, y, start)])
+            if digit.span is None:
                 break
-            low, high = plus(low, width, -1), plus(high, width)
-        if len(reaches) < len(digits):
-            return
+            x, y = plus(x, digit.forms[0]), plus(y, digit.forms[1])
+            low, high = plus(low, digit.span[0]), plus(high, digit.span[1])
         is_less = self.forms.is_less
-        for (scale, factor), (low, high) in zip(reversed(digits), reversed(reaches), strict=True):
+        if len(reaches) < len(digits):
+            return False
+        if (not digits or digits[-1].span is not None) and (is_less({}, low) or is_less(high, {})):
+            return True
+        for digit, ends in zip(reversed(digits), reversed(reaches), strict=True):
+            scale = digit.scale
             size = scale if self.forms.is_nonnegative(scale) else plus({}, scale, -1)
-            if not is_less(high, size) or not is_less(plus({}, low, -1), size):
-                return
-            self.equal.add(factor)
+            if not any(
+                is_less(high, size) and is_less(plus({}, low, -1), size) for low, high in ends
+            ):
+                break
+            if digit.factor is not None:
+                self.equal.add(digit.factor)
+        return False
+
+    def _reach_where(
+        self, x: Form, y: Form, start: tuple[Form, Form]
+    ) -> Iterator[tuple[Form, Form]]:
+        """How far apart two sums can be by the conditions of both places."""
+        if not x or not y or not any(self.gaps):
+            return
+        least_x, least_y = (self.forms.bounds(one, self.fixed).low for one in (x, y))
+        most_x, most_y = self._most_where(x, self.gaps[0]), self._most_where(y, self.gaps[1])
+        if least_x is None or least_y is None or most_x is None or most_y is None:
+            return
+        low, high = plus(least_x, most_y, -1), plus(most_x, least_y, -1)
+        yield plus(start[0], low), plus(start[1], high)
+
+    def _most_where(self, total: Form, gaps: Iterable[Form]) -> Form | None:
+        """The most that a sum can be, where some other sums are not negative."""
+        found = self.forms.bounds(total, self.fixed).high
+        for gap in gaps:
+            for factor in factors(total):
+                scale, share = split(total, factor)[0], split(gap, factor)[0]
+                number, by = number_of(scale or {}), number_of(share or {})
+                if not number or not by or number % by or number // by > 0:
+                    continue
+                most = self.forms.bounds(plus(total, gap, -(number // by)), self.fixed).high
+                if most is not None and (found is None or self.forms.is_less(most, found)):
+                    found = most
+        return found
 
     def _width(self, factor: Any, scale: Form) -> Form | None:
         """How much scale * factor can differ by."""
@@ -201,6 +263,19 @@ class Apart:
             if self.forms.is_nonnegative(one):
                 return one
         return None
+
+
+def _paired(left: list[_End], right: list[_End]) -> Iterator[_Digit]:
+    """Takes parts of either side that have the same scale; such are digits of the difference."""
+    for end in list(left):
+        for place, other in enumerate(right):
+            if other.scale == end.scale:
+                del right[place]
+                left[:] = [one for one in left if one is not end]
+                span = plus(end.span[0], other.span[0]), plus(end.span[1], other.span[1])
+                forms = tuple(times(end.scale, {(one.factor,): 1}) for one in (end, other))
+                yield _Digit(end.scale, span, forms, None)
+                break
 
 
 def _step(scale: Form) -> int:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from te_sched import tir
-from te_sched.analysis.accesses import accesses_of
+from te_sched.analysis.accesses import Access, accesses_of
 from te_sched.analysis.cover import Span, covers_region
 from te_sched.analysis.facts import forms_for
-from te_sched.arith.apart import Apart
+from te_sched.arith.apart import Apart, Place
 from te_sched.ir.stmt import PrimFunc
 
 Point = tuple[int, ...]
@@ -73,12 +73,63 @@ class Case:
         return f"{self.extents} {self.shape} C[{', '.join(self.texts)}] if {self.guard or True}"
 
 
+class Pair(Case):
+    """A store in loops of their own below the parallel one, then another; conditions may differ."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        rng = self.rng
+        self.shape, self.texts = self.shape[:1], self.texts[:1]
+        self.other = [*self.extents[:1], rng.randint(1, 4), rng.randint(1, 4)]
+        self.stores = [(self.extents, *self.store()), (self.other, *self.store())]
+
+    def store(self) -> tuple[str, str]:
+        rng = self.rng
+        limit = f"{rng.choice([1, 2, 4])} * i + {rng.choice([0, 1, 2])} * j + k"
+        return self.index(), f"{limit} < {rng.randint(1, 9)}" if rng.random() < 0.5 else "i >= 0"
+
+    def function(self) -> PrimFunc:
+        ib = tir.ir_builder.create()
+        buffer = tir.decl_buffer(self.shape, "float32", "C")
+        view = ib.buffer_ptr(buffer)
+        with ib.for_range(0, self.extents[0], "i", kind="parallel") as i:
+            for extents, text, guard in self.stores:
+                with (
+                    ib.for_range(0, extents[1], "j") as j,
+                    ib.for_range(0, extents[2], "k") as k,
+                    ib.if_scope(eval(guard, {"i": i, "j": j, "k": k})),
+                ):
+                    view[eval(text, {"i": i, "j": j, "k": k})] = 1.0
+        handle = tir.Var("c", "handle")
+        return tir.PrimFunc([handle], ib.get(), buffer_map={handle: buffer})
+
+    def meet(self) -> bool:
+        """Whether one store touches in an iteration what the other touches in another one."""
+        first: dict[int, set[int]] = {}
+        second: dict[int, set[int]] = {}
+        for touched, (extents, text, guard) in zip((first, second), self.stores, strict=True):
+            for i, j, k in itertools.product(*map(range, extents)):
+                names = {"i": i, "j": j, "k": k}
+                if eval(guard, names):
+                    touched.setdefault(eval(text, names), set()).add(i)
+        return any(len(first[at] | second[at]) > 1 for at in first.keys() & second.keys())
+
+    def __str__(self) -> str:
+        return f"{self.shape} {self.stores}"
+
+
+def place_of(access: Access) -> Place:
+    assert access.index is not None
+    return Place(access.index, access.sizes, access.conditions)
+
+
 def proofs(case: Case) -> tuple[bool, bool]:
     """Whether it is proved that iterations are apart, and that all of C is written."""
     program = accesses_of(case.function())
     (access,) = program.accesses
     parallel = [access.loops[0].var]
-    apart = Apart(forms_for(program, access), parallel, [], []).is_proved(access, access)
+    place = place_of(access)
+    apart = Apart(forms_for(program, access), parallel, [], []).is_proved(place, place)
     forms = forms_for(program)
     ends = [tir.IntImm("int32", extent - 1) for extent in case.shape]
     region = [Span(({},), (forms.of(end),)) for end in ends]
@@ -96,6 +147,20 @@ def test_what_is_proved_is_true(seed: int) -> None:
         if covered:
             everywhere = itertools.product(*map(range, case.shape))
             assert all(place in written for place in everywhere), str(case)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_two_stores_that_are_proved_apart_never_meet(seed: int) -> None:
+    proved = 0
+    for number in range(60 * seed, 60 * seed + 60):
+        case = Pair(number)
+        program = accesses_of(case.function())
+        a, b = program.accesses
+        forms = forms_for(program, a, b)
+        apart = Apart(forms, [a.loops[0].var], [], []).is_proved(place_of(a), place_of(b))
+        proved += apart
+        assert not (apart and case.meet()), str(case)
+    assert proved
 
 
 def test_much_that_is_true_is_proved() -> None:

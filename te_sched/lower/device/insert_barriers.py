@@ -24,14 +24,12 @@ from dataclasses import replace as with_fields
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.detect import detect_linear_equation
-from te_sched.arith.same import same
+from te_sched.arith.apart import Apart, Place
+from te_sched.arith.conditions import plain
+from te_sched.arith.forms import Forms
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
-    EQ,
-    LT,
-    Add,
     BufferLoad,
     Call,
     Expr,
@@ -60,7 +58,6 @@ from te_sched.lower.device.packed_indices import Packed, packed
 from te_sched.lower.statements import sequence, statements
 
 _SHARED = ("shared", "shared.dyn")
-_FAR = 1 << 62
 
 
 def insert_barriers(kernel: PrimFunc) -> PrimFunc:
@@ -76,7 +73,7 @@ def insert_barriers(kernel: PrimFunc) -> PrimFunc:
         return kernel
     planner = _Planner(kernel.attrs.get("global_symbol", "main"), threads, frozenset(shared))
     for axis in axes:
-        planner.analyzer.bind(axis.var, Range(IntImm(0, axis.var.dtype), axis.extent))
+        planner.bind(axis.var, Range(IntImm(0, axis.var.dtype), axis.extent))
     new = planner.plan(body).body
     return kernel if new is body else kernel.with_body(_under(kernel.body, new))
 
@@ -96,7 +93,7 @@ def _is_one(extent: Expr) -> bool:
 class _Access:
     """One access to shared memory. `index` is None when nobody knows where; `ranges` are those of
     the loops in which it stands, as far as one looks from outside of them, `where` conditions
-    under which it happens. `usual` is the access in any iteration, of one in a later iteration.
+    under which it happens.
     """
 
     data: Var
@@ -105,7 +102,12 @@ class _Access:
     lanes: int
     ranges: tuple[tuple[Var, Range], ...] = ()
     where: tuple[Expr, ...] = ()
-    usual: _Access | None = None
+
+    @property
+    def place(self) -> Place:
+        """The elements, as proofs ask for them."""
+        assert self.index is not None
+        return Place((self.index,), (IntImm(self.lanes),), self.where)
 
 
 @dataclass(slots=True)
@@ -130,12 +132,18 @@ class _Planner:
 
     def __init__(self, kernel: str, threads: Sequence[ThreadAxis], shared: frozenset[Var]) -> None:
         self.kernel, self.threads, self.shared = kernel, threads, shared
-        self.analyzer = Analyzer()
-        self.numbers = frozenset([axis.var for axis in threads])
+        self.analyzer, self.forms = Analyzer(), Forms({}, {})
+        self.numbers = frozenset([axis.var for axis in threads if not _is_one(axis.extent)])
         self.differing: set[Var] = {axis.var for axis in threads}  # between threads of a block
         self.values: dict[Var, Expr] = {}  # of lets
         self.conditions: tuple[Expr, ...] = ()  # round the statement that is planned
         self.diverges = False  # whether only some threads come by it, or not equally often
+
+    def bind(self, var: Var, domain: Range) -> None:
+        """Note the values of a variable."""
+        self.analyzer.bind(var, domain)
+        low, extent = (substitute(e, self.values) for e in (domain.min, domain.extent))
+        self.forms.bind(var, self.forms.of(low), self.forms.of(extent))
 
     def plan(self, node: Stmt) -> _Plan:
         """The plan of a statement."""
@@ -177,7 +185,7 @@ class _Planner:
     def plan_for(self, node: For) -> _Plan:
         domain = Range(node.min, node.extent)
         uniform = self.is_uniform(node.min) and self.is_uniform(node.extent)
-        self.analyzer.bind(node.loop_var, domain)
+        self.bind(node.loop_var, domain)
         if not uniform:
             self.differing.add(node.loop_var)
             return self.plan_divergent(node, f"the number of iterations of {node.loop_var.name}")
@@ -197,9 +205,23 @@ class _Planner:
                 return []
             extent = IntImm(extent.value - 1, extent.dtype)
         distance = Var(f"{loop.loop_var.name}_later", loop.loop_var.dtype)
-        self.analyzer.bind(distance, Range(IntImm(0, distance.dtype), extent))
+        self.bind(distance, Range(IntImm(0, distance.dtype), extent))
         later = {loop.loop_var: ops.add(ops.add(loop.loop_var, 1), distance)}
-        return [_with_values(access, later) for access in accesses]
+        return [self.moved(access, later) for access in accesses]
+
+    def moved(self, access: _Access, values: dict[Var, Expr]) -> _Access:
+        """An access with expressions in the place of variables."""
+        values, ranges = dict(values), []
+        for var, domain in access.ranges:
+            own = Range(substitute(domain.min, values), substitute(domain.extent, values))
+            if own.min is not domain.min or own.extent is not domain.extent:
+                values[var] = copy = Var(var.name, var.dtype)
+                self.bind(copy, own)
+                var = copy
+            ranges.append((var, own))
+        index = None if access.index is None else substitute(access.index, values)
+        where = tuple(substitute(condition, values) for condition in access.where)
+        return with_fields(access, index=index, ranges=tuple(ranges), where=where)
 
     def with_barrier_in(self, plan: _Plan, node: For) -> _Plan:
         """The body of a loop with a barrier where its last iteration meets the next one."""
@@ -219,7 +241,7 @@ class _Planner:
             return self.plan_divergent(node, f"the condition {node.condition}")
         condition = self.accesses_of(Evaluate(node.condition))
         outside = self.conditions
-        self.conditions = (*outside, substitute(_unlikely(node.condition), self.values))
+        self.conditions = (*outside, substitute(plain(node.condition), self.values))
         first = self.plan(node.then_case)
         self.conditions = outside
         second = _Plan(sequence([])) if node.else_case is None else self.plan(node.else_case)
@@ -337,17 +359,13 @@ class _Planner:
         """Whether different threads may touch the same element."""
         if a.index is None or b.index is None:
             return True
-        index_a, index_b = self.apart(a), self.apart(b)
-        return not (
-            self.only_within_threads(a, b, index_a, index_b)
-            or self.never(a, b)
-            or self.are_packed_apart(a, b)
-        )
+        return not (self.are_apart(a, b) or self.never(a, b) or self.are_packed_apart(a, b))
 
-    def apart(self, access: _Access) -> Expr:
-        """The index with variables of its own for the loops round the access."""
-        assert access.index is not None
-        return substitute(access.index, self.fresh(access.ranges))  # type: ignore[no-any-return]
+    def are_apart(self, a: _Access, b: _Access) -> bool:
+        """Whether an element that both touch is touched by one thread alone."""
+        own = {var for one in (a, b) for var, _ in one.ranges}
+        fixed = self.forms.ranges.keys() - own - self.numbers
+        return Apart(self.forms, self.numbers, fixed, ()).is_proved(a.place, b.place)
 
     def fresh(self, ranges: Iterable[tuple[Var, Range]]) -> dict[Var, Expr]:
         """New variables in the place of some, within the same ranges."""
@@ -374,54 +392,6 @@ class _Planner:
             low, high = self.analyzer.const_bounds(difference)
         return (low is not None and low >= b.lanes) or (high is not None and high <= -a.lanes)
 
-    def only_within_threads(self, a: _Access, b: _Access, index_a: Expr, index_b: Expr) -> bool:
-        """Whether an element that both touch is touched by one thread alone.
-
-        Both indices must be sums c1 * t1 + c2 * t2 + ... + rest over the thread axes, with the same
-        c; then threads are apart when every c is larger than all that the smaller ones and the
-        rests can add up to. Axes of which conditions leave one value to both are none.
-        """
-        single_a, single_b = _only_values(a.where), _only_values(b.where)
-        single: dict[Var, Expr] = {
-            var: IntImm(value, var.dtype)
-            for var, value in single_a.items()
-            if var in self.numbers and single_b.get(var) == value
-        }
-        if single:
-            index_a, index_b = substitute(index_a, single), substitute(index_b, single)
-        axes = [
-            axis for axis in self.threads if not _is_one(axis.extent) and axis.var not in single
-        ]
-        variables = [axis.var for axis in axes]
-        terms_a = detect_linear_equation(self.analyzer.simplify(index_a), variables)
-        terms_b = detect_linear_equation(self.analyzer.simplify(index_b), variables)
-        if terms_a is None or terms_b is None:
-            return False
-        factors: list[tuple[int, int]] = []
-        for axis, one, other in zip(axes, terms_a, terms_b, strict=False):
-            if not isinstance(one, IntImm) or not isinstance(other, IntImm):
-                return False
-            if one.value != other.value or not isinstance(axis.extent, IntImm):
-                return False
-            factors.append((abs(one.value), axis.extent.value))
-        rest = self.analyzer.simplify(ops.sub(terms_a[-1], terms_b[-1]))
-        low, high = self.analyzer.const_bounds(rest)
-        if low is None or high is None:
-            return False
-        reach = max(high + a.lanes - 1, b.lanes - 1 - low, 0)
-        above = variables
-        for factor, extent, var in sorted(
-            [(*one, var) for one, var in zip(factors, variables, strict=True)],
-            key=lambda one: one[0],
-        ):
-            if factor <= reach:
-                reach = min(reach, self.reach_where(a, b, above, single))
-            if factor <= reach:
-                return self.are_digits(factors, rest, max(a.lanes, b.lanes) - 1)
-            reach += factor * (extent - 1)
-            above = [one for one in above if one is not var]
-        return True
-
     def are_packed_apart(self, a: _Access, b: _Access) -> bool:
         """Whether one thread has the numbers of whose digits both indices are, or they differ."""
         one, other = self.unpacked(a), self.unpacked(b)
@@ -437,9 +407,9 @@ class _Planner:
             lanes = 1, 1
         elif low or high or not self.are_in_runs(a, one) or not self.are_in_runs(b, other):
             return False
-        a = with_fields(a, index=one.number, lanes=lanes[0], usual=None)
-        b = with_fields(b, index=other.number, lanes=lanes[1], usual=None)
-        return self.only_within_threads(a, b, self.apart(a), self.apart(b)) or self.never(a, b)
+        a = with_fields(a, index=one.number, lanes=lanes[0])
+        b = with_fields(b, index=other.number, lanes=lanes[1])
+        return self.are_apart(a, b) or self.never(a, b)
 
     def are_in_runs(self, access: _Access, index: Packed) -> bool:
         """Whether all lanes of an access are digits of neighbouring numbers."""
@@ -456,97 +426,6 @@ class _Planner:
         own = self.numbers.union(var for var, _ in access.ranges)
         return None if found is None or own.intersection(walk(found.rest)) else found
 
-    def reach_where(
-        self, a: _Access, b: _Access, above: Sequence[Var], single: dict[Var, Expr]
-    ) -> int:
-        """How far apart two accesses can be without the axes `above`, by their conditions.
-
-        What both have in common, as the half of a double buffer, does not count.
-        """
-        without: dict[Var, Expr] = {**single, **{var: IntImm(0, var.dtype) for var in above}}
-        sums = [
-            _addends(self.analyzer.simplify(substitute(one.index, without)))
-            for one in (a, b, a.usual or a, b.usual or b)
-        ]
-        own = {*self.numbers, *(var for one in (a, b) for var, _ in one.ranges)}
-        common = [
-            part
-            for part in sums[0]
-            if all(any(same(part, other) for other in one) for one in sums[1:])
-            and not own.intersection(walk(part))
-        ]
-        wholes = [(a.usual or a, sums[2]), (b.usual or b, sums[3])]
-        return min(self.reach_without(wholes, []), self.reach_without(wholes, common))
-
-    def reach_without(
-        self, accesses: Iterable[tuple[_Access, Sequence[Expr]]], common: Sequence[Expr]
-    ) -> int:
-        """How far apart the sums are in which two accesses touch memory, less what is common."""
-        spans: list[tuple[int, int]] = []
-        for access, parts in accesses:
-            index: Expr = IntImm(0)
-            for part in parts:
-                if not any(same(part, one) for one in common):
-                    index = ops.add(index, part)
-            low, high = self.analyzer.const_bounds(index)
-            for condition in access.where:
-                high = self.limited(index, condition, high)
-            if low is None or high is None:
-                return _FAR
-            spans.append((low, high + access.lanes - 1))
-        (low_a, high_a), (low_b, high_b) = spans
-        return max(high_a - low_b, high_b - low_a, 0)
-
-    def limited(self, index: Expr, condition: Expr, high: int | None) -> int | None:
-        """The most that an index can be, where some times a sum in it is below a number."""
-        if not isinstance(condition, LT) or not isinstance(condition.b, IntImm):
-            return high
-        variables = list(dict.fromkeys(part for part in walk(condition.a) if type(part) is Var))
-        terms, base = _scales(condition.a, variables)
-        parts, rest = _scales(index, variables)
-        if not terms or not parts or min(terms) < 1 or not isinstance(base, IntImm):
-            return high
-        times = min(part // scale for part, scale in zip(parts, terms, strict=True))
-        if times < 1:
-            return high
-        for var, part, scale in zip(variables, parts, terms, strict=True):
-            rest = ops.add(rest, ops.mul(var, part - times * scale))
-        most = self.analyzer.const_bounds(self.analyzer.simplify(rest))[1]
-        if most is None:
-            return high
-        most += times * (condition.b.value - 1 - base.value)
-        return most if high is None else min(high, most)
-
-    def are_digits(self, factors: Sequence[tuple[int, int]], rest: Expr, slack: int) -> bool:
-        """Whether threads are apart since they and the loops are digits of the index.
-
-        The rest is a sum over loop variables, as in 16 * (k1 - k2). A digit of the difference is
-        zero when its factor is larger than all that the digits below can add up to, and those above
-        are zero.
-        """
-        variables = list(dict.fromkeys(part for part in walk(rest) if isinstance(part, Var)))
-        terms = detect_linear_equation(rest, variables)
-        if terms is None or not isinstance(terms[-1], IntImm):
-            return False
-        spans: dict[int, tuple[int, int]] = {}
-        for var, term in zip(variables, terms, strict=False):
-            low, high = self.analyzer.const_bounds(var)
-            if low is None or high is None or not isinstance(term, IntImm):
-                return False
-            if term.value < 0:
-                low, high = -high, -low
-            least, most = spans.get(abs(term.value), (0, 0))
-            spans[abs(term.value)] = least + low, most + high
-        digits = [(factor, extent - 1, True) for factor, extent in factors]
-        digits += [(factor, max(-low, high), False) for factor, (low, high) in spans.items()]
-        reach, threads_below = slack + abs(terms[-1].value), False
-        for factor, most, is_thread in sorted(digits):
-            if factor <= reach and (is_thread or threads_below):
-                return False
-            threads_below = threads_below or is_thread
-            reach += factor * most
-        return True
-
     def error(self, why: str) -> BuildError:
         """A kernel in which barriers cannot be put."""
         return BuildError(
@@ -561,55 +440,6 @@ def _seen_from(accesses: Iterable[_Access], loop: For) -> list[_Access]:
     """Accesses of a loop's body as the loop's: for any of its iterations."""
     domain = (loop.loop_var, Range(loop.min, loop.extent))
     return [with_fields(access, ranges=(domain, *access.ranges)) for access in accesses]
-
-
-def _with_values(access: _Access, values: dict[Var, Expr]) -> _Access:
-    """An access with expressions in the place of variables."""
-    return with_fields(
-        access,
-        index=None if access.index is None else substitute(access.index, values),
-        ranges=tuple(
-            (var, Range(substitute(domain.min, values), substitute(domain.extent, values)))
-            for var, domain in access.ranges
-        ),
-        where=tuple(substitute(condition, values) for condition in access.where),
-        usual=access,
-    )
-
-
-def _scales(e: Expr, variables: Sequence[Var]) -> tuple[list[int], Expr]:
-    """By what variables are multiplied in a sum, and its rest; nothing of what is no such sum."""
-    terms = detect_linear_equation(e, variables)
-    scales = [term.value for term in terms[:-1] if isinstance(term, IntImm)] if terms else []
-    if terms is None or len(scales) < len(variables):
-        return [], e
-    return scales, terms[-1]
-
-
-def _addends(e: Expr) -> list[Expr]:
-    """The terms of a sum."""
-    return [*_addends(e.a), *_addends(e.b)] if isinstance(e, Add) else [e]
-
-
-def _only_values(conditions: Iterable[Expr]) -> dict[Var, int]:
-    """Variables that have one value under the conditions: of a == 3, and of a thread's a < 1."""
-    found: dict[Var, int] = {}
-    for condition in conditions:
-        if not isinstance(condition, EQ | LT) or not isinstance(condition.b, IntImm):
-            continue
-        var, value = condition.a, condition.b.value
-        if isinstance(var, Var) and isinstance(condition, EQ):
-            found[var] = value
-        elif isinstance(var, Var) and value == 1:
-            found[var] = 0
-    return found
-
-
-def _unlikely(condition: Expr) -> Expr:
-    """A condition without the mark that it is likely."""
-    if isinstance(condition, Call) and condition.op == "tir.likely":
-        return condition.args[0]
-    return condition
 
 
 def _is_barrier(node: Stmt) -> bool:
