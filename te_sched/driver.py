@@ -15,6 +15,7 @@ from te_sched.analysis.device_limits import Limits, check_device_limits
 from te_sched.analysis.extents import check_extents
 from te_sched.analysis.findings import RULE, Finding, Findings
 from te_sched.analysis.guard_accesses import guard_accesses
+from te_sched.analysis.guard_counts import guard_counts
 from te_sched.analysis.judge import check_program
 from te_sched.analysis.kernel_races import check_kernel_races
 from te_sched.analysis.launch_limits import guard_launches
@@ -237,6 +238,7 @@ def _compile(
 
     functions = _for_target(functions, target)
     if target.kind != "cuda":
+        functions = {name: guard_counts(func) for name, func in functions.items()}
         return build_functions(functions, target, known_as)
     program, limits = _kernels(functions, target, verify)
     return CudaModule(guard_launches(program, limits), target)

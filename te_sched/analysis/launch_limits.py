@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from te_sched.analysis.checks import widen
 from te_sched.analysis.device_limits import Limits
+from te_sched.analysis.guard_counts import guard_counts, is_countable
 from te_sched.ir import ops
-from te_sched.ir.expr import Add, Call, Expr, IntImm, Mul, StringImm
+from te_sched.ir.expr import Call, Expr, IntImm, StringImm
 from te_sched.ir.ops import const
 from te_sched.ir.stmt import AssertStmt, BufferStore, Evaluate, IRModule, PrimFunc, Stmt
-from te_sched.ir.visitor import Mapper, walk
+from te_sched.ir.visitor import Mapper
 from te_sched.lower.device.kernel import LAUNCH, is_kernel, static_shared_bytes, thread_axes
 
 
@@ -23,7 +24,7 @@ def guard_launches(program: IRModule, limits: Limits) -> IRModule:
     kernels = {name: func for name, func in program.functions.items() if is_kernel(func)}
     guard = _Guard(kernels, limits)
     functions = {
-        name: func if name in kernels else func.with_body(guard.visit(func.body))
+        name: func if name in kernels else func.with_body(guard.visit(guard_counts(func).body))
         for name, func in program.functions.items()
     }
     return IRModule(functions)
@@ -63,7 +64,7 @@ class _Guard(Mapper):
                 within = ops.less_equal(widen(size), IntImm(most, "int64"))
                 yield ops.logical_or(empty, within), message
         for axis, extent in zip(axes, given, strict=False):
-            if (countable := _is_countable(extent)) is not None:
+            if (countable := is_countable(extent)) is not None:
                 yield (
                     countable,
                     f"kernel {name} is launched with {axis.tag} = {extent}, which is more than "
@@ -88,17 +89,6 @@ class _Guard(Mapper):
         yield threads, most, _too_many(name, f"{block} threads in a block", most)
         most = self.limits.all_shared_bytes - (static_shared_bytes(kernel) or 0)
         yield given[-1], most, _too_many(name, f"{given[-1]} bytes of dynamic shared memory", most)
-
-
-def _is_countable(extent: Expr) -> Expr | None:
-    """Whether no sum or product in an extent is beyond its type; None where there is none."""
-    holds: Expr | None = None
-    for part in walk(extent):
-        if isinstance(part, Add | Mul) and not part.dtype.startswith("int64"):
-            _, most = ops.int_limits(part.dtype)
-            one = ops.less_equal(widen(part), IntImm(most, "int64"))
-            holds = one if holds is None else ops.logical_and(holds, one)
-    return holds
 
 
 def _too_many(kernel: str, what: str, most: int) -> str:

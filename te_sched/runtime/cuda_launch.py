@@ -12,12 +12,13 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from te_sched.analysis.checks import widen
 from te_sched.codegen.llvm.entry import WRITTEN
-from te_sched.ir import dtypes
-from te_sched.ir.expr import Call, Cast, Expr, StringImm, Var
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import Call, Expr, IntImm, StringImm, Var
 from te_sched.ir.stmt import Allocate, Evaluate, IRModule, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import Mapper
-from te_sched.lower.device.kernel import LAUNCH, bytes_of, is_kernel, thread_axes
+from te_sched.lower.device.kernel import LAUNCH, is_kernel, thread_axes
 from te_sched.lower.statements import sequence
 from te_sched.runtime import cuda_driver, cuda_memory, registry
 from te_sched.runtime.cuda_arguments import uses_of_arguments
@@ -127,7 +128,10 @@ class _Calls(Mapper):
         return Evaluate(self.call("int32", name.value, *map(_passed, call.args[1:])))
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
-        size = Cast("int64", bytes_of(node))
+        item = dtypes.storage_bytes(dtypes.element(node.dtype)) * dtypes.lanes(node.dtype)
+        size: Expr = IntImm(item, "int64")
+        for extent in node.extents:
+            size = ops.mul(size, widen(extent))
         free = Evaluate(self.call("int32", "free", node.buffer_var))
         body = sequence([self.visit(node.body), free])
         return LetStmt(node.buffer_var, self.call("handle", "allocate", size), body)

@@ -319,3 +319,34 @@ def test_empty_launches_are_within_all_limits(driver: FakeDriver) -> None:
     in_blocks((0, 8), 64)(*bytes_on_device(0, 8))
     in_blocks((0,), 64)(*bytes_on_device(0))
     assert driver.named("cuLaunchKernel") == []
+
+
+@pytest.mark.parametrize("size", [te.var("n"), 2**29 + 64])
+def test_large_temporaries_get_all_of_their_bytes(driver: FakeDriver, size: Any) -> None:
+    A = te.placeholder((size,), "float64", name="A")
+    B = te.compute((size,), lambda i: A[i] + 1.0, name="B")
+    C = te.compute((size,), lambda i: B[i] * 2.0, name="C")
+    s = te.create_schedule(C.op)
+    for stage in (B, C):
+        block, thread = s[stage].split(stage.op.axis[0], factor=64)
+        s[stage].bind(block, te.thread_axis("blockIdx.x"))
+        s[stage].bind(thread, te.thread_axis("threadIdx.x"))
+    module = te_sched.build(s, [A, C], "cuda")
+    module(*(FakeArray(np.empty(2**29 + 64, "float64")) for _ in range(2)))
+    assert [call[0] for call in driver.named("alloc")] == [8 * (2**29 + 64)]
+
+
+def test_temporaries_that_int32_cannot_count_are_refused(driver: FakeDriver) -> None:
+    n = te.var("n")
+    A = te.placeholder((n,), "int8", name="A")
+    B = te.compute((n, n), lambda i, j: A[i] + A[j], name="B")
+    C = te.compute((n,), lambda i: B[i, n - 1 - i], name="C")
+    s = te.create_schedule(C.op)
+    for stage in (B, C):
+        s[stage].bind(stage.op.axis[0], te.thread_axis("blockIdx.x"))
+    module = te_sched.build(s, [A, C], "cuda")
+    with pytest.raises(CallError, match="B has n \\* n elements, which is more than int32 indices"):
+        module(*bytes_on_device(65536))
+    assert driver.named("alloc") == []
+    module(*bytes_on_device(40000))
+    assert [call[0] for call in driver.named("alloc")] == [40000**2]
