@@ -93,7 +93,8 @@ def _is_one(extent: Expr) -> bool:
 class _Access:
     """One access to shared memory. `index` is None when nobody knows where; `ranges` are those of
     the loops in which it stands, as far as one looks from outside of them, `where` conditions
-    under which it happens.
+    under which it happens. Of one in a later iteration, `moved_from` is the access in any, and by
+    which values of its variables it is made of that.
     """
 
     data: Var
@@ -102,6 +103,7 @@ class _Access:
     lanes: int
     ranges: tuple[tuple[Var, Range], ...] = ()
     where: tuple[Expr, ...] = ()
+    moved_from: tuple[_Access, dict[Var, Expr]] | None = None
 
     @property
     def place(self) -> Place:
@@ -221,7 +223,10 @@ class _Planner:
             ranges.append((var, own))
         index = None if access.index is None else substitute(access.index, values)
         where = tuple(substitute(condition, values) for condition in access.where)
-        return with_fields(access, index=index, ranges=tuple(ranges), where=where)
+        moved_from = access, values
+        return with_fields(
+            access, index=index, ranges=tuple(ranges), where=where, moved_from=moved_from
+        )
 
     def with_barrier_in(self, plan: _Plan, node: For) -> _Plan:
         """The body of a loop with a barrier where its last iteration meets the next one."""
@@ -418,13 +423,21 @@ class _Planner:
 
     def unpacked(self, access: _Access) -> Packed | None:
         """The number of whose digits the index of an access is made, the rest alike in threads."""
+        found = self.packed(access)
+        own = self.numbers.union(var for var, _ in access.ranges)
+        return None if found is None or own.intersection(walk(found.rest)) else found
+
+    def packed(self, access: _Access) -> Packed | None:
+        """The number of whose digits the index is made, found where its loops have their ranges."""
+        if access.moved_from is not None:
+            usual, values = access.moved_from
+            found = self.packed(usual)
+            return None if found is None else found.moved(values)
         assert access.index is not None
         with ExitStack() as facts:
             for condition in access.where:
                 facts.enter_context(self.analyzer.constraint(condition))
-            found = packed(access.index, self.analyzer)
-        own = self.numbers.union(var for var, _ in access.ranges)
-        return None if found is None or own.intersection(walk(found.rest)) else found
+            return packed(access.index, self.analyzer)
 
     def error(self, why: str) -> BuildError:
         """A kernel in which barriers cannot be put."""

@@ -15,7 +15,8 @@ from typing import Any
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.same import same
 from te_sched.ir import ops
-from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul
+from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul, Var
+from te_sched.ir.visitor import substitute
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,11 @@ class Packed:
         """How many neighbouring numbers are neighbours in memory, from multiples of it on."""
         size, stride = self.digits[0]
         return size if stride == 1 else 1
+
+    def moved(self, values: dict[Var, Expr]) -> Packed:
+        """The index with other values of its variables, which they may have."""
+        number, rest = substitute(self.number, values), substitute(self.rest, values)
+        return Packed(number, self.digits, self.gap, rest)
 
 
 def packed(index: Expr, analyzer: Analyzer) -> Packed | None:

@@ -293,3 +293,25 @@ def test_padded_rows_that_some_threads_store_need_one_barrier_after_them() -> No
         s[stage].bind(axis, te.thread_axis(tag))
     s[cache].storage_align(cache.op.axis[0], 16, 1)
     assert kernel_of(s, [A, C]).count(SYNC) == 1
+
+
+def test_steps_within_a_quotient_need_one_barrier_after_them() -> None:
+    """Six elements of each padded row of eighteen, in three steps, by each of six threadIdx.x."""
+    A = te.placeholder((16, 18), name="A")
+    C = te.compute((8, 8), lambda i, j: A[i, 17 - j] + A[i + 8, j], name="C")
+    s = te.create_schedule(C.op)
+    cache = s.cache_read(A, "shared", [C])
+    block, thread = s[C].split(C.op.axis[0], factor=8)
+    s[cache].compute_at(s[C], block)
+    outer, _ = s[cache].split(s[cache].fuse(*cache.op.axis), factor=2)
+    rows, rest = s[cache].split(outer, nparts=8)
+    inner, _ = s[cache].split(rest, nparts=8)
+    for stage, axis, tag in (
+        (C, block, "blockIdx.x"), (C, thread, "threadIdx.y"), (C, C.op.axis[1], "threadIdx.x"),
+        (cache, rows, "threadIdx.y"), (cache, inner, "threadIdx.x"),
+    ):  # fmt: skip
+        s[stage].bind(axis, te.thread_axis(tag))
+    s[cache].storage_align(cache.op.axis[0], 16, 1)
+    text = kernel_of(s, [A, C])
+    assert "% 18" in text
+    assert text.count(SYNC) == 1
