@@ -58,7 +58,7 @@ class _Guard(Mapper):
         empty: Expr = const(False)
         for extent in given[: len(axes)]:
             if not isinstance(extent, IntImm):
-                empty = ops.logical_or(empty, ops.equal(extent, 0))
+                empty = ops.logical_or(empty, ops.less_equal(extent, 0))
         for size, most, message in self.sizes(name, kernel, given):
             if not isinstance(size, IntImm):
                 within = ops.less_equal(widen(size), IntImm(most, "int64"))

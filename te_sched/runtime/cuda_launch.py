@@ -56,7 +56,7 @@ class Launcher:
             tuple(extents.get(f"{kind}.{letter}", 1) for letter in "xyz")
             for kind in ("blockIdx", "threadIdx")
         )
-        if 0 in grid or 0 in block:
+        if min(*grid, *block) < 1:
             return 0
         name = kernel.attrs["global_symbol"]
         stream = current_stream(self.device_id)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched import nd, te
+from te_sched import nd, te, tir
 from te_sched.errors import CallError
 from te_sched.runtime import registry
 from te_sched.runtime.cuda_module import CudaFunction, CudaModule
@@ -350,3 +350,23 @@ def test_temporaries_that_int32_cannot_count_are_refused(driver: FakeDriver) -> 
     assert driver.named("alloc") == []
     module(*bytes_on_device(40000))
     assert [call[0] for call in driver.named("alloc")] == [40000**2]
+
+
+@pytest.mark.parametrize("tag", ["blockIdx.x", "threadIdx.x"])
+def test_grids_of_a_negative_number_are_empty(driver: FakeDriver, tag: str) -> None:
+    n = te.var("n")
+    A = tir.decl_buffer((n,), "int8", name="A")
+    ib = tir.ir_builder.create()
+    at = te.thread_axis(tag)
+    ib.scope_attr(at, "thread_extent", n - 4)
+    ib.buffer_ptr(A)[at] = te.const(1, "int8")
+    func = tir.PrimFunc((A.data,), ib.get(), {A.data: A}, {"global_symbol": "main"})
+    module = te_sched.build(func, target="cuda")
+    for size in (2, 4):
+        module(*bytes_on_device(size)[:1])
+    assert driver.named("cuLaunchKernel") == []
+    module(*bytes_on_device(7)[:1])
+    assert len(driver.named("cuLaunchKernel")) == 1
+    emulated = te_sched.nd.array(np.zeros(2, "int8"), te_sched.emulated_cuda(0))
+    module(emulated)
+    assert not emulated.numpy().any()
