@@ -56,24 +56,26 @@ def check_predicates(
         return
     normal = schedule.normalize()
     bounds = infer_bound(normal)
-    chosen = accesses_of(schedule_ops(normal, bounds, list(args), "main", binds or {}))
-    stages = {name: stage for stage in normal.stages for name in _names(stage)}
-    predicates = {stage: stage.store_predicate for stage in normal.stages}
+
+    def program() -> Program:
+        return accesses_of(schedule_ops(normal, bounds, list(args), "main", binds or {}))
+
+    chosen = program()
     for stage in normal.stages:
-        stage.store_predicate = None
-    whole = accesses_of(schedule_ops(normal, bounds, list(args), "main", binds or {}))
-    pairs = zip(_stores(chosen), _stores(whole), strict=True)
-    for store, other in pairs:
+        predicate, stage.store_predicate = stage.store_predicate, None
+        if predicate is not None and (why := _fault_of(chosen, program())):
+            raise _refusal(stage, predicate, why)
+        stage.store_predicate = predicate
+
+
+def _fault_of(chosen: Program, whole: Program) -> str:
+    """What is wrong with the predicate that one program has and the other has not."""
+    for store, other in zip(_stores(chosen), _stores(whole), strict=True):
         usual = _conditions_of(other, store.loops)
         added = [one for one in store.conditions if not _has(usual, one)]
         if added and (why := _Judge(chosen, store, usual, added).fault()):
-            broken = stages[chosen.memory[store.data].name]
-            raise _refusal(broken, predicates[broken], why)
-
-
-def _names(stage: Stage) -> list[str]:
-    """What the results of a stage may be called, now and as they were declared."""
-    return [op.output(n).name for op in (stage.op, stage.origin_op) for n in range(op.num_outputs)]
+            return why
+    return ""
 
 
 def _stores(program: Program) -> list[Access]:
@@ -274,7 +276,7 @@ class _Judge:
         return f"{text} ({given})" if given else text
 
 
-def _refusal(stage: Stage, predicate: Expr | None, why: str) -> BuildError:
+def _refusal(stage: Stage, predicate: Expr, why: str) -> BuildError:
     return BuildError(
         f"store {stage.op.name} where {predicate}",
         why,

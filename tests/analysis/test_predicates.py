@@ -79,6 +79,15 @@ def test_predicate_that_asks_for_data_is_refused() -> None:
         build(program(), lambda p: p.A[p.j, 0] > 0, "D")
 
 
+def test_stage_of_several_outputs_is_judged() -> None:
+    A = te.placeholder((8,), name="A")
+    C, _ = te.compute((8,), lambda i: (A[i] + 1.0, A[i] * 2.0), name="CD")
+    s = te.create_schedule(C.op)
+    s[C].set_store_predicate(C.op.axis[0].var < 4)
+    with pytest.raises(BuildError, match=r"where CD\[4\] is computed"):
+        te_sched.build(s, [A, C])
+
+
 @pytest.mark.parametrize(("stride", "is_refused"), [(2, False), (1, True)])
 def test_what_nobody_reads_may_be_left_out(stride: int, is_refused: bool) -> None:
     A = te.placeholder((8,), name="A")
