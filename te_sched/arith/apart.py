@@ -213,8 +213,10 @@ class Apart:
         is_less = self.forms.is_less
         if len(reaches) < len(digits):
             return False
-        if (not digits or digits[-1].span is not None) and (is_less({}, low) or is_less(high, {})):
-            return True
+        if not digits or digits[-1].span is not None:
+            ends = [(low, high), *self._reach_where(x, y, start)]
+            if any(is_less({}, low) or is_less(high, {}) for low, high in ends):
+                return True
         for digit, ends in zip(reversed(digits), reversed(reaches), strict=True):
             scale = digit.scale
             size = scale if self.forms.is_nonnegative(scale) else plus({}, scale, -1)

@@ -364,38 +364,13 @@ class _Planner:
         """Whether different threads may touch the same element."""
         if a.index is None or b.index is None:
             return True
-        return not (self.are_apart(a, b) or self.never(a, b) or self.are_packed_apart(a, b))
+        return not (self.are_apart(a, b) or self.are_packed_apart(a, b))
 
     def are_apart(self, a: _Access, b: _Access) -> bool:
         """Whether an element that both touch is touched by one thread alone."""
         own = {var for one in (a, b) for var, _ in one.ranges}
         fixed = self.forms.ranges.keys() - own - self.numbers
         return Apart(self.forms, self.numbers, fixed, ()).is_proved(a.place, b.place)
-
-    def fresh(self, ranges: Iterable[tuple[Var, Range]]) -> dict[Var, Expr]:
-        """New variables in the place of some, within the same ranges."""
-        fresh: dict[Var, Expr] = {}
-        for var, domain in ranges:
-            copy = Var(var.name, var.dtype)
-            low, extent = substitute(domain.min, fresh), substitute(domain.extent, fresh)
-            self.analyzer.bind(copy, Range(low, extent))
-            fresh[var] = copy
-        return fresh
-
-    def never(self, a: _Access, b: _Access) -> bool:
-        """Whether two accesses never meet, in whichever threads."""
-        threads = [(axis.var, Range(IntImm(0), axis.extent)) for axis in self.threads]
-        places: list[Expr] = []
-        with ExitStack() as facts:
-            for access in (a, b):
-                fresh = self.fresh([*threads, *access.ranges])
-                for condition in access.where:
-                    facts.enter_context(self.analyzer.constraint(substitute(condition, fresh)))
-                assert access.index is not None
-                places.append(substitute(access.index, fresh))
-            difference = self.analyzer.simplify(ops.sub(*places))
-            low, high = self.analyzer.const_bounds(difference)
-        return (low is not None and low >= b.lanes) or (high is not None and high <= -a.lanes)
 
     def are_packed_apart(self, a: _Access, b: _Access) -> bool:
         """Whether one thread has the numbers of whose digits both indices are, or they differ."""
@@ -414,7 +389,7 @@ class _Planner:
             return False
         a = with_fields(a, index=one.number, lanes=lanes[0])
         b = with_fields(b, index=other.number, lanes=lanes[1])
-        return self.are_apart(a, b) or self.never(a, b)
+        return self.are_apart(a, b)
 
     def are_in_runs(self, access: _Access, index: Packed) -> bool:
         """Whether all lanes of an access are digits of neighbouring numbers."""
