@@ -11,20 +11,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from te_sched import config
-from te_sched.analysis.device_limits import Limits, check_device_limits
-from te_sched.analysis.extents import check_extents
+from te_sched.analysis.checks.guard_accesses import guard_accesses
+from te_sched.analysis.checks.guard_counts import guard_counts
+from te_sched.analysis.checks.sanitize import sanitize as sanitize_program
 from te_sched.analysis.findings import RULE, Finding, Findings
-from te_sched.analysis.guard_accesses import guard_accesses
-from te_sched.analysis.guard_counts import guard_counts
 from te_sched.analysis.judge import check_program
-from te_sched.analysis.kernel_races import check_kernel_races
-from te_sched.analysis.launch_limits import guard_launches
-from te_sched.analysis.legality import check_legality
-from te_sched.analysis.predicates import check_predicates
-from te_sched.analysis.results import check_results
-from te_sched.analysis.sanitize import sanitize as sanitize_program
-from te_sched.analysis.sizes import ATTRIBUTE, check_sizes, symbolic_sizes
-from te_sched.analysis.turns import check_turns
+from te_sched.analysis.kernels.device_limits import Limits, check_device_limits
+from te_sched.analysis.kernels.kernel_races import check_kernel_races
+from te_sched.analysis.kernels.launch_limits import guard_launches
+from te_sched.analysis.programs.turns import check_turns
+from te_sched.analysis.schedules.extents import check_extents
+from te_sched.analysis.schedules.legality import check_legality
+from te_sched.analysis.schedules.predicates import check_predicates
+from te_sched.analysis.schedules.results import check_results
+from te_sched.analysis.schedules.sizes import ATTRIBUTE, check_sizes, symbolic_sizes
 from te_sched.codegen.target import Target, as_target, check_available
 from te_sched.deep import walks_deeply
 from te_sched.errors import BuildError, Place, TeSchedError

@@ -9,17 +9,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from te_sched.analysis.accesses import accesses_of
-from te_sched.analysis.coverage import judge_coverage
-from te_sched.analysis.extents import check_extents
+from te_sched.analysis.checks.guard_accesses import guard_accesses
 from te_sched.analysis.findings import REFUTED, RULE, Finding, Findings
-from te_sched.analysis.guard_accesses import guard_accesses
-from te_sched.analysis.initialised import judge_initialised
-from te_sched.analysis.legality import check_legality
-from te_sched.analysis.predicates import check_predicates
-from te_sched.analysis.races import judge_races
-from te_sched.analysis.scopes import judge_scopes
-from te_sched.analysis.sizes import check_sizes
+from te_sched.analysis.programs.accesses import accesses_of
+from te_sched.analysis.programs.coverage import judge_coverage
+from te_sched.analysis.programs.initialised import judge_initialised
+from te_sched.analysis.programs.races import judge_races
+from te_sched.analysis.programs.scopes import judge_scopes
+from te_sched.analysis.schedules.extents import check_extents
+from te_sched.analysis.schedules.legality import check_legality
+from te_sched.analysis.schedules.predicates import check_predicates
+from te_sched.analysis.schedules.sizes import check_sizes
 from te_sched.errors import BuildError, LoweringError, TeSchedError
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.guard_extents import guard_extents

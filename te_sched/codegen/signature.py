@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from te_sched.analysis.sizes import ATTRIBUTE, NOT_NEGATIVE, Size
+from te_sched.analysis.schedules.sizes import ATTRIBUTE, NOT_NEGATIVE, Size
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from te_sched.analysis.sizes import NOT_NEGATIVE
+from te_sched.analysis.schedules.sizes import NOT_NEGATIVE
 from te_sched.codegen.llvm.types import integer_range
 from te_sched.codegen.signature import (
     Extent,

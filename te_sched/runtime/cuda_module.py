@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, overload
 
-from te_sched.analysis.sizes import ATTRIBUTE
+from te_sched.analysis.schedules.sizes import ATTRIBUTE
 from te_sched.codegen.checker import Report, check_program
 from te_sched.codegen.cuda import nvrtc, print_kernels
 from te_sched.codegen.cuda.resources import ResourceUsage

@@ -7,7 +7,7 @@ import pytest
 
 import te_sched
 from te_sched import AccessError, BuildError, IRModule, te, tir
-from te_sched.analysis.guard_accesses import guard_accesses
+from te_sched.analysis.checks.guard_accesses import guard_accesses
 
 A = te.placeholder((64,), name="A")
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from te_sched import tir
-from te_sched.analysis.accesses import Access, accesses_of
-from te_sched.analysis.cover import Span, covers_region
-from te_sched.analysis.facts import forms_for
+from te_sched.analysis.programs.accesses import Access, accesses_of
+from te_sched.analysis.programs.cover import Span, covers_region
+from te_sched.analysis.programs.facts import forms_for
 from te_sched.arith.apart import Apart, Place
 from te_sched.ir.stmt import PrimFunc
 

@@ -10,7 +10,7 @@ import pytest
 
 import te_sched as tvm
 from te_sched import te, topi
-from te_sched.analysis.legality import check_legality
+from te_sched.analysis.schedules.legality import check_legality
 from te_sched.errors import ScheduleError
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferStore, For, Stmt
 from te_sched.ir.visitor import children, walk

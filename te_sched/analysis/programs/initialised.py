@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.accesses import OF_BLOCK, Access, Loop, Memory, Program
-from te_sched.analysis.cover import Span, covers_region
-from te_sched.analysis.evaluate import (
+from te_sched.analysis.findings import INITIALISED, PROVED, REFUTED, UNPROVED, Finding
+from te_sched.analysis.programs.accesses import OF_BLOCK, Access, Loop, Memory, Program
+from te_sched.analysis.programs.cover import Span, covers_region
+from te_sched.analysis.programs.evaluate import (
     Points,
     Unevaluable,
     Values,
@@ -25,8 +26,7 @@ from te_sched.analysis.evaluate import (
     samples_of,
     text_of,
 )
-from te_sched.analysis.facts import forms_for
-from te_sched.analysis.findings import INITIALISED, PROVED, REFUTED, UNPROVED, Finding
+from te_sched.analysis.programs.facts import forms_for
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.forms import constant, plus
 from te_sched.ir.expr import Expr, Var

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.accesses import Access, Memory, Program
-from te_sched.analysis.cover import Span, covers_region
-from te_sched.analysis.evaluate import (
+from te_sched.analysis.findings import COVERAGE, PROVED, REFUTED, UNPROVED, Finding
+from te_sched.analysis.programs.accesses import Access, Memory, Program
+from te_sched.analysis.programs.cover import Span, covers_region
+from te_sched.analysis.programs.evaluate import (
     Unevaluable,
     Values,
     elements_of,
@@ -24,8 +25,7 @@ from te_sched.analysis.evaluate import (
     samples_of,
     text_of,
 )
-from te_sched.analysis.facts import forms_for
-from te_sched.analysis.findings import COVERAGE, PROVED, REFUTED, UNPROVED, Finding
+from te_sched.analysis.programs.facts import forms_for
 from te_sched.arith.forms import constant, plus, times
 from te_sched.ir.expr import Var
 

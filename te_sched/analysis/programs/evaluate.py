@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.accesses import Access, Loop, Program
+from te_sched.analysis.programs.accesses import Access, Loop, Program
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Var

@@ -6,7 +6,7 @@ Before a statement touches memory, the program it becomes checks that
     what it reads was written (of temporaries and outputs),
     no other iteration of a loop round it that runs in parallel touches the same element;
 
-it calls what `checks.report` names where that does not hold, which ends the call. Loops run
+it calls what `making.report` names where that does not hold, which ends the call. Loops run
 serially, in order, so that what is found does not depend on chance. Must not know schedules.
 """
 
@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from dataclasses import replace as with_fields
 from typing import Any
 
-from te_sched.analysis.accesses import Loop
-from te_sched.analysis.bounds import Bounds
-from te_sched.analysis.checks import report, under, widen
-from te_sched.analysis.shadows import (
+from te_sched.analysis.checks.bounds import Bounds
+from te_sched.analysis.checks.making import report, under, widen
+from te_sched.analysis.checks.shadows import (
     AT_ONCE,
     Shadow,
     Survey,
@@ -31,6 +30,7 @@ from te_sched.analysis.shadows import (
     load,
     store,
 )
+from te_sched.analysis.programs.accesses import Loop
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Add, Expr, IntImm, Mul, Sub, Var
 from te_sched.ir.occurrences import Guard, Occurrence, lane_of, occurrences_of

@@ -6,8 +6,8 @@ used in them, is neither. Must not know schedules.
 
 from __future__ import annotations
 
-from te_sched.analysis.accesses import OF_BLOCK, Access, Memory, Program
 from te_sched.analysis.findings import REFUTED, RULE, Finding
+from te_sched.analysis.programs.accesses import OF_BLOCK, Access, Memory, Program
 from te_sched.ir.expr import Var
 from te_sched.ir.visitor import walk
 

@@ -9,7 +9,7 @@ temporaries, whose sizes may be products of them, by an assertion. Must not know
 
 from __future__ import annotations
 
-from te_sched.analysis.checks import widen
+from te_sched.analysis.checks.making import widen
 from te_sched.ir import ops
 from te_sched.ir.expr import Add, Expr, IntImm, Mul, StringImm
 from te_sched.ir.stmt import Allocate, AssertStmt, BufferStore, Evaluate, PrimFunc, Stmt

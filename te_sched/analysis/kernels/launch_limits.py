@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from te_sched.analysis.checks import widen
-from te_sched.analysis.device_limits import Limits
-from te_sched.analysis.guard_counts import guard_counts, is_countable
+from te_sched.analysis.checks.guard_counts import guard_counts, is_countable
+from te_sched.analysis.checks.making import widen
+from te_sched.analysis.kernels.device_limits import Limits
 from te_sched.ir import ops
 from te_sched.ir.expr import Call, Expr, IntImm, StringImm
 from te_sched.ir.ops import const

@@ -14,7 +14,7 @@ outside, which many lanes do at once:
     for i in range(8): B[i] = A[I[i]]
 
 Where what it reads is written in that loop, it stays, and a vectorized loop becomes serial. Must
-not know how accesses are judged (`bounds`), nor how a check is made (`checks`).
+not know how accesses are judged (`bounds`), nor how a check looks (`making`).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from te_sched.analysis.accesses import Loop
-from te_sched.analysis.bounds import Bounds, Need
-from te_sched.analysis.checks import Check, check_of, check_over, unless_empty
+from te_sched.analysis.checks.bounds import Bounds, Need
+from te_sched.analysis.checks.making import Check, check_of, check_over, unless_empty
 from te_sched.analysis.findings import Findings
-from te_sched.analysis.sizes import Size
+from te_sched.analysis.programs.accesses import Loop
+from te_sched.analysis.schedules.sizes import Size
 from te_sched.ir.expr import Expr, IntImm, Not, Var
 from te_sched.ir.occurrences import Occurrence, data_read_by, occurrences_of
 from te_sched.ir.stmt import (

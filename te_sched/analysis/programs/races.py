@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from te_sched.analysis.accesses import Access, Loop, Program
-from te_sched.analysis.facts import forms_for
 from te_sched.analysis.findings import PROVED, RACE, REFUTED, UNPROVED, Finding
-from te_sched.analysis.meetings import Meeting, find_meeting
+from te_sched.analysis.programs.accesses import Access, Loop, Program
+from te_sched.analysis.programs.facts import forms_for
+from te_sched.analysis.programs.meetings import Meeting, find_meeting
 from te_sched.arith.apart import Apart, Place
 from te_sched.arith.same import same
 from te_sched.ir.expr import Expr, Var

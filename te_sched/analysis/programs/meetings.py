@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.accesses import Access, Loop, Program
-from te_sched.analysis.evaluate import (
+from te_sched.analysis.programs.accesses import Access, Loop, Program
+from te_sched.analysis.programs.evaluate import (
     Points,
     TooMany,
     Unevaluable,
@@ -24,7 +24,7 @@ from te_sched.analysis.evaluate import (
     points_of,
     samples_of,
 )
-from te_sched.analysis.facts import reads_own
+from te_sched.analysis.programs.facts import reads_own
 from te_sched.ir.expr import Var
 from te_sched.ir.visitor import walk
 

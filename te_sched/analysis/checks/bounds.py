@@ -15,11 +15,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from te_sched.analysis.accesses import Loop, Memory
-from te_sched.analysis.evaluate import Points, TooMany, Unevaluable, evaluate, held, points_of
+from te_sched.analysis.checks.guarded_sums import joined
 from te_sched.analysis.findings import BOUNDS, PROVED, REFUTED, UNPROVED, Finding
-from te_sched.analysis.guarded_sums import joined
-from te_sched.analysis.sizes import Size
+from te_sched.analysis.programs.accesses import Loop, Memory
+from te_sched.analysis.programs.evaluate import (
+    Points,
+    TooMany,
+    Unevaluable,
+    evaluate,
+    held,
+    points_of,
+)
+from te_sched.analysis.schedules.sizes import Size
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import plain
 from te_sched.arith.forms import Form, Forms, constant, expr_of, linear_form, number_of, plus

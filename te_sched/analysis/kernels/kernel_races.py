@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from te_sched.analysis.facts import reads_own
+from te_sched.analysis.programs.facts import reads_own
 from te_sched.arith.same import same
 from te_sched.errors import BuildError
 from te_sched.ir.expr import EQ, LT, BufferLoad, Expr, IntImm, Var

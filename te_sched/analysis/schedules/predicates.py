@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from te_sched.analysis.accesses import Access, Loop, Program, accesses_of
-from te_sched.analysis.evaluate import (
+from te_sched.analysis.findings import PROVED
+from te_sched.analysis.programs.accesses import Access, Loop, Program, accesses_of
+from te_sched.analysis.programs.evaluate import (
     Points,
     TooMany,
     Unevaluable,
@@ -26,8 +27,7 @@ from te_sched.analysis.evaluate import (
     points_of,
     samples_of,
 )
-from te_sched.analysis.findings import PROVED
-from te_sched.analysis.initialised import judge_initialised
+from te_sched.analysis.programs.initialised import judge_initialised
 from te_sched.errors import BuildError
 from te_sched.ir.expr import Buffer, Expr, IntImm, Var
 from te_sched.ir.structural import structural_equal

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from te_sched.analysis.accesses import Access, Program
-from te_sched.analysis.facts import forms_for
+from te_sched.analysis.programs.accesses import Access, Program
+from te_sched.analysis.programs.facts import forms_for
 from te_sched.arith.conditions import conjuncts, gap_of
 from te_sched.arith.forms import (
     Form,

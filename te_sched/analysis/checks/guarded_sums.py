@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from te_sched.analysis.accesses import Loop
+from te_sched.analysis.programs.accesses import Loop
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.forms import Form, constant, expr_of, linear_form, number_of, plus
 from te_sched.ir.expr import GE, GT, LE, LT, Expr, FloorDiv, IntImm, Var

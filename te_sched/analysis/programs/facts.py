@@ -5,7 +5,7 @@ Must not know what is judged.
 
 from __future__ import annotations
 
-from te_sched.analysis.accesses import Access, Program
+from te_sched.analysis.programs.accesses import Access, Program
 from te_sched.arith.forms import Forms
 from te_sched.arith.same import same
 from te_sched.ir.expr import BufferLoad, Var

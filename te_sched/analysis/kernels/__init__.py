@@ -1,0 +1,1 @@
+"""What kernels need of a GPU, and of each other's threads."""
