@@ -29,6 +29,7 @@ import platform
 import random
 import sys
 import tempfile
+import textwrap
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -107,7 +108,7 @@ def report(cycles: int, cached: bool, folder: Path) -> str:
     print(verdict, flush=True)
     title = f"## With{'' if cached else 'out'} the cache on disk"
     rows = table(HEADER, list(map(_cells, states)), right=range(len(HEADER)))
-    return f"{title}\n\n```text\n{rows}\n```\n\n{verdict}\n"
+    return f"{title}\n\n```text\n{rows}\n```\n\n{textwrap.fill(verdict, 120)}\n"
 
 
 def run(cycles: int, cached: bool, folder: Path) -> Iterator[State]:
@@ -261,13 +262,14 @@ def _verdict(states: Sequence[State]) -> str:
 
 def _setting(options: argparse.Namespace) -> str:
     asked = f" --cache {options.cache}" if options.cache != "both" else ""
-    return (
-        "# Memory over cycles of building and running\n\n"
+    text = (
         f"`python -m benchmarks.memory --cycles {options.cycles}{asked} --results "
         f"benchmarks/results`, with Python {platform.python_version()}, llvmlite "
         f"{llvmlite.__version__}, {' '.join(platform.libc_ver())}. See `benchmarks/memory.py` for "
-        "what is counted.\n"
+        "what is counted."
     )
+    title = "# Memory over cycles of building and running"
+    return f"{title}\n\n{textwrap.fill(text, 120, break_on_hyphens=False)}\n"
 
 
 def _cells(state: State) -> list[str]:
