@@ -6,6 +6,7 @@ import pathlib
 import re
 import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,18 +30,22 @@ class Report:
     findings: dict[str, list[tuple[str, int, str]]] = field(default_factory=dict)
     seconds: float = 0.0
 
-    def add(self, case: Case, verdict: Verdict) -> None:
+    def add(self, kind: str, number: int, verdict: Verdict) -> None:
         """Count a case."""
-        self.outcomes[case.kind, verdict.outcome] += 1
+        self.outcomes[kind, verdict.outcome] += 1
         self.refusals.update(verdict.refusals)
         if verdict.is_finding:
             known = self.findings.setdefault(verdict.group, [])
-            known.append((case.kind, case.program.number, verdict.detail))
+            known.append((kind, number, verdict.detail))
 
     def text(self, most: int = 25) -> str:
         """Counts by kind, refusals by message, findings by group."""
-        total = sum(self.outcomes.values())
-        lines = [f"{total} programs in {self.seconds:.0f} s"]
+        total = Counter[str]()
+        for (_, outcome), n in self.outcomes.items():
+            total[outcome] += n
+        shown = sorted({"right", "refused", "wrong", *total})
+        parts = ", ".join(f"{total[outcome]} {outcome}" for outcome in shown)
+        lines = [f"{total.total()} programs in {self.seconds:.0f} s: {parts}"]
         for kind in KINDS:
             counts = {what: n for (one, what), n in self.outcomes.items() if one == kind}
             if counts:
@@ -65,24 +70,37 @@ def run(
     folder: pathlib.Path | None = None,
     limit: float = 30.0,
 ) -> Report:
-    """Judge cases number seed, seed + 1, ... of each kind; minimised findings go to the folder."""
+    """Judge cases number seed, seed + 1, ... of each kind; minimised findings go to the folder.
+
+    A case that cannot be made, or made small, is a finding too, and ends nothing else.
+    """
     report, start, lock = Report(), time.monotonic(), threading.Lock()
     end = start + 60 * minutes if minutes else float("inf")
-    cases = _cases(kinds, seed, count)
+    numbers = _numbers(kinds, seed, count)
 
     def judge_some() -> None:
         with Worker(limit) as worker:
             while time.monotonic() < end:
                 with lock:
-                    case = next(cases, None)
-                if case is None:
+                    kind, number = next(numbers, ("", 0))
+                if not kind:
                     return
-                verdict = worker.judge(case)
-                with lock:
-                    report.add(case, verdict)
-                    alike = len(report.findings.get(verdict.group, ()))
-                if verdict.is_finding and folder is not None and alike <= ALIKE:
-                    save(folder, *smallest(worker, case, verdict))
+                try:
+                    judge_one_of_many(worker, kind, number)
+                except Exception as error:
+                    worker.close()
+                    group = f"broken: {type(error).__name__}: {error}"
+                    with lock:
+                        report.add(kind, number, Verdict("broken", group, traceback.format_exc()))
+
+    def judge_one_of_many(worker: Worker, kind: str, number: int) -> None:
+        case = generate(kind, number)
+        verdict = worker.judge(case)
+        with lock:
+            report.add(kind, number, verdict)
+            alike = len(report.findings.get(verdict.group, ()))
+        if verdict.is_finding and folder is not None and alike <= ALIKE:
+            save(folder, *smallest(worker, case, verdict))
 
     threads = [threading.Thread(target=judge_some) for _ in range(jobs)]
     for thread in threads:
@@ -93,11 +111,11 @@ def run(
     return report
 
 
-def _cases(kinds: Sequence[str], seed: int, count: int | None) -> Iterator[Case]:
+def _numbers(kinds: Sequence[str], seed: int, count: int | None) -> Iterator[tuple[str, int]]:
     number = seed
     while count is None or number < seed + count:
         for kind in kinds:
-            yield generate(kind, number)
+            yield kind, number
         number += 1
 
 

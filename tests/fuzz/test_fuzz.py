@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -120,10 +121,22 @@ def test_campaign_counts_and_saves(tmp_path: pathlib.Path, monkeypatch: pytest.M
     monkeypatch.setattr(campaign, "generate", lambda kind, number: planted)
     monkeypatch.setattr(campaign, "minimise", lambda case, fails: case)
     report = campaign.run(("legal",), count=2, jobs=2, folder=tmp_path)
-    assert "2 programs" in report.text()
+    assert re.match(r"2 programs in \d+ s: 2 crashed, 0 refused, 0 right, 0 wrong", report.text())
     assert "2 x crashed: SIGSEGV" in report.text()
     (path,) = tmp_path.glob("crashed*.py")
     assert "SIGSEGV" in path.read_text()
+
+
+def test_case_that_cannot_be_made_does_not_end_a_campaign(monkeypatch: pytest.MonkeyPatch) -> None:
+    def make(kind: str, number: int) -> Case:
+        if number == 1:
+            raise ValueError("no such case")
+        return case()
+
+    monkeypatch.setattr(campaign, "generate", make)
+    report = campaign.run(("illegal",), seed=1, count=3)
+    assert report.outcomes == {("illegal", "broken"): 1, ("illegal", "right"): 2}
+    assert "no such case" in report.text()
 
 
 def test_cases_survive_the_way_to_the_worker() -> None:
