@@ -146,8 +146,8 @@ def _optimized(text: str, linked: tuple[str, ...], machine: Machine) -> Any:
     options.loop_vectorization = options.loop_interleaving = machine.level > 1
     options.loop_unrolling = machine.level > 1 and len(blocks) < _MANY_BLOCKS
     options.slp_vectorization = machine.level > 1 and max(blocks) < _LONG_BLOCK
-    # One for each program: a run leaves callbacks in it that are gone when the run is over. llvmlite
-    # never frees the place for them, 1.5 KB (`benchmarks.memory` counts them).
+    # One for each program: a run leaves callbacks in it that are gone when the run is over.
+    # llvmlite never frees the place for them, 1.5 KB (`benchmarks.memory` counts them).
     builder = llvm.create_pass_builder(machine.handle, options)
     passes = builder.getModulePassManager()
     passes.run(module, builder)
