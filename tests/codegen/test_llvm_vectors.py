@@ -232,3 +232,22 @@ def test_vectors_that_stop_llvm_are_refused() -> None:
     s[B].vectorize(B.op.axis[0])
     with pytest.raises(BuildError, match="vectors of 65536 lanes"):
         te_sched.build(s, [A, B])
+
+
+def test_lanes_that_lie_apart_make_llvm_say_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    A = te.placeholder((64, 32), name="A")
+    B = te.compute(
+        (34, 66),
+        lambda i, j: te.if_then_else(te.all(i >= 1, j >= 1, j < 65, i < 33), A[j - 1, i - 1], 0.0),
+        name="B",
+    )
+    s = te.create_schedule(B.op)
+    outer, inner = s[B].split(B.op.axis[0], nparts=4)
+    s[B].reorder(B.op.axis[1], inner, outer)
+    s[B].vectorize(outer)
+    with te_sched.config.scoped(cache=False):
+        built = te_sched.build(s, [A, B])
+    assert not capfd.readouterr().err
+    a, b = np.random.rand(64, 32).astype("float32"), np.zeros((34, 66), "float32")
+    built(a, b)
+    np.testing.assert_array_equal(b, np.pad(a.T, 1))

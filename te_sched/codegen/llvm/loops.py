@@ -115,7 +115,7 @@ def _has_masked_form(loop: S.For) -> bool:
             return False
     touched = [node for node in walk(loop.body) if isinstance(node, E.BufferLoad | S.BufferStore)]
     indices = [substitute(index, values) for node in touched for index in node.indices]
-    if any(_has_unknown_step(index, loop.loop_var) for index in indices):
+    if any(_is_scattered(index, loop.loop_var) for index in indices):
         return False
     pairs = [(load, stores[load.buffer.data]) for load in loads if load.buffer.data in stores]
     return all(structural_equal(load.indices[0], store.indices[0]) for load, store in pairs)
@@ -130,10 +130,12 @@ def _is_lane_of(indices: tuple[E.Expr, ...], lanes: set[E.Var]) -> bool:
     return known and not any(isinstance(part, E.BufferLoad) for part in parts)
 
 
-def _has_unknown_step(index: E.Expr, lane: E.Var) -> bool:
-    """Whether the distance of lanes is a variable, such as a stride."""
+def _is_scattered(index: E.Expr, lane: E.Var) -> bool:
+    """Whether lanes are known to lie apart, or by a variable such as a stride."""
     parts = detect_linear_equation(index, (lane,))
-    return parts is not None and not isinstance(parts[0], E.IntImm)
+    if parts is None:
+        return False
+    return not isinstance(parts[0], E.IntImm) or parts[0].value not in (0, 1)
 
 
 def _masked_vector_wishes(lanes: int) -> list[str]:
