@@ -27,7 +27,7 @@ from te_sched.ir.expr import Expr, FloorDiv, FloorMod, Var
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Touch:
     """Which elements an access touches: `sizes` of them from `index` on, where conditions hold."""
 
     index: tuple[Expr, ...]
@@ -72,13 +72,13 @@ class Apart:
         self.equal: set[Any] = set()
         self.resolved: set[Part] = set()  # parts whose wholes are equal too
 
-    def is_proved(self, a: Place, b: Place) -> bool:
+    def is_proved(self, a: Touch, b: Touch) -> bool:
         """Whether the loops have the same values where both touch one element."""
         if len(a.index) != len(b.index):
             return False
         first, second = single_values(a.conditions), single_values(b.conditions)
         self.equal = {var for var, value in first.items() if second.get(var) == value}
-        self.gaps = tuple(self._gaps_of(place) for place in (a, b))
+        self.gaps = tuple(self._gaps_of(touch) for touch in (a, b))
         single = {var: first[var] for var in self.equal}
         equations = [
             tuple(self._form(e, single) for e in (x, y, p, q))
@@ -104,9 +104,9 @@ class Apart:
                 form = plus(rest, scale, value)
         return form
 
-    def _gaps_of(self, place: Place) -> list[Form]:
-        """What is not negative where a place is touched."""
-        parts = [part for condition in place.conditions for part in conjuncts(condition)]
+    def _gaps_of(self, touch: Touch) -> list[Form]:
+        """What is not negative where elements are touched."""
+        parts = [part for condition in touch.conditions for part in conjuncts(condition)]
         return [gap for part in parts if (gap := gap_of(part, self.forms)) is not None]
 
     def _wholes(self) -> Iterator[Form]:
@@ -231,7 +231,7 @@ class Apart:
     def _reach_where(
         self, x: Form, y: Form, start: tuple[Form, Form]
     ) -> Iterator[tuple[Form, Form]]:
-        """How far apart two sums can be by the conditions of both places."""
+        """How far apart two sums can be by the conditions of both."""
         if not x or not y or not any(self.gaps):
             return
         least_x, least_y = (self.forms.bounds(one, self.fixed).low for one in (x, y))

@@ -12,7 +12,7 @@ from te_sched import tir
 from te_sched.analysis.programs.accesses import Access, accesses_of
 from te_sched.analysis.programs.cover import Span, covers_region
 from te_sched.analysis.programs.facts import forms_for
-from te_sched.arith.apart import Apart, Place
+from te_sched.arith.apart import Apart, Touch
 from te_sched.ir.stmt import PrimFunc
 
 Point = tuple[int, ...]
@@ -118,9 +118,9 @@ class Pair(Case):
         return f"{self.shape} {self.stores}"
 
 
-def place_of(access: Access) -> Place:
+def touch_of(access: Access) -> Touch:
     assert access.index is not None
-    return Place(access.index, access.sizes, access.conditions)
+    return Touch(access.index, access.sizes, access.conditions)
 
 
 def proofs(case: Case) -> tuple[bool, bool]:
@@ -128,8 +128,8 @@ def proofs(case: Case) -> tuple[bool, bool]:
     program = accesses_of(case.function())
     (access,) = program.accesses
     parallel = [access.loops[0].var]
-    place = place_of(access)
-    apart = Apart(forms_for(program, access), parallel, [], []).is_proved(place, place)
+    touch = touch_of(access)
+    apart = Apart(forms_for(program, access), parallel, [], []).is_proved(touch, touch)
     forms = forms_for(program)
     ends = [tir.IntImm("int32", extent - 1) for extent in case.shape]
     region = [Span(({},), (forms.of(end),)) for end in ends]
@@ -157,7 +157,7 @@ def test_two_stores_that_are_proved_apart_never_meet(seed: int) -> None:
         program = accesses_of(case.function())
         a, b = program.accesses
         forms = forms_for(program, a, b)
-        apart = Apart(forms, [a.loops[0].var], [], []).is_proved(place_of(a), place_of(b))
+        apart = Apart(forms, [a.loops[0].var], [], []).is_proved(touch_of(a), touch_of(b))
         proved += apart
         assert not (apart and case.meet()), str(case)
     assert proved

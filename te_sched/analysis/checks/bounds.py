@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from te_sched.analysis.checks.guarded_sums import joined
+from te_sched.analysis.checks.place import Need, Place, reads_memory
 from te_sched.analysis.findings import BOUNDS, PROVED, REFUTED, UNPROVED, Finding
-from te_sched.analysis.programs.accesses import Loop, Memory
+from te_sched.analysis.programs.accesses import Loop
 from te_sched.analysis.programs.evaluate import (
     Points,
     TooMany,
@@ -27,14 +27,12 @@ from te_sched.analysis.programs.evaluate import (
     points_of,
 )
 from te_sched.analysis.schedules.sizes import Size
-from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.conditions import plain
 from te_sched.arith.forms import Form, Forms, constant, expr_of, linear_form, number_of, plus
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, Ramp, Range, Var
+from te_sched.ir.expr import Expr, IntImm, Ramp, Var
 from te_sched.ir.occurrences import Occurrence
-from te_sched.ir.stmt import Allocate, AttrStmt, BufferRealize, PrimFunc
-from te_sched.ir.visitor import substitute, variables_of, walk
+from te_sched.ir.stmt import PrimFunc
+from te_sched.ir.visitor import substitute, variables_of
 
 _LIMIT = 1 << 16  # iterations that are executed
 _ONE, _ZERO = IntImm(1), IntImm(0)
@@ -44,105 +42,22 @@ _ONE, _ZERO = IntImm(1), IntImm(0)
 Span = tuple[Form, Form]
 
 
-class Need(NamedTuple):
-    """What an access needs of one of its indices: low <= at < low + extent."""
-
-    number: int
-    at: Expr
-    low: Expr
-    extent: Expr
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """A buffer that stands for a region of another: how far its elements reach, its offset."""
-
-    buffer: Buffer
-    extents: tuple[Expr, ...]
-
-
-class Bounds:
+class Bounds(Place):
     """Judges accesses, at the place of a program at which its caller, who walks it, has arrived.
 
     `sizes` collects what a call must fulfil, `findings` what was judged.
     """
 
     def __init__(self, func: PrimFunc) -> None:
-        self.analyzer = Analyzer()
-        self.memory: dict[Var, Memory] = {}
-        self.bytes: dict[Var, int] = {}  # of an element
-        self.views: dict[Var, View] = {}
-        self.loops: list[Loop] = []
+        super().__init__(func)
         self.ranges: dict[Var, Span] = {}
-        self.conditions: list[Expr] = []
-        self.values: dict[Var, Expr] = {}
-        self.is_sure = True
-        self.stage = ""  # what is stored to
-        self.extern = ""  # the extern operation whose body this is
         self.sizes: list[Size] = []
         self.findings: list[Finding] = []
         self.proved = self.unproved = 0
-        self.symbols = {param for param in func.params if param.dtype != "handle"}
-        for buffer in func.buffer_map.values():
-            self.symbols.update(variables_of(*buffer.shape, *buffer.strides))
-            region = tuple((_ZERO, extent) for extent in buffer.shape)
-            self.add_memory(
-                buffer.data,
-                Memory(buffer.name, region, buffer.shape, is_argument=True),
-                buffer.dtype,
-            )
-            if buffer.strides:
-                self.views[buffer.data] = View(buffer, buffer.shape)
-
-    # -- the place -------------------------------------------------------------------------------
-
-    def add_memory(self, data: Var, memory: Memory, dtype: str) -> None:
-        """Note what a pointer points to."""
-        self.memory[data] = memory
-        self.bytes[data] = dtypes.storage_bytes(dtype)
-
-    def add_realized(self, node: BufferRealize) -> None:
-        """Note a temporary; arguments are known."""
-        buffer = node.buffer
-        if buffer.data not in self.memory:
-            region = tuple((bound.min, bound.extent) for bound in node.bounds)
-            self.add_memory(buffer.data, Memory(buffer.name, region, buffer.shape), buffer.dtype)
-
-    def add_allocated(self, node: Allocate) -> None:
-        """Note flat memory."""
-        region = tuple((_ZERO, extent) for extent in node.extents)
-        memory = Memory(node.buffer_var.name, region, tuple(node.extents))
-        self.add_memory(node.buffer_var, memory, node.dtype)
-
-    def add_view(self, node: AttrStmt) -> set[Var]:
-        """Note what a buffer stands for; gives the variables that it gives a meaning."""
-        view, buffer = node.node
-        extents = node.value.args[1::2] if isinstance(node.value, Call) else ()
-        kept = tuple(extents)[len(extents) - len(view.shape) :]
-        region = tuple((_ZERO, extent) for extent in kept)
-        name = self.memory[buffer.data].name if buffer.data in self.memory else buffer.name
-        self.add_memory(view.data, Memory(name, region, view.shape), view.dtype)
-        self.views[view.data] = View(view, kept)
-        return {view.data} | variables_of(view.elem_offset, *view.shape, *view.strides)
-
-    def enter_attribute(self, node: AttrStmt) -> None:
-        """Note the body of an extern operation: its outputs are the last views that it declares."""
-        if node.key == "extern_scope" and self.views:
-            self.extern = self.memory[next(reversed(self.views))].name
-
-    def leave_attribute(self, node: AttrStmt) -> None:
-        """Leave what `enter_attribute` noted."""
-        if node.key == "extern_scope":
-            self.extern = ""
-
-    def place_name(self) -> str:
-        """The stage that this is."""
-        return self.extern or self.stage
 
     def enter(self, loop: Loop) -> None:
-        """Go into a loop."""
-        self.loops.append(loop)
-        self.analyzer.bind(loop.var, Range(loop.min, loop.extent))
+        """Go into a loop, and note the values of its variable."""
+        super().enter(loop)
         self._note_range(loop)
 
     def _note_range(self, loop: Loop) -> None:
@@ -152,29 +67,8 @@ class Bounds:
 
     def leave(self) -> None:
         """Leave the innermost loop."""
-        self.ranges.pop(self.loops.pop().var, None)
-
-    def bind(self, var: Var, value: Expr) -> None:
-        """Note what a variable stands for; of what memory held, which may change, its ends."""
-        if not _reads_memory(value):
-            self.analyzer.bind(var, value)
-            return
-        low, high = self.analyzer.const_bounds(value)
-        if low is not None and high is not None:
-            extent = IntImm(high - low + 1, "int64")
-            self.analyzer.bind(var, Range(IntImm(low, "int64"), extent))
-
-    @contextmanager
-    def assuming(self, condition: Expr) -> Iterator[None]:
-        """A scope in which a condition holds."""
-        known = plain(condition)
-        simple = self.analyzer.simplify(known)
-        with self.analyzer.constraint(known):
-            if simple is known or type(simple) is IntImm:
-                yield
-            else:
-                with self.analyzer.constraint(simple):
-                    yield
+        self.ranges.pop(self.loops[-1].var, None)
+        super().leave()
 
     # -- judging ---------------------------------------------------------------------------------
 
@@ -197,108 +91,12 @@ class Bounds:
                 left = [need for need in left if not self._is_proved(need)]
         left = [need for need in left if not self._is_settled(occurrence, need)]
         left = [need for need in left if not self._is_product(need)]
-        for need in self._declared(occurrence):
+        for need in self.declared(occurrence):
             if not self._is_proved(need):
                 self._is_settled(occurrence, need)
         self.proved += len(needs) - len(left)
         self.unproved += len(left)
         return left
-
-    def needs(self, occurrence: Occurrence) -> Iterator[Need]:
-        """What must hold for an access to be within its memory."""
-        memory = self.memory.get(occurrence.data)
-        if memory is None:
-            return  # a pointer from elsewhere: nobody knows
-        if occurrence.buffer is None and occurrence.extent is None:
-            return  # a function gets all of it
-        whole = occurrence.data, memory, occurrence.buffer
-        if occurrence.extent is not None:  # it may be declared to reach farther than it does
-            yield Need(0, self._offset(occurrence), _ZERO, self.reach(occurrence.data, memory))
-        elif self._is_beyond_a_row(occurrence, memory):
-            yield Need(0, self._flat_index(occurrence, memory), _ZERO, self.reach(*whole))
-        elif len(occurrence.indices) == len(memory.region):
-            pairs = zip(occurrence.indices, memory.region, strict=True)
-            for number, (index, (low, extent)) in enumerate(pairs):
-                if len(memory.region) == 1 and self._is_flat(occurrence):
-                    extent = self.reach(*whole)
-                yield Need(number, index, low, extent)
-        elif len(occurrence.indices) == 1:
-            yield Need(0, occurrence.indices[0], _ZERO, self.reach(*whole))
-
-    def _is_beyond_a_row(self, occurrence: Occurrence, memory: Memory) -> bool:
-        """Whether a vector is longer than a row, and goes on in the next."""
-        if len(occurrence.indices) < 2 or len(occurrence.indices) != len(memory.region):
-            return False
-        last, extent = occurrence.indices[-1], memory.region[-1][1]
-        is_row = type(last) is Ramp and ops.is_const(last.stride, 1)
-        return is_row and type(extent) is IntImm and dtypes.lanes(last.dtype) > extent.value
-
-    def _flat_index(self, occurrence: Occurrence, memory: Memory) -> Expr:
-        """The index of an element, counted from the first of all."""
-        *outer, last = occurrence.indices
-        assert type(last) is Ramp
-        strides = (
-            self.views[occurrence.data].buffer.strides if occurrence.data in self.views else ()
-        )
-        flat: Expr = _ZERO
-        for number, (low, extent) in enumerate(memory.region):
-            place = ops.sub((*outer, last.base)[number], low)
-            if strides:
-                flat = ops.add(flat, ops.mul(place, strides[number]))
-            else:
-                flat = ops.add(ops.mul(flat, extent), place)
-        return Ramp(flat, last.stride, last.lanes)
-
-    def _declared(self, occurrence: Occurrence) -> Iterator[Need]:
-        """What reads need by the declared shape of a tensor of which there is a region alone.
-
-        Where it is not known, nothing has to be checked: memory is safe by its region.
-        """
-        memory = self.memory.get(occurrence.data)
-        if memory is None or memory.is_argument or occurrence.buffer is None:
-            return
-        if self._is_beyond_a_row(occurrence, memory):
-            return
-        if occurrence.reads and len(occurrence.indices) == len(memory.shape):
-            for number, index in enumerate(occurrence.indices):
-                whole = memory.shape[number]
-                if memory.region[number][1] is not whole:
-                    yield Need(number, index, _ZERO, whole)
-
-    def is_strided(self, data: Var) -> bool:
-        """Whether the elements of an argument do not lie side by side."""
-        view = self.views.get(data)
-        return view is not None and bool(view.buffer.strides)
-
-    def _is_flat(self, occurrence: Occurrence) -> bool:
-        """Whether an index counts elements of memory, not of a declared buffer."""
-        view = self.views.get(occurrence.data)
-        return view is None or occurrence.buffer is not view.buffer
-
-    def _offset(self, occurrence: Occurrence) -> Expr:
-        """Where a pointer points, from the first element."""
-        view = self.views.get(occurrence.data)
-        offset = occurrence.indices[0]
-        if view is None:
-            return offset
-        return self.analyzer.simplify(ops.sub(offset, view.buffer.elem_offset))
-
-    def reach(self, data: Var, memory: Memory, buffer: Buffer | None = None) -> Expr:
-        """How many elements there are from the first to the last."""
-        extents = [extent for _, extent in memory.region]
-        whole: Expr = _ONE
-        view = self.views.get(data)
-        if view is not None and view.buffer.strides:
-            for extent, stride in zip(extents, view.buffer.strides, strict=False):
-                whole = ops.add(whole, ops.mul(ops.sub(extent, _ONE), stride))
-        else:
-            for extent in extents:
-                whole = ops.mul(whole, extent)
-        if buffer is not None and data in self.bytes:
-            own, other = self.bytes[data], dtypes.storage_bytes(buffer.dtype)
-            if own != other:
-                whole = ops.floordiv(ops.mul(whole, own), other)
-        return whole
 
     # -- proof -----------------------------------------------------------------------------------
 
@@ -390,9 +188,9 @@ class Bounds:
             *self.conditions,
             *[one for one in occurrence.guards if isinstance(one, Expr) and one.dtype == "bool"],
         ]
-        if _reads_memory(need.at):
+        if reads_memory(need.at):
             return False
-        known = [one for one in conditions if not _reads_memory(one)]
+        known = [one for one in conditions if not reads_memory(one)]
         guards = len(self.conditions) + len(occurrence.guards)  # lets and vectors are not known
         is_sure = self.is_sure and len(known) == guards
         try:
@@ -556,12 +354,6 @@ class Bounds:
 
     # -- words -----------------------------------------------------------------------------------
 
-    def name_of(self, occurrence: Occurrence) -> str:
-        """What messages call the memory of an access."""
-        if occurrence.buffer is not None and occurrence.data not in self.views:
-            return occurrence.buffer.name
-        return self.memory[occurrence.data].name
-
     def _finding(self, occurrence: Occurrence, need: Need, wrong: str, text: str) -> Finding:
         name = self.name_of(occurrence)
         does = "reads" if occurrence.reads else "writes"
@@ -592,10 +384,6 @@ class Bounds:
 def _is_negative(form: Form) -> bool:
     """Whether a form is a number below 0."""
     return (number_of(form) or 0) < 0
-
-
-def _reads_memory(e: Expr) -> bool:
-    return any(type(part) is BufferLoad for part in walk(e))
 
 
 def _ends(index: Any) -> tuple[Expr, Expr]:

@@ -24,8 +24,9 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from te_sched.analysis.checks.bounds import Bounds, Need
+from te_sched.analysis.checks.bounds import Bounds
 from te_sched.analysis.checks.making import Check, check_of, check_over, unless_empty
+from te_sched.analysis.checks.place import Need
 from te_sched.analysis.findings import Findings
 from te_sched.analysis.programs.accesses import Loop
 from te_sched.analysis.schedules.sizes import Size

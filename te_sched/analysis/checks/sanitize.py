@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from dataclasses import replace as with_fields
 from typing import Any
 
-from te_sched.analysis.checks.bounds import Bounds
 from te_sched.analysis.checks.making import report, under, widen
+from te_sched.analysis.checks.place import Place
 from te_sched.analysis.checks.shadows import (
     AT_ONCE,
     Shadow,
@@ -80,7 +80,7 @@ class _Sanitizer:
 
     def __init__(self, func: PrimFunc, places: Callable[[str], str]) -> None:
         self.func, self.places = func, places
-        self.bounds = Bounds(func)
+        self.here = Place(func)
         self.survey = Survey(func)
         self.clock = clock_of(self.survey.deepest)
         self.shadows: dict[Var, Shadow] = {}
@@ -103,12 +103,12 @@ class _Sanitizer:
 
     def add_shadow(self, data: Var, with_written: bool) -> Shadow:
         """Shadow memory for what a pointer points to."""
-        memory = self.bounds.memory[data]
+        memory = self.here.memory[data]
         size: Expr = _ONE
         for _, extent in memory.region:
             size = ops.mul(size, widen(extent))
-        if self.bounds.is_strided(data):  # places are counted with strides where storage is flat
-            size = ops.maximum(size, widen(self.bounds.reach(data, memory)))
+        if self.here.is_strided(data):  # places are counted with strides where storage is flat
+            size = ops.maximum(size, widen(self.here.reach(data, memory)))
         shadow = self.survey.shadow_of(data, memory.name, at_least_zero(size), with_written)
         self.shadows[data] = shadow
         return shadow
@@ -125,10 +125,10 @@ class _Sanitizer:
         if kind is AttrStmt:
             return self.attribute(node)
         if kind is BufferRealize:
-            self.bounds.add_realized(node)
+            self.here.add_realized(node)
             return replace(node, body=self.temporary(node.buffer.data, node.body))  # type: ignore[no-any-return]
         if kind is Allocate:
-            self.bounds.add_allocated(node)
+            self.here.add_allocated(node)
             inner = replace(node, body=self.temporary(node.buffer_var, node.body))
             return self.before(node, inner)
         if kind is IfThenElse:
@@ -143,7 +143,7 @@ class _Sanitizer:
         if not isinstance(body, Stmt):
             return self.before(node, node)
         if kind is LetStmt and node.var.dtype.startswith(("int", "uint")):
-            self.bounds.bind(node.var, node.value)
+            self.here.bind(node.var, node.value)
         return self.before(node, replace(node, body=self.statement(body)))
 
     def before(self, node: Stmt, new: Stmt) -> Stmt:
@@ -154,13 +154,13 @@ class _Sanitizer:
         """A loop runs serially; of one whose iterations ran at once, each gets a number."""
         outside = self.scope
         self.scope = (*outside, node.loop_var)
-        self.bounds.enter(Loop(node.loop_var, node.min, node.extent, node.kind))
+        self.here.enter(Loop(node.loop_var, node.min, node.extent, node.kind))
         if node.kind in AT_ONCE:
             done = self.numbered(node)
         else:
             kind = "serial" if node.kind == "unrolled" else node.kind
             done = replace(node, kind=kind, body=self.statement(node.body))
-        self.bounds.leave()
+        self.here.leave()
         self.scope = outside
         return done
 
@@ -184,10 +184,10 @@ class _Sanitizer:
         if node.key in _DROPPED:
             return self.statement(node.body)
         if node.key == "buffer_bind_scope":
-            self.bounds.add_view(node)
-        self.bounds.enter_attribute(node)
+            self.here.add_view(node)
+        self.here.enter_attribute(node)
         body = self.statement(node.body)
-        self.bounds.leave_attribute(node)
+        self.here.leave_attribute(node)
         return replace(node, body=body)  # type: ignore[no-any-return]
 
     def temporary(self, data: Var, body: Stmt) -> Stmt:
@@ -202,7 +202,7 @@ class _Sanitizer:
     def checks_of(self, node: Stmt) -> list[Stmt]:
         """The checks of what a statement does by itself."""
         if type(node) is not Allocate and hasattr(node, "buffer"):
-            self.bounds.stage = node.buffer.name
+            self.here.stage = node.buffer.name
         return [check for one in occurrences_of(node) for check in self.checks(one)]
 
     def checks(self, occurrence: Occurrence) -> Iterator[Stmt]:
@@ -243,10 +243,10 @@ class _Sanitizer:
 
     def fail(self, occurrence: Occurrence, kind: str, numbers: Iterable[Expr], **more: Any) -> Stmt:
         """The call that reports an access."""
-        stage = self.bounds.place_name()
+        stage = self.here.place_name()
         site = {
             "kind": kind,
-            "buffer": self.bounds.name_of(occurrence),
+            "buffer": self.here.name_of(occurrence),
             "does": "read" if occurrence.reads else "write",
             "where": self.places(stage) if stage else "",
             **more,
@@ -259,7 +259,7 @@ class _Sanitizer:
             for part in walk(index):
                 if type(part) not in (Add, Sub, Mul) or part.dtype != "int32":
                     continue
-                low, high = self.bounds.analyzer.const_bounds(part)
+                low, high = self.here.analyzer.const_bounds(part)
                 if low is None or high is None or low < _INT32[0] or high > _INT32[1]:
                     yield self.overflow(occurrence, part, index)
 
@@ -272,14 +272,14 @@ class _Sanitizer:
 
     def outside(self, occurrence: Occurrence) -> Iterator[Stmt]:
         """Checks of bounds; of the place in flat memory, that 32 bits hold it."""
-        for need in self.bounds.needs(occurrence):
+        for need in self.here.needs(occurrence):
             wide, low = widen(need.at), widen(need.low)
             end = ops.add(low, widen(need.extent))
             wrong = ops.logical_or(ops.less(wide, low), ops.less_equal(end, wide))
             texts = {"index": str(need.at), "dimension": need.number}
             yield IfThenElse(wrong, self.fail(occurrence, "bounds", (wide, low, end), **texts))
         data = self.survey.views.base(occurrence.data)
-        memory = self.bounds.memory.get(data)
+        memory = self.here.memory.get(data)
         extents = [extent for _, extent in memory.region] if memory is not None else []
         if len(occurrence.indices) < 2 or all(type(extent) is IntImm for extent in extents):
             return
@@ -289,14 +289,14 @@ class _Sanitizer:
         if place is not None:
             wraps = ops.less(IntImm(_INT32[1], "int64"), place)
             text = ", ".join(map(str, occurrence.indices))
-            part = f"the place of {self.bounds.name_of(occurrence)}[{text}] in memory"
+            part = f"the place of {self.here.name_of(occurrence)}[{text}] in memory"
             yield IfThenElse(
                 wraps, self.fail(occurrence, "overflow", (place,), index="", part=part)
             )
 
     def place(self, occurrence: Occurrence, data: Var) -> Expr | None:
         """The number of an element in its memory."""
-        memory = self.bounds.memory[data]
+        memory = self.here.memory[data]
         indices = [widen(index) for index in occurrence.indices]
         view = self.survey.views.get(occurrence.data)
         if view is not None:
@@ -305,7 +305,7 @@ class _Sanitizer:
             begins = tuple(widen(begin) for begin in view.begins)
             indices = list(View(view.data, begins, ()).outside(indices))
         assert occurrence.buffer is not None
-        if self.bounds.bytes[data] != dtypes.storage_bytes(occurrence.buffer.dtype):
+        if self.here.bytes[data] != dtypes.storage_bytes(occurrence.buffer.dtype):
             return None
         if len(indices) != len(memory.region):
             return indices[0] if len(indices) == 1 else None

@@ -15,7 +15,7 @@ from te_sched.analysis.findings import PROVED, RACE, REFUTED, UNPROVED, Finding
 from te_sched.analysis.programs.accesses import Access, Loop, Program
 from te_sched.analysis.programs.facts import forms_for
 from te_sched.analysis.programs.meetings import Meeting, find_meeting
-from te_sched.arith.apart import Apart, Place
+from te_sched.arith.apart import Apart, Touch
 from te_sched.arith.same import same
 from te_sched.ir.expr import Expr, Var
 
@@ -118,7 +118,7 @@ class _Judge:
         forms = forms_for(self.program, a, b)
         apart = Apart(forms, wanted, fixed, self.program.memory.keys())
         return apart.is_proved(
-            Place(a.index, a.sizes, a.conditions), Place(b.index, b.sizes, b.conditions)
+            Touch(a.index, a.sizes, a.conditions), Touch(b.index, b.sizes, b.conditions)
         )
 
     def _verb(self) -> str:

@@ -24,7 +24,7 @@ from dataclasses import replace as with_fields
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.apart import Apart, Place
+from te_sched.arith.apart import Apart, Touch
 from te_sched.arith.conditions import plain
 from te_sched.arith.forms import Forms
 from te_sched.errors import BuildError
@@ -106,10 +106,10 @@ class _Access:
     moved_from: tuple[_Access, dict[Var, Expr]] | None = None
 
     @property
-    def place(self) -> Place:
+    def touch(self) -> Touch:
         """The elements, as proofs ask for them."""
         assert self.index is not None
-        return Place((self.index,), (IntImm(self.lanes),), self.where)
+        return Touch((self.index,), (IntImm(self.lanes),), self.where)
 
 
 @dataclass(slots=True)
@@ -370,7 +370,7 @@ class _Planner:
         """Whether an element that both touch is touched by one thread alone."""
         own = {var for one in (a, b) for var, _ in one.ranges}
         fixed = self.forms.ranges.keys() - own - self.numbers
-        return Apart(self.forms, self.numbers, fixed, ()).is_proved(a.place, b.place)
+        return Apart(self.forms, self.numbers, fixed, ()).is_proved(a.touch, b.touch)
 
     def are_packed_apart(self, a: _Access, b: _Access) -> bool:
         """Whether one thread has the numbers of whose digits both indices are, or they differ."""

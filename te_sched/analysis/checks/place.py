@@ -1,0 +1,250 @@
+"""A place in a program: what is known there, and what an access there needs of its indices.
+
+Whoever walks a program says where it goes: into loops, conditions, lifetimes of memory. Must not
+know what is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from te_sched.analysis.programs.accesses import Loop, Memory
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.conditions import plain
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, Ramp, Range, Var
+from te_sched.ir.occurrences import Occurrence
+from te_sched.ir.stmt import Allocate, AttrStmt, BufferRealize, PrimFunc
+from te_sched.ir.visitor import variables_of, walk
+
+_ONE, _ZERO = IntImm(1), IntImm(0)
+
+
+class Need(NamedTuple):
+    """What an access needs of one of its indices: low <= at < low + extent."""
+
+    number: int
+    at: Expr
+    low: Expr
+    extent: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A buffer that stands for a region of another: how far its elements reach, its offset."""
+
+    buffer: Buffer
+    extents: tuple[Expr, ...]
+
+
+class Place:
+    """The place at which a walk through a program has arrived."""
+
+    def __init__(self, func: PrimFunc) -> None:
+        self.analyzer = Analyzer()
+        self.memory: dict[Var, Memory] = {}
+        self.bytes: dict[Var, int] = {}  # of an element
+        self.views: dict[Var, View] = {}
+        self.loops: list[Loop] = []
+        self.conditions: list[Expr] = []
+        self.values: dict[Var, Expr] = {}
+        self.is_sure = True
+        self.stage = ""  # what is stored to
+        self.extern = ""  # the extern operation whose body this is
+        self.symbols = {param for param in func.params if param.dtype != "handle"}
+        for buffer in func.buffer_map.values():
+            self.symbols.update(variables_of(*buffer.shape, *buffer.strides))
+            region = tuple((_ZERO, extent) for extent in buffer.shape)
+            self.add_memory(
+                buffer.data,
+                Memory(buffer.name, region, buffer.shape, is_argument=True),
+                buffer.dtype,
+            )
+            if buffer.strides:
+                self.views[buffer.data] = View(buffer, buffer.shape)
+
+    def add_memory(self, data: Var, memory: Memory, dtype: str) -> None:
+        """Note what a pointer points to."""
+        self.memory[data] = memory
+        self.bytes[data] = dtypes.storage_bytes(dtype)
+
+    def add_realized(self, node: BufferRealize) -> None:
+        """Note a temporary; arguments are known."""
+        buffer = node.buffer
+        if buffer.data not in self.memory:
+            region = tuple((bound.min, bound.extent) for bound in node.bounds)
+            self.add_memory(buffer.data, Memory(buffer.name, region, buffer.shape), buffer.dtype)
+
+    def add_allocated(self, node: Allocate) -> None:
+        """Note flat memory."""
+        region = tuple((_ZERO, extent) for extent in node.extents)
+        memory = Memory(node.buffer_var.name, region, tuple(node.extents))
+        self.add_memory(node.buffer_var, memory, node.dtype)
+
+    def add_view(self, node: AttrStmt) -> set[Var]:
+        """Note what a buffer stands for; gives the variables that it gives a meaning."""
+        view, buffer = node.node
+        extents = node.value.args[1::2] if isinstance(node.value, Call) else ()
+        kept = tuple(extents)[len(extents) - len(view.shape) :]
+        region = tuple((_ZERO, extent) for extent in kept)
+        name = self.memory[buffer.data].name if buffer.data in self.memory else buffer.name
+        self.add_memory(view.data, Memory(name, region, view.shape), view.dtype)
+        self.views[view.data] = View(view, kept)
+        return {view.data} | variables_of(view.elem_offset, *view.shape, *view.strides)
+
+    def enter_attribute(self, node: AttrStmt) -> None:
+        """Note the body of an extern operation: its outputs are the last views that it declares."""
+        if node.key == "extern_scope" and self.views:
+            self.extern = self.memory[next(reversed(self.views))].name
+
+    def leave_attribute(self, node: AttrStmt) -> None:
+        """Leave what `enter_attribute` noted."""
+        if node.key == "extern_scope":
+            self.extern = ""
+
+    def place_name(self) -> str:
+        """The stage that this is."""
+        return self.extern or self.stage
+
+    def enter(self, loop: Loop) -> None:
+        """Go into a loop."""
+        self.loops.append(loop)
+        self.analyzer.bind(loop.var, Range(loop.min, loop.extent))
+
+    def leave(self) -> None:
+        """Leave the innermost loop."""
+        self.loops.pop()
+
+    def bind(self, var: Var, value: Expr) -> None:
+        """Note what a variable stands for; of what memory held, which may change, its ends."""
+        if not reads_memory(value):
+            self.analyzer.bind(var, value)
+            return
+        low, high = self.analyzer.const_bounds(value)
+        if low is not None and high is not None:
+            extent = IntImm(high - low + 1, "int64")
+            self.analyzer.bind(var, Range(IntImm(low, "int64"), extent))
+
+    @contextmanager
+    def assuming(self, condition: Expr) -> Iterator[None]:
+        """A scope in which a condition holds."""
+        known = plain(condition)
+        simple = self.analyzer.simplify(known)
+        with self.analyzer.constraint(known):
+            if simple is known or type(simple) is IntImm:
+                yield
+            else:
+                with self.analyzer.constraint(simple):
+                    yield
+
+    # -- what accesses need ------------------------------------------------------------------------
+
+    def needs(self, occurrence: Occurrence) -> Iterator[Need]:
+        """What must hold for an access to be within its memory."""
+        memory = self.memory.get(occurrence.data)
+        if memory is None:
+            return  # a pointer from elsewhere: nobody knows
+        if occurrence.buffer is None and occurrence.extent is None:
+            return  # a function gets all of it
+        whole = occurrence.data, memory, occurrence.buffer
+        if occurrence.extent is not None:  # it may be declared to reach farther than it does
+            yield Need(0, self._offset(occurrence), _ZERO, self.reach(occurrence.data, memory))
+        elif self._is_beyond_a_row(occurrence, memory):
+            yield Need(0, self._flat_index(occurrence, memory), _ZERO, self.reach(*whole))
+        elif len(occurrence.indices) == len(memory.region):
+            pairs = zip(occurrence.indices, memory.region, strict=True)
+            for number, (index, (low, extent)) in enumerate(pairs):
+                if len(memory.region) == 1 and self._is_flat(occurrence):
+                    extent = self.reach(*whole)
+                yield Need(number, index, low, extent)
+        elif len(occurrence.indices) == 1:
+            yield Need(0, occurrence.indices[0], _ZERO, self.reach(*whole))
+
+    def _is_beyond_a_row(self, occurrence: Occurrence, memory: Memory) -> bool:
+        """Whether a vector is longer than a row, and goes on in the next."""
+        if len(occurrence.indices) < 2 or len(occurrence.indices) != len(memory.region):
+            return False
+        last, extent = occurrence.indices[-1], memory.region[-1][1]
+        is_row = type(last) is Ramp and ops.is_const(last.stride, 1)
+        return is_row and type(extent) is IntImm and dtypes.lanes(last.dtype) > extent.value
+
+    def _flat_index(self, occurrence: Occurrence, memory: Memory) -> Expr:
+        """The index of an element, counted from the first of all."""
+        *outer, last = occurrence.indices
+        assert type(last) is Ramp
+        strides = (
+            self.views[occurrence.data].buffer.strides if occurrence.data in self.views else ()
+        )
+        flat: Expr = _ZERO
+        for number, (low, extent) in enumerate(memory.region):
+            place = ops.sub((*outer, last.base)[number], low)
+            if strides:
+                flat = ops.add(flat, ops.mul(place, strides[number]))
+            else:
+                flat = ops.add(ops.mul(flat, extent), place)
+        return Ramp(flat, last.stride, last.lanes)
+
+    def declared(self, occurrence: Occurrence) -> Iterator[Need]:
+        """What reads need by the declared shape of a tensor of which there is a region alone.
+
+        Where it is not known, nothing has to be checked: memory is safe by its region.
+        """
+        memory = self.memory.get(occurrence.data)
+        if memory is None or memory.is_argument or occurrence.buffer is None:
+            return
+        if self._is_beyond_a_row(occurrence, memory):
+            return
+        if occurrence.reads and len(occurrence.indices) == len(memory.shape):
+            for number, index in enumerate(occurrence.indices):
+                whole = memory.shape[number]
+                if memory.region[number][1] is not whole:
+                    yield Need(number, index, _ZERO, whole)
+
+    def is_strided(self, data: Var) -> bool:
+        """Whether the elements of an argument do not lie side by side."""
+        view = self.views.get(data)
+        return view is not None and bool(view.buffer.strides)
+
+    def _is_flat(self, occurrence: Occurrence) -> bool:
+        """Whether an index counts elements of memory, not of a declared buffer."""
+        view = self.views.get(occurrence.data)
+        return view is None or occurrence.buffer is not view.buffer
+
+    def _offset(self, occurrence: Occurrence) -> Expr:
+        """Where a pointer points, from the first element."""
+        view = self.views.get(occurrence.data)
+        offset = occurrence.indices[0]
+        if view is None:
+            return offset
+        return self.analyzer.simplify(ops.sub(offset, view.buffer.elem_offset))
+
+    def reach(self, data: Var, memory: Memory, buffer: Buffer | None = None) -> Expr:
+        """How many elements there are from the first to the last."""
+        extents = [extent for _, extent in memory.region]
+        whole: Expr = _ONE
+        view = self.views.get(data)
+        if view is not None and view.buffer.strides:
+            for extent, stride in zip(extents, view.buffer.strides, strict=False):
+                whole = ops.add(whole, ops.mul(ops.sub(extent, _ONE), stride))
+        else:
+            for extent in extents:
+                whole = ops.mul(whole, extent)
+        if buffer is not None and data in self.bytes:
+            own, other = self.bytes[data], dtypes.storage_bytes(buffer.dtype)
+            if own != other:
+                whole = ops.floordiv(ops.mul(whole, own), other)
+        return whole
+
+    def name_of(self, occurrence: Occurrence) -> str:
+        """What messages call the memory of an access."""
+        if occurrence.buffer is not None and occurrence.data not in self.views:
+            return occurrence.buffer.name
+        return self.memory[occurrence.data].name
+
+
+def reads_memory(e: Expr) -> bool:
+    """Whether an expression depends on what is in memory."""
+    return any(type(part) is BufferLoad for part in walk(e))
