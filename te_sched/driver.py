@@ -115,6 +115,8 @@ def build(
         for func in module.functions.values():
             _refuse(check_program(func), functions, wanted)
         outside.raise_refuted()
+        if not sanitize:
+            _recheck(functions, wanted)
     return _compile(functions, wanted, verify, known_as)
 
 
@@ -145,6 +147,8 @@ def _lowered_schedule(
     if verify:
         check_turns(functions[name])
         _refuse(findings, functions, target)
+        if not sanitize:
+            _recheck(functions, target)
         sizes = [*symbolic_sizes(schedule), *functions[name].attrs.get(ATTRIBUTE, ())]
         functions = {**functions, name: functions[name].with_attr(ATTRIBUTE, sizes)}
     return functions
@@ -201,16 +205,19 @@ def _refuse(findings: Findings, functions: Mapping[str, PrimFunc], target: Targe
         findings.raise_refuted()
 
 
+def _recheck(functions: Mapping[str, PrimFunc], target: Target) -> None:
+    """Judge what passes, also the user's own, have made of a program that was found right."""
+    if target.kind != "cuda":  # kernels are judged as they are made
+        for func in functions.values():
+            check_program(func).raise_refuted()
+
+
 def _lowered(module: IRModule, target: Target) -> Mapping[str, PrimFunc]:
     """The functions of a module, lowered from where they stand to what runs fast."""
     choices = config.current().lowering
-    on_processor = target.kind != "cuda"
-    choices = replace(choices, partition_for_speed=on_processor, to_run=True)
+    choices = replace(choices, partition_for_speed=target.kind != "cuda", to_run=True)
     with config.scoped(lowering=choices):
-        functions = lower(module).functions
-    if on_processor:
-        return {name: specialize_strides(func) for name, func in functions.items()}
-    return functions
+        return lower(module).functions
 
 
 def _name_program(parts: tuple[Any, ...], target: Target) -> str | None:
@@ -238,7 +245,9 @@ def _compile(
 
     functions = _for_target(functions, target)
     if target.kind != "cuda":
-        functions = {name: guard_counts(func) for name, func in functions.items()}
+        functions = {
+            name: specialize_strides(guard_counts(func)) for name, func in functions.items()
+        }
         return build_functions(functions, target, known_as)
     program, limits = _kernels(functions, target, verify)
     return CudaModule(guard_launches(program, limits), target)

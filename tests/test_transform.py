@@ -3,7 +3,8 @@
 import pytest
 
 from te_sched import build, lower, te, tir, transform
-from te_sched.errors import LoweringError
+from te_sched.errors import BuildError, LoweringError
+from te_sched.ir.visitor import Mapper, replace
 from te_sched.transform import PassContext, Sequential
 
 
@@ -121,3 +122,27 @@ def test_conditions_stay_in_unrolled_loops_as_in_older_versions():
         with PassContext(config={"te_sched.as_older": older}):
             counts.append(lower(s, [A, B], simple_mode=True).astext().count("@tir.likely"))
     assert counts == [1, 2]
+
+
+@pytest.mark.parametrize("phase", [1, 2, 3])
+def test_what_added_passes_make_wrong_is_refused(phase):
+    def run_at_once(func, mod, context):
+        return func.with_body(_Parallel().visit(func.body))
+
+    A = te.placeholder((4, 8), name="a")
+    k = te.reduce_axis((0, 8), name="k")
+    B = te.compute((4,), lambda i: te.sum(A[i, k], axis=k), name="b")
+    added = tir.transform.prim_func_pass(run_at_once, opt_level=0)
+    with (
+        PassContext(config={"tir.add_lower_pass": [(phase, added)]}),
+        pytest.raises(BuildError, match="parallel axis k, whose iterations meet in b"),
+    ):
+        build(te.create_schedule(B.op), [A, B])
+
+
+class _Parallel(Mapper):
+    """Lets the iterations of a loop run at once."""
+
+    def visit_For(self, node):
+        new = self.generic(node)
+        return replace(new, kind="parallel") if node.loop_var.name == "k" else new
