@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from te_sched.analysis.programs.facts import reads_own
 from te_sched.arith.same import same
 from te_sched.errors import BuildError
+from te_sched.ir import ops
 from te_sched.ir.expr import EQ, LT, BufferLoad, Expr, IntImm, Var
 from te_sched.ir.stmt import BufferStore, For, IfThenElse, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import children, substitute, walk
@@ -28,7 +29,7 @@ def check_kernel_races(kernel: PrimFunc) -> None:
     to one of global memory all at once, or read from registers what other threads have computed.
     """
     axes, body = thread_axes(kernel)
-    axes = tuple([axis for axis in axes if not _is_one(axis.extent)])
+    axes = tuple([axis for axis in axes if not ops.is_const(axis.extent, 1)])
     if axes:
         _Checker(str(kernel.attrs.get("global_symbol", "main")), axes).check(body)
 
@@ -175,7 +176,3 @@ class _Checker:
             cure + "; build(..., verify=False) insists",
             where=f"stage {stage}",
         )
-
-
-def _is_one(extent: Expr) -> bool:
-    return isinstance(extent, IntImm) and extent.value == 1

@@ -69,7 +69,7 @@ def insert_barriers(kernel: PrimFunc) -> PrimFunc:
     ]
     axes, body = thread_axes(kernel)
     threads = [axis for axis in axes if not axis.is_block]
-    if not shared or all(_is_one(axis.extent) for axis in threads):
+    if not shared or all(ops.is_const(axis.extent, 1) for axis in threads):
         return kernel
     planner = _Planner(kernel.attrs.get("global_symbol", "main"), threads, frozenset(shared))
     for axis in axes:
@@ -83,10 +83,6 @@ def _under(launches: Stmt, body: Stmt) -> Stmt:
         inner = _under(launches.body, body)
         return AttrStmt(launches.node, launches.key, launches.value, inner)
     return body
-
-
-def _is_one(extent: Expr) -> bool:
-    return isinstance(extent, IntImm) and extent.value == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +131,7 @@ class _Planner:
     def __init__(self, kernel: str, threads: Sequence[ThreadAxis], shared: frozenset[Var]) -> None:
         self.kernel, self.threads, self.shared = kernel, threads, shared
         self.analyzer, self.forms = Analyzer(), Forms({}, {})
-        self.numbers = frozenset([axis.var for axis in threads if not _is_one(axis.extent)])
+        self.numbers = frozenset([axis.var for axis in threads if not ops.is_const(axis.extent, 1)])
         self.differing: set[Var] = {axis.var for axis in threads}  # between threads of a block
         self.values: dict[Var, Expr] = {}  # of lets
         self.conditions: tuple[Expr, ...] = ()  # round the statement that is planned
