@@ -71,6 +71,8 @@ class Apart:
         self.fixed = frozenset(fixed)
         self.equal: set[Any] = set()
         self.resolved: set[Part] = set()  # parts whose wholes are equal too
+        self.touches: tuple[Touch, ...] = ()
+        self.gaps: tuple[list[Form], list[Form]] | None = None  # what conditions say
 
     def is_proved(self, a: Touch, b: Touch) -> bool:
         """Whether the loops have the same values where both touch one element."""
@@ -78,7 +80,7 @@ class Apart:
             return False
         first, second = single_values(a.conditions), single_values(b.conditions)
         self.equal = {var for var, value in first.items() if second.get(var) == value}
-        self.gaps = tuple(self._gaps_of(touch) for touch in (a, b))
+        self.touches, self.gaps = (a, b), None
         single = {var: first[var] for var in self.equal}
         equations = [
             tuple(self._form(e, single) for e in (x, y, p, q))
@@ -202,44 +204,54 @@ class Apart:
 
         `low` and `high` are the ends of what else there is in it.
         """
-        reaches: list[list[tuple[Form, Form]]] = []  # of what is below each digit
-        start, x, y = (low, high), Form(), Form()
+        reaches = [(low, high)]  # of what is below each digit, and of all
         for digit in digits:
-            reaches.append([(low, high), *self._reach_where(x, y, start)])
             if digit.span is None:
                 break
-            x, y = plus(x, digit.forms[0]), plus(y, digit.forms[1])
             low, high = plus(low, digit.span[0]), plus(high, digit.span[1])
-        is_less = self.forms.is_less
+            reaches.append((low, high))
         if len(reaches) < len(digits):
             return False
-        if not digits or digits[-1].span is not None:
-            ends = [(low, high), *self._reach_where(x, y, start)]
-            if any(is_less({}, low) or is_less(high, {}) for low, high in ends):
-                return True
-        for digit, ends in zip(reversed(digits), reversed(reaches), strict=True):
-            scale = digit.scale
+        is_whole = len(reaches) > len(digits)
+        if is_whole and self._is_never(*reaches[-1]):
+            return True
+        for place in reversed(range(len(digits))):
+            factor, scale = digits[place].factor, digits[place].scale
             size = scale if self.forms.is_nonnegative(scale) else plus({}, scale, -1)
-            if not any(
-                is_less(high, size) and is_less(plus({}, low, -1), size) for low, high in ends
-            ):
-                break
-            if digit.factor is not None:
-                self.equal.add(digit.factor)
+            if not self._is_within(size, *reaches[place]):
+                ends = self._reach_where(digits[:place], reaches[0])
+                if ends is None or not self._is_within(size, *ends):
+                    ends = self._reach_where(digits, reaches[0]) if is_whole else None
+                    return ends is not None and self._is_never(*ends)
+            if factor is not None:
+                self.equal.add(factor)
         return False
 
+    def _is_never(self, low: Form, high: Form) -> bool:
+        """Whether zero is not between two ends."""
+        return self.forms.is_less({}, low) or self.forms.is_less(high, {})
+
+    def _is_within(self, size: Form, low: Form, high: Form) -> bool:
+        """Whether what is between two ends is smaller than a factor."""
+        return self.forms.is_less(high, size) and self.forms.is_less(plus({}, low, -1), size)
+
     def _reach_where(
-        self, x: Form, y: Form, start: tuple[Form, Form]
-    ) -> Iterator[tuple[Form, Form]]:
-        """How far apart two sums can be by the conditions of both."""
-        if not x or not y or not any(self.gaps):
-            return
+        self, digits: Sequence[_Digit], start: tuple[Form, Form]
+    ) -> tuple[Form, Form] | None:
+        """How far apart the sums of some digits can be by the conditions of both."""
+        if self.gaps is None:
+            self.gaps = self._gaps_of(self.touches[0]), self._gaps_of(self.touches[1])
+        if not digits or not any(self.gaps):
+            return None
+        x, y = Form(), Form()
+        for digit in digits:
+            x, y = plus(x, digit.forms[0]), plus(y, digit.forms[1])
         least_x, least_y = (self.forms.bounds(one, self.fixed).low for one in (x, y))
         most_x, most_y = self._most_where(x, self.gaps[0]), self._most_where(y, self.gaps[1])
         if least_x is None or least_y is None or most_x is None or most_y is None:
-            return
+            return None
         low, high = plus(least_x, most_y, -1), plus(most_x, least_y, -1)
-        yield plus(start[0], low), plus(start[1], high)
+        return plus(start[0], low), plus(start[1], high)
 
     def _most_where(self, total: Form, gaps: Iterable[Form]) -> Form | None:
         """The most that a sum can be, where some other sums are not negative."""
