@@ -1,7 +1,8 @@
 """Whether the loops that take turns with double buffers run one iteration after the other.
 
-Reads a lowered program, where a fetch ahead is marked `double_buffer_write`. Must not know
-schedules.
+Reads a lowered program, where a fetch ahead is marked `double_buffer_write`: which loop takes turns
+is known when vectorized ones and those of one iteration are gone, so the accesses of the program
+that is judged before do not tell. Must not know schedules.
 """
 
 from __future__ import annotations
