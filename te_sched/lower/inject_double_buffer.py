@@ -116,7 +116,10 @@ class _Injector(Mapper):
         turns = self.turns.pop(node, None)
         if turns is None:
             return node if body is node.body else replace(node, body=body)
-        whole = sequence([*turns.first_fetches, *_take_turns(node, body)])
+        if type(node.extent) is IntImm and node.extent.value < 1:
+            whole: Stmt = replace(node, body=body)
+        else:
+            whole = sequence([*turns.first_fetches, *_take_turns(node, body)])
         if type(node.extent) is not IntImm and config.current().lowering.to_run:
             whole = IfThenElse(ops.less(IntImm(0, node.extent.dtype), node.extent), whole)
         for allocation in reversed(turns.allocations):

@@ -6,7 +6,7 @@
         B[ramp(i * 8 * B_stride, B_stride, 8)] = ...
 
 TVM leaves such strides to run time too, and loses its vectors. For what runs, not for what is
-printed. Must not know who calls.
+printed; a long program stays one, since two take twice as long to compile. Must not know who calls.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.stmt import IfThenElse, PrimFunc
 from te_sched.ir.visitor import walk
 from te_sched.lower.simplify import simplify
-from te_sched.lower.statements import fresh_copy
+from te_sched.lower.statements import fresh_copy, stores_and_calls
+
+_LONG = 512  # stores and calls
 
 
 def specialize_strides(func: PrimFunc) -> PrimFunc:
@@ -26,7 +28,7 @@ def specialize_strides(func: PrimFunc) -> PrimFunc:
     innermost = [buffer.strides[-1] for buffer in func.buffer_map.values() if buffer.strides]
     used = {node for node in walk(func.body) if type(node) is Var}
     dense = {one: IntImm(1, one.dtype) for one in innermost if type(one) is Var and one in used}
-    if not dense:
+    if not dense or stores_and_calls(func.body) > _LONG:
         return func
     body = simplify(func.with_body(fresh_copy(func.body, dict(dense)))).body
     is_dense = reduce(ops.logical_and, [ops.equal(stride, one) for stride, one in dense.items()])

@@ -43,6 +43,11 @@ def statements(root: Stmt) -> Iterator[Any]:
             stack.append(node.body)
 
 
+def stores_and_calls(root: Stmt) -> int:
+    """How many there are: about how long a program takes to compile."""
+    return sum(type(node) is BufferStore or type(node) is Evaluate for node in statements(root))
+
+
 def has_attribute(root: Stmt, key: str) -> bool:
     """Whether a statement carries an attribute somewhere."""
     return any(type(node) is AttrStmt and node.key == key for node in statements(root))

@@ -27,7 +27,14 @@ from te_sched.ir import stmt as S
 from te_sched.ir.expr import IntImm
 from te_sched.ir.stmt import PrimFunc, Stmt
 from te_sched.ir.visitor import Mapper, replace, substitute
-from te_sched.lower.statements import NOTHING, fresh_copy, is_nothing, sequence, statements
+from te_sched.lower.statements import (
+    NOTHING,
+    fresh_copy,
+    is_nothing,
+    sequence,
+    statements,
+    stores_and_calls,
+)
 
 _MAX_STEP = "pragma_auto_unroll_max_step"
 _EXPLICIT = "pragma_unroll_explicit"
@@ -118,7 +125,8 @@ class _Unroller(Mapper):
         self.steps *= count
         self.unrolled_depth += 1
         if self.is_explicit:
-            if self.steps > _MOST and (made := count * _size(new.body)) > _MOST:
+            # `steps` counts what branches do more than once
+            if self.steps > _MOST and (made := count * stores_and_calls(new.body)) > _MOST:
                 raise _too_many(node, made)
             return _copies(new, count)
         return new if node.kind == "unrolled" else replace(new, kind="unrolled")
@@ -130,11 +138,6 @@ class _Unroller(Mapper):
             and self.unrolled_depth <= self.max_depth
             and (count * self.steps <= self.max_step or count <= self.max_extent)
         )
-
-
-def _size(body: Stmt) -> int:
-    """How many stores and calls there are: `steps` counts those of branches more than once."""
-    return sum(type(stmt) is S.BufferStore or type(stmt) is S.Evaluate for stmt in statements(body))
 
 
 def _too_many(loop: S.For, steps: int) -> LoweringError:

@@ -79,6 +79,20 @@ def test_predicate_that_asks_for_data_is_refused() -> None:
         build(program(), lambda p: p.A[p.j, 0] > 0, "D")
 
 
+def test_predicate_of_a_loop_that_is_over_is_refused() -> None:
+    A, k = te.placeholder((2, 64), name="A"), te.reduce_axis((0, 64), "k")
+    C = te.compute((2,), lambda i: te.sum(A[i, k], axis=k), name="C")
+    s = te.create_schedule(C.op)
+    outer, inner = s[C].split(k, factor=16)
+    s[C].bind(outer, te.thread_axis("threadIdx.x"))
+    s[C].set_store_predicate(inner.var < 1)
+    with (
+        te_sched.config.scoped(verify_passes=False),
+        pytest.raises(BuildError, match=r"nothing gives the variable k\.inner a value"),
+    ):
+        te_sched.build(s, [A, C], "cuda")
+
+
 def test_stage_of_several_outputs_is_judged() -> None:
     A = te.placeholder((8,), name="A")
     C, _ = te.compute((8,), lambda i: (A[i] + 1.0, A[i] * 2.0), name="CD")

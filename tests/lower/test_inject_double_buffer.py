@@ -9,7 +9,7 @@ import te_sched
 from te_sched import te
 from te_sched.errors import LoweringError
 from te_sched.ir.buffer import decl_buffer
-from te_sched.ir.stmt import PrimFunc
+from te_sched.ir.stmt import BufferStore, PrimFunc
 from te_sched.lower.inject_double_buffer import inject_double_buffer
 from te_sched.lower.simplify import simplify
 from te_sched.lower.statements import statements
@@ -128,3 +128,14 @@ def test_buffer_may_be_filled_from_another_one() -> None:
         s[stage].compute_at(s[B], axis)
         s[stage].double_buffer()
     np.testing.assert_array_equal(run(s, B, A), np.arange(8) * 2 + 1)
+
+
+def test_loop_that_is_always_empty_stays_empty() -> None:
+    A = te.placeholder((0,), name="A")
+    C = te.compute((0,), lambda i: A[i] + 1.0, name="C")
+    B = te.compute((0,), lambda i: C[i] * 2.0, name="B")
+    s = te.create_schedule(B.op)
+    s[C].compute_at(s[B], s[B].split(B.op.axis[0], factor=1)[0])
+    s[C].double_buffer()
+    nodes = statements(te_sched.lower(s, [A, B])["main"].body)
+    assert not any(isinstance(node, BufferStore) for node in nodes)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from te_sched.analysis.findings import PROVED
-from te_sched.analysis.programs.accesses import Access, Loop, Program, accesses_of
+from te_sched.analysis.programs.accesses import OF_BLOCK, Access, Loop, Program, accesses_of
 from te_sched.analysis.programs.evaluate import (
     Points,
     TooMany,
@@ -112,6 +112,12 @@ class _Judge:
     def __post_init__(self) -> None:
         self.memory = self.program.memory[self.store.data]
         self.is_update = any(self._reads_the_same(one) for one in self.program.accesses)
+        known = {loop.var for loop in self.store.loops}
+        asked = self._variables(*self.added) - known
+        self.later = [
+            one for one in self.program.loops if one.kind == "thread" and one.var in asked
+        ]
+        self.all_loops = (*self.store.loops, *self.later)
         self.loops = self._concerned()
 
     def _reads_the_same(self, access: Access) -> bool:
@@ -132,7 +138,9 @@ class _Judge:
         except TooMany:
             return "there are too many iterations to find out what it leaves out"
         except Unevaluable:
-            return "" if self._is_unbound() else "it is not known what it leaves out"
+            if unbound := self._unbound():
+                return f"nothing gives the variable {unbound} a value where it is asked for"
+            return "it is not known what it leaves out"
         return ""
 
     def _samples(self) -> Iterator[Values]:
@@ -151,11 +159,12 @@ class _Judge:
         found = [one for one in judge_initialised(self.program) if one.buffer == self.memory.name]
         return bool(found) and all(one.verdict == PROVED for one in found)
 
-    def _is_unbound(self) -> bool:
-        """Whether the predicate has a variable that nothing gives a value: others will say so."""
-        known = {loop.var for loop in self.store.loops}
+    def _unbound(self) -> str:
+        """The name of a variable of the predicate that has no value here."""
+        known = {loop.var for loop in self.all_loops}
         known.update(var for sizes in samples_of(self.program) for var in sizes)
-        return any(not self._variables(one) <= known for one in self.added)
+        unbound = self._variables(*self.added) - known - self.program.memory.keys()
+        return ", ".join(sorted(var.name for var in unbound))
 
     # -- what matters ------------------------------------------------------------------------------
 
@@ -174,8 +183,8 @@ class _Judge:
         """
         store = self.store
         groups = [self._variables(one) for one in (*(store.index or ()), *store.conditions)]
-        groups += [{loop.var} | self._variables(loop.min, loop.extent) for loop in store.loops]
-        loops = {loop.var for loop in store.loops}
+        groups += [{loop.var} | self._variables(loop.min, loop.extent) for loop in self.all_loops]
+        loops = {loop.var for loop in self.all_loops}
         found = self._variables(*self.added) & loops
         known = -1
         while known < len(found):
@@ -183,11 +192,11 @@ class _Judge:
             for group in groups:
                 if group & found:
                     found |= group & loops
-        return tuple(loop for loop in store.loops if loop.var in found)
+        return tuple(loop for loop in self.all_loops if loop.var in found)
 
     def _is_concerned(self, expr: Expr) -> bool:
         """Whether an expression is of no other loops."""
-        others = {loop.var for loop in self.store.loops if loop not in self.loops}
+        others = {loop.var for loop in self.all_loops if loop not in self.loops}
         return others.isdisjoint(self._variables(expr))
 
     # -- execution ---------------------------------------------------------------------------------
@@ -252,7 +261,15 @@ class _Judge:
 
     def _is_copy(self, loop: Loop) -> bool:
         """Whether its iterations are threads that have the memory in common."""
-        return loop.kind in _OF_THREADS and loop not in self.memory.loops
+        return loop.kind in _OF_THREADS and not self._is_owner(loop)
+
+    def _is_owner(self, loop: Loop) -> bool:
+        """Whether each iteration has memory of its own. Of threads that are bound inside of a
+        kernel later, all do what comes before, too.
+        """
+        if loop in self.later:
+            return not (self.memory.is_argument or self.memory.scope.startswith(OF_BLOCK))
+        return loop in self.memory.loops
 
     def _outside(self) -> list[Loop]:
         """The loops each iteration of which needs the elements anew."""
@@ -260,7 +277,7 @@ class _Judge:
         return [
             loop
             for loop in self.loops
-            if loop in self.memory.loops
+            if self._is_owner(loop)
             or not (self.is_update or self._is_copy(loop) or loop.var in counted)
         ]
 
