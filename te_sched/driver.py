@@ -27,7 +27,7 @@ from te_sched.analysis.schedules.results import check_results
 from te_sched.analysis.schedules.sizes import ATTRIBUTE, check_sizes, symbolic_sizes
 from te_sched.codegen.target import Target, as_target, check_available
 from te_sched.deep import walks_deeply
-from te_sched.errors import BuildError, Place, TeSchedError
+from te_sched.errors import BuildError, Place, TeSchedError, kind_of
 from te_sched.ir.calls import EFFECTS
 from te_sched.ir.expr import Buffer
 from te_sched.ir.op import RULES
@@ -285,7 +285,7 @@ def _module(inputs: Any, name: str) -> IRModule:
         inputs = IRModule(functions)
     if not isinstance(inputs, IRModule):
         raise BuildError(
-            f"build a {type(inputs).__name__}",
+            f"build {kind_of(inputs)}",
             "it is neither a schedule nor a program",
             "pass a Schedule with args, a PrimFunc, or what te_sched.lower gave",
         )

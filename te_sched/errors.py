@@ -136,6 +136,20 @@ def _judge(frame: FrameType, filename: str) -> bool:
     return is_users
 
 
+def kind_of(value: object) -> str:
+    """What messages call a value that they cannot use: a list, an int, None, the class X."""
+    if value is None:
+        return "None"
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    return with_article(type(value).__name__)
+
+
+def with_article(name: str) -> str:
+    """A name after "a" or "an"; that of uint8 is said like "you"."""
+    return f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
+
+
 def did_you_mean(given: object, legal: Iterable[str]) -> str:
     """A question after a list of legal names: the one that is almost what was given, if any."""
     if not isinstance(given, str):

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from te_sched import config as switches
-from te_sched.errors import LoweringError, did_you_mean
+from te_sched.errors import LoweringError, did_you_mean, kind_of
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.tir.transform import PASS_NAMES, PassInfo, PrimFuncPass
 
@@ -255,7 +255,7 @@ def as_function(one: Any) -> Callable[[PrimFunc], PrimFunc]:
         if not isinstance(new, Stmt):
             raise LoweringError(
                 f"add the pass {getattr(one, '__name__', one)!r}",
-                f"it gave a {type(new).__name__} for a statement",
+                f"it gave {kind_of(new)} for a statement",
                 "make it give a statement, or decorate it with tir.transform.prim_func_pass",
             )
         return func.with_body(new)

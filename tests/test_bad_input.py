@@ -74,7 +74,7 @@ DECLARATIONS: dict[str, tuple[Callable[[], Any], str]] = {
         reduction(lambda x, y: x > y, lambda t: te.const(0, t)),
         "its combiner gives a bool",
     ),
-    "reducer identity": (reduction(lambda x, y: x + y, lambda t: 0), "its identity gives a int32"),
+    "reducer identity": (reduction(lambda x, y: x + y, lambda t: 0), "its identity gives an int32"),
     "reducer arity": (
         reduction(
             lambda x, y: (x[0] + y[0], x[1] + y[1]),

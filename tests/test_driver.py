@@ -65,5 +65,5 @@ def test_rejects() -> None:
         build(schedule)
     with pytest.raises(BuildError, match="no loop round it is bound to a thread"):
         build(schedule, args, "cuda")
-    with pytest.raises(BuildError, match="build a int"):
+    with pytest.raises(BuildError, match="build an int"):
         build(3)  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ from te_sched.analysis.schedules.extents import check_extents
 from te_sched.analysis.schedules.legality import check_legality
 from te_sched.analysis.schedules.predicates import check_predicates
 from te_sched.analysis.schedules.sizes import check_sizes
-from te_sched.errors import BuildError, LoweringError, TeSchedError
+from te_sched.errors import BuildError, LoweringError, TeSchedError, kind_of
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.guard_extents import guard_extents
 from te_sched.lower.pipeline import lower
@@ -103,7 +103,7 @@ def _functions(inputs: Any) -> Iterator[PrimFunc]:
             yield from _functions(part)
     else:
         raise BuildError(
-            f"check a {type(inputs).__name__}",
+            f"check {kind_of(inputs)}",
             "it is neither a schedule nor a program",
             "pass a Schedule with args, a PrimFunc, or what te_sched.lower gave",
         )

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from te_sched.analysis.schedules.sizes import ATTRIBUTE, NOT_NEGATIVE, Size
-from te_sched.errors import BuildError
+from te_sched.errors import BuildError, kind_of
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir.stmt import PrimFunc
@@ -199,7 +199,7 @@ class SignatureBuilder:
             return self._dimension(value.value)
         operator = _OPERATORS.get(type(value))
         if operator is None or not isinstance(value, E.BinaryOp):
-            raise self._error(f"a shape or stride contains a {type(value).__name__}")
+            raise self._error(f"a shape or stride contains {kind_of(value)}")
         return [operator, self._dimension(value.a), self._dimension(value.b)]
 
     def _extents(self, sizes: Iterable[Size]) -> Iterator[Extent]:

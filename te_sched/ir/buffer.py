@@ -11,7 +11,7 @@ from functools import reduce
 from itertools import pairwise
 from typing import Any
 
-from te_sched.errors import DeclarationError, OperandError
+from te_sched.errors import DeclarationError, OperandError, kind_of, with_article
 from te_sched.ir import calls, dtypes, ops
 from te_sched.ir.expr import (
     DEFAULT_ALIGNMENT,
@@ -90,7 +90,7 @@ def _check_declaration(name: Any, scope: Any, data: Any, factor: Any, alignment:
         if not isinstance(value, kind):
             raise DeclarationError(
                 f"buffer {name} with {what}={value!r}",
-                f"a {type(value).__name__} is no {what}",
+                f"{kind_of(value)} is no {what}",
                 f"give {'a string' if kind is str else 'an int'}",
             )
     if data is not None and not (isinstance(data, Var) and data.pointer is not None):
@@ -126,7 +126,7 @@ def _integer(value: Any, where: str, what: str) -> Expr:
     number = ops.convert(value)
     if not dtypes.is_integral(dtypes.element(number.dtype)):
         raise DeclarationError(
-            f"{where} with a {number.dtype}",
+            f"{where} with {with_article(number.dtype)}",
             f"{what} is an integer",
             "give an int or an integer expression",
             where,

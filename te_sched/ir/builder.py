@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, with_article
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import (
@@ -101,7 +101,7 @@ class BufferVar(Operand):
         for one in indices:
             if not dtypes.is_integral(dtypes.element(one.dtype)):
                 raise DeclarationError(
-                    f"an index of {self.buffer.name} is a {one.dtype}",
+                    f"an index of {self.buffer.name} is {with_article(one.dtype)}",
                     "an index is an integer",
                     'cast it, for example with .astype("int32")',
                 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, kind_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, ProducerLoad, StringImm, Var
 from te_sched.ir.visitor import walk
@@ -187,7 +187,7 @@ def address_of(load: Any) -> Call:
         load = BufferLoad(load, tuple([ops.const(0, extent.dtype) for extent in load.shape]))
     if not isinstance(load, BufferLoad):
         raise DeclarationError(
-            f"address_of a {type(load).__name__}",
+            f"address_of {kind_of(load)}",
             "only elements of buffers have an address",
             "give an element: buffer[i, j]",
         )

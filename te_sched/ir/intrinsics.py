@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, with_article
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Broadcast, Call, Expr, FloatImm, IntImm, Select
 
@@ -30,7 +30,7 @@ def _float_function(name: str, meaning: str) -> Callable[[Any], Expr]:
         value = ops.convert(x)
         if not dtypes.is_float(value.dtype):
             raise DeclarationError(
-                f"{name} of a {value.dtype}",
+                f"{name} of {with_article(value.dtype)}",
                 "it is a function of floating-point numbers",
                 'cast the argument first, for example with .astype("float32")',
             )
@@ -120,7 +120,7 @@ def ldexp(x: Any, exponent: Any) -> Expr:
     value, shift = ops.convert(x), ops.convert(exponent)
     if not dtypes.is_float(value.dtype):
         raise DeclarationError(
-            f"ldexp of a {value.dtype}",
+            f"ldexp of {with_article(value.dtype)}",
             "its first argument is a float",
             'cast it, for example with .astype("float32")',
         )
@@ -160,7 +160,7 @@ def _of_integer(name: str, x: Any) -> Expr:
     value = ops.convert(x)
     if not dtypes.is_integral(value.dtype) and not dtypes.is_bool(value.dtype):
         raise DeclarationError(
-            f"{name} of a {value.dtype}",
+            f"{name} of {with_article(value.dtype)}",
             "it counts the bits of an integer",
             "cast it to an integer type, or use te.reinterpret",
         )

@@ -14,7 +14,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, kind_of, with_article
 from te_sched.ir import dtypes
 from te_sched.ir.expr import (
     EQ,
@@ -115,7 +115,7 @@ def _int_const(value: Any, dtype: str) -> Expr:
     if not low <= number <= high:
         raise DeclarationError(
             f"the constant {number} of type {dtype}",
-            f"a {dtype} lies between {low} and {high}",
+            f"{with_article(dtype)} lies between {low} and {high}",
             "use a wider type",
         )
     if number > _INT64_MAX:  # such constants are calls, as in TVM: an IntImm has 63 bits
@@ -158,7 +158,7 @@ def convert(value: Any) -> Expr:
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
         return const(value.item())
     raise DeclarationError(
-        f"a {type(value).__name__} in an expression",
+        f"{kind_of(value)} in an expression",
         "it is not a number or an expression",
         "use numbers, axes, variables and elements of tensors",
     )
@@ -316,7 +316,7 @@ def negative(a: Any) -> Expr:
     a = convert(a)
     if dtypes.parse(a.dtype).code in ("uint", "bool"):
         raise DeclarationError(
-            f"the negative of a {a.dtype}",
+            f"the negative of {with_article(a.dtype)}",
             "it has no negative numbers",
             'cast it first, for example with .astype("int32")',
         )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from te_sched.errors import InternalError
+from te_sched.errors import InternalError, kind_of
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
@@ -421,7 +421,7 @@ def _attribute(node: S.AttrStmt, level: Level) -> str | None:
     if node.key in level.gone_attributes:
         return f"attribute {node.key} does not occur at this level of lowering"
     if node.key in _THREADS and not isinstance(node.node, IterVar):
-        return f"attribute {node.key} is of a {type(node.node).__name__}, not of an axis"
+        return f"attribute {node.key} is of {kind_of(node.node)}, not of an axis"
     if node.key in _THREADS and not _is_index(node.value.dtype):
         return f"the extent is {node.value.dtype}, not an integer"
     return None

@@ -12,7 +12,7 @@ from typing import Any
 
 from te_sched import config
 from te_sched.deep import walks_deeply
-from te_sched.errors import LoweringError, TeSchedError, did_you_mean
+from te_sched.errors import LoweringError, TeSchedError, did_you_mean, kind_of
 from te_sched.ir.expr import Buffer, Var
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.verify import verify
@@ -123,7 +123,7 @@ def lower(
         return IRModule({name: run_passes(_named(inputs, name), stop_after, simple_mode)})
     if not isinstance(inputs, Schedule):
         raise LoweringError(
-            f"lower a {type(inputs).__name__}",
+            f"lower {kind_of(inputs)}",
             "it is not a schedule",
             "pass what te.create_schedule returned",
         )
@@ -226,7 +226,7 @@ def _checked_args(args: Any) -> list[Any]:
     if isinstance(args, Tensor | Buffer | Var | Mapping | str) or not isinstance(args, Iterable):
         raise LoweringError(
             f"lower with args={args!r}",
-            f"a {type(args).__name__} is no list of arguments",
+            f"{kind_of(args)} is no list of arguments",
             "write te_sched.lower(s, [A, B, C])",
         )
     arguments = list(args)
@@ -243,7 +243,7 @@ def _checked_args(args: Any) -> list[Any]:
         if not isinstance(arg, (Tensor, Buffer, Var)):
             raise LoweringError(
                 f"lower with args[{position}] = {arg!r}",
-                f"a {type(arg).__name__} cannot be a parameter",
+                f"{kind_of(arg)} cannot be a parameter",
                 "args are tensors, variables of the shapes, or buffers from decl_buffer",
             )
     return arguments

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from te_sched.errors import LoweringError
+from te_sched.errors import LoweringError, with_article
 from te_sched.ir.expr import Call, Expr
 from te_sched.ir.op import DEFAULT_KEY, RULES, Op, Rule
 from te_sched.ir.stmt import PrimFunc
@@ -65,6 +65,6 @@ class _Replacer(Mapper):
         what = found.dtype if isinstance(found, Expr) else type(found).__name__
         raise LoweringError(
             f"replace the intrinsic {call.op}",
-            f"it is a {call.dtype}, and its rule gave a {what}",
+            f"it is {with_article(call.dtype)}, and its rule gave a {what}",
             "let the rule give an expression of the call's dtype",
         )

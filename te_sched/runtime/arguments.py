@@ -24,7 +24,7 @@ from te_sched.codegen.signature import (
     evaluate,
     symbols_of,
 )
-from te_sched.errors import CallError
+from te_sched.errors import CallError, kind_of, with_article
 from te_sched.ir import dtypes
 from te_sched.runtime import cuda_driver, cuda_streams
 from te_sched.runtime.dlpack import View, place_of, read_capsule, refuse_negated
@@ -97,7 +97,7 @@ def _asking(value: Any, how: str) -> Iterator[None]:
         raise
     except Exception as error:
         raise CallError(
-            f"read a {type(value).__name__} {how}",
+            f"read {kind_of(value)} {how}",
             f"its library says: {type(error).__name__}: {error}",
             "pass an array in the memory of a device, such as a copy of it",
         ) from error
@@ -146,7 +146,7 @@ class _Check:
             elif parameter.kind == "scalar":
                 self._check_scalar(parameter, value)
             elif view is None and not _is_address(value):
-                why = f"it is a pointer, and {_named(value)} is none"
+                why = f"it is a pointer, and {kind_of(value)} is none"
                 raise self._error(parameter, why, "pass an array or an address")
         for parameter, view in zip(parameters, views, strict=True):
             if parameter.kind == "buffer" and view is not None:
@@ -169,7 +169,7 @@ class _Check:
     def _check_kind(self, parameter: Parameter, value: Any, view: View | None) -> None:
         if view is None:
             cure = "make an array with te_sched.nd.array or numpy.array"
-            raise self._error(parameter, f"{_named(value)} is not an array", cure)
+            raise self._error(parameter, f"{kind_of(value)} is not an array", cure)
         if view.dtype != parameter.dtype:
             cure = (
                 f"convert it to {parameter.dtype} (.astype), or declare the placeholder otherwise"
@@ -209,7 +209,7 @@ class _Check:
             value = value.item()
         if dtypes.is_float(parameter.dtype):
             if isinstance(value, bool) or not isinstance(value, (int, float)):
-                why = f"{_named(value)} is not a {parameter.dtype}"
+                why = f"{kind_of(value)} is not {with_article(parameter.dtype)}"
                 raise self._error(parameter, why, "pass a float")
             if isinstance(value, int) and abs(value) > _LARGEST_FLOAT:
                 why = f"an int of {value.bit_length()} bits does not fit into {parameter.dtype}"
@@ -218,7 +218,7 @@ class _Check:
         if not isinstance(value, int) or (
             isinstance(value, bool) and not dtypes.is_bool(parameter.dtype)
         ):
-            why = f"{_named(value)} is not {_with_article(parameter.dtype)}"
+            why = f"{kind_of(value)} is not {with_article(parameter.dtype)}"
             raise self._error(parameter, why, "pass an int")
         low, high = integer_range(parameter.dtype)
         if not low <= value <= high:
@@ -384,17 +384,6 @@ def _meet(axes: list[tuple[int, int]]) -> bool:
     for step, extent in axes:
         places = np.add.outer(places, step * np.arange(extent, dtype=np.int64))
     return np.unique(places).size < places.size
-
-
-def _named(value: Any) -> str:
-    """The type of an argument, with an article."""
-    if isinstance(value, type):
-        return f"the class {value.__name__}"
-    return _with_article(type(value).__name__)
-
-
-def _with_article(name: str) -> str:
-    return f"{'an' if name[0] in 'aeioAEIO' else 'a'} {name}"
 
 
 def _is_address(value: Any) -> bool:

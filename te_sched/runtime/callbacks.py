@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from te_sched.codegen.llvm.calls import DONE
-from te_sched.errors import CallError
+from te_sched.errors import CallError, with_article
 from te_sched.ir import dtypes
 from te_sched.runtime import registry
 from te_sched.runtime.ndarray import NDArray, storage_name, wrap
@@ -145,7 +145,7 @@ def _write_result(place: int, dtype: str, answer: Any) -> None:
         return
     if dtypes.parse(dtype).code == "bfloat" or dtype == "float16":
         raise CallError(
-            f"return a {dtype} from a Python callback",
+            f"return {with_article(dtype)} from a Python callback",
             "it is not supported",
             "return float32 and cast it",
         )

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from te_sched.errors import CallError
+from te_sched.errors import CallError, kind_of
 from te_sched.runtime import cuda_driver
 from te_sched.runtime.cuda_driver import check, loaded, using
 
@@ -57,7 +57,7 @@ def handle_of(stream: Any) -> int:
     found = getattr(stream, "ptr", getattr(stream, "cuda_stream", stream))
     if isinstance(found, bool) or not isinstance(found, int):
         raise CallError(
-            f"use a {type(stream).__name__} as a CUDA stream",
+            f"use {kind_of(stream)} as a CUDA stream",
             "it is no handle of one",
             "give what create_raw_stream gave, a stream of cupy or torch, or its handle, an int",
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any, NamedTuple
 
-from te_sched.errors import CallError
+from te_sched.errors import CallError, kind_of
 
 _CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
 _CUDA, _CUDA_MANAGED = 2, 13
@@ -81,7 +81,7 @@ def refuse_negated(value: Any) -> None:
     is_negated = getattr(value, "is_neg", None)
     if callable(is_negated) and is_negated():
         raise CallError(
-            f"read a {type(value).__name__} through DLPack",
+            f"read {kind_of(value)} through DLPack",
             "its negative bit is set: it stands for the negative of what is in its memory",
             "pass x.resolve_neg()",
         )

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.errors import CallError
+from te_sched.errors import CallError, kind_of
 from te_sched.ir import dtypes
 from te_sched.runtime import cuda_driver, cuda_memory, dlpack
 from te_sched.runtime.device import DEVICE_TYPES, Device, check_usable, cpu
@@ -93,7 +93,7 @@ class NDArray:
             target = empty(self.shape, self.dtype, target)
         if not isinstance(target, NDArray):
             raise CallError(
-                f"copy an array to a {type(target).__name__}",
+                f"copy an array to {kind_of(target)}",
                 "it is no te_sched array and no device",
                 "use numpy() for a numpy array",
             )
@@ -252,7 +252,7 @@ def _source(values: Any) -> NDArray | np.ndarray[Any, Any]:
 def _from_cuda(values: Any) -> NDArray:
     """An NDArray over memory of a GPU that is described by CUDA's array interface alone."""
     number = cuda_driver.device_of_pointer(values.__cuda_array_interface__["data"][0])
-    with cuda_memory.working_on(number, f"read a {type(values).__name__}") as cupy:
+    with cuda_memory.working_on(number, f"read {kind_of(values)}") as cupy:
         memory = cupy.asarray(values)
     return NDArray(memory, memory.dtype.name, Device(_CUDA, number))
 
@@ -264,7 +264,7 @@ def _numbers(values: Any) -> np.ndarray[Any, Any]:
         return np.asarray(values)
     except (ValueError, TypeError) as error:
         raise CallError(
-            f"make an array of a {type(values).__name__}",
+            f"make an array of {kind_of(values)}",
             f"numpy says: {error}",
             "give rows of the same length",
         ) from None
@@ -288,7 +288,7 @@ def from_dlpack(source: Any) -> NDArray:
     """An NDArray over the memory of an array of another library, without a copy."""
     if not hasattr(source, "__dlpack__"):
         raise CallError(
-            f"read a {type(source).__name__} through DLPack",
+            f"read {kind_of(source)} through DLPack",
             "it has no __dlpack__",
             "pass an array, or make one with te_sched.nd.array",
         )
@@ -322,7 +322,7 @@ def refuse_masked(values: np.ndarray[Any, Any]) -> None:
     """Refuse an array with a mask, which nothing here would see."""
     if isinstance(values, np.ma.MaskedArray):
         raise CallError(
-            f"read a {type(values).__name__}",
+            f"read {kind_of(values)}",
             "its mask would not be seen",
             "pass its numbers: x.filled(value), or x.data to ignore the mask",
         )

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from te_sched.codegen.emulator.poll_interrupts import POLL
-from te_sched.errors import CallError, did_you_mean
+from te_sched.errors import CallError, did_you_mean, kind_of
 from te_sched.runtime import access_reports, blas, interrupts, sorting
 
 
@@ -61,7 +61,7 @@ def register_func(
     if function is not None and not callable(function):
         raise CallError(
             f"register {function!r} as {name!r}",
-            f"a {type(function).__name__} is no function",
+            f"{kind_of(function)} is no function",
             "give a Python function",
         )
     if function is None:
@@ -114,7 +114,7 @@ def register_extern(name: str, function: Any, override: bool = True) -> Any:
     if address is None and not callable(function):
         raise CallError(
             f"register extern {name!r}",
-            f"a {type(function).__name__} is neither a function pointer nor callable",
+            f"{kind_of(function)} is neither a function pointer nor callable",
             "give it a ctypes or cffi function pointer, an address or a Python function",
         )
     _externs[name] = Extern(name, address or 0, function if address is None else None, function)

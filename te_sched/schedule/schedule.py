@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from te_sched.errors import ScheduleError
+from te_sched.errors import ScheduleError, kind_of
 from te_sched.schedule.normalize import normalize
 from te_sched.schedule.primitives.caching import CachingPrimitives
 from te_sched.schedule.primitives.checks import brief, names
@@ -102,7 +102,7 @@ def _outputs(given: Any) -> list[Operation]:
     if isinstance(items, (str, bytes)) or not isinstance(items, Iterable):
         raise ScheduleError(
             f"create_schedule({brief(given)})",
-            f"a {type(given).__name__} is not an operation",
+            f"{kind_of(given)} is not an operation",
             "give the output: te.create_schedule(C.op), or a list of outputs",
         )
     outputs = [item.op if isinstance(item, Tensor) else item for item in items]
@@ -110,7 +110,7 @@ def _outputs(given: Any) -> list[Operation]:
         if not isinstance(item, Operation):
             raise ScheduleError(
                 f"create_schedule with {brief(item)}",
-                f"a {type(item).__name__} is not an operation",
+                f"{kind_of(item)} is not an operation",
                 "give the outputs: te.create_schedule([C.op, D.op])",
             )
     if not outputs:

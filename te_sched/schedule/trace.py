@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from te_sched.errors import ScheduleError, user_place
+from te_sched.errors import ScheduleError, kind_of, user_place
 from te_sched.ir.expr import IterVar
 from te_sched.schedule.entries import OWN_AXES, THREAD, Entry, StageOf
 from te_sched.schedule.listing import Listing
@@ -86,7 +86,7 @@ class Trace:
         """
         if not isinstance(getattr(schedule, "trace", None), Trace):
             raise ScheduleError(
-                f"replay a trace on a {type(schedule).__name__}",
+                f"replay a trace on {kind_of(schedule)}",
                 "it is not a schedule",
                 "pass what te.create_schedule returned",
             )

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, kind_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, IterVar, Range, Reduce, StringImm, Var
 from te_sched.ir.operators import declaring
@@ -238,7 +238,7 @@ def _as_body(value: Any, what: str) -> Expr:
     body = ops.convert(value)
     if isinstance(body, StringImm) or dtypes.parse(body.dtype).code in ("handle", "void"):
         raise DeclarationError(
-            f"{what} by a function that returns a {type(value).__name__}",
+            f"{what} by a function that returns {kind_of(value)}",
             "the value of an element is a number",
             "return an expression",
         )

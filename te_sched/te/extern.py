@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, kind_of
 from te_sched.ir import dtypes
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Buffer, Expr, Var
@@ -170,7 +170,7 @@ def _statement(value: Any, name: str) -> Stmt:
     if isinstance(value, Expr):
         return Evaluate(value)
     raise DeclarationError(
-        f"extern {name} by a function that returns a {type(value).__name__}",
+        f"extern {name} by a function that returns {kind_of(value)}",
         "it gives a call or a statement",
         "return tir.call_packed(...), tir.call_extern(...) or the get() of an ir_builder",
     )

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, with_article
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.expr import CommReducer, Expr, IterVar, Reduce, Var
 
@@ -58,7 +58,7 @@ class Reducer:
         condition = ops.TRUE if where is None else ops.convert(where)
         if not dtypes.is_bool(condition.dtype):
             raise DeclarationError(
-                f"{self.__name__} where a {condition.dtype}",
+                f"{self.__name__} where {with_article(condition.dtype)}",
                 "`where` is a condition, which is a bool",
                 "compare: where=a > 0",
             )
@@ -135,9 +135,9 @@ class Reducer:
         for value, source in zip(values, sources, strict=True):
             if value.dtype != source.dtype:
                 raise DeclarationError(
-                    f"{self.__name__} of a {source.dtype}",
-                    f"{what} gives a {value.dtype}",
-                    f'give a {source.dtype}, for example te.const(0, "{source.dtype}")',
+                    f"{self.__name__} of {with_article(source.dtype)}",
+                    f"{what} gives {with_article(value.dtype)}",
+                    f'give {with_article(source.dtype)}, for example te.const(0, "{source.dtype}")',
                 )
 
     def _parameter_names(self) -> tuple[str, str]:

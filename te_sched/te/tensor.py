@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, with_article
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import DataProducer, Expr, IterVar, Operand, ProducerLoad
 
@@ -87,7 +87,7 @@ class Tensor(DataProducer, Operand):
         value = ops.convert(index)
         if not dtypes.is_integral(value.dtype):
             raise DeclarationError(
-                f"index {at} of {self.name} is a {value.dtype}",
+                f"index {at} of {self.name} is {with_article(value.dtype)}",
                 "an index is an integer",
                 'cast it, for example with .astype("int32")',
                 tensor_label(self),

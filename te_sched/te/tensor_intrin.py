@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, kind_of
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Buffer, Expr, Var
 from te_sched.ir.stmt import Evaluate, Stmt
@@ -149,7 +149,7 @@ def _statement(part: Any, what: str) -> Stmt | None:
     if isinstance(part, Expr):
         return Evaluate(part)
     raise DeclarationError(
-        f"{what} by a function that returns a {type(part).__name__}",
+        f"{what} by a function that returns {kind_of(part)}",
         "it gives a call, a statement, or a tuple (body, reset, update) of them",
         "return tir.call_extern(...) or the get() of an ir_builder",
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from te_sched import config
-from te_sched.errors import LoweringError
+from te_sched.errors import LoweringError, kind_of
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.eliminate_common_subexpressions import eliminate_common_subexpressions
 from te_sched.lower.flatten_storage import flatten_storage
@@ -92,7 +92,7 @@ class PrimFuncPass:
         """The module with every function mapped."""
         if not isinstance(mod, IRModule):
             raise LoweringError(
-                f"run the pass {self.info.name} on a {type(mod).__name__}",
+                f"run the pass {self.info.name} on {kind_of(mod)}",
                 "a pass maps a module",
                 "pass what te_sched.lower gave",
             )

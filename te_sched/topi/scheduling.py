@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from te_sched.errors import ScheduleError
+from te_sched.errors import ScheduleError, kind_of
 from te_sched.ir.expr import IterVar, ProducerLoad
 from te_sched.schedule.schedule import Schedule, create_schedule
 from te_sched.schedule.stage import Stage
@@ -32,7 +32,7 @@ def start_schedule(outs: Any) -> Schedule:
         if not isinstance(item, Tensor | Operation):
             raise ScheduleError(
                 f"a schedule of {item!r}",
-                f"a {type(item).__name__} is not an output",
+                f"{kind_of(item)} is not an output",
                 "give the tensor that topi or te.compute returned, or a list of tensors",
             )
     return create_schedule(items)

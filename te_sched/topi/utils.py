@@ -13,7 +13,7 @@ import numpy as np
 
 from te_sched import te
 from te_sched.arith.analyzer import Analyzer
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, kind_of
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, FloatImm, IntImm
 from te_sched.ir.structural import structural_equal
@@ -195,7 +195,7 @@ def check_tensor(value: Any, what: str) -> Tensor:
     if not isinstance(value, Tensor):
         raise DeclarationError(
             f"topi.{what} of {value!r}",
-            f"a {type(value).__name__} is not a tensor",
+            f"{kind_of(value)} is not a tensor",
             "give what te.placeholder or te.compute returned",
         )
     return value

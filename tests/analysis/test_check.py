@@ -64,7 +64,7 @@ def test_takes_modules_and_functions_by_name() -> None:
 
 
 def test_rejects_what_is_no_program() -> None:
-    with pytest.raises(BuildError, match="check a int"):
+    with pytest.raises(BuildError, match="check an int"):
         check(3)  # type: ignore[arg-type]
     with pytest.raises(LoweringError, match="lower a schedule without args"):
         check(reduction()[0])

@@ -47,7 +47,7 @@ def test_two_rules_of_one_level_are_refused():
 
 def test_a_rule_gives_the_type_of_the_call():
     register_intrin_lowering("tir.of_mine", "llvm", f=lambda call: tir.const(1, "int32"))
-    with pytest.raises(LoweringError, match="its rule gave a int32"):
+    with pytest.raises(LoweringError, match="its rule gave an int32"):
         run()
 
 

@@ -254,7 +254,7 @@ def _():
     te.compute((8,), lambda i: largest(A[i, k], axis=k), name="C")
 
 
-@mistake("An identity of another type", DeclarationError, r"its identity gives a int32")
+@mistake("An identity of another type", DeclarationError, r"its identity gives an int32")
 def identity_of_another_type():
     total = te.comm_reducer(lambda x, y: x + y, lambda t: 0)
     te.compute((8,), lambda i: total(A[i, k], axis=k), name="C")

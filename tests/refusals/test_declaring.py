@@ -84,7 +84,7 @@ CASES: dict[str, Case] = {
         DeclarationError,
         "call_pure_extern of 3",
     ),
-    "address of a number": (lambda: tir.address_of(3), DeclarationError, "address_of a int"),
+    "address of a number": (lambda: tir.address_of(3), DeclarationError, "address_of an int"),
     # types
     "no type": (lambda: dtypes.parse("x"), DeclarationError, "unknown data type 'x'"),
     "no lanes": (lambda: dtypes.parse("int8x0"), DeclarationError, "unknown data type 'int8x0'"),
@@ -92,7 +92,7 @@ CASES: dict[str, Case] = {
     "odd width": (lambda: dtypes.parse("float3"), DeclarationError, "unknown data type 'float3'"),
     # mathematics
     "atan2 of integers": (lambda: te.atan2(N[0], N[1]), DeclarationError, "atan2 of int32"),
-    "ldexp of an integer": (lambda: te.ldexp(N[0], 1), DeclarationError, "ldexp of a int32"),
+    "ldexp of an integer": (lambda: te.ldexp(N[0], 1), DeclarationError, "ldexp of an int32"),
     "popcount of a float": (lambda: te.popcount(X[0]), DeclarationError, "popcount of a float32"),
     "infinity of integers": (lambda: te.infinity("int32"), DeclarationError, "the infinity of"),
     "reinterpret": (

@@ -143,7 +143,7 @@ BAD = {
     "negative": ((floats(N)[::-1], floats(N)), "not a whole positive number"),
     "read-only": ((floats(N), read_only()), "its memory is read-only"),
     "alignment": ((misaligned(), floats(N)), "not a multiple of its elements' 4 bytes"),
-    "none": ((None, floats(N)), "a NoneType is not an array"),
+    "none": ((None, floats(N)), "None is not an array"),
     "int": ((5, floats(N)), "an int is not an array"),
     "class": ((np.ndarray, floats(N)), "the class ndarray is not an array"),
     "numpy scalar": ((np.float32(1), floats(N)), "a float32 is not an array"),

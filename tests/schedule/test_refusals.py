@@ -77,7 +77,7 @@ CASES: list[tuple[Callable[[], P], Callable[[P], Any], Callable[[P], Any], str]]
     (product, _nothing, lambda p: p.s[p.C].prefetch(p.D, p.k, 1), r"does not read it\n.*A, B"),
     (product, _nothing, lambda p: p.s[p.C].prefetch(p.A, p.k, 1.5), r"a number of iterations"),
     (product, _nothing, lambda p: p.s[p.C].tensorize(p.k, None), r"not a tensor intrinsic"),
-    (product, _nothing, lambda p: p.s[p.C].set_store_predicate(1), r"it is a int32"),
+    (product, _nothing, lambda p: p.s[p.C].set_store_predicate(1), r"it is an int32"),
     # attachment
     (chain, _nothing, lambda p: p.s[p.C].compute_at(p.s[p.C], p.C.op.axis[0]), r"inside itself"),
     (
@@ -198,7 +198,7 @@ CASES: list[tuple[Callable[[], P], Callable[[P], Any], Callable[[P], Any], str]]
     (chain, _nothing, lambda p: p.s["C"], r"tensors and operations"),
     (chain, _nothing, lambda p: te.create_schedule([]), r"nothing to compute"),
     (chain, _nothing, lambda p: te.create_schedule(["C"]), r"a str is not an operation"),
-    (chain, _nothing, lambda p: te.create_schedule(3), r"a int is not an operation"),
+    (chain, _nothing, lambda p: te.create_schedule(3), r"an int is not an operation"),
     (chain, _nothing, lambda p: p.s.trace.replay(product().s), r"of the same declarations"),
 ]
 

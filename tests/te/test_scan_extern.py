@@ -91,7 +91,7 @@ def test_extern_with_declared_buffers():
     [
         ({"inputs": []}, "extern E without a dtype"),
         ({"dtype": ["int8", "int8"]}, "1 outputs with 2 dtypes"),
-        ({"fcompute": lambda ins, outs: None}, "returns a NoneType"),
+        ({"fcompute": lambda ins, outs: None}, "returns None"),
         (
             {"in_buffers": [tir.decl_buffer((3,), name="Ab")]},
             "the tensor has 2 dimensions, the buffer 1",
@@ -142,7 +142,7 @@ def test_tensor_intrin_scalars():
     ("fcompute", "match"),
     [
         (lambda i, o: None, "without a body"),
-        (lambda i, o: 3, "returns a int"),
+        (lambda i, o: 3, "returns an int"),
         (lambda i, o: (gemv(i, o),) * 4, "body, reset and update"),
     ],
 )

@@ -22,7 +22,7 @@ from te_sched.codegen.checker.shadow import Shadow
 from te_sched.codegen.checker.space import Space
 from te_sched.codegen.checker.statements import statement
 from te_sched.codegen.cuda.device_functions import expand_device_functions
-from te_sched.errors import BuildError, CallError
+from te_sched.errors import BuildError, CallError, kind_of
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
@@ -149,7 +149,7 @@ class _Program:
     def _bind(self, buffer: E.Buffer, array: Any, initialised: frozenset[str]) -> Memory:
         if not isinstance(array, np.ndarray):
             raise CallError(
-                f"check {self.name!r} with a {type(array).__name__} for {buffer.name}",
+                f"check {self.name!r} with {kind_of(array)} for {buffer.name}",
                 "it is an array",
                 f"give a numpy array of {buffer.dtype}",
             )

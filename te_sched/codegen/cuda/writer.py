@@ -16,7 +16,7 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.codegen.cuda import types
 from te_sched.codegen.cuda.names import Names
 from te_sched.codegen.cuda.pieces import PRIMARY, Lanes, Piece, call
-from te_sched.errors import BuildError, InternalError
+from te_sched.errors import BuildError, InternalError, kind_of, with_article
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Call, Expr, Var
 
@@ -116,7 +116,7 @@ class KernelText:
         writer = self.writers.expressions.get(type(node))
         if writer is None:
             raise self.error(
-                f"a {type(node).__name__}",
+                f"{kind_of(node)}",
                 "it is not part of a lowered program",
                 "lower the schedule with te_sched.lower first",
             )
@@ -136,7 +136,7 @@ class KernelText:
         writer = self.writers.statements.get(type(node))
         if writer is None:
             raise self.error(
-                f"a {type(node).__name__}",
+                f"{kind_of(node)}",
                 "it is not part of a lowered program",
                 "lower the schedule with te_sched.lower first",
             )
@@ -204,7 +204,9 @@ class KernelText:
             return lanes.whole
         vector = types.vector_type(dtype)
         if vector is None:
-            raise InternalError(f"print a {dtype} in kernel {self.name!r}", "CUDA has no such type")
+            raise InternalError(
+                f"print {with_article(dtype)} in kernel {self.name!r}", "CUDA has no such type"
+            )
         self.unit.type_of(dtype)
         return call(types.maker(vector), *lanes).text
 

@@ -32,7 +32,7 @@ from te_sched.codegen.emulator.fragments import (
     uses_fragments,
 )
 from te_sched.codegen.emulator.matrix_registers import exchange_registers, is_of_registers
-from te_sched.errors import BuildError
+from te_sched.errors import BuildError, kind_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
     Broadcast,
@@ -125,7 +125,7 @@ class _Serializer:
             return self.each_warp(node)
         method = _METHODS.get(type(node))
         if method is None:
-            raise self.error(f"a {type(node).__name__} round a barrier cannot be emulated")
+            raise self.error(f"{kind_of(node)} round a barrier cannot be emulated")
         found: Stmt = method(self, node)
         return found
 

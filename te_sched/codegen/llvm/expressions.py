@@ -13,7 +13,7 @@ from te_sched.codegen.llvm import arithmetic, memory
 from te_sched.codegen.llvm.casts import cast
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.types import Value, floating, integer, llvm_type
-from te_sched.errors import BuildError
+from te_sched.errors import BuildError, kind_of
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir.visitor import walk
@@ -24,7 +24,7 @@ def evaluate(out: FunctionText, node: E.Expr) -> Value:
     writer = _WRITERS.get(type(node))
     if writer is None:
         raise BuildError(
-            f"generate code for a {type(node).__name__}",
+            f"generate code for {kind_of(node)}",
             "it is not part of a lowered program",
             "lower the schedule with te_sched.lower first",
         )

@@ -20,7 +20,7 @@ from te_sched.codegen.llvm.expressions import (
 )
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.types import Value, floating, llvm_type, unknown
-from te_sched.errors import BuildError
+from te_sched.errors import BuildError, kind_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 
@@ -308,7 +308,7 @@ def _address_of(out: FunctionText, node: E.Call) -> Value:
     if not isinstance(load, E.BufferLoad):
         raise BuildError(
             "generate code for address_of",
-            f"its argument is a {type(load).__name__}",
+            f"its argument is {kind_of(load)}",
             "give it a buffer's element",
         )
     index = evaluate_index(out, flatten_index(load.buffer, load.indices))

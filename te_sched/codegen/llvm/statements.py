@@ -27,7 +27,7 @@ from te_sched.codegen.llvm.parallel import TEAM_PRAGMAS, run_parallel
 from te_sched.codegen.llvm.split_lanes import split_lanes
 from te_sched.codegen.llvm.streaming import run_streaming
 from te_sched.codegen.llvm.types import Value, integer, llvm_type, slot_type
-from te_sched.errors import BuildError
+from te_sched.errors import BuildError, kind_of
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
@@ -38,7 +38,7 @@ def execute(out: FunctionText, node: S.Stmt) -> None:
     writer = _WRITERS.get(type(node))
     if writer is None:
         raise BuildError(
-            f"generate code for a {type(node).__name__}",
+            f"generate code for {kind_of(node)}",
             "it is not part of a lowered program",
             "lower the schedule with te_sched.lower first",
         )

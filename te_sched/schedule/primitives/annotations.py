@@ -8,7 +8,7 @@ import re
 import warnings
 from typing import Any
 
-from te_sched.errors import ScheduleError, did_you_mean
+from te_sched.errors import ScheduleError, did_you_mean, kind_of, with_article
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Expr, IterVar
 from te_sched.schedule.places import At
@@ -171,7 +171,7 @@ class AnnotationPrimitives(StageState):
         if not isinstance(tensor_intrin, TensorIntrin):
             raise ScheduleError(
                 f"tensorize with {brief(tensor_intrin)}",
-                f"a {type(tensor_intrin).__name__} is not a tensor intrinsic",
+                f"{kind_of(tensor_intrin)} is not a tensor intrinsic",
                 "make one with te.decl_tensor_intrin",
                 where,
             )
@@ -198,7 +198,9 @@ def _condition(stage: StageState, predicate: Any) -> Expr:
     if stage.is_group or not dtypes.is_bool(condition.dtype):
         raise ScheduleError(
             what,
-            "a group stores nothing" if stage.is_group else f"it is a {condition.dtype}",
+            "a group stores nothing"
+            if stage.is_group
+            else f"it is {with_article(condition.dtype)}",
             "give a condition, for example thread.var.equal(0)",
             At(stage),
         )

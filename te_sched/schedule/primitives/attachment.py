@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from te_sched.errors import ScheduleError
+from te_sched.errors import ScheduleError, kind_of
 from te_sched.ir.expr import IterVar, ProducerLoad, Reduce
 from te_sched.schedule.places import At, place_of
 from te_sched.schedule.primitives.checks import (
@@ -108,7 +108,7 @@ def _check_parent(stage: StageState, parent: Any, what: str) -> None:
     if not isinstance(parent, StageState):
         raise ScheduleError(
             f"{what} at {brief(parent)}",
-            f"a {type(parent).__name__} is not a stage",
+            f"{kind_of(parent)} is not a stage",
             "give a stage and one of its axes: s[B].compute_at(s[C], C.op.axis[0])",
             At(stage),
         )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.errors import ScheduleError, user_place
+from te_sched.errors import ScheduleError, kind_of, user_place
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, IntImm, IterVar, ProducerLoad, Range, Reduce, Select, Var
 from te_sched.ir.visitor import replace, substitute
@@ -120,7 +120,7 @@ def stage_of_tensor(schedule: ScheduleState, tensor: Any, what: str) -> Stage:
     """The stage that computes a tensor."""
     if not isinstance(tensor, Tensor):
         raise ScheduleError(
-            what, f"a {type(tensor).__name__} is not a tensor", "give what te.compute returned"
+            what, f"{kind_of(tensor)} is not a tensor", "give what te.compute returned"
         )
     stage = schedule.stage_of(tensor.op)
     if stage is None:

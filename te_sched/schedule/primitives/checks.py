@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from operator import index
 from typing import Any
 
-from te_sched.errors import DeclarationError, ScheduleError, TeSchedError, did_you_mean
+from te_sched.errors import DeclarationError, ScheduleError, TeSchedError, did_you_mean, kind_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, IterVar
 from te_sched.schedule.places import At, draw_loops
@@ -49,7 +49,7 @@ def leaf_position(stage: StageState, axis: Any, what: str) -> int:
     if not isinstance(axis, IterVar):
         raise ScheduleError(
             f"{what} with {brief(axis)} for an axis",
-            f"a {type(axis).__name__} is not an axis",
+            f"{kind_of(axis)} is not an axis",
             f"give one of its axes: {names(stage.leaf_iter_vars)}",
             At(stage),
         )
@@ -133,7 +133,7 @@ def positive_integer(
     if isinstance(value, bool) or not dtypes.is_integral(expr.dtype):
         raise ScheduleError(
             f"{what} with {name}={brief(value)}",
-            f"{name} is an integer, not a {type(value).__name__}",
+            f"{name} is an integer, not {kind_of(value)}",
             f"give an int >= 1 or an integer expression{_rounded(value)}",
             where,
         )
@@ -163,7 +163,7 @@ def flag(value: Any, name: str, what: str, where: object = "") -> bool:
     except (TypeError, ValueError, TeSchedError) as error:
         raise ScheduleError(
             f"{what} with {name}={brief(value)}",
-            f"a {type(value).__name__} is neither true nor false",
+            f"{kind_of(value)} is neither true nor false",
             "give True or False",
             where,
         ) from error
@@ -186,7 +186,7 @@ def integer(value: Any, name: str, what: str, stage: StageState) -> int:
     if number is None or isinstance(value, bool):
         raise ScheduleError(
             f"{what} with {name}={brief(value)}",
-            f"{name} is a {type(value).__name__}",
+            f"{name} is {kind_of(value)}",
             "give an int",
             At(stage),
         )
@@ -246,4 +246,4 @@ def brief(value: Any) -> str:
     if isinstance(value, IntImm):
         return str(value.value)
     text = repr(value)
-    return text if len(text) <= 40 else f"a {type(value).__name__}"
+    return text if len(text) <= 40 else f"{kind_of(value)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from te_sched.errors import ScheduleError, user_place
+from te_sched.errors import ScheduleError, user_place, with_article
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, IterVar, Range, Var
 from te_sched.schedule.layouts import layout_map
@@ -122,7 +122,7 @@ def _new_indices(made: Any, stage: StageState) -> tuple[tuple[Expr, ...], tuple[
         if not dtypes.is_integral(index.dtype):
             raise ScheduleError(
                 f"transform_layout with the index {index}",
-                f"it is a {index.dtype}",
+                f"it is {with_article(index.dtype)}",
                 "return a list of integer expressions of the indices",
                 At(stage),
             )
