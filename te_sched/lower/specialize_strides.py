@@ -20,7 +20,7 @@ from te_sched.ir.visitor import walk
 from te_sched.lower.simplify import simplify
 from te_sched.lower.statements import fresh_copy, stores_and_calls
 
-_LONG = 512  # stores and calls
+_LONG = 256  # stores and calls
 
 
 def specialize_strides(func: PrimFunc) -> PrimFunc:
