@@ -98,6 +98,13 @@ def test_vectors_and_scalars_give_the_same(name: str, dtype: str) -> None:
         np.testing.assert_array_equal(other, first)
 
 
+@pytest.mark.parametrize("lanes", [9, 17, 33, 49])
+@pytest.mark.parametrize(("name", "dtype"), [("log2", "float32"), ("sin", "float32"), CASES[-1]])
+def test_one_lane_that_no_register_holds(name: str, dtype: str, lanes: int) -> None:
+    x = arguments(dtype)[: 4 * lanes]
+    np.testing.assert_array_equal(evaluate(name, x, lanes=lanes), evaluate(name, x))
+
+
 def powers() -> tuple[np.ndarray, np.ndarray]:
     """Bases and exponents: of all sizes, with results of all sizes, and all special pairs."""
     random, count = np.random.default_rng(5), 48 * 500

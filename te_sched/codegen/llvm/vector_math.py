@@ -488,7 +488,21 @@ def _shuffle(out: FunctionText, a: Value, b: Value | None, places: range, lanes:
 
 
 def _cut(out: FunctionText, value: Value, start: int, count: int) -> Value:
+    """Some of the lanes: a vector, or the only one as a scalar."""
+    if count == 1:
+        kind = llvm_type(value.dtype)
+        text = out.emit(f"extractelement {kind} {value.text}, i32 {start}")
+        return Value(text, dtypes.element(value.dtype))
     return _shuffle(out, value, None, range(start, start + count), count)
+
+
+def _with_last(out: FunctionText, a: Value, b: Value) -> Value:
+    """A vector and one more lane."""
+    lanes = dtypes.lanes(a.dtype)
+    wide = _shuffle(out, a, None, range(lanes + 1), lanes + 1)
+    last = f"{llvm_type(b.dtype)} {b.text}"
+    text = out.emit(f"insertelement {llvm_type(wide.dtype)} {wide.text}, {last}, i32 {lanes}")
+    return Value(text, wide.dtype)
 
 
 def _join(out: FunctionText, parts: list[Value]) -> Value:
@@ -498,6 +512,9 @@ def _join(out: FunctionText, parts: list[Value]) -> Value:
         for k in range(0, len(parts) - 1, 2):
             a, b = parts[k], parts[k + 1]
             first, second = dtypes.lanes(a.dtype), dtypes.lanes(b.dtype)
+            if second == 1:
+                joined.append(_with_last(out, a, b))
+                continue
             if second < first:  # only the last part may be shorter
                 b = _shuffle(out, b, None, range(first), first)
             joined.append(_shuffle(out, a, b, range(first + second), first + second))
