@@ -122,3 +122,16 @@ def test_loops_of_large_programs_are_not_unrolled(
     with te_sched.config.scoped(cache=False):
         text = te_sched.build(te.create_schedule(B.op), [A, B]).get_source("ll")
     assert (text.count("= fadd") > 1) == is_unrolled
+
+
+def test_quotients_of_an_index_are_those_of_each_vector() -> None:
+    A, B = te.placeholder((4, 31), name="A"), te.placeholder((31, 8), name="B")
+    k = te.reduce_axis((0, 31), "k")
+    C = te.compute((4, 8), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    s = te.create_schedule(C.op)
+    s[C].reorder(k, *C.op.axis)
+    s[C].fuse(*C.op.axis)
+    a, b = (np.random.default_rng(0).random(shape, "float32") for shape in ((4, 31), (31, 8)))
+    c = np.zeros((4, 8), "float32")
+    te_sched.build(s, [A, B, C])(a, b, c)
+    np.testing.assert_allclose(c, a @ b, 1e-4)

@@ -70,12 +70,26 @@ def _loop_metadata(out: FunctionText, node: S.For) -> str:
     lanes = _scalarized_lanes(node)
     if lanes and out.module.has_masks():
         wishes += _masked_vector_wishes(lanes)
+    elif _divides(node):
+        wishes.append('!"llvm.loop.interleave.count", i32 1')
     hints = [out.module.shared_metadata(f"!{{{wish}}}") for wish in wishes]
     number = out.module.metadata()
     out.module.set_metadata(
         number, f"distinct !{{!{number}, {', '.join(f'!{hint}' for hint in hints)}}}"
     )
     return f", !llvm.loop !{number}"
+
+
+def _divides(loop: S.For) -> bool:
+    """Whether quotients of the loop's variable are taken.
+
+    Where i // 8 is the same in all lanes of a vector, LLVM 22 takes that of the first one for all
+    vectors that it interleaves.
+    """
+    return any(
+        type(node) in (E.FloorDiv, E.Div) and any(part is loop.loop_var for part in walk(node))
+        for node in walk(loop.body)
+    )
 
 
 def _scalarized_lanes(node: S.For) -> int:
