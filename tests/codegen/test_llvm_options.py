@@ -135,3 +135,18 @@ def test_quotients_of_an_index_are_those_of_each_vector() -> None:
     c = np.zeros((4, 8), "float32")
     te_sched.build(s, [A, B, C])(a, b, c)
     np.testing.assert_allclose(c, a @ b, 1e-4)
+
+
+def test_quotients_under_a_condition_are_those_of_each_lane() -> None:
+    A, B = te.placeholder((6,), name="A"), te.placeholder((6,), name="B")
+    index = te.placeholder((2,), "int32", name="I")
+    C = te.compute((6, 6), lambda i, j: A[i] * B[j], name="C")
+    D = te.compute((2, 6), lambda i, j: C[index[i], j], name="D")
+    s = te.create_schedule(D.op)
+    _, _, at, _ = s[D].tile(*D.op.axis, 6, 4)
+    s[C].compute_at(s[D], at)
+    s[C].fuse(*C.op.axis)
+    a, b = (np.arange(1, 7).astype("float32") for _ in range(2))
+    d = np.zeros((2, 6), "float32")
+    te_sched.build(s, [A, B, index, D])(a, b, np.array([2, 5], "int32"), d)
+    np.testing.assert_array_equal(d, np.outer(a, b)[[2, 5]])

@@ -71,7 +71,9 @@ def _loop_metadata(out: FunctionText, node: S.For) -> str:
     if lanes and out.module.has_masks():
         wishes += _masked_vector_wishes(lanes)
     elif _divides(node):
-        wishes.append('!"llvm.loop.interleave.count", i32 1')
+        chooses = any(isinstance(part, S.IfThenElse | E.Call) for part in walk(node.body))
+        wish = "vectorize.enable" if chooses else "interleave.count"
+        wishes.append(f'!"llvm.loop.{wish}", {"i1 false" if chooses else "i32 1"}')
     hints = [out.module.shared_metadata(f"!{{{wish}}}") for wish in wishes]
     number = out.module.metadata()
     out.module.set_metadata(
@@ -84,7 +86,7 @@ def _divides(loop: S.For) -> bool:
     """Whether quotients of the loop's variable are taken.
 
     Where i // 8 is the same in all lanes of a vector, LLVM 22 takes that of the first one for all
-    vectors that it interleaves.
+    vectors that it interleaves; and under a condition, for lanes that it is not the same in.
     """
     return any(
         type(node) in (E.FloorDiv, E.Div) and any(part is loop.loop_var for part in walk(node))
