@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from te_sched.errors import LoweringError, with_article
+from te_sched.errors import LoweringError, kind_of, with_article
 from te_sched.ir.expr import Call, Expr
 from te_sched.ir.op import DEFAULT_KEY, RULES, Op, Rule
 from te_sched.ir.stmt import PrimFunc
@@ -62,9 +62,9 @@ class _Replacer(Mapper):
     def _checked(self, call: Call, found: Any) -> Expr:
         if isinstance(found, Expr) and found.dtype == call.dtype:
             return found
-        what = found.dtype if isinstance(found, Expr) else type(found).__name__
+        what = with_article(found.dtype) if isinstance(found, Expr) else kind_of(found)
         raise LoweringError(
             f"replace the intrinsic {call.op}",
-            f"it is {with_article(call.dtype)}, and its rule gave a {what}",
+            f"it is {with_article(call.dtype)}, and its rule gave {what}",
             "let the rule give an expression of the call's dtype",
         )

@@ -99,6 +99,18 @@ def test_many_maxima_one_after_the_other_take_no_time() -> None:
     assert time.monotonic() - start < 60
 
 
+def test_many_minima_that_lanes_share_take_no_time() -> None:
+    A, k = te.placeholder((50, 2)), te.reduce_axis((1, 50), "k")
+    B = te.compute((2,), lambda i: te.min(A[k, i], axis=k))
+    C = te.compute((4,), lambda i: B[i // 2])
+    s = te.create_schedule(C.op)
+    s[B].compute_at(s[C], C.op.axis[0])
+    start = time.monotonic()
+    with te_sched.config.scoped(cache=False):
+        te_sched.build(s, [A, C])  # for LLVM 22, hours
+    assert time.monotonic() - start < 60
+
+
 @pytest.mark.parametrize(("longest", "is_packed"), [(20_000, True), (10, False)])
 def test_long_straight_code_is_not_searched_for_vectors(
     longest: int, is_packed: bool, monkeypatch: pytest.MonkeyPatch

@@ -18,6 +18,7 @@ _LEAST_LANES = 4  # LLVM makes no vectors of two with masks, and prints that it 
 _MOST_LANES = 16
 # Statements and calls that vectors with masks may have.
 _PLAIN = (S.BufferStore, S.IfThenElse, S.LetStmt, S.SeqStmt)
+_CHOICES = (S.IfThenElse, E.Call, E.Select, E.Min, E.Max)
 _LANEWISE = (
     *("if_then_else", "likely", "fabs", "sqrt", "floor", "ceil", "trunc", "fma", "reinterpret"),
     *("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "shift_left", "shift_right"),
@@ -71,7 +72,7 @@ def _loop_metadata(out: FunctionText, node: S.For) -> str:
     if lanes and out.module.has_masks():
         wishes += _masked_vector_wishes(lanes)
     elif _divides(node):
-        chooses = any(isinstance(part, S.IfThenElse | E.Call) for part in walk(node.body))
+        chooses = any(isinstance(part, _CHOICES) for part in walk(node.body))
         wish = "vectorize.enable" if chooses else "interleave.count"
         wishes.append(f'!"llvm.loop.{wish}", {"i1 false" if chooses else "i32 1"}')
     hints = [out.module.shared_metadata(f"!{{{wish}}}") for wish in wishes]
@@ -86,7 +87,8 @@ def _divides(loop: S.For) -> bool:
     """Whether quotients of the loop's variable are taken.
 
     Where i // 8 is the same in all lanes of a vector, LLVM 22 takes that of the first one for all
-    vectors that it interleaves; and under a condition, for lanes that it is not the same in.
+    vectors that it interleaves; and under a condition, for lanes that it is not the same in. Each
+    of many minima doubles the time that it takes to find out.
     """
     return any(
         type(node) in (E.FloorDiv, E.Div) and any(part is loop.loop_var for part in walk(node))
