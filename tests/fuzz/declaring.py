@@ -193,7 +193,7 @@ class Declarations(Dataflow):
 def _bits(name: str, dtype: str) -> str:
     """How many ones there are; of a negative number numpy counts those of its magnitude."""
     unsigned = dtype if dtype.startswith("u") else f"u{dtype}"
-    return f"np.bitwise_count({name}.view('{unsigned}')).astype('{dtype}')"
+    return f"np.bitwise_count({name}.astype('{unsigned}')).astype('{dtype}')"
 
 
 def _rows(dims: tuple[Dim, ...]) -> str:

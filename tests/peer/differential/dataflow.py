@@ -377,6 +377,8 @@ class Dataflow:
         name, dtype = self.tensor(value)
         if len(value.dims) == 2:
             m, n = (dim.value for dim in value.dims)
+            if not n:
+                return None
             dims = (Dim(str(m * n), m * n),)
             return self.compute(
                 dims, f"{name}[i // {n}, i % {n}]", f"{name}.reshape(-1)", dtype, name
