@@ -5,8 +5,10 @@ Must not know how stages are put together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
+from te_sched.errors import LoweringError
 from te_sched.ir import ops
 from te_sched.ir.expr import (
     Buffer,
@@ -30,7 +32,7 @@ from te_sched.ir.stmt import (
     LetStmt,
     Stmt,
 )
-from te_sched.ir.visitor import substitute, walk
+from te_sched.ir.visitor import children, substitute, walk
 from te_sched.lower.nests import (
     BindTensors,
     Nest,
@@ -44,6 +46,7 @@ from te_sched.lower.nests import (
 )
 from te_sched.lower.statements import sequence
 from te_sched.schedule.guards import bound_checks
+from te_sched.schedule.places import At
 from te_sched.schedule.relations import Flags
 from te_sched.schedule.stage import Stage
 from te_sched.te.operation import ComputeOp
@@ -236,16 +239,54 @@ def _provide_across_threads(stage: Stage, op: ComputeOp, scope: Scope) -> Stmt:
     for position in reversed(range(len(results))):
         for buffer in (results[position], *partial[position : position + 1]):
             body = Allocate(buffer.data, buffer.dtype, (IntImm(1),), TRUE, body)
-    return _inside(body, stage, scope, nest, [a for a in nest.axes if a not in frozenset(serial)])
+    return _inside(
+        body, stage, scope, nest, [a for a in nest.axes if a not in frozenset(serial)], serial
+    )
 
 
-def _inside(body: Stmt, stage: Stage, scope: Scope, nest: Nest, axes: list[IterVar]) -> Stmt:
-    """`body` inside the levels of some axes."""
-    chosen = frozenset(axes)
+def _inside(
+    body: Stmt,
+    stage: Stage,
+    scope: Scope,
+    nest: Nest,
+    axes: list[IterVar],
+    loops: Sequence[IterVar] = (),
+) -> Stmt:
+    """`body`, which has these `loops`, inside the levels of some axes."""
+    chosen, inner = frozenset(axes), frozenset(axis.var for axis in loops)
     for position in reversed(range(len(nest.axes))):
-        if nest.axes[position] in chosen:
-            body = wrap_levels(body, stage, scope, nest, position, position + 1)
+        axis = nest.axes[position]
+        if axis in chosen:
+            attached = scope.attach(stage, axis, body)
+            _check_attached(stage, axis, inner, _before(attached, body))
+            body = wrap(attached, nest.levels[position])
     return body
+
+
+def _before(whole: Stmt, body: Stmt) -> Iterator[Any]:
+    """What a statement has besides its last part."""
+    left: list[Any] = [whole]
+    while left:
+        node = left.pop()
+        if node is not body:
+            yield node
+            left.extend(children(node))
+
+
+def _check_attached(
+    stage: Stage, axis: IterVar, inner: frozenset[Var], nodes: Iterable[Any]
+) -> None:
+    """Refuse what is computed at an axis, but needs the values of loops that lie further inside."""
+    for node in nodes:
+        if type(node) is Var and node in inner:
+            raise LoweringError(
+                f"compute a stage at axis {axis.var.name} of {stage.op.name}",
+                f"it needs the value of {node.name}, a loop in which each thread reduces its part; "
+                f"that loop comes before the threads of {axis.var.name} combine their results, "
+                "inside of the loops over them",
+                f"compute it at axis {node.name}, or reorder {axis.var.name} before {node.name}",
+                where=At(stage, axis),
+            )
 
 
 def _temporaries(name: str, reduces: Sequence[Reduce]) -> list[Buffer]:

@@ -70,6 +70,20 @@ def registers_outside_of_their_virtual_thread() -> Any:
     return s, [A, C]
 
 
+def shared_memory_of_threads_further_inside() -> Any:
+    A = te.placeholder((8, N), name="A")
+    C = te.compute((8, N), lambda i, j: A[i, j] * 2.0, name="C")
+    s = te.create_schedule(C.op)
+    sums = s.cache_write(C, "local")
+    i, j = C.op.axis
+    s[C].reorder(j, i)
+    s[C].bind(i, te.thread_axis("threadIdx.y"))
+    s[sums].compute_at(s[C], j)
+    rows = s.cache_read(A, "shared", [sums])
+    s[rows].compute_at(s[sums], sums.op.axis[0])
+    return s, [A, C]
+
+
 def attached_beside_a_reader() -> Any:
     A = te.placeholder((N,), name="A")
     B = te.compute((N,), lambda i: A[i] + 1.0, name="B")
@@ -105,6 +119,7 @@ REFUSED = [
     (unbound, "cuda", r"B is computed outside of all kernels"),
     (registers_that_others_read, "cuda", r'keep B in scope "local"'),
     (registers_outside_of_their_virtual_thread, "llvm", r"B outside of the loop over vthread"),
+    (shared_memory_of_threads_further_inside, "cuda", r"where threadIdx\.y is not bound yet"),
     (attached_beside_a_reader, "llvm", r"stage D reads it outside of that loop"),
     (attached_below_a_loop_that_reads_it_outside, "llvm", r"reads it outside of that loop"),
     (attached_at_a_fused_axis, "llvm", r"is attached at axis i of stage C, which has no such loop"),

@@ -134,7 +134,8 @@ class Declarations(Dataflow):
             dims, reads_before = (Dim("1", 1),), True
         else:
             reads_before = False
-        how = self.rng.choice(("sum", "max", "min"))
+        # half a thousand halves one after the other lose what numpy's sums by pairs keep
+        how = self.rng.choice(("max", "min") if dtype == "float16" else ("sum", "max", "min"))
         before = "\n".join(
             f'{k} = te.reduce_axis((0, {value.dims[n].text}), "{k}")' for n, k in ks.items()
         )

@@ -40,6 +40,8 @@ ALLOWED = (
     "threads count from zero",
     "cannot be read from any argument",
     "it is declared in scope 'global', and",  # what a body outside reads
+    "is an output, which must be there when the program ends",  # of a group
+    "a loop in which each thread reduces its part",  # of what is computed at the threads
     "depends on which one that is, which is not known there",  # registers of virtual threads
 )
 PYTHONS_OWN = ("te/tensor.py:Array.__getitem__",)  # places where Python's errors are right

@@ -6,21 +6,30 @@ used in them, is neither. Must not know schedules.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from te_sched.analysis.findings import REFUTED, RULE, Finding
 from te_sched.analysis.programs.accesses import OF_BLOCK, Access, Memory, Program
 from te_sched.ir.expr import Var
+from te_sched.ir.stmt import AttrStmt
 from te_sched.ir.visitor import walk
 
+_OF_BLOCK = ("shared",)  # of all threads, and not of those in a warp
 _OF_THREAD = ("local",)
 
 
 def judge_scopes(program: Program) -> list[Finding]:
     """Memory of blocks or threads that is used by several of them."""
     found: dict[Var, Finding] = {}
+    threads = _thread_axes(program)
     for access in program.accesses:
         memory = program.memory.get(access.data)
         if memory is not None and access.data not in found:
-            finding = _outliving(memory, access) or _too_early(program, memory, access)
+            finding = (
+                _outliving(memory, access)
+                or _too_early(program, memory, access)
+                or _of_one_thread(memory, threads)
+            )
             if finding is not None:
                 found[access.data] = finding
     return list(found.values())
@@ -74,4 +83,39 @@ def _too_early(program: Program, memory: Memory, access: Access) -> Finding | No
         "which one that is, which is not known there",
         cure=f"compute {name} at the axis that is bound to {tag} or inside of it; or leave it in "
         'scope "global"',
+    )
+
+
+def _thread_axes(program: Program) -> dict[Var, str]:
+    """The variables of the threads in a block, with their axes."""
+    if not any(memory.scope.startswith(_OF_BLOCK) for memory in program.memory.values()):
+        return {}
+    return {
+        node.node.var: node.node.thread_tag
+        for node in walk(program.func.body)
+        if type(node) is AttrStmt
+        and node.key == "thread_extent"
+        and node.node.thread_tag.startswith("threadIdx")
+    }
+
+
+def _of_one_thread(memory: Memory, threads: Mapping[Var, str]) -> Finding | None:
+    """What is to be said of memory of a block of which each thread would need another part."""
+    if not memory.scope.startswith(_OF_BLOCK):
+        return None
+    parts = {part for bounds in memory.region for bound in bounds for part in walk(bound)}
+    tags = sorted({threads[part] for part in parts if type(part) is Var and part in threads})
+    if not tags:
+        return None
+    name = memory.name
+    return Finding(
+        RULE,
+        REFUTED,
+        f'keep {name} in scope "{memory.scope}" where {tags[0]} is not bound yet',
+        name,
+        stage=name,
+        why=f"memory of this scope belongs to a block, and which part of {name} it holds depends "
+        f"on {tags[0]}, an axis that is bound further inside",
+        cure=f"bind the axis to {tags[0]} outside of where {name} is computed (reorder), or "
+        f"compute {name} inside of it",
     )
