@@ -21,7 +21,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="number of the first case")
     parser.add_argument("--jobs", type=int, default=1, help="processes at once")
     parser.add_argument("--kind", choices=(*KINDS, "all"), default="all")
-    parser.add_argument("--limit", type=float, default=30.0, help="seconds for one case")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds for one case")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("fuzz-findings"))
     parser.add_argument("--one", type=int, help="judge this case alone and print its script")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
