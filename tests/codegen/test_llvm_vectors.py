@@ -250,3 +250,15 @@ def test_lanes_that_lie_apart_make_llvm_say_nothing(capfd: pytest.CaptureFixture
     a, b = np.random.rand(64, 32).astype("float32"), np.zeros((34, 66), "float32")
     built(a, b)
     np.testing.assert_array_equal(b, np.pad(a.T, 1))
+
+
+def test_quotients_of_loops_are_those_of_each_iteration() -> None:
+    A, rows = te.placeholder((7, 33), "float64", name="A"), te.placeholder((24,), "int32", "rows")
+    B = te.compute((24, 33), lambda i, j: A[rows[i], j], name="B")
+    s = te.create_schedule(B.op)
+    _, columns, row, _ = s[B].tile(*B.op.axis, 4, 1)
+    s[B].fuse(columns, row)
+    a, chosen = np.random.rand(7, 33), np.arange(24, dtype="int32") % 7
+    b = np.zeros((24, 33))
+    te_sched.build(s, [A, rows, B])(a, chosen, b)
+    np.testing.assert_array_equal(b, a[chosen])

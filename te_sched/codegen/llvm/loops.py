@@ -18,7 +18,8 @@ _LEAST_LANES = 4  # LLVM makes no vectors of two with masks, and prints that it 
 _MOST_LANES = 16
 # Statements and calls that vectors with masks may have.
 _PLAIN = (S.BufferStore, S.IfThenElse, S.LetStmt, S.SeqStmt)
-_CHOICES = (S.IfThenElse, E.Call, E.Select, E.Min, E.Max)
+_QUOTIENTS = (E.FloorDiv, E.FloorMod, E.Div, E.Mod)
+_SHIFTS = ("tir.shift_right", "tir.bitwise_and")
 _LANEWISE = (
     *("if_then_else", "likely", "fabs", "sqrt", "floor", "ceil", "trunc", "fma", "reinterpret"),
     *("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "shift_left", "shift_right"),
@@ -72,9 +73,7 @@ def _loop_metadata(out: FunctionText, node: S.For) -> str:
     if lanes and out.module.has_masks():
         wishes += _masked_vector_wishes(lanes)
     elif _divides(node):
-        chooses = any(isinstance(part, _CHOICES) for part in walk(node.body))
-        wish = "vectorize.enable" if chooses else "interleave.count"
-        wishes.append(f'!"llvm.loop.{wish}", {"i1 false" if chooses else "i32 1"}')
+        wishes.append('!"llvm.loop.vectorize.enable", i1 false')
     hints = [out.module.shared_metadata(f"!{{{wish}}}") for wish in wishes]
     number = out.module.metadata()
     out.module.set_metadata(
@@ -84,16 +83,20 @@ def _loop_metadata(out: FunctionText, node: S.For) -> str:
 
 
 def _divides(loop: S.For) -> bool:
-    """Whether quotients of the loop's variable are taken.
+    """Whether quotients or remainders are taken of the loop's variable, or of what it is part of.
 
-    Where i // 8 is the same in all lanes of a vector, LLVM 22 takes that of the first one for all
-    vectors that it interleaves; and under a condition, for lanes that it is not the same in. Each
+    LLVM 22 makes wrong vectors of such loops: where i // 8 is the same in all lanes, it takes that
+    of the first one for all that it interleaves, and for lanes that it is not the same in; and each
     of many minima doubles the time that it takes to find out.
     """
-    return any(
-        type(node) in (E.FloorDiv, E.Div) and any(part is loop.loop_var for part in walk(node))
-        for node in walk(loop.body)
-    )
+    moving = {loop.loop_var}
+    for node in walk(loop.body):
+        if isinstance(node, S.LetStmt | E.Let) and not moving.isdisjoint(walk(node.value)):
+            moving.add(node.var)
+        is_quotient = type(node) in _QUOTIENTS or (type(node) is E.Call and node.op in _SHIFTS)
+        if is_quotient and not moving.isdisjoint(walk(node)):
+            return True
+    return False
 
 
 def _scalarized_lanes(node: S.For) -> int:
