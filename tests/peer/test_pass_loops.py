@@ -112,7 +112,6 @@ VECTOR_STATEMENTS = (
     "a[i * 4 : i * 4 + 4] = a[i * 4 + 16 : i * 4 + 20]",
     "if i < 3:\n        a[i] = n\n    else:\n        a[i] = m",
     "for j in range(i + 1):\n        a[i * 2 + j] = i + j",
-    "for j in T.vectorized(m):\n        a[i * 2 + j] = i + j",
     "x: T.int32 = i * 2\n    y: T.int32 = n * 2\n    a[i] = x + y",
     'b = T.allocate([n], "int32", "global")\n'
     '    B = T.Buffer((n,), "int32", data=b)\n    B[3] = i\n    a[i] = B[3] + n',
