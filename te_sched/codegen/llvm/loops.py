@@ -8,10 +8,11 @@ from te_sched.arith.detect import detect_linear_equation
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.types import Value, llvm_type
 from te_sched.codegen.llvm.vector_math import is_known
+from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.structural import structural_equal
-from te_sched.ir.visitor import substitute, walk
+from te_sched.ir.visitor import children, substitute, walk
 from te_sched.lower.vectorize_loops import SCALAR_SUFFIX
 
 _LEAST_LANES = 4  # LLVM makes no vectors of two with masks, and prints that it does not
@@ -91,12 +92,19 @@ def _divides(loop: S.For) -> bool:
     """
     moving = {loop.loop_var}
     for node in walk(loop.body):
-        if isinstance(node, S.LetStmt | E.Let) and not moving.isdisjoint(walk(node.value)):
+        if isinstance(node, S.LetStmt | E.Let) and _counts(node.value, moving):
             moving.add(node.var)
         is_quotient = type(node) in _QUOTIENTS or (type(node) is E.Call and node.op in _SHIFTS)
-        if is_quotient and not moving.isdisjoint(walk(node)):
+        if is_quotient and dtypes.is_integral(node.dtype) and _counts(node, moving):
             return True
     return False
+
+
+def _counts(e: E.Expr, moving: set[E.Var]) -> bool:
+    """Whether variables are part of an expression, and not only of where it loads from."""
+    if type(e) is E.Var:
+        return e in moving
+    return type(e) is not E.BufferLoad and any(_counts(part, moving) for part in children(e))  # type: ignore[arg-type]
 
 
 def _scalarized_lanes(node: S.For) -> int:
