@@ -41,7 +41,7 @@ def walks_deeply(
                     raise
             try:
                 return _on_large_stack(lambda: function(*args, **kwargs))
-            except RuntimeError:  # too deep for it too, or there is no room for such a stack
+            except RecursionError:
                 raise kind(
                     what,
                     "its stages, statements or expressions are nested too deeply",
@@ -70,7 +70,10 @@ def _on_large_stack(call: Callable[[], _T]) -> _T:
         try:
             sys.setrecursionlimit(max(limit, _FRAMES))
             thread = threading.Thread(target=copy_context().run, args=(run,), daemon=True)
-            thread.start()
+            try:
+                thread.start()
+            except RuntimeError:  # there is no room for such a stack
+                raise RecursionError from None
             thread.join()
         finally:
             threading.stack_size(size)

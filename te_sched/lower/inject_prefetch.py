@@ -21,6 +21,7 @@ from typing import Any
 
 from te_sched.arith import build, int_set
 from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.conditions import plain
 from te_sched.arith.int_set import IntervalSet
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
@@ -174,8 +175,7 @@ class _Reader:
     def visit_branches(self, condition: Expr, first: Any, second: Any) -> None:
         """Look at both branches, each with what it says about variables."""
         self.visit(condition)
-        if isinstance(condition, Call) and condition.op == "tir.likely":
-            condition = condition.args[0]
+        condition = plain(condition)
         self.visit_where(_bounds_by(condition), first)
         if second is not None:
             negated = Analyzer().rewrite_simplify(build.negate(condition))

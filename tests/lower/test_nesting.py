@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator
 
 import numpy as np
@@ -61,6 +62,27 @@ def test_errors_from_deep_below_name_the_users_line() -> None:
     with pytest.raises(LoweringError, match="descend further") as caught:
         descend(2000)
     assert __file__ in caught.value.where
+
+
+@deep.walks_deeply("fail")
+def fail(depth: int) -> None:
+    if not depth:
+        raise RuntimeError("of something else")
+    fail(depth - 1)
+
+
+def test_other_errors_from_deep_below_stay_what_they_are() -> None:
+    with pytest.raises(RuntimeError, match="of something else"):
+        fail(2000)
+
+
+def test_no_room_for_a_larger_stack_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(LoweringError, match="nested too deeply"):
+        descend(2000)
 
 
 def test_what_no_stack_holds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

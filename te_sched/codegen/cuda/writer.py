@@ -116,7 +116,7 @@ class KernelText:
         writer = self.writers.expressions.get(type(node))
         if writer is None:
             raise self.error(
-                f"{kind_of(node)}",
+                kind_of(node),
                 "it is not part of a lowered program",
                 "lower the schedule with te_sched.lower first",
             )
@@ -136,7 +136,7 @@ class KernelText:
         writer = self.writers.statements.get(type(node))
         if writer is None:
             raise self.error(
-                f"{kind_of(node)}",
+                kind_of(node),
                 "it is not part of a lowered program",
                 "lower the schedule with te_sched.lower first",
             )

@@ -142,8 +142,8 @@ def _has_masked_form(loop: S.For) -> bool:
                 return False
         elif isinstance(node, S.Stmt) and not isinstance(node, _PLAIN):
             return False
-    touched = [node for node in walk(loop.body) if isinstance(node, E.BufferLoad | S.BufferStore)]
-    indices = [substitute(index, values) for node in touched for index in node.indices]
+    touched = [load.indices for load in loads] + [store.indices for store in stores.values()]
+    indices = [substitute(index, values) for place in touched for index in place]
     if any(_is_scattered(index, loop.loop_var) for index in indices):
         return False
     pairs = [(load, stores[load.buffer.data]) for load in loads if load.buffer.data in stores]

@@ -18,6 +18,7 @@ import math
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.conditions import plain
 from te_sched.arith.detect import detect_linear_equation
 from te_sched.errors import BuildError
 from te_sched.ir import ops
@@ -131,9 +132,7 @@ class _Lowering(Mapper):
             )
             if not stores or _loads_of(node.then_case, data) == loads:
                 continue
-            condition = node.condition
-            if type(condition) is Call and condition.op == "tir.likely":
-                condition = condition.args[0]
+            condition = plain(node.condition)
             for warp in range(1, warps):
                 analyzer, first = Analyzer(), IntImm(warp * WARP, self.thread.dtype)
                 analyzer.bind(self.thread, Range(first, IntImm(WARP, self.thread.dtype)))

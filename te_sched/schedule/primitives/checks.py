@@ -246,4 +246,4 @@ def brief(value: Any) -> str:
     if isinstance(value, IntImm):
         return str(value.value)
     text = repr(value)
-    return text if len(text) <= 40 else f"{kind_of(value)}"
+    return text if len(text) <= 40 else kind_of(value)
