@@ -216,15 +216,13 @@ class _Verifier:
 
     def attribute(self, node: S.AttrStmt) -> list[Var]:
         """Check an attribute; a launch defines its thread, if it does not run already, and the
-        view of a region defines what describes the view.
+        view of a region defines what describes the view and does not describe the whole.
         """
         target = node.node
         if node.key == "buffer_bind_scope":
-            return [
-                var
-                for var in _described(target[0])
-                if var not in self.scope and self.define(var, node)
-            ]
+            view, whole = target
+            own = _described(view) - _described(whole) - self.scope
+            return [var for var in own if self.define(var, node)]
         if node.key not in _THREADS or not isinstance(target, IterVar):
             return []
         self.threads.add(target.var)

@@ -10,6 +10,7 @@ from te_sched.ir import stmt as S
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.verify import free_variables, verify
+from te_sched.lower.assemble import bind_buffer
 
 ROW, COL, F = Var("i"), Var("j"), Var("f", "float32")
 VECTOR = E.Broadcast(F, 4)
@@ -122,3 +123,13 @@ def test_free_variables_are_those_used_outside_of_definitions() -> None:
 def test_a_float_may_not_be_free() -> None:
     with pytest.raises(InternalError, match="variable x is used outside"):
         verify(function(store(ROW, value=Var("x", "float32"))), "final")
+
+
+def test_a_view_of_a_whole_tensor_does_not_define_its_sizes() -> None:
+    size, width = Var("n"), Var("w")
+    whole = decl_buffer((size,), "float32", "W")
+    view = decl_buffer((size, width), "float32", "V")
+    bound = bind_buffer(view, whole, [IntImm(0), size], loop(store(width)))
+    verify(function(S.SeqStmt((bound, store(size))), whole.data), "tensors")
+    with pytest.raises(InternalError, match="variable w is used outside"):
+        verify(function(S.SeqStmt((bound, store(width))), whole.data), "tensors")
