@@ -1,0 +1,206 @@
+"""What a story is made of: plain frozen data, from which pages and texts are made.
+
+Owns the words of a story and their JSON form (`to_json`). Must not know schedules, programs or
+HTML. Wherever a figure cannot be computed it is None, and a note beside it says why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a text, and the names of the stages whose work it does.
+
+    A loop is of all stages computed in it, a store of the one it computes and of those it reads;
+    `stages[0]` is the one that the line computes, where there is one.
+    """
+
+    text: str
+    stages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A line of the difference to the step before: `mark` is "+", "-", " ", or "@" of a gap,
+    whose text says how many lines are left out.
+    """
+
+    mark: str
+    text: str
+    stages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """What a loop does to one buffer. Sizes are bytes of distinct elements.
+
+    `iteration` is touched by one iteration of the loop, `whole` by all of them, once through;
+    `accesses` counts loads and stores of the whole loop, and `reuse` is accesses per distinct
+    element.
+    """
+
+    buffer: str
+    stage: str
+    iteration: int | None
+    whole: int | None
+    accesses: int | None
+    reuse: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What a loop touches and computes: in one iteration, and in all, once through.
+
+    `operations` counts arithmetic on values, not on indices, of the whole loop; `intensity` is
+    operations per byte of `whole`. `note` says why figures are missing.
+    """
+
+    iteration: int | None
+    whole: int | None
+    reuse: float | None
+    operations: int | None
+    intensity: float | None
+    buffers: tuple[Traffic, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the loop nest. `kind` is "function", "stage", "loop", "thread", "memory", "guard",
+    "compute" or "other"; of a loop there are `extent` and `annotation` ("parallel", "vectorized",
+    "unrolled", "threadIdx.x", ... or ""), of memory `scope` and `nbytes`.
+    """
+
+    depth: int
+    kind: str
+    text: str
+    stages: tuple[str, ...] = ()
+    extent: int | None = None
+    annotation: str = ""
+    scope: str = ""
+    nbytes: int | None = None
+    figures: Figures | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Text that the program became: `kind` is "llvm", "assembly", or "cuda".
+
+    `left_out` counts lines at the end that a story does not keep.
+    """
+
+    kind: str
+    title: str
+    lines: tuple[Line, ...]
+    left_out: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An error or a finding, in te_sched's four parts, and a drawing of loops where there is one.
+
+    `phase` is where it came up: "schedule", "lower", "build" or "run".
+    """
+
+    phase: str
+    kind: str
+    what: str
+    where: str = ""
+    why: str = ""
+    cure: str = ""
+    loops: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How long the function took to run; without a time, `note` says why there is none.
+
+    `milliseconds` is the median of `runs` calls, `lowest` and `highest` the extremes;
+    `against_first` is how many times faster than the first step with a time.
+    """
+
+    milliseconds: float | None = None
+    lowest: float | None = None
+    highest: float | None = None
+    runs: int = 0
+    against_first: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The schedule after one more primitive; step 0 is the schedule as declared.
+
+    `code` is the lines of the trace that belong to the step, `where` file:line of the primitive in
+    the user's program and `source_line` the text of that line. `problems` are what keeps the step
+    from being scheduled, lowered or built; what could be made before them is there.
+    `memory` is the peak of temporaries, in bytes.
+    """
+
+    number: int
+    title: str
+    method: str = ""
+    stage: str = ""
+    code: str = ""
+    where: str = ""
+    source_line: str = ""
+    summary: str = ""
+    nest: tuple[Row, ...] = ()
+    program: tuple[Line, ...] = ()
+    changes: tuple[Change, ...] = ()
+    dataflow: str = ""
+    outputs: tuple[Output, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    timing: Timing = Timing()
+    memory: int | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StageOf:
+    """A stage of the story: its name, what it computes, and the user's line that declared it.
+
+    `kind` is "placeholder", "compute", "scan", "extern" or "tensor" (made by a primitive);
+    `born` is the number of the step that made it.
+    """
+
+    name: str
+    kind: str
+    shape: tuple[str, ...]
+    dtype: str
+    nbytes: int | None
+    formula: str
+    where: str
+    born: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StoryData:
+    """A whole story. `program` is the text of the user's file, `program_path` its name;
+    `highlights` are line numbers (from 1) of the primitives in it, by number of the step.
+    """
+
+    title: str
+    target: str
+    arguments: tuple[str, ...]
+    stages: tuple[StageOf, ...]
+    steps: tuple[Step, ...]
+    program: str = ""
+    program_path: str = ""
+    highlights: tuple[tuple[int, int], ...] = ()
+    trace: str = ""
+    versions: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def to_json(value: Any) -> Any:
+    """The same as dicts, lists, texts and numbers, ready for `json.dumps`."""
+    if is_dataclass(value):
+        return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, (tuple, list)):
+        return [to_json(one) for one in value]
+    return value
