@@ -100,3 +100,12 @@ def test_memory_of_threads_has_a_constant_size() -> None:
     s[B].compute_at(s[C], C.op.axis[0])
     with pytest.raises(BuildError, match=r"stage B(.|\n)*has a constant size"):
         te_sched.build(s, [A, C], target="cuda")
+
+
+@pytest.mark.parametrize("scope", ["local.x", "shared.", "wmma.matrix_c"])
+def test_scopes_that_no_kernel_has_are_refused(scope: str) -> None:
+    s, args = copy(4, "threadIdx.x")
+    cached = s.cache_read(args[0], scope, [args[1]])
+    s[cached].compute_at(s[args[1]], args[1].op.axis[0])
+    with pytest.raises(BuildError, match=rf"scope '{scope}'(.|\n)*scopes local, warp, shared"):
+        te_sched.build(s, args, target="cuda")

@@ -37,6 +37,9 @@ _WITH_DYNAMIC = {
     **{"sm_70": 98304, "sm_72": 98304, "sm_75": 65536, "sm_80": 166912, "sm_86": 101376},
     **{"sm_87": 166912, "sm_89": 101376, "sm_90": 232448, "sm_100": 232448, "sm_120": 101376},
 }
+# Where a kernel may have memory of its own.
+_FRAGMENTS = ("wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator")
+_SCOPES = ("local", "warp", "shared", "shared.dyn", *_FRAGMENTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +66,12 @@ def check_device_limits(program: IRModule, limits: Limits) -> None:
     Raises
     ------
     BuildError when a stage is not bound to threads, a block has too many threads, an axis is too
-    long, or a block needs more shared memory than there is.
+    long, memory is where a kernel has none, or a block needs more shared memory than there is.
     """
     for func in program.functions.values():
         if is_kernel(func):
             _check_threads(func, limits)
+            _check_scopes(func)
             _check_shared(func, limits)
         else:
             _check_host(func)
@@ -108,6 +112,19 @@ def _check_threads(kernel: PrimFunc, limits: Limits) -> None:
             "split by smaller factors before binding to threadIdx",
             where=f"stage {_stages(kernel)}",
         )
+
+
+def _check_scopes(kernel: PrimFunc) -> None:
+    for node in statements(kernel.body):
+        scope = scope_of(node.buffer_var) if type(node) is Allocate else "local"
+        if scope not in _SCOPES:
+            name = node.buffer_var.name
+            raise BuildError(
+                f"allocate {name} of scope {scope!r} in kernel {_name(kernel)!r}",
+                f"a kernel has memory in the scopes {', '.join(_SCOPES)} alone",
+                "set one of these scopes, or attach the stage outside of all kernels",
+                where=f"stage {name}",
+            )
 
 
 def _check_shared(kernel: PrimFunc, limits: Limits) -> None:
