@@ -89,7 +89,15 @@ class Place(NamedTuple):
     line: int = 0
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}" if self.file else ""
+        return f"{_cell(self.file) or self.file}:{self.line}" if self.file else ""
+
+
+def _cell(file: str) -> str:
+    """What a notebook calls one of its cells, "In[3]"; the file has a name that means nothing."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    label = shell.compile.format_code_name(file) if shell is not None else None
+    return label[1] if label else ""
 
 
 _CALLED_FROM: ContextVar[Place | None] = ContextVar("called_from", default=None)
