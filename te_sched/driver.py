@@ -39,6 +39,7 @@ from te_sched.lower.pipeline import lower
 from te_sched.lower.replace_intrinsics import replace_intrinsics
 from te_sched.lower.specialize_strides import specialize_strides
 from te_sched.lower.statements import stores_and_calls
+from te_sched.schedule.observing import observers
 from te_sched.schedule.places import add_places, place_named
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.state import Fate
@@ -87,6 +88,9 @@ def build(
     """
     del target_host
     wanted = as_target(target)
+    given = list(args) if isinstance(args, Iterator) else args  # it is read several times
+    for observer in observers:
+        observer.building(inputs, args=given, name=name, binds=binds, target=wanted, verify=verify)
     check_available(wanted)
     if sanitize and wanted.kind == "cuda":
         raise BuildError(
@@ -94,7 +98,6 @@ def build(
             "kernels are watched in the checked mode of a module",
             "build without it and call module.check(...) in place of module(...)",
         )
-    given = list(args) if isinstance(args, Iterator) else args  # it is read several times
     known_as = _name_program((inputs, given, name, binds, verify, sanitize), wanted)
     if known_as is not None:
         from te_sched.runtime.build import find_built  # loads LLVM

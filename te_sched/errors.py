@@ -122,16 +122,19 @@ def user_place() -> Place:
         if is_users is None:
             is_users = _judge(frame, filename)
         if is_users:
+            if is_users is _COMMAND_LINE:
+                break
             return Place(filename, frame.f_lineno)
         frame = frame.f_back
     return _CALLED_FROM.get() or Place()
 
 
-_IS_USERS: dict[str, bool] = {}  # by file
+_COMMAND_LINE = "te-sched"  # what calls its commands is no user's program
+_IS_USERS: dict[str, bool | str] = {}  # by file
 
 
-def _judge(frame: FrameType, filename: str) -> bool:
-    """Whether the code of a frame is the user's."""
+def _judge(frame: FrameType, filename: str) -> bool | str:
+    """Whether the code of a frame is the user's; of the command line, that it is."""
     # by name too: the methods that dataclasses generate have no file
     module = frame.f_globals.get("__name__") or ""
     is_users = not (
@@ -139,9 +142,10 @@ def _judge(frame: FrameType, filename: str) -> bool:
         or module in _BETWEEN
         or module.startswith(("sympy.", "te_sched."))
     )
+    found = _COMMAND_LINE if module.startswith("te_sched.cli.") else is_users
     if not filename.startswith("<"):
-        _IS_USERS[filename] = is_users
-    return is_users
+        _IS_USERS[filename] = found
+    return found
 
 
 def kind_of(value: object) -> str:

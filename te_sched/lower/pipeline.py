@@ -34,6 +34,7 @@ from te_sched.lower.rewrite_unsafe_select import rewrite_unsafe_select
 from te_sched.lower.simplify import simplify
 from te_sched.lower.unroll_loops import unroll_loops
 from te_sched.lower.vectorize_loops import vectorize_loops
+from te_sched.schedule.observing import observers
 from te_sched.schedule.places import add_places
 from te_sched.schedule.schedule import Schedule
 from te_sched.te.extern import check_buffer_of
@@ -129,6 +130,15 @@ def lower(
         )
     arguments = _checked_args(args)
     _check_binds(binds)
+    for observer in observers:
+        observer.lowering(
+            inputs,
+            args=arguments,
+            name=name,
+            binds=binds,
+            simple_mode=simple_mode,
+            stop_after=stop_after,
+        )
     try:
         schedule = inputs.normalize()
         func = schedule_ops(schedule, infer_bound(schedule), arguments, name, binds or {})
@@ -139,7 +149,10 @@ def lower(
     except TeSchedError as error:
         add_places(error, inputs)
         raise
-    return IRModule({name: func})
+    module = IRModule({name: func})
+    for observer in observers:
+        observer.lowered(inputs, module)
+    return module
 
 
 def pass_names() -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from te_sched.errors import ScheduleError, kind_of
 from te_sched.schedule.normalize import normalize
+from te_sched.schedule.observing import observers
 from te_sched.schedule.primitives.caching import CachingPrimitives
 from te_sched.schedule.primitives.checks import brief, names
 from te_sched.schedule.primitives.factoring import FactoringPrimitives
@@ -94,6 +95,8 @@ def create_schedule(ops: Any) -> Schedule:
     for stage in list(schedule.stages):
         if isinstance(stage.op, ScanOp):
             _group_scan(schedule, stage, stage.op)
+    for observer in observers:
+        observer.created(schedule)
     return schedule
 
 

@@ -1,0 +1,41 @@
+"""Who is told what a program does with schedules: that it creates, lowers and builds them.
+
+For tools that run a user's program to see its schedules, such as the command line. Must not know
+who asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class Observer:
+    """Told of each call before it does anything, with what it was given; does nothing itself."""
+
+    def created(self, schedule: Any) -> None:
+        """A schedule was made by create_schedule."""
+
+    def lowering(self, inputs: Any, **options: Any) -> None:
+        """A program is about to be lowered, with these options of `lower`."""
+
+    def lowered(self, inputs: Any, module: Any) -> None:
+        """A schedule was lowered, and gave a module."""
+
+    def building(self, inputs: Any, **options: Any) -> None:
+        """A program is about to be built, with these options of `build`."""
+
+
+# Not a ContextVar: programs also build on threads of their own.
+observers: list[Observer] = []
+
+
+@contextmanager
+def observed_by(observer: Observer) -> Iterator[None]:
+    """Tell somebody of all that happens meanwhile."""
+    observers.append(observer)
+    try:
+        yield
+    finally:
+        observers.remove(observer)
