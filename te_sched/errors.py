@@ -113,8 +113,24 @@ def called_from(place: Place) -> Iterator[None]:
         _CALLED_FROM.reset(token)
 
 
+_REPEATED: ContextVar[Place | None] = ContextVar("repeated", default=None)
+
+
+@contextmanager
+def repeating(place: Place) -> Iterator[None]:
+    """Let a line of the user's program stand for what is done again, wherever that happens."""
+    token = _REPEATED.set(place)
+    try:
+        yield
+    finally:
+        _REPEATED.reset(token)
+
+
 def user_place() -> Place:
     """The line of the innermost frame outside te_sched."""
+    repeated = _REPEATED.get()
+    if repeated is not None:
+        return repeated
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         filename = frame.f_code.co_filename

@@ -24,27 +24,23 @@ def replay(
     target: Sequence[Operation],
 ) -> None:
     """Repeat the entries on a schedule whose declared operations are `target`."""
-    if [(op.name, type(op)) for op in declared] != [(op.name, type(op)) for op in target]:
-        raise ScheduleError(
-            "replay a trace",
-            f"it is about {', '.join(op.name for op in declared)}, the schedule about "
-            + ", ".join(op.name for op in target),
-            "replay it on a schedule of the same declarations",
-        )
-    world = _World(schedule)
-    for old, new in zip(declared, target, strict=True):
-        world.meet_operation(old, new)
+    world = Replay(declared, schedule, target)
     for entry in entries:
         world.call(entry)
 
 
-class _World:
-    """What the objects of the trace are in the other schedule."""
+class Replay:
+    """A trace on another schedule, one entry at a time: what its objects are there."""
 
-    def __init__(self, schedule: Schedule) -> None:
+    def __init__(
+        self, declared: Sequence[Operation], schedule: Schedule, target: Sequence[Operation]
+    ) -> None:
+        _check_declarations(declared, target)
         self.schedule = schedule
         self.twins: dict[Any, Any] = {}
         self.variables: dict[Var, Expr] = {}
+        for old, new in zip(declared, target, strict=True):
+            self.meet_operation(old, new)
 
     def meet_operation(self, old: Operation, new: Operation) -> None:
         """Pair the tensors of two operations, and the variables in their shapes."""
@@ -82,3 +78,13 @@ class _World:
         if isinstance(value, (IterVar, Tensor)) or hasattr(value, "is_group"):
             return self.twins[value]
         return value
+
+
+def _check_declarations(declared: Sequence[Operation], target: Sequence[Operation]) -> None:
+    if [(op.name, type(op)) for op in declared] != [(op.name, type(op)) for op in target]:
+        raise ScheduleError(
+            "replay a trace",
+            f"it is about {', '.join(op.name for op in declared)}, the schedule about "
+            + ", ".join(op.name for op in target),
+            "replay it on a schedule of the same declarations",
+        )
