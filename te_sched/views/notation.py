@@ -1,0 +1,261 @@
+"""Expressions and statements as a person writes them: short, in the notation of Python.
+
+Types of constants, casts of nothing and `likely` are left out, so the text cannot be read back; the
+printers of `te_sched.ir` write what can. Must not know where lines stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from te_sched.ir import dtypes, ops
+from te_sched.ir import expr as E
+from te_sched.ir.expr import Buffer, Call, Expr, IntImm, IterVar, StringImm, Var
+from te_sched.ir.stmt import BufferStore
+from te_sched.ir.structural import structural_equal
+
+_TERNARY, _OR, _AND, _NOT, _COMPARE, _BITS, _SUM, _PRODUCT, _ATOM = range(9)
+_BINARY: dict[type, tuple[str, int]] = {
+    E.Or: ("or", _OR),
+    E.And: ("and", _AND),
+    E.EQ: ("==", _COMPARE),
+    E.NE: ("!=", _COMPARE),
+    E.LT: ("<", _COMPARE),
+    E.LE: ("<=", _COMPARE),
+    E.GT: (">", _COMPARE),
+    E.GE: (">=", _COMPARE),
+    E.Add: ("+", _SUM),
+    E.Sub: ("-", _SUM),
+    E.Mul: ("*", _PRODUCT),
+    E.FloorDiv: ("//", _PRODUCT),
+    E.FloorMod: ("%", _PRODUCT),
+    E.Div: ("/", _PRODUCT),
+}
+_NAMED: dict[type, str] = {E.Min: "min", E.Max: "max", E.Mod: "truncmod"}
+_BITWISE = {
+    "tir.bitwise_and": "&",
+    "tir.bitwise_or": "|",
+    "tir.bitwise_xor": "^",
+    "tir.shift_left": "<<",
+    "tir.shift_right": ">>",
+}
+_UPDATES: dict[type, str] = {E.Add: "+=", E.Mul: "*="}
+_LONGEST = 120  # characters of an expression
+
+
+class Notation:
+    """Texts of expressions. `name_of` says what a variable is called, `views` where in which
+    buffer begins what some pointers point to.
+    """
+
+    def __init__(
+        self,
+        name_of: Callable[[Var], str] = lambda var: var.name,
+        views: Mapping[Var, str] | None = None,
+    ) -> None:
+        self._name_of = name_of
+        self._views: Mapping[Var, str] = {} if views is None else views
+
+    def name(self, item: Var | Buffer) -> str:
+        """What a variable or a buffer is called."""
+        return self._name_of(item.data if isinstance(item, Buffer) else item)
+
+    def text(self, value: Any) -> str:
+        """The text of an expression, range, axis or buffer, cut where it gets long."""
+        return shortened(self._text(value)[0])
+
+    def element(self, buffer: Buffer, indices: Iterable[Expr]) -> str:
+        """An element of a buffer."""
+        return f"{self.name(buffer)}[{self._indices(indices)}]"
+
+    def store(self, node: BufferStore) -> str:
+        """ "C[i, j] += A[i, k] * B[k, j]"."""
+        value, kind = node.value, type(node.value)
+        place = self.element(node.buffer, node.indices)
+        if kind in _UPDATES:
+            if _reads(value.a, node):  # type: ignore[attr-defined]
+                return f"{place} {_UPDATES[kind]} {self.text(value.b)}"  # type: ignore[attr-defined]
+            if _reads(value.b, node):  # type: ignore[attr-defined]
+                return f"{place} {_UPDATES[kind]} {self.text(value.a)}"  # type: ignore[attr-defined]
+        return f"{place} = {self.text(value)}"
+
+    def span(self, start: Expr, extent: Expr) -> str:
+        """ "0:32": the numbers from start to before start + extent."""
+        return f"{self.text(start)}:{self.text(ops.add(start, extent))}"
+
+    def _text(self, value: Any) -> tuple[str, int]:
+        method = _METHODS.get(type(value))
+        return (str(value), _ATOM) if method is None else method(self, value)
+
+    def _at(self, value: Any, level: int) -> str:
+        """A text that may stand beside an operator of this level."""
+        text, own = self._text(value)
+        return text if own >= level else f"({text})"
+
+    def _commas(self, values: Iterable[Any]) -> str:
+        return ", ".join([self._text(value)[0] for value in values])
+
+    def _indices(self, indices: Iterable[Expr]) -> str:
+        return ", ".join([self._index(index) for index in indices])
+
+    def _index(self, index: Expr) -> str:
+        if type(index) is not E.Ramp:
+            return self._text(index)[0]
+        stride = index.stride
+        if not isinstance(stride, IntImm):
+            return self._text(index)[0]
+        span = self.span(index.base, ops.mul(stride, index.lanes))
+        return span if stride.value == 1 else f"{span}:{stride.value}"
+
+    def _binary(self, node: Any) -> tuple[str, int]:
+        node = _with_one_constant(node)
+        operator, level = _BINARY.get(type(node), ("", _ATOM))
+        if not operator:
+            return self._text(node)
+        left, right = self._at(node.a, level), self._at(node.b, level + 1)
+        return f"{left} {operator} {right}", level
+
+    def _function(self, node: Any) -> tuple[str, int]:
+        return f"{_NAMED[type(node)]}({self._commas((node.a, node.b))})", _ATOM
+
+    def _choice(self, condition: Expr, one: Expr, other: Expr) -> tuple[str, int]:
+        parts = (self._at(one, _OR), self._at(condition, _OR), self._at(other, _TERNARY))
+        return "{} if {} else {}".format(*parts), _TERNARY
+
+    def _cast(self, node: E.Cast) -> tuple[str, int]:
+        return f"{dtypes.element(node.dtype)}({self._text(node.value)[0]})", _ATOM
+
+    def _call(self, node: Call) -> tuple[str, int]:
+        op, args = node.op, node.args
+        if op == "tir.likely":
+            return self._text(args[0])
+        if op == "tir.if_then_else":
+            return self._choice(*args)
+        if op in _BITWISE:
+            left, right = self._at(args[0], _BITS + 1), self._at(args[1], _BITS + 1)
+            return f"{left} {_BITWISE[op]} {right}", _BITS
+        if op == "tir.bitwise_not":
+            return f"~{self._at(args[0], _ATOM)}", _ATOM
+        if op == "tir.tvm_access_ptr" and isinstance(args[1], Var):
+            if args[1] in self._views:
+                return f"&{self._views[args[1]]}", _ATOM
+            at = "" if _is_zero(args[2]) else f"[{self._text(args[2])[0]}]"
+            return f"&{self.name(args[1])}{at}", _ATOM
+        if op == "tir.address_of":
+            return f"&{self._text(args[0])[0]}", _ATOM
+        if op == "tir.tvm_stack_make_array":  # what packed functions are given for a buffer
+            return self._text(args[0])
+        if op == "tir.tvm_thread_allreduce":
+            return self._allreduce(args), _ATOM
+        is_named = bool(args) and isinstance(args[0], StringImm)
+        if is_named and ("extern" in op or "packed" in op):
+            return f"{args[0].value}({self._commas(args[1:])})", _ATOM  # type: ignore[attr-defined]
+        return f"{op.removeprefix('tir.')}({self._commas(args)})", _ATOM
+
+    def _allreduce(self, args: tuple[Expr, ...]) -> str:
+        """(count, values..., condition, results..., axes...)"""
+        count = args[0].value if isinstance(args[0], IntImm) else 0
+        results = self._commas(args[count + 2 : 2 * count + 2])
+        values = self._commas((*args[1 : count + 1], *args[2 * count + 2 :]))
+        return f"{results} = allreduce({values})"
+
+    def _float(self, node: E.FloatImm) -> tuple[str, int]:
+        text = f"{node.value:.6g}"
+        return text + ("" if set(text) & set(".enai") else ".0"), _ATOM
+
+    def _integer(self, node: IntImm) -> tuple[str, int]:
+        return str(bool(node.value) if node.dtype == "bool" else node.value), _ATOM
+
+    def _reduce(self, node: E.Reduce) -> tuple[str, int]:
+        combined = node.combiner.result[node.value_index]
+        name = _REDUCERS.get(type(combined), "reduce")
+        names = ", ".join([self.name(axis.var) for axis in node.axis])
+        axis = names if len(node.axis) == 1 else f"[{names}]"
+        where = "" if _is_true(node.condition) else f", where={self._text(node.condition)[0]}"
+        source = self._text(node.source[node.value_index])[0]
+        return f"{name}({source}, axis={axis}{where})", _ATOM
+
+
+_REDUCERS: dict[type, str] = {E.Add: "sum", E.Mul: "prod", E.Min: "min", E.Max: "max"}
+
+
+def shortened(text: str, longest: int = _LONGEST) -> str:
+    """The text, or its beginning and an ellipsis."""
+    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+
+
+def _reads(value: Expr, store: BufferStore) -> bool:
+    """Whether a value is the element that a statement stores."""
+    return (
+        type(value) is E.BufferLoad
+        and value.buffer is store.buffer
+        and len(value.indices) == len(store.indices)
+        and all(map(structural_equal, value.indices, store.indices))
+    )
+
+
+def _with_one_constant(node: Any) -> Any:
+    """i + 3 of i + 1 + 2, which schedules leave to the passes."""
+    inner, last = node.a, node.b
+    if type(node) not in _SIGNS or type(inner) not in _SIGNS or type(last) is not IntImm:
+        return node
+    first = inner.b
+    if type(first) is not IntImm:
+        return node
+    total = _SIGNS[type(inner)] * first.value + _SIGNS[type(node)] * last.value
+    if total == 0:
+        return inner.a
+    kind = E.Add if total > 0 else E.Sub
+    return kind(inner.a, IntImm(abs(total), last.dtype))
+
+
+_SIGNS: dict[type, int] = {E.Add: 1, E.Sub: -1}
+
+
+def _is_zero(value: Expr) -> bool:
+    return isinstance(value, IntImm) and value.value == 0
+
+
+def _is_true(value: Expr) -> bool:
+    return isinstance(value, IntImm) and value.value != 0
+
+
+_Method = Callable[[Notation, Any], tuple[str, int]]
+_METHODS: dict[type, _Method] = {
+    **{kind: Notation._binary for kind in _BINARY},
+    **{kind: Notation._function for kind in _NAMED},
+    Var: lambda notation, node: (notation.name(node), _ATOM),
+    IterVar: lambda notation, node: (notation.name(node.var), _ATOM),
+    Buffer: lambda notation, node: (notation.name(node), _ATOM),
+    IntImm: Notation._integer,
+    E.FloatImm: Notation._float,
+    StringImm: lambda notation, node: (repr(node.value), _ATOM),
+    E.Cast: Notation._cast,
+    Call: Notation._call,
+    E.Not: lambda notation, node: (f"not {notation._at(node.a, _NOT)}", _NOT),
+    E.Select: lambda notation, node: notation._choice(
+        node.condition, node.true_value, node.false_value
+    ),
+    E.Broadcast: lambda notation, node: notation._text(node.value),
+    E.Ramp: lambda notation, node: (
+        f"ramp({notation._commas((node.base, node.stride))}, {node.lanes})",
+        _ATOM,
+    ),
+    E.Shuffle: lambda notation, node: (
+        f"shuffle([{notation._commas(node.vectors)}], [{notation._commas(node.indices)}])",
+        _ATOM,
+    ),
+    E.Let: lambda notation, node: (
+        f"let({notation.name(node.var)} = {notation._text(node.value)[0]}, "
+        f"{notation._text(node.body)[0]})",
+        _ATOM,
+    ),
+    E.BufferLoad: lambda notation, node: (notation.element(node.buffer, node.indices), _ATOM),
+    E.ProducerLoad: lambda notation, node: (
+        f"{node.producer.name}[{notation._indices(node.indices)}]",
+        _ATOM,
+    ),
+    E.Reduce: Notation._reduce,
+    E.Range: lambda notation, node: (notation.span(node.min, node.extent), _ATOM),
+}

@@ -1,0 +1,95 @@
+"""Which stage a statement computes: the one that it writes last, since what is attached inside of
+it is computed before. Must not know how this is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+from te_sched.ir import stmt as S
+from te_sched.ir.expr import Call, IntImm, Var
+from te_sched.ir.visitor import walk
+
+_WRITE = 2  # in the mask of an access_ptr
+_BELOW: dict[type, Callable[[Any], tuple[Any, ...]]] = {
+    **dict.fromkeys(
+        [S.For, S.While, S.LetStmt, S.AttrStmt, S.AssertStmt, S.BufferRealize, S.Allocate],
+        lambda node: (node.body,),
+    ),
+    S.SeqStmt: lambda node: node.seq,
+    S.IfThenElse: lambda node: (
+        node.then_case,
+        *(() if node.else_case is None else (node.else_case,)),
+    ),
+}
+
+
+class Owners:
+    """The stages of the statements of a program; `stage_of` names that of some memory."""
+
+    def __init__(self, stage_of: Callable[[Var], str]) -> None:
+        self._stage_of = stage_of
+        self._known: dict[Any, str] = {}
+        self._viewed: dict[Var, Var] = {}  # what an extern calls a buffer, and its own name
+
+    def of(self, node: Any) -> str:
+        """The stage that a statement computes, or "" where it computes none."""
+        pending, owner = [node], ""
+        asked = []
+        while pending and not owner:
+            current = pending.pop()
+            if current in self._known:
+                owner = self._known[current]
+                continue
+            asked.append(current)
+            if type(current) is S.AttrStmt and current.key == "buffer_bind_scope":
+                view, buffer = current.node
+                self._viewed[view.data] = self._viewed.get(buffer.data, buffer.data)
+            below = _BELOW.get(type(current))
+            if below is None:
+                owner = self._known[current] = self._written(current)
+            else:
+                pending.extend(below(current))
+        self._remember(asked, owner)
+        return owner
+
+    def _remember(self, asked: list[Any], owner: str) -> None:
+        """Keep the answer for each statement on the way to it."""
+        if asked:
+            self._known[asked[0]] = owner
+        for above, below in pairwise(asked):
+            if type(above) in _BELOW and _BELOW[type(above)](above)[-1] is below:
+                self._known[below] = owner
+            else:
+                return
+
+    def _written(self, node: Any) -> str:
+        """The stage that a statement without statements inside writes."""
+        if type(node) is S.BufferStore:
+            return self._named(node.buffer.data)
+        if type(node) is not S.Evaluate or not isinstance(node.value, Call):
+            return ""
+        pointers = [part for part in walk(node.value) if _is_pointer(part)]
+        for pointer in reversed(pointers):
+            if _mask(pointer) & _WRITE:
+                return self._named(pointer.args[1])
+        if "packed" in node.value.op or "extern" in node.value.op:
+            data = [
+                part for part in walk(node.value) if type(part) is Var and part.dtype == "handle"
+            ]
+            return self._named(data[-1]) if data else ""
+        return ""
+
+    def _named(self, data: Var) -> str:
+        return self._stage_of(self._viewed.get(data, data))
+
+
+def _is_pointer(node: Any) -> bool:
+    return type(node) is Call and node.op == "tir.tvm_access_ptr" and type(node.args[1]) is Var
+
+
+def _mask(pointer: Call) -> int:
+    mask = pointer.args[4]
+    return mask.value if isinstance(mask, IntImm) else 0

@@ -1,0 +1,84 @@
+"""A schedule that cannot be lowered, as a tree of its stages, axes and attachments. Must not know
+how loops are made.
+"""
+
+from __future__ import annotations
+
+from te_sched.errors import TeSchedError
+from te_sched.ir.expr import IntImm, IterVar
+from te_sched.schedule.schedule import Schedule
+from te_sched.schedule.stage import AttachType, Stage
+from te_sched.te.operation import PlaceholderOp
+from te_sched.views.lines import TreeLine
+from te_sched.views.notation import Notation
+
+_HOW = {"Parallelized": "parallel", "Vectorized": "vectorized", "Unrolled": "unrolled"}
+_NOTATION = Notation()
+
+
+def stage_tree(schedule: Schedule, error: TeSchedError) -> tuple[TreeLine, ...]:
+    """The stages with their axes, attached ones below the axis; first why there are no loops."""
+    names = ", ".join([op.name for op in schedule.outputs])
+    reason = f"{error.what}: {error.why}" if error.why else error.what
+    reason = " ".join(reason.split())
+    lines = [
+        TreeLine(0, "function", f"schedule of {names}", node=schedule),
+        TreeLine(1, "other", f"not lowered: {reason}", node=error),
+    ]
+    attached: dict[tuple[Stage, IterVar], list[Stage]] = {}
+    roots: list[Stage] = []
+    for stage in schedule.stages:
+        spec: Stage = stage
+        while spec.attach_type == AttachType.GROUP_ROOT and spec.group is not None:
+            spec = spec.group
+        parent, axis = spec.attach_stage, spec.attach_ivar
+        if spec.attach_type == AttachType.SCOPE and parent is not None and axis is not None:
+            attached.setdefault((parent, axis), []).append(stage)
+        elif not isinstance(stage.op, PlaceholderOp):
+            roots.append(stage)
+    stack: list[tuple[Stage, int, int]] = [(stage, 0, 1) for stage in reversed(roots)]
+    seen: set[Stage] = set()
+    while stack:
+        stage, first, depth = stack.pop()
+        if first == 0:
+            if stage in seen:
+                continue
+            seen.add(stage)
+            lines.append(_stage_line(stage, depth))
+        axes = stage.leaf_iter_vars
+        for position in range(first, len(axes)):
+            lines.append(_axis_line(stage, axes[position], depth + 1 + position))
+            inside = attached.get((stage, axes[position]))
+            if inside:
+                stack.append((stage, position + 1, depth))
+                stack += [(one, 0, depth + 2 + position) for one in reversed(inside)]
+                break
+    lines += [
+        _stage_line(stage, 1, f", at an axis that {stage.attach_stage.op.name} does not have")
+        for stages in attached.values()
+        for stage in stages
+        if stage not in seen and stage.attach_stage is not None
+    ]
+    return tuple(lines)
+
+
+def _stage_line(stage: Stage, depth: int, note: str = "") -> TreeLine:
+    name = stage.op.name
+    if stage.attach_type in (AttachType.INLINE, AttachType.INLINED_ALREADY):
+        note = ", inlined"
+    scope = f" in {stage.scope}" if stage.scope else ""
+    text = f"stage {name}{scope}{note}"
+    return TreeLine(depth, "stage", text, (name,), scope=stage.scope, node=stage)
+
+
+def _axis_line(stage: Stage, axis: IterVar, depth: int) -> TreeLine:
+    attr = stage.iter_var_attrs.get(axis)
+    how = "" if attr is None else _HOW.get(attr.iter_type, "")
+    kind, name = "loop", axis.var.name
+    if attr is not None and attr.bind_thread is not None:
+        kind, how = "thread", attr.bind_thread.thread_tag
+    extent = axis.dom.extent if axis.dom is not None else None
+    span = "" if axis.dom is None else f"  {_NOTATION.span(axis.dom.min, axis.dom.extent)}"
+    text = f"{how or 'for'} {name}{span}"
+    count = extent.value if isinstance(extent, IntImm) else None
+    return TreeLine(depth, kind, text, (stage.op.name,), count, how, node=axis)
