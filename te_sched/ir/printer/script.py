@@ -34,7 +34,7 @@ _OMITTED = "# Metadata omitted. Use show_meta=True in script() method to show it
 def script(node: Any) -> str:
     """The TVMScript text of a module, function, statement or expression."""
     if isinstance(node, S.IRModule):
-        return _module(node)
+        return "\n".join(module_lines(node, ScriptPrinter))
     printer = ScriptPrinter()
     if isinstance(node, S.PrimFunc):
         name = str(node.attrs.get("global_symbol", "main"))
@@ -46,19 +46,20 @@ def script(node: Any) -> str:
     return "\n".join([*lines, *printer.footer(isinstance(node, S.PrimFunc))])
 
 
-def _module(module: S.IRModule) -> str:
+def module_lines(module: S.IRModule, make_printer: Callable[[], ScriptPrinter]) -> list[str]:
+    """The lines of a module, with a printer for each function."""
     lines = [_IR, _TIR] if module.functions else [_IR]
     lines += ["", "@I.ir_module", "class Module:"]
     if not module.functions:
-        return "\n".join([*lines, "    pass"])
+        return [*lines, "    pass"]
     footer: list[str] = []
     for position, name in enumerate(sorted(module.functions)):
-        printer = ScriptPrinter()
+        printer = make_printer()
         if position:
             lines.append("")
         lines += printer.function(module.functions[name], name, "    ")
         footer = footer if footer else printer.footer(after_function=True)
-    return "\n".join([*lines, *footer])
+    return [*lines, *footer]
 
 
 class Block:

@@ -1,0 +1,61 @@
+"""Lines of printed programs that remember the statements that they show.
+
+Such a line is text like any other, and goes wherever lines go. Must not know what a statement is
+asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from te_sched.deep import walks_deeply
+from te_sched.ir import stmt as S
+from te_sched.ir.printer.script import ScriptPrinter, module_lines
+
+
+class OriginLine(str):
+    """A line, and the innermost statement that it is part of."""
+
+    __slots__ = ("origin",)
+    origin: S.Stmt
+
+
+def mark_lines(lines: list[str], start: int, origin: S.Stmt) -> None:
+    """Note what the lines from `start` on show, where that is not known yet."""
+    for place in range(start, len(lines)):
+        if type(lines[place]) is str:
+            marked = OriginLine(lines[place])
+            marked.origin = origin
+            lines[place] = marked
+
+
+def origin_of(line: str) -> S.Stmt | None:
+    """The statement that a line shows, if it was noted."""
+    return line.origin if isinstance(line, OriginLine) else None
+
+
+class _OriginPrinter(ScriptPrinter):
+    """Prints as any other, and marks the lines of each statement when they are complete."""
+
+    def statement(self, node: Any, is_last: bool) -> None:
+        lines = self.block.lines
+        start = len(lines)
+        super().statement(node, is_last)
+        mark_lines(lines, start, node)
+
+
+@walks_deeply("print a program")
+def script_lines(module: S.IRModule) -> list[str]:
+    """The lines of `script(module)`, those of statements as `OriginLine`."""
+    return module_lines(module, _OriginPrinter)
+
+
+def lines_of_statements(lines: list[str]) -> Iterator[tuple[S.Stmt, int]]:
+    """Each statement that is the origin of lines, with the number of its first line, from 1."""
+    seen: set[int] = set()
+    for number, line in enumerate(lines, 1):
+        origin = origin_of(line)
+        if origin is not None and id(origin) not in seen:
+            seen.add(id(origin))
+            yield origin, number
