@@ -1,6 +1,9 @@
 # make demo    every primitive before and after, and a matrix product against numpy
 # make test    the tests
 # make check   what CI runs: lint, types, layering, tests
+# make tutorials  execute the notebooks of tutorials/ and store what they put out
+# make docs    the documentation, as pages in build/site
+# make dist    wheel and sdist in dist/, tried in an environment of their own
 # make bench   the time of lowering, beside TVM 0.19's (EXTRAS=dev,peers installs that)
 #
 # Needs Python >= 3.11 and nothing else; PYTHON=... names one, EXTRAS=... installs more.
@@ -9,18 +12,20 @@ EXTRAS ?= dev
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed-$(EXTRAS)
+DOCS := $(VENV)/installed-docs
+DIST := $(VENV)/installed-dist
 PYTEST_FLAGS ?= -n auto
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types layering format bench clean
+.PHONY: help demo test check lint types layering format tutorials docs dist bench clean
 
 help:
 	@sed -n '/^# make/s/^# //p' Makefile
 
 # Made once; renewed when the dependencies may have changed.
-$(STAMP): pyproject.toml scripts/venv.sh
-	@sh scripts/venv.sh $(VENV) $(EXTRAS)
+$(VENV)/installed-%: pyproject.toml scripts/venv.sh
+	@sh scripts/venv.sh $(VENV) $*
 	@touch $@
 
 demo: $(STAMP)
@@ -44,6 +49,16 @@ layering: $(STAMP)
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+tutorials: $(STAMP)
+	$(BIN)/python -m scripts.tutorials
+
+docs: $(DOCS)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "The pages are in build/site: $(BIN)/python -m http.server --directory build/site"
+
+dist: $(DIST)
+	sh scripts/check_wheel.sh $(BIN)/python
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.lowering

@@ -1,0 +1,126 @@
+"""Pages of the documentation site: docs/, and what else of the repository is there to be read.
+
+A hook of mkdocs (mkdocs.yml names it). A page stands in the site where its file stands in the
+repository, with `docs/` left out, and keeps its links: one to another page leads there, one to a
+file that is no page loses its address and keeps its words. Names with `*` in the navigation stand
+for the files they fit. Must not know what the pages say.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mkdocs.plugins import event_priority
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parent.parent
+# What is shown beside docs/.
+ELSEWHERE = (
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "tutorials/README.md",
+    "tutorials/*.ipynb",
+    "benchmarks/README.md",
+    "benchmarks/results/*.md",
+    "benchmarks/results/*.png",
+    "tests/golden/README.md",
+)
+_FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^()\s]+)\)")
+_HREF = re.compile(r'href="(?P<target>[^"]+)"')
+
+
+def on_config(config: Any) -> None:
+    """Write the names with `*` of the navigation out."""
+    config.nav = [_with_globs(entry) for entry in config.nav]
+
+
+def _with_globs(entry: Any) -> Any:
+    if isinstance(entry, dict):
+        ((title, content),) = entry.items()
+        if isinstance(content, list):
+            content = [one for item in content for one in _expanded(item)]
+        return {title: content}
+    return entry
+
+
+def _expanded(item: Any) -> Iterator[Any]:
+    if not isinstance(item, str) or "*" not in item:
+        yield item
+        return
+    for path in sorted(ROOT.glob(item)):
+        if path.name != "README.md":
+            yield path.relative_to(ROOT).as_posix()
+
+
+@event_priority(100)  # before the plugin that makes pages of notebooks
+def on_files(files: Files, config: Any) -> Files:
+    """Add the files that are not in docs/."""
+    for pattern in ELSEWHERE:
+        for path in sorted(ROOT.glob(pattern)):
+            name = path.relative_to(ROOT).as_posix()
+            files.append(File(name, str(ROOT), config.site_dir, config.use_directory_urls))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    """The text, with links from page to page in place of links from file to file."""
+    source = Path(page.file.abs_src_path)
+
+    def relinked(match: re.Match[str]) -> str:
+        target, anchor = _split(match["target"])
+        uri = page_of(source, target)
+        if uri is None:
+            return match[0]
+        if files.get_file_from_path(uri) is None:
+            return match[0] if match["image"] else match["text"]
+        relative = posixpath.relpath(uri, posixpath.dirname(page.file.src_uri) or ".")
+        return f"{match['image']}[{match['text']}]({relative}{anchor})"
+
+    return _outside_code(markdown, relinked)
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
+    """The same for notebooks, which become pages without the help of mkdocs."""
+    source = Path(page.file.abs_src_path)
+    if source.suffix != ".ipynb":
+        return html
+
+    def relinked(match: re.Match[str]) -> str:
+        target, anchor = _split(match["target"])
+        uri = page_of(source, target)
+        if uri is None:
+            return match[0]
+        file = files.get_file_from_path(uri)
+        return f'href="{file.url_relative_to(page.file)}{anchor}"' if file else ""
+
+    return _HREF.sub(relinked, html)
+
+
+def page_of(source: Path, target: str) -> str | None:
+    """The place in the site of a file that another file links to; None if it is no such file."""
+    if not target or re.match(r"\w+:", target):
+        return None
+    path = (source.parent / target).resolve()
+    if not path.exists() or not path.is_relative_to(ROOT):
+        return None
+    return path.relative_to(ROOT).as_posix().removeprefix("docs/")
+
+
+def _split(target: str) -> tuple[str, str]:
+    path, mark, anchor = target.partition("#")
+    return path, mark + anchor
+
+
+def _outside_code(markdown: str, relinked: Any) -> str:
+    """The text with its links changed, but for those inside of code."""
+    parts, end = [], 0
+    for fence in _FENCE.finditer(markdown):
+        parts += [_LINK.sub(relinked, markdown[end : fence.start()]), fence[0]]
+        end = fence.end()
+    return "".join([*parts, _LINK.sub(relinked, markdown[end:])])
