@@ -254,14 +254,35 @@ def _compile(
     from te_sched.runtime.build import build_functions  # loads LLVM
     from te_sched.runtime.cuda_module import CudaModule
 
-    functions = _for_target(functions, target)
     if target.kind != "cuda":
-        functions = {
-            name: specialize_strides(guard_counts(func)) for name, func in functions.items()
-        }
-        return build_functions(functions, target, known_as)
-    program, limits = _kernels(functions, target, verify)
+        return build_functions(_for_processor(functions, target), target, known_as)
+    program, limits = _kernels(_for_target(functions, target), target, verify)
     return CudaModule(guard_launches(program, limits), target)
+
+
+def _for_processor(functions: Mapping[str, PrimFunc], target: Target) -> dict[str, PrimFunc]:
+    """The functions that code is generated for."""
+    return {
+        name: specialize_strides(guard_counts(func))
+        for name, func in _for_target(functions, target).items()
+    }
+
+
+def functions_for_processor(
+    schedule: Schedule, args: Sequence[Any], target: Target, name: str = "main"
+) -> dict[str, PrimFunc]:
+    """The functions that `build` generates code for, of a schedule for a processor.
+
+    Raises
+    ------
+    BuildError as `build` does.
+    """
+    try:
+        functions = _lowered_schedule(schedule, args, name, None, True, target, False)
+    except TeSchedError as error:
+        add_places(error, schedule)
+        raise
+    return _for_processor(functions, target)
 
 
 def _kernels(

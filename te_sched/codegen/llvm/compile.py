@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from te_sched.codegen.llvm import machine as llvm_machine
+from te_sched.codegen.llvm.debug import Locations
 from te_sched.codegen.llvm.entry import write_function
 from te_sched.codegen.llvm.half import define_half_conversions
 from te_sched.codegen.llvm.heap import define_trim
@@ -57,23 +58,57 @@ def compile_functions(
     """
     check_available(target)
     machine = llvm_machine.machine_of(target)
+    module = _write_module(functions, target, machine, extern_kinds, is_defined)
+    description = machine.describe()
+    text = module.render(description, machine.header)
+    linked = tuple(dict.fromkeys(module.linked_ir))
+    data = emit(text, linked, machine)
+    return Compiled(data, module.describe(description), text, linked, target)
+
+
+@walks_deeply("show functions", BuildError)
+def show_functions(
+    functions: Mapping[str, PrimFunc],
+    target: Target,
+    extern_kinds: Callable[[str], str | None],
+    lines: Mapping[int, int],
+) -> tuple[str, str]:
+    """The optimised LLVM IR and the assembly of functions, which are not linked.
+
+    `lines` has the line of each statement, by its identity, in some text of the functions: LLVM IR
+    says it in `!DILocation`, the assembly in `.loc`. Raises BuildError for what cannot be compiled.
+    """
+    check_available(target)
+    machine = llvm_machine.machine_of(target)
+    module = _write_module(functions, target, machine, extern_kinds, lambda name: True, lines)
+    text = module.render(machine.describe(), machine.header)
+    return llvm_machine.show_sources(text, tuple(dict.fromkeys(module.linked_ir)), machine)
+
+
+def _write_module(
+    functions: Mapping[str, PrimFunc],
+    target: Target,
+    machine: llvm_machine.Machine,
+    extern_kinds: Callable[[str], str | None],
+    is_defined: Callable[[str], bool],
+    lines: Mapping[int, int] | None = None,
+) -> ModuleText:
+    """The text of functions."""
     module = ModuleText(extern_kinds, lambda: llvm_machine.has_masks(machine))
     module.is_x86 = machine.triple.startswith("x86_64")
     if target.fast_math:
         module.float_flags = "fast "
     if target.vector_width is not None:
         module.function_attributes = f'"prefer-vector-width"="{target.vector_width}" '
+    if lines is not None:
+        module.locations = Locations(lines, module)
     for name, func in functions.items():
         write_function(module, func, name)
     define_half_conversions(module, machine.features)
     define_trim(module)
     _check_externs(module, is_defined)
     check_intrinsics(target, machine.triple, machine.cpu, machine.features, module.intrinsics)
-    description = machine.describe()
-    text = module.render(description, machine.header)
-    linked = tuple(dict.fromkeys(module.linked_ir))
-    data = emit(text, linked, machine)
-    return Compiled(data, module.describe(description), text, linked, target)
+    return module
 
 
 def _check_externs(module: ModuleText, is_defined: Callable[[str], bool]) -> None:

@@ -113,7 +113,10 @@ def _finish(out: FunctionText, parameters: list[str]) -> None:
     symbol = "@" + quote(out.signature.symbol)
     out.do("ret i32 0")
     attributes = out.module.function_attributes + "nounwind noinline"
-    lines = [f"define i32 {symbol}({', '.join(parameters)}) {attributes} {{", "entry:"]
+    lines = [
+        f"define i32 {symbol}({', '.join(parameters)}) {attributes} {out.debug_attachment}{{",
+        "entry:",
+    ]
     out.module.functions.append("\n".join([*lines, *out.prologue, *out.lines, "}"]))
     out.module.functions.append(_repeat_text(out.signature.symbol, parameters))
 

@@ -67,6 +67,7 @@ class FunctionText:
         signature: Signature,
         scopes: AliasScopes,
         parent: FunctionText | None = None,
+        symbol: str = "",
     ) -> None:
         self.module, self.signature, self.scopes, self.parent = module, signature, scopes, parent
         self.prologue: list[str] = []  # allocas and loads of captures, in the entry block
@@ -86,21 +87,37 @@ class FunctionText:
         # Pointers through which aligned vectors are stored past the caches.
         self.team_wishes: dict[str, Expr] = {}  # pragmas about the parallel loops to come
         self.streamed: frozenset[Var] = parent.streamed if parent is not None else frozenset()
+        self.line, self.location = parent.line if parent is not None else 0, ""
+        self._subprogram = 0
+        if module.locations is not None:
+            self._subprogram = module.locations.function(symbol or signature.symbol)
+            self.move_to(self.line)
         self._counter = 0
         self._stack_bytes = 0
 
     # -- text ----------------------------------------------------------------------------------
 
+    def move_to(self, line: int) -> None:
+        """Let instructions be of a line of the printed program, where they say from which."""
+        if self.module.locations is not None:
+            self.line = line
+            self.location = self.module.locations.suffix(self._subprogram, line)
+
+    @property
+    def debug_attachment(self) -> str:
+        """What the head of the function says before its body."""
+        return f"!dbg !{self._subprogram} " if self.module.locations is not None else ""
+
     def emit(self, instruction: str) -> str:
         """Append an instruction with a result; gives the name of the result."""
         self._counter += 1
         name = f"%v{self._counter}"
-        self.lines.append(f"  {name} = {instruction}")
+        self.lines.append(f"  {name} = {instruction}{self.location}")
         return name
 
     def do(self, instruction: str) -> None:
         """Append an instruction without a result."""
-        self.lines.append(f"  {instruction}")
+        self.lines.append(f"  {instruction}{self.location}")
 
     def label(self, hint: str) -> str:
         """A new name of a block (without the %)."""
@@ -114,11 +131,11 @@ class FunctionText:
 
     def branch(self, block: str) -> None:
         """Jump to a block."""
-        self.lines.append(f"  br label %{block}")
+        self.lines.append(f"  br label %{block}{self.location}")
 
     def branch_if(self, condition: str, yes: str, no: str) -> None:
         """Jump to one of two blocks."""
-        self.lines.append(f"  br i1 {condition}, label %{yes}, label %{no}")
+        self.lines.append(f"  br i1 {condition}, label %{yes}, label %{no}{self.location}")
 
     def allocate_static(self, what: str, align: int = 0) -> str:
         """A stack slot that exists during the whole function."""

@@ -250,6 +250,12 @@ def show_source(text: str, linked: tuple[str, ...], machine: Machine, kind: str)
     return str(machine.handle.emit_assembly(module)) if kind == "asm" else str(module)
 
 
+def show_sources(text: str, linked: tuple[str, ...], machine: Machine) -> tuple[str, str]:
+    """The optimised LLVM IR and the assembly of LLVM text."""
+    module = _optimized(text, linked, machine)
+    return str(module), str(machine.handle.emit_assembly(module))
+
+
 def process_symbol(name: str) -> int | None:
     """The address of a symbol of this process (libc, libm, ...), or None."""
     _initialize()

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from te_sched.codegen.llvm.debug import Locations
 from te_sched.codegen.llvm.types import quote, string_bytes
 from te_sched.codegen.signature import Signature
 
@@ -30,6 +31,7 @@ class ModuleText:
         self.float_flags = "contract "  # of arithmetic of floats
         self.is_x86 = False  # whether intrinsics of x86-64 exist
         self.function_attributes = ""  # of the functions generated
+        self.locations: Locations | None = None  # of the statements, where these are asked for
         self.has_masks = has_masks  # whether the processor loads and stores some lanes of vectors
         self.functions: list[str] = []
         self.signatures: list[Signature] = []
@@ -127,6 +129,7 @@ class ModuleText:
             *self._string_constants(),
             *self.functions,
             *self._declarations.values(),
+            *([self.locations.named_metadata()] if self.locations is not None else []),
             *(f"!{number} = {node}" for number, node in enumerate(self._metadata)),
         ]
         return "\n".join(parts) + "\n"

@@ -37,7 +37,7 @@ def run_parallel(out: FunctionText, node: S.For, start: Value, extent: Value, bo
     """Run a loop on the team's threads; leave with the first error that one reports."""
     out.signature.parallel = True
     name = f"{out.signature.symbol}.parallel.{out.module.fresh()}"
-    inner = FunctionText(out.module, out.signature, out.scopes, parent=out)
+    inner = FunctionText(out.module, out.signature, out.scopes, parent=out, symbol=name)
     inner.error_slot = "%error"
     write_share = _deal_iterations if _STRIDE in out.team_wishes else _write_share
     write_share(inner, node, start, extent, body)
@@ -156,7 +156,7 @@ def _start_team(out: FunctionText, name: str, data: str, limit: str) -> str:
 def _finish_function(inner: FunctionText, name: str) -> None:
     attributes = inner.module.function_attributes + "nounwind"
     lines = [
-        f"define internal void @{quote(name)}(ptr %error) {attributes} {{",
+        f"define internal void @{quote(name)}(ptr %error) {attributes} {inner.debug_attachment}{{",
         "entry:",
         "  %data = getelementptr inbounds i8, ptr %error, i64 8",
         *inner.prologue,

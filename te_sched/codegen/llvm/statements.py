@@ -42,7 +42,13 @@ def execute(out: FunctionText, node: S.Stmt) -> None:
             "it is not part of a lowered program",
             "lower the schedule with te_sched.lower first",
         )
+    if out.module.locations is None:
+        writer(out, node)
+        return
+    outside = out.line
+    out.move_to(out.module.locations.line_of(node) or outside)
     writer(out, node)
+    out.move_to(outside)
 
 
 def _for(out: FunctionText, node: S.For) -> None:
