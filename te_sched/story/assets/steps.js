@@ -1,0 +1,106 @@
+// One step at a time: buttons, arrow keys, links, and the address `#step-3`.
+
+const pages = [...document.querySelectorAll("main > .page")];
+const links = [...document.querySelectorAll("nav a")];
+const last = pages.length - 1;
+let current = -1;
+let table = null; // of texts, once they are unpacked
+
+/** Say something to those who listen to the page. */
+function announce(text) {
+  document.getElementById("announce").textContent = text;
+}
+
+/** Show a page, with the panes scrolled as they were on the one before. */
+function show(index) {
+  if (index === current) return;
+  const before = pages[current];
+  current = index;
+  const page = pages[index];
+  for (const one of pages) one.classList.toggle("current", one === page);
+  for (const link of links) {
+    if (link.hash === `#${page.id}`) link.setAttribute("aria-current", "step");
+    else link.removeAttribute("aria-current");
+  }
+  setMove("previous", index > 0);
+  setMove("next", index < last);
+  document.getElementById("position").textContent = page.dataset.position;
+  fill(page);
+  if (before) keepScroll(before, page);
+  for (const chip of document.querySelectorAll(".chips button")) {
+    chip.hidden = Number(chip.dataset.born) > Number(page.dataset.step ?? last);
+  }
+}
+
+function setMove(id, possible) {
+  document.getElementById(id).setAttribute("aria-disabled", String(!possible));
+}
+
+function fill(page) {
+  if (table !== null && page.dataset.step) fillTexts(page, table);
+  for (const group of page.querySelectorAll(".tabs")) makeTabs(group);
+}
+
+function keepScroll(before, page) {
+  for (const panel of before.querySelectorAll("[data-tab]:not([hidden]) > .scroll, .nest.scroll")) {
+    const name = panel.parentElement.dataset.tab;
+    const other = page.querySelector(name ? `[data-tab="${name}"] > .scroll` : ".nest.scroll");
+    if (other) other.scrollTo({ top: panel.scrollTop, left: panel.scrollLeft, behavior: "instant" });
+  }
+}
+
+/** Go to a page: it becomes the address, and is read out. */
+function go(index) {
+  if (index < 0 || index > last || index === current) return;
+  show(index);
+  const page = pages[index];
+  announce(`${page.dataset.position}: ${page.querySelector("h2").textContent}`);
+  links.find((link) => link.hash === `#${page.id}`)?.scrollIntoView({ block: "nearest" });
+  try {
+    history.pushState(null, "", `${location.href.split("#")[0]}#${page.id}`);
+  } catch {
+    // a page inside of another one may have no address of its own
+  }
+}
+
+/** Show what the address names: a page, or what is on one. */
+function showAddress() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const page = target?.closest(".page");
+  show(page ? pages.indexOf(page) : Math.max(current, 0));
+  if (page && target !== page) {
+    for (const one of page.querySelectorAll(".asked")) one.classList.remove("asked");
+    target.classList.add("asked");
+    target.scrollIntoView({ block: "center" });
+  }
+}
+
+/** Whether a key pressed at an element means something else there than another step. */
+function usesArrows(element) {
+  const scroll = element.closest(".scroll, .picture, .wide");
+  const scrolls = scroll !== null && scroll.scrollWidth > scroll.clientWidth + 1;
+  return scrolls || element.closest("[role=tablist], input, textarea, select") !== null;
+}
+
+function watchSteps() {
+  document.getElementById("previous").addEventListener("click", () => go(current - 1));
+  document.getElementById("next").addEventListener("click", () => go(current + 1));
+  document.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step === undefined || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (event.defaultPrevented || usesArrows(event.target)) return;
+    event.preventDefault();
+    go(current + step);
+  });
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href^='#step-'], nav a");
+    const index = link ? pages.findIndex((page) => `#${page.id}` === link.hash) : -1;
+    if (index < 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    go(index);
+    pages[index].querySelector("h2").focus({ preventScroll: true });
+    if (!links.includes(link)) window.scrollTo({ top: 0, behavior: "instant" });
+  });
+  window.addEventListener("hashchange", showAddress);
+  window.addEventListener("popstate", showAddress);
+}

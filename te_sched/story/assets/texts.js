@@ -1,0 +1,46 @@
+// The texts of the page: one table of lines, packed, of which each text names its own.
+
+/** The table and the texts of every step, or null where the browser cannot unpack them. */
+async function unpackTexts() {
+  if (!("DecompressionStream" in window)) return null;
+  const packed = atob(document.getElementById("texts").textContent);
+  const bytes = Uint8Array.from(packed, (character) => character.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).json();
+}
+
+/** The lines of a text as HTML. `runs` is [first, count, first, count, ...] of the table. */
+function linesOf(table, runs) {
+  const parts = [];
+  for (let at = 0; at < runs.length; at += 2) {
+    for (let index = runs[at]; index < runs[at] + runs[at + 1]; index += 1) {
+      const stages = table.sets[table.of[index]];
+      parts.push(`<span class="l"${stages && ` data-s="${stages}"`}>${table.lines[index]}</span>`);
+    }
+  }
+  return parts.join("");
+}
+
+/** Add the texts of a step to its panes, once. */
+function fillTexts(page, table) {
+  const texts = table.texts[page.dataset.step] ?? [];
+  for (const text of texts) {
+    const tabs = page.querySelector(`.tabs[data-group="${text.group}"]`);
+    if (tabs.querySelector(`[data-tab="${text.name}"]`)) continue;
+    const panel = document.createElement("section");
+    panel.className = "panel";
+    panel.dataset.tab = text.name;
+    panel.append(Object.assign(document.createElement("h4"), { textContent: text.title }));
+    const code = document.createElement("pre");
+    code.className = "scroll";
+    code.tabIndex = 0;
+    code.setAttribute("role", "group");
+    code.setAttribute("aria-label", `${text.title}, step ${page.dataset.step}`);
+    code.innerHTML = linesOf(table, text.runs);
+    panel.append(code);
+    if (text.note) {
+      panel.append(Object.assign(document.createElement("p"), { className: "note", textContent: text.note }));
+    }
+    tabs.append(panel);
+  }
+}

@@ -1,0 +1,219 @@
+"""The page of a story: one HTML file that needs nothing else, from a template, a style and scripts.
+
+Owns the frame of the page: what is around the steps, and the overview before them. Must not know
+how a story is found out.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable
+from html import escape
+from importlib.resources import files
+from string import Template
+
+from te_sched.story.model import StageOf, Step, StoryData
+from te_sched.story.page_step import step_html
+from te_sched.story.page_texts import StageIds, TextTable, bytes_text, time_text
+
+_SCRIPTS = ("texts.js", "tabs.js", "stages.js", "steps.js", "main.js")
+_FIRST = "document.documentElement.classList.add('js')"
+
+
+def page_html(story: StoryData) -> str:
+    """A story as one HTML file, readable without JavaScript; nothing is loaded from elsewhere."""
+    stages = StageIds(stage.name for stage in story.stages)
+    texts = TextTable(stages)
+    last = len(story.steps) - 1
+    sections = [_overview(story)]
+    for step in story.steps:
+        texts.add(step)
+        sections.append(step_html(step, last, stages))
+    script = "\n".join(_asset(name) for name in _SCRIPTS)
+    return Template(_asset("page.html")).substitute(
+        title=escape(story.title),
+        generator=escape(" ".join(("te_sched", dict(story.versions).get("te_sched", ""))).strip()),
+        policy=_policy(_FIRST, f"\n{script}\n"),
+        style=_asset("style.css"),
+        first=_FIRST,
+        subtitle=_subtitle(story),
+        scale=_scale(story.steps),
+        steps="\n".join(_links(story.steps)),
+        chips="\n".join(_chips(story.stages, stages)),
+        sections="\n".join(sections),
+        footer=_footer(story),
+        texts=texts.packed(),
+        script=script,
+    )
+
+
+def _asset(name: str) -> str:
+    return (files("te_sched.story") / "assets" / name).read_text("utf-8").strip()
+
+
+def _policy(*scripts: str) -> str:
+    """What the browser may do for the page: run these scripts, and load nothing at all."""
+    hashes = [base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in scripts]
+    allowed = " ".join(f"'sha256-{one}'" for one in hashes)
+    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:"
+
+
+def _subtitle(story: StoryData) -> str:
+    parts = [f"{len(story.steps) - 1} steps" if len(story.steps) != 2 else "1 step"]
+    if story.program_path:
+        parts.append(f"<code>{escape(story.program_path)}</code>")
+    if story.target:
+        parts.append(f"for <code>{escape(story.target)}</code>")
+    return " &middot; ".join(parts)
+
+
+def _scale(steps: Iterable[Step]) -> str:
+    return "measured time" if any(step.timing.milliseconds is not None for step in steps) else ""
+
+
+def _links(steps: tuple[Step, ...]) -> Iterable[str]:
+    """The list of steps, which is the chart of their times too."""
+    yield (
+        '<li value="0"><a href="#overview"><span class="number" aria-hidden="true"></span>'
+        '<span class="name">Overview</span></a></li>'
+    )
+    longest = max((step.timing.milliseconds or 0 for step in steps), default=0)
+    for step in steps:
+        name = f'<code class="name">{escape(step.title)}</code>'
+        yield (
+            f'<li value="{step.number}"><a href="#step-{step.number}">'
+            f'<span class="number">{step.number}</span>{name}{_badges(step)}{_bar(step, longest)}'
+            "</a></li>"
+        )
+
+
+def _badges(step: Step) -> str:
+    if not step.problems:
+        return ""
+    count = len(step.problems)
+    said = "1 problem" if count == 1 else f"{count} problems"
+    return f'<span></span><span><span class="badge error">{said}</span></span>'
+
+
+def _bar(step: Step, longest: float) -> str:
+    time = step.timing.milliseconds
+    if time is None:
+        return ""
+    width = 100 * time / longest if longest > 0 else 0
+    return (
+        f'<span class="time"><span class="track"><span style="width:{width:.1f}%"></span></span>'
+        f"<b>{time_text(time)}</b></span>"
+    )
+
+
+def _chips(stages: Iterable[StageOf], ids: StageIds) -> Iterable[str]:
+    for stage in stages:
+        yield (
+            f'<button type="button" aria-pressed="false"{ids.attribute((stage.name,))} '
+            f'data-born="{stage.born}" data-about="{escape(_about(stage))}">'
+            f"{escape(stage.name)}</button>"
+        )
+
+
+def _about(stage: StageOf) -> str:
+    parts = [stage.kind, _type(stage), bytes_text(stage.nbytes), stage.formula, stage.where]
+    return " · ".join(part for part in parts if part)
+
+
+def _type(stage: StageOf) -> str:
+    return f"{stage.dtype}[{', '.join(stage.shape)}]"
+
+
+def _overview(story: StoryData) -> str:
+    parts = [_fastest(story.steps), _stages(story.stages), _program(story), _trace(story.trace)]
+    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in story.notes)
+    return (
+        '<article class="page" id="overview" data-position="Overview" '
+        'aria-labelledby="overview-title">\n'
+        f'<div class="overview"><h2 id="overview-title" tabindex="-1">Overview</h2>{notes}\n'
+        + "\n".join(part for part in parts if part)
+        + "\n</div></article>"
+    )
+
+
+def _fastest(steps: tuple[Step, ...]) -> str:
+    timed = [step for step in steps if step.timing.milliseconds is not None]
+    if not timed:
+        return ""
+    best = min(timed, key=lambda step: step.timing.milliseconds or 0.0)
+    first = timed[0]
+    said = (
+        f'<a href="#step-{best.number}">Step {best.number}</a> is the fastest: '
+        f"{time_text(best.timing.milliseconds or 0.0)}"
+    )
+    if best is not first:
+        said += (
+            f", where step {first.number} takes {time_text(first.timing.milliseconds or 0.0)}"
+            f" ({best.timing.against_first or 0:.3g} times faster)"
+        )
+    return f"<p>{said}.</p>"
+
+
+def _stages(stages: tuple[StageOf, ...]) -> str:
+    heads = ("stage", "kind", "type", "size", "computes", "declared")
+    rows = [
+        f'<tr><th scope="row"><code>{escape(stage.name)}</code></th><td>{escape(stage.kind)}</td>'
+        f"<td><code>{escape(_type(stage))}</code></td>"
+        f'<td class="figure">{bytes_text(stage.nbytes)}</td>'
+        f"<td><code>{escape(stage.formula)}</code></td>"
+        f"<td>{_declared(stage)}</td></tr>"
+        for stage in stages
+    ]
+    head = "".join(f'<th scope="col">{one}</th>' for one in heads)
+    return (
+        '<section aria-labelledby="stages-title"><h3 id="stages-title">Stages</h3>'
+        f'<div class="wide"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div></section>"
+    )
+
+
+def _declared(stage: StageOf) -> str:
+    if stage.born:
+        return f'by <a href="#step-{stage.born}">step {stage.born}</a>'
+    return f"<code>{escape(stage.where)}</code>" if stage.where else ""
+
+
+def _program(story: StoryData) -> str:
+    """The user's program, with links from its primitives to their steps."""
+    if not story.program:
+        return ""
+    steps: dict[int, list[int]] = {}
+    for number, line in story.highlights:
+        steps.setdefault(line, []).append(number)
+    lines = [
+        f'<span class="l" id="line-{number}"><span class="no">{number}</span>{escape(text)}'
+        f"{_to_steps(steps.get(number, ()))}</span>"
+        for number, text in enumerate(story.program.splitlines(), 1)
+    ]
+    return (
+        '<section aria-labelledby="program-title"><h3 id="program-title">Program'
+        f' <code class="aside">{escape(story.program_path)}</code></h3>'
+        '<pre class="listing scroll" tabindex="0" role="group" aria-labelledby="program-title">'
+        f"{''.join(lines)}</pre></section>"
+    )
+
+
+def _to_steps(numbers: Iterable[int]) -> str:
+    return "".join(f'<a class="to" href="#step-{one}">step {one}</a>' for one in numbers)
+
+
+def _trace(trace: str) -> str:
+    if not trace:
+        return ""
+    return (
+        '<section aria-labelledby="trace-title"><h3 id="trace-title">Trace</h3>'
+        '<p class="note">The whole schedule as Python that does it again.</p>'
+        '<pre class="trace" tabindex="0" role="group" aria-labelledby="trace-title">'
+        f"{escape(trace)}</pre></section>"
+    )
+
+
+def _footer(story: StoryData) -> str:
+    versions = ", ".join(f"{escape(name)} {escape(version)}" for name, version in story.versions)
+    return f"<p>Made by te_sched.explain with {versions}.</p>" if versions else ""

@@ -1,0 +1,118 @@
+"""The loop nest as HTML: a tree to fold, with what each loop touches in columns beside it.
+
+Must not know how the figures are computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from te_sched.story.model import Figures, Row, Traffic
+from te_sched.story.page_texts import StageIds, bytes_text, count_text
+
+_HEADS = ("one iteration", "whole loop", "reuse")
+_TABLE_HEADS = ("loop or buffer", *_HEADS, "accesses", "operations", "operations per byte")
+_MEANING = (
+    "Bytes of distinct elements that one iteration of a loop touches, and all of them; "
+    "reuse is how often each is loaded or stored."
+)
+
+
+def nest_html(rows: tuple[Row, ...], stages: StageIds) -> str:
+    """The tree of a nest, and the table of its figures where there are any."""
+    has_figures = any(row.figures is not None for row in rows)
+    heads = f"<span></span>{''.join(f'<span>{head}</span>' for head in _HEADS)}"
+    first = f'<div class="heads" aria-hidden="true">{heads}</div>' if has_figures else ""
+    plain = "" if has_figures else " plain"
+    tree = "".join(_tree(rows, stages, has_figures))
+    table = _table(rows) if has_figures else ""
+    return f'<div class="nest scroll{plain}">{first}{tree}</div>{table}'
+
+
+def _tree(rows: tuple[Row, ...], stages: StageIds, has_figures: bool) -> Iterable[str]:
+    open_depths: list[int] = []
+    for place, row in enumerate(rows):
+        while open_depths and open_depths[-1] >= row.depth:
+            open_depths.pop()
+            yield "</details>"
+        attributes = f'class="row {row.kind}" style="--depth:{row.depth}"'
+        attributes += stages.attribute(row.stages)
+        inside = f'<span class="what">{_text(row)}</span>'
+        inside += _columns(row.figures) if has_figures else ""
+        if place + 1 < len(rows) and rows[place + 1].depth > row.depth:
+            open_depths.append(row.depth)
+            yield f"<details open><summary {attributes}>{inside}</summary>"
+        else:
+            yield f"<div {attributes}>{inside}</div>"
+    yield "</details>" * len(open_depths)
+
+
+def _text(row: Row) -> str:
+    text = escape(row.text)
+    word = escape(row.annotation)
+    if word and text.startswith(f"{word} "):
+        return f'<span class="annotation">{word}</span>{text[len(word) :]}'
+    return text
+
+
+def _columns(figures: Figures | None) -> str:
+    if figures is None:
+        return ""
+    texts = (bytes_text(figures.iteration), bytes_text(figures.whole), _times(figures.reuse))
+    return "".join(
+        f'<span class="figure"><span class="announce">{head} </span>{text or "?"}</span>'
+        for head, text in zip(_HEADS, texts, strict=True)
+    )
+
+
+def _times(reuse: float | None) -> str:
+    return f"{count_text(reuse)}x" if reuse is not None else ""
+
+
+def _table(rows: tuple[Row, ...]) -> str:
+    body = "".join(
+        _row(row.text, row.figures) + "".join(_traffic(one) for one in row.figures.buffers)
+        for row in rows
+        if row.figures is not None
+    )
+    head = "".join(
+        f'<th scope="col"{" class=figure" if place else ""}>{head}</th>'
+        for place, head in enumerate(_TABLE_HEADS)
+    )
+    return (
+        '<details class="more"><summary>Figures by loop and buffer</summary>'
+        f'<div class="wide"><table><caption>{_MEANING}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></details>"
+    )
+
+
+def _row(name: str, figures: Figures) -> str:
+    texts = (
+        bytes_text(figures.iteration),
+        bytes_text(figures.whole),
+        _times(figures.reuse),
+        "",
+        count_text(figures.operations),
+        count_text(figures.intensity),
+    )
+    note = f' <span class="note">{escape(figures.note)}</span>' if figures.note else ""
+    head = f'<th scope="row"><code>{escape(name)}</code>{note}</th>'
+    return f'<tr class="loop">{head}{_cells(texts)}</tr>'
+
+
+def _traffic(traffic: Traffic) -> str:
+    texts = (
+        bytes_text(traffic.iteration),
+        bytes_text(traffic.whole),
+        _times(traffic.reuse),
+        count_text(traffic.accesses),
+        "",
+        "",
+    )
+    name = f"<code>{escape(traffic.buffer)}</code>"
+    return f'<tr><th scope="row" class="of">{name}</th>{_cells(texts)}</tr>'
+
+
+def _cells(texts: Iterable[str]) -> str:
+    return "".join(f'<td class="figure">{text}</td>' for text in texts)

@@ -1,0 +1,154 @@
+"""What the parts of the page share: stages by number, the packed table of lines, figures as text.
+
+Every line of the texts is kept once, highlighted, however many steps have it; `texts.js` is the
+other end. Must not know where on the page a text is shown.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from collections.abc import Iterable
+
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+
+from te_sched.story.model import Line, Output, Step
+
+_LANGUAGES = {"program": "python", "llvm": "llvm", "assembly": "asm", "cuda": "cuda"}
+_LEXERS = {"python": "python", "llvm": "llvm", "asm": "gas", "cuda": "cuda"}
+# Names, operators, punctuation and white space look like plain text.
+_PLAIN = re.compile(r'<span class="(?:n|nn|nv|nx|o|p|w|err)">([^<]*)</span>')
+
+
+class StageIds:
+    """Numbers of stages: elements of the page name theirs in `data-s`, the computed one first."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._numbers: dict[str, int] = {}
+        for name in names:
+            self._numbers.setdefault(name, len(self._numbers))
+
+    def text(self, names: Iterable[str]) -> str:
+        """The numbers of some stages, with spaces between."""
+        numbers = self._numbers
+        return " ".join(str(numbers.setdefault(name, len(numbers))) for name in names)
+
+    def attribute(self, names: Iterable[str]) -> str:
+        """The attribute of an element, with a space before it; nothing where there are none."""
+        text = self.text(names)
+        return f' data-s="{text}"' if text else ""
+
+
+class TextTable:
+    """The lines of all texts of the page, each once, and the texts of all steps as runs of them."""
+
+    def __init__(self, stages: StageIds) -> None:
+        self._stages = stages
+        self._index: dict[tuple[str, str, str], int] = {}
+        self._texts: dict[int, list[dict[str, object]]] = {}
+
+    def add(self, step: Step) -> None:
+        """Take in what a step's program is and became."""
+        texts = [self._text("program", "program", "Whole program", step.program)]
+        texts += [self._output(output) for output in step.outputs]
+        self._texts[step.number] = [text for text in texts if text["runs"]]
+
+    def _output(self, output: Output) -> dict[str, object]:
+        notes = [output.note] if output.note else []
+        if output.left_out:
+            notes.append(f"{output.left_out:,} more lines are left out.")
+        text = self._text("output", output.kind, output.title, output.lines)
+        return {**text, "note": " ".join(notes)} if notes else text
+
+    def _text(
+        self, group: str, name: str, title: str, lines: tuple[Line, ...]
+    ) -> dict[str, object]:
+        language = _LANGUAGES.get(name, "")
+        index, stages = self._index, self._stages
+        keys = [(language, line.text, stages.text(line.stages)) for line in lines]
+        runs = _runs([index.setdefault(key, len(index)) for key in keys])
+        return {"group": group, "name": name, "title": title, "runs": runs}
+
+    def packed(self) -> str:
+        """The table as base64 of deflated JSON, in which nothing can end the script it is in."""
+        sets: dict[str, int] = {}
+        data = {
+            "lines": highlighted([(language, text) for language, text, _ in self._index]),
+            "of": [sets.setdefault(stages, len(sets)) for _, _, stages in self._index],
+            "sets": list(sets),
+            "texts": self._texts,
+        }
+        text = json.dumps(data, separators=(",", ":"))
+        return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+
+
+def _runs(numbers: Iterable[int]) -> list[int]:
+    """Ascending neighbours as [first, count, first, count, ...]."""
+    runs: list[int] = []
+    expected = -1
+    for number in numbers:
+        if number == expected:
+            runs[-1] += 1
+        else:
+            runs += (number, 1)
+        expected = number + 1
+    return runs
+
+
+def highlighted(lines: list[tuple[str, str]]) -> list[str]:
+    """Lines as HTML, in the colours of the language that each comes with."""
+    html = [""] * len(lines)
+    for language in {language for language, _ in lines}:
+        places = [place for place, line in enumerate(lines) if line[0] == language]
+        text = "\n".join(lines[place][1] for place in places)
+        for place, line in zip(places, _coloured(text, language), strict=True):
+            html[place] = line
+    return html
+
+
+def _coloured(text: str, language: str) -> list[str]:
+    """The lines of a text as HTML: pygments' classes, without those that have no colour here."""
+    lexer = get_lexer_by_name(_LEXERS.get(language, "text"), stripnl=False)
+    html = highlight(text, lexer, HtmlFormatter(nowrap=True))
+    return _PLAIN.sub(r"\1", html).removesuffix("\n").split("\n")
+
+
+def bytes_text(count: int | None) -> str:
+    """A size as a person says it: 512 B, 24 KiB, 1.5 MiB."""
+    if count is None:
+        return ""
+    size = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024 or unit == "GiB":
+            break
+        size /= 1024
+    return f"{_short(size)} {unit}"
+
+
+def count_text(count: float | None) -> str:
+    """A number as a person says it: 64, 1.5 K, 2.1 G."""
+    if count is None:
+        return ""
+    number = float(count)
+    for unit in ("", "K", "M", "G", "T"):
+        if number < 1000 or unit == "T":
+            break
+        number /= 1000
+    return f"{_short(number)} {unit}".rstrip()
+
+
+def _short(number: float) -> str:
+    return f"{number:.0f}" if number >= 100 or number == int(number) else f"{number:.2g}"
+
+
+def time_text(milliseconds: float) -> str:
+    """A time with three digits, in the unit that fits."""
+    if milliseconds < 1:
+        return f"{milliseconds * 1000:.3g} µs"
+    if milliseconds < 1000:
+        return f"{milliseconds:.3g} ms"
+    return f"{milliseconds / 1000:.3g} s"
