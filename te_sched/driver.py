@@ -27,7 +27,7 @@ from te_sched.analysis.schedules.results import check_results
 from te_sched.analysis.schedules.sizes import ATTRIBUTE, check_sizes, symbolic_sizes
 from te_sched.codegen.target import Target, as_target, check_available
 from te_sched.deep import walks_deeply
-from te_sched.errors import BuildError, Place, TeSchedError, kind_of
+from te_sched.errors import BuildError, Place, TeSchedError, kind_of, user_place
 from te_sched.ir.calls import EFFECTS
 from te_sched.ir.expr import Buffer
 from te_sched.ir.op import RULES
@@ -90,7 +90,15 @@ def build(
     wanted = as_target(target)
     given = list(args) if isinstance(args, Iterator) else args  # it is read several times
     for observer in observers:
-        observer.building(inputs, args=given, name=name, binds=binds, target=wanted, verify=verify)
+        observer.building(
+            inputs,
+            user_place(),
+            args=given,
+            name=name,
+            binds=binds,
+            target=wanted,
+            verify=verify,
+        )
     check_available(wanted)
     if sanitize and wanted.kind == "cuda":
         raise BuildError(

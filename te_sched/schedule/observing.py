@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from te_sched.errors import Place
+
 
 class Observer:
     """Told of each call before it does anything, with what it was given; does nothing itself."""
 
-    def created(self, schedule: Any) -> None:
-        """A schedule was made by create_schedule."""
+    def created(self, schedule: Any, place: Place) -> None:
+        """A schedule was made by create_schedule, called in a line of the user."""
 
     def lowering(self, inputs: Any, **options: Any) -> None:
         """A program is about to be lowered, with these options of `lower`."""
@@ -23,8 +25,10 @@ class Observer:
     def lowered(self, inputs: Any, module: Any) -> None:
         """A schedule was lowered, and gave a module."""
 
-    def building(self, inputs: Any, **options: Any) -> None:
-        """A program is about to be built, with these options of `build`."""
+    def building(self, inputs: Any, place: Place, **options: Any) -> None:
+        """A program is about to be built, with these options of `build`, called in the line
+        `place` of the user.
+        """
 
 
 # Not a ContextVar: programs also build on threads of their own.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from te_sched.errors import ScheduleError, kind_of
+from te_sched.errors import ScheduleError, kind_of, user_place
 from te_sched.schedule.normalize import normalize
 from te_sched.schedule.observing import observers
 from te_sched.schedule.primitives.caching import CachingPrimitives
@@ -96,7 +96,7 @@ def create_schedule(ops: Any) -> Schedule:
         if isinstance(stage.op, ScanOp):
             _group_scan(schedule, stage, stage.op)
     for observer in observers:
-        observer.created(schedule)
+        observer.created(schedule, user_place())
     return schedule
 
 

@@ -1,0 +1,1 @@
+"""te-sched, the command line: one module for each command, listed in `main`."""

@@ -1,0 +1,144 @@
+"""te-sched build: what a schedule is compiled to, as text or as a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from te_sched import config
+from te_sched.cli.options import of_programs, target_option
+from te_sched.cli.problems import Code, CommandError, say
+from te_sched.cli.programs import execute
+from te_sched.cli.recording import Found
+from te_sched.cli.showing import show, show_title
+from te_sched.codegen.target import Target
+from te_sched.driver import build
+from te_sched.errors import TeSchedError
+from te_sched.lower.pipeline import lower
+
+_LANGUAGES = {"ir": "python", "llvm": "llvm", "asm": "asm", "cuda": "cuda", "ptx": "asm"}
+_OF_CPU, _OF_GPU = ("llvm", "asm"), ("cuda", "ptx")
+_FORMS = (*_LANGUAGES, "object")
+
+
+def build_found(found: Found, target: Target, sanitize: bool = False) -> Any:
+    """The module of a schedule, built as its program builds it."""
+    name = found.function
+    with config.scoped(lowering=found.choices):
+        return build(
+            found.inputs,
+            found.arguments,
+            target=target,
+            name=name,
+            binds=found.binds,
+            verify=found.verify,
+            sanitize=sanitize,
+        )
+
+
+@click.command("build", short_help="Compile its schedules; print or save the code.")
+@of_programs
+@target_option
+@click.option(
+    "--emit",
+    type=click.Choice(_FORMS),
+    help="The program of loops, LLVM IR, assembly, "
+    "CUDA C++, PTX, or an object file. By default llvm, or cuda for a GPU.",
+)
+@click.option(
+    "--output",
+    "-o",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Write there, not to stdout. Of an object: .o, .so or .tar, which "
+    "te_sched.runtime.load_module takes.",
+)
+def command(
+    program: str,
+    arguments: tuple[str, ...],
+    schedule: str | None,
+    target: str | None,
+    emit: str | None,
+    output: str | None,
+) -> int:
+    """Compile the schedules that PROGRAM.py builds, lowers or makes, and print the code."""
+    if emit == "object" and output is None:
+        raise CommandError(
+            "te-sched build --emit object", "machine code is no text", "name a file: -o NAME.o"
+        )
+    asked = Target(target) if target is not None else None
+    ran = execute(program, arguments)
+    chosen = ran.chosen(schedule) if output is None else [ran.one(schedule, f"write to {output}")]
+    code = ran.code
+    for found in chosen:
+        wanted = asked or found.target_of()
+        form = emit or ("cuda" if wanted.kind == "cuda" else "llvm")
+        _check_form(form, wanted, found)
+        try:
+            if form == "object":
+                _save(found, wanted, output or "")
+                continue
+            text = _text(found, wanted, form)
+        except TeSchedError as error:
+            if isinstance(error, CommandError):
+                raise
+            say(error)
+            code = Code.FOUND
+            continue
+        if output is not None:
+            _write(output, text)
+            continue
+        if len(chosen) > 1:
+            show_title(f"{found.title}, {wanted}", _LANGUAGES[form])
+        show(text, _LANGUAGES[form])
+    return code
+
+
+def _check_form(form: str, target: Target, found: Found) -> None:
+    is_gpu = target.kind == "cuda"
+    if form in (_OF_CPU if is_gpu else _OF_GPU):
+        others = _OF_GPU if is_gpu else _OF_CPU
+        raise CommandError(
+            f"te-sched build --emit {form}",
+            f"{found.title} is built for {target}",
+            f"use --emit {' or '.join(others)}, or another --target",
+        )
+
+
+def _text(found: Found, target: Target, form: str) -> str:
+    if form == "ir":
+        with config.scoped(lowering=found.choices):
+            module = lower(found.inputs, found.arguments, name=found.function, binds=found.binds)
+        return module.script()
+    built = build_found(found, target)
+    if form in _OF_CPU:
+        return str(built.get_source({"llvm": "ll"}.get(form, form)))
+    if not built.imported_modules:
+        raise CommandError(
+            f"te-sched build --emit {form}",
+            f"{found.title} has no kernels: none of its axes is bound to threads",
+            "bind axes to threads, or build for llvm",
+        )
+    return str(built.imported_modules[0].get_source(form))
+
+
+def _save(found: Found, target: Target, output: str) -> None:
+    built = build_found(found, target)
+    try:
+        built.export_library(output)
+    except OSError as error:
+        raise _unwritable(output, error) from None
+
+
+def _write(output: str, text: str) -> None:
+    try:
+        Path(output).write_text(text if text.endswith("\n") else f"{text}\n")
+    except OSError as error:
+        raise _unwritable(output, error) from None
+
+
+def _unwritable(output: str, error: OSError) -> CommandError:
+    why = error.strerror or str(error)
+    return CommandError(f"write {output}", why, "name a file in a folder that you may write")

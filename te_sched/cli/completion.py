@@ -1,0 +1,26 @@
+"""te-sched completion: what a shell needs to complete te-sched's words."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+_SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command("completion", short_help="Print what a shell needs to complete te-sched.")
+@click.argument("shell", type=click.Choice(_SHELLS))
+@click.pass_context
+def command(context: click.Context, shell: str) -> int:
+    """Print a script that lets SHELL complete commands, options and files.
+
+    \b
+    bash:  eval "$(te-sched completion bash)"            in ~/.bashrc
+    zsh:   eval "$(te-sched completion zsh)"             in ~/.zshrc
+    fish:  te-sched completion fish > ~/.config/fish/completions/te-sched.fish
+    """
+    kind = get_completion_class(shell)
+    root = context.find_root()
+    assert kind is not None
+    click.echo(kind(root.command, {}, "te-sched", "_TE_SCHED_COMPLETE").source())
+    return 0

@@ -1,0 +1,191 @@
+"""Arguments to call a program with: random inputs, outputs of zeros, and how much it computes.
+
+Must not know what the calls are for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.cli.problems import CommandError
+from te_sched.cli.recording import Found
+from te_sched.errors import did_you_mean
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import Add, Buffer, Div, Expr, IntImm, Mul, Reduce, Sub, Var
+from te_sched.ir.stmt import PrimFunc
+from te_sched.ir.visitor import substitute, variables_of, walk
+from te_sched.schedule.schedule import Schedule
+from te_sched.te.operation import ComputeOp, Operation, PlaceholderOp
+from te_sched.te.tensor import Tensor
+
+_SIZE = 100  # of a symbolic extent that is not given
+_SMALL = 8  # integers may be indices
+_ARITHMETIC = (Add, Sub, Mul, Div)
+
+
+class Sizes:
+    """What the symbolic extents of a schedule are."""
+
+    def __init__(self, found: Found, given: Mapping[str, int]) -> None:
+        symbols = _symbols(found)
+        names = [one.name for one in symbols]
+        for name in given:
+            if name not in names:
+                known = f"use {', '.join(names)}{did_you_mean(name, names)}" if names else ""
+                raise CommandError(
+                    f"--size {name}={given[name]}",
+                    f"{found.title} has no symbolic extent of this name",
+                    known or "leave it out: all its extents are numbers",
+                )
+        self.values: dict[Var, Expr] = {
+            one: ops.const(given.get(one.name, _SIZE), one.dtype) for one in symbols
+        }
+
+    def of(self, extent: Expr) -> int | None:
+        """An extent as a number, if it is one."""
+        if isinstance(extent, IntImm):
+            return extent.value
+        found = Analyzer().simplify(substitute(extent, self.values))
+        return found.value if isinstance(found, IntImm) else None
+
+    def shape_of(self, arg: Tensor | Buffer) -> tuple[int, ...]:
+        """The shape of an argument."""
+        shape = [self.of(extent) for extent in arg.shape]
+        if any(extent is None for extent in shape):
+            raise CommandError(
+                f"make an array for {arg.name}",
+                f"its shape {arg.shape} is not known before the call",
+                "call the program yourself",
+            )
+        return tuple([extent or 0 for extent in shape])
+
+    def __str__(self) -> str:
+        return ", ".join(f"{var.name} = {value}" for var, value in self.values.items())
+
+
+def _symbols(found: Found) -> list[Var]:
+    seen: dict[Var, None] = {}
+    for arg in _parameters(found):
+        if not isinstance(arg, Var):
+            for var in variables_of(*arg.shape):
+                seen[var] = None
+    return list(seen)
+
+
+def _parameters(found: Found) -> list[Any]:
+    """Tensors, buffers and scalars, in the order of the function's parameters."""
+    if isinstance(found.inputs, PrimFunc):
+        func = found.inputs
+        return [func.buffer_map.get(param, param) for param in func.params]
+    return list(found.arguments or ())
+
+
+def random_arguments(found: Found, sizes: Sizes) -> list[Any]:
+    """Arrays of numpy (bfloat16 as its bits) and scalars to call a schedule's function with.
+
+    The same in each run. Integers are small enough to be indices of every dimension.
+    """
+    rng = np.random.default_rng(0)
+    parameters = _parameters(found)
+    arrays = [one for one in parameters if not isinstance(one, Var)]
+    extents = [extent for one in arrays for extent in sizes.shape_of(one) if extent > 0]
+    most = min([_SMALL, *extents])
+    outputs = _outputs(found)
+    made: list[Any] = []
+    for one in parameters:
+        if isinstance(one, Var):
+            value = sizes.values.get(one)
+            made.append(value.value if isinstance(value, IntImm) else _scalar(one))
+        else:
+            shape = sizes.shape_of(one)
+            zeros = isinstance(one, Tensor) and one.op in outputs
+            made.append(_array(shape, one.dtype, None if zeros else rng, most, one.name))
+    return made
+
+
+def _outputs(found: Found) -> set[Operation]:
+    if not isinstance(found.inputs, Schedule):
+        return set()
+    outputs = {tensor.op for tensor in found.arguments or () if isinstance(tensor, Tensor)}
+    return {op for op in outputs if not isinstance(op, PlaceholderOp)}
+
+
+def _scalar(var: Var) -> float | int:
+    return 0.5 if dtypes.is_float(var.dtype) else 1
+
+
+def _array(
+    shape: tuple[int, ...], dtype: str, rng: np.random.Generator | None, most: int, name: str
+) -> np.ndarray[Any, Any]:
+    if rng is None:
+        return np.zeros(shape, "uint16" if dtype == "bfloat16" else dtype)
+    if dtype == "bfloat16":
+        bits = rng.random(shape, "float32").view("uint32") >> 16
+        return bits.astype("uint16")
+    if dtypes.is_float(dtype):
+        return rng.random(shape).astype(dtype)
+    if dtype == "bool":
+        return rng.integers(0, 2, shape).astype("bool")
+    try:
+        return rng.integers(0, most, shape).astype(dtype)
+    except TypeError:
+        raise CommandError(
+            f"make an array for {name}", f"numpy has no {dtype}", "call the program yourself"
+        ) from None
+
+
+def iterations(schedule: Any, sizes: Sizes) -> int | None:
+    """How many elements and terms of reductions a schedule declares; None if that is not known."""
+    counts = [_points(op, sizes) for op in _computations(schedule)]
+    return None if None in counts else sum(one for one in counts if one is not None)
+
+
+def operations(schedule: Any, sizes: Sizes) -> int | None:
+    """How many floats a schedule declares to add, subtract, multiply and divide, if all is known.
+
+    Each computation counts once, however often the schedule repeats it.
+    """
+    if not isinstance(schedule, Schedule):
+        return None
+    declared = schedule.trace.declared
+    computed = list(_computations(schedule))
+    if any(not isinstance(op, ComputeOp | PlaceholderOp) for op in declared):
+        return None
+    total = 0
+    for op in computed:
+        points = _points(op, sizes)
+        if points is None:
+            return None
+        total += points * _per_point(op.body)
+    return total or None
+
+
+def _computations(schedule: Any) -> Iterable[ComputeOp]:
+    if isinstance(schedule, Schedule):
+        yield from (op for op in schedule.trace.declared if isinstance(op, ComputeOp))
+
+
+def _points(op: ComputeOp, sizes: Sizes) -> int | None:
+    extents = [sizes.of(axis.dom.extent) for axis in (*op.axis, *op.reduce_axis) if axis.dom]
+    known = [extent for extent in extents if extent is not None]
+    return math.prod(known) if len(known) == len(extents) else None
+
+
+def _per_point(body: Sequence[Expr]) -> int:
+    first = body[0]
+    if isinstance(first, Reduce):  # each component is the whole reduction
+        return _count([*first.source, *first.combiner.result])
+    return _count(body)
+
+
+def _count(exprs: Sequence[Expr]) -> int:
+    return sum(
+        isinstance(node, _ARITHMETIC) and dtypes.is_float(node.dtype)
+        for expr in exprs
+        for node in walk(expr)
+    )

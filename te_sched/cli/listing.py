@@ -1,0 +1,64 @@
+"""te-sched schedules: what schedules a program makes, and what it does with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from te_sched.cli.options import json_option, of_programs
+from te_sched.cli.programs import execute
+from te_sched.cli.recording import Found, short
+from te_sched.cli.showing import show_json
+from te_sched.schedule.entries import OWN_AXES, THREAD
+from te_sched.schedule.schedule import Schedule
+from te_sched.tools.table import table
+
+
+@click.command("schedules", short_help="List the schedules that a program makes.")
+@of_programs
+@json_option
+def command(program: str, arguments: tuple[str, ...], schedule: str | None, as_json: bool) -> int:
+    """List the schedules that PROGRAM.py makes: each with the number and the name that --schedule
+    of the other commands takes.
+    """
+    ran = execute(program, arguments)
+    found = ran.chosen(schedule) if schedule else ran.found
+    rows = [describe(one) for one in found]
+    if as_json:
+        show_json({"program": program, "failed": ran.error is not None, "schedules": rows})
+    else:
+        lines = [_cells(one, row) for one, row in zip(found, rows, strict=True)]
+        head = ["", "name", "made at", "primitives", "arguments", "state", "target"]
+        click.echo(table(head, lines, right=[0, 3]))
+    return ran.code
+
+
+def describe(found: Found) -> dict[str, Any]:
+    """A schedule, as data."""
+    state = "created" if found.args is None else "lowered"
+    return {
+        "number": found.number,
+        "name": found.name,
+        "file": found.place.file,
+        "line": found.place.line,
+        "primitives": _primitives(found.inputs),
+        "arguments": [one.name for one in found.arguments or ()],
+        "state": state if found.target is None else "built",
+        "target": str(found.target_of()),
+    }
+
+
+def _primitives(inputs: Any) -> int | None:
+    if not isinstance(inputs, Schedule):
+        return None
+    return sum(one.method not in (*OWN_AXES, THREAD) for one in inputs.trace)
+
+
+def _cells(found: Found, row: dict[str, Any]) -> list[str]:
+    count = "" if row["primitives"] is None else str(row["primitives"])
+    names = ", ".join(row["arguments"])
+    return [
+        *(str(row["number"]), row["name"], short(found.place), count, names),
+        *(row["state"], row["target"]),
+    ]

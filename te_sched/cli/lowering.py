@@ -1,0 +1,243 @@
+"""te-sched lower: the loops that schedules become, after each primitive or each pass."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any
+
+import click
+
+from te_sched import config
+from te_sched.cli.listing import describe
+from te_sched.cli.options import json_option, of_programs
+from te_sched.cli.problems import Code, CommandError, say
+from te_sched.cli.programs import execute
+from te_sched.cli.recording import Found, short
+from te_sched.cli.showing import show, show_json, show_title
+from te_sched.errors import Place, TeSchedError, did_you_mean
+from te_sched.ir.stmt import IRModule
+from te_sched.lower.pipeline import lower, pass_names
+from te_sched.schedule.entries import OWN_AXES, THREAD
+from te_sched.schedule.replaying import Replay
+from te_sched.schedule.schedule import Schedule, create_schedule
+
+_DIALECTS = ("script", "primfn")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """How programs are to be printed."""
+
+    dialect: str
+    after: str | None
+    simple: bool | None
+
+    def text_of(self, found: Found, inputs: Any) -> str:
+        """A schedule lowered like the one that was found."""
+        module = lower(
+            inputs,
+            found.arguments,
+            name=found.function,
+            binds=found.binds,
+            simple_mode=self.is_simple(found),
+            stop_after=self.after,
+        )
+        return self.printed(module)
+
+    def is_simple(self, found: Found) -> bool:
+        """What was asked for, or what the program says, or True: it is easier to read."""
+        asked = (self.simple, found.simple, True)
+        return next(one for one in asked if one is not None)
+
+    def printed(self, module: IRModule) -> str:
+        """A program as text."""
+        return module.script() if self.dialect == "script" else module.astext()
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A schedule after one more primitive: the lines that did it, and the program it became."""
+
+    code: str
+    place: Place
+    text: str
+    error: TeSchedError | None = None
+
+
+def _check_pass(_context: Any, _option: Any, name: str | None) -> str | None:
+    names = pass_names()
+    if name is not None and name not in names:
+        raise CommandError(
+            f"--after {name}",
+            "there is no such pass",
+            f"use one of {', '.join(names)}{did_you_mean(name, names)}",
+        )
+    return name
+
+
+@click.command("lower", short_help="Print the loops that its schedules become.")
+@of_programs
+@click.option(
+    "--dialect",
+    type=click.Choice(_DIALECTS),
+    default="script",
+    show_default=True,
+    help="TVMScript, or the older text of TVM.",
+)
+@click.option(
+    "--after",
+    metavar="PASS",
+    callback=_check_pass,
+    help="The program after this pass; a wrong name lists them.",
+)
+@click.option("--step", is_flag=True, help="The program after each primitive of the schedule.")
+@click.option("--diff", is_flag=True, help="Of each step, what it changed (implies --step).")
+@click.option("--passes", is_flag=True, help="What each pass changed.")
+@click.option(
+    "--simple/--no-simple",
+    default=None,
+    help="Leave loops and their guards whole (simple_mode), or cut them. By default as "
+    "the program lowers it, else --simple.",
+)
+@json_option
+def command(
+    program: str,
+    arguments: tuple[str, ...],
+    schedule: str | None,
+    dialect: str,
+    after: str | None,
+    step: bool,
+    diff: bool,
+    passes: bool,
+    simple: bool | None,
+    as_json: bool,
+) -> int:
+    """Print the program of loops of each schedule that PROGRAM.py lowers or builds, or makes if it
+    does neither.
+    """
+    if passes and (step or diff or after):
+        raise CommandError(
+            "te-sched lower --passes with --step, --diff or --after",
+            "it shows all passes of the finished schedule",
+            "ask for one of them",
+        )
+    ran = execute(program, arguments)
+    chosen, asked = ran.chosen(schedule), _Asked(dialect, after, simple)
+    code, rows = ran.code, []
+    for found in chosen:
+        with config.scoped(lowering=found.choices):
+            steps = list(_steps(found, asked, step or diff, passes))
+        failed = next((one.error for one in steps if one.error is not None), None)
+        code = Code.FOUND if failed is not None else code
+        if as_json:
+            rows.append({**describe(found), **_as_data(steps, step or diff)})
+        else:
+            _show(found, steps, diff, len(chosen) > 1 or step or diff)
+        if failed is not None:
+            say(failed)
+    if as_json:
+        show_json({"program": program, "failed": code != Code.FINE, "schedules": rows})
+    return code
+
+
+def _steps(found: Found, asked: _Asked, each: bool, passes: bool) -> Iterator[_Step]:
+    """What there is to show of a schedule."""
+    if each and isinstance(found.inputs, Schedule):
+        yield from _after_each_primitive(found, found.inputs, asked)
+        return
+    try:
+        yield _Step(
+            "",
+            found.place,
+            _pass_by_pass(found, asked) if passes else asked.text_of(found, found.inputs),
+        )
+    except TeSchedError as error:
+        yield _Step("", found.place, "", error)
+
+
+def _after_each_primitive(found: Found, schedule: Schedule, asked: _Asked) -> Iterator[_Step]:
+    trace = schedule.trace
+    again = create_schedule(trace.outputs)
+    replay = Replay(trace.declared, again, again.trace.declared)
+    told = str(again.trace).splitlines()
+    yield _lowered("\n".join(told[2:]), found.place, found, again, asked)
+    for entry in trace:
+        replay.call(entry)
+        if entry.method in (*OWN_AXES, THREAD):
+            continue
+        lines = str(again.trace).splitlines()
+        yield _lowered("\n".join(lines[len(told) :]), entry.place, found, again, asked)
+        told = lines
+
+
+def _lowered(code: str, place: Place, found: Found, schedule: Schedule, asked: _Asked) -> _Step:
+    try:
+        return _Step(code, place, asked.text_of(found, schedule))
+    except TeSchedError as error:  # a schedule that is not finished need not be one that lowers
+        return _Step(code, place, "", error)
+
+
+def _pass_by_pass(found: Found, asked: _Asked) -> str:
+    printed = StringIO()
+    with redirect_stdout(printed):
+        lower(
+            found.inputs,
+            found.arguments,
+            name=found.function,
+            binds=found.binds,
+            simple_mode=asked.is_simple(found),
+            show="passes",
+        )
+    return printed.getvalue()
+
+
+def _show(found: Found, steps: list[_Step], diff: bool, titled: bool) -> None:
+    if titled:
+        show_title(found.title, "python")
+    before: str | None = None
+    for one in steps:
+        for line in one.code.splitlines():
+            where = f"  # {short(one.place)}" if one.place.file else ""
+            show(f">>> {line}{where}", "python")
+        if one.error is not None:
+            continue
+        if diff and before is not None:
+            show(_difference(before, one.text), "diff")
+        else:
+            show(one.text, "diff" if not one.code and not one.text.startswith("#") else "python")
+        before = one.text
+        if len(steps) > 1:
+            click.echo()
+
+
+def _difference(before: str, after: str) -> str:
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=3)
+    return "\n".join(list(lines)[2:]) or "(the program stays as it is)"
+
+
+def _as_data(steps: list[_Step], each: bool) -> dict[str, Any]:
+    if not each:
+        return {"program": steps[0].text, "error": _error(steps[0])}
+    before, rows = "", []
+    for one in steps:
+        difference = _difference(before, one.text) if before and one.text else ""
+        rows.append(
+            {
+                "code": one.code,
+                "file": one.place.file,
+                "line": one.place.line,
+                "program": one.text,
+                "diff": difference,
+                "error": _error(one),
+            }
+        )
+        before = one.text or before
+    return {"steps": rows}
+
+
+def _error(step: _Step) -> str | None:
+    return None if step.error is None else str(step.error)

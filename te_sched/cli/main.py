@@ -1,0 +1,100 @@
+"""te-sched: the command and the list of its commands, which are loaded when they are used."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import click
+
+from te_sched import __version__
+from te_sched.cli.problems import Code, exit_code_of, forget_output, unknown_command
+
+_NAME = "te-sched"
+
+# Each with the module of te_sched.cli that has it, as `command`.
+_COMMANDS = {
+    "run": "running",
+    "schedules": "listing",
+    "lower": "lowering",
+    "build": "building",
+    "bench": "timing",
+    "check": "checking",
+    "explain": "explaining",
+    "doctor": "doctor",
+    "completion": "completion",
+}
+
+
+class Commands(click.Group):
+    """The commands, in the order of their use, and one way to end for all of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A command by name."""
+        if cmd_name not in _COMMANDS:
+            return None
+        found: click.Command = import_module(f"te_sched.cli.{_COMMANDS[cmd_name]}").command
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first word names."""
+        name = args[0]
+        if name not in _COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            raise unknown_command(name, list(_COMMANDS))
+        return super().resolve_command(ctx, args)
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Read the command line, run, and exit."""
+        if args is None:
+            args = sys.argv[1:]
+
+        parse_and_run = super().main
+        sys.exit(
+            exit_code_of(
+                lambda: parse_and_run(
+                    args, _NAME, complete_var, False, windows_expand_args=windows_expand_args
+                )
+            )
+        )
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; click would take a closed pipe for a failure."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            forget_output()
+            return Code.CLOSED
+        return result
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="te-sched %(version)s")
+def main() -> None:
+    """Look at what programs do with schedules: their loops, code, speed and mistakes.
+
+    PROGRAM.py is a Python file that makes schedules (te.create_schedule), with `import te_sched`
+    or, of any generation of TVM, with `import tvm`. It is executed once, as Python would.
+
+    Exit codes: 0 fine, 1 something was found or the program failed, 2 wrong use.
+    """
+
+
+if __name__ == "__main__":
+    main()

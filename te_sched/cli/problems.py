@@ -1,0 +1,107 @@
+"""What the command line says when it cannot do what it was asked, and the codes it exits with.
+
+Owns the exit codes. Must not know any command.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any
+
+import click
+
+from te_sched.errors import TeSchedError, did_you_mean
+
+
+class Code(IntEnum):
+    """What te-sched exits with, except after `run`, whose program has its own."""
+
+    FINE = 0
+    FOUND = 1  # the program failed, cannot be built, or something is wrong with it
+    MISUSED = 2  # no such file, command, option, schedule, ...
+    STOPPED = 130  # by Ctrl-C
+    CLOSED = 141  # who read the output has gone, as in `te-sched ... | head`
+
+
+class CommandError(TeSchedError):
+    """What was asked of the command line cannot be done; `code` is what it exits with."""
+
+    def __init__(self, what: str, why: str, cure: str, code: Code = Code.MISUSED) -> None:
+        super().__init__(what, why, cure)
+        self.code = code
+
+
+def exit_code_of(run: Callable[[], Any]) -> int:
+    """What a command returns, 0 for None; what goes wrong is said on stderr."""
+    try:
+        result = run()
+        sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return Code.MISUSED
+    except click.UsageError as error:
+        say(as_command_error(error))
+        return Code.MISUSED
+    except CommandError as error:
+        say(error)
+        return error.code
+    except TeSchedError as error:
+        say(error)
+        return Code.FOUND
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("te-sched: stopped", err=True)
+        return Code.STOPPED
+    except BrokenPipeError:
+        forget_output()
+        return Code.CLOSED
+    except OSError as error:
+        say(CommandError("write the output", str(error), "make room, or write elsewhere"))
+        return Code.MISUSED
+    return int(result or 0)
+
+
+def say(error: TeSchedError) -> None:
+    """An error, on stderr."""
+    click.echo(f"te-sched: {error}", err=True)
+
+
+def forget_output() -> None:
+    """Let what is left for a closed pipe go nowhere, so that Python's exit is quiet."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # stdout is no file
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (to the end of the process)
+
+
+def as_command_error(error: click.UsageError) -> CommandError:
+    """What click complains of, in our words."""
+    context = error.ctx
+    path = context.command_path if context is not None else "te-sched"
+    if isinstance(error, click.NoSuchOption):
+        names = _options_of(context)
+        return CommandError(
+            f"{path} {error.option_name}",
+            "there is no such option",
+            f"use one of {', '.join(names)}{did_you_mean(error.option_name, names)}",
+        )
+    why = re.sub(r"\s+", " ", error.format_message()).rstrip(".")
+    return CommandError(path, why[:1].lower() + why[1:], f"see {path} --help")
+
+
+def _options_of(context: click.Context | None) -> list[str]:
+    params = context.command.get_params(context) if context is not None else []
+    names = [name for one in params for name in (*one.opts, *one.secondary_opts)]
+    return [name for name in names if name.startswith("--")]
+
+
+def unknown_command(name: str, known: list[str]) -> CommandError:
+    """A first word that is no command."""
+    if name.endswith(".py") or os.path.isfile(name):
+        cure = f"say what to do with the file: te-sched run {name}, te-sched lower {name}, ..."
+    else:
+        cure = f"use one of {', '.join(known)}{did_you_mean(name, known)}"
+    return CommandError(f"te-sched {name}", "there is no such command", cure)

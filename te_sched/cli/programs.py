@@ -1,0 +1,225 @@
+"""The user's program, executed once as `__main__`, and the schedules that it made meanwhile.
+
+Owns how a program is run and which schedules are meant. Must not know what is done with them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+import click
+
+from te_sched import compat, config
+from te_sched.cli.problems import Code, CommandError
+from te_sched.cli.recording import Found, Recorder
+from te_sched.cli.tracebacks import traceback_of
+from te_sched.errors import did_you_mean
+from te_sched.runtime.device import cuda
+from te_sched.schedule.observing import observed_by
+
+# TVM walks programs in C++, where hundreds of stages inside each other are nothing special.
+_NESTING = 20_000
+
+
+@dataclass(eq=False)
+class Program:
+    """A program that was executed: all it made, and the exception that ended it, if any."""
+
+    path: str
+    found: list[Found]
+    error: BaseException | None = None
+
+    @property
+    def code(self) -> Code:
+        """What to exit with if nothing else is wrong."""
+        return Code.FINE if self.error is None else Code.FOUND
+
+    def chosen(self, wanted: str | None = None) -> list[Found]:
+        """The schedules that are meant: by number or name, or else those lowered or built, if any.
+
+        Raises
+        ------
+        CommandError where there is none.
+        """
+        if wanted is not None:
+            return self._by_name(wanted)
+        return [one for one in self.found if one.args is not None or one.target] or self.found
+
+    def one(self, wanted: str | None, purpose: str) -> Found:
+        """The one schedule that is meant."""
+        chosen = self.chosen(wanted)
+        if len(chosen) > 1:
+            raise CommandError(
+                f"{purpose} {self.path}",
+                f"it has {len(chosen)} schedules: {_listed(chosen)}",
+                f"choose one: --schedule {chosen[0].number}",
+            )
+        return chosen[0]
+
+    def _by_name(self, wanted: str) -> list[Found]:
+        found = [one for one in self.found if wanted in (str(one.number), one.name)]
+        if not found:
+            names = [one.name for one in self.found]
+            raise CommandError(
+                f"--schedule {wanted}",
+                f"{self.path} has no such schedule",
+                f"use a number or name of {_listed(self.found)}{did_you_mean(wanted, names)}",
+            )
+        return found
+
+
+def _listed(found: Sequence[Found]) -> str:
+    shown = ", ".join(f"{one.number} ({one.name})" for one in found[:8])
+    return shown if len(found) <= 8 else f"{shown}, ... {found[-1].number}"
+
+
+def execute(path: str, arguments: Sequence[str] = ()) -> Program:
+    """Execute a program and see what schedules it makes; what it prints goes to stderr.
+
+    Where there is no GPU, its cuda(0) is the emulated device. If it fails, its traceback is shown,
+    and what it made until then is there.
+
+    Raises
+    ------
+    CommandError when there is no such program, or it makes no schedule.
+    """
+    code = read(path)
+    recorder = Recorder()
+    emulate = config.current().emulate or not cuda(0).exist
+    error: BaseException | None = None
+    with observed_by(recorder), redirect_stdout(sys.stderr), config.scoped(emulate=emulate):
+        module = ModuleType("__main__")
+        try:
+            _run(code, module, path, arguments)
+        except SystemExit as leaving:
+            error = leaving if leaving.code not in (None, 0) else None
+            if error is not None:
+                click.echo(f"te-sched: {path} ended itself: {_reason(leaving)}", err=True)
+        except Exception as failure:
+            error = failure
+            click.echo(traceback_of(failure, path), err=True, nl=False)
+    found = recorder.found
+    if not found:
+        raise _without_schedules(path, module, error)
+    for number, one in enumerate(found, 1):
+        one.number = number
+    return Program(path, found, error)
+
+
+def run_as_main(path: str, arguments: Sequence[str]) -> int:
+    """Execute a program for its own sake; what it exits with. A failure shows its traceback."""
+    try:
+        _run(read(path), ModuleType("__main__"), path, arguments)
+    except BrokenPipeError:
+        raise
+    except Exception as failure:
+        sys.stdout.flush()
+        click.echo(traceback_of(failure, path), err=True, nl=False)
+        return Code.FOUND
+    return Code.FINE
+
+
+def read(path: str) -> Any:
+    """The code of a program.
+
+    Raises
+    ------
+    CommandError when it cannot be read, or is no Python.
+    """
+    what = f"read the program {path}"
+    try:
+        source = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise CommandError(what, "there is no such file", _advice_on(path)) from None
+    except IsADirectoryError:
+        raise CommandError(what, "it is a folder", _advice_inside(path)) from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise CommandError(what, why, "give a file that you may read") from None
+    try:
+        return compile(source, path, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        line = f", line {error.lineno}" if error.lineno else ""
+        text = f": {error.text.strip()}" if error.text and error.text.strip() else ""
+        why = f"it is not Python{line}: {error.msg}{text}"
+    except (ValueError, OverflowError, MemoryError, RecursionError) as error:
+        why = f"it is not Python: {error}"
+    raise CommandError(what, why, "correct it, or give a Python program") from None
+
+
+def _advice_on(path: str) -> str:
+    folder = Path(path).parent
+    with suppress(OSError):
+        names = [str(folder / one.name) for one in sorted(folder.iterdir()) if one.suffix == ".py"]
+        near = did_you_mean(str(folder / Path(path).name), names)
+        if near:
+            return f"check the path{near}"
+        if not folder.is_dir():
+            return f"check the path: there is no folder {folder}"
+    return "check the path; it is looked for from the current folder"
+
+
+def _advice_inside(path: str) -> str:
+    with suppress(OSError):
+        names = sorted(str(one) for one in Path(path).glob("*.py"))
+        if names:
+            return f"give one of its programs: {', '.join(names[:3])}{', ...' * (len(names) > 3)}"
+    return "give a Python program"
+
+
+def _run(code: Any, module: ModuleType, path: str, arguments: Sequence[str]) -> None:
+    """Execute code as the main module."""
+    compat.install()
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _NESTING))
+    module.__dict__.update(__file__=path, __builtins__=__builtins__)
+    with _as_main(module, [path, *arguments], os.path.dirname(os.path.abspath(path))):
+        exec(code, module.__dict__)
+
+
+@contextmanager
+def _as_main(module: ModuleType, arguments: list[str], folder: str) -> Iterator[None]:
+    """Be Python that was started with a program."""
+    before, given, first = sys.modules["__main__"], sys.argv, sys.path[:1]
+    sys.modules["__main__"], sys.argv, sys.path[:1] = module, arguments, [folder]
+    try:
+        yield
+    finally:
+        sys.modules["__main__"], sys.argv = before, given
+        with suppress(ValueError):
+            sys.path.remove(folder)
+        sys.path[:0] = first
+
+
+def _reason(leaving: SystemExit) -> str:
+    return f"exit code {leaving.code}" if isinstance(leaving.code, int) else str(leaving.code)
+
+
+def _without_schedules(path: str, module: ModuleType, error: BaseException | None) -> CommandError:
+    what = f"find the schedules of {path}"
+    if error is not None:
+        return CommandError(what, "it failed before it made one", "correct it", Code.FOUND)
+    own = [
+        one.__name__
+        for one in vars(module).values()
+        if isinstance(one, FunctionType) and one.__module__ == "__main__"
+    ]
+    why = "it ran to its end and made none"
+    if own:
+        calls = f"{own[0]}(...)"
+        return CommandError(
+            what,
+            f"{why}; it defines {', '.join(own[:4])}{', ...' * (len(own) > 4)}, and calls none",
+            f'call what makes the schedule at its end, under if __name__ == "__main__": {calls}',
+        )
+    return CommandError(
+        what,
+        why,
+        "make one with s = te.create_schedule(C.op); see tutorials/00 for a first program",
+    )

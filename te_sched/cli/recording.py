@@ -1,0 +1,152 @@
+"""What a program did with its schedules: each as it was lowered or built last.
+
+Must not know how programs are run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from te_sched import config
+from te_sched.codegen.target import Target
+from te_sched.errors import Place
+from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.schedule.observing import Observer
+from te_sched.schedule.schedule import Schedule
+from te_sched.te.operation import PlaceholderOp
+
+
+@dataclass(eq=False)
+class Found:
+    """A schedule, or a function of loops, and what the program did with it last.
+
+    `args` are None as long as it was not lowered or built; `simple` is the simple_mode it was
+    lowered with, None where it was built alone.
+    """
+
+    inputs: Schedule | PrimFunc
+    place: Place
+    number: int = 0
+    function: str = "main"
+    args: list[Any] | None = None
+    binds: Any = None
+    simple: bool | None = None
+    target: Target | None = None
+    verify: bool = True
+    choices: config.Lowering = field(default_factory=config.Lowering)
+
+    @property
+    def name(self) -> str:
+        """What it is called by: the function, if it was given a name, or its outputs."""
+        if self.function not in ("main", "default_function") or isinstance(self.inputs, PrimFunc):
+            return self.function
+        return ",".join(op.name for op in self.inputs.outputs)
+
+    @property
+    def title(self) -> str:
+        """Its number, name and the line that made it."""
+        return f"schedule {self.number}: {self.name} ({short(self.place)})"
+
+    @property
+    def arguments(self) -> list[Any] | None:
+        """What it was lowered with, or else its placeholders and outputs."""
+        if self.args is not None or isinstance(self.inputs, PrimFunc):
+            return self.args
+        declared = self.inputs.trace.declared
+        inputs = [op.output(0) for op in declared if isinstance(op, PlaceholderOp)]
+        states = {one for op in declared for one in getattr(op, "state_placeholder", ())}
+        outputs = [tensor for op in self.inputs.outputs for tensor in op.outputs]
+        return [*(one for one in inputs if one not in states), *outputs]
+
+    def target_of(self, asked: str | None = None) -> Target:
+        """The target that was asked for, or that it was built for, or that its threads need."""
+        if asked is not None:
+            return Target(asked)
+        if self.target is not None:
+            return self.target
+        return Target("cuda" if is_for_gpu(self.inputs) else "llvm")
+
+
+def is_for_gpu(inputs: Schedule | PrimFunc) -> bool:
+    """Whether axes of a schedule are bound to threads of a GPU."""
+    if isinstance(inputs, PrimFunc):
+        return "threadIdx" in str(inputs) or "blockIdx" in str(inputs)
+    bound = [
+        attr.bind_thread
+        for stage in inputs.stages
+        for attr in stage.iter_var_attrs.values()
+        if attr.bind_thread is not None
+    ]
+    bound += [axis for stage in inputs.stages for axis in stage.launched_threads]
+    return any(axis.thread_tag.startswith(("threadIdx", "blockIdx")) for axis in bound)
+
+
+class Recorder(Observer):
+    """Keeps what a program does with each of its schedules."""
+
+    def __init__(self) -> None:
+        self.schedules: dict[Any, Found] = {}
+        self.functions: list[Found] = []
+        self._made_of: dict[PrimFunc, Found] = {}
+
+    @property
+    def found(self) -> list[Found]:
+        """The schedules; where there are none, functions that were built without one."""
+        return list(self.schedules.values()) or self.functions
+
+    def created(self, schedule: Any, place: Place) -> None:
+        self.schedules[schedule] = Found(schedule, place)
+
+    def lowering(self, inputs: Any, **options: Any) -> None:
+        found = self._of(inputs)
+        found.function, found.binds = options["name"], options["binds"]
+        found.args, found.choices = list(options["args"]), config.current().lowering
+        if options["stop_after"] is None:
+            found.simple = options["simple_mode"]
+
+    def lowered(self, inputs: Any, module: Any) -> None:
+        for func in module.functions.values():
+            self._made_of[func] = self._of(inputs)
+
+    def building(self, inputs: Any, place: Place, **options: Any) -> None:
+        target, verify = options["target"], options["verify"]
+        if isinstance(inputs, Schedule):
+            found = self._of(inputs)
+            found.target, found.verify, found.function = target, verify, options["name"]
+            found.binds, found.choices = options["binds"], config.current().lowering
+            if options["args"] is not None:
+                found.args = list(options["args"])
+            return
+        for name, func in _functions(inputs, options["name"]):
+            found = self._made_of.get(func) or self._function(func, name, place)
+            found.target, found.verify = target, verify
+
+    def _of(self, schedule: Any) -> Found:
+        if schedule not in self.schedules:  # made by other means than create_schedule
+            self.created(schedule, Place())
+        return self.schedules[schedule]
+
+    def _function(self, func: PrimFunc, name: str, place: Place) -> Found:
+        found = Found(func, place, function=name)
+        self._made_of[func] = found
+        self.functions.append(found)
+        return found
+
+
+def _functions(inputs: Any, name: str) -> Iterator[tuple[str, PrimFunc]]:
+    """The functions in what `build` takes."""
+    if isinstance(inputs, PrimFunc):
+        yield str(inputs.attrs.get("global_symbol", name)), inputs
+    elif isinstance(inputs, IRModule):
+        yield from inputs.functions.items()
+    elif isinstance(inputs, dict):
+        for part in inputs.values():
+            yield from _functions(part, name)
+
+
+def short(place: Place) -> str:
+    """A line of the program, without folders."""
+    return f"{os.path.basename(place.file)}:{place.line}" if place.file else "place unknown"

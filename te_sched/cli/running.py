@@ -1,0 +1,21 @@
+"""te-sched run: a program as Python would run it, where `import tvm` gives te_sched."""
+
+from __future__ import annotations
+
+import click
+
+from te_sched.cli.programs import run_as_main
+
+
+@click.command(
+    "run",
+    short_help="Run a program; its `import tvm` gives te_sched.",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@click.argument("program", metavar="PROGRAM.py", type=click.Path())
+@click.argument("arguments", metavar="[ARGS...]", nargs=-1, type=click.UNPROCESSED)
+def command(program: str, arguments: tuple[str, ...]) -> int:
+    """Run PROGRAM.py with ARGS, unchanged: `import tvm` gives te_sched, with the names of all
+    generations of TVM. Exits with what the program exits with.
+    """
+    return run_as_main(program, arguments)

@@ -1,0 +1,126 @@
+"""te-sched bench: how long schedules take on this computer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from te_sched.cli.building import build_found
+from te_sched.cli.inputs import Sizes, operations, random_arguments
+from te_sched.cli.options import json_option, of_programs, sizes_option, target_option
+from te_sched.cli.problems import Code, CommandError, say
+from te_sched.cli.programs import execute
+from te_sched.cli.recording import Found
+from te_sched.cli.showing import show_json
+from te_sched.errors import TeSchedError
+from te_sched.runtime.device import Device, cpu, cuda, emulated_cuda
+from te_sched.runtime.ndarray import array
+from te_sched.tools.table import table
+
+
+@click.command("bench", short_help="Time its schedules with random inputs.")
+@of_programs
+@target_option
+@sizes_option
+@click.option(
+    "--repeat",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="Measurements, of which the median is shown.",
+)
+@click.option(
+    "--min-ms",
+    type=click.FloatRange(0),
+    default=50.0,
+    show_default=True,
+    help="How long a measurement takes at least.",
+)
+@json_option
+def command(
+    program: str,
+    arguments: tuple[str, ...],
+    schedule: str | None,
+    target: str | None,
+    sizes: Mapping[str, int],
+    repeat: int,
+    min_ms: float,
+    as_json: bool,
+) -> int:
+    """Time each schedule that PROGRAM.py builds, lowers or makes, called with random inputs.
+
+    Operations are the float additions, subtractions, multiplications and divisions of the
+    declaration. Kernels for a GPU run on it, or on the emulated device, whose times say nothing
+    about a GPU.
+    """
+    ran = execute(program, arguments)
+    rows: list[dict[str, Any]] = []
+    code = ran.code
+    for found in ran.chosen(schedule):
+        try:
+            rows.append(_measure(found, target, sizes, repeat, min_ms))
+        except TeSchedError as error:
+            if isinstance(error, CommandError):
+                raise
+            code = Code.FOUND
+            rows.append({"number": found.number, "name": found.name, "error": str(error)})
+            say(error)
+    if as_json:
+        show_json({"program": program, "failed": code != Code.FINE, "schedules": rows})
+    else:
+        head = ["", "name", "ms", "fastest", "slowest", "GFLOP/s", "on"]
+        click.echo(table(head, [_cells(row) for row in rows], right=[0, 2, 3, 4, 5]))
+    return code
+
+
+def _measure(
+    found: Found, target: str | None, given: Mapping[str, int], repeat: int, min_ms: float
+) -> dict[str, Any]:
+    wanted = found.target_of(target)
+    sizes = Sizes(found, given)
+    values = random_arguments(found, sizes)
+    built = build_found(found, wanted)
+    device = _device(str(wanted.kind))
+    passed = [array(one, device) if hasattr(one, "shape") else one for one in values]
+    timer = built.time_evaluator(
+        built.entry_name, device, number=1, repeat=repeat, min_repeat_ms=min_ms
+    )
+    result = timer(*passed)
+    flops = operations(found.inputs, sizes)
+    return {
+        "number": found.number,
+        "name": found.name,
+        "target": str(wanted),
+        "device": str(device),
+        "sizes": {var.name: getattr(value, "value", None) for var, value in sizes.values.items()},
+        "ms": result.median * 1e3,
+        "fastest_ms": result.min * 1e3,
+        "slowest_ms": result.max * 1e3,
+        "repeat": repeat,
+        "operations": flops,
+        "gflops": None if flops is None else flops / result.median / 1e9,
+        "error": None,
+    }
+
+
+def _device(kind: str) -> Device:
+    if kind != "cuda":
+        return cpu(0)
+    return cuda(0) if cuda(0).exist else emulated_cuda(0)
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    start = [str(row["number"]), row["name"]]
+    if row["error"] is not None:
+        return [*start, "-", "-", "-", "-", "not timed: see above"]
+    times = [_digits(row[key]) for key in ("ms", "fastest_ms", "slowest_ms")]
+    gflops = "-" if row["gflops"] is None else _digits(row["gflops"])
+    sizes = ", ".join(f"{name} = {size}" for name, size in row["sizes"].items())
+    return [*start, *times, gflops, f"{row['device']}{'; ' if sizes else ''}{sizes}"]
+
+
+def _digits(value: float) -> str:
+    """Three digits that mean something."""
+    return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
