@@ -29,7 +29,7 @@ _GLOBAL_IN_ASSEMBLY = re.compile(
 _NAMED = re.compile(r'@"?([\w.$-]+)')
 _LABEL = re.compile(r"^[\w.$\"-]+:", re.MULTILINE)
 _LONG_BLOCK = 20_000  # lines; the time that SLP takes grows with the square
-_MANY_BLOCKS = 500  # of so many loops, copies of their bodies are compiled for a minute
+_MANY_BLOCKS = 250  # of so many loops, copies of their bodies are compiled for half a minute
 _MACHINES: dict[tuple[str, str, str, int], Any] = {}
 
 
