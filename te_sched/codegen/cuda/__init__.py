@@ -6,6 +6,6 @@ text of values. `nvrtc` compiles the source with NVIDIA's compiler, which `libra
 `resources` reads what the compiler says that kernels use.
 """
 
-from te_sched.codegen.cuda.printer import print_kernels
+from te_sched.codegen.cuda.printer import kernel_lines, print_kernels
 
-__all__ = ["print_kernels"]
+__all__ = ["kernel_lines", "print_kernels"]

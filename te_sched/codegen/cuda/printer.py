@@ -11,7 +11,8 @@ Must not know how kernels are made, compiled or launched.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from te_sched.codegen.cuda import expressions, intrinsics, statements, tensor_cores
 from te_sched.codegen.cuda.helpers import HELPERS
@@ -23,6 +24,7 @@ from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
+from te_sched.ir.printer.origins import mark_lines
 from te_sched.ir.visitor import walk
 from te_sched.lower.device.kernel import (
     DYNAMIC_ALIGNMENT,
@@ -49,22 +51,45 @@ def print_kernels(kernels: Mapping[str, S.PrimFunc], target: Target | str = "cud
         raise BuildError(
             f"print kernels for target {str(target)!r}", "it is no CUDA device", 'use "cuda"'
         )
+    return "\n".join(_source(kernels, KernelText)) + "\n"
+
+
+def kernel_lines(kernels: Mapping[str, S.PrimFunc]) -> list[str]:
+    """The lines of `print_kernels(kernels)`, those of statements as `OriginLine`."""
+    return _source(kernels, _OriginText)
+
+
+class _OriginText(KernelText):
+    """Writes as any other, and marks the lines of each statement when they are complete."""
+
+    def execute(self, node: Any) -> None:
+        start = len(self.lines)
+        super().execute(node)
+        mark_lines(self.lines, start, node)
+
+
+def _source(
+    kernels: Mapping[str, S.PrimFunc], make_text: Callable[[str, Unit, Writers], KernelText]
+) -> list[str]:
     unit = Unit()
-    texts = [_kernel(name, kernel, unit) for name, kernel in kernels.items()]
-    includes = "\n".join(f"#include <{header}>" for header in sorted(unit.headers))
-    helpers = [text for name, text in HELPERS.items() if name in unit.helpers]
-    parts = [includes, *unit.sources, *helpers, *texts]
-    return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+    texts = [_kernel(kernel, make_text(name, unit, _WRITERS)) for name, kernel in kernels.items()]
+    before = [
+        "\n".join(f"#include <{header}>" for header in sorted(unit.headers)),
+        *unit.sources,
+        *(text for name, text in HELPERS.items() if name in unit.helpers),
+    ]
+    parts = [part.strip("\n").split("\n") for part in before if part] + texts
+    return [line for part in parts for line in ("", *part)][1:]
 
 
-def _kernel(name: str, kernel: S.PrimFunc, unit: Unit) -> str:
+def _kernel(kernel: S.PrimFunc, out: KernelText) -> list[str]:
+    name, unit = out.name, out.unit
     if not is_identifier(name):
         raise BuildError(
             f"print the kernel {name!r} as CUDA",
             "this is not a name that C++ allows for a function",
             "give the function another name: te_sched.lower(s, args, name=...)",
         )
-    out = KernelText(name, unit, _WRITERS)
     nodes = list(walk(kernel.body))
     out.readonly = _pointers(kernel) - _written(nodes)
     out.alignments = _alignments(nodes)
@@ -80,7 +105,7 @@ def _kernel(name: str, kernel: S.PrimFunc, unit: Unit) -> str:
         room = f"__align__({DYNAMIC_ALIGNMENT}) unsigned char {statements.DYNAMIC}[]"
         out.do(f"extern __shared__ {room};")
     out.execute(body)
-    return "\n".join([_head(name, kernel, parameters), *out.lines, "}"])
+    return [*_head(name, kernel, parameters).split("\n"), *out.lines, "}"]
 
 
 def _head(name: str, kernel: S.PrimFunc, parameters: list[str]) -> str:
