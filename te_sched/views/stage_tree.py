@@ -54,7 +54,9 @@ def stage_tree(schedule: Schedule, error: TeSchedError) -> tuple[TreeLine, ...]:
                 stack += [(one, 0, depth + 2 + position) for one in reversed(inside)]
                 break
     lines += [
-        _stage_line(stage, 1, f", at an axis that {stage.attach_stage.op.name} does not have")
+        _stage_line(
+            stage, 1, f", at an axis that {stage.attach_stage.origin_op.name} does not have"
+        )
         for stages in attached.values()
         for stage in stages
         if stage not in seen and stage.attach_stage is not None
@@ -63,7 +65,7 @@ def stage_tree(schedule: Schedule, error: TeSchedError) -> tuple[TreeLine, ...]:
 
 
 def _stage_line(stage: Stage, depth: int, note: str = "") -> TreeLine:
-    name = stage.op.name
+    name = stage.origin_op.name
     if stage.attach_type in (AttachType.INLINE, AttachType.INLINED_ALREADY):
         note = ", inlined"
     scope = f" in {stage.scope}" if stage.scope else ""
@@ -81,4 +83,4 @@ def _axis_line(stage: Stage, axis: IterVar, depth: int) -> TreeLine:
     span = "" if axis.dom is None else f"  {_NOTATION.span(axis.dom.min, axis.dom.extent)}"
     text = f"{how or 'for'} {name}{span}"
     count = extent.value if isinstance(extent, IntImm) else None
-    return TreeLine(depth, kind, text, (stage.op.name,), count, how, node=axis)
+    return TreeLine(depth, kind, text, (stage.origin_op.name,), count, how, node=axis)

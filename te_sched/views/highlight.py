@@ -1,0 +1,98 @@
+"""Program text in colours, for pages, terminals and notebooks. Must not know what the text is of.
+
+pygments does the work, and is loaded when a text is first shown.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from typing import Any
+
+from te_sched.errors import DeclarationError, did_you_mean
+from te_sched.views.theme import colours
+
+# What languages are called here, and what pygments calls them.
+_LEXERS = {
+    "python": "python",
+    "llvm": "llvm",
+    "cuda": "cuda",
+    "c": "c",
+    "asm": "gas",
+    "ptx": "ptx",
+    "diff": "diff",
+    "text": "text",
+}
+# Colours of pygments' classes, by how their names begin.
+_RULES = (
+    ('[class^="k"],.ow', "keyword"),
+    (".nd,.nf,.nc,.nb,.bp,.nl", "name"),
+    ('[class^="s"]', "string"),
+    ('[class^="m"],.il', "number"),
+    ('[class^="c"]', "comment"),
+    (".gi", "added"),
+    (".gd", "removed"),
+    (".gu,.gh", "mark"),
+)
+
+
+def to_html(text: str, language: str = "python") -> str:
+    """The text as a `<pre class="te-code">` whose parts have the classes that `css` colours."""
+    return '<pre class="te-code">' + "\n".join(html_lines(text, language)) + "</pre>"
+
+
+def html_lines(text: str, language: str = "python") -> list[str]:
+    """The lines of a text as HTML, each complete in itself."""
+    from pygments.formatters.html import HtmlFormatter
+
+    marked = _highlighted(text, language, HtmlFormatter(nowrap=True))
+    return marked.removesuffix("\n").split("\n")
+
+
+def to_terminal(text: str, language: str = "python") -> str:
+    """The text with the colours of a terminal."""
+    from pygments.formatters.terminal import TerminalFormatter
+
+    return _highlighted(text, language, TerminalFormatter()).rstrip("\n")
+
+
+def css(selector: str = ".te-code") -> str:
+    """The style of highlighted text, for light and dark pages, inside a selector alone."""
+    rules = "".join(
+        ",".join(f"{selector} {part}" for part in parts.split(",")) + f"{{color:var(--te-{name})}}"
+        for parts, name in _RULES
+    )
+    layout = f"{selector}{{margin:0;overflow-x:auto;background:none;color:inherit;tab-size:4}}"
+    return colours(selector) + layout + rules
+
+
+def show(text: str, language: str = "python") -> None:
+    """Print a text: in colours in a terminal or notebook, plainly elsewhere."""
+    if "ipykernel" in sys.modules:
+        from IPython.display import HTML, display
+
+        page = f"<style>{css()}</style>{to_html(text, language)}"
+        display(HTML(page))  # type: ignore[no-untyped-call]
+    else:
+        print(to_terminal(text, language) if sys.stdout.isatty() else text)
+
+
+def _highlighted(text: str, language: str, formatter: Any) -> str:
+    from pygments import highlight
+
+    marked: str = highlight(text, _lexer(language), formatter)
+    return marked
+
+
+@cache
+def _lexer(language: str) -> Any:
+    from pygments.lexers import get_lexer_by_name
+
+    name = _LEXERS.get(language)
+    if name is None:
+        raise DeclarationError(
+            f"highlight a text in {language!r}",
+            "no such language is known",
+            f"use one of {', '.join(_LEXERS)}{did_you_mean(language, _LEXERS)}",
+        )
+    return get_lexer_by_name(name, stripnl=False, stripall=False, ensurenl=False)
