@@ -98,6 +98,11 @@ def _initialize() -> None:
         llvm.set_option("te_sched", "-disable-loop-idiom-hashrecognize")
 
 
+def llvm_version() -> str:
+    """The version of LLVM that llvmlite brings."""
+    return ".".join(map(str, llvm.llvm_version_info))
+
+
 @cache
 def _host_triple() -> str:
     return str(llvm.get_process_triple())
@@ -180,7 +185,7 @@ def _parse(text: str, context: Any, what: str) -> Any:
         raise BuildError(
             f"compile {what} with the intrinsic{'s' if len(unknown) > 1 else ''} "
             f"{', '.join(unknown)}",
-            f"LLVM {'.'.join(map(str, llvm.llvm_version_info))} has none of this name",
+            f"LLVM {llvm_version()} has none of this name",
             "see the list of intrinsics in LLVM's language reference",
         )
     return module

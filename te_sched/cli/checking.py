@@ -1,0 +1,179 @@
+"""te-sched check: what is wrong with schedules, judged before they run and watched as they do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import click
+
+from te_sched import config
+from te_sched.analysis.findings import Finding, Findings
+from te_sched.analysis.judge import check
+from te_sched.cli.building import build_found
+from te_sched.cli.inputs import Sizes, iterations, random_arguments
+from te_sched.cli.options import json_option, of_programs, sizes_option, target_option
+from te_sched.cli.problems import Code, CommandError
+from te_sched.cli.programs import execute
+from te_sched.cli.recording import Found
+from te_sched.cli.showing import show_json, show_title
+from te_sched.errors import TeSchedError
+from te_sched.runtime.ndarray import array
+
+_MOST_ITERATIONS = 200_000_000  # that are watched unless --run asks for more: some seconds
+_BLOCKS = 64
+
+
+@dataclass(slots=True)
+class _Result:
+    """What was found of one schedule; `watched` says what the run was, or why there was none."""
+
+    found: Found
+    target: str
+    judged: Findings = field(default_factory=Findings)
+    error: TeSchedError | None = None
+    report: Any = None
+    watched: str = ""
+
+    def is_wrong(self, strict: bool) -> bool:
+        """Whether something is wrong; `strict` is whether what is not proved counts too."""
+        is_reported = self.report is not None and not self.report.ok
+        doubts = strict and bool(self.judged.unproved)
+        return bool(self.judged.refuted) or self.error is not None or is_reported or doubts
+
+
+@click.command("check", short_help="Find what is wrong with its schedules.")
+@of_programs
+@target_option
+@sizes_option
+@click.option(
+    "--run/--no-run",
+    default=None,
+    help="Also watch it run with random inputs. By default where that takes seconds.",
+)
+@click.option(
+    "--blocks",
+    type=click.IntRange(0),
+    default=_BLOCKS,
+    show_default=True,
+    help="Of a GPU's kernel, watch so many blocks, evenly spread; 0 for all.",
+)
+@click.option("--strict", is_flag=True, help="What could not be proved counts as wrong, too.")
+@json_option
+def command(
+    program: str,
+    arguments: tuple[str, ...],
+    schedule: str | None,
+    target: str | None,
+    sizes: Mapping[str, int],
+    run: bool | None,
+    blocks: int,
+    strict: bool,
+    as_json: bool,
+) -> int:
+    """Judge each schedule that PROGRAM.py builds, lowers or makes: races, elements that nobody
+    writes or that are read before, accesses outside of tensors. Then watch it run: on the
+    processor with build(..., sanitize=True), kernels of a GPU in the checked mode.
+
+    Exits with 1 if something is wrong.
+    """
+    ran = execute(program, arguments)
+    results = [_check(one, target, sizes, run, blocks or None) for one in ran.chosen(schedule)]
+    wrong = any(one.is_wrong(strict) for one in results)
+    if as_json:
+        rows = [_as_data(one, strict) for one in results]
+        show_json({"program": program, "failed": ran.error is not None, "schedules": rows})
+    else:
+        for one in results:
+            _show(one)
+    return Code.FOUND if wrong else ran.code
+
+
+def _check(
+    found: Found,
+    target: str | None,
+    given: Mapping[str, int],
+    run: bool | None,
+    blocks: int | None,
+) -> _Result:
+    wanted = found.target_of(target)
+    sizes = Sizes(found, given)
+    result = _Result(found, str(wanted))
+    try:
+        with config.scoped(lowering=found.choices):
+            result.judged = check(found.inputs, found.arguments)
+    except TeSchedError as error:
+        result.error, result.watched = error, "not run: it cannot be lowered"
+        return result
+    if result.judged.refuted and found.verify:
+        result.watched = "not run: what is refuted comes first"
+        return result
+    reason = _why_not_run(found, sizes, run, wanted.kind == "cuda")
+    if reason:
+        result.watched = reason
+        return result
+    try:
+        _watch(result, sizes, wanted, blocks)
+    except CommandError as error:
+        result.watched = f"not run: {error.what}: {error.why}"
+    except TeSchedError as error:
+        result.error = error
+    return result
+
+
+def _why_not_run(found: Found, sizes: Sizes, run: bool | None, is_gpu: bool) -> str:
+    if run is False:
+        return "not run, as asked"
+    work = iterations(found.inputs, sizes)
+    if run or is_gpu or work is None or work <= _MOST_ITERATIONS:
+        return ""
+    return f"not run: {work:,} iterations take long when they are watched; --run insists"
+
+
+def _watch(result: _Result, sizes: Sizes, target: Any, blocks: int | None) -> None:
+    """Run a schedule while each of its accesses is watched."""
+    found = result.found
+    values = random_arguments(found, sizes)
+    with_sizes = f" with {sizes}" if sizes.values else ""
+    if target.kind != "cuda":
+        module = build_found(found, target, sanitize=True)
+        module(*[array(one) if hasattr(one, "shape") else one for one in values])
+        result.watched = f"watched with random inputs{with_sizes}: nothing found"
+        return
+    module = build_found(found, target)
+    result.report = module.check(*values, max_blocks=blocks)
+    some = f" (at most {blocks} blocks of a kernel)" if blocks else ""
+    result.watched = f"checked mode{some}, random inputs{with_sizes}"
+
+
+def _show(result: _Result) -> None:
+    show_title(f"{result.found.title}, {result.target}")
+    click.echo(result.judged)
+    if result.error is not None:
+        click.echo(f"wrong: {result.error}")
+    if result.watched:
+        click.echo(result.watched)
+    if result.report is not None:
+        click.echo(result.report)
+    click.echo()
+
+
+def _as_data(result: _Result, strict: bool) -> dict[str, Any]:
+    found = result.found
+    return {
+        "number": found.number,
+        "name": found.name,
+        "target": result.target,
+        "ok": not result.is_wrong(strict),
+        "findings": [asdict(one) for one in _told(result.judged)],
+        "proved": len(result.judged.proved),
+        "error": None if result.error is None else str(result.error),
+        "watched": result.watched,
+        "report": None if result.report is None else result.report.to_dict(),
+    }
+
+
+def _told(findings: Findings) -> Iterator[Finding]:
+    yield from findings.refuted
+    yield from findings.unproved

@@ -1,0 +1,51 @@
+"""te-sched doctor: what this computer has of what te_sched can use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import click
+
+from te_sched.cli.options import json_option
+from te_sched.cli.probes import BROKEN, PROBES, Row, probe
+from te_sched.cli.problems import Code
+from te_sched.cli.showing import has_colour, show_json
+
+_COLOURS = {"ok": "green", "absent": "yellow", "broken": "red"}
+
+
+@click.command("doctor", short_help="Tell what is installed, and what it is for.")
+@json_option
+def command(as_json: bool) -> int:
+    """Tell what is installed of what te_sched needs and can use, what each enables, and what to do
+    about what is missing. Exits with 1 only if something that is needed is broken.
+    """
+    rows = [probe(one) for one in PROBES]
+    failed = any(row.needed and row.state != "ok" for row in rows)
+    if as_json:
+        show_json({"ok": not failed, "rows": [asdict(row) for row in rows]})
+    else:
+        _show(rows)
+        click.echo(_verdict(rows, failed))
+    return Code.FOUND if failed else Code.FINE
+
+
+def _show(rows: Sequence[Row]) -> None:
+    width = max(len(row.name) for row in rows)
+    for row in rows:
+        state = f"{row.state:6}"
+        shown = click.style(state, fg=_COLOURS[row.state]) if has_colour() else state
+        click.echo(f"{shown}  {row.name:{width}}  {row.found}".rstrip())
+        for text in (f"for: {row.enables}", row.cure and f"do: {row.cure}"):
+            if text and (row.state != "ok" or text.startswith("for")):
+                click.echo(" " * (width + 10) + text)
+
+
+def _verdict(rows: Sequence[Row], failed: bool) -> str:
+    if failed:
+        return "\nSomething that te_sched needs does not work: see above."
+    broken = [row.name for row in rows if row.state == BROKEN]
+    if broken:
+        return f"\nte_sched works here; broken, and not needed for it: {', '.join(broken)}."
+    return "\nte_sched works here."

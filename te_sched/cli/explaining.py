@@ -1,0 +1,82 @@
+"""te-sched explain: the story of a schedule as one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+import te_sched
+from te_sched import config
+from te_sched.cli.options import of_programs, target_option
+from te_sched.cli.problems import CommandError
+from te_sched.cli.programs import Program, execute
+from te_sched.cli.recording import Found
+from te_sched.errors import TeSchedError
+
+
+@click.command("explain", short_help="Tell the story of a schedule, as an HTML page.")
+@of_programs
+@target_option
+@click.option(
+    "--output",
+    "-o",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="The page. By default PROGRAM.html, in the current folder.",
+)
+@click.option("--text", is_flag=True, help="Print the story, and write no page.")
+@click.option(
+    "--measure/--no-measure", default=True, show_default=True, help="Time the steps that can run."
+)
+def command(
+    program: str,
+    arguments: tuple[str, ...],
+    schedule: str | None,
+    target: str | None,
+    output: str | None,
+    text: bool,
+    measure: bool,
+) -> int:
+    """Write a page that shows a schedule of PROGRAM.py step by step: its loops, the program they
+    become, the code, what is touched and how long it takes. If the program fails, the story ends
+    with the error.
+    """
+    ran = execute(program, arguments)
+    found = _choose(ran, schedule)
+    story = _story(ran, found, target, measure)
+    if text:
+        click.echo(story.text())
+        return ran.code
+    place = output or f"{Path(program).stem}.html"
+    try:
+        story.save(place)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise CommandError(
+            f"write {place}", why, "name a file in a folder that you may write: -o FILE"
+        ) from None
+    click.echo(f"{found.title}: {place}")
+    return ran.code
+
+
+def _choose(ran: Program, schedule: str | None) -> Found:
+    """The schedule that was asked for, or of a program that failed the one it was at."""
+    if schedule is None and isinstance(ran.error, TeSchedError):
+        return ran.found[-1]
+    return ran.one(schedule, "explain")
+
+
+def _story(ran: Program, found: Found, target: str | None, measure: bool) -> Any:
+    error = ran.error if isinstance(ran.error, TeSchedError) else None
+    with config.scoped(lowering=found.choices):
+        return te_sched.explain(
+            found.inputs,
+            found.arguments,
+            target=str(found.target_of(target)),
+            title=f"{Path(ran.path).name}: {found.name}",
+            source=ran.path,
+            measure=measure,
+            error=error,
+        )

@@ -1,0 +1,291 @@
+"""What `te-sched doctor` looks for, one function for each row.
+
+A probe says what it found, or raises: `Absent` for what is not there, anything else for what is
+there and does not work. Must not know how rows are shown.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import te_sched
+from te_sched import te
+from te_sched.codegen.cuda import nvrtc
+from te_sched.codegen.cuda.libraries import find_toolkit
+from te_sched.codegen.target import Target
+from te_sched.errors import TeSchedError
+from te_sched.runtime import cuda_driver
+from te_sched.runtime.csource import find_compiler
+from te_sched.runtime.object_cache import current_cache
+
+OK, ABSENT, BROKEN = "ok", "absent", "broken"
+
+
+class _Absent(Exception):
+    """What is looked for is not there; the text says more, if there is more to say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What was found of one thing. `cure` is what to do where it is not ok."""
+
+    name: str
+    state: str
+    found: str
+    enables: str
+    cure: str
+    needed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A thing to look for, what it is for, and what to do where it is missing."""
+
+    name: str
+    look: Callable[[], str]
+    enables: str
+    cure: str
+    needed: bool = False
+
+
+def probe(one: Probe) -> Row:
+    """Look for a thing, whatever happens."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            state, found = OK, one.look()
+    except _Absent as absent:
+        state, found = ABSENT, str(absent)
+    except Exception as error:
+        state, found = BROKEN, _told(error)
+    cure = "" if state == OK else one.cure
+    return Row(one.name, state, found, one.enables, cure, one.needed)
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, TeSchedError):
+        return " ".join(f"{error.what}: {error.why}".split())
+    return " ".join(f"{type(error).__name__}: {error}".split())[:300]
+
+
+def _python() -> str:
+    return f"{platform.python_version()} ({sys.executable})"
+
+
+def _te_sched() -> str:
+    return f"{te_sched.__version__} ({os.path.dirname(te_sched.__file__)})"
+
+
+def _package(name: str, distribution: str | None = None) -> Callable[[], str]:
+    """A probe of a package: it is imported, since a broken one is often found only then."""
+
+    def look() -> str:
+        try:
+            version = importlib.metadata.version(distribution or name)
+        except importlib.metadata.PackageNotFoundError:
+            if importlib.util.find_spec(name) is None:
+                raise _Absent("") from None
+            version = "of unknown version"
+        importlib.import_module(name)
+        return version
+
+    return look
+
+
+def _llvm() -> str:
+    from te_sched.codegen.llvm.machine import llvm_version  # loads LLVM
+
+    return f"llvmlite {importlib.metadata.version('llvmlite')}, LLVM {llvm_version()}"
+
+
+def _processor() -> str:
+    from te_sched.codegen.llvm.machine import machine_of  # loads LLVM
+
+    machine = machine_of(Target("llvm"))
+    features = {name[1:] for name in machine.features.split(",") if name.startswith("+")}
+    widths = (("avx512f", 512), ("avx", 256), ("sse2", 128), ("neon", 128))
+    width = next((f"registers of {bits} bits" for name, bits in widths if name in features), "")
+    known = [name for name in _FEATURES if name in features]
+    parts = [machine.cpu, machine.triple, width, " ".join(known)]
+    return ", ".join(part for part in parts if part)
+
+
+_FEATURES = (
+    *("sse4.2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512vl"),
+    *("avx512vnni", "avxvnni", "avx512bf16", "avx512fp16", "amx-tile"),
+    *("neon", "dotprod", "sve", "sve2"),
+)
+
+
+def _runs() -> str:
+    """A program that is declared, scheduled, compiled and called."""
+    A = te.placeholder((1000,), name="A")
+    B = te.compute((1000,), lambda i: A[i] * 2.0 + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    outer, inner = s[B].split(B.op.axis[0], 8)
+    s[B].parallel(outer)
+    s[B].vectorize(inner)
+    a, b = np.arange(1000, dtype="float32"), np.zeros(1000, "float32")
+    with te_sched.config.scoped(cache=False):
+        te_sched.build(s, [A, B], target="llvm")(a, b)
+    if not np.array_equal(b, a * 2 + 1):
+        raise RuntimeError("the program ran and gave wrong numbers")
+    return "1,000 elements in vectors, on all cores: right"
+
+
+def _openmp() -> str:
+    from te_sched.runtime import threads  # loads LLVM
+
+    found = threads.runtime()
+    if found.name == "serial":
+        raise _Absent("parallel loops run on one core")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return f"{found.name}, {threads.get_num_threads()} threads on {cores} cores"
+
+
+def _cache() -> str:
+    if not te_sched.config.current().cache:
+        raise _Absent("switched off (TE_SCHED_CACHE=0)")
+    cache = current_cache()
+    if cache is None:
+        raise RuntimeError("the folder cannot be made, or others may write there")
+    sizes = [one.stat().st_size for one in cache.folder.iterdir() if one.is_file()]
+    filled = f"{sum(sizes) / 2**20:.1f} of {cache.limit >> 20} MiB"
+    return f"{cache.folder}: {len(sizes)} programs, {filled}"
+
+
+def _compiler() -> str:
+    found = find_compiler()
+    if found is None:
+        raise _Absent("")
+    return f"{found}: {_first_line([found, '--version'])}"
+
+
+def _nvcc() -> str:
+    found = shutil.which("nvcc")
+    if found is None:
+        raise _Absent("")
+    return f"{found}: {_first_line([found, '--version'], -2)}"
+
+
+def _first_line(command: list[str], line: int = 0) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20)
+    lines = done.stdout.strip().splitlines()
+    return lines[line] if lines else ""
+
+
+def _driver() -> str:
+    if cuda_driver.device_count() == 0:
+        raise _Absent(cuda_driver.why_absent())
+    version = cuda_driver.fact(0, "driver_version")
+    number = int(version) if isinstance(version, int) else 0
+    return f"CUDA {number // 1000}.{number % 1000 // 10}"
+
+
+def _gpu() -> str:
+    count = cuda_driver.device_count()
+    if count == 0:
+        raise _Absent("kernels run on the emulated device (TE_SCHED_EMULATE=1)")
+    names = []
+    for number in range(count):
+        facts = [cuda_driver.fact(number, one) for one in ("device_name", "total_global_memory")]
+        memory = f"{int(str(facts[1])) / 2**30:.0f} GiB"
+        names.append(f"{facts[0]}, {cuda_driver.architecture(number)}, {memory}")
+    return "; ".join(names)
+
+
+def _nvrtc() -> str:
+    toolkit = find_toolkit()
+    if toolkit is None:
+        raise _Absent("")
+    nvrtc.compile('extern "C" __global__ void f(float* x) { x[threadIdx.x] = 1.0f; }')
+    version = ".".join(map(str, nvrtc.version()))
+    if not toolkit.includes:
+        return f"{version} ({toolkit.library}), without headers: kernels of half types need them"
+    return f"{version} ({toolkit.library})"
+
+
+def _cupy() -> str:
+    if importlib.util.find_spec("cupy") is None:
+        raise _Absent("")
+    cupy: Any = importlib.import_module("cupy")
+    return f"{cupy.__version__}, {cupy.cuda.runtime.getDeviceCount()} devices"
+
+
+_PIP = "pip install {}".format
+PROBES = (
+    Probe("Python", _python, "everything", "install Python 3.11 or newer", True),
+    Probe("te_sched", _te_sched, "everything", _PIP("te-sched"), True),
+    Probe("numpy", _package("numpy"), "arrays", _PIP("'numpy>=2.1'"), True),
+    Probe("sympy", _package("sympy"), "algebra on indices", _PIP("sympy"), True),
+    Probe("LLVM", _llvm, "compiling for the processor", _PIP("'llvmlite>=0.45'"), True),
+    Probe("processor", _processor, 'target "llvm"', 'name one: "llvm -mcpu=..."', True),
+    Probe(
+        "a program",
+        _runs,
+        "the proof that compiled programs run here",
+        "report it with this page: te-sched doctor --json",
+        True,
+    ),
+    Probe(
+        "OpenMP",
+        _openmp,
+        "parallel loops on all cores",
+        "install libgomp (Debian: apt install libgomp1) or pip install intel-openmp",
+    ),
+    Probe(
+        "cache",
+        _cache,
+        "programs that are compiled once",
+        "name a folder of your own in TE_SCHED_CACHE_DIR",
+    ),
+    Probe(
+        "C compiler",
+        _compiler,
+        "shared libraries (export_library), C code in programs",
+        "install cc, gcc or clang, or name one in CC; objects (.o) are saved without one",
+    ),
+    Probe(
+        "NVRTC",
+        _nvrtc,
+        "compiling kernels, registers and spills, also without a GPU",
+        _PIP("'te-sched[nvrtc]'"),
+    ),
+    Probe(
+        "CUDA driver",
+        _driver,
+        "running kernels on a GPU",
+        "install NVIDIA's driver; without it kernels run on the emulated device",
+    ),
+    Probe(
+        "GPU",
+        _gpu,
+        'target "cuda" at full speed',
+        "none is needed: TE_SCHED_EMULATE=1 and te-sched check run kernels on the processor",
+    ),
+    Probe("cupy", _cupy, "arrays on a GPU", _PIP("'te-sched[gpu-cuda12]'")),
+    Probe("nvcc", _nvcc, "nothing more: NVRTC compiles kernels", "nothing needs it"),
+    Probe(
+        "torch",
+        _package("torch"),
+        "calling programs with its tensors, without copies",
+        _PIP("torch"),
+    ),
+    Probe(
+        "IPython", _package("IPython"), "schedules and programs drawn in notebooks", _PIP("ipython")
+    ),
+    Probe("pandas", _package("pandas"), "results as data frames", _PIP("pandas")),
+    Probe("tqdm", _package("tqdm"), "progress of long work", _PIP("tqdm")),
+)
