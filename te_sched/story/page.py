@@ -15,7 +15,15 @@ from string import Template
 
 from te_sched.story.model import StageOf, Step, StoryData
 from te_sched.story.page_step import step_html
-from te_sched.story.page_texts import StageIds, TextTable, bytes_text, time_text
+from te_sched.story.page_texts import (
+    Pictures,
+    StageIds,
+    TextTable,
+    bytes_text,
+    highlighted,
+    time_text,
+)
+from te_sched.views.highlight import css
 
 _SCRIPTS = ("texts.js", "tabs.js", "stages.js", "steps.js", "main.js")
 _FIRST = "document.documentElement.classList.add('js')"
@@ -24,18 +32,18 @@ _FIRST = "document.documentElement.classList.add('js')"
 def page_html(story: StoryData) -> str:
     """A story as one HTML file, readable without JavaScript; nothing is loaded from elsewhere."""
     stages = StageIds(stage.name for stage in story.stages)
-    texts = TextTable(stages)
+    texts, pictures = TextTable(stages), Pictures(stages)
     last = len(story.steps) - 1
     sections = [_overview(story)]
     for step in story.steps:
         texts.add(step)
-        sections.append(step_html(step, last, stages))
+        sections.append(step_html(step, last, stages, pictures))
     script = "\n".join(_asset(name) for name in _SCRIPTS)
     return Template(_asset("page.html")).substitute(
         title=escape(story.title),
         generator=escape(" ".join(("te_sched", dict(story.versions).get("te_sched", ""))).strip()),
         policy=_policy(_FIRST, f"\n{script}\n"),
-        style=_asset("style.css"),
+        style=f"{_asset('style.css')}\n{css('.code')}\n{pictures.style()}",
         first=_FIRST,
         subtitle=_subtitle(story),
         scale=_scale(story.steps),
@@ -187,14 +195,15 @@ def _program(story: StoryData) -> str:
     for number, line in story.highlights:
         steps.setdefault(line, []).append(number)
     lines = [
-        f'<span class="l" id="line-{number}"><span class="no">{number}</span>{escape(text)}'
+        f'<span class="l" id="line-{number}"><span class="no">{number}</span>{html}'
         f"{_to_steps(steps.get(number, ()))}</span>"
-        for number, text in enumerate(story.program.splitlines(), 1)
+        for number, html in enumerate(highlighted(story.program.splitlines()), 1)
     ]
     return (
         '<section aria-labelledby="program-title"><h3 id="program-title">Program'
         f' <code class="aside">{escape(story.program_path)}</code></h3>'
-        '<pre class="listing scroll" tabindex="0" role="group" aria-labelledby="program-title">'
+        '<pre class="listing scroll code" tabindex="0" role="group" '
+        'aria-labelledby="program-title">'
         f"{''.join(lines)}</pre></section>"
     )
 
@@ -209,8 +218,8 @@ def _trace(trace: str) -> str:
     return (
         '<section aria-labelledby="trace-title"><h3 id="trace-title">Trace</h3>'
         '<p class="note">The whole schedule as Python that does it again.</p>'
-        '<pre class="trace" tabindex="0" role="group" aria-labelledby="trace-title">'
-        f"{escape(trace)}</pre></section>"
+        '<pre class="trace code" tabindex="0" role="group" aria-labelledby="trace-title">'
+        f"{chr(10).join(highlighted(trace.splitlines()))}</pre></section>"
     )
 
 

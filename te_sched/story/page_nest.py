@@ -36,7 +36,8 @@ def _tree(rows: tuple[Row, ...], stages: StageIds, has_figures: bool) -> Iterabl
         while open_depths and open_depths[-1] >= row.depth:
             open_depths.pop()
             yield "</details>"
-        attributes = f'class="row {row.kind}" style="--depth:{row.depth}"'
+        bare = "" if row.figures is not None else " bare"
+        attributes = f'class="row {row.kind}{bare}" style="--depth:{row.depth}"'
         attributes += stages.attribute(row.stages)
         inside = f'<span class="what">{_text(row)}</span>'
         inside += _columns(row.figures) if has_figures else ""

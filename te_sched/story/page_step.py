@@ -10,9 +10,9 @@ from html import escape
 
 from te_sched.story.model import Change, Problem, Step, Timing
 from te_sched.story.page_nest import nest_html
-from te_sched.story.page_texts import StageIds, bytes_text, highlighted, time_text
+from te_sched.story.page_texts import Pictures, StageIds, bytes_text, highlighted, time_text
 
-_SHOWN_AT_END = 400  # lines of a text that a reader without JavaScript gets of the last step
+_SHOWN_AT_END = 200  # lines of a text that a reader without JavaScript gets of the last step
 _ELEMENTS = {"+": "ins", "-": "del"}
 _PHASES = {
     "schedule": "This step is refused",
@@ -22,7 +22,7 @@ _PHASES = {
 }
 
 
-def step_html(step: Step, last: int, stages: StageIds) -> str:
+def step_html(step: Step, last: int, stages: StageIds, pictures: Pictures) -> str:
     """A step of a story, which has steps 0 to `last`."""
     number = step.number
     return (
@@ -30,44 +30,46 @@ def step_html(step: Step, last: int, stages: StageIds) -> str:
         f'data-position="Step {number} of {last}" aria-labelledby="step-{number}-title">\n'
         f"<header>{''.join(_head(step))}</header>\n"
         f"{''.join(_problem(one) for one in step.problems)}"
-        f'<div class="panes">\n{"".join(_panes(step, stages))}</div>\n'
+        f'<div class="panes">\n{"".join(_panes(step, stages, pictures))}</div>\n'
         f"{_for_readers_without_script(step) if number == last else ''}</article>"
     )
 
 
 def _head(step: Step) -> Iterable[str]:
-    of = f" &middot; stage <code>{escape(step.stage)}</code>" if step.stage else ""
-    yield f'<p class="kicker">Step {step.number}{of}</p>'
-    title = escape(step.title)
+    title = f"<code>{escape(step.title)}</code>" if step.method else escape(step.title)
     yield (
         f'<h2 id="step-{step.number}-title" tabindex="-1">'
-        + (f"<code>{title}</code>" if step.method else title)
-        + "</h2>"
+        f'<span class="kicker">Step {step.number}</span> {title}</h2>'
     )
     if step.summary:
         yield f"<p>{escape(step.summary)}</p>"
-    if step.where:
-        yield f'<p class="place">{_place(step)}</p>'
-    if step.code and step.code.strip() != step.title:
-        code = "\n".join(highlighted([("python", line) for line in step.code.splitlines()]))
-        yield f'<pre class="trace" tabindex="0" role="group" aria-label="Trace entry">{code}</pre>'
-    yield f'<p class="timing">{_timing(step.timing)}{_memory(step.memory)}</p>'
+    facts = (_place(step), _timing(step.timing), _memory(step.memory))
+    yield f'<p class="facts">{"".join(f"<span>{fact}</span>" for fact in facts if fact)}</p>'
+    if step.code and step.code.strip() not in (step.title, step.source_line.strip()):
+        code = "\n".join(highlighted(step.code.splitlines()))
+        yield (
+            '<pre class="trace code" tabindex="0" role="group" '
+            f'aria-label="Trace entry of step {step.number}">{code}</pre>'
+        )
     for note in step.notes:
         yield f'<p class="note">{escape(note)}</p>'
 
 
 def _place(step: Step) -> str:
-    """Where the user asked for the step, and in which words."""
+    """Where the user asked for the step, and in which words where these are not the title."""
+    if not step.where:
+        return ""
     line = step.where.rpartition(":")[2]
     where = f'<a href="#line-{line}"><code>{escape(step.where)}</code></a>'
-    if not step.source_line:
+    said = step.source_line.strip()
+    if said in ("", step.title):
         return where
-    return f"{where} <code>{highlighted([('python', step.source_line.strip())])[0]}</code>"
+    return f'{where} <code class="code">{highlighted([said])[0]}</code>'
 
 
 def _timing(timing: Timing) -> str:
     if timing.milliseconds is None:
-        return f'<span class="note">{escape(timing.note)}</span>' if timing.note else ""
+        return escape(timing.note)
     said = f"<strong>{time_text(timing.milliseconds)}</strong>"
     if timing.lowest is not None and timing.highest is not None:
         said += f" ({time_text(timing.lowest)} to {time_text(timing.highest)}, {timing.runs} runs)"
@@ -77,7 +79,7 @@ def _timing(timing: Timing) -> str:
 
 
 def _memory(peak: int | None) -> str:
-    return f' <span class="note">Temporaries: {bytes_text(peak)}.</span>' if peak else ""
+    return f"{bytes_text(peak)} of temporaries" if peak else ""
 
 
 def _problem(problem: Problem) -> str:
@@ -92,12 +94,12 @@ def _problem(problem: Problem) -> str:
     )
 
 
-def _panes(step: Step, stages: StageIds) -> Iterable[str]:
+def _panes(step: Step, stages: StageIds, pictures: Pictures) -> Iterable[str]:
     number = step.number
     if step.nest:
         yield _pane("nest-pane", number, "Loop nest", nest_html(step.nest, stages))
     if step.dataflow:
-        picture = f'<div class="picture">{step.dataflow}</div>'
+        picture = f'<div class="picture">{pictures.picture(step.dataflow)}</div>'
         yield _pane("flow", number, "Dataflow", picture)
     if step.program or step.changes:
         shown = _changes(step, stages)
@@ -129,7 +131,7 @@ def _changes(step: Step, stages: StageIds) -> str:
     if step.number > 0:
         said = '<p class="note">The program is the same as at the step before.</p>'
         return f'<section class="panel" data-tab="changes"><h4>Changes</h4>{said}</section>'
-    code = highlighted([("python", line.text) for line in step.program])
+    code = highlighted(line.text for line in step.program)
     lines = [
         f'<span class="l"{stages.attribute(line.stages)}>{html}</span>'
         for line, html in zip(step.program, code, strict=True)
@@ -140,13 +142,14 @@ def _changes(step: Step, stages: StageIds) -> str:
 def _panel(step: Step, name: str, title: str, lines: str) -> str:
     return (
         f'<section class="panel" data-tab="{name}"><h4>{title}</h4>'
-        f'<pre class="scroll" tabindex="0" role="group" aria-label="{title}, step {step.number}">'
+        '<pre class="scroll code" tabindex="0" role="group" '
+        f'aria-label="{title}, step {step.number}">'
         f"{lines}</pre></section>"
     )
 
 
 def _change_lines(changes: tuple[Change, ...], stages: StageIds) -> str:
-    code = highlighted([("python", change.text) for change in changes])
+    code = highlighted(change.text for change in changes)
     return "".join(
         _change_line(change, html, stages) for change, html in zip(changes, code, strict=True)
     )
@@ -156,7 +159,7 @@ def _change_line(change: Change, html: str, stages: StageIds) -> str:
     if change.mark == "@":
         return f'<span class="l gap">{escape(change.text)}</span>'
     element = _ELEMENTS.get(change.mark, "span")
-    mark = f'<span class="mark">{change.mark.replace("-", "&minus;")}</span>'
+    mark = f'<span class="diff">{change.mark.replace("-", "&minus;")}</span>'
     return f'<{element} class="l"{stages.attribute(change.stages)}>{mark}{html}</{element}>'
 
 

@@ -11,17 +11,16 @@ import json
 import re
 import zlib
 from collections.abc import Iterable
-
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexers import get_lexer_by_name
+from html import unescape
 
 from te_sched.story.model import Line, Output, Step
+from te_sched.views.highlight import html_lines
 
 _LANGUAGES = {"program": "python", "llvm": "llvm", "assembly": "asm", "cuda": "cuda"}
-_LEXERS = {"python": "python", "llvm": "llvm", "asm": "gas", "cuda": "cuda"}
-# Names, operators, punctuation and white space look like plain text.
-_PLAIN = re.compile(r'<span class="(?:n|nn|nv|nx|o|p|w|err)">([^<]*)</span>')
+_STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
+_STAGES = re.compile(r' data-stages="([^"]*)"')
+# The parts of highlighted lines that have no colour: names, operators, punctuation, white space.
+_PLAIN = re.compile(r'<span class="(?:n|na|nn|nv|nx|o|p|w|err)">([^<]*)</span>')
 
 
 class StageIds:
@@ -41,6 +40,26 @@ class StageIds:
         """The attribute of an element, with a space before it; nothing where there are none."""
         text = self.text(names)
         return f' data-s="{text}"' if text else ""
+
+
+class Pictures:
+    """The pictures of the steps, whose styles the page needs once."""
+
+    def __init__(self, stages: StageIds) -> None:
+        self._stages = stages
+        self._styles: dict[str, None] = {}
+
+    def picture(self, svg: str) -> str:
+        """A picture without its style, and with stages by number."""
+        self._styles.update(dict.fromkeys(_STYLE.findall(svg)))
+        return _STAGES.sub(self._numbered, _STYLE.sub("", svg))
+
+    def _numbered(self, found: re.Match[str]) -> str:
+        return self._stages.attribute([unescape(found[1])])
+
+    def style(self) -> str:
+        """The styles of all pictures so far."""
+        return "\n".join(self._styles)
 
 
 class TextTable:
@@ -67,7 +86,7 @@ class TextTable:
     def _text(
         self, group: str, name: str, title: str, lines: tuple[Line, ...]
     ) -> dict[str, object]:
-        language = _LANGUAGES.get(name, "")
+        language = _LANGUAGES.get(name, "text")
         index, stages = self._index, self._stages
         keys = [(language, line.text, stages.text(line.stages)) for line in lines]
         runs = _runs([index.setdefault(key, len(index)) for key in keys])
@@ -77,13 +96,22 @@ class TextTable:
         """The table as base64 of deflated JSON, in which nothing can end the script it is in."""
         sets: dict[str, int] = {}
         data = {
-            "lines": highlighted([(language, text) for language, text, _ in self._index]),
+            "lines": self._highlighted(),
             "of": [sets.setdefault(stages, len(sets)) for _, _, stages in self._index],
             "sets": list(sets),
             "texts": self._texts,
         }
         text = json.dumps(data, separators=(",", ":"))
         return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+
+    def _highlighted(self) -> list[str]:
+        """The lines of the table as HTML, those of a language together."""
+        html = [""] * len(self._index)
+        for language in dict.fromkeys(key[0] for key in self._index):
+            of_it = {place: key[1] for key, place in self._index.items() if key[0] == language}
+            for place, line in zip(of_it, highlighted(of_it.values(), language), strict=True):
+                html[place] = line
+        return html
 
 
 def _runs(numbers: Iterable[int]) -> list[int]:
@@ -99,22 +127,11 @@ def _runs(numbers: Iterable[int]) -> list[int]:
     return runs
 
 
-def highlighted(lines: list[tuple[str, str]]) -> list[str]:
-    """Lines as HTML, in the colours of the language that each comes with."""
-    html = [""] * len(lines)
-    for language in {language for language, _ in lines}:
-        places = [place for place, line in enumerate(lines) if line[0] == language]
-        text = "\n".join(lines[place][1] for place in places)
-        for place, line in zip(places, _coloured(text, language), strict=True):
-            html[place] = line
-    return html
-
-
-def _coloured(text: str, language: str) -> list[str]:
-    """The lines of a text as HTML: pygments' classes, without those that have no colour here."""
-    lexer = get_lexer_by_name(_LEXERS.get(language, "text"), stripnl=False)
-    html = highlight(text, lexer, HtmlFormatter(nowrap=True))
-    return _PLAIN.sub(r"\1", html).removesuffix("\n").split("\n")
+def highlighted(lines: Iterable[str], language: str = "python") -> list[str]:
+    """Lines of a program as HTML, in the classes that `te_sched.views.highlight` colours."""
+    # what Python, unlike pygments, takes for ends of lines must not stand inside of one
+    text = "".join(f"{' '.join(line.splitlines())}\n" for line in lines)
+    return [_PLAIN.sub(r"\1", line.rstrip("\n")) for line in html_lines(text, language)]
 
 
 def bytes_text(count: int | None) -> str:

@@ -20,7 +20,7 @@ function ruleOf(stage) {
   const lines = ":is(.l, .row)";
   return `${lines}[data-s~="${stage}"] { background: var(--part); box-shadow: inset 1px 0 var(--own-edge); }
     ${lines}${own}, .chips ${own} { background: var(--own); box-shadow: inset 4px 0 var(--own-edge); }
-    svg ${own} { --box: var(--own); --box-edge: var(--own-edge); --box-width: 3; }`;
+    svg ${own} rect { fill: var(--own); stroke: var(--own-edge); stroke-width: 3; }`;
 }
 
 /** Keep a stage highlighted, or let go of the one that is. */
@@ -79,10 +79,5 @@ function watchStages() {
   });
   root.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && pinned !== null) pin(pinned);
-    const inPicture = event.target.closest?.("svg [data-s]");
-    if (inPicture && (event.key === "Enter" || event.key === " ")) {
-      event.preventDefault();
-      inPicture.dispatchEvent(new MouseEvent("click", { bubbles: true }));
-    }
   });
 }

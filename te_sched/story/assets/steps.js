@@ -14,7 +14,7 @@ function announce(text) {
 /** Show a page, with the panes scrolled as they were on the one before. */
 function show(index) {
   if (index === current) return;
-  const before = pages[current];
+  const positions = current < 0 ? [] : scrollPositions(pages[current]);
   current = index;
   const page = pages[index];
   for (const one of pages) one.classList.toggle("current", one === page);
@@ -26,7 +26,9 @@ function show(index) {
   setMove("next", index < last);
   document.getElementById("position").textContent = page.dataset.position;
   fill(page);
-  if (before) keepScroll(before, page);
+  for (const [place, top, left] of positions) {
+    page.querySelector(place)?.scrollTo({ top, left, behavior: "instant" });
+  }
   for (const chip of document.querySelectorAll(".chips button")) {
     chip.hidden = Number(chip.dataset.born) > Number(page.dataset.step ?? last);
   }
@@ -41,12 +43,13 @@ function fill(page) {
   for (const group of page.querySelectorAll(".tabs")) makeTabs(group);
 }
 
-function keepScroll(before, page) {
-  for (const panel of before.querySelectorAll("[data-tab]:not([hidden]) > .scroll, .nest.scroll")) {
-    const name = panel.parentElement.dataset.tab;
-    const other = page.querySelector(name ? `[data-tab="${name}"] > .scroll` : ".nest.scroll");
-    if (other) other.scrollTo({ top: panel.scrollTop, left: panel.scrollLeft, behavior: "instant" });
-  }
+/** Where the panes of a page stand: [selector, top, left]; of the hidden ones nothing is known. */
+function scrollPositions(page) {
+  const shown = page.querySelectorAll("[data-tab]:not([hidden]) > .scroll, .nest.scroll");
+  return [...shown].map((pane) => {
+    const name = pane.parentElement.dataset.tab;
+    return [name ? `[data-tab="${name}"] > .scroll` : ".nest.scroll", pane.scrollTop, pane.scrollLeft];
+  });
 }
 
 /** Go to a page: it becomes the address, and is read out. */

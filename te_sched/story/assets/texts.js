@@ -32,7 +32,7 @@ function fillTexts(page, table) {
     panel.dataset.tab = text.name;
     panel.append(Object.assign(document.createElement("h4"), { textContent: text.title }));
     const code = document.createElement("pre");
-    code.className = "scroll";
+    code.className = "scroll code";
     code.tabIndex = 0;
     code.setAttribute("role", "group");
     code.setAttribute("aria-label", `${text.title}, step ${page.dataset.step}`);
