@@ -44,6 +44,7 @@ from te_sched.runtime import (
     vulkan,
 )
 from te_sched.tir import Range
+from te_sched.views.notebook import install as _install_views
 from te_sched.whole_tensors import give_operators as _give_operators
 
 __version__ = "0.1.0"
@@ -93,6 +94,7 @@ __all__ = [
 ]
 
 _give_operators()
+_install_views()
 
 # Modules that are loaded when a program asks for them.
 _LATE = {

@@ -38,6 +38,7 @@ from te_sched.runtime.interrupts import interruptible
 from te_sched.runtime.libraries import check_place, pack, write_library
 from te_sched.runtime.module import Function, Module, make_evaluator
 from te_sched.runtime.ndarray import NDArray
+from te_sched.runtime.shown import Shown
 from te_sched.runtime.timing import Evaluator
 
 _CUDA = DEVICE_TYPES["cuda"]
@@ -45,7 +46,7 @@ _ENTRY_ALIASES = ("__tvm_main__", "default_function")
 _numbers = itertools.count()
 
 
-class CudaModule:
+class CudaModule(Shown):
     """Functions that launch kernels: `module(...)` calls the entry function.
 
     `imported_modules[0]` is the device's part, with `get_source()` for the CUDA source.

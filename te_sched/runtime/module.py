@@ -27,6 +27,7 @@ from te_sched.runtime.device import Device, check_usable
 from te_sched.runtime.libraries import check_place, write_library
 from te_sched.runtime.loader import Code, load_objects, read_metadata
 from te_sched.runtime.ndarray import NDArray
+from te_sched.runtime.shown import Shown
 from te_sched.runtime.timing import Evaluator, seconds_of
 
 _REMEMBERED = 256  # keys of good arguments that a function remembers
@@ -217,7 +218,7 @@ def make_evaluator(
     )
 
 
-class Module:
+class Module(Shown):
     """Compiled functions: `module(...)` calls the entry function, `module["name"]` is any."""
 
     type_key = "llvm"

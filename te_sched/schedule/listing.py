@@ -31,7 +31,9 @@ _OPERATORS = {
 
 
 class Listing:
-    """The program of a trace (`text`) and the objects it needs by name (`needed`)."""
+    """The program of a trace (`text`), its line for each entry (`calls`), and the objects that it
+    needs by name (`needed`).
+    """
 
     def __init__(
         self,
@@ -46,9 +48,9 @@ class Listing:
             for tensor in op.outputs:
                 self._need(tensor, tensor.name)
         ends = ", ".join([f"{self._labels[op.output(0)]}.op" for op in outputs])
-        lines = ["from te_sched import te", "", f"s = te.create_schedule([{ends}])"]
-        lines += [self._line(entry) for entry in entries]
-        self.text = "\n".join(lines)
+        head = ["from te_sched import te", "", f"s = te.create_schedule([{ends}])"]
+        self.calls = [self._line(entry) for entry in entries]
+        self.text = "\n".join(head + self.calls)
 
     def _name(self, wish: str) -> str:
         base = re.sub(r"\W", "_", wish) or "x"
@@ -103,7 +105,7 @@ class Listing:
 
     def _value(self, value: Any) -> str:
         if isinstance(value, StageOf):
-            return f"s[{self._labels[value.tensor]}]"
+            return f"s[{self._need(value.tensor, value.tensor.name)}]"
         if isinstance(value, list):
             return f"[{', '.join(map(self._value, value))}]"
         if isinstance(value, tuple):
@@ -114,7 +116,7 @@ class Listing:
             return self._expression(value)
         if inspect.isfunction(value):
             return self._need(value, "mapping")
-        return self._labels[value] if _is_object(value) else repr(value)
+        return self._need(value, self._wish(value)) if _is_object(value) else repr(value)
 
     def _expression(self, expr: Expr) -> str:
         kind = type(expr)
@@ -138,6 +140,11 @@ class Listing:
             return f"te.const({expr.value}, {expr.dtype!r})"  # Python would swap 0 == x
         text = self._expression(expr)
         return f"({text})" if type(expr) in _OPERATORS else text
+
+
+def call_text(entry: Entry) -> str:
+    """The line of one entry by itself."""
+    return Listing((), (), [entry]).calls[0]
 
 
 def _is_object(value: Any) -> bool:

@@ -164,9 +164,10 @@ def _svg(
     height: float,
 ) -> str:
     names = ", ".join([op.name for op in schedule.outputs])
+    known = [box.stage.origin_op.name for box in boxes]
     said = "; ".join(
-        f"{box.stage.origin_op.name} reads {', '.join(boxes[one].stage.origin_op.name for one in read)}"
-        for box, read in zip(boxes, reads, strict=True)
+        f"{name} reads {', '.join(known[one] for one in read)}"
+        for name, read in zip(known, reads, strict=True)
         if read
     )
     view = f"{-_MARGIN} {-_MARGIN} {_n(width + 2 * _MARGIN)} {_n(height + 2 * _MARGIN)}"

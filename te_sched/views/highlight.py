@@ -5,6 +5,7 @@ pygments does the work, and is loaded when a text is first shown.
 
 from __future__ import annotations
 
+import re
 import sys
 from functools import cache
 from typing import Any
@@ -35,6 +36,9 @@ _RULES = (
     (".gu,.gh", "mark"),
 )
 
+# Marks of parts that have no colour: names, operators, punctuation, white space.
+_PLAIN = re.compile(r'<span class="(?:n|na|nn|nv|nx|o|p|w|err)">([^<]*)</span>')
+
 
 def to_html(text: str, language: str = "python") -> str:
     """The text as a `<pre class="te-code">` whose parts have the classes that `css` colours."""
@@ -45,7 +49,7 @@ def html_lines(text: str, language: str = "python") -> list[str]:
     """The lines of a text as HTML, each complete in itself."""
     from pygments.formatters.html import HtmlFormatter
 
-    marked = _highlighted(text, language, HtmlFormatter(nowrap=True))
+    marked = _PLAIN.sub(r"\1", _highlighted(text, language, HtmlFormatter(nowrap=True)))
     return marked.removesuffix("\n").split("\n")
 
 
@@ -64,6 +68,11 @@ def css(selector: str = ".te-code") -> str:
     )
     layout = f"{selector}{{margin:0;overflow-x:auto;background:none;color:inherit;tab-size:4}}"
     return colours(selector) + layout + rules
+
+
+def show_script(program: Any) -> None:
+    """Print the script of a function or a module of functions."""
+    show(program.script())
 
 
 def show(text: str, language: str = "python") -> None:

@@ -4,8 +4,11 @@ how loops are made.
 
 from __future__ import annotations
 
+from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import TeSchedError
 from te_sched.ir.expr import IntImm, IterVar
+from te_sched.lower.bounds import attach_spec
+from te_sched.schedule.relations import Ranges
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import AttachType, Stage
 from te_sched.te.operation import PlaceholderOp
@@ -28,9 +31,7 @@ def stage_tree(schedule: Schedule, error: TeSchedError) -> tuple[TreeLine, ...]:
     attached: dict[tuple[Stage, IterVar], list[Stage]] = {}
     roots: list[Stage] = []
     for stage in schedule.stages:
-        spec: Stage = stage
-        while spec.attach_type == AttachType.GROUP_ROOT and spec.group is not None:
-            spec = spec.group
+        spec = attach_spec(stage)
         parent, axis = spec.attach_stage, spec.attach_ivar
         if spec.attach_type == AttachType.SCOPE and parent is not None and axis is not None:
             attached.setdefault((parent, axis), []).append(stage)
@@ -45,9 +46,9 @@ def stage_tree(schedule: Schedule, error: TeSchedError) -> tuple[TreeLine, ...]:
                 continue
             seen.add(stage)
             lines.append(_stage_line(stage, depth))
-        axes = stage.leaf_iter_vars
+        axes, ranges = stage.leaf_iter_vars, _ranges(stage)
         for position in range(first, len(axes)):
-            lines.append(_axis_line(stage, axes[position], depth + 1 + position))
+            lines.append(_axis_line(stage, axes[position], ranges, depth + 1 + position))
             inside = attached.get((stage, axes[position]))
             if inside:
                 stack.append((stage, position + 1, depth))
@@ -64,6 +65,27 @@ def stage_tree(schedule: Schedule, error: TeSchedError) -> tuple[TreeLine, ...]:
     return tuple(lines)
 
 
+def stage_lines(stage: Stage) -> tuple[TreeLine, ...]:
+    """One stage and its axes."""
+    ranges = _ranges(stage)
+    axes = enumerate(stage.leaf_iter_vars, 1)
+    lines = [_axis_line(stage, axis, ranges, depth) for depth, axis in axes]
+    return (_stage_line(stage, 0), *lines)
+
+
+def _ranges(stage: Stage) -> Ranges:
+    """The ranges of the axes of a stage that is computed whole, as far as they are known."""
+    roots = stage.op.root_iter_vars()
+    ranges = {axis: axis.dom for axis in roots if axis.dom is not None}
+    analyzer = Analyzer()
+    try:
+        for relation in stage.relations:
+            relation.ranges_down(ranges, analyzer, None)
+    except (KeyError, TeSchedError):  # an axis without a domain: those below it have none either
+        pass
+    return ranges
+
+
 def _stage_line(stage: Stage, depth: int, note: str = "") -> TreeLine:
     name = stage.origin_op.name
     if stage.attach_type in (AttachType.INLINE, AttachType.INLINED_ALREADY):
@@ -73,14 +95,15 @@ def _stage_line(stage: Stage, depth: int, note: str = "") -> TreeLine:
     return TreeLine(depth, "stage", text, (name,), scope=stage.scope, node=stage)
 
 
-def _axis_line(stage: Stage, axis: IterVar, depth: int) -> TreeLine:
+def _axis_line(stage: Stage, axis: IterVar, ranges: Ranges, depth: int) -> TreeLine:
     attr = stage.iter_var_attrs.get(axis)
     how = "" if attr is None else _HOW.get(attr.iter_type, "")
     kind, name = "loop", axis.var.name
     if attr is not None and attr.bind_thread is not None:
         kind, how = "thread", attr.bind_thread.thread_tag
-    extent = axis.dom.extent if axis.dom is not None else None
-    span = "" if axis.dom is None else f"  {_NOTATION.span(axis.dom.min, axis.dom.extent)}"
+    known = ranges.get(axis, axis.dom)
+    extent = known.extent if known is not None else None
+    span = "" if known is None else f"  {_NOTATION.text(known)}"
     text = f"{how or 'for'} {name}{span}"
     count = extent.value if isinstance(extent, IntImm) else None
     return TreeLine(depth, kind, text, (stage.origin_op.name,), count, how, node=axis)

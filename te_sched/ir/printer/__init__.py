@@ -1,6 +1,6 @@
 """Text of programs: TVMScript (`script`) and the notation of TVM 0.9 (`primfn`).
 
-Gives every node its `str` and `repr`; functions and modules also `script()`, `astext()`, `show()`.
+Gives every node its `str` and `repr`; functions and modules also `script()` and `astext()`.
 """
 
 from __future__ import annotations
@@ -8,13 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from te_sched.ir.expr import Node
-from te_sched.ir.printer.display import show
 from te_sched.ir.printer.primfn import primfn
 from te_sched.ir.printer.script import script
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.visitor import NODE_CLASSES
 
-__all__ = ["primfn", "script", "show"]
+__all__ = ["primfn", "script"]
 
 _PRINTED = frozenset(NODE_CLASSES)
 
@@ -25,10 +24,9 @@ def _text(self: Any) -> str:
 
 def _install_methods() -> None:
     Node.__str__ = Node.__repr__ = _text  # type: ignore[method-assign]
-    methods = {"script": script, "astext": primfn, "show": lambda self: show(script(self))}
     for kind in (PrimFunc, IRModule):
-        for name, method in methods.items():
-            setattr(kind, name, method)
+        kind.script = script  # type: ignore[assignment]
+        kind.astext = primfn  # type: ignore[assignment]
 
 
 _install_methods()

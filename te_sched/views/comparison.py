@@ -1,0 +1,65 @@
+"""Two schedules compared: the lines of their traces and of their loop trees. Must not know pages
+beyond what highlights a text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import unified_diff
+
+from te_sched.errors import DeclarationError, kind_of
+from te_sched.schedule.schedule import Schedule
+from te_sched.views.highlight import css, to_html
+from te_sched.views.loop_tree import loop_tree, tree_text
+
+_CONTEXT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What is different in another schedule: lines that begin with "-", "+" or " "."""
+
+    trace: tuple[str, ...]
+    loops: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        """Whether anything is different."""
+        return bool(self.trace or self.loops)
+
+    def __str__(self) -> str:
+        if not self:
+            return "the schedules are the same"
+        parts = (("trace", self.trace), ("loops", self.loops))
+        lines = [line for name, found in parts for line in (_heading(name, found), *found)]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return f"<style>{css()}</style>{to_html(str(self), 'diff')}"
+
+
+def compare(schedule: Schedule, other: Schedule) -> Comparison:
+    """What `other` does otherwise than `schedule`; printed, it is a difference of lines."""
+    if not isinstance(other, Schedule):
+        raise DeclarationError(
+            f"compare a schedule with {kind_of(other)}",
+            "it is not a schedule",
+            "pass what te.create_schedule returned",
+        )
+    return Comparison(
+        _difference(str(schedule.trace), str(other.trace)),
+        _difference(loops_text(schedule), loops_text(other)),
+    )
+
+
+def loops_text(schedule: Schedule) -> str:
+    """The loop tree of a schedule as text."""
+    return tree_text(loop_tree(schedule))
+
+
+def _heading(name: str, found: tuple[str, ...]) -> str:
+    return f"@@ {name} @@" if found else f"@@ {name}: the same @@"
+
+
+def _difference(one: str, other: str) -> tuple[str, ...]:
+    lines = unified_diff(one.split("\n"), other.split("\n"), lineterm="", n=_CONTEXT)
+    return tuple("  ..." if line.startswith("@@") else line for line in list(lines)[2:])[1:]

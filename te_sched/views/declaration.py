@@ -1,0 +1,52 @@
+"""What a tensor was declared as, in the notation of a person. Must not know schedules."""
+
+from __future__ import annotations
+
+from te_sched.ir.expr import Expr, IterVar, Reduce
+from te_sched.te.operation import ComputeOp, ExternOp, Operation, PlaceholderOp, ScanOp
+from te_sched.te.tensor import Tensor
+from te_sched.views.notation import Notation
+
+_NOTATION = Notation()
+
+
+def type_text(tensor: Tensor) -> str:
+    """ "float32[1024, n]"."""
+    return f"{tensor.dtype}[{', '.join(map(_NOTATION.text, tensor.shape))}]"
+
+
+def declaration(tensor: Tensor) -> tuple[str, ...]:
+    """The lines that say what a tensor is: "C[i, j] = sum(A[i, k] * B[k, j], axis=k)", then the
+    domains of its axes.
+    """
+    op = tensor.op
+    if isinstance(op, PlaceholderOp):
+        return (f"{tensor.name} is given by the caller",)
+    if isinstance(op, ComputeOp):
+        return _computed(tensor, op)
+    if isinstance(op, ScanOp):
+        index = tensor.value_index
+        step = op.scan_axis.var.name
+        return (
+            f"{tensor.name} begins as {op.init[index].name}",
+            f"{tensor.name}[{step}, ...] = {op.update[index].name}[{step}, ...]",
+            _domain(op.scan_axis),
+        )
+    return (f"{tensor.name} = {_reader(op)}({', '.join(one.name for one in op.input_tensors)})",)
+
+
+def _computed(tensor: Tensor, op: ComputeOp) -> tuple[str, ...]:
+    body: Expr = op.body[tensor.value_index]
+    names = ", ".join([axis.var.name for axis in op.axis])
+    reduced = body.axis if isinstance(body, Reduce) else ()
+    line = f"{tensor.name}[{names}] = {_NOTATION.text(body)}"
+    return (line, *map(_domain, (*op.axis, *reduced)))
+
+
+def _domain(axis: IterVar) -> str:
+    kind = ", reduced" if axis.kind == "CommReduce" else ""
+    return f"  {axis.var.name} in {_NOTATION.text(axis.dom)}{kind}"
+
+
+def _reader(op: Operation) -> str:
+    return "extern" if type(op) is ExternOp else "hybrid"
