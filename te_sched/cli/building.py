@@ -59,7 +59,8 @@ def command(
     program: str,
     arguments: tuple[str, ...],
     schedule: str | None,
-    target: str | None,
+    quiet: bool,
+    target: Target | None,
     emit: str | None,
     output: str | None,
 ) -> int:
@@ -68,12 +69,11 @@ def command(
         raise CommandError(
             "te-sched build --emit object", "machine code is no text", "name a file: -o NAME.o"
         )
-    asked = Target(target) if target is not None else None
-    ran = execute(program, arguments)
+    ran = execute(program, arguments, quiet)
     chosen = ran.chosen(schedule) if output is None else [ran.one(schedule, f"write to {output}")]
     code = ran.code
     for found in chosen:
-        wanted = asked or found.target_of()
+        wanted = found.target_of(target)
         form = emit or ("cuda" if wanted.kind == "cuda" else "llvm")
         _check_form(form, wanted, found)
         try:

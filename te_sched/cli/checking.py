@@ -12,12 +12,13 @@ from te_sched import config
 from te_sched.analysis.findings import Finding, Findings
 from te_sched.analysis.judge import check
 from te_sched.cli.building import build_found
-from te_sched.cli.inputs import Sizes, iterations, random_arguments
+from te_sched.cli.inputs import Sizes, check_sizes, iterations, random_arguments
 from te_sched.cli.options import json_option, of_programs, sizes_option, target_option
 from te_sched.cli.problems import Code, CommandError
 from te_sched.cli.programs import execute
 from te_sched.cli.recording import Found
 from te_sched.cli.showing import show_json, show_title
+from te_sched.codegen.target import Target
 from te_sched.errors import TeSchedError
 from te_sched.runtime.ndarray import array
 
@@ -65,7 +66,8 @@ def command(
     program: str,
     arguments: tuple[str, ...],
     schedule: str | None,
-    target: str | None,
+    quiet: bool,
+    target: Target | None,
     sizes: Mapping[str, int],
     run: bool | None,
     blocks: int,
@@ -78,8 +80,10 @@ def command(
 
     Exits with 1 if something is wrong.
     """
-    ran = execute(program, arguments)
-    results = [_check(one, target, sizes, run, blocks or None) for one in ran.chosen(schedule)]
+    ran = execute(program, arguments, quiet)
+    chosen = ran.chosen(schedule)
+    check_sizes(chosen, sizes)
+    results = [_check(one, target, sizes, run, blocks or None) for one in chosen]
     wrong = any(one.is_wrong(strict) for one in results)
     if as_json:
         rows = [_as_data(one, strict) for one in results]
@@ -92,7 +96,7 @@ def command(
 
 def _check(
     found: Found,
-    target: str | None,
+    target: Target | None,
     given: Mapping[str, int],
     run: bool | None,
     blocks: int | None,

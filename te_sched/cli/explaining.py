@@ -13,6 +13,7 @@ from te_sched.cli.options import of_programs, target_option
 from te_sched.cli.problems import CommandError
 from te_sched.cli.programs import Program, execute
 from te_sched.cli.recording import Found
+from te_sched.codegen.target import Target
 from te_sched.errors import TeSchedError
 
 
@@ -34,7 +35,8 @@ def command(
     program: str,
     arguments: tuple[str, ...],
     schedule: str | None,
-    target: str | None,
+    quiet: bool,
+    target: Target | None,
     output: str | None,
     text: bool,
     measure: bool,
@@ -43,7 +45,7 @@ def command(
     become, the code, what is touched and how long it takes. If the program fails, the story ends
     with the error.
     """
-    ran = execute(program, arguments)
+    ran = execute(program, arguments, quiet)
     found = _choose(ran, schedule)
     story = _story(ran, found, target, measure)
     if text:
@@ -68,7 +70,7 @@ def _choose(ran: Program, schedule: str | None) -> Found:
     return ran.one(schedule, "explain")
 
 
-def _story(ran: Program, found: Found, target: str | None, measure: bool) -> Any:
+def _story(ran: Program, found: Found, target: Target | None, measure: bool) -> Any:
     error = ran.error if isinstance(ran.error, TeSchedError) else None
     with config.scoped(lowering=found.choices):
         return te_sched.explain(

@@ -32,18 +32,8 @@ class Sizes:
     """What the symbolic extents of a schedule are."""
 
     def __init__(self, found: Found, given: Mapping[str, int]) -> None:
-        symbols = _symbols(found)
-        names = [one.name for one in symbols]
-        for name in given:
-            if name not in names:
-                known = f"use {', '.join(names)}{did_you_mean(name, names)}" if names else ""
-                raise CommandError(
-                    f"--size {name}={given[name]}",
-                    f"{found.title} has no symbolic extent of this name",
-                    known or "leave it out: all its extents are numbers",
-                )
         self.values: dict[Var, Expr] = {
-            one: ops.const(given.get(one.name, _SIZE), one.dtype) for one in symbols
+            one: ops.const(given.get(one.name, _SIZE), one.dtype) for one in _symbols(found)
         }
 
     def of(self, extent: Expr) -> int | None:
@@ -66,6 +56,19 @@ class Sizes:
 
     def __str__(self) -> str:
         return ", ".join(f"{var.name} = {value}" for var, value in self.values.items())
+
+
+def check_sizes(chosen: Sequence[Found], given: Mapping[str, int]) -> None:
+    """Refuse sizes of what no schedule has."""
+    names = list(dict.fromkeys(var.name for found in chosen for var in _symbols(found)))
+    for name in given.keys() - set(names):
+        raise CommandError(
+            f"--size {name}={given[name]}",
+            "no schedule has a symbolic extent of this name",
+            f"use {', '.join(names)}{did_you_mean(name, names)}"
+            if names
+            else "leave it out: all extents are numbers",
+        )
 
 
 def _symbols(found: Found) -> list[Var]:
@@ -122,17 +125,14 @@ def _scalar(var: Var) -> float | int:
 def _array(
     shape: tuple[int, ...], dtype: str, rng: np.random.Generator | None, most: int, name: str
 ) -> np.ndarray[Any, Any]:
-    if rng is None:
-        return np.zeros(shape, "uint16" if dtype == "bfloat16" else dtype)
-    if dtype == "bfloat16":
-        bits = rng.random(shape, "float32").view("uint32") >> 16
-        return bits.astype("uint16")
-    if dtypes.is_float(dtype):
-        return rng.random(shape).astype(dtype)
-    if dtype == "bool":
-        return rng.integers(0, 2, shape).astype("bool")
     try:
-        return rng.integers(0, most, shape).astype(dtype)
+        if rng is None:
+            return np.zeros(shape, "uint16" if dtype == "bfloat16" else dtype)
+        if dtype == "bfloat16":
+            return (rng.random(shape, "float32").view("uint32") >> 16).astype("uint16")
+        if dtypes.is_float(dtype):
+            return rng.random(shape).astype(dtype)
+        return rng.integers(0, 2 if dtype == "bool" else most, shape).astype(dtype)
     except TypeError:
         raise CommandError(
             f"make an array for {name}", f"numpy has no {dtype}", "call the program yourself"

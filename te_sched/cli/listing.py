@@ -18,11 +18,13 @@ from te_sched.tools.table import table
 @click.command("schedules", short_help="List the schedules that a program makes.")
 @of_programs
 @json_option
-def command(program: str, arguments: tuple[str, ...], schedule: str | None, as_json: bool) -> int:
+def command(
+    program: str, arguments: tuple[str, ...], schedule: str | None, quiet: bool, as_json: bool
+) -> int:
     """List the schedules that PROGRAM.py makes: each with the number and the name that --schedule
     of the other commands takes.
     """
-    ran = execute(program, arguments)
+    ran = execute(program, arguments, quiet)
     found = ran.chosen(schedule) if schedule else ran.found
     rows = [describe(one) for one in found]
     if as_json:

@@ -66,6 +66,7 @@ class _Step:
     place: Place
     text: str
     error: TeSchedError | None = None
+    language: str = "python"
 
 
 def _check_pass(_context: Any, _option: Any, name: str | None) -> str | None:
@@ -108,6 +109,7 @@ def command(
     program: str,
     arguments: tuple[str, ...],
     schedule: str | None,
+    quiet: bool,
     dialect: str,
     after: str | None,
     step: bool,
@@ -125,13 +127,13 @@ def command(
             "it shows all passes of the finished schedule",
             "ask for one of them",
         )
-    ran = execute(program, arguments)
+    ran = execute(program, arguments, quiet)
     chosen, asked = ran.chosen(schedule), _Asked(dialect, after, simple)
     code, rows = ran.code, []
     for found in chosen:
         with config.scoped(lowering=found.choices):
             steps = list(_steps(found, asked, step or diff, passes))
-        failed = next((one.error for one in steps if one.error is not None), None)
+        failed = steps[-1].error
         code = Code.FOUND if failed is not None else code
         if as_json:
             rows.append({**describe(found), **_as_data(steps, step or diff)})
@@ -150,11 +152,10 @@ def _steps(found: Found, asked: _Asked, each: bool, passes: bool) -> Iterator[_S
         yield from _after_each_primitive(found, found.inputs, asked)
         return
     try:
-        yield _Step(
-            "",
-            found.place,
-            _pass_by_pass(found, asked) if passes else asked.text_of(found, found.inputs),
-        )
+        if passes:
+            yield _Step("", found.place, _pass_by_pass(found, asked), language="diff")
+        else:
+            yield _Step("", found.place, asked.text_of(found, found.inputs))
     except TeSchedError as error:
         yield _Step("", found.place, "", error)
 
@@ -203,14 +204,14 @@ def _show(found: Found, steps: list[_Step], diff: bool, titled: bool) -> None:
         for line in one.code.splitlines():
             where = f"  # {short(one.place)}" if one.place.file else ""
             show(f">>> {line}{where}", "python")
-        if one.error is not None:
-            continue
-        if diff and before is not None:
+        if one.error is not None and one is not steps[-1]:  # the last one is said by itself
+            show_title(f"not lowered: {one.error.what}: {one.error.why}", "python")
+        elif diff and before is not None and one.text:
             show(_difference(before, one.text), "diff")
-        else:
-            show(one.text, "diff" if not one.code and not one.text.startswith("#") else "python")
-        before = one.text
-        if len(steps) > 1:
+        elif one.text:
+            show(one.text, one.language)
+        before = one.text or before
+        if titled:
             click.echo()
 
 

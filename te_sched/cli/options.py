@@ -8,12 +8,17 @@ from typing import Any, TypeVar
 import click
 
 from te_sched.cli.problems import CommandError
+from te_sched.codegen.target import Target
+from te_sched.errors import BuildError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def of_programs(command: _Command) -> _Command:
-    """PROGRAM.py [ARGS...] and --schedule."""
+    """PROGRAM.py [ARGS...], --schedule and --quiet."""
+    command = click.option(
+        "--quiet", "-q", is_flag=True, help="Leave out what the program prints."
+    )(command)
     command = click.option(
         "--schedule", "-s", metavar="N|NAME", help="One of its schedules; te-sched schedules lists."
     )(command)
@@ -29,6 +34,7 @@ def target_option(command: _Command) -> _Command:
         "--target",
         "-t",
         metavar="TARGET",
+        callback=lambda _context, _option, given: _read_target(given),
         help='Such as "llvm -mcpu=znver4" or "cuda -arch=sm_90"; by default what the program '
         "builds for, or what the schedule's threads need.",
     )(command)
@@ -51,6 +57,13 @@ def sizes_option(command: _Command) -> _Command:
         callback=lambda _context, _option, given: _read_sizes(given),
         help="What a symbolic extent is; 100 by default.",
     )(command)
+
+
+def _read_target(given: str | None) -> Target | None:
+    try:
+        return None if given is None else Target(given)
+    except BuildError as error:
+        raise CommandError(f"--target {given!r}", error.why, error.cure) from None
 
 
 def _read_sizes(given: tuple[str, ...]) -> Mapping[str, int]:

@@ -66,7 +66,8 @@ def exit_code_of(run: Callable[[], Any]) -> int:
 
 def say(error: TeSchedError) -> None:
     """An error, on stderr."""
-    click.echo(f"te-sched: {error}", err=True)
+    text = str(error)
+    click.echo(text if text.startswith("te-sched ") else f"te-sched: {text}", err=True)
 
 
 def forget_output() -> None:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -80,8 +81,9 @@ def _listed(found: Sequence[Found]) -> str:
     return shown if len(found) <= 8 else f"{shown}, ... {found[-1].number}"
 
 
-def execute(path: str, arguments: Sequence[str] = ()) -> Program:
-    """Execute a program and see what schedules it makes; what it prints goes to stderr.
+def execute(path: str, arguments: Sequence[str] = (), quiet: bool = False) -> Program:
+    """Execute a program and see what schedules it makes; what it prints goes to stderr,
+    or nowhere if `quiet`.
 
     Where there is no GPU, its cuda(0) is the emulated device. If it fails, its traceback is shown,
     and what it made until then is there.
@@ -94,7 +96,8 @@ def execute(path: str, arguments: Sequence[str] = ()) -> Program:
     recorder = Recorder()
     emulate = config.current().emulate or not cuda(0).exist
     error: BaseException | None = None
-    with observed_by(recorder), redirect_stdout(sys.stderr), config.scoped(emulate=emulate):
+    output = StringIO() if quiet else sys.stderr
+    with observed_by(recorder), redirect_stdout(output), config.scoped(emulate=emulate):
         module = ModuleType("__main__")
         try:
             _run(code, module, path, arguments)

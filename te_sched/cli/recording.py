@@ -61,10 +61,10 @@ class Found:
         outputs = [tensor for op in self.inputs.outputs for tensor in op.outputs]
         return [*(one for one in inputs if one not in states), *outputs]
 
-    def target_of(self, asked: str | None = None) -> Target:
+    def target_of(self, asked: Target | None = None) -> Target:
         """The target that was asked for, or that it was built for, or that its threads need."""
         if asked is not None:
-            return Target(asked)
+            return asked
         if self.target is not None:
             return self.target
         return Target("cuda" if is_for_gpu(self.inputs) else "llvm")

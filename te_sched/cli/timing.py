@@ -8,12 +8,13 @@ from typing import Any
 import click
 
 from te_sched.cli.building import build_found
-from te_sched.cli.inputs import Sizes, operations, random_arguments
+from te_sched.cli.inputs import Sizes, check_sizes, operations, random_arguments
 from te_sched.cli.options import json_option, of_programs, sizes_option, target_option
 from te_sched.cli.problems import Code, CommandError, say
 from te_sched.cli.programs import execute
 from te_sched.cli.recording import Found
 from te_sched.cli.showing import show_json
+from te_sched.codegen.target import Target
 from te_sched.errors import TeSchedError
 from te_sched.runtime.device import Device, cpu, cuda, emulated_cuda
 from te_sched.runtime.ndarray import array
@@ -43,7 +44,8 @@ def command(
     program: str,
     arguments: tuple[str, ...],
     schedule: str | None,
-    target: str | None,
+    quiet: bool,
+    target: Target | None,
     sizes: Mapping[str, int],
     repeat: int,
     min_ms: float,
@@ -55,10 +57,12 @@ def command(
     declaration. Kernels for a GPU run on it, or on the emulated device, whose times say nothing
     about a GPU.
     """
-    ran = execute(program, arguments)
+    ran = execute(program, arguments, quiet)
     rows: list[dict[str, Any]] = []
     code = ran.code
-    for found in ran.chosen(schedule):
+    chosen = ran.chosen(schedule)
+    check_sizes(chosen, sizes)
+    for found in chosen:
         try:
             rows.append(_measure(found, target, sizes, repeat, min_ms))
         except TeSchedError as error:
@@ -70,13 +74,13 @@ def command(
     if as_json:
         show_json({"program": program, "failed": code != Code.FINE, "schedules": rows})
     else:
-        head = ["", "name", "ms", "fastest", "slowest", "GFLOP/s", "on"]
+        head = ["", "name", "median", "fastest", "slowest", "GFLOP/s", "on"]
         click.echo(table(head, [_cells(row) for row in rows], right=[0, 2, 3, 4, 5]))
     return code
 
 
 def _measure(
-    found: Found, target: str | None, given: Mapping[str, int], repeat: int, min_ms: float
+    found: Found, target: Target | None, given: Mapping[str, int], repeat: int, min_ms: float
 ) -> dict[str, Any]:
     wanted = found.target_of(target)
     sizes = Sizes(found, given)
@@ -115,12 +119,15 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
     start = [str(row["number"]), row["name"]]
     if row["error"] is not None:
         return [*start, "-", "-", "-", "-", "not timed: see above"]
-    times = [_digits(row[key]) for key in ("ms", "fastest_ms", "slowest_ms")]
-    gflops = "-" if row["gflops"] is None else _digits(row["gflops"])
+    times = [_time(row[key]) for key in ("ms", "fastest_ms", "slowest_ms")]
+    gflops = "-" if row["gflops"] is None else f"{row['gflops']:.3g}"
     sizes = ", ".join(f"{name} = {size}" for name, size in row["sizes"].items())
     return [*start, *times, gflops, f"{row['device']}{'; ' if sizes else ''}{sizes}"]
 
 
-def _digits(value: float) -> str:
-    """Three digits that mean something."""
-    return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
+def _time(milliseconds: float) -> str:
+    """Three digits and a unit."""
+    for unit, factor in (("s", 1e-3), ("ms", 1.0), ("us", 1e3)):
+        if milliseconds * factor >= 1:
+            return f"{milliseconds * factor:.3g} {unit}"
+    return f"{milliseconds * 1e6:.3g} ns"
