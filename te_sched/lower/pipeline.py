@@ -31,6 +31,7 @@ from te_sched.lower.remove_no_op import remove_no_op
 from te_sched.lower.renormalize_split_patterns import renormalize_split_patterns
 from te_sched.lower.rewrite_storage import rewrite_storage
 from te_sched.lower.rewrite_unsafe_select import rewrite_unsafe_select
+from te_sched.lower.show_passes import PassPrinter, shown
 from te_sched.lower.simplify import simplify
 from te_sched.lower.unroll_loops import unroll_loops
 from te_sched.lower.vectorize_loops import vectorize_loops
@@ -86,6 +87,7 @@ def lower(
     binds: Mapping[Tensor, Buffer] | None = None,
     simple_mode: bool = False,
     stop_after: str | None = None,
+    show: str | None = None,
 ) -> IRModule:
     """The lowered program of a schedule.
 
@@ -97,6 +99,7 @@ def lower(
     binds : buffers to use for some of the tensors.
     simple_mode : leave loops and their guards whole, which is easier to read.
     stop_after : name of the pass to stop after, "schedule_ops" or one of `pass_names()`.
+    show : "passes" prints the program, and then the lines that each pass changes.
 
     Returns
     -------
@@ -113,15 +116,37 @@ def lower(
             "use one of " + ", ".join(pass_names()) + did_you_mean(stop_after, pass_names()),
         )
     _check_name(name)
-    if isinstance(inputs, IRModule):
-        return IRModule(
-            {
-                key: run_passes(func, stop_after, simple_mode)
-                for key, func in inputs.functions.items()
-            }
-        )
-    if isinstance(inputs, PrimFunc):
-        return IRModule({name: run_passes(_named(inputs, name), stop_after, simple_mode)})
+    with shown(show) as printer:
+        if isinstance(inputs, IRModule):
+            return _lower_functions(inputs.functions, stop_after, simple_mode, printer)
+        if isinstance(inputs, PrimFunc):
+            return _lower_functions({name: _named(inputs, name)}, stop_after, simple_mode, printer)
+        return _lower_schedule(inputs, args, name, binds, simple_mode, stop_after, printer)
+
+
+def _lower_functions(
+    funcs: Mapping[str, PrimFunc],
+    stop_after: str | None,
+    simple_mode: bool,
+    printer: PassPrinter | None,
+) -> IRModule:
+    lowered = {}
+    for name, func in funcs.items():
+        if printer is not None:
+            printer.begin(func, f"{name}: the program that is given")
+        lowered[name] = run_passes(func, stop_after, simple_mode, printer)
+    return IRModule(lowered)
+
+
+def _lower_schedule(
+    inputs: Schedule,
+    args: Sequence[Any] | None,
+    name: str,
+    binds: Mapping[Tensor, Buffer] | None,
+    simple_mode: bool,
+    stop_after: str | None,
+    printer: PassPrinter | None,
+) -> IRModule:
     if not isinstance(inputs, Schedule):
         raise LoweringError(
             f"lower {kind_of(inputs)}",
@@ -144,8 +169,10 @@ def lower(
         func = schedule_ops(schedule, infer_bound(schedule), arguments, name, binds or {})
         if config.current().verify_passes:
             verify(func, "buffers")
+        if printer is not None:
+            printer.begin(func, "schedule_ops: The loops as they are scheduled")
         if stop_after != "schedule_ops":
-            func = run_passes(func, stop_after, simple_mode)
+            func = run_passes(func, stop_after, simple_mode, printer)
     except TeSchedError as error:
         add_places(error, inputs)
         raise
@@ -161,11 +188,15 @@ def pass_names() -> list[str]:
 
 
 def run_passes(
-    func: PrimFunc, stop_after: str | None = None, simple_mode: bool = False
+    func: PrimFunc,
+    stop_after: str | None = None,
+    simple_mode: bool = False,
+    printer: PassPrinter | None = None,
 ) -> PrimFunc:
     """The function after the passes of PASSES, up to the last one named `stop_after`.
 
     `config.Lowering` may leave out passes and add some; `simple_mode` leaves out partition_loops.
+    A `printer` is told of each pass.
     """
     switches = config.current()
     check, passes = switches.verify_passes, _chosen_passes(switches.lowering)
@@ -176,6 +207,8 @@ def run_passes(
         if simple_mode and one is partition_loops:
             continue
         func = one(func)
+        if printer is not None:
+            printer.after(one, func)
         if check:
             verify(func, level)
     return func

@@ -1,0 +1,83 @@
+"""What `lower(..., show="passes")` prints: the program, then what each pass changes in it.
+
+Must not know any pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from difflib import unified_diff
+from typing import Any
+
+from te_sched.errors import LoweringError, did_you_mean
+from te_sched.ir.printer import script
+from te_sched.ir.stmt import PrimFunc
+
+SHOWS = ("passes",)
+
+
+class PassPrinter:
+    """Told of the program after each pass; `text` is what there is to print."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._func: PrimFunc | None = None
+        self._lines: list[str] = []
+        self._did: dict[str, bool] = {}  # whether a pass changed anything
+
+    def begin(self, func: PrimFunc, title: str) -> None:
+        """The program before the first pass."""
+        self._func, self._lines = func, script(func).split("\n")
+        self._parts += [f"@@ {title} @@", *self._lines, ""]
+
+    def after(self, one: Callable[..., Any], func: PrimFunc) -> None:
+        """The program that a pass made."""
+        lines = self._lines if func is self._func else script(func).split("\n")
+        name = getattr(one, "__name__", repr(one))
+        changes = list(unified_diff(self._lines, lines, lineterm="", n=1))[2:]
+        self._did[name] = bool(changes) or self._did.get(name, False)
+        if changes:
+            self._parts += [f"@@ {name}{_purpose(one)} @@", *map(_shown, changes[1:]), ""]
+        self._func, self._lines = func, lines
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        idle = ", ".join(name for name, did in self._did.items() if not did)
+        return "\n".join([*self._parts, *([f"Nothing to do: {idle}."] if idle else [])])
+
+
+@contextmanager
+def shown(what: str | None) -> Iterator[PassPrinter | None]:
+    """What notes the passes of a lowering, if asked for; it prints them in the end, also where the
+    lowering fails.
+    """
+    if what is None:
+        yield None
+        return
+    if what not in SHOWS:
+        raise LoweringError(
+            f"lower(..., show={what!r})",
+            "there is nothing of this name to show",
+            f"use show={SHOWS[0]!r}, or none{did_you_mean(what, SHOWS)}",
+        )
+    printer = PassPrinter()
+    try:
+        yield printer
+    except RecursionError:  # it is tried again, on a larger stack
+        printer = PassPrinter()
+        raise
+    finally:
+        if printer.text:
+            print(printer.text)
+
+
+def _purpose(one: Callable[..., Any]) -> str:
+    """The first sentence of a pass's docstring."""
+    text = (one.__doc__ or "").strip().split("\n\n")[0]
+    return f": {' '.join(text.split()).removesuffix('.')}" if text else ""
+
+
+def _shown(line: str) -> str:
+    return "  ..." if line.startswith("@@") else line
