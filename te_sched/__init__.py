@@ -5,9 +5,9 @@ the names are TVM's. What needs LLVM is loaded when it is first used.
 """
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from te_sched import config, ir, nd, runtime, target, te, testing, tir, transform
+from te_sched import ir, nd, runtime, target, te, testing, tir, transform
 from te_sched.driver import build
 from te_sched.errors import (
     AccessError,
@@ -46,6 +46,13 @@ from te_sched.runtime import (
 from te_sched.tir import Range
 from te_sched.views.notebook import install as _install_views
 from te_sched.whole_tensors import give_operators as _give_operators
+
+if TYPE_CHECKING:  # a module that can be called
+    from te_sched.config import ConfigModule
+
+    config: ConfigModule
+else:
+    from te_sched import config
 
 __version__ = "0.1.0"
 

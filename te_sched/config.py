@@ -1,28 +1,14 @@
 """Every switch of te_sched, in one frozen `Config`.
 
-A switch is read from the environment once, and can be changed for a block of code:
+    with te_sched.config(verify_passes=True):
+        te_sched.lower(s, [A, B])
 
-    TE_SCHED_VERIFY=1        check the program after every pass of lowering (slower; tests do it)
-    TE_SCHED_CHECK_ACCESSES=0  build without the checks of indices that are known at run time alone
-    TE_SCHED_EMULATE=1       cuda(0) is a device that the processor emulates
-    TE_SCHED_MAX_STEPS=N     stop a kernel on the emulated device or in checked mode after so many
-                             steps of loops (default: 1e9 of one thread where nothing else bounds a
-                             loop; in checked mode 2e7, all loops together). It is read when a
-                             module first runs on the emulated device, and at each check
-    TE_SCHED_CACHE=0         keep no compiled programs on disk, and use none that are there
-    TE_SCHED_CACHE_DIR=PATH  keep them in this folder, which nobody else may write (default:
-                             te_sched in XDG_CACHE_HOME or ~/.cache, or the system's like)
-    TE_SCHED_CACHE_SIZE=N    let them take about N MiB (default 256); the longest unused go first
+changes switches for the code inside, in this thread or task alone; `te_sched.config.current()`
+gives those in force. A switch is first read from its environment variable. `table()` lists them
+all, docs/config.md shows it. How programs are lowered has no variable: `lowering` is given with
+`te_sched.transform.PassContext`.
 
-Two more variables are of the whole process, and read by `te_sched.runtime.threads` when it starts:
-
-    TE_SCHED_NUM_THREADS=4   run parallel loops on this many threads (default: all cores)
-    TE_SCHED_OPENMP=LIBRARY  the OpenMP runtime to use; "serial" for none (default: the first found)
-
-How programs are lowered has no variable: `lowering` is given with `te_sched.transform.PassContext`.
-
-`current()` gives the switches in force; `with scoped(verify_passes=True):` changes them for
-the code inside it, in this thread or task alone. Must not know what the switches do.
+Must not know what the switches do.
 """
 
 from __future__ import annotations
@@ -30,23 +16,16 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import TeSchedError, did_you_mean
 
-_ENVIRONMENT = {
-    "verify_passes": "TE_SCHED_VERIFY",
-    "check_accesses": "TE_SCHED_CHECK_ACCESSES",
-    "emulate": "TE_SCHED_EMULATE",
-    "max_steps": "TE_SCHED_MAX_STEPS",
-    "cache": "TE_SCHED_CACHE",
-    "cache_dir": "TE_SCHED_CACHE_DIR",
-    "cache_size": "TE_SCHED_CACHE_SIZE",
-}
 STARTED = time.time_ns()  # when te_sched was loaded: files that changed later are not what runs
 _TRUTHS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False, "": False}
 
@@ -80,26 +59,87 @@ class Lowering:
     as_older: bool = False
 
 
+_AS_TVM = Lowering()
+
+
+def _switch(default: Any, variable: str, what: str) -> Any:
+    """A field of `Config`: its default, its environment variable, and what it does."""
+    return dataclasses.field(default=default, metadata={"variable": variable, "what": what})
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Config:
-    """The switches. Each has an environment variable, listed above, except `lowering`."""
+    """The switches; `table()` says what each does."""
 
-    verify_passes: bool = False
-    check_accesses: bool = True
-    emulate: bool = False
-    max_steps: int | None = None
-    cache: bool = True
-    cache_dir: str | None = None
-    cache_size: int | None = None
-    lowering: Lowering = Lowering()
+    verify_passes: bool = _switch(
+        False,
+        "TE_SCHED_VERIFY",
+        "check the program after every pass of lowering: slower; the tests of te_sched do it",
+    )
+    check_accesses: bool = _switch(
+        True,
+        "TE_SCHED_CHECK_ACCESSES",
+        "build with checks of the indices that only a call can know",
+    )
+    emulate: bool = _switch(
+        False, "TE_SCHED_EMULATE", "cuda(0) is a device that the processor emulates"
+    )
+    max_steps: int | None = _switch(
+        None,
+        "TE_SCHED_MAX_STEPS",
+        "stop a kernel on the emulated device or in checked mode after so many steps of loops; by "
+        "default 1e9 of one thread where nothing else bounds a loop, in checked mode 2e7 of all "
+        "loops together; read when a module first runs on the emulated device, and at each check",
+    )
+    cache: bool = _switch(
+        True, "TE_SCHED_CACHE", "keep compiled programs on disk, and use those that are there"
+    )
+    cache_dir: str | None = _switch(
+        None,
+        "TE_SCHED_CACHE_DIR",
+        "keep them in this folder, which nobody else may write; by default te_sched in "
+        "XDG_CACHE_HOME or ~/.cache, or the system's like",
+    )
+    cache_size: int | None = _switch(
+        None,
+        "TE_SCHED_CACHE_SIZE",
+        "let them take about so many MiB, by default 256; the longest unused go first",
+    )
+    lowering: Lowering = _switch(
+        _AS_TVM, "", "how schedules are lowered: see te_sched.transform.PassContext"
+    )
+
+
+# Variables that are no switches: of the whole process, read when its threads first start.
+PROCESS_VARIABLES = {
+    "TE_SCHED_NUM_THREADS": "run parallel loops on so many threads, by default on all cores",
+    "TE_SCHED_OPENMP": 'the OpenMP runtime to use, by default the first found; "serial" for none',
+}
+
+
+def table() -> list[dict[str, str]]:
+    """Every switch and variable: records with "switch", "variable", "default" and "what"."""
+    rows = [
+        {
+            "switch": field.name,
+            "variable": field.metadata["variable"],
+            "default": "TVM's" if field.name == "lowering" else repr(field.default),
+            "what": field.metadata["what"],
+        }
+        for field in dataclasses.fields(Config)
+    ]
+    return rows + [
+        {"switch": "", "variable": variable, "default": "", "what": what}
+        for variable, what in PROCESS_VARIABLES.items()
+    ]
 
 
 def from_environment(variables: Mapping[str, str]) -> Config:
     """The switches that a set of environment variables asks for."""
     asked: dict[str, Any] = {
-        field: _READERS.get(field, _read_truth)(name, variables[name])
-        for field, name in _ENVIRONMENT.items()
-        if name in variables
+        field.name: _READERS.get(field.name, _read_truth)(name, variables[name])
+        for field in dataclasses.fields(Config)
+        if (name := field.metadata["variable"]) in variables
     }
     return Config(**asked)
 
@@ -114,6 +154,8 @@ def current() -> Config:
 def scoped(**changes: Any) -> Iterator[Config]:
     """The switches in force, with `changes`, for the code inside the `with`.
 
+    `te_sched.config(...)` is the same.
+
     >>> with scoped(verify_passes=True):
     ...     current().verify_passes
     True
@@ -121,7 +163,7 @@ def scoped(**changes: Any) -> Iterator[Config]:
     known = {field.name for field in dataclasses.fields(Config)}
     for name in changes.keys() - known:
         raise TeSchedError(
-            f"scoped({name}={changes[name]!r})",
+            f"te_sched.config({name}={changes[name]!r})",
             why="there is no such switch",
             cure=f"use one of: {', '.join(sorted(known))}{did_you_mean(name, known)}",
         )
@@ -179,3 +221,19 @@ _READERS: dict[str, Callable[[str, str], Any]] = {
     "cache_dir": _read_path,
     "cache_size": _read_count,
 }
+
+
+class ConfigModule(ModuleType):
+    """This module, which can also be called: `with te_sched.config(verify_passes=True):`."""
+
+    if TYPE_CHECKING:  # what is in it
+        Config, Lowering, STARTED = Config, Lowering, STARTED
+        current, scoped, table = staticmethod(current), staticmethod(scoped), staticmethod(table)
+        from_environment = staticmethod(from_environment)
+
+    def __call__(self, **changes: Any) -> AbstractContextManager[Config]:
+        """The switches in force, with `changes`, for the code inside the `with`."""
+        return scoped(**changes)
+
+
+sys.modules[__name__].__class__ = ConfigModule

@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
+import te_sched
 from te_sched import config
 from te_sched.errors import TeSchedError
+from tests.golden.corpus import load
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def test_scope_ends_with_the_block():
@@ -55,13 +59,32 @@ def test_every_variable_is_in_the_table():
         for path in package.rglob("*.py")
         for name in re.findall(r"\bTE_SCHED_[A-Z_]+\b", path.read_text())
     }
-    listed = set(re.findall(r"^    (TE_SCHED_[A-Z_]+)=", config.__doc__ or "", re.MULTILINE))
-    assert used == listed
+    assert used == {row["variable"] for row in config.table()} - {""}
 
 
-def test_every_switch_has_a_variable():
-    of_programs = {"lowering"}
-    assert config._ENVIRONMENT.keys() | of_programs == config.Config.__dataclass_fields__.keys()
+def test_every_switch_has_a_row_that_says_what_it_does():
+    rows = [row for row in config.table() if row["switch"]]
+    assert [row["switch"] for row in rows] == list(config.Config.__dataclass_fields__)
+    assert all(row["what"] for row in config.table())
+    assert [row["switch"] for row in rows if not row["variable"]] == ["lowering"]
+
+
+def test_page_of_switches_is_what_the_table_says():
+    assert load(ROOT / "scripts" / "config.py").page() == (ROOT / "docs/config.md").read_text()
+
+
+def test_config_is_called_for_a_scope():
+    before = te_sched.config.current().verify_passes
+    with te_sched.config(verify_passes=not before) as switches:
+        assert switches is te_sched.config.current()
+        assert switches.verify_passes is not before
+    assert te_sched.config.current().verify_passes is before
+
+
+def test_config_called_rejects_an_unknown_switch():
+    did_you_mean = r"(?s)verify_pass=True.*did you mean 'verify_passes'"
+    with pytest.raises(TeSchedError, match=did_you_mean), te_sched.config(verify_pass=True):
+        pass
 
 
 def test_limit_of_steps_is_a_number():

@@ -12,6 +12,7 @@ from typing import Any
 
 from te_sched import config
 from te_sched.codegen.target import Target
+from te_sched.config import Lowering
 from te_sched.errors import Place
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.schedule.observing import Observer
@@ -36,7 +37,7 @@ class Found:
     simple: bool | None = None
     target: Target | None = None
     verify: bool = True
-    choices: config.Lowering = field(default_factory=config.Lowering)
+    choices: Lowering = field(default_factory=Lowering)
 
     @property
     def name(self) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from te_sched import config
+from te_sched.config import Lowering
 from te_sched.deep import walks_deeply
 from te_sched.errors import LoweringError, TeSchedError, did_you_mean, kind_of
 from te_sched.ir.expr import Buffer, Var
@@ -214,7 +215,7 @@ def run_passes(
     return func
 
 
-def _chosen_passes(choices: config.Lowering) -> tuple[tuple[Pass, str], ...]:
+def _chosen_passes(choices: Lowering) -> tuple[tuple[Pass, str], ...]:
     """PASSES with what a program takes away and adds."""
     passes = _OLDER_PASSES if choices.as_older else PASSES
     if not choices.disabled_passes and not choices.added_passes:
@@ -230,7 +231,7 @@ def _chosen_passes(choices: config.Lowering) -> tuple[tuple[Pass, str], ...]:
     return tuple(chosen)
 
 
-def _added(choices: config.Lowering, phase: int) -> list[Pass]:
+def _added(choices: Lowering, phase: int) -> list[Pass]:
     return [one for when, one in choices.added_passes if min(when, 3) == phase]
 
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from te_sched import config
 from te_sched.arith.analyzer import Analyzer
+from te_sched.config import Lowering
 from te_sched.errors import LoweringError
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
@@ -64,7 +65,7 @@ class _Unroller(Mapper):
     and calls it takes, and how deep its loops are.
     """
 
-    def __init__(self, choices: config.Lowering) -> None:
+    def __init__(self, choices: Lowering) -> None:
         self.max_step = choices.auto_unroll_max_step
         self.max_depth = choices.auto_unroll_max_depth
         self.max_extent = choices.auto_unroll_max_extent

@@ -18,7 +18,10 @@ _COLOURS = {
     "mark": ("#0550ae", "#79c0ff"),
     "line": ("#8c959f", "#6e7681"),
 }
-_IS_LIGHT = '[data-jp-theme-light="true"]', ".vscode-light", '[data-theme="light"]'
+_IS_LIGHT = (
+    *('[data-jp-theme-light="true"]', ".vscode-light", '[data-theme="light"]'),
+    '[data-md-color-scheme="default"]',
+)
 _IS_DARK = (
     *('[data-jp-theme-light="false"]', ".vscode-dark", '[data-theme="dark"]'),
     '[data-md-color-scheme="slate"]',

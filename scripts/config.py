@@ -1,0 +1,74 @@
+"""Writes docs/config.md: the table of all switches, from te_sched.config.
+
+python scripts/config.py            write the page
+python scripts/config.py --check    fail where the page is another
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from te_sched import config  # noqa: E402
+
+PAGE = ROOT / "docs" / "config.md"
+_HEAD = """\
+# Switches
+
+What te_sched does otherwise when it is told to. A switch is changed for a block of code, in this
+thread or task alone:
+
+```python
+import te_sched
+
+with te_sched.config(verify_passes=True):
+    te_sched.lower(s, [A, B])
+```
+
+or, for a whole run, by its environment variable, which is read when it is first needed: `1`, `true`
+and `on` say yes, `0`, `false`, `off` and nothing say no. `te_sched.config.current()` gives the
+switches in force, `te_sched.config.table()` the records of this table.
+
+| switch | variable | default | what it does |
+| --- | --- | --- | --- |
+"""
+_FOOT = """
+A variable without a switch is of the whole process. What `te_sched.transform.PassContext` changes
+is in its documentation.
+"""
+
+
+def page() -> str:
+    """The text of the page."""
+    rows = [
+        " | ".join(
+            [_code(row["switch"]), _code(row["variable"]), _code(row["default"]), row["what"]]
+        )
+        for row in config.table()
+    ]
+    return _HEAD + "".join(f"| {row} |\n" for row in rows) + _FOOT
+
+
+def _code(text: str) -> str:
+    return f"`{text}`" if text else ""
+
+
+def main() -> int:
+    """Write the page, or compare it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    if parser.parse_args().check:
+        is_same = PAGE.read_text() == page()
+        print("docs/config.md is as it should be" if is_same else "run python scripts/config.py")
+        return 0 if is_same else 1
+    PAGE.write_text(page())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
