@@ -22,7 +22,8 @@ _MEANING = (
 def nest_html(rows: tuple[Row, ...], stages: StageIds) -> str:
     """The tree of a nest, and the table of its figures where there are any."""
     has_figures = any(row.figures is not None for row in rows)
-    heads = f"<span></span>{''.join(f'<span>{head}</span>' for head in _HEADS)}"
+    named = (f'<span class="f{place}">{head}</span>' for place, head in enumerate(_HEADS))
+    heads = f"<span></span>{''.join(named)}"
     first = f'<div class="heads" aria-hidden="true">{heads}</div>' if has_figures else ""
     plain = "" if has_figures else " plain"
     tree = "".join(_tree(rows, stages, has_figures))
@@ -62,8 +63,8 @@ def _columns(figures: Figures | None) -> str:
         return ""
     texts = (bytes_text(figures.iteration), bytes_text(figures.whole), _times(figures.reuse))
     return "".join(
-        f'<span class="figure"><span class="announce">{head} </span>{text or "?"}</span>'
-        for head, text in zip(_HEADS, texts, strict=True)
+        f'<span class="figure f{place}"><span class="announce">{head} </span>{text or "?"}</span>'
+        for place, (head, text) in enumerate(zip(_HEADS, texts, strict=True))
     )
 
 

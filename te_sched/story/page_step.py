@@ -60,7 +60,9 @@ def _place(step: Step) -> str:
     if not step.where:
         return ""
     line = step.where.rpartition(":")[2]
-    where = f'<a href="#line-{line}"><code>{escape(step.where)}</code></a>'
+    where = f"<code>{escape(step.where)}</code>"
+    if line.isdecimal():
+        where = f'<a href="#line-{line}">{where}</a>'
     said = step.source_line.strip()
     if said in ("", step.title):
         return where
@@ -73,7 +75,7 @@ def _timing(timing: Timing) -> str:
     said = f"<strong>{time_text(timing.milliseconds)}</strong>"
     if timing.lowest is not None and timing.highest is not None:
         said += f" ({time_text(timing.lowest)} to {time_text(timing.highest)}, {timing.runs} runs)"
-    if timing.against_first is not None:
+    if timing.against_first is not None and timing.against_first != 1:
         said += f", {timing.against_first:.3g} times as fast as at first"
     return said
 
@@ -95,64 +97,72 @@ def _problem(problem: Problem) -> str:
 
 
 def _panes(step: Step, stages: StageIds, pictures: Pictures) -> Iterable[str]:
-    number = step.number
+    """What the step did, over what came of it; `texts.js` fills in code."""
     if step.nest:
-        yield _pane("nest-pane", number, "Loop nest", nest_html(step.nest, stages))
+        yield _pane(step, "nest-pane", "Loop nest", nest_html(step.nest, stages))
+    yield '<div class="side">'
     if step.dataflow:
         picture = f'<div class="picture">{pictures.picture(step.dataflow)}</div>'
-        yield _pane("flow", number, "Dataflow", picture)
-    if step.program or step.changes:
-        shown = _changes(step, stages)
-        yield _pane("program", number, "Program", _tabs("program", number, "Program", shown))
+        yield _pane(step, "flow", "Dataflow", picture)
+    if step.number > 0 and step.program:
+        yield _pane(step, "changes", "Changes", _changes(step.changes, stages, step.number))
+    yield "</div>\n"
+    if step.program:
+        yield _pane(step, "program", "Program", _code_group(step, "program", stages))
     if step.outputs:
-        tabs = _tabs("output", number, "Generated code", "")
-        yield _pane("output", number, "Generated code", tabs)
+        yield _pane(step, "output", "Generated code", _code_group(step, "output", stages))
 
 
-def _pane(kind: str, number: int, title: str, content: str) -> str:
-    name = f"step-{number}-{kind}"
+def _pane(step: Step, kind: str, title: str, content: str) -> str:
+    name = f"step-{step.number}-{kind}"
+    # without a script the program is there at the first step, and after it what changes
+    rest = " only-script" if kind == "output" or (kind == "program" and step.number > 0) else ""
     return (
-        f'<section class="pane {kind}" aria-labelledby="{name}-title">'
+        f'<section class="pane {kind}{rest}" aria-labelledby="{name}-title">'
         f'<h3 id="{name}-title">{title}</h3>{content}</section>\n'
     )
 
 
-def _tabs(group: str, number: int, title: str, panels: str) -> str:
+def _code_group(step: Step, group: str, stages: StageIds) -> str:
+    code = _program(step, stages) if group == "program" and step.number == 0 else ""
     return (
-        f'<div class="tabs" id="step-{number}-{group}-tabs" data-group="{group}" '
-        f'data-title="{title}">{panels}</div>'
+        f'<div class="group" id="step-{step.number}-{group}-group" data-group="{group}">'
+        f"{code}</div>"
     )
 
 
-def _changes(step: Step, stages: StageIds) -> str:
-    """What the step changed; of the first step, the whole program."""
-    if step.changes:
-        return _panel(step, "changes", "Changes", _change_lines(step.changes, stages))
-    if step.number > 0:
-        said = '<p class="note">The program is the same as at the step before.</p>'
-        return f'<section class="panel" data-tab="changes"><h4>Changes</h4>{said}</section>'
+def _program(step: Step, stages: StageIds) -> str:
+    """The whole program as declared, for readers without a script."""
     code = highlighted(line.text for line in step.program)
     lines = [
         f'<span class="l"{stages.attribute(line.stages)}>{html}</span>'
         for line, html in zip(step.program, code, strict=True)
     ]
-    return _panel(step, "program", "Whole program", "".join(lines))
+    return f'<section class="panel" data-tab="program">{_code("Program", 0, lines)}</section>'
 
 
-def _panel(step: Step, name: str, title: str, lines: str) -> str:
+def _code(title: str, number: int, lines: Iterable[str]) -> str:
     return (
-        f'<section class="panel" data-tab="{name}"><h4>{title}</h4>'
         '<pre class="scroll code" tabindex="0" role="group" '
-        f'aria-label="{title}, step {step.number}">'
-        f"{lines}</pre></section>"
+        f'aria-label="{title}, step {number}">{"".join(lines)}</pre>'
     )
 
 
-def _change_lines(changes: tuple[Change, ...], stages: StageIds) -> str:
-    code = highlighted(change.text for change in changes)
-    return "".join(
-        _change_line(change, html, stages) for change, html in zip(changes, code, strict=True)
+def _changes(changes: tuple[Change, ...], stages: StageIds, number: int) -> str:
+    if not changes:
+        return '<p class="note">The program is the same as at the step before.</p>'
+    return _code("Changes", number, _change_lines(changes, stages))
+
+
+def _change_lines(changes: tuple[Change, ...], stages: StageIds) -> Iterable[str]:
+    """The lines of a difference, without the indentation that all of them have."""
+    texts = [change.text for change in changes if change.mark != "@" and change.text.strip()]
+    indented = min((len(text) - len(text.lstrip()) for text in texts), default=0)
+    code = highlighted(
+        change.text if change.mark == "@" else change.text[indented:] for change in changes
     )
+    for change, html in zip(changes, code, strict=True):
+        yield _change_line(change, html, stages)
 
 
 def _change_line(change: Change, html: str, stages: StageIds) -> str:
@@ -164,7 +174,7 @@ def _change_line(change: Change, html: str, stages: StageIds) -> str:
 
 
 def _for_readers_without_script(step: Step) -> str:
-    texts = [("Whole program", step.program), *((one.title, one.lines) for one in step.outputs)]
+    texts = [("Program", step.program), *((one.title, one.lines) for one in step.outputs)]
     parts = []
     for title, lines in texts:
         kept = "\n".join(escape(line.text) for line in lines[:_SHOWN_AT_END])

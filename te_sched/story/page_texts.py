@@ -72,7 +72,7 @@ class TextTable:
 
     def add(self, step: Step) -> None:
         """Take in what a step's program is and became."""
-        texts = [self._text("program", "program", "Whole program", step.program)]
+        texts = [self._text("program", "program", "Program", step.program)]
         texts += [self._output(output) for output in step.outputs]
         self._texts[step.number] = [text for text in texts if text["runs"]]
 

@@ -47,30 +47,39 @@ def browser() -> Iterator[Any]:
         chromium.close()
 
 
+@pytest.fixture(scope="session")
+def contexts(browser: Any) -> dict[str, Any]:
+    """Contexts by their options, made when they are first needed: making one is slow."""
+    return {}
+
+
 @pytest.fixture
-def open_page(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
+def open_page(
+    browser: Any, contexts: dict[str, Any], tmp_path: Path
+) -> Iterator[Callable[..., Any]]:
     """Opens HTML as a file: `open_page(html, "#step-3", color_scheme="dark")`."""
-    contexts, complaints = [], []
+    pages, complaints = [], []
 
     def opened(html: str, address: str = "", **options: Any) -> Any:
         path = tmp_path / "story.html"
         path.write_text(html, encoding="utf-8")
-        given: dict[str, Any] = {"viewport": {"width": 1400, "height": 900}, **options}
-        context = browser.new_context(reduced_motion="reduce", **given)
-        context.set_default_timeout(5000)
-        contexts.append(context)
-        page = context.new_page()
+        if repr(options) not in contexts:
+            given = {"viewport": {"width": 1400, "height": 900}, **options}
+            contexts[repr(options)] = browser.new_context(reduced_motion="reduce", **given)
+        page = contexts[repr(options)].new_page()
+        pages.append(page)
+        page.set_default_timeout(5000)
         page.on("console", lambda message: complaints.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
         page.on("request", lambda asked: _judge_request(asked.url, path.as_uri(), complaints))
         page.goto(path.as_uri() + address)
-        if given.get("java_script_enabled", True):
+        if options.get("java_script_enabled", True):
             page.wait_for_selector("html.ready")
         return page
 
     yield opened
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()
     assert complaints == []
 
 

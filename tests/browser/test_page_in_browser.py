@@ -150,7 +150,7 @@ def test_a_stage_is_highlighted_in_all_panes(open_page, html, how):
     page = open_page(html, "#step-1")
     getattr(page.get_by_role("button", name="A", exact=True), how)()
     assert marked(page, ".nest")[-1] == "B[i] = A[i] * 2"
-    assert marked(page, ".program [data-tab=changes]")[0].startswith("\N{MINUS SIGN}")
+    assert marked(page, ".changes")[0].startswith("\N{MINUS SIGN}")
     assert marked(page, ".output [data-tab=llvm]") == ["%x = load float, ptr %A"]
     assert "A placeholder" in page.locator("#about").text_content()
 

@@ -40,15 +40,16 @@ function setMove(id, possible) {
 
 function fill(page) {
   if (table !== null && page.dataset.step) fillTexts(page, table);
-  for (const group of page.querySelectorAll(".tabs")) makeTabs(group);
+  for (const group of page.querySelectorAll(".group")) makeTabs(group);
 }
 
 /** Where the panes of a page stand: [selector, top, left]; of the hidden ones nothing is known. */
 function scrollPositions(page) {
-  const shown = page.querySelectorAll("[data-tab]:not([hidden]) > .scroll, .nest.scroll");
+  const shown = page.querySelectorAll(".panel:not([hidden]) > .scroll, .nest, .changes > .scroll");
   return [...shown].map((pane) => {
-    const name = pane.parentElement.dataset.tab;
-    return [name ? `[data-tab="${name}"] > .scroll` : ".nest.scroll", pane.scrollTop, pane.scrollLeft];
+    const parent = pane.parentElement;
+    const around = parent.dataset.tab ? `[data-tab="${parent.dataset.tab}"]` : `.${parent.classList[1]}`;
+    return [`${around} > .scroll`, pane.scrollTop, pane.scrollLeft];
   });
 }
 

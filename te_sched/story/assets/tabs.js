@@ -2,19 +2,18 @@
 
 const chosenTabs = new Map(); // by group: the name of the tab last chosen, kept from step to step
 
-/** Make tabs of the panels of a group; again when there are more panels. */
+/** Make tabs of the panels of a group, where there are several. */
 function makeTabs(group) {
   const panels = [...group.querySelectorAll(":scope > .panel")];
-  group.querySelector(":scope > [role=tablist]")?.remove();
-  if (panels.length === 0) return;
-  const list = document.createElement("div");
-  list.setAttribute("role", "tablist");
-  list.setAttribute("aria-label", group.dataset.title);
-  for (const panel of panels) list.append(makeTab(group, panel));
-  list.addEventListener("keydown", (event) => moveInTabs(event, group, list));
-  group.prepend(list);
-  group.classList.add("has-tabs");
   const names = panels.map((panel) => panel.dataset.tab);
+  if (panels.length > 1 && group.querySelector("[role=tablist]") === null) {
+    const list = document.createElement("div");
+    list.setAttribute("role", "tablist");
+    list.setAttribute("aria-labelledby", group.previousElementSibling.id);
+    for (const panel of panels) list.append(makeTab(group, panel));
+    list.addEventListener("keydown", (event) => moveInTabs(event, list));
+    group.prepend(list);
+  }
   const chosen = chosenTabs.get(group.dataset.group);
   chooseTab(group, names.includes(chosen) ? chosen : names[0]);
 }
@@ -25,7 +24,7 @@ function makeTab(group, panel) {
   panel.id = `${group.id}-${name}`;
   tab.id = `${panel.id}-tab`;
   tab.type = "button";
-  tab.textContent = panel.querySelector("h4").textContent;
+  tab.textContent = panel.dataset.title;
   tab.dataset.name = name;
   tab.setAttribute("role", "tab");
   tab.setAttribute("aria-controls", panel.id);
@@ -48,7 +47,7 @@ function chooseTab(group, name) {
   }
 }
 
-function moveInTabs(event, group, list) {
+function moveInTabs(event, list) {
   const tabs = [...list.children];
   const at = tabs.indexOf(document.activeElement);
   const to = {

@@ -23,24 +23,29 @@ function linesOf(table, runs) {
 
 /** Add the texts of a step to its panes, once. */
 function fillTexts(page, table) {
-  const texts = table.texts[page.dataset.step] ?? [];
-  for (const text of texts) {
-    const tabs = page.querySelector(`.tabs[data-group="${text.group}"]`);
-    if (tabs.querySelector(`[data-tab="${text.name}"]`)) continue;
-    const panel = document.createElement("section");
-    panel.className = "panel";
-    panel.dataset.tab = text.name;
-    panel.append(Object.assign(document.createElement("h4"), { textContent: text.title }));
-    const code = document.createElement("pre");
-    code.className = "scroll code";
-    code.tabIndex = 0;
-    code.setAttribute("role", "group");
-    code.setAttribute("aria-label", `${text.title}, step ${page.dataset.step}`);
-    code.innerHTML = linesOf(table, text.runs);
-    panel.append(code);
-    if (text.note) {
-      panel.append(Object.assign(document.createElement("p"), { className: "note", textContent: text.note }));
+  for (const text of table.texts[page.dataset.step] ?? []) {
+    const group = page.querySelector(`.group[data-group="${text.group}"]`);
+    if (group.querySelector(`[data-tab="${text.name}"]`) === null) {
+      group.append(makePanel(page, text, linesOf(table, text.runs)));
     }
-    tabs.append(panel);
   }
+}
+
+function makePanel(page, text, html) {
+  const panel = document.createElement("section");
+  panel.className = "panel";
+  panel.dataset.tab = text.name;
+  panel.dataset.title = text.title;
+  const code = panel.appendChild(document.createElement("pre"));
+  code.className = "scroll code";
+  code.tabIndex = 0;
+  code.setAttribute("role", "group");
+  code.setAttribute("aria-label", `${text.title}, step ${page.dataset.step}`);
+  code.innerHTML = html;
+  if (text.note) {
+    const note = panel.appendChild(document.createElement("p"));
+    note.className = "note";
+    note.textContent = text.note;
+  }
+  return panel;
 }
