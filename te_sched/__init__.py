@@ -8,6 +8,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from te_sched import ir, nd, runtime, target, te, testing, tir, transform
+from te_sched.config import SELF as config
 from te_sched.driver import build
 from te_sched.errors import (
     AccessError,
@@ -47,12 +48,8 @@ from te_sched.tir import Range
 from te_sched.views.notebook import install as _install_views
 from te_sched.whole_tensors import give_operators as _give_operators
 
-if TYPE_CHECKING:  # a module that can be called
-    from te_sched.config import ConfigModule
-
-    config: ConfigModule
-else:
-    from te_sched import config
+if TYPE_CHECKING:
+    from te_sched.story.explaining import explain as explain
 
 __version__ = "0.1.0"
 
@@ -110,10 +107,14 @@ _LATE = {
     "error": "te_sched.errors",
     "topi": "te_sched.topi",
 }
+# Functions that are, too: the tools that show what a schedule does.
+_LATE_FUNCTIONS = {"explain": "te_sched.story.explaining"}
 
 
 def __getattr__(name: str) -> Any:
     if name in _LATE:
         return importlib.import_module(_LATE[name])
+    if name in _LATE_FUNCTIONS:
+        return getattr(importlib.import_module(_LATE_FUNCTIONS[name]), name)
     absent = importlib.import_module("te_sched.compat.absent")
     raise AttributeError(absent.message("te_sched", name))

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from te_sched.errors import TeSchedError, did_you_mean
 
@@ -105,8 +105,12 @@ class Config:
         "TE_SCHED_CACHE_SIZE",
         "let them take about so many MiB, by default 256; the longest unused go first",
     )
-    lowering: Lowering = _switch(
-        _AS_TVM, "", "how schedules are lowered: see te_sched.transform.PassContext"
+    lowering: Lowering = dataclasses.field(
+        default=_AS_TVM,
+        metadata={
+            "variable": "",
+            "what": "how schedules are lowered: see te_sched.transform.PassContext",
+        },
     )
 
 
@@ -223,6 +227,9 @@ _READERS: dict[str, Callable[[str, str], Any]] = {
 }
 
 
+_Switches = Config  # which has another meaning inside the class
+
+
 class ConfigModule(ModuleType):
     """This module, which can also be called: `with te_sched.config(verify_passes=True):`."""
 
@@ -231,9 +238,10 @@ class ConfigModule(ModuleType):
         current, scoped, table = staticmethod(current), staticmethod(scoped), staticmethod(table)
         from_environment = staticmethod(from_environment)
 
-    def __call__(self, **changes: Any) -> AbstractContextManager[Config]:
+    def __call__(self, **changes: Any) -> AbstractContextManager[_Switches]:
         """The switches in force, with `changes`, for the code inside the `with`."""
         return scoped(**changes)
 
 
-sys.modules[__name__].__class__ = ConfigModule
+SELF = cast(ConfigModule, sys.modules[__name__])
+SELF.__class__ = ConfigModule

@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from te_sched import config
 from te_sched.analysis.checks.guard_accesses import guard_accesses
 from te_sched.analysis.checks.guard_counts import guard_counts
 from te_sched.analysis.checks.sanitize import sanitize as sanitize_program
@@ -26,6 +25,7 @@ from te_sched.analysis.schedules.predicates import check_predicates
 from te_sched.analysis.schedules.results import check_results
 from te_sched.analysis.schedules.sizes import ATTRIBUTE, check_sizes, symbolic_sizes
 from te_sched.codegen.target import Target, as_target, check_available
+from te_sched.config import current, scoped
 from te_sched.deep import walks_deeply
 from te_sched.errors import BuildError, Place, TeSchedError, kind_of, user_place
 from te_sched.ir.calls import EFFECTS
@@ -175,7 +175,7 @@ def _guarded(
     """The functions with what their calls must fulfil, and checks of what is known then alone."""
     functions: dict[str, PrimFunc] = {}
     found: list[Finding] = []
-    insert = guards and config.current().check_accesses and target.kind != "cuda"
+    insert = guards and current().check_accesses and target.kind != "cuda"
     for name, func in module.functions.items():
         guarded = guard_accesses(func, places, insert)
         found += guarded.findings
@@ -189,9 +189,9 @@ def _watched(
 ) -> Mapping[str, PrimFunc]:
     """The functions of a module, instrumented, lowered so that what is watched stays in order."""
     functions = {name: sanitize_program(func, places) for name, func in module.functions.items()}
-    choices = config.current().lowering
+    choices = current().lowering
     disabled = choices.disabled_passes | _NOT_WATCHED
-    with config.scoped(lowering=replace(choices, disabled_passes=disabled)):
+    with scoped(lowering=replace(choices, disabled_passes=disabled)):
         return lower(IRModule(functions)).functions
 
 
@@ -233,15 +233,15 @@ _MOST_JUDGED = 256  # stores and calls
 
 def _lowered(module: IRModule, target: Target) -> Mapping[str, PrimFunc]:
     """The functions of a module, lowered from where they stand to what runs fast."""
-    choices = config.current().lowering
+    choices = current().lowering
     choices = replace(choices, partition_for_speed=target.kind != "cuda", to_run=True)
-    with config.scoped(lowering=choices):
+    with scoped(lowering=choices):
         return lower(module).functions
 
 
 def _name_program(parts: tuple[Any, ...], target: Target) -> str | None:
     """The name of what is built and all that it is built by, if it may be found in the cache."""
-    switches = config.current()
+    switches = current()
     if not switches.cache or switches.verify_passes or target.kind == "cuda":
         return None
     if RULES or EFFECTS != _EFFECTS:
