@@ -32,4 +32,5 @@ def _loading(name: str) -> Any:
             return getattr(self, name)(*args, **options)
         return on_element(self, *args, **options)
 
+    operator.__doc__ = on_element.__doc__
     return operator

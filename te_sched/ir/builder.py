@@ -10,7 +10,7 @@ body = ib.get()
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from te_sched.errors import DeclarationError, with_article
@@ -162,7 +162,7 @@ class IRBuilder:
             raise
         self.emit(finish(_sequence(self._scopes.pop())))
 
-    def new_scope(self) -> Any:
+    def new_scope(self) -> AbstractContextManager[None]:
         """A scope that ends the reach of attributes and allocations."""
         return self._scope(lambda body: body)
 
@@ -205,17 +205,17 @@ class IRBuilder:
         self._unnamed_loops += 1
         return _AUTOMATIC_NAMES[count] if count < 3 else f"i_{count - 3}"
 
-    def while_loop(self, condition: Any) -> Any:
+    def while_loop(self, condition: Any) -> AbstractContextManager[None]:
         """A loop that runs as long as the condition holds."""
         held = ops.convert(condition)
         return self._scope(lambda body: While(held, body))
 
-    def if_scope(self, cond: Any) -> Any:
+    def if_scope(self, cond: Any) -> AbstractContextManager[None]:
         """What is done where the condition holds."""
         condition = ops.convert(cond)
         return self._scope(lambda body: IfThenElse(condition, body))
 
-    def else_scope(self) -> Any:
+    def else_scope(self) -> AbstractContextManager[None]:
         """What is done where the condition of the if_scope just before does not hold."""
         scope = self._scopes[-1]
         previous = scope[-1] if scope else None
@@ -266,7 +266,9 @@ class IRBuilder:
         self.emit(_Wrapper(lambda body: Allocate(buffer.data, dtype, buffer.shape, ops.TRUE, body)))
         return BufferVar(self, buffer)
 
-    def loop(self, variable: Var, extent: Expr, kind: str = "serial") -> Any:
+    def loop(
+        self, variable: Var, extent: Expr, kind: str = "serial"
+    ) -> AbstractContextManager[None]:
         """A loop over the values of a variable from 0 on, whose name stays as it is."""
         low = IntImm(0, variable.dtype)
         return self._scope(lambda body: For(variable, low, extent, _LOOP_KINDS[kind], body))

@@ -46,6 +46,11 @@ def _axes_not_equal(a: IterVar, b: Any) -> Any:
     return AxisComparison(a, b, False) if isinstance(b, IterVar) else _not_equal(a, b)
 
 
+def _astype(self: Any, dtype: str) -> Expr:
+    """The value converted to a dtype, as C converts it; constants at once."""
+    return ops.cast(dtypes.spelled(dtype), self)
+
+
 def _equal(a: Any, b: Any) -> Any:
     return False if b is None else ops.equal(a, b)
 
@@ -106,7 +111,7 @@ _OTHERS: dict[str, Any] = {
     "__invert__": ops.bitwise_not,
     "__bool__": _no_truth,
     "equal": ops.equal,
-    "astype": lambda self, dtype: ops.cast(dtypes.spelled(dtype), self),
+    "astype": _astype,
 }
 # What Python does with values only, and what to write instead.
 _NOT_FOR_EXPRESSIONS = {

@@ -423,7 +423,7 @@ def _extremum(kind: type[Any], function: Callable[[Any, Any], Any], a: Any, b: A
 
 
 def _comparison(
-    kind: type[Any], function: Callable[[Any, Any], bool]
+    kind: type[Any], function: Callable[[Any, Any], bool], sign: str
 ) -> Callable[[Any, Any], Expr]:
     def compare(a: Any, b: Any) -> Expr:
         a, b = operands(a, b)
@@ -431,15 +431,16 @@ def _comparison(
             return TRUE if function(a.value, b.value) else FALSE
         return kind(a, b)  # type: ignore[no-any-return]
 
+    compare.__doc__ = f"The condition a {sign} b."
     return compare
 
 
-equal = _comparison(EQ, operator.eq)
-not_equal = _comparison(NE, operator.ne)
-less = _comparison(LT, operator.lt)
-less_equal = _comparison(LE, operator.le)
-greater = _comparison(GT, operator.gt)
-greater_equal = _comparison(GE, operator.ge)
+equal = _comparison(EQ, operator.eq, "==")
+not_equal = _comparison(NE, operator.ne, "!=")
+less = _comparison(LT, operator.lt, "<")
+less_equal = _comparison(LE, operator.le, "<=")
+greater = _comparison(GT, operator.gt, ">")
+greater_equal = _comparison(GE, operator.ge, ">=")
 
 
 def _conditions(a: Any, b: Any, name: str) -> tuple[Expr, Expr]:
@@ -493,17 +494,20 @@ def _bit_operands(a: Any, b: Any, name: str) -> tuple[Any, Any]:
     return a, b
 
 
-def _bitwise(name: str, function: Callable[[Any, Any], int]) -> Callable[[Any, Any], Expr]:
+_Binary = Callable[[Any, Any], Expr]
+
+
+def _bitwise(name: str, function: Callable[[Any, Any], int], meaning: str) -> _Binary:
     def build(a: Any, b: Any) -> Expr:
         a, b = _bit_operands(a, b, name)
         if type(a) is IntImm and type(b) is IntImm and is_index_type(a.dtype):
             return IntImm(function(a.value, b.value), a.dtype)
         return Call(a.dtype, f"tir.{name}", (a, b))
 
-    return build
+    return _named(build, name, meaning)
 
 
-def _shift(name: str, function: Callable[[Any, Any], int]) -> Callable[[Any, Any], Expr]:
+def _shift(name: str, function: Callable[[Any, Any], int], meaning: str) -> _Binary:
     def build(a: Any, b: Any) -> Expr:
         a, b = _bit_operands(a, b, name)
         if type(b) is IntImm and is_index_type(a.dtype):
@@ -519,14 +523,20 @@ def _shift(name: str, function: Callable[[Any, Any], int]) -> Callable[[Any, Any
                 return a  # type: ignore[no-any-return]
         return Call(a.dtype, f"tir.{name}", (a, b))
 
-    return build
+    return _named(build, name, meaning)
 
 
-bitwise_and = _bitwise("bitwise_and", operator.and_)
-bitwise_or = _bitwise("bitwise_or", operator.or_)
-bitwise_xor = _bitwise("bitwise_xor", operator.xor)
-shift_left = _shift("shift_left", operator.lshift)
-shift_right = _shift("shift_right", operator.rshift)
+def _named(function: _Binary, name: str, meaning: str) -> _Binary:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = meaning
+    return function
+
+
+bitwise_and = _bitwise("bitwise_and", operator.and_, "a & b, of integers or booleans.")
+bitwise_or = _bitwise("bitwise_or", operator.or_, "a | b, of integers or booleans.")
+bitwise_xor = _bitwise("bitwise_xor", operator.xor, "a ^ b, of integers or booleans.")
+shift_left = _shift("shift_left", operator.lshift, "a << b, of integers.")
+shift_right = _shift("shift_right", operator.rshift, "a >> b, of integers, with their sign.")
 
 
 def bitwise_not(a: Any) -> Expr:

@@ -7,7 +7,7 @@ first used, since schedules are built on declarations and not the other way roun
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from te_sched.ir.intrinsics import (
     abs,
@@ -108,6 +108,12 @@ from te_sched.te.scan import scan
 from te_sched.te.tag import TagScope, tag_scope
 from te_sched.te.tensor import Tensor, TensorSlice
 from te_sched.te.tensor_intrin import TensorIntrin, decl_tensor_intrin
+
+if TYPE_CHECKING:  # see __getattr__
+    from te_sched.schedule import Schedule as Schedule
+    from te_sched.schedule import Stage as Stage
+    from te_sched.schedule import create_schedule as create_schedule
+    from te_sched.te import hybrid as hybrid
 
 sympy_door.open_door()
 

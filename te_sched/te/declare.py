@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 from te_sched.errors import DeclarationError, kind_of
 from te_sched.ir import dtypes, ops
@@ -92,6 +92,16 @@ def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder")
     return PlaceholderOp(checked_name(name, "placeholder"), extents, element).output(0)
 
 
+@overload
+def compute(
+    shape: Any,
+    fcompute: Callable[..., tuple[Any, ...] | list[Any]],
+    name: str = "compute",
+    tag: str = "",
+    attrs: Mapping[str, Any] | None = None,
+    varargs_names: Sequence[str] | None = None,
+) -> tuple[Tensor, ...]: ...
+@overload
 def compute(
     shape: Any,
     fcompute: Callable[..., Any],
@@ -99,7 +109,15 @@ def compute(
     tag: str = "",
     attrs: Mapping[str, Any] | None = None,
     varargs_names: Sequence[str] | None = None,
-) -> Any:
+) -> Tensor: ...
+def compute(
+    shape: Any,
+    fcompute: Callable[..., Any],
+    name: str = "compute",
+    tag: str = "",
+    attrs: Mapping[str, Any] | None = None,
+    varargs_names: Sequence[str] | None = None,
+) -> Tensor | tuple[Tensor, ...]:
     """A tensor whose element at (i, j, ...) is `fcompute(i, j, ...)`.
 
     Parameters

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 from te_sched.errors import DeclarationError, with_article
 from te_sched.ir import dtypes, intrinsics, ops
@@ -25,6 +25,19 @@ class Reducer:
     ) -> None:
         self.combine, self.identity, self.__name__ = combine, identity, name
 
+    @overload
+    def __call__(
+        self,
+        expr: tuple[Any, ...] | list[Any],
+        *positional: Any,
+        axis: Any = None,
+        where: Any = None,
+        init: Any = None,
+    ) -> tuple[Expr, ...]: ...
+    @overload
+    def __call__(
+        self, expr: Any, *positional: Any, axis: Any = None, where: Any = None, init: Any = None
+    ) -> Expr: ...
     def __call__(
         self, expr: Any, *positional: Any, axis: Any = None, where: Any = None, init: Any = None
     ) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import DeclarationError
@@ -17,6 +17,26 @@ from te_sched.te.tag import tag_or_current
 from te_sched.te.tensor import Tensor, tensor_label
 
 
+@overload
+def scan(
+    init: Tensor,
+    update: Tensor,
+    state_placeholder: Tensor,
+    inputs: Sequence[Tensor] | None = None,
+    name: str = "scan",
+    tag: str = "",
+    attrs: Mapping[str, Any] | None = None,
+) -> Tensor: ...
+@overload
+def scan(
+    init: Sequence[Tensor],
+    update: Sequence[Tensor],
+    state_placeholder: Sequence[Tensor],
+    inputs: Sequence[Tensor] | None = None,
+    name: str = "scan",
+    tag: str = "",
+    attrs: Mapping[str, Any] | None = None,
+) -> list[Tensor]: ...
 def scan(
     init: Any,
     update: Any,
@@ -25,7 +45,7 @@ def scan(
     name: str = "scan",
     tag: str = "",
     attrs: Mapping[str, Any] | None = None,
-) -> Any:
+) -> Tensor | list[Tensor]:
     """A recurrence along the first dimension.
 
     Parameters

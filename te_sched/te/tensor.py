@@ -125,6 +125,19 @@ class Tensor(DataProducer, Operand):
 
     __hash__ = object.__hash__
 
+    if TYPE_CHECKING:  # of whole tensors (te_sched.topi)
+
+        def __add__(self, other: Any) -> Tensor: ...  # type: ignore[override]
+        def __radd__(self, other: Any) -> Tensor: ...  # type: ignore[override]
+        def __sub__(self, other: Any) -> Tensor: ...  # type: ignore[override]
+        def __rsub__(self, other: Any) -> Tensor: ...  # type: ignore[override]
+        def __mul__(self, other: Any) -> Tensor: ...  # type: ignore[override]
+        def __rmul__(self, other: Any) -> Tensor: ...  # type: ignore[override]
+        def __truediv__(self, other: Any) -> Tensor: ...  # type: ignore[override]
+        def __rtruediv__(self, other: Any) -> Tensor: ...  # type: ignore[override]
+        def __neg__(self) -> Tensor: ...  # type: ignore[override]
+        def astype(self, dtype: str) -> Tensor: ...  # type: ignore[override]
+
     def __bool__(self) -> bool:
         return True
 

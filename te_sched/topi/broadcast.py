@@ -181,6 +181,6 @@ def where(condition: Tensor, x: Any, y: Any) -> Tensor:
         holds = ops.not_equal(element(check, i, shape), 0)
         return te.select(holds, element(x, i, shape), element(y, i, shape))
 
-    return te.compute(  # type: ignore[no-any-return]
+    return te.compute(
         shape, chosen, name="T_where", tag=BROADCAST, varargs_names=axis_names(len(shape))
     )

@@ -180,9 +180,7 @@ def full_like(x: Tensor, fill_value: Any) -> Tensor:
 
 def _filled(shape: Sequence[Any], value: Expr, name: str) -> Tensor:
     names = axis_names(len(shape))
-    return te.compute(  # type: ignore[no-any-return]
-        tuple(shape), lambda *i: value, name=name, tag=ELEMWISE, varargs_names=names
-    )
+    return te.compute(tuple(shape), lambda *i: value, name=name, tag=ELEMWISE, varargs_names=names)
 
 
 def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:

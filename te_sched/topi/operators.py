@@ -40,6 +40,7 @@ def _reflected(name: str, function: Callable[[Any, Any], Any]) -> Callable[[Any,
 
 def _astype(on_element: Callable[..., Any]) -> Callable[..., Any]:
     def astype(self: Tensor, dtype: str, span: object = None) -> Any:
+        """The tensor, or the value of one without dimensions, converted to a dtype."""
         return elementwise.cast(self, dtype) if self.ndim else on_element(self, dtype)
 
     return astype

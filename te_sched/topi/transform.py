@@ -484,7 +484,7 @@ def one_hot(
 def eye(n: int, m: int | None = None, k: int = 0, dtype: str = "float32") -> Tensor:
     """The matrix with ones on diagonal number k."""
     one, zero = te.const(1, dtype), te.const(0, dtype)
-    return te.compute(  # type: ignore[no-any-return]
+    return te.compute(
         (n, n if m is None else m),
         lambda i, j: te.if_then_else(ops.equal(i, j - k), one, zero),
         name="eye",
@@ -552,4 +552,4 @@ def expand_like(a: Tensor, shape_like: Tensor, axis: Sequence[int]) -> Tensor:
     for at, extent in zip(kept, data.shape, strict=True):
         if not is_same(extent, target.shape[at]) and is_different(extent, target.shape[at]):
             check_same(extent, target.shape[at], "expand_like", "the shapes differ")
-    return te.compute(target.shape, lambda *i: data(*[i[at] for at in kept]))  # type: ignore[no-any-return]
+    return te.compute(target.shape, lambda *i: data(*[i[at] for at in kept]))

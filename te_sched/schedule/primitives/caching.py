@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import ScheduleError, kind_of, user_place
@@ -78,7 +78,11 @@ class CachingPrimitives(ScheduleState):
             name += ".d"
         return f"{name}.{scope}"
 
-    def cache_write(self, tensor: Any, scope: str) -> Any:
+    @overload
+    def cache_write(self, tensor: Tensor, scope: str) -> Tensor: ...
+    @overload
+    def cache_write(self, tensor: Sequence[Tensor], scope: str) -> list[Tensor]: ...
+    def cache_write(self, tensor: Any, scope: str) -> Tensor | list[Tensor]:
         """Compute a tensor in a memory, then copy it to where it belongs: a new stage C.local.
 
         Parameters

@@ -118,7 +118,7 @@ def unpack_NCHWc_to_nchw(packed_out: Tensor, out_dtype: str) -> Tensor:
     """(batch, channel, height, width, block) as (batch, channel, height, width)."""
     source = check_rank(packed_out, 5, "nn.unpack_NCHWc_to_nchw")
     n, channels, h, w, block = source.shape
-    return te.compute(  # type: ignore[no-any-return]
+    return te.compute(
         (n, simplify(channels * block), h, w),
         lambda b, c, y, x: source(b, ops.floordiv(c, block), y, x, ops.floormod(c, block)).astype(
             out_dtype
@@ -147,5 +147,5 @@ def dense_pack(
         tag="dense_pack",
     )
     if bias is None:
-        return product  # type: ignore[no-any-return]
+        return product
     return move(product.shape, lambda i, j: product(i, j) + bias(j), "bias_add", "broadcast")  # type: ignore[no-any-return]

@@ -101,6 +101,6 @@ def bias_add(data: Tensor, bias: Tensor, axis: int = 1) -> Tensor:
     source, amounts = check_tensor(data, "nn.bias_add"), check_rank(bias, 1, "nn.bias_add")
     at = normalized_axis(axis, source.ndim, "nn.bias_add")
     check_same(source.shape[at], amounts.shape[0], "nn.bias_add", "bias and data differ in extent")
-    return te.compute(  # type: ignore[no-any-return]
+    return te.compute(
         source.shape, lambda *i: source(*i) + amounts(i[at]), name="T_add", tag="broadcast"
     )

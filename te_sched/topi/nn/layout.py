@@ -16,7 +16,7 @@ def flatten(data: Tensor) -> Tensor:
     """(batch, rest): all dimensions but the first in one."""
     source = check_tensor(data, "nn.flatten")
     rest = source.shape[1:]
-    return te.compute(  # type: ignore[no-any-return]
+    return te.compute(
         (source.shape[0], simplify(prod(rest))),
         lambda i, j: source(i, *wrapped_index(j, rest)),
         tag=INJECTIVE,

@@ -39,7 +39,7 @@ def _scale_shift(given: Tensor, scale: Tensor, shift: Tensor, names: list[str]) 
     )
     for one in (factors, amounts):
         check_same(one.shape[0], data.shape[at], "nn.scale_shift", "the channels differ")
-    return te.compute(  # type: ignore[no-any-return]
+    return te.compute(
         data.shape,
         lambda *i: data(*i) * factors(i[at]) + amounts(i[at]),
         name="ScaleShift",

@@ -198,7 +198,7 @@ def _reduced(
 
 
 def _mean(total: Tensor, size_of_window: Any, name: str) -> Tensor:
-    return te.compute(  # type: ignore[no-any-return]
+    return te.compute(
         total.shape,
         lambda *i: ops.div(total(*i), ops.cast(total.dtype, ops.convert(size_of_window(*i)))),
         name=name,

@@ -40,7 +40,7 @@ def softmax(x: Tensor, axis: int = -1) -> Tensor:
         varargs_names=names,
     )
     total = _reduced(data, at, te.sum, power, "T_softmax_expsum", tag)
-    return te.compute(  # type: ignore[no-any-return]
+    return te.compute(
         data.shape,
         lambda *i: power(*i) / total(*_without(i, at)),
         name="T_softmax_norm",
@@ -68,7 +68,7 @@ def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
         "compute",
         tag,
     )
-    return te.compute(  # type: ignore[no-any-return]
+    return te.compute(
         data.shape,
         lambda *i: data(*i) - largest(*_without(i, at)) - te.log(total(*_without(i, at))),
         tag=tag,
