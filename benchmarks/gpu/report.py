@@ -50,7 +50,7 @@ def markdown(figures: Figures) -> str:
 
 
 def short(figures: Figures) -> str:
-    """The products of the tutorial's size alone, for the README."""
+    """The products of the tutorial's size alone, for a page."""
     _, header, lines = next(iter(_sections(figures)))
     rows = _rows([list(header), ["---"] * len(header), *lines])
     end = "" if figures["machine"].get("gpu") else f"\n\n{NO_GPU}"

@@ -40,9 +40,10 @@ def markdown(figures: Figures) -> str:
     return "\n".join([*parts, *(f"- {line}" for line in failures(figures))]).rstrip() + "\n"
 
 
-def short(figures: Figures) -> str:
-    """The first table, for the README."""
+def short(figures: Figures, names: Sequence[str] = ()) -> str:
+    """The first table, for a page; of some workloads, or all."""
     _, header, lines = _sections(figures)[0]
+    lines = [line for line in lines if not names or line[0] in names]
     return "\n".join([setting(figures), "", *_rows(header, lines)])
 
 

@@ -1,0 +1,68 @@
+"""Run the examples of the documentation and put what they print below them.
+
+    python scripts/examples.py            write README.md and the pages of docs/ that have examples
+    python scripts/examples.py --check    say which are not up to date
+
+The blocks of a page marked `python` are one program, from top to bottom; a block marked `text`
+right behind one of them is what it prints. Must not know what a page says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = (
+    "README.md",
+    "docs/getting_started.md",
+    "docs/guide/*.md",
+    "docs/faq.md",
+    "docs/migration.md",
+)
+_EXAMPLE = re.compile(
+    r"^```python\n(?P<program>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```\n)?",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def pages() -> list[Path]:
+    """The pages with examples."""
+    return [path for pattern in PAGES for path in sorted(ROOT.glob(pattern))]
+
+
+def renewed(text: str) -> str:
+    """The text of a page, with what its examples print now."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    return _EXAMPLE.sub(lambda match: _example(match["program"], names), text)
+
+
+def _example(program: str, names: dict[str, Any]) -> str:
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(compile(program, "program.py", "exec"), names)
+    shown = "\n".join(line.rstrip() for line in printed.getvalue().rstrip().split("\n"))
+    return f"```python\n{program}```\n" + (f"\n```text\n{shown}\n```\n" if shown else "")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the pages, or compare them."""
+    stale = 0
+    for page in pages():
+        old = page.read_text()
+        new = renewed(old)
+        if new != old:
+            stale += 1
+            print(page.relative_to(ROOT))
+            if "--check" not in arguments:
+                page.write_text(new)
+    return 1 if stale and "--check" in arguments else 0
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,76 @@
+"""What the pages of the documentation show is what happens, and their links lead somewhere."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def script(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+examples = script("examples")
+
+
+@pytest.mark.parametrize("page", examples.pages(), ids=lambda page: page.stem)
+def test_examples_print_what_is_shown(page):
+    """`python scripts/examples.py` writes the pages anew."""
+    text = page.read_text()
+    assert examples.renewed(text) == text
+
+
+def test_the_road_through_all_passes_is_up_to_date():
+    """`python scripts/passes.py` writes the page anew."""
+    passes = script("passes")
+    assert passes.page().rstrip() + "\n" == passes.PAGE.read_text()
+
+
+def texts():
+    """What there is to read, by file: Markdown, and the Markdown of notebooks."""
+    folders = ("*.md", "docs/**/*.md", "tutorials/*.md", "benchmarks/**/*.md", "tests/golden/*.md")
+    found = {path: path.read_text() for one in folders for path in sorted(ROOT.glob(one))}
+    for path in sorted(ROOT.glob("tutorials/*.ipynb")):
+        cells = json.loads(path.read_text())["cells"]
+        sources = [cell["source"] for cell in cells if cell["cell_type"] == "markdown"]
+        found[path] = "\n\n".join("".join(source) for source in sources)
+    return found
+
+
+def anchors(text):
+    """The addresses of the headings of a page."""
+    heads = re.findall(r"^#+ (.*)$", re.sub(r"(?ms)^```.*?^```", "", text), re.MULTILINE)
+    words = (re.sub(r"[^\w\s-]", "", head.lower()).strip() for head in heads)
+    return {re.sub(r"[\s-]+", "-", one) for one in words}
+
+
+def test_links_lead_somewhere():
+    pages = texts()
+    dead = []
+    for page, text in pages.items():
+        prose = re.sub(r"(?ms)^```.*?^```|`[^`\n]*`", "", text)
+        for target, anchor in re.findall(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)", prose):
+            path = (page.parent / target).resolve() if target else page
+            is_dead = not path.exists()
+            if anchor and path in pages and "reference" not in path.parts:
+                is_dead = anchor not in anchors(pages[path])
+            if is_dead:
+                dead.append(f"{page.relative_to(ROOT)}: {target}#{anchor}")
+    assert dead == []
+
+
+def test_commands_exist():
+    readme = (ROOT / "README.md").read_text()
+    makefile = (ROOT / "Makefile").read_text()
+    commands = re.findall(r"^    make (\w+)", readme, re.MULTILINE)
+    assert commands[:2] == ["demo", "test"]
+    assert all(f"\n{command}:" in makefile for command in commands)

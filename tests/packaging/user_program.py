@@ -1,0 +1,115 @@
+"""A program as a user writes it, under `mypy --strict`: every type is what the user expects."""
+
+from __future__ import annotations
+
+from typing import Any, assert_type
+
+import numpy as np
+
+import te_sched
+from te_sched import te, tir, topi
+from te_sched.ir.expr import Expr, IterVar, Var
+from te_sched.runtime import Device, Module, NDArray
+from te_sched.schedule import Schedule, Stage
+from te_sched.te import Tensor
+
+N = 64
+
+
+def declare() -> tuple[Tensor, Tensor, Tensor, IterVar]:
+    """A product of matrices, with what it reads and its reduction axis."""
+    A = te.placeholder((N, N), name="A")
+    B = te.placeholder((N, N), "float32", name="B")
+    k = te.reduce_axis((0, N), name="k")
+    C = te.compute((N, N), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    return A, B, C, k
+
+
+def schedule(C: Tensor, k: IterVar) -> Schedule:
+    """Tiles, vectors and threads."""
+    s = te.create_schedule(C.op)
+    i, j = s[C].op.axis
+    io, jo, ii, ji = s[C].tile(i, j, 8, 16)
+    ko, ki = s[C].split(k, factor=4)
+    s[C].reorder(io, jo, ko, ii, ki, ji)
+    s[C].vectorize(ji)
+    s[C].unroll(ki)
+    s[C].parallel(io)
+    assert_type(s, Schedule)
+    assert_type(s[C], Stage)
+    assert_type(io, IterVar)
+    assert_type(s[C].split(ko, nparts=2), tuple[IterVar, IterVar])
+    return s
+
+
+def types_of_declarations() -> None:
+    """What te and tir give."""
+    n: Var = te.var("n")
+    A = te.placeholder((n, 4), name="A")
+    assert_type(A, Tensor)
+    B = te.compute((n, 4), lambda i, j: te.if_then_else(i > 0, A[i, j] + 1, te.exp(A[i, j])))
+    assert_type(B, Tensor)
+    assert_type(A[0, 0] * 2 + 1, Expr)
+    assert_type(te.max_value("float32"), Expr)
+    assert_type(te.all(n > 1, n < 9), Expr)
+    first, second = te.compute((4,), lambda i: (A[0, i], A[1, i]), name="pair")
+    assert first.shape == second.shape
+    assert_type(te.thread_axis("threadIdx.x"), IterVar)
+    pairs = te.comm_reducer(lambda x, y: x + y, lambda dtype: tir.const(0, dtype), name="add")
+    k = te.reduce_axis((0, 4), name="k")
+    D = te.compute((n,), lambda i: pairs(A[i, k], axis=k))
+    s = te.create_schedule([B.op, D.op])
+    assert_type(s.cache_read(A, "local", [D]), Tensor)
+    assert_type(topi.nn.relu(A), Tensor)
+    assert_type(A + A, Tensor)
+
+
+def run(s: Schedule, args: list[Tensor]) -> float:
+    """Lower, build, call and time."""
+    lowered = te_sched.lower(s, args, simple_mode=True)
+    assert_type(lowered, te_sched.IRModule)
+    text: str = lowered.astext()
+    module = te_sched.build(s, args, target="llvm", name="product")
+    a, b = (np.random.rand(N, N).astype("float32") for _ in range(2))
+    c = np.empty((N, N), "float32")
+    module(a, b, c)
+    np.testing.assert_allclose(c, a @ b, rtol=1e-4)
+    device = te_sched.cpu(0)
+    assert_type(device, Device)
+    array = te_sched.nd.array(a, device)
+    assert_type(array, NDArray)
+    values: np.ndarray[Any, Any] = array.numpy()
+    assert values.shape == array.shape
+    result = module.time_evaluator("product", device, number=1)(a, b, c)
+    assert_type(result.mean, float)
+    assert text
+    assert isinstance(module, Module)
+    return result.mean
+
+
+def kernels(C: Tensor, args: list[Tensor]) -> str:
+    """The same for a GPU."""
+    s = te.create_schedule(C.op)
+    block, thread = s[C].split(C.op.axis[0], factor=16)
+    s[C].bind(block, te.thread_axis("blockIdx.x"))
+    s[C].bind(thread, te.thread_axis("threadIdx.x"))
+    module = te_sched.build(s, args, target="cuda")
+    source: str = module.imported_modules[0].get_source()
+    return source
+
+
+def refuse(s: Schedule, C: Tensor) -> str:
+    """An error has four parts."""
+    try:
+        s[C].split(C.op.axis[0], factor=0)
+    except te_sched.ScheduleError as error:
+        return f"{error.what} {error.why} {error.cure} {error.where}"
+    return ""
+
+
+if __name__ == "__main__":
+    A, B, C, k = declare()
+    types_of_declarations()
+    assert "factor=0" in refuse(te.create_schedule(C.op), C)
+    assert "__global__" in kernels(C, [A, B, C])
+    print(f"{run(schedule(C, k), [A, B, C]) * 1e3:.3f} ms")
