@@ -145,6 +145,17 @@ def user_place() -> Place:
     return _CALLED_FROM.get() or Place()
 
 
+def place_of_error(error: BaseException) -> Place:
+    """The user's line from which an error came."""
+    found, trace = Place(), error.__traceback__
+    while trace is not None:
+        filename = trace.tb_frame.f_code.co_filename
+        if _judge(trace.tb_frame, filename) is True:
+            found = Place(filename, trace.tb_lineno)
+        trace = trace.tb_next
+    return found
+
+
 _COMMAND_LINE = "te-sched"  # what calls its commands is no user's program
 _IS_USERS: dict[str, bool | str] = {}  # by file
 

@@ -164,8 +164,8 @@ class Step:
 class StageOf:
     """A stage of the story: its name, what it computes, and the user's line that declared it.
 
-    `kind` is "placeholder", "compute", "scan", "extern" or "tensor" (made by a primitive);
-    `born` is the number of the step that made it.
+    `kind` is "placeholder", "compute", "scan" or "extern"; `born` is the number of the step that
+    made it, 0 for one that was declared.
     """
 
     name: str

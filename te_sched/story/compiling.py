@@ -1,0 +1,130 @@
+"""What a schedule becomes when it is built, what it is refused for, and how fast it runs.
+
+For a GPU there is CUDA source and what the checked mode says of some blocks; a time only where
+there is a GPU. Must not know steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from te_sched.codegen.checker import Report
+from te_sched.codegen.target import Target
+from te_sched.driver import build, functions_for_processor
+from te_sched.errors import TeSchedError
+from te_sched.ir.stmt import PrimFunc
+from te_sched.lower.statements import stores_and_calls
+from te_sched.runtime import cpu, cuda
+from te_sched.runtime.build import build_functions
+from te_sched.runtime.cuda_module import CudaModule
+from te_sched.schedule.schedule import Schedule
+from te_sched.story.model import Line, Output, Problem, Timing
+from te_sched.story.outputs import of_kernels, of_processor
+from te_sched.story.problems import of_build
+from te_sched.story.stages import Stages
+from te_sched.story.timing import Clock, arrays, why_no_arrays
+
+_MOST_STATEMENTS = 4000  # of a program that is compiled for a story
+_BLOCKS, _STEPS = 2, 4000  # blocks of a kernel that are checked, and iterations of their loops
+_MOST_CHECKED = 1e8  # elements of the arguments
+_ON_PROCESSOR = (
+    "No loop is bound to threads of the GPU yet, so there are no kernels: this step would run on "
+    "the processor."
+)
+_NO_TIME = Timing()
+_NO_GPU = "Not measured: there is no GPU here."
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What came of building: texts, or problems."""
+
+    outputs: tuple[Output, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+    timing: Timing = _NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class Builder:
+    """Builds schedules for a target, and times what is built where there is a clock."""
+
+    target: Target
+    clock: Clock | None
+
+    def build(
+        self, schedule: Schedule, args: Sequence[Any], func: PrimFunc, work: float | None
+    ) -> Built:
+        """What a schedule becomes, whose lowered program is `func`, with about so much work."""
+        count = stores_and_calls(func.body)
+        if count > _MOST_STATEMENTS:
+            note = f"The program has {count} stores and calls: it is not compiled here."
+            return Built(notes=(note,), timing=Timing(note="Not measured: it is not compiled."))
+        stages = Stages(schedule)
+        try:
+            if self.target.kind == "cuda":
+                return self._for_gpu(schedule, args, stages, work)
+            return self._for_processor(schedule, args, stages, work)
+        except TeSchedError as error:
+            return Built(problems=of_build(error, schedule, args))
+
+    def _for_processor(
+        self, schedule: Schedule, args: Sequence[Any], stages: Stages, work: float | None
+    ) -> Built:
+        functions = functions_for_processor(schedule, args, self.target)
+        outputs = of_processor(functions, self.target, stages)
+        if self.clock is None:
+            return Built(outputs)
+        module = build_functions(functions, self.target)
+        return Built(outputs, timing=self.clock.measure(module, cpu(0), work))
+
+    def _for_gpu(
+        self, schedule: Schedule, args: Sequence[Any], stages: Stages, work: float | None
+    ) -> Built:
+        if not has_threads(schedule):
+            return Built(notes=(_ON_PROCESSOR,))
+        module = build(schedule, args, self.target)
+        assert isinstance(module, CudaModule)
+        outputs = (*of_kernels(module.kernels, stages), *_checked(module, args))
+        if self.clock is None:
+            return Built(outputs)
+        if not cuda(0).exist:
+            return Built(outputs, timing=Timing(note=_NO_GPU))
+        return Built(outputs, timing=self.clock.measure(module, cuda(0), work))
+
+
+def has_threads(schedule: Schedule) -> bool:
+    """Whether a loop of a schedule is bound to threads of a GPU."""
+    stages = [*schedule.stages, *schedule.groups]
+    bound = [attr.bind_thread for stage in stages for attr in stage.iter_var_attrs.values()]
+    launched = [axis for stage in stages for axis in stage.launched_threads]
+    return any(axis is not None and "Idx" in axis.thread_tag for axis in (*bound, *launched))
+
+
+def _checked(module: CudaModule, args: Sequence[Any]) -> tuple[Output, ...]:
+    """What the checked mode says of some blocks, on random numbers."""
+    if why_no_arrays(args):
+        return ()
+    values = [array.numpy() for array in arrays(args, cpu(0))]
+    if sum(value.size for value in values) > _MOST_CHECKED:
+        return ()
+    try:
+        report = module.check(*values, max_blocks=_BLOCKS, max_steps=_STEPS)
+    except TeSchedError as error:
+        return (Output("check", "Checked mode", (Line(f"{error.what}: {error.why}"),)),)
+    lines = tuple(Line(line) for line in _text(report).splitlines())
+    note = (
+        f"{_BLOCKS} blocks of each kernel, run with random inputs and every access watched: races, "
+        "barriers, bounds; passes through the banks of shared memory and sectors of 32 bytes of "
+        "global memory that a warp's request takes."
+    )
+    return (Output("check", "Checked mode", lines, note=note),)
+
+
+def _text(report: Report) -> str:
+    """A report without what was left out because few blocks are looked at."""
+    return "\n\n".join(
+        part for part in str(report).split("\n\n") if not part.startswith("not checked: ")
+    )

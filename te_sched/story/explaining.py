@@ -1,0 +1,189 @@
+"""explain: the story of a schedule, from its trace.
+
+Must not know what is told of a step, nor HTML.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import platform
+from collections.abc import Sequence
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy
+
+from te_sched import __version__
+from te_sched.codegen.target import Target, as_target, check_available
+from te_sched.errors import Place, ScheduleError, kind_of, place_of_error
+from te_sched.schedule.observing import unobserved
+from te_sched.schedule.schedule import Schedule
+from te_sched.story.compiling import Builder, has_threads
+from te_sched.story.model import Step, StoryData
+from te_sched.story.problems import from_error
+from te_sched.story.stage_list import StageList
+from te_sched.story.steps import Retelling, shown_path, shown_place, source_line
+from te_sched.story.story import Story
+from te_sched.story.telling import Teller
+from te_sched.story.timing import Clock
+from te_sched.te.tensor import Tensor
+from te_sched.views.loop_tree import default_args
+
+
+def explain(
+    schedule: Schedule,
+    args: Sequence[Any] | None = None,
+    *,
+    target: str | Target | None = None,
+    title: str | None = None,
+    source: str | os.PathLike[str] | None = None,
+    measure: bool = True,
+    max_steps: int | None = None,
+    error: BaseException | None = None,
+) -> Story:
+    """The story of a schedule: what each of its primitives did.
+
+    Each step shows the loops with what they touch and compute, the program and how it changed, the
+    dataflow, the code that is generated, and how long it takes to run. What a step cannot be
+    lowered or built for is told, and the story goes on. docs/explain.md says what figures mean.
+
+    Parameters
+    ----------
+    schedule : what te.create_schedule returned; it stays as it is.
+    args : the parameters of the function, as for `lower`; by default all inputs, then the outputs.
+    target : as for `build`; by default "cuda" where loops are bound to threads of a GPU.
+    title : of the page.
+    source : the program's file, if it is not the one of the first primitive; or its text.
+    measure : time the steps that can run, with random inputs, in about 0.2 s each and at most 10 s.
+    max_steps : if there would be more steps, several primitives make one.
+    error : what a primitive, `lower` or `build` raised: the last step.
+
+    Raises
+    ------
+    ScheduleError for what is no schedule, BuildError for a target without code generation.
+    """
+    _check(schedule, args, max_steps, error)
+    wanted = as_target(target if target is not None or not has_threads(schedule) else "cuda")
+    check_available(wanted)
+    with unobserved():
+        return Story(_told(schedule, args, wanted, title, source, measure, max_steps, error))
+
+
+def _told(
+    schedule: Schedule,
+    args: Sequence[Any] | None,
+    target: Target,
+    title: str | None,
+    source: str | os.PathLike[str] | None,
+    measure: bool,
+    max_steps: int | None,
+    error: BaseException | None,
+) -> StoryData:
+    retelling = Retelling(schedule, max_steps)
+    parameters = default_args(schedule) if args is None else list(args)
+    clock = Clock(parameters) if measure else None
+    teller = Teller(Builder(target, clock))
+    steps: list[Step] = []
+    stages = StageList()
+    places: list[tuple[int, Place]] = []
+    for moment in retelling.moments():
+        steps.append(teller.tell(moment, [retelling.argument(arg) for arg in parameters]))
+        stages.see(moment.schedule, moment.number)
+        places.append((moment.number, moment.place))
+    if error is not None:
+        place = place_of_error(error)
+        steps = _with_error(steps, error, place)
+        places.append((len(steps) - 1, place))
+    path, text = _source(source, [place for _, place in places])
+    names = ", ".join(op.name for op in schedule.outputs)
+    return StoryData(
+        title=title or f"The schedule of {names}",
+        target=str(target),
+        arguments=tuple(arg.name for arg in parameters),
+        stages=stages.listed(),
+        steps=tuple(steps),
+        program=text,
+        program_path=shown_path(path),
+        highlights=tuple((number, place.line) for number, place in places if _is(place, path)),
+        trace=str(schedule.trace),
+        versions=_versions(),
+    )
+
+
+_PHASES = {"LoweringError": "lower", "BuildError": "build", "CallError": "run"}
+
+
+def _with_error(steps: list[Step], error: BaseException, place: Place) -> list[Step]:
+    """The steps with what was raised, as one more step unless the last one says so already."""
+    last = steps[-1]
+    kinds = [kind.__name__ for kind in type(error).__mro__]
+    phase = next((_PHASES[kind] for kind in kinds if kind in _PHASES), "schedule")
+    problem = from_error(phase, error)
+    if any(problem.what == one.what for one in last.problems):
+        return steps
+    step = Step(
+        number=last.number + 1,
+        title=source_line(place) or problem.what,
+        where=shown_place(place),
+        source_line=source_line(place),
+        nest=last.nest,
+        program=last.program,
+        dataflow=last.dataflow,
+        problems=(problem,),
+        memory=last.memory,
+    )
+    return [*steps, step]
+
+
+def _source(source: str | os.PathLike[str] | None, places: Sequence[Place]) -> tuple[str, str]:
+    """The path and the text of the user's program."""
+    if isinstance(source, str) and "\n" in source:
+        return "", source
+    if source is not None:
+        path = os.path.abspath(source)
+    else:
+        path = next((place.file for place in places if place.file), "")
+    return path, "".join(linecache.getlines(path)) if path else ""
+
+
+def _is(place: Place, path: str) -> bool:
+    """Whether a line is of the program that the story shows."""
+    return bool(place.file) and os.path.abspath(place.file) == os.path.abspath(path)
+
+
+def _versions() -> tuple[tuple[str, str], ...]:
+    return (
+        ("te_sched", __version__),
+        ("python", platform.python_version()),
+        ("llvm", ".".join(map(str, llvm.llvm_version_info))),
+        ("numpy", numpy.__version__),
+    )
+
+
+def _check(schedule: Any, args: Any, max_steps: Any, error: Any) -> None:
+    """Refuse what there is no story of."""
+    if not isinstance(schedule, Schedule):
+        raise ScheduleError(
+            f"explain {kind_of(schedule)}",
+            "it is not a schedule, and has no primitives to tell of",
+            "pass what te.create_schedule returned: te_sched.explain(s, [A, B, C])",
+        )
+    if args is not None and (isinstance(args, Tensor | str) or not isinstance(args, Sequence)):
+        raise ScheduleError(
+            f"explain a schedule with args={kind_of(args)}",
+            "it is no list of arguments",
+            "write te_sched.explain(s, [A, B, C])",
+        )
+    if max_steps is not None and (not isinstance(max_steps, int) or max_steps < 2):
+        raise ScheduleError(
+            f"explain a schedule in max_steps={max_steps!r} steps",
+            "the schedule as declared is one, and what was done another",
+            "give a number of at least 2, or None",
+        )
+    if error is not None and not isinstance(error, BaseException):
+        raise ScheduleError(
+            f"explain a schedule with error={kind_of(error)}",
+            "it is not an exception",
+            "pass what was caught: except TeSchedError as error",
+        )

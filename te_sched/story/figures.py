@@ -1,0 +1,239 @@
+"""What loops touch and compute: working sets, reuse and arithmetic, from the loops as scheduled.
+
+A loop is looked at in the first iteration of each loop round it. A temporary that lives inside of
+it counts once, since every iteration uses the same memory. Must not know how elements are counted,
+nor how figures are shown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from te_sched.analysis.programs.accesses import Access, Loop, Program, accesses_of
+from te_sched.deep import walks_deeply
+from te_sched.ir import dtypes, ops
+from te_sched.ir import expr as E
+from te_sched.ir import stmt as S
+from te_sched.ir.expr import Expr, IntImm, Var
+from te_sched.ir.visitor import children
+from te_sched.lower.statements import statements
+from te_sched.story.footprint import Box, Reference, Unknown, distinct, executions
+from te_sched.story.model import Figures, Traffic
+from te_sched.story.stages import parts_of
+
+_ARITHMETIC = (E.Add, E.Sub, E.Mul, E.Div, E.FloorDiv, E.FloorMod, E.Mod, E.Min, E.Max)
+_NOT_ARITHMETIC = frozenset(
+    ("tir.likely", "tir.if_then_else", "tir.reinterpret", "tir.tvm_access_ptr", "tir.address_of")
+)
+
+
+@walks_deeply("count what loops touch")
+def figures_of_loops(func: S.PrimFunc, stage_of: Callable[[Var], str]) -> dict[int, Figures]:
+    """The figures of each loop of a function, and of the function itself, by identity."""
+    program = accesses_of(func)
+    counter = _Counter(program, stage_of)
+    loops = _loops_by_node(func.body, program.loops)
+    found = {id(func): counter.figures(())}
+    parents = {
+        access.loops[: k + 1] for access in program.accesses for k in range(len(access.loops))
+    }
+    chains = {chain[-1]: chain for chain in parents}
+    for node, loop in loops:
+        if loop in chains:
+            found[id(node)] = counter.figures(chains[loop])
+    return found
+
+
+def _loops_by_node(root: Any, loops: Sequence[Loop]) -> Iterator[tuple[Any, Loop]]:
+    """Each statement that is a loop, or launches threads for the first time in a kernel."""
+    remaining = iter(loops)
+
+    def visit(node: Any, open_tags: frozenset[str]) -> Iterator[tuple[Any, Loop]]:
+        if isinstance(node, S.For) or _launches(node, open_tags):
+            yield node, next(remaining)
+        if isinstance(node, S.AttrStmt) and node.key == "thread_extent":
+            open_tags |= {node.node.thread_tag}
+        for part in parts_of(node):
+            yield from visit(part, open_tags)
+
+    return visit(root, frozenset())
+
+
+def _launches(node: Any, open_tags: frozenset[str]) -> bool:
+    if not isinstance(node, S.AttrStmt):
+        return False
+    is_new = node.key == "thread_extent" and node.node.thread_tag not in open_tags
+    return is_new or node.key == "virtual_thread"
+
+
+class _Counter:
+    """Counts for the loops of one program. A chain is the loops from the outermost to one."""
+
+    def __init__(self, program: Program, stage_of: Callable[[Var], str]) -> None:
+        self.program, self.stage_of = program, stage_of
+        self.bytes = _item_bytes(program.func)
+        self.counts: dict[tuple[int, tuple[Access, ...]], int | Unknown] = {}
+
+    def figures(self, chain: tuple[Loop, ...]) -> Figures:
+        """The figures of the last loop of a chain; of an empty one, those of the function."""
+        depth = len(chain)
+        inside = [one for one in self.program.accesses if one.loops[:depth] == chain]
+        standing = max(depth - 1, 0)
+        notes: dict[str, None] = {}
+        found = [
+            self._traffic(data, tuple([one for one in inside if one.data is data]), depth, notes)
+            for data in dict.fromkeys([one.data for one in inside])
+        ]
+        buffers = tuple([traffic for traffic, _ in found])
+        operations = _sum([self._operations(one, standing, notes) for one in inside])
+        whole = _sum([one.whole for one in buffers])
+        elements = _sum([count for _, count in found])
+        return Figures(
+            _sum([one.iteration for one in buffers]),
+            whole,
+            _ratio(_sum([one.accesses for one in buffers]), elements),
+            operations,
+            _ratio(operations, whole),
+            buffers,
+            "; ".join(notes),
+        )
+
+    def _traffic(
+        self, data: Var, accesses: tuple[Access, ...], depth: int, notes: dict[str, None]
+    ) -> tuple[Traffic, int | None]:
+        """What accesses do to one buffer, and the number of its elements that they touch."""
+        name, standing = self._name(data), max(depth - 1, 0)
+
+        def known(count: Callable[[], int]) -> int | None:
+            try:
+                return count()
+            except Unknown as error:
+                notes[f"{name}: {error}"] = None
+                return None
+
+        size = self.bytes.get(data, 1)
+        iteration = known(lambda: self._elements(accesses, depth))
+        whole = known(lambda: self._elements(accesses, standing))
+        times = known(lambda: sum(self._times(one, standing) for one in accesses))
+        traffic = Traffic(
+            name,
+            self.stage_of(data),
+            None if iteration is None else iteration * size,
+            None if whole is None else whole * size,
+            times,
+            _ratio(times, whole),
+        )
+        return traffic, whole
+
+    def _name(self, data: Var) -> str:
+        memory = self.program.memory.get(data)
+        return memory.name if memory is not None else data.name
+
+    def _box(self, loops: Sequence[Loop], standing: int) -> Box:
+        """The first iteration of the outer loops, all of the others."""
+        box = Box({}, {}, self.program.values)
+        for loop in loops[:standing]:
+            box = Box({}, {**box.standing, loop.var: box.value(loop.min)}, box.lets)
+        running: dict[Var, tuple[int, int]] = {}
+        for loop in loops[standing:]:
+            if Box(running, box.standing, box.lets).variables(loop.extent):
+                raise Unknown("the number of iterations varies")
+            running[loop.var] = box.value(loop.min), box.value(loop.extent)
+        return Box(running, box.standing, box.lets)
+
+    def _elements(self, accesses: tuple[Access, ...], standing: int) -> int:
+        """The distinct elements that accesses to one buffer touch."""
+        key = (standing, accesses)
+        if key not in self.counts:
+            try:
+                self.counts[key] = self._counted(accesses, standing)
+            except Unknown as error:
+                self.counts[key] = error
+        found = self.counts[key]
+        if isinstance(found, Unknown):
+            raise found
+        return found
+
+    def _counted(self, accesses: tuple[Access, ...], standing: int) -> int:
+        """Accesses in different loops are put together in a box of all of these."""
+        loops = dict.fromkeys([loop for one in accesses for loop in one.loops[standing:]])
+        outer = accesses[0].loops[:standing]
+        return distinct(
+            [self._reference(one) for one in accesses], self._box((*outer, *loops), standing)
+        )
+
+    def _reference(self, access: Access) -> Reference:
+        if access.index is None:
+            raise Unknown("it is not known which elements are touched")
+        memory = self.program.memory.get(access.data)
+        begins = access.index
+        if memory is not None and not memory.is_argument and len(memory.region) == len(begins):
+            begins = tuple(
+                [ops.sub(index, low) for index, (low, _) in zip(begins, memory.region, strict=True)]
+            )
+        return Reference(begins, access.sizes, access.conditions)
+
+    def _times(self, access: Access, standing: int) -> int:
+        """How many elements an access loads or stores."""
+        box = self._box(access.loops, standing)
+        return executions(access.conditions, box) * math.prod(map(box.value, access.sizes))
+
+    def _operations(self, access: Access, standing: int, notes: dict[str, None]) -> int | None:
+        """The arithmetic of a store."""
+        if access.by_call:
+            notes["what functions from outside compute is not counted"] = None
+            return None
+        if not access.writes or access.store is None:
+            return 0
+        try:
+            each = _arithmetic(access.store.value)
+            return each * executions(access.conditions, self._box(access.loops, standing))
+        except Unknown as error:
+            notes[f"{self._name(access.data)}: {error}"] = None
+            return None
+
+
+def _arithmetic(e: Expr) -> int:
+    """Operations on values in an expression, one for each lane; indices and choices are none."""
+    if isinstance(e, E.BufferLoad | Var | IntImm):
+        return 0
+    own = isinstance(e, _ARITHMETIC) or (isinstance(e, E.Call) and e.op not in _NOT_ARITHMETIC)
+    parts = e.args[1:] if isinstance(e, E.Call) and e.op == "tir.if_then_else" else children(e)
+    if isinstance(e, E.Select):
+        parts = (e.true_value, e.false_value)
+    inner = sum([_arithmetic(part) for part in parts if isinstance(part, Expr)])
+    return inner + (dtypes.lanes(e.dtype) if own else 0)
+
+
+def _item_bytes(func: S.PrimFunc) -> dict[Var, int]:
+    """The bytes of an element, by memory."""
+    buffers = [*func.buffer_map.values()]
+    buffers += [one.buffer for one in statements(func.body) if isinstance(one, S.BufferRealize)]
+    return {one.data: dtypes.storage_bytes(one.dtype) for one in buffers}
+
+
+def _sum(parts: Sequence[Any]) -> Any:
+    return None if any(part is None for part in parts) else sum(parts)
+
+
+def _ratio(a: float | None, b: float | None) -> float | None:
+    return a / b if a is not None and b else None
+
+
+def temporary_bytes(func: S.PrimFunc) -> int | None:
+    """The most memory of temporaries that is there at once, of one thread, after lowering."""
+    return _peak(func.body)
+
+
+def _peak(node: Any) -> int | None:
+    if isinstance(node, S.Allocate):
+        sizes = [one.value for one in node.extents if isinstance(one, IntImm)]
+        inner = _peak(node.body)
+        if inner is None or len(sizes) < len(node.extents):
+            return None
+        return inner + math.prod(sizes) * dtypes.storage_bytes(node.dtype)
+    peaks = [_peak(part) for part in parts_of(node)]
+    known = [peak for peak in peaks if peak is not None]
+    return max(known, default=0) if len(known) == len(peaks) else None

@@ -1,0 +1,319 @@
+"""Counting: the distinct elements that references to an array touch while loops run, and how often
+something happens there.
+
+Indices are sums of scaled variables, for which sets of numbers are added; others, and what
+conditions cut, are executed with numpy. Counts are exact, or Unknown is raised. Must not know
+programs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from te_sched.analysis.programs.evaluate import Unevaluable, evaluate
+from te_sched.arith.affine import NotAffine, collect
+from te_sched.ir import ops
+from te_sched.ir.expr import Expr, Var
+from te_sched.ir.visitor import walk
+
+_MOST_POINTS = 1 << 20  # of what is executed, or held as a set
+_MOST_CELLS = 1 << 24  # of the box in which sets are put together
+
+Numbers = range | np.ndarray[Any, Any]
+# A part of the dimensions, and the numbers there; of several dimensions, rows of numbers.
+Part = tuple[tuple[int, ...], Numbers]
+
+
+class Unknown(Exception):
+    """A count that cannot be found; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Loops that run, as begin and extent of their variables, and those that stand still."""
+
+    running: Mapping[Var, tuple[int, int]]
+    standing: Mapping[Var, int]
+    lets: Mapping[Var, Expr]
+
+    def value(self, e: Expr) -> int:
+        """A number that no running loop changes."""
+        try:
+            return int(evaluate(e, dict(self.standing), self.lets))
+        except Unevaluable:
+            raise Unknown("a size is not known") from None
+
+    def variables(self, e: Expr) -> frozenset[Var]:
+        """The running variables in an expression, lets looked through."""
+        found: set[Var] = set()
+        pending, seen = [e], set[Var]()
+        while pending:
+            for node in walk(pending.pop()):
+                if not isinstance(node, Var) or node in seen:
+                    continue
+                seen.add(node)
+                if node in self.running:
+                    found.add(node)
+                elif node in self.lets and node not in self.standing:
+                    pending.append(self.lets[node])
+        return frozenset(found)
+
+    def points(self, variables: frozenset[Var]) -> dict[Var, Any]:
+        """The values of variables at all points where these run, each along an axis of its own."""
+        names = [var for var in self.running if var in variables]
+        if math.prod([self.running[var][1] for var in names]) > _MOST_POINTS:
+            raise Unknown("there are too many iterations to count")
+        values: dict[Var, Any] = dict(self.standing)
+        for place, var in enumerate(names):
+            begin, extent = self.running[var]
+            shape = [1] * len(names)
+            shape[place] = extent
+            values[var] = np.arange(begin, begin + extent).reshape(shape)
+        return values
+
+    def execute(self, e: Expr, values: dict[Var, Any]) -> Any:
+        """The values of an expression at points."""
+        try:
+            return evaluate(e, values, self.lets)
+        except Unevaluable:
+            raise Unknown("an index or a condition depends on data or on a size") from None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reference:
+    """An access: where it begins in each dimension, how long it is, and when it happens."""
+
+    begins: tuple[Expr, ...]
+    sizes: tuple[Expr, ...]
+    conditions: tuple[Expr, ...]
+
+
+def executions(conditions: Sequence[Expr], box: Box) -> int:
+    """How often conditions hold while loops run."""
+    left = set(box.running)
+    count = 1
+    for variables, together in _connected([(one, box.variables(one)) for one in conditions]):
+        values = box.points(variables)
+        count *= int(np.count_nonzero(_where(together, values, box, variables)))
+        left -= variables
+    return count * math.prod([box.running[var][1] for var in left])
+
+
+def distinct(references: Sequence[Reference], box: Box) -> int:
+    """How many different elements references touch while loops run."""
+    sets = [found for one in references if (found := _elements(one, box)) is not None]
+    if not sets:
+        return 0
+    merged = _merged_dimensions(sets)
+    aligned = [[_joined(parts, dims) for dims in merged] for parts in sets]
+    unique = list({tuple(map(_key, one)): one for one in aligned}.values())
+    differing = [
+        place for place in range(len(merged)) if len({_key(one[place]) for one in unique}) > 1
+    ]
+    if not differing:
+        return math.prod(map(len, unique[0]))
+    same = math.prod([len(part) for place, part in enumerate(unique[0]) if place not in differing])
+    return same * _union([[one[place] for place in differing] for one in unique])
+
+
+def _elements(one: Reference, box: Box) -> list[Part] | None:
+    """The elements of a reference, as parts whose product they are; None where it never happens."""
+    begins, box = _with_lengths(one, box)
+    parts: list[Part] = []
+    items: list[tuple[Any, frozenset[Var]]] = []
+    for dim, begin in enumerate(begins):
+        scales = _scales(begin, box)
+        variables = frozenset(scales[1]) if scales is not None else box.variables(begin)
+        items.append((dim, variables))
+    items += [(condition, box.variables(condition)) for condition in one.conditions]
+    for variables, together in _connected(items):
+        dims = tuple(item for item in together if isinstance(item, int))
+        conditions = [item for item in together if not isinstance(item, int)]
+        scales = _scales(begins[dims[0]], box) if len(dims) == 1 and not conditions else None
+        numbers = (
+            _sum_of(*scales, box)
+            if scales is not None
+            else _executed([begins[dim] for dim in dims], conditions, variables, box)
+        )
+        if len(numbers) == 0:
+            return None
+        if dims:
+            parts.append((dims, numbers))
+    return parts
+
+
+def _with_lengths(one: Reference, box: Box) -> tuple[list[Expr], Box]:
+    """A loop for each dimension of which more than one element is touched."""
+    begins, running = list(one.begins), dict(box.running)
+    for dim, size in enumerate(one.sizes):
+        length = box.value(size)
+        if length != 1:
+            lane = Var("lane", begins[dim].dtype)
+            running[lane] = (0, length)
+            begins[dim] = ops.add(begins[dim], lane)
+    return begins, Box(running, box.standing, box.lets)
+
+
+def _scales(e: Expr, box: Box) -> tuple[int, dict[Var, int]] | None:
+    """The constant and the scales of running variables in a sum; None where it is none."""
+    found: dict[Var, int] = {}
+    try:
+        base = collect(e, 1, found, {})
+    except NotAffine:
+        return None
+    scales: dict[Var, int] = {}
+    for var, scale in found.items():
+        if var in box.running:
+            scales[var] = scale
+        elif var in box.standing:
+            base += scale * box.standing[var]
+        elif scale:
+            return None
+    return base, {var: scale for var, scale in scales.items() if scale}
+
+
+def _connected(
+    items: Iterable[tuple[Any, frozenset[Var]]],
+) -> list[tuple[frozenset[Var], list[Any]]]:
+    """Items in groups that have no variable in common."""
+    groups: list[tuple[frozenset[Var], list[Any]]] = []
+    for item, variables in items:
+        joined, together = variables, [item]
+        apart = []
+        for group in groups:
+            if group[0] & joined:
+                joined, together = joined | group[0], group[1] + together
+            else:
+                apart.append(group)
+        groups = [*apart, (joined, together)]
+    return groups
+
+
+def _sum_of(base: int, scales: Mapping[Var, int], box: Box) -> Numbers:
+    """The values of a sum of scaled variables."""
+    numbers: Numbers = range(base, base + 1)
+    for var, scale in sorted(scales.items(), key=lambda item: abs(item[1])):
+        begin, extent = box.running[var]
+        if extent <= 0:
+            return range(0)
+        first = scale * (begin if scale > 0 else begin + extent - 1)
+        numbers = _plus(numbers, first, abs(scale), extent)
+    return numbers
+
+
+def _plus(numbers: Numbers, first: int, step: int, count: int) -> Numbers:
+    """Each number plus each of first, first + step, ... (`count` of them)."""
+    if isinstance(numbers, range):
+        low, high = numbers[0] + first, numbers[-1] + first
+        if len(numbers) == 1:
+            return range(low, low + step * count, step)
+        if step % numbers.step == 0 and step <= numbers.step * len(numbers):
+            return range(low, high + step * (count - 1) + 1, numbers.step)
+    if len(numbers) * count > _MOST_POINTS:
+        raise Unknown("there are too many elements to count")
+    offsets = first + step * np.arange(count)
+    return _simplest(np.unique(np.add.outer(np.asarray(numbers), offsets)))
+
+
+def _executed(
+    begins: Sequence[Expr], conditions: Sequence[Expr], variables: frozenset[Var], box: Box
+) -> Numbers:
+    """The values of indices where conditions hold; of several, rows of values."""
+    values = box.points(variables)
+    holds = _where(conditions, values, box, variables)
+    if not begins:
+        return range(int(np.count_nonzero(holds)))
+    columns = [
+        np.broadcast_to(box.execute(begin, values), holds.shape)[holds].astype(np.int64)
+        for begin in begins
+    ]
+    if len(columns) == 1:
+        return _simplest(np.unique(columns[0]))
+    return np.unique(np.stack(columns, axis=-1), axis=0)
+
+
+def _where(
+    conditions: Sequence[Expr], values: dict[Var, Any], box: Box, variables: frozenset[Var]
+) -> np.ndarray[Any, Any]:
+    """Whether conditions hold, at each point."""
+    shape = np.broadcast_shapes(*(np.shape(values[var]) for var in variables))
+    holds = np.ones(shape, np.bool_)
+    for condition in conditions:
+        holds = np.logical_and(holds, box.execute(condition, values))
+    return holds
+
+
+def _simplest(numbers: np.ndarray[Any, Any]) -> Numbers:
+    """Sorted numbers as a range, if they are evenly spaced."""
+    if len(numbers) < 2:
+        return range(int(numbers[0]), int(numbers[0]) + 1) if len(numbers) else range(0)
+    steps = np.diff(numbers)
+    if np.all(steps == steps[0]):
+        return range(int(numbers[0]), int(numbers[-1]) + 1, int(steps[0]))
+    return numbers
+
+
+# -- putting sets together -------------------------------------------------------------------------
+
+
+def _merged_dimensions(sets: Sequence[Sequence[Part]]) -> list[tuple[int, ...]]:
+    """The finest parts of the dimensions of which all sets are products."""
+    merged: list[frozenset[int]] = []
+    for dims in {frozenset(dims) for parts in sets for dims, _ in parts}:
+        joined = dims.union(*(other for other in merged if other & dims))
+        merged = [*(other for other in merged if not other & dims), joined]
+    return [tuple(sorted(dims)) for dims in merged]
+
+
+def _joined(parts: Sequence[Part], dims: tuple[int, ...]) -> Numbers:
+    """The numbers of a set in some dimensions."""
+    own = [(some, numbers) for some, numbers in parts if some[0] in dims]
+    if len(own) == 1:
+        return own[0][1]
+    if math.prod([len(numbers) for _, numbers in own]) > _MOST_POINTS:
+        raise Unknown("there are too many elements to count")
+    rows = np.zeros((1, 0), np.int64)
+    for some, numbers in own:
+        more = np.asarray(numbers).reshape(len(numbers), len(some))
+        left = np.repeat(rows, len(more), axis=0)
+        rows = np.concatenate([left, np.tile(more, (len(rows), 1))], axis=1)
+    order = [dim for some, _ in own for dim in some]
+    return np.unique(rows[:, np.argsort(order)], axis=0)
+
+
+def _key(numbers: Numbers) -> Any:
+    return numbers if isinstance(numbers, range) else (numbers.shape, numbers.tobytes())
+
+
+def _union(products: Sequence[Sequence[Numbers]]) -> int:
+    """How many elements are in at least one of several products of sets."""
+    if sum(len(numbers) for product in products for numbers in product) > 4 * _MOST_POINTS:
+        raise Unknown("there are too many elements to count")
+    axes = []
+    for column in zip(*products, strict=True):
+        arrays = [_as_rows(numbers) for numbers in column]
+        axes.append(np.unique(np.concatenate(arrays), axis=0, return_inverse=True)[1].reshape(-1))
+    places = [np.cumsum([0, *map(len, column)]) for column in zip(*products, strict=True)]
+    shape = [int(axis.max()) + 1 for axis in axes]
+    if len(shape) == 1:
+        return shape[0]
+    if math.prod(shape) > _MOST_CELLS:
+        raise Unknown("there are too many elements to count")
+    touched = np.zeros(shape, np.bool_)
+    for number in range(len(products)):
+        chosen = [
+            axis[place[number] : place[number + 1]]
+            for axis, place in zip(axes, places, strict=True)
+        ]
+        touched[np.ix_(*chosen)] = True
+    return int(np.count_nonzero(touched))
+
+
+def _as_rows(numbers: Numbers) -> np.ndarray[Any, Any]:
+    array = np.asarray(numbers)
+    return array.reshape(len(array), -1)

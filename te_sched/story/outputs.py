@@ -1,0 +1,128 @@
+"""What a program becomes: LLVM IR, assembly and CUDA source, as lines that know their stages.
+
+Each instruction says which line of the program it is of (`codegen.llvm.debug`), each line of CUDA
+which statement it shows. What is of several lines, or made by LLVM for none, is of no stage. Must
+not know schedules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from te_sched.analysis.schedules.sizes import ATTRIBUTE
+from te_sched.codegen.cuda import kernel_lines
+from te_sched.codegen.llvm.compile import show_functions
+from te_sched.codegen.target import Target
+from te_sched.ir.printer.origins import lines_of_statements, origin_of, script_lines
+from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.runtime.registry import extern_kind
+from te_sched.story.model import Line, Output
+from te_sched.story.stages import Stages
+
+MOST_LINES = 1500  # that a story keeps of one text
+
+_LOCATION = re.compile(r"^!(\d+) = !DILocation\(line: (\d+)")
+_OF_INSTRUCTION = re.compile(r", !dbg !(\d+)")
+_METADATA = re.compile(r",? ![\w.]+ !\d+|,? #\d+$| #\d+(?= \{$)")
+_LABEL = re.compile(r"^[\w.$\"-]+:")
+_LOC = re.compile(r"^\t\.loc\t1 (\d+)")
+_SYMBOL = re.compile(r'^(?:define [^@]*@)?"?(te_sched_[^"(:]*)"?[(:]')
+_CLEAN = (
+    "Helper functions, attributes and metadata are left out; a line that several statements share, "
+    "or that LLVM added, is of no stage."
+)
+
+
+def of_processor(
+    functions: Mapping[str, PrimFunc], target: Target, stages: Stages
+) -> tuple[Output, ...]:
+    """The optimised LLVM IR and the assembly of functions as they are compiled.
+
+    Raises
+    ------
+    BuildError for what cannot be compiled.
+    """
+    module = IRModule({name: one.without_attr(ATTRIBUTE) for name, one in functions.items()})
+    lines = script_lines(module)
+    numbers = {id(statement): number for statement, number in lines_of_statements(lines)}
+    of_line = {number: stages.of(statement) for statement, number in lines_of_statements(lines)}
+    llvm, assembly = show_functions(module.functions, target, extern_kind, numbers)
+    names = [f"te_sched_{name}" for name in functions]
+    return (
+        _output("llvm", "LLVM IR", _llvm_lines(llvm, names, of_line), _CLEAN),
+        _output("assembly", "Assembly", _assembly_lines(assembly, names, of_line), _CLEAN),
+    )
+
+
+def of_kernels(kernels: Mapping[str, PrimFunc], stages: Stages) -> tuple[Output, ...]:
+    """The CUDA source of kernels."""
+    lines = (Line(str(line), stages.of(origin_of(line))) for line in kernel_lines(kernels))
+    return (_output("cuda", "CUDA", lines),)
+
+
+def _output(kind: str, title: str, lines: Iterable[Line], note: str = "") -> Output:
+    kept = tuple(lines)
+    return Output(kind, title, kept[:MOST_LINES], max(0, len(kept) - MOST_LINES), note)
+
+
+def _llvm_lines(
+    text: str, names: Sequence[str], of_line: Mapping[int, tuple[str, ...]]
+) -> Iterator[Line]:
+    """The functions of a module; a label is of the stages of what follows it."""
+    all_lines = text.splitlines()
+    found = filter(None, map(_LOCATION.match, all_lines))
+    line_of = {number: int(line) for number, line in (one.groups() for one in found)}
+    for function in _functions(all_lines, names, "define ", "}"):
+        lines = []
+        for line in function:
+            location = _OF_INSTRUCTION.search(line)
+            stages = of_line.get(line_of.get(location[1], 0), ()) if location else ()
+            lines.append(Line(_METADATA.sub("", line.partition(" ; ")[0]).rstrip(), stages))
+        yield from _with_labels(lines)
+
+
+def _assembly_lines(
+    text: str, names: Sequence[str], of_line: Mapping[int, tuple[str, ...]]
+) -> Iterator[Line]:
+    """The instructions and labels of a module."""
+    for function in _functions(text.splitlines(), names, "", ".Lfunc_end"):
+        number, lines = 0, []
+        for line in function:
+            if (location := _LOC.match(line)) is not None:
+                number = int(location[1])
+            elif _LABEL.match(line):
+                if not line.startswith((".Ltmp", ".Lfunc_")):
+                    lines.append(Line(line))
+            elif not line.startswith("\t."):
+                lines.append(Line(line.expandtabs(8), of_line.get(number, ())))
+        yield from _with_labels(lines)
+
+
+def _functions(
+    lines: Sequence[str], names: Sequence[str], begin: str, end: str
+) -> Iterator[list[str]]:
+    """The lines of the functions of a program, an empty line between."""
+    place, count = 0, 0
+    while place < len(lines):
+        line = lines[place]
+        symbol = _SYMBOL.match(line) if line.startswith(begin) else None
+        start, place = place, place + 1
+        if symbol is None:
+            continue
+        while place < len(lines) and not lines[place].startswith(end):
+            place += 1
+        if any(symbol[1] == name or symbol[1].startswith(f"{name}.parallel.") for name in names):
+            stop = place + 1 if end == "}" else place
+            yield [""] * (count > 0) + list(lines[start:stop])
+            count += 1
+
+
+def _with_labels(lines: list[Line]) -> Iterator[Line]:
+    for place, line in enumerate(lines):
+        if _LABEL.match(line.text):
+            rest = (one for one in lines[place + 1 :] if not _LABEL.match(one.text))
+            follower = next(rest, None)
+            yield Line(line.text, follower.stages if follower is not None else ())
+        else:
+            yield line

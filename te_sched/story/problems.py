@@ -1,0 +1,44 @@
+"""Errors and findings as what a story tells of them. Must not know what went wrong, nor pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from te_sched.analysis import check
+from te_sched.analysis.findings import Finding
+from te_sched.errors import BuildError, TeSchedError
+from te_sched.schedule.places import place_named
+from te_sched.schedule.schedule import Schedule
+from te_sched.story.model import Problem
+
+_INSIST = "; build(..., verify=False) insists"
+
+
+def from_error(phase: str, error: BaseException) -> Problem:
+    """What an error says."""
+    kind = type(error).__name__
+    if not isinstance(error, TeSchedError):
+        return Problem(phase, kind, str(error) or kind)
+    cure = error.cure.removesuffix(_INSIST)
+    return Problem(phase, kind, error.what, str(error.where), error.why, cure, error.loops)
+
+
+def of_build(error: TeSchedError, schedule: Schedule, args: Sequence[Any]) -> tuple[Problem, ...]:
+    """Why a schedule does not build: the error, and all else that its program is refused for."""
+    first = from_error("build", error)
+    if not isinstance(error, BuildError):
+        return (first,)
+    try:
+        findings = check(schedule, args).refuted
+    except TeSchedError:
+        return (first,)
+    others = (_from_finding(found, schedule) for found in findings)
+    return (first, *(one for one in others if one.what != first.what))
+
+
+def _from_finding(found: Finding, schedule: Schedule) -> Problem:
+    stage = place_named(schedule, found.stage) if found.stage else ""
+    axis = f"axis {found.axis}" if found.axis else ""
+    where = ", ".join(part for part in (stage, axis, found.line) if part)
+    return Problem("build", found.kind, found.message, where, found.why, found.cure)

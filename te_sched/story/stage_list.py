@@ -1,0 +1,66 @@
+"""The stages of a story: those declared, and those that primitives make on the way.
+
+Must not know what primitives do.
+"""
+
+from __future__ import annotations
+
+import math
+
+from te_sched.ir import dtypes
+from te_sched.ir.expr import IntImm
+from te_sched.schedule.schedule import Schedule
+from te_sched.schedule.stage import Stage
+from te_sched.story.model import StageOf
+from te_sched.story.steps import shown_place
+from te_sched.te.operation import ComputeOp, PlaceholderOp, ScanOp
+from te_sched.te.tensor import Tensor
+from te_sched.views.declaration import declaration
+from te_sched.views.notation import Notation
+
+_KINDS = ((PlaceholderOp, "placeholder"), (ComputeOp, "compute"), (ScanOp, "scan"))
+
+
+class StageList:
+    """The stages that a schedule has had."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, StageOf] = {}
+        self._last: list[str] = []
+
+    def see(self, schedule: Schedule, number: int) -> None:
+        """Note the stages after a step."""
+        self._last = []
+        for stage in schedule.stages:
+            name = stage.op.name
+            self._last.append(name)
+            if name not in self._known:
+                self._known[name] = _described(stage, number)
+
+    def listed(self) -> tuple[StageOf, ...]:
+        """Those of the last step in the order of their computation, then those that are gone."""
+        names = dict.fromkeys([*self._last, *self._known])
+        return tuple(self._known[name] for name in names)
+
+
+def _described(stage: Stage, number: int) -> StageOf:
+    op = stage.op
+    tensor = op.output(0)
+    kind = next((name for known, name in _KINDS if isinstance(op, known)), "extern")
+    return StageOf(
+        name=op.name,
+        kind=kind,
+        shape=tuple(Notation().text(extent) for extent in tensor.shape),
+        dtype=tensor.dtype,
+        nbytes=_bytes(tensor),
+        formula=declaration(tensor)[0] if kind != "placeholder" else "",
+        where=shown_place(op.place),
+        born=number,
+    )
+
+
+def _bytes(tensor: Tensor) -> int | None:
+    sizes = [extent.value for extent in tensor.shape if isinstance(extent, IntImm)]
+    if len(sizes) < len(tensor.shape):
+        return None
+    return math.prod(sizes) * dtypes.storage_bytes(tensor.dtype)

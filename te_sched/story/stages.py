@@ -1,0 +1,115 @@
+"""Which stages a statement of a program is of, by the memory that it touches.
+
+A statement that writes is of the stage that it computes, then of those that it reads. One round
+others is of the stage computed last in it, then of the others computed there. Memory is known by
+its name: where lowering lets several stages share memory, it has the name of the first. Must not
+know texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from te_sched.ir import stmt as S
+from te_sched.ir.expr import Buffer, BufferLoad, Call, IntImm, Var
+from te_sched.ir.visitor import walk
+from te_sched.schedule.schedule import Schedule
+
+_READ, _WRITE = 1, 2  # in the mask of an access_ptr
+_BRANCHES = ("body", "seq", "then_case", "else_case")
+
+
+class Stages:
+    """The stages of the statements of programs made from a schedule."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self._names: dict[str, str] = {}
+        self._views: dict[Var, Var] = {}  # what an extern calls a buffer, and its own name
+        self._known: dict[int, tuple[str, ...]] = {}
+        self._kept: list[S.Stmt] = []  # so that identities last
+        for stage in schedule.stages:
+            for op in (stage.origin_op, stage.op):
+                for tensor in op.outputs:
+                    self._names[tensor.name] = stage.op.name
+            self._names[stage.op.name] = stage.op.name
+
+    def of(self, statement: S.Stmt | None) -> tuple[str, ...]:
+        """The names of the stages that a statement is of."""
+        if statement is None:
+            return ()
+        found = self._known.get(id(statement))
+        if found is None:
+            found = self._known[id(statement)] = tuple(dict.fromkeys(self._stages(statement)))
+            self._kept.append(statement)
+        return found
+
+    def of_memory(self, data: Var) -> str:
+        """The stage that has its result in some memory, or ""."""
+        return self._names.get(self._views.get(data, data).name, "")
+
+    def _stages(self, node: Any) -> Iterator[str]:
+        kind = type(node)
+        if kind is S.BufferStore:
+            yield from self._named([node.buffer.data])
+            yield from self._named(_touched(node.value, _READ))
+        elif kind is S.Evaluate:
+            yield from self._named(_touched(node.value, _WRITE))
+            yield from self._named(_touched(node.value, _READ))
+        elif kind is S.Prefetch:
+            yield from self._named([node.buffer.data] if isinstance(node.buffer, Buffer) else [])
+        elif kind is S.Allocate:
+            yield from self._named([node.buffer_var])
+        elif kind is S.BufferRealize:
+            yield from self._named([node.buffer.data])
+        else:
+            yield from self._inside(node)
+
+    def _inside(self, node: Any) -> Iterator[str]:
+        """The stages computed in a statement, those of its last part first."""
+        if type(node) is S.AttrStmt:
+            if node.key == "buffer_bind_scope":
+                view, buffer = node.node
+                self._views[view.data] = self._views.get(buffer.data, buffer.data)
+            if isinstance(node.node, Buffer):
+                yield from self._named([node.node.data])
+        for below in reversed(list(parts_of(node))):
+            yield from self._computed(below)
+
+    def _computed(self, node: S.Stmt) -> Iterator[str]:
+        """What a statement inside of another computes; reading is its own affair."""
+        if type(node) is S.BufferStore:
+            yield from self._named([node.buffer.data])
+        elif type(node) is S.Evaluate:
+            yield from self._named(_touched(node.value, _WRITE))
+        elif type(node) in (S.Allocate, S.BufferRealize):
+            yield from self._computed(node.body)  # type: ignore[attr-defined]
+        else:
+            yield from self.of(node)
+
+    def _named(self, touched: Iterable[Var]) -> Iterator[str]:
+        return filter(None, map(self.of_memory, touched))
+
+
+def parts_of(node: Any) -> Iterator[S.Stmt]:
+    """The statements of which a statement consists, in their order."""
+    for name in _BRANCHES:
+        part = getattr(node, name, None)
+        if isinstance(part, tuple):
+            yield from part
+        elif part is not None:
+            yield part
+
+
+def _touched(value: Any, how: int) -> Iterator[Var]:
+    """The memory that an expression reads or writes."""
+    for part in walk(value):
+        if isinstance(part, BufferLoad):
+            if how == _READ:
+                yield part.buffer.data
+        elif isinstance(part, Call) and part.op == "tir.tvm_access_ptr":
+            mask = part.args[4]
+            if isinstance(part.args[1], Var) and isinstance(mask, IntImm) and mask.value & how:
+                yield part.args[1]
+        elif isinstance(part, Var) and part.dtype == "handle":
+            yield part

@@ -1,0 +1,149 @@
+"""A schedule made again, one primitive at a time.
+
+Entries of the trace that only name axes belong to the primitive after them. Must not know what is
+told of a step.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from te_sched.errors import Place, TeSchedError, repeating
+from te_sched.schedule.entries import OWN_AXES, THREAD, Entry, StageOf
+from te_sched.schedule.replaying import Replay
+from te_sched.schedule.schedule import Schedule, create_schedule
+from te_sched.schedule.stage import Stage
+from te_sched.te.tensor import Tensor
+
+_HEAD = 3  # lines of a trace's text before those of its entries
+_NAMING = (*OWN_AXES, THREAD)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A schedule between two primitives: what was just done, by which lines of the trace.
+
+    `schedule` changes when the next moment is asked for. `error` is why it could not be done again.
+    """
+
+    number: int
+    schedule: Schedule
+    entries: tuple[Entry, ...] = ()
+    code: tuple[str, ...] = ()
+    error: TeSchedError | None = None
+
+    @property
+    def done(self) -> tuple[Entry, ...]:
+        """The primitives among the entries."""
+        return tuple(entry for entry in self.entries if entry.method not in _NAMING)
+
+    @property
+    def place(self) -> Place:
+        """The user's line of the last primitive."""
+        return self.done[-1].place if self.done else Place()
+
+    @property
+    def title(self) -> str:
+        """The calls, as the trace writes them."""
+        if not self.done:
+            return "The schedule as declared"
+        calls = [
+            line.partition(" = ")[2] or line
+            for entry, line in zip(self.entries, self.code, strict=True)
+            if entry.method not in _NAMING
+        ]
+        return calls[0] if len(calls) == 1 else f"{calls[0]} … {calls[-1]} ({len(calls)} calls)"
+
+    @property
+    def method(self) -> str:
+        """The name of the primitive; of several different ones, of the last."""
+        return self.done[-1].method if self.done else ""
+
+    @property
+    def stage(self) -> str:
+        """The stage that the last primitive is about."""
+        target = self.done[-1].target if self.done else None
+        return target.tensor.op.name if isinstance(target, StageOf) else ""
+
+    @property
+    def summary(self) -> str:
+        """What the primitive does, as its documentation begins."""
+        if not self.done:
+            return "Every stage computed whole, in plain loops, one after the other."
+        if len({entry.method for entry in self.done}) > 1:
+            return ""
+        owner = Schedule if self.done[-1].target is None else Stage
+        text = getattr(owner, self.method).__doc__ or ""
+        return " ".join(text.strip().partition("\n\n")[0].split())
+
+
+class Retelling:
+    """A schedule as it was made, on a fresh one of the same declarations."""
+
+    def __init__(self, schedule: Schedule, max_steps: int | None = None) -> None:
+        self._trace = schedule.trace
+        self._fresh = create_schedule(list(self._trace.outputs))
+        self._replay = Replay(self._trace.declared, self._fresh, self._fresh.trace.declared)
+        self._groups = _grouped(list(self._trace), max_steps)
+
+    def moments(self) -> Iterator[Moment]:
+        """The schedule as declared, then after each primitive, up to one that fails."""
+        yield Moment(0, self._fresh)
+        lines = iter(str(self._trace).splitlines()[_HEAD:])
+        for number, group in enumerate(self._groups, 1):
+            code = tuple(next(lines) for _ in group)
+            try:
+                for entry in group:
+                    with repeating(entry.place):
+                        self._replay.call(entry)
+            except TeSchedError as error:
+                yield Moment(number, self._fresh, group, code, error)
+                return
+            yield Moment(number, self._fresh, group, code)
+
+    def argument(self, arg: Any) -> Any:
+        """An argument of the function as it is here: a tensor that a primitive made is another."""
+        return self._replay.twins.get(arg, arg) if isinstance(arg, Tensor) else arg
+
+    def __len__(self) -> int:
+        return 1 + len(self._groups)
+
+
+def _grouped(entries: Sequence[Entry], most: int | None) -> list[tuple[Entry, ...]]:
+    """The entries of each step; if there would be more than `most` steps, several primitives make
+    one.
+    """
+    steps: list[list[Entry]] = []
+    naming: list[Entry] = []
+    for entry in entries:
+        naming.append(entry)
+        if entry.method not in _NAMING:
+            steps.append(naming)
+            naming = []
+    if most is not None and len(steps) > most - 1:
+        size = -(-len(steps) // max(1, most - 1))
+        groups = [steps[k : k + size] for k in range(0, len(steps), size)]
+        steps = [[entry for step in group for entry in step] for group in groups]
+    return [tuple(step) for step in steps]
+
+
+def shown_place(place: Place) -> str:
+    """file:line, with the file as seen from where the program runs."""
+    return str(Place(shown_path(place.file), place.line))
+
+
+def shown_path(path: str) -> str:
+    """A path as seen from where the program runs; of a file elsewhere, its name."""
+    if not os.path.isabs(path):
+        return path
+    near = os.path.relpath(path)
+    return os.path.basename(path) if near.startswith(os.pardir) else near
+
+
+def source_line(place: Place) -> str:
+    """The text of a line of the user's program, if it can be read."""
+    return linecache.getline(place.file, place.line).strip() if place.file else ""

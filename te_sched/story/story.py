@@ -1,0 +1,142 @@
+"""A story as users have it: to see, to print, to save, to compute with.
+
+Must not know how a story is found out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from te_sched.errors import CallError, did_you_mean, kind_of
+from te_sched.story.model import Row, Step, StoryData, to_json
+from te_sched.story.page import page_html
+from te_sched.story.text import story_text
+
+_HEIGHT = "720px"  # of the page in a notebook
+
+
+class Story:
+    """The story of a schedule, as `te_sched.explain` tells it.
+
+    `steps` has each step, `data` all there is. A notebook shows the page; `save` writes it.
+    """
+
+    def __init__(self, data: StoryData) -> None:
+        self.data = data
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The schedule as declared, then what each primitive did."""
+        return self.data.steps
+
+    @property
+    def title(self) -> str:
+        """What the page is called."""
+        return self.data.title
+
+    def text(self) -> str:
+        """The story for a terminal: loops with figures, changes of the program, times, problems."""
+        return story_text(self.data)
+
+    def html(self) -> str:
+        """The page: one HTML file that needs nothing else."""
+        return page_html(self.data)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file.
+
+        Raises
+        ------
+        CallError where it cannot be written.
+        """
+        if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+            raise CallError(
+                f"save a story as {kind_of(path) if path != '' else repr(path)}",
+                "it is no path of a file",
+                'give one: story.save("report.html")',
+            )
+        try:
+            Path(path).write_text(self.html(), encoding="utf-8")
+        except OSError as error:
+            raise CallError(
+                f"save a story as {os.fspath(path)}",
+                error.strerror or str(error),
+                "name a file in a folder that exists and may be written",
+            ) from None
+
+    def to_json(self) -> Any:
+        """All of the story as dicts, lists, texts and numbers."""
+        return to_json(self.data)
+
+    def records(self, of: str = "steps") -> list[dict[str, Any]]:
+        """One dict for each step, or for each of the "loops" of each step: `pandas.DataFrame` takes
+        them. Bytes, operations and accesses are numbers; what is not known is None.
+        """
+        makers = {"steps": _record_of_step, "loops": _records_of_loops}
+        if of not in makers:
+            raise CallError(
+                f"records of {of!r}",
+                "a story has none of these",
+                f'use "steps" or "loops"{did_you_mean(of, makers)}',
+            )
+        return [record for step in self.steps for record in makers[of](step)]
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        count = len(self.steps)
+        return f"<story of {count} step{'s' if count != 1 else ''}: {self.title}>"
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe title="{escape(self.title)}" srcdoc="{escape(self.html())}" '
+            f'style="width:100%;height:{_HEIGHT};border:1px solid #8888"></iframe>'
+        )
+
+
+def _record_of_step(step: Step) -> Iterator[dict[str, Any]]:
+    function = next((row.figures for row in step.nest if row.kind == "function"), None)
+    yield {
+        "step": step.number,
+        "title": step.title,
+        "primitive": step.method,
+        "stage": step.stage,
+        "where": step.where,
+        "milliseconds": step.timing.milliseconds,
+        "lowest": step.timing.lowest,
+        "highest": step.timing.highest,
+        "against_first": step.timing.against_first,
+        "operations": function.operations if function is not None else None,
+        "bytes": function.whole if function is not None else None,
+        "temporary_bytes": step.memory,
+        "lines": len(step.program),
+        "problems": "; ".join(problem.what for problem in step.problems),
+    }
+
+
+def _records_of_loops(step: Step) -> Iterator[dict[str, Any]]:
+    for row in step.nest:
+        if row.kind in ("loop", "thread"):
+            yield {"step": step.number, **_of_loop(row)}
+
+
+def _of_loop(row: Row) -> dict[str, Any]:
+    figures = row.figures
+    return {
+        "loop": row.text,
+        "depth": row.depth,
+        "stage": row.stages[0] if row.stages else "",
+        "extent": row.extent,
+        "annotation": row.annotation,
+        "iteration_bytes": figures.iteration if figures is not None else None,
+        "bytes": figures.whole if figures is not None else None,
+        "reuse": figures.reuse if figures is not None else None,
+        "operations": figures.operations if figures is not None else None,
+        "intensity": figures.intensity if figures is not None else None,
+        "note": figures.note if figures is not None else "",
+    }

@@ -1,0 +1,103 @@
+"""What is told of one step: its loops, program, picture, code, figures and time.
+
+What cannot be made is told as a problem, and what could be made is there. Must not know how steps
+follow each other, nor pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from te_sched.errors import TeSchedError, repeating
+from te_sched.ir.stmt import Stmt
+from te_sched.lower.pipeline import lower
+from te_sched.story.compiling import Builder
+from te_sched.story.figures import figures_of_loops, temporary_bytes
+from te_sched.story.model import Figures, Line, Row, Step
+from te_sched.story.problems import from_error
+from te_sched.story.program import changes, program_lines
+from te_sched.story.stages import Stages
+from te_sched.story.steps import Moment, shown_place, source_line
+from te_sched.views.dataflow import dataflow_svg
+from te_sched.views.lines import TreeLine
+from te_sched.views.loop_tree import loop_tree
+
+
+class Teller:
+    """Tells steps of one schedule, each after the one before."""
+
+    def __init__(self, builder: Builder) -> None:
+        self._builder = builder
+        self._before: tuple[Line, ...] = ()
+
+    def tell(self, moment: Moment, args: Sequence[Any]) -> Step:
+        """The step that a moment is; `args` are the function's arguments."""
+        with repeating(moment.place):
+            told = self._told(moment, args)
+        return replace(
+            told,
+            method=moment.method,
+            stage=moment.stage,
+            code="\n".join(moment.code),
+            where=shown_place(moment.place),
+            source_line=source_line(moment.place),
+            summary=moment.summary,
+        )
+
+    def _told(self, moment: Moment, args: Sequence[Any]) -> Step:
+        schedule = moment.schedule
+        tree = loop_tree(schedule, args)
+        step = Step(moment.number, moment.title, dataflow=dataflow_svg(schedule))
+        if moment.error is not None:
+            problem = from_error("schedule", moment.error)
+            return replace(step, nest=_rows(tree, Stages(schedule), {}), problems=(problem,))
+        try:
+            module = lower(schedule, args, simple_mode=True)
+        except TeSchedError as error:
+            problem = from_error("lower", error)
+            return replace(step, nest=_rows(tree, Stages(schedule), {}), problems=(problem,))
+        stages = Stages(schedule)
+        figures = figures_of_loops(tree[0].node, stages.of_memory)
+        work = _work(figures[id(tree[0].node)])
+        built = self._builder.build(schedule, args, module["main"], work)
+        before, self._before = self._before, program_lines(module, stages)
+        return replace(
+            step,
+            nest=_rows(tree, stages, figures),
+            program=self._before,
+            changes=changes(before, self._before),
+            outputs=built.outputs,
+            problems=built.problems,
+            timing=built.timing,
+            notes=built.notes,
+            memory=temporary_bytes(module["main"]),
+        )
+
+
+def _rows(
+    tree: Sequence[TreeLine], stages: Stages, figures: Mapping[int, Figures]
+) -> tuple[Row, ...]:
+    """The lines of a loop tree with the stages and figures of what they show."""
+    return tuple(
+        Row(
+            line.depth,
+            line.kind,
+            line.text,
+            (isinstance(line.node, Stmt) and stages.of(line.node)) or line.stages,
+            line.extent,
+            line.annotation,
+            line.scope,
+            line.nbytes,
+            figures.get(id(line.node)),
+        )
+        for line in tree
+    )
+
+
+def _work(figures: Figures) -> float | None:
+    """About how many operations and accesses there are."""
+    counts = [one.accesses for one in figures.buffers]
+    known = [count for count in (figures.operations, *counts) if count is not None]
+    return sum(known) if known else None

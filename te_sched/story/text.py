@@ -1,0 +1,80 @@
+"""A story for a terminal: its steps with their loops, figures, changes, times and problems.
+
+Must not know how a story is found out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from te_sched.story.model import Problem, Row, Step, StoryData, Timing
+
+_UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+
+
+def story_text(story: StoryData) -> str:
+    """The whole story."""
+    head = f"{story.title}, for {story.target}"
+    parts = [f"{head}\n{'=' * len(head)}", *story.notes]
+    return "\n\n".join([*parts, *map(step_text, story.steps)]) + "\n"
+
+
+def step_text(step: Step) -> str:
+    """One step."""
+    head = f"step {step.number}: {step.title}"
+    lines = [head, "-" * len(head)]
+    lines += [text for text in (step.where and f"at {step.where}", _time(step.timing)) if text]
+    lines += step.notes
+    for problem in step.problems:
+        lines += ["", *_problem(problem)]
+    if step.nest:
+        lines += ["", *_nest(step.nest)]
+    if step.changes:
+        lines += ["", *(f"{change.mark} {change.text}" for change in step.changes)]
+    return "\n".join(lines)
+
+
+def bytes_text(count: int | None) -> str:
+    """A number of bytes in the largest unit of which it is more than one."""
+    if count is None:
+        return "?"
+    for size, unit in _UNITS:
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count} B"
+
+
+def _time(timing: Timing) -> str:
+    if timing.milliseconds is None:
+        return timing.note
+    parts = [f"{timing.milliseconds:.4g} ms"]
+    if timing.against_first is not None:
+        parts.append(f"{timing.against_first:.3g} times as fast as at first")
+    return ", ".join([*parts, *([timing.note] if timing.note else [])])
+
+
+def _problem(problem: Problem) -> Iterator[str]:
+    yield f"{problem.kind} ({problem.phase}): {problem.what}"
+    for label in ("where", "why", "cure"):
+        text = getattr(problem, label)
+        if text:
+            yield f"  {label}: {text}"
+    yield from (f"    {line}" for line in problem.loops.splitlines())
+
+
+def _nest(rows: tuple[Row, ...]) -> Iterator[str]:
+    """The loops, with their figures in columns."""
+    texts = ["  " * row.depth + row.text for row in rows]
+    width = min(72, max(len(text) for text in texts))
+    if any(row.figures is not None for row in rows):
+        yield f"{'':{width}}  {'iteration':>9}  {'whole':>9}  {'reuse':>7}"
+    for text, row in zip(texts, rows, strict=True):
+        yield f"{text:{width}}  {_columns(row)}".rstrip()
+
+
+def _columns(row: Row) -> str:
+    figures = row.figures
+    if figures is None:
+        return ""
+    reuse = "?" if figures.reuse is None else f"{figures.reuse:.3g}"
+    return f"{bytes_text(figures.iteration):>9}  {bytes_text(figures.whole):>9}  {reuse:>7}"
