@@ -87,7 +87,8 @@ class FunctionText:
         # Pointers through which aligned vectors are stored past the caches.
         self.team_wishes: dict[str, Expr] = {}  # pragmas about the parallel loops to come
         self.streamed: frozenset[Var] = parent.streamed if parent is not None else frozenset()
-        self.line, self.location = parent.line if parent is not None else 0, ""
+        self.line: int = parent.line if parent is not None else 0
+        self.location = ""
         self._subprogram = 0
         if module.locations is not None:
             self._subprogram = module.locations.function(symbol or signature.symbol)
