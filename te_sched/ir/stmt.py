@@ -173,7 +173,7 @@ class PrimFunc(Node):
         kept = {key: value for key, value in self.attrs.items() if key != attr_key}
         return replace_fields(self, attrs=kept)
 
-    if TYPE_CHECKING:  # given by ir.printer
+    if TYPE_CHECKING:  # given by ir.printer and te_sched.views
 
         def script(self) -> str: ...
         def astext(self) -> str: ...
@@ -217,7 +217,7 @@ class IRModule(Node):
         """A module with one function, under its global symbol or "main"."""
         return IRModule({str(func.attrs.get("global_symbol", "main")): func})
 
-    if TYPE_CHECKING:  # given by ir.printer
+    if TYPE_CHECKING:  # given by ir.printer and te_sched.views
 
         def script(self) -> str: ...
         def astext(self) -> str: ...

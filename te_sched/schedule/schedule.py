@@ -6,7 +6,7 @@ Must not know how a schedule is lowered.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import ScheduleError, kind_of, user_place
 from te_sched.schedule.normalize import normalize
@@ -72,6 +72,10 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
     def same_as(self, other: object) -> bool:
         """Whether both are one schedule."""
         return self is other
+
+    if TYPE_CHECKING:  # given by te_sched.views
+
+        def diff(self, other: Schedule) -> Any: ...
 
     def __repr__(self) -> str:
         lines = [f"schedule of {names(self.outputs)}:"]

@@ -70,11 +70,6 @@ def css(selector: str = ".te-code") -> str:
     return colours(selector) + layout + rules
 
 
-def show_script(program: Any) -> None:
-    """Print the script of a function or a module of functions."""
-    show(program.script())
-
-
 def show(text: str, language: str = "python") -> None:
     """Print a text: in colours in a terminal or notebook, plainly elsewhere."""
     if "ipykernel" in sys.modules:

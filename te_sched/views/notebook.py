@@ -20,45 +20,54 @@ from te_sched.schedule.trace import Trace
 from te_sched.te.tensor import Tensor
 
 _CARDS = "te_sched.views.cards"
-# Methods by class: the module and the function that is called with the object.
-_METHODS: dict[type, dict[str, tuple[str, str]]] = {
+
+
+def _calling(module: str, name: str) -> Callable[..., Any]:
+    """A method that loads the function that does its work."""
+
+    def method(self: Any) -> Any:
+        return getattr(importlib.import_module(module), name)(self)
+
+    return method
+
+
+def _diff(self: Schedule, other: Schedule) -> Any:
+    """What another schedule does otherwise: its trace and its loops, as a difference of lines."""
+    return importlib.import_module("te_sched.views.comparison").compare(self, other)
+
+
+def _show(self: PrimFunc | IRModule) -> None:
+    """Print the script: in colours in a terminal or notebook, plainly elsewhere."""
+    importlib.import_module("te_sched.views.highlight").show(self.script())
+
+
+_PROGRAM = {"_repr_html_": _calling(_CARDS, "program_html"), "show": _show}
+# What classes get.
+_METHODS: dict[type, dict[str, Callable[..., Any]]] = {
     Schedule: {
-        "_repr_html_": (_CARDS, "schedule_html"),
-        "__str__": ("te_sched.views.comparison", "loops_text"),
-        "diff": ("te_sched.views.comparison", "compare"),
+        "_repr_html_": _calling(_CARDS, "schedule_html"),
+        "__str__": _calling("te_sched.views.comparison", "loops_text"),
+        "diff": _diff,
     },
-    Stage: {"_repr_html_": (_CARDS, "stage_html")},
-    Tensor: {"_repr_html_": (_CARDS, "tensor_html")},
-    PrimFunc: {
-        "_repr_html_": (_CARDS, "program_html"),
-        "show": ("te_sched.views.highlight", "show_script"),
-    },
-    IRModule: {
-        "_repr_html_": (_CARDS, "program_html"),
-        "show": ("te_sched.views.highlight", "show_script"),
-    },
-    Trace: {"_repr_html_": (_CARDS, "trace_html")},
-    Entry: {"_repr_html_": (_CARDS, "entry_html")},
+    Stage: {"_repr_html_": _calling(_CARDS, "stage_html")},
+    Tensor: {"_repr_html_": _calling(_CARDS, "tensor_html")},
+    PrimFunc: _PROGRAM,
+    IRModule: _PROGRAM,
+    Trace: {"_repr_html_": _calling(_CARDS, "trace_html")},
+    Entry: {"_repr_html_": _calling(_CARDS, "entry_html")},
     TeSchedError: {
-        "_repr_html_": (_CARDS, "error_html"),
-        "_render_traceback_": ("te_sched.views.tracebacks", "rendered"),
+        "_repr_html_": _calling(_CARDS, "error_html"),
+        "_render_traceback_": _calling("te_sched.views.tracebacks", "rendered"),
     },
 }
 # Those whose classes are loaded late.
 _LATE = {"Module": "module_html", "CudaModule": "cuda_module_html"}
 
 
-def _calling(module: str, name: str) -> Callable[..., Any]:
-    def method(self: Any, *args: Any, **options: Any) -> Any:
-        return getattr(importlib.import_module(module), name)(self, *args, **options)
-
-    return method
-
-
 def install() -> None:
     """Give the classes their methods."""
     for kind, methods in _METHODS.items():
-        for name, (module, function) in methods.items():
-            setattr(kind, name, _calling(module, function))
+        for name, method in methods.items():
+            setattr(kind, name, method)
     for name, function in _LATE.items():
         HTML_OF[name] = _calling(_CARDS, function)
