@@ -9,12 +9,13 @@ import click
 
 import te_sched
 from te_sched import config
-from te_sched.cli.options import of_programs, target_option
+from te_sched.cli.options import json_option, of_programs, target_option
 from te_sched.cli.problems import CommandError
 from te_sched.cli.programs import Program, execute
 from te_sched.cli.recording import Found
+from te_sched.cli.showing import show_json
 from te_sched.codegen.target import Target
-from te_sched.errors import TeSchedError
+from te_sched.errors import CallError, TeSchedError
 
 
 @click.command("explain", short_help="Tell the story of a schedule, as an HTML page.")
@@ -31,6 +32,13 @@ from te_sched.errors import TeSchedError
 @click.option(
     "--measure/--no-measure", default=True, show_default=True, help="Time the steps that can run."
 )
+@click.option(
+    "--max-steps",
+    type=click.IntRange(1),
+    metavar="N",
+    help="If there would be more steps, several primitives make one.",
+)
+@json_option
 def command(
     program: str,
     arguments: tuple[str, ...],
@@ -40,6 +48,8 @@ def command(
     output: str | None,
     text: bool,
     measure: bool,
+    max_steps: int | None,
+    as_json: bool,
 ) -> int:
     """Write a page that shows a schedule of PROGRAM.py step by step: its loops, the program they
     become, the code, what is touched and how long it takes. If the program fails, the story ends
@@ -47,19 +57,18 @@ def command(
     """
     ran = execute(program, arguments, quiet)
     found = _choose(ran, schedule)
-    story = _story(ran, found, target, measure)
-    if text:
+    story = _story(ran, found, target, measure, max_steps)
+    if as_json:
+        show_json(story.to_json())
+    elif text:
         click.echo(story.text())
-        return ran.code
-    place = output or f"{Path(program).stem}.html"
-    try:
-        story.save(place)
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise CommandError(
-            f"write {place}", why, "name a file in a folder that you may write: -o FILE"
-        ) from None
-    click.echo(f"{found.title}: {place}")
+    else:
+        place = output or f"{Path(program).stem}.html"
+        try:
+            story.save(place)
+        except CallError as error:
+            raise CommandError(error.what, error.why, f"{error.cure}: -o FILE") from None
+        click.echo(f"{found.title}: {place}")
     return ran.code
 
 
@@ -70,15 +79,18 @@ def _choose(ran: Program, schedule: str | None) -> Found:
     return ran.one(schedule, "explain")
 
 
-def _story(ran: Program, found: Found, target: Target | None, measure: bool) -> Any:
+def _story(
+    ran: Program, found: Found, target: Target | None, measure: bool, max_steps: int | None
+) -> Any:
     error = ran.error if isinstance(ran.error, TeSchedError) else None
     with config.scoped(lowering=found.choices):
         return te_sched.explain(
-            found.inputs,
+            found.inputs,  # type: ignore[arg-type]  # it refuses functions
             found.arguments,
-            target=str(found.target_of(target)),
+            target=found.target_of(target),
             title=f"{Path(ran.path).name}: {found.name}",
             source=ran.path,
             measure=measure,
-            error=error,
+            max_steps=max_steps,
+            error=error if found is ran.found[-1] else None,
         )

@@ -121,10 +121,10 @@ def command(
     """Print the program of loops of each schedule that PROGRAM.py lowers or builds, or makes if it
     does neither.
     """
-    if passes and (step or diff or after):
+    if passes and (step or diff or after or dialect != "script"):
         raise CommandError(
-            "te-sched lower --passes with --step, --diff or --after",
-            "it shows all passes of the finished schedule",
+            "te-sched lower --passes with --step, --diff, --after or --dialect",
+            "it shows all passes of the finished schedule, as TVMScript",
             "ask for one of them",
         )
     ran = execute(program, arguments, quiet)
@@ -151,13 +151,10 @@ def _steps(found: Found, asked: _Asked, each: bool, passes: bool) -> Iterator[_S
     if each and isinstance(found.inputs, Schedule):
         yield from _after_each_primitive(found, found.inputs, asked)
         return
-    try:
-        if passes:
-            yield _Step("", found.place, _pass_by_pass(found, asked), language="diff")
-        else:
-            yield _Step("", found.place, asked.text_of(found, found.inputs))
-    except TeSchedError as error:
-        yield _Step("", found.place, "", error)
+    if passes:
+        yield _pass_by_pass(found, asked)
+    else:
+        yield _lowered("", found.place, found, found.inputs, asked)
 
 
 def _after_each_primitive(found: Found, schedule: Schedule, asked: _Asked) -> Iterator[_Step]:
@@ -175,25 +172,28 @@ def _after_each_primitive(found: Found, schedule: Schedule, asked: _Asked) -> It
         told = lines
 
 
-def _lowered(code: str, place: Place, found: Found, schedule: Schedule, asked: _Asked) -> _Step:
+def _lowered(code: str, place: Place, found: Found, schedule: Any, asked: _Asked) -> _Step:
     try:
         return _Step(code, place, asked.text_of(found, schedule))
     except TeSchedError as error:  # a schedule that is not finished need not be one that lowers
         return _Step(code, place, "", error)
 
 
-def _pass_by_pass(found: Found, asked: _Asked) -> str:
-    printed = StringIO()
+def _pass_by_pass(found: Found, asked: _Asked) -> _Step:
+    printed, failed = StringIO(), None
     with redirect_stdout(printed):
-        lower(
-            found.inputs,
-            found.arguments,
-            name=found.function,
-            binds=found.binds,
-            simple_mode=asked.is_simple(found),
-            show="passes",
-        )
-    return printed.getvalue()
+        try:
+            lower(
+                found.inputs,
+                found.arguments,
+                name=found.function,
+                binds=found.binds,
+                simple_mode=asked.is_simple(found),
+                show="passes",
+            )
+        except TeSchedError as error:
+            failed = error
+    return _Step("", found.place, printed.getvalue(), failed, "diff")
 
 
 def _show(found: Found, steps: list[_Step], diff: bool, titled: bool) -> None:

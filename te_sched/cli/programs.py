@@ -118,8 +118,9 @@ def execute(path: str, arguments: Sequence[str] = (), quiet: bool = False) -> Pr
 
 def run_as_main(path: str, arguments: Sequence[str]) -> int:
     """Execute a program for its own sake; what it exits with. A failure shows its traceback."""
+    code = read(path)
     try:
-        _run(read(path), ModuleType("__main__"), path, arguments)
+        _run(code, ModuleType("__main__"), path, arguments)
     except BrokenPipeError:
         raise
     except Exception as failure:
@@ -159,13 +160,12 @@ def read(path: str) -> Any:
 
 def _advice_on(path: str) -> str:
     folder = Path(path).parent
+    if not folder.is_dir():
+        return f"check the path: there is no folder {folder}"
     with suppress(OSError):
-        names = [str(folder / one.name) for one in sorted(folder.iterdir()) if one.suffix == ".py"]
-        near = did_you_mean(str(folder / Path(path).name), names)
+        near = did_you_mean(Path(path).name, [one.name for one in sorted(folder.glob("*.py"))])
         if near:
             return f"check the path{near}"
-        if not folder.is_dir():
-            return f"check the path: there is no folder {folder}"
     return "check the path; it is looked for from the current folder"
 
 

@@ -17,7 +17,7 @@ from te_sched.errors import Place
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.schedule.observing import Observer
 from te_sched.schedule.schedule import Schedule
-from te_sched.te.operation import PlaceholderOp
+from te_sched.views.loop_tree import default_args
 
 
 @dataclass(eq=False)
@@ -56,11 +56,7 @@ class Found:
         """What it was lowered with, or else its placeholders and outputs."""
         if self.args is not None or isinstance(self.inputs, PrimFunc):
             return self.args
-        declared = self.inputs.trace.declared
-        inputs = [op.output(0) for op in declared if isinstance(op, PlaceholderOp)]
-        states = {one for op in declared for one in getattr(op, "state_placeholder", ())}
-        outputs = [tensor for op in self.inputs.outputs for tensor in op.outputs]
-        return [*(one for one in inputs if one not in states), *outputs]
+        return list(default_args(self.inputs))
 
     def target_of(self, asked: Target | None = None) -> Target:
         """The target that was asked for, or that it was built for, or that its threads need."""

@@ -1,0 +1,128 @@
+"""te-sched check: what is judged, and what is watched."""
+
+import json
+
+import pytest
+
+
+@pytest.mark.parametrize("name", ["gemm", "gpu", "old", "two"])
+def test_check_finds_nothing(te_sched_command, program, name):
+    done = te_sched_command("check", program(name))
+    assert done.exit_code == 0, done.stdout + done.stderr
+    assert "0 refuted" in done.stdout
+    assert "nothing found" in done.stdout
+
+
+def test_check_finds_a_race(te_sched_command, program):
+    done = te_sched_command("check", program("race"))
+    assert done.exit_code == 1
+    assert "refuted (race): parallel axis k" in done.stdout
+    assert "not run: what is refuted comes first" in done.stdout
+
+
+def test_check_as_json(te_sched_command, program):
+    done = te_sched_command("check", "--json", program("race"))
+    (row,) = json.loads(done.stdout)["schedules"]
+    assert row["ok"] is False
+    assert {one["kind"] for one in row["findings"]} == {"rule", "race"}
+    done = te_sched_command("check", "--json", program("gpu"))
+    (row,) = json.loads(done.stdout)["schedules"]
+    assert row["ok"] is row["report"]["ok"] is True
+
+
+def test_check_strictly(te_sched_command, program):
+    text = """
+from te_sched import te
+A = te.placeholder((8,), name="A")
+index = te.placeholder((8,), dtype="int32", name="index")
+B = te.compute((8,), lambda i: A[index[i]], name="B")
+s = te.create_schedule(B.op)
+"""
+    done = te_sched_command("check", program(text))
+    assert done.exit_code == 0, done.stdout
+    assert "1 unproved" in done.stdout
+    assert te_sched_command("check", "--strict", program(text)).exit_code == 1
+
+
+OUTSIDE = """
+from te_sched import te
+A = te.placeholder((8,), name="A")
+index = te.placeholder((8,), dtype="int32", name="index")
+B = te.compute((8,), lambda i: A[index[i] + 7], name="B")
+s = te.create_schedule(B.op)
+"""
+
+
+def test_check_watches_what_indices_do(te_sched_command, program):
+    done = te_sched_command("check", program(OUTSIDE))
+    assert done.exit_code == 1
+    assert "wrong: " in done.stdout
+    assert "A" in done.stdout
+    (row,) = json.loads(te_sched_command("check", "--json", program(OUTSIDE)).stdout)["schedules"]
+    assert row["error"]
+    assert te_sched_command("check", "--no-run", program(OUTSIDE)).exit_code == 0
+
+
+def test_check_watches_kernels(te_sched_command, program):
+    race = """
+import te_sched
+from te_sched import te, tir
+def body(ins, outs):
+    ib = tir.ir_builder.create()
+    a, b = ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0])
+    x = te.thread_axis("threadIdx.x")
+    ib.scope_attr(x, "thread_extent", 64)
+    b[a[x.var].astype("int32")] = x.var.astype("float32")
+    return ib.get()
+A = te.placeholder((64,), name="A")
+B = te.extern((64,), [A], body, name="B", dtype="float32")
+s = te.create_schedule(B.op)
+"""
+    done = te_sched_command("check", "--target", "cuda", program(race))
+    assert done.exit_code == 1, done.stdout
+    assert "write-write race" in done.stdout
+    (row,) = json.loads(te_sched_command("check", "--json", "-t", "cuda", program(race)).stdout)[
+        "schedules"
+    ]
+    assert row["report"]["findings"][0]["kind"] == "write-write race"
+
+
+def test_check_does_not_watch_for_long(te_sched_command, program):
+    text = """
+from te_sched import te
+A = te.placeholder((20_000, 20_000), name="A")
+B = te.compute(A.shape, lambda i, j: A[i, j], name="B")
+s = te.create_schedule(B.op)
+"""
+    done = te_sched_command("check", program(text))
+    assert done.exit_code == 0
+    assert "not run: 400,000,000 iterations take long" in done.stdout
+    assert "--run insists" in done.stdout
+
+
+def test_check_what_has_no_arrays(te_sched_command, program):
+    text = """
+from te_sched import te
+A = te.placeholder((8,), name="A", dtype="float32x4")
+B = te.compute((8,), lambda i: A[i], name="B")
+s = te.create_schedule(B.op)
+"""
+    done = te_sched_command("check", program(text))
+    assert "not run: make an array for A: numpy has no float32x4" in done.stdout
+
+
+def test_check_what_cannot_be_lowered(te_sched_command, program):
+    text = """
+import te_sched
+from te_sched import te
+A = te.placeholder((8,), name="A")
+B = te.compute((8,), lambda i: A[i], name="B")
+s = te.create_schedule(B.op)
+try:
+    te_sched.lower(s, [])
+except te_sched.TeSchedError:
+    pass
+"""
+    done = te_sched_command("check", program(text))
+    assert done.exit_code == 1, done.stdout
+    assert "not run: it cannot be lowered" in done.stdout

@@ -1,0 +1,54 @@
+"""te-sched explain: the page, its text, and stories that end with an error."""
+
+import json
+
+import pytest
+
+
+@pytest.mark.parametrize("name", ["gemm", "gpu", "old", "race"])
+def test_explain_writes_a_page(te_sched_command, program, tmp_path, name):
+    page = tmp_path / "report.html"
+    done = te_sched_command("explain", "--no-measure", "-o", page, program(name))
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.startswith("schedule 1: ")
+    assert done.stdout.endswith("report.html\n")
+    text = page.read_text()
+    assert text.startswith("<!doctype html>") or text.startswith("<!DOCTYPE html>")
+    assert "program.py" in text
+
+
+def test_explain_names_the_page_after_the_program(te_sched_command, program, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    te_sched_command("explain", "--no-measure", program("gemm", "product.py"))
+    assert (tmp_path / "product.html").exists()
+
+
+def test_explain_ends_with_the_error(te_sched_command, program):
+    done = te_sched_command("explain", "--json", "--no-measure", program("broken"))
+    assert done.exit_code == 1
+    last = json.loads(done.stdout)["steps"][-1]
+    assert last["problems"][0]["what"] == "split on axis i"
+    assert "Traceback" in done.stderr
+
+
+def test_explain_as_text(te_sched_command, program):
+    done = te_sched_command("explain", "--text", "--max-steps", 1, program("gemm"))
+    assert "s[C].parallel(i_outer)" in done.stdout
+    assert "step 2" not in done.stdout
+
+
+def test_explain_one_of_several(te_sched_command, program):
+    path = program("two")
+    done = te_sched_command("explain", path)
+    assert done.exit_code == 2
+    assert "choose one: --schedule 1" in done.stderr
+    done = te_sched_command("explain", "--no-measure", "--text", "-s", "run_second", path)
+    assert "second" in done.stdout
+
+
+def test_explain_rejects_a_place_that_cannot_be_written(te_sched_command, program, tmp_path):
+    place = tmp_path / "none" / "page.html"
+    done = te_sched_command("explain", "--no-measure", "-o", place, program("gemm"))
+    assert done.exit_code == 2
+    assert "why: No such file or directory" in done.stderr
+    assert "-o FILE" in done.stderr

@@ -1,0 +1,250 @@
+"""How programs are run, found wanting, and their schedules found."""
+
+import json
+
+import pytest
+
+import te_sched
+
+
+def lines(done):
+    """What is said on stderr, by its labels."""
+    found = {"what": done.stderr.splitlines()[0]}
+    for line in done.stderr.splitlines():
+        label, _, text = line.strip().partition(": ")
+        found.setdefault(label, text)
+    return found
+
+
+def test_schedules_lists_what_a_program_makes(te_sched_command, program):
+    done = te_sched_command("schedules", program("two"))
+    assert done.exit_code == 0, done.stderr
+    first, second, unused = [line.split() for line in done.stdout.splitlines()[2:]]
+    assert first == ["1", "run_first", "program.py:7", "0", "A,", "first", "built", "llvm"]
+    assert second[1] == "run_second"
+    assert unused[1:] == ["unused", "program.py:9", "0", "A,", "unused", "created", "llvm"]
+
+
+def test_schedules_as_json(te_sched_command, program):
+    done = te_sched_command("schedules", program("gemm"), "--json")
+    (found,) = json.loads(done.stdout)["schedules"]
+    assert found["name"] == "C"
+    assert found["primitives"] == 3
+    assert found["arguments"] == ["A", "B", "C"]
+    assert found["state"] == "lowered"
+    assert "a line of the program" in done.stderr
+
+
+def test_schedules_of_functions_built_without_one(te_sched_command, program):
+    path = program(
+        "import te_sched\n"
+        "from te_sched import tir\n"
+        "ib = tir.ir_builder.create()\n"
+        "buffer = tir.decl_buffer((4,), 'float32', name='out')\n"
+        "out = ib.buffer_ptr(buffer)\n"
+        "with ib.for_range(0, 4) as i:\n"
+        "    out[i] = 1.0\n"
+        "param = te_sched.te.var('out', 'handle')\n"
+        "func = tir.PrimFunc([param], ib.get(), {param: buffer})\n"
+        "te_sched.build(func, name='ones', target='llvm')\n"
+    )
+    done = te_sched_command("bench", path, "--json", "--min-ms", 0)
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["schedules"][0]["name"] == "ones"
+
+
+def test_a_program_keeps_its_lowering(te_sched_command, program):
+    text = te_sched_command("lower", program("gemm")).stdout
+    path = program(
+        "import te_sched\n"
+        "from te_sched import te\n"
+        "A = te.placeholder((8,), name='A')\n"
+        "B = te.compute((8,), lambda i: A[i], name='B')\n"
+        "s = te.create_schedule(B.op)\n"
+        "s[B].vectorize(B.op.axis[0])\n"
+        "with te_sched.transform.PassContext(config={'tir.disable_vectorize': True}):\n"
+        "    te_sched.lower(s, [A, B])\n"
+    )
+    assert "Broadcast" in text
+    assert "for i in range(8)" in te_sched_command("lower", path).stdout
+
+
+def test_a_program_is_main_with_its_arguments(te_sched_command, program, tmp_path):
+    (tmp_path / "beside.py").write_text("SIZE = 3\n")
+    path = program(
+        "import sys, beside\n"
+        "from te_sched import te\n"
+        "def main():\n"
+        "    assert sys.argv[1:] == ['--deep', 'x'], sys.argv\n"
+        "    A = te.placeholder((beside.SIZE,), name='A')\n"
+        "    te.create_schedule(te.compute(A.shape, lambda i: A[i], name='B').op)\n"
+        "if __name__ == '__main__':\n"
+        "    main()\n"
+    )
+    done = te_sched_command("lower", path, "--", "--deep", "x")
+    assert done.exit_code == 0, done.stderr
+    assert "range(3)" in done.stdout
+
+
+def test_names_of_tvm_and_of_te_sched_are_observed_alike(te_sched_command, program):
+    path = program(
+        "from tvm import te, lower as old\n"
+        "from te_sched import lower as new\n"
+        "from te_sched.te import create_schedule\n"
+        "A = te.placeholder((2,), name='A')\n"
+        "B = te.compute((2,), lambda i: A[i], name='B')\n"
+        "old(te.create_schedule(B.op), [A, B])\n"
+        "new(create_schedule(B.op), [A, B])\n"
+    )
+    done = te_sched_command("schedules", path, "--json")
+    states = [one["state"] for one in json.loads(done.stdout)["schedules"]]
+    assert states == ["lowered", "lowered"]
+
+
+def test_quiet_leaves_out_what_a_program_prints(te_sched_command, program):
+    done = te_sched_command("lower", "-q", program("gemm"))
+    assert "a line of the program" not in done.stderr + done.stdout
+
+
+def test_missing_file(te_sched_command, program, tmp_path):
+    program("gemm", "gemm.py")
+    done = te_sched_command("lower", tmp_path / "gem.py")
+    assert done.exit_code == 2
+    assert lines(done)["why"] == "there is no such file"
+    assert "did you mean" in lines(done)["cure"]
+    assert "gemm.py'" in lines(done)["cure"]
+    done = te_sched_command("lower", tmp_path / "none" / "gemm.py")
+    assert "there is no folder" in lines(done)["cure"]
+    done = te_sched_command("lower", tmp_path / "quite_other.py")
+    assert "from the current folder" in lines(done)["cure"]
+
+
+def test_folder(te_sched_command, program, tmp_path):
+    done = te_sched_command("lower", tmp_path)
+    assert (done.exit_code, lines(done)["why"]) == (2, "it is a folder")
+    assert lines(done)["cure"] == "give a Python program"
+    program("gemm", "gemm.py")
+    assert "gemm.py" in lines(te_sched_command("lower", tmp_path))["cure"]
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"def f(:\n", "it is not Python, line 1: invalid syntax: def f(:"),
+        (b"\x7fELF\0\1", "it is not Python: source code string cannot contain null bytes"),
+        (b"x = '\xff'\n", "it is not Python"),
+        (b"# coding: nothing\n", "it is not Python"),
+    ],
+)
+def test_no_python(te_sched_command, tmp_path, content, why):
+    (tmp_path / "program.py").write_bytes(content)
+    done = te_sched_command("lower", tmp_path / "program.py")
+    assert done.exit_code == 2
+    assert lines(done)["why"].startswith(why)
+
+
+def test_name_that_no_file_can_have(te_sched_command):
+    done = te_sched_command("run", "a" * 5000)
+    assert done.exit_code == 2
+    assert lines(done)["cure"] == "give a file that you may read"
+
+
+def test_program_that_raises(te_sched_command, program):
+    done = te_sched_command("lower", program("broken"))
+    assert done.exit_code == 1
+    told = done.stderr
+    assert told.startswith("Traceback (most recent call last):\n")
+    frames = [line for line in told.splitlines() if line.startswith("  File")]
+    assert [frame.rpartition(" ")[2] for frame in frames] == ["<module>", "work"]
+    assert "ScheduleError: split on axis i\n" in told
+    assert "cure: use one of its axes" in told
+    assert "for i_outer, i_inner in T.grid(8, 8)" in done.stdout
+
+
+def test_program_that_raises_before_its_first_schedule(te_sched_command, program):
+    done = te_sched_command("lower", program("import te_sched\nprint(1 // 0)\n"))
+    assert done.exit_code == 1
+    assert "ZeroDivisionError" in done.stderr
+    assert "why: it failed before it made one" in done.stderr
+
+
+def test_traceback_of_an_exception_within_another(te_sched_command, program):
+    path = program(
+        "from te_sched import te\n"
+        "try:\n"
+        "    te.placeholder('no shape at all', 3)\n"
+        "except Exception as error:\n"
+        "    raise RuntimeError('gave up') from error\n"
+    )
+    told = te_sched_command("run", path).stderr
+    assert "direct cause" in told
+    assert "RuntimeError: gave up" in told
+    assert "te_sched/cli" not in told
+
+
+def test_program_that_exits(te_sched_command, program):
+    path = program(te_sched_text() + "import sys\nsys.exit(3)\n")
+    done = te_sched_command("lower", path)
+    assert done.exit_code == 1
+    assert "ended itself: exit code 3" in done.stderr
+    assert "range(2)" in done.stdout
+    path = program(te_sched_text() + "import sys\nsys.exit()\n")
+    assert te_sched_command("lower", path).exit_code == 0
+    path = program("raise SystemExit('no schedules today')\n")
+    assert "ended itself: no schedules today" in te_sched_command("lower", path).stderr
+
+
+def te_sched_text():
+    """A program that makes a schedule."""
+    return (
+        "from te_sched import te\n"
+        "A = te.placeholder((2,), name='A')\n"
+        "B = te.compute((2,), lambda i: A[i], name='B')\n"
+        "s = te.create_schedule(B.op)\n"
+    )
+
+
+def test_program_without_schedules(te_sched_command, program):
+    done = te_sched_command("lower", program("print('hello')\n"))
+    assert done.exit_code == 2
+    assert lines(done)["why"] == "it ran to its end and made none"
+    assert "te.create_schedule" in lines(done)["cure"]
+
+
+def test_program_that_only_defines_functions(te_sched_command, program):
+    done = te_sched_command("lower", program("def steps(tvm):\n    yield 1\n"))
+    assert done.exit_code == 2
+    assert lines(done)["why"].endswith("it defines steps, and calls none")
+    assert lines(done)["cure"].endswith("steps(...)")
+
+
+def test_schedule_that_is_not_there(te_sched_command, program):
+    done = te_sched_command("lower", program("two"), "--schedule", "run_frist")
+    assert done.exit_code == 2
+    assert lines(done)["what"] == "te-sched: --schedule run_frist"
+    assert lines(done)["cure"].startswith("use a number or name of 1 (run_first), 2 (run_second)")
+    assert "did you mean 'run_first'?" in lines(done)["cure"]
+
+
+def test_schedule_by_number_and_by_name(te_sched_command, program):
+    path = program("two")
+    by_number = te_sched_command("lower", path, "--schedule", 3).stdout
+    assert by_number == te_sched_command("lower", path, "-s", "unused").stdout
+    assert "def run_first" in te_sched_command("lower", path, "-s", "run_first").stdout
+
+
+def test_errors_of_commands_name_no_line_of_theirs(te_sched_command, program):
+    done = te_sched_command("build", program("race"))
+    assert done.exit_code == 1
+    where = lines(done)["where"]
+    assert "program.py:6" in where
+    assert "click" not in where
+    assert "cli" not in where
+
+
+def test_nobody_is_told_afterwards(te_sched_command, program):
+    from te_sched.schedule.observing import observers
+
+    te_sched_command("lower", program("gemm"))
+    assert observers == []
+    assert te_sched.te.placeholder((2,)).dtype == "float32"
