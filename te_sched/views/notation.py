@@ -42,6 +42,7 @@ _BITWISE = {
 }
 _UPDATES: dict[type, str] = {E.Add: "+=", E.Mul: "*="}
 _LONGEST = 120  # characters of an expression
+_MOST_NODES = 150  # of one text: shared parts of an expression may have no end otherwise
 
 
 class Notation:
@@ -56,6 +57,7 @@ class Notation:
     ) -> None:
         self._name_of = name_of
         self._views: Mapping[Var, str] = {} if views is None else views
+        self._left = _MOST_NODES
 
     def name(self, item: Var | Buffer) -> str:
         """What a variable or a buffer is called."""
@@ -63,10 +65,15 @@ class Notation:
 
     def text(self, value: Any) -> str:
         """The text of an expression, range, axis or buffer, cut where it gets long."""
+        self._left = _MOST_NODES
         return shortened(self._text(value)[0])
 
     def element(self, buffer: Buffer, indices: Iterable[Expr]) -> str:
         """An element of a buffer."""
+        self._left = _MOST_NODES
+        return self._element(buffer, indices)
+
+    def _element(self, buffer: Buffer, indices: Iterable[Expr]) -> str:
         return f"{self.name(buffer)}[{self._indices(indices)}]"
 
     def store(self, node: BufferStore) -> str:
@@ -82,9 +89,16 @@ class Notation:
 
     def span(self, start: Expr, extent: Expr) -> str:
         """ "0:32": the numbers from start to before start + extent."""
-        return f"{self.text(start)}:{self.text(ops.add(start, extent))}"
+        self._left = _MOST_NODES
+        return self._span(start, extent)
+
+    def _span(self, start: Expr, extent: Expr) -> str:
+        return f"{self._text(start)[0]}:{self._text(ops.add(start, extent))[0]}"
 
     def _text(self, value: Any) -> tuple[str, int]:
+        self._left -= 1
+        if self._left < 0:
+            return "…", _ATOM
         method = _METHODS.get(type(value))
         return (str(value), _ATOM) if method is None else method(self, value)
 
@@ -105,7 +119,7 @@ class Notation:
         stride = index.stride
         if not isinstance(stride, IntImm):
             return self._text(index)[0]
-        span = self.span(index.base, ops.mul(stride, index.lanes))
+        span = self._span(index.base, ops.mul(stride, index.lanes))
         return span if stride.value == 1 else f"{span}:{stride.value}"
 
     def _binary(self, node: Any) -> tuple[str, int]:
@@ -251,11 +265,11 @@ _METHODS: dict[type, _Method] = {
         f"{notation._text(node.body)[0]})",
         _ATOM,
     ),
-    E.BufferLoad: lambda notation, node: (notation.element(node.buffer, node.indices), _ATOM),
+    E.BufferLoad: lambda notation, node: (notation._element(node.buffer, node.indices), _ATOM),
     E.ProducerLoad: lambda notation, node: (
         f"{node.producer.name}[{notation._indices(node.indices)}]",
         _ATOM,
     ),
     E.Reduce: Notation._reduce,
-    E.Range: lambda notation, node: (notation.span(node.min, node.extent), _ATOM),
+    E.Range: lambda notation, node: (notation._span(node.min, node.extent), _ATOM),
 }

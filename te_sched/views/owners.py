@@ -75,12 +75,10 @@ class Owners:
         for pointer in reversed(pointers):
             if _mask(pointer) & _WRITE:
                 return self._named(pointer.args[1])
-        if "packed" in node.value.op or "extern" in node.value.op:
-            data = [
-                part for part in walk(node.value) if type(part) is Var and part.dtype == "handle"
-            ]
-            return self._named(data[-1]) if data else ""
-        return ""
+        data = [part for part in walk(node.value) if type(part) is Var and part.dtype == "handle"]
+        is_from_outside = "packed" in node.value.op or "extern" in node.value.op
+        # Functions get their result last; instructions for fragments name it first.
+        return self._named(data[-1 if is_from_outside else 0]) if data else ""
 
     def _named(self, data: Var) -> str:
         return self._stage_of(self._viewed.get(data, data))
