@@ -42,6 +42,7 @@ lint: $(STAMP)
 
 types: $(STAMP)
 	$(BIN)/mypy
+	$(BIN)/mypy --strict tests/packaging/user_program.py
 
 layering: $(STAMP)
 	$(BIN)/lint-imports --no-logo --no-cache
