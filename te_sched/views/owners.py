@@ -75,13 +75,18 @@ class Owners:
         for pointer in reversed(pointers):
             if _mask(pointer) & _WRITE:
                 return self._named(pointer.args[1])
-        data = [part for part in walk(node.value) if type(part) is Var and part.dtype == "handle"]
-        is_from_outside = "packed" in node.value.op or "extern" in node.value.op
-        # Functions get their result last; instructions for fragments name it first.
-        return self._named(data[-1 if is_from_outside else 0]) if data else ""
+        if "packed" in node.value.op or "extern" in node.value.op:
+            data = [part for part in walk(node.value) if _is_data(part)]
+            return self._named(data[-1]) if data else ""
+        # Instructions for fragments name the one that they write first.
+        return next((self._named(part) for part in node.value.args if _is_data(part)), "")
 
     def _named(self, data: Var) -> str:
         return self._stage_of(self._viewed.get(data, data))
+
+
+def _is_data(node: Any) -> bool:
+    return type(node) is Var and node.dtype == "handle"
 
 
 def _is_pointer(node: Any) -> bool:
