@@ -51,7 +51,7 @@ class _Result:
 @click.option(
     "--run/--no-run",
     default=None,
-    help="Also watch it run with random inputs. By default where that takes seconds.",
+    help="Also watch it run with random inputs. By default unless that would take long.",
 )
 @click.option(
     "--blocks",

@@ -34,7 +34,7 @@ from te_sched.errors import CallError, TeSchedError
 )
 @click.option(
     "--max-steps",
-    type=click.IntRange(1),
+    type=click.IntRange(2),
     metavar="N",
     help="If there would be more steps, several primitives make one.",
 )

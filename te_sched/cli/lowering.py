@@ -93,6 +93,9 @@ def _check_pass(_context: Any, _option: Any, name: str | None) -> str | None:
     "--after",
     metavar="PASS",
     callback=_check_pass,
+    shell_complete=lambda _context, _option, begun: [
+        name for name in pass_names() if name.startswith(begun)
+    ],
     help="The program after this pass; a wrong name lists them.",
 )
 @click.option("--step", is_flag=True, help="The program after each primitive of the schedule.")

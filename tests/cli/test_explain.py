@@ -32,7 +32,7 @@ def test_explain_ends_with_the_error(te_sched_command, program):
 
 
 def test_explain_as_text(te_sched_command, program):
-    done = te_sched_command("explain", "--text", "--max-steps", 1, program("gemm"))
+    done = te_sched_command("explain", "--text", "--max-steps", 2, program("gemm"))
     assert "s[C].parallel(i_outer)" in done.stdout
     assert "step 2" not in done.stdout
 

@@ -1,9 +1,11 @@
 """What te-sched says of itself, of mistyped words, and how shells complete it."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -103,6 +105,13 @@ def test_completion_of_commands_and_options():
 
     assert complete("te-sched lo", 1) == ["plain,lower"]
     assert "plain,--passes" in complete("te-sched lower --p", 2)
+    assert complete("te-sched lower --after flat", 3) == ["plain,flatten_storage"]
+
+
+def test_page_lists_the_commands():
+    page = (Path(__file__).parent.parent.parent / "docs" / "cli.md").read_text()
+    named = re.findall(r"^\| `(\w+)[ `]", page, re.MULTILINE)
+    assert named == list(main.list_commands(click.Context(main)))
 
 
 def test_no_colours_where_no_person_reads(te_sched_command, program):

@@ -44,12 +44,6 @@ def test_command_line_runs_programs_of_many_stages(tmp_path):
     assert done.stdout.strip() == "200", done.stderr
 
 
-def test_command_line_rejects_a_missing_program():
-    done = _run("run", "nothing.py")
-    assert done.returncode == 2
-    assert "there is no file 'nothing.py'" in done.stderr
-
-
 def _run(*arguments):
     command = [sys.executable, "-m", "te_sched", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
