@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeGuard
 
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Call, IntImm, Var
@@ -85,7 +85,7 @@ class Owners:
         return self._stage_of(self._viewed.get(data, data))
 
 
-def _is_data(node: Any) -> bool:
+def _is_data(node: Any) -> TypeGuard[Var]:
     return type(node) is Var and node.dtype == "handle"
 
 
