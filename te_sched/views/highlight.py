@@ -49,15 +49,17 @@ def html_lines(text: str, language: str = "python") -> list[str]:
     """The lines of a text as HTML, each complete in itself."""
     from pygments.formatters.html import HtmlFormatter
 
-    marked = _PLAIN.sub(r"\1", _highlighted(text, language, HtmlFormatter(nowrap=True)))
-    return marked.removesuffix("\n").split("\n")
+    marked = _highlighted(text, language, HtmlFormatter(nowrap=True))
+    return _PLAIN.sub(r"\1", marked).removesuffix("\n").split("\n")
 
 
 def to_terminal(text: str, language: str = "python") -> str:
     """The text with the colours of a terminal."""
-    from pygments.formatters.terminal import TerminalFormatter
+    from pygments.formatters.terminal import TERMINAL_COLORS, TerminalFormatter
+    from pygments.token import Whitespace
 
-    return _highlighted(text, language, TerminalFormatter()).rstrip("\n")
+    colors = {**TERMINAL_COLORS, Whitespace: ("", "")}
+    return _highlighted(text, language, TerminalFormatter(colorscheme=colors)).removesuffix("\n")
 
 
 def css(selector: str = ".te-code") -> str:
@@ -84,7 +86,8 @@ def show(text: str, language: str = "python") -> None:
 def _highlighted(text: str, language: str, formatter: Any) -> str:
     from pygments import highlight
 
-    marked: str = highlight(text, _lexer(language), formatter)
+    lines = text if text.endswith("\n") else f"{text}\n"
+    marked: str = highlight(lines, _lexer(language), formatter)
     return marked
 
 
