@@ -70,6 +70,18 @@ def registers_outside_of_their_virtual_thread() -> Any:
     return s, [A, C]
 
 
+def as_many_registers_as_their_virtual_thread_says() -> Any:
+    n = te.var("n")
+    A = te.placeholder((n, 1), name="A")
+    B = te.compute((n, 1), lambda i, j: A[i, j] * 2.0, name="B")
+    C = te.compute((n, 1), lambda i, j: A[i, j] + B[i, j], name="C")
+    s = te.create_schedule(C.op)
+    s.cache_read(A, "local", [B, C])
+    _, inner = s[B].split(B.op.axis[0], 4)
+    s[B].bind(inner, te.thread_axis("vthread"))
+    return s, [A, C]
+
+
 def shared_memory_of_threads_further_inside() -> Any:
     A = te.placeholder((8, N), name="A")
     C = te.compute((8, N), lambda i, j: A[i, j] * 2.0, name="C")
@@ -119,6 +131,7 @@ REFUSED = [
     (unbound, "cuda", r"B is computed outside of all kernels"),
     (registers_that_others_read, "cuda", r'keep B in scope "local"'),
     (registers_outside_of_their_virtual_thread, "llvm", r"B outside of the loop over vthread"),
+    (as_many_registers_as_their_virtual_thread_says, "llvm", r"A.local outside of the loop over"),
     (shared_memory_of_threads_further_inside, "cuda", r"where threadIdx\.y is not bound yet"),
     (attached_beside_a_reader, "llvm", r"stage D reads it outside of that loop"),
     (attached_below_a_loop_that_reads_it_outside, "llvm", r"reads it outside of that loop"),

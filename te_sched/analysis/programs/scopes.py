@@ -67,7 +67,8 @@ def _too_early(program: Program, memory: Memory, access: Access) -> Finding | No
     if not inside:
         return None
     value = () if access.store is None else (access.store.value,)
-    exprs = (*(access.index or ()), *access.conditions, *value)
+    extents = [loop.extent for loop in access.loops]
+    exprs = (*(access.index or ()), *access.conditions, *extents, *value)
     used = {part for expr in exprs for part in walk(expr) if type(part) is Var}
     tags = [loop.tag for var, loop in inside.items() if var in used]
     if not tags:
