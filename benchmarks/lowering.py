@@ -44,6 +44,7 @@ from typing import Any
 import te_sched
 from benchmarks.processor.contest import processor
 from te_sched import config, driver
+from te_sched.progress import progress
 from te_sched.tools.table import table
 from tests.golden import corpus
 
@@ -88,7 +89,7 @@ def main(arguments: Sequence[str]) -> int:
     print(setting + "\n")
     with tempfile.TemporaryDirectory() as folder, config.scoped(cache=False, cache_dir=folder):
         rows = []
-        for program in programs:
+        for program in progress(programs, "programs"):
             rows.append(measure(program, implementations, options.rounds))
             measure_peak(rows[-1], program)
             if not options.lower_only:

@@ -6,7 +6,7 @@ Must not know how anything is judged.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from te_sched.errors import BuildError
 
@@ -80,6 +80,10 @@ class Findings(tuple[Finding, ...]):
     def proved(self) -> tuple[Finding, ...]:
         """What is certainly right."""
         return tuple(self.of(PROVED))
+
+    def records(self) -> list[dict[str, str]]:
+        """A record per finding, for pandas.DataFrame, with the names of `Finding`'s fields."""
+        return [asdict(one) for one in self]
 
     def raise_refuted(self) -> None:
         """Refuse a program that is certainly wrong.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from te_sched.errors import CallError
+from te_sched.progress import progress
 
 _UNINTERRUPTED = 0.5  # seconds of native code after which Ctrl-C may take effect
 
@@ -47,6 +48,12 @@ class ProfileResult:
     def std(self) -> float:
         """Standard deviation of the repetitions."""
         return statistics.pstdev(self.results)
+
+    def records(self) -> list[dict[str, Any]]:
+        """One record per repetition, for pandas.DataFrame: "repeat" and "seconds" of a call."""
+        return [
+            {"repeat": repeat, "seconds": seconds} for repeat, seconds in enumerate(self.results)
+        ]
 
     def __str__(self) -> str:
         head = "  ".join(
@@ -96,7 +103,7 @@ class Evaluator:
         once = self.measure(1, *args, **named)  # which refuses names
         most = max(1, int(_UNINTERRUPTED / max(once, 1e-9)))
         number, results = self.number, list[float]()
-        for done in range(self.repeat):
+        for done in progress(range(self.repeat), "measuring"):
             if self.cooldown_interval_ms and done and done % self.repeats_to_cooldown == 0:
                 time.sleep(self.cooldown_interval_ms / 1e3)
             seconds = self._measure_in_parts(number, most, args)

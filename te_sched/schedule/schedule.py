@@ -16,6 +16,7 @@ from te_sched.schedule.primitives.checks import brief, names
 from te_sched.schedule.primitives.factoring import FactoringPrimitives
 from te_sched.schedule.primitives.groups import GroupPrimitives, group_of
 from te_sched.schedule.program import ScheduleState
+from te_sched.schedule.records import stage_records
 from te_sched.schedule.stage import Stage
 from te_sched.schedule.state import AttachType
 from te_sched.schedule.trace import Trace
@@ -72,6 +73,16 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
     def same_as(self, other: object) -> bool:
         """Whether both are one schedule."""
         return self is other
+
+    def records(self) -> list[dict[str, Any]]:
+        """One record per stage, for pandas.DataFrame.
+
+        "number", "stage" (its name), "kind" ("input", "compute", "scan", "extern"), "dtype" and
+        "shape" of its first result, "axes" (its loops, from the outermost), "computed" ("root",
+        "at", "inlined", "in scan"), "at_stage" and "at_axis" of one that is computed at another's
+        loop, "scope" and "is_output".
+        """
+        return stage_records(self.stages)
 
     if TYPE_CHECKING:  # given by te_sched.views
 

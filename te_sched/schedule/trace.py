@@ -13,6 +13,7 @@ from te_sched.errors import ScheduleError, kind_of, user_place
 from te_sched.ir.expr import IterVar
 from te_sched.schedule.entries import OWN_AXES, THREAD, Entry, StageOf
 from te_sched.schedule.listing import Listing
+from te_sched.schedule.records import entry_records
 from te_sched.schedule.replaying import replay
 from te_sched.schedule.state import StageState
 from te_sched.te.operation import Operation, ScanOp
@@ -102,6 +103,14 @@ class Trace:
         tensors, symbolic extents, tensor intrinsics.
         """
         return self._listing().needed
+
+    def records(self) -> list[dict[str, Any]]:
+        """One record per entry, for pandas.DataFrame.
+
+        "number", "stage" (its name, or "" for the schedule), "method", "code" (its line of
+        `str(trace)`), and the "file" and "line" of the user's call.
+        """
+        return entry_records(self.entries, self._listing().calls)
 
     def _listing(self) -> Listing:
         return Listing(self.outputs, self.declared, self.entries)

@@ -106,9 +106,9 @@ def test_same_schedule_gives_the_same_picture():
 
 def test_two_hundred_stages_are_drawn_at_once():
     s = many(200, 3)
-    start = time.perf_counter()
+    start = time.process_time()
     assert len(dataflow_svg(s)) < 400_000
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_names_are_cut_and_escaped():

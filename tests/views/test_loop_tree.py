@@ -131,10 +131,10 @@ def test_arguments_of_a_scan_leave_out_its_state():
 
 
 def test_long_chains_take_no_time():
-    start = time.perf_counter()
+    start = time.process_time()
     lines = loop_tree(chain(1000))
     assert len(lines) == 4000
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_other_things_have_no_tree():

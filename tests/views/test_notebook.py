@@ -60,9 +60,9 @@ def test_schedule_that_cannot_be_lowered_is_shown():
 
 def test_large_schedules_are_cut_and_quick():
     s = chain(1000)
-    start = time.perf_counter()
+    start = time.process_time()
     html = html_of(s)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     assert "3,600 lines more; print it to see all." in html
     assert "1001 stages are too many for a picture." in html
     assert len(html) < 100_000

@@ -28,6 +28,7 @@ from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.visitor import walk
 from te_sched.lower.device.kernel import LAUNCH, TAGS, is_kernel, scope_of, thread_axes
+from te_sched.progress import progress
 
 # Which argument of an intrinsic points to what it writes.
 _POINTERS = {
@@ -221,7 +222,7 @@ class _Program:
         shared, batch = self._batch(kernel, compiler, threads)
         globals_ = self._global_memories(machine, given)
         self._describe(name, threads, blocks, shared)
-        for some in self._batches(name, blocks, batch):
+        for some in progress(self._batches(name, blocks, batch), f"checking {name}"):
             machine.space = Space(grid, block, some)
             machine.epoch = np.ones(len(some), np.int64)
             machine.warp_epoch = machine.steps = 0

@@ -149,11 +149,15 @@ class Report:
         """Whether nothing is wrong."""
         return not self.findings
 
+    def records(self) -> list[dict[str, Any]]:
+        """A record per finding, for pandas.DataFrame, with the names of `Finding`'s fields."""
+        return [asdict(one) for one in self.findings]
+
     def to_dict(self) -> dict[str, Any]:
         """The report as plain data, for JSON."""
         return {
             "ok": self.ok,
-            "findings": [asdict(one) for one in self.findings],
+            "findings": self.records(),
             "counters": {
                 name: [{**asdict(one), "unit": one.unit, "factor": one.factor} for one in counters]
                 for name, counters in self.counters.items()

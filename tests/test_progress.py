@@ -1,0 +1,71 @@
+import sys
+
+from te_sched import progress as module
+from te_sched.progress import progress
+
+
+class Terminal:
+    def __init__(self):
+        self.text = ""
+
+    def write(self, text):
+        self.text += text
+
+    def flush(self):
+        pass
+
+    def isatty(self):
+        return True
+
+
+def watched(monkeypatch):
+    """A terminal for the error stream; not a fixture, after which pytest puts its own there."""
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    monkeypatch.setattr(module, "_DELAY", -1)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    return sys.stderr
+
+
+def test_items_are_as_they_are_where_nobody_looks(monkeypatch):
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    items = [1, 2]
+    assert progress(items, "work") is items
+    monkeypatch.setattr(sys, "stderr", None)
+    assert progress(items, "work") is items
+
+
+def test_fast_work_shows_nothing(monkeypatch):
+    terminal = watched(monkeypatch)
+    monkeypatch.setattr(module, "_DELAY", 60)
+    assert list(progress(range(3), "work")) == [0, 1, 2]
+    assert terminal.text == ""
+
+
+def test_long_work_shows_a_bar_that_vanishes(monkeypatch):
+    terminal = watched(monkeypatch)
+    assert list(progress((k for k in range(3)), "work", total=3)) == [0, 1, 2]
+    assert "work" in terminal.text
+    assert "1/3" in terminal.text
+    assert terminal.text.endswith("\r")
+
+
+def test_bar_is_closed_when_the_work_fails(monkeypatch):
+    terminal = watched(monkeypatch)
+    steps = progress(range(5), "work")
+    for step in steps:
+        if step == 3:
+            break
+    steps.close()
+    assert terminal.text.endswith("\r")
+
+
+def test_without_tqdm_there_is_no_bar(monkeypatch):
+    terminal = watched(monkeypatch)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    assert list(progress(range(3), "work")) == [0, 1, 2]
+    assert terminal.text == ""
+
+
+def test_notebooks_are_watched(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    assert module._is_watched()
