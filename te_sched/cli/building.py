@@ -15,7 +15,7 @@ from te_sched.cli.recording import Found
 from te_sched.cli.showing import show, show_title
 from te_sched.codegen.target import Target
 from te_sched.driver import build
-from te_sched.errors import TeSchedError
+from te_sched.errors import CallError, TeSchedError
 from te_sched.lower.pipeline import lower
 
 _LANGUAGES = {"ir": "python", "llvm": "llvm", "asm": "asm", "cuda": "cuda", "ptx": "asm"}
@@ -128,6 +128,8 @@ def _save(found: Found, target: Target, output: str) -> None:
     built = build_found(found, target)
     try:
         built.export_library(output)
+    except CallError as error:
+        raise CommandError(error.what, error.why, error.cure) from None
     except OSError as error:
         raise _unwritable(output, error) from None
 

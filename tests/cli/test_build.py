@@ -77,15 +77,32 @@ def test_build_rejects_kernels_where_there_are_none(te_sched_command, program):
     done = te_sched_command("build", "--target", "cuda", program("old"))
     assert done.exit_code == 1
     assert "bind axes of stage B" in done.stderr
+    text = """
+import te_sched
+from te_sched import te, tir
+A = te.placeholder((4,), name="A")
+body = lambda i, o: tir.call_packed("cli.nothing", i[0], o[0])
+B = te.extern((4,), [A], body, name="B", dtype="float32")
+s = te.create_schedule(B.op)
+"""
+    done = te_sched_command("build", "--target", "cuda", program(text))
+    assert done.exit_code == 2
+    assert "none of its axes is bound to threads" in done.stderr
 
 
 @pytest.mark.parametrize("emit", ["llvm", "object"])
-def test_build_rejects_a_file_that_cannot_be_written(te_sched_command, program, emit, tmp_path):
-    place = tmp_path / "none" / "gemm.o"
-    done = te_sched_command("build", "--emit", emit, "-o", place, program("gemm"))
-    assert done.exit_code in (1, 2)
+@pytest.mark.parametrize("folder", ["/proc", "/no_such_folder"])
+def test_build_rejects_a_file_that_cannot_be_written(te_sched_command, program, emit, folder):
+    done = te_sched_command("build", "--emit", emit, "-o", f"{folder}/gemm.o", program("gemm"))
+    assert done.exit_code == 2
     assert "Traceback" not in done.stderr
-    assert "cure:" in done.stderr
+    assert "cure: " in done.stderr
+
+
+def test_build_rejects_a_file_of_no_kind(te_sched_command, program, tmp_path):
+    done = te_sched_command("build", "--emit", "object", "-o", tmp_path / "x.y", program("gemm"))
+    assert done.exit_code == 2
+    assert "use .so, .o or .tar" in done.stderr
 
 
 def test_build_rejects_one_file_for_several(te_sched_command, program, tmp_path):
