@@ -134,7 +134,13 @@ def _type(stage: StageOf) -> str:
 
 
 def _overview(story: StoryData) -> str:
-    parts = [_fastest(story.steps), _stages(story.stages), _program(story), _trace(story.trace)]
+    parts = [
+        _refused(story.steps[-1]),
+        _fastest(story.steps),
+        _stages(story.stages),
+        _program(story),
+        _trace(story.trace),
+    ]
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in story.notes)
     return (
         '<article class="page" id="overview" data-position="Overview" '
@@ -142,6 +148,17 @@ def _overview(story: StoryData) -> str:
         f'<div class="overview"><h2 id="overview-title" tabindex="-1">Overview</h2>{notes}\n'
         + "\n".join(part for part in parts if part)
         + "\n</div></article>"
+    )
+
+
+def _refused(last: Step) -> str:
+    """What keeps the whole schedule from being built."""
+    if not last.problems:
+        return ""
+    what = escape(last.problems[0].what)
+    return (
+        '<p class="problem"><span class="badge error">problem</span> '
+        f'<a href="#step-{last.number}">Step {last.number}</a> cannot be done: {what}</p>'
     )
 
 
@@ -176,8 +193,8 @@ def _stages(stages: tuple[StageOf, ...]) -> str:
     head = "".join(f'<th scope="col">{one}</th>' for one in heads)
     return (
         '<section aria-labelledby="stages-title"><h3 id="stages-title">Stages</h3>'
-        f'<div class="wide"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div></section>"
+        '<div class="wide" tabindex="0" role="group" aria-labelledby="stages-title"><table>'
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div></section>"
     )
 
 

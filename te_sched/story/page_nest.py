@@ -69,24 +69,30 @@ def _columns(figures: Figures | None) -> str:
 
 
 def _times(reuse: float | None) -> str:
-    return f"{count_text(reuse)}x" if reuse is not None else ""
+    if reuse is None:
+        return ""
+    number = f"{reuse:.3g}" if reuse < 100 else f"{reuse:,.0f}"
+    return f"{number if reuse < 1e5 else count_text(reuse).replace(' ', '')}x"
 
 
 def _table(rows: tuple[Row, ...]) -> str:
     body = "".join(
-        _row(row.text, row.figures) + "".join(_traffic(one) for one in row.figures.buffers)
+        _row(_name(row), row.figures) + "".join(_traffic(one) for one in row.figures.buffers)
         for row in rows
         if row.figures is not None
     )
-    head = "".join(
-        f'<th scope="col"{" class=figure" if place else ""}>{head}</th>'
-        for place, head in enumerate(_TABLE_HEADS)
-    )
+    head = "".join(f'<th scope="col">{head}</th>' for head in _TABLE_HEADS)
     return (
         '<details class="more"><summary>Figures by loop and buffer</summary>'
-        f'<div class="wide"><table><caption>{_MEANING}</caption>'
+        f'<p class="note">{_MEANING}</p><div class="wide" tabindex="0" role="group" '
+        'aria-label="Figures by loop and buffer"><table>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></details>"
     )
+
+
+def _name(row: Row) -> str:
+    """What the table calls a row: of a function its name is enough."""
+    return row.text.partition("(")[0] if row.kind == "function" else row.text
 
 
 def _row(name: str, figures: Figures) -> str:
@@ -117,4 +123,4 @@ def _traffic(traffic: Traffic) -> str:
 
 
 def _cells(texts: Iterable[str]) -> str:
-    return "".join(f'<td class="figure">{text}</td>' for text in texts)
+    return "".join(f"<td>{text}</td>" for text in texts)

@@ -10,7 +10,14 @@ from html import escape
 
 from te_sched.story.model import Change, Problem, Step, Timing
 from te_sched.story.page_nest import nest_html
-from te_sched.story.page_texts import Pictures, StageIds, bytes_text, highlighted, time_text
+from te_sched.story.page_texts import (
+    Pictures,
+    StageIds,
+    bytes_text,
+    highlighted,
+    time_text,
+    words_html,
+)
 
 _SHOWN_AT_END = 200  # lines of a text that a reader without JavaScript gets of the last step
 _ELEMENTS = {"+": "ins", "-": "del"}
@@ -36,44 +43,39 @@ def step_html(step: Step, last: int, stages: StageIds, pictures: Pictures) -> st
 
 
 def _head(step: Step) -> Iterable[str]:
-    title = f"<code>{escape(step.title)}</code>" if step.method else escape(step.title)
+    title = f"<code>{escape(step.title)}</code>" if step.number else escape(step.title)
     yield (
         f'<h2 id="step-{step.number}-title" tabindex="-1">'
         f'<span class="kicker">Step {step.number}</span> {title}</h2>'
     )
     if step.summary:
-        yield f"<p>{escape(step.summary)}</p>"
-    facts = (_place(step), _timing(step.timing), _memory(step.memory))
+        yield f"<p>{words_html(step.summary)}</p>"
+    facts = (_timing(step.timing), _memory(step.memory))
     yield f'<p class="facts">{"".join(f"<span>{fact}</span>" for fact in facts if fact)}</p>'
-    if step.code and step.code.strip() not in (step.title, step.source_line.strip()):
-        code = "\n".join(highlighted(step.code.splitlines()))
-        yield (
-            '<pre class="trace code" tabindex="0" role="group" '
-            f'aria-label="Trace entry of step {step.number}">{code}</pre>'
-        )
+    sources = ((_place(step.where), step.source_line.strip()), ("trace", step.code))
+    shown = "".join(_source(*source) for source in sources if source[0] and source[1])
+    yield f'<dl class="sources">{shown}</dl>' if shown else ""
     for note in step.notes:
         yield f'<p class="note">{escape(note)}</p>'
 
 
-def _place(step: Step) -> str:
-    """Where the user asked for the step, and in which words where these are not the title."""
-    if not step.where:
-        return ""
-    line = step.where.rpartition(":")[2]
-    where = f"<code>{escape(step.where)}</code>"
-    if line.isdecimal():
-        where = f'<a href="#line-{line}">{where}</a>'
-    said = step.source_line.strip()
-    if said in ("", step.title):
-        return where
-    return f'{where} <code class="code">{highlighted([said])[0]}</code>'
+def _source(place: str, code: str) -> str:
+    html = "\n".join(highlighted(code.splitlines()))
+    return f'<dt>{place}</dt><dd><code class="code">{html}</code></dd>'
+
+
+def _place(where: str) -> str:
+    """Where the user asked for a step, with a link to the line."""
+    line = where.rpartition(":")[2]
+    shown = f"<code>{escape(where)}</code>"
+    return f'<a href="#line-{line}">{shown}</a>' if line.isdecimal() else shown if where else ""
 
 
 def _timing(timing: Timing) -> str:
     if timing.milliseconds is None:
         return escape(timing.note)
     said = f"<strong>{time_text(timing.milliseconds)}</strong>"
-    if timing.lowest is not None and timing.highest is not None:
+    if timing.lowest is not None and timing.highest is not None and timing.runs > 1:
         said += f" ({time_text(timing.lowest)} to {time_text(timing.highest)}, {timing.runs} runs)"
     if timing.against_first is not None and timing.against_first != 1:
         said += f", {timing.against_first:.3g} times as fast as at first"

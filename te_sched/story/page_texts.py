@@ -11,12 +11,13 @@ import json
 import re
 import zlib
 from collections.abc import Iterable
-from html import unescape
+from html import escape, unescape
 
 from te_sched.story.model import Line, Output, Step
 from te_sched.views.highlight import html_lines
 
 _LANGUAGES = {"program": "python", "llvm": "llvm", "assembly": "asm", "cuda": "cuda"}
+_QUOTED = re.compile(r"`([^`]+)`")
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 _STAGES = re.compile(r' data-stages="([^"]*)"')
 # The parts of highlighted lines that have no colour: names, operators, punctuation, white space.
@@ -132,6 +133,11 @@ def highlighted(lines: Iterable[str], language: str = "python") -> list[str]:
     # what Python, unlike pygments, takes for ends of lines must not stand inside of one
     text = "".join(f"{' '.join(line.splitlines())}\n" for line in lines)
     return [_PLAIN.sub(r"\1", line.rstrip("\n")) for line in html_lines(text, language)]
+
+
+def words_html(text: str) -> str:
+    """A sentence whose `code` stands in backquotes."""
+    return _QUOTED.sub(r"<code>\1</code>", escape(text))
 
 
 def bytes_text(count: int | None) -> str:

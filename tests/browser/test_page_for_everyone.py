@@ -7,53 +7,8 @@ from itertools import pairwise
 import pytest
 
 from te_sched.story.page import page_html
+from tests.browser.looking import contrasts
 from tests.story.page_sample import sample
-
-_LEAST = 4.5  # of WCAG AA, for text of usual size
-
-# The contrast of every piece of text that is shown, as [contrast, text], the least first.
-_CONTRASTS = """() => {
-  const parse = (color) => {
-    const [r, g, b, a = 1] = color.match(/[\\d.]+/g).map(Number);
-    return {r, g, b, a};
-  };
-  const over = (top, under) => {
-    const mix = (x, y) => x * top.a + y * (1 - top.a);
-    return {r: mix(top.r, under.r), g: mix(top.g, under.g), b: mix(top.b, under.b), a: 1};
-  };
-  const light = ({r, g, b}) => {
-    const part = (x) => (x /= 255) <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;
-    return 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
-  };
-  const behind = (element) => {
-    const layers = [];
-    for (let one = element; one; one = one.parentElement) {
-      layers.push(parse(getComputedStyle(one).backgroundColor));
-    }
-    const canvas = getComputedStyle(document.body).backgroundColor;
-    return layers.reverse().reduce((under, top) => over(top, under), parse(canvas));
-  };
-  const opacity = (element) => {
-    let all = 1;
-    for (let one = element; one; one = one.parentElement) all *= getComputedStyle(one).opacity;
-    return all;
-  };
-  const found = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const element = walker.currentNode.parentElement;
-    const text = walker.currentNode.textContent.trim();
-    if (!text || !element.checkVisibility({visibilityProperty: true})) continue;
-    if (element.closest("script, style, title, .announce")) continue;
-    const style = getComputedStyle(element);
-    const colour = parse(element instanceof SVGElement ? style.fill : style.color);
-    const ground = behind(element);
-    const seen = over({...colour, a: colour.a * opacity(element)}, ground);
-    const [low, high] = [light(seen), light(ground)].sort((x, y) => x - y);
-    found.push([(high + 0.05) / (low + 0.05), text.slice(0, 40)]);
-  }
-  return found.sort((x, y) => x[0] - y[0]);
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -119,16 +74,15 @@ def test_references_between_elements_lead_somewhere(open_page, html):
 @pytest.mark.parametrize("address", ["", "#step-0", "#step-1", "#step-3"])
 def test_text_has_contrast(open_page, html, scheme, address):
     page = open_page(html, address, color_scheme=scheme)
-    contrasts = page.evaluate(_CONTRASTS)
-    assert len(contrasts) > 50
-    assert [one for one in contrasts if one[0] < _LEAST] == []
+    assert len(contrasts(page)) > 50
+    assert contrasts(page, below=4.5) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_highlighted_text_has_contrast(open_page, html, scheme):
     page = open_page(html, "#step-1", color_scheme=scheme)
     page.get_by_role("button", name="B", exact=True).click()
-    assert [one for one in page.evaluate(_CONTRASTS) if one[0] < _LEAST] == []
+    assert contrasts(page, below=4.5) == []
 
 
 def test_dark_and_light_differ(open_page, html):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from te_sched.story.page import page_html
+from tests.browser.looking import marked
 from tests.story.page_sample import sample
 
 
@@ -135,14 +136,6 @@ def test_generated_code_is_the_steps_own(open_page, html):
     code = page.locator(".current .output [data-tab=llvm] pre")
     assert code.locator(".l").count() == 40
     assert code.locator(".l").first.text_content() == "  %v0 = add i32 %a, 2"
-
-
-def marked(page, pane):
-    """The texts that a pane shows highlighted."""
-    return page.locator(f".current {pane} :is(.l, .row)").evaluate_all(
-        "all => all.filter(it => getComputedStyle(it).boxShadow !== 'none')"
-        ".map(it => it.textContent.trim())"
-    )
 
 
 @pytest.mark.parametrize("how", ["hover", "focus"])

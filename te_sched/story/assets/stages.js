@@ -3,10 +3,13 @@
 
 const about = document.getElementById("about");
 const highlighted = document.head.appendChild(document.createElement("style"));
-let pinned = null; // the number of the stage that stays highlighted, as text
+let shown = null; // the number of the stage that is highlighted, as text
+let pinned = null; // and of the one that stays so
 
 /** Highlight a stage, or none. */
 function highlight(stage) {
+  if (stage === shown) return;
+  shown = stage;
   highlighted.textContent = stage === null ? "" : ruleOf(stage);
   const chip = stage === null ? null : chipOf(stage);
   about.hidden = chip === null;
@@ -20,7 +23,7 @@ function ruleOf(stage) {
   const lines = ":is(.l, .row)";
   return `${lines}[data-s~="${stage}"] { background: var(--part); box-shadow: inset 1px 0 var(--own-edge); }
     ${lines}${own}, .chips ${own} { background: var(--own); box-shadow: inset 4px 0 var(--own-edge); }
-    svg ${own} rect { fill: var(--own); stroke: var(--own-edge); stroke-width: 3; }`;
+    .page svg g${own} rect { fill: var(--own); stroke: var(--own-edge); stroke-width: 3; }`;
 }
 
 /** Keep a stage highlighted, or let go of the one that is. */

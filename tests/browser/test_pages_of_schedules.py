@@ -1,0 +1,68 @@
+"""Pages of real schedules in a browser: every step of each opens, reads well and links."""
+
+from __future__ import annotations
+
+import pytest
+
+import te_sched
+from te_sched import te
+from tests.browser.looking import contrasts, marked
+
+
+def blur():
+    A = te.placeholder((34, 34), name="A")
+    X = te.compute((34, 32), lambda y, x: A[y, x] + A[y, x + 1] + A[y, x + 2], name="X")
+    Y = te.compute((32, 32), lambda y, x: X[y, x] + X[y + 1, x] + X[y + 2, x], name="Y")
+    Z = te.compute((32, 32), lambda y, x: Y[y, x] / 9, name="Z")
+    s = te.create_schedule(Z.op)
+    s[Y].compute_inline()
+    yo, _, _, xi = s[Z].tile(*Z.op.axis, 8, 16)
+    s[X].compute_at(s[Z], yo)
+    s[Z].vectorize(xi)
+    return s
+
+
+def kernels():
+    A = te.placeholder((256,), name="A")
+    B = te.compute((256,), lambda i: A[i] * 2, name="B")
+    s = te.create_schedule(B.op)
+    block, thread = s[B].split(B.op.axis[0], 64)
+    s[B].bind(block, te.thread_axis("blockIdx.x"))
+    s[B].bind(thread, te.thread_axis("threadIdx.x"))
+    return s
+
+
+def broken():
+    A = te.placeholder((16, 16), name="A")
+    k = te.reduce_axis((0, 16), name="k")
+    R = te.compute((16,), lambda i: te.sum(A[i, k], axis=k), name="R")
+    s = te.create_schedule(R.op)
+    s[R].parallel(k)
+    return s
+
+
+@pytest.fixture(scope="module", params=[blur, kernels, broken], ids=lambda made: made.__name__)
+def html(request):
+    return te_sched.explain(request.param(), measure=False).html()
+
+
+def test_every_step_reads_well(open_page, html):
+    page = open_page(html)
+    while page.locator("#next").get_attribute("aria-disabled") == "false":
+        page.keyboard.press("ArrowRight")
+        assert page.locator("article:visible h2").count() == 1
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            assert contrasts(page, below=4.5) == []
+
+
+def test_stages_are_highlighted_in_nest_picture_and_program(open_page, html):
+    page = open_page(html, "#step-1")
+    page.locator(".current .flow [data-s]").last.click()
+    for pane in (".nest", ".program"):
+        assert marked(page, pane), pane
+    picture = page.locator(".current .flow g[data-s] rect")
+    assert (
+        picture.evaluate_all("all => all.map(it => getComputedStyle(it).strokeWidth)").count("3px")
+        == 1
+    )
