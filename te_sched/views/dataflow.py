@@ -32,7 +32,7 @@ _STYLE = (
     ".te-flow path.te-at{stroke-dasharray:5 4}"
     ".te-flow .te-input rect{stroke-dasharray:2 2}"
     ".te-flow .te-output rect{stroke-width:2.5;stroke:var(--te-mark)}"
-    ".te-flow .te-inlined{opacity:.5}"
+    ".te-flow .te-inlined rect{opacity:.5}"  # the text stays legible
 )
 
 
