@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-# The contrast of every piece of text that is shown, as [contrast, text], the least first.
+# The contrast of every piece of text that is shown, as [contrast, text], the least first; of long
+# listings the beginning will do.
 _CONTRASTS = """() => {
   const parse = (color) => {
     const [r, g, b, a = 1] = color.match(/[\\d.]+/g).map(Number);
@@ -16,41 +17,26 @@ _CONTRASTS = """() => {
     const part = (x) => (x /= 255) <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;
     return 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
   };
-  const known = new Map([[document.body, {ground: null, opacity: 1}]]);
-  known.get(document.body).ground = parse(getComputedStyle(document.body).backgroundColor);
+  const canvas = parse(getComputedStyle(document.body).backgroundColor);
+  const known = new Map([[document.body, {ground: canvas, opacity: 1}]]);
   const around = (element) => {
-    if (known.has(element)) return known.get(element);
-    const {ground, opacity} = around(element.parentElement);
-    const style = getComputedStyle(element);
-    const found = {
-      ground: over(parse(style.backgroundColor), ground),
-      opacity: opacity * style.opacity,
-    };
-    known.set(element, found);
-    return found;
+    if (!known.has(element)) {
+      const {ground, opacity} = around(element.parentElement);
+      const style = getComputedStyle(element);
+      const own = parse(style.backgroundColor);
+      known.set(element, {ground: over(own, ground), opacity: opacity * style.opacity});
+    }
+    return known.get(element);
   };
+  const shown = (element) =>
+    !element.closest("script, style, title, .announce, .l:nth-child(n + 40)")
+    && element.checkVisibility({visibilityProperty: true});
   const found = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const element = walker.currentNode.parentElement;
     const text = walker.currentNode.textContent.trim();
-    if (!text || !element.checkVisibility({visibilityProperty: true})) continue;
-    const style = getComputedStyle(element);
-    const found = {
-      ground: over(parse(style.backgroundColor), ground),
-      opacity: opacity * style.opacity,
-    };
-    known.set(element, found);
-    return found;
-  };
-  const found = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const element = walker.currentNode.parentElement;
-    const text = walker.currentNode.textContent.trim();
-    if (!text || !element.checkVisibility({visibilityProperty: true})) continue;
-    // of long listings the beginning will do
-    if (element.closest("script, style, title, .announce, .l:nth-child(n + 40)")) continue;
+    if (!text || !shown(element)) continue;
     const style = getComputedStyle(element);
     const colour = parse(element instanceof SVGElement ? style.fill : style.color);
     const {ground, opacity} = around(element);
