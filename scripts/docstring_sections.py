@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Sequence
 from typing import Any
 
-from griffe import Extension, Object
+from griffe import Class, Extension, Object
 
 _HEADINGS = {"Parameters": "Args", "Returns": "Returns", "Raises": "Raises"}
 _HEADING = re.compile(r"^(Parameters|Returns|Raises)\n-+\n", re.MULTILINE)
-_ENTRY = re.compile(r"^([\w*, ]+?) : ")
 
 
 class Sections(Extension):
@@ -24,7 +24,30 @@ class Sections(Extension):
     def on_instance(self, *, obj: Object, **kwargs: Any) -> None:
         """Rewrite the docstring of a module, class, function or attribute."""
         if not obj.is_alias and obj.docstring is not None:
-            obj.docstring.value = rewritten(inspect.cleandoc(obj.docstring.value))
+            text = rewritten(inspect.cleandoc(obj.docstring.value))
+            obj.docstring.value = for_users(text) if obj.is_module else text
+
+    def on_class_members(self, *, cls: Class, **kwargs: Any) -> None:
+        """Name the fields of a dataclass in its docstring, with their types."""
+        if cls.docstring is None or not any(
+            str(one.value).split("(")[0] in ("node", "dataclass", "dataclasses.dataclass")
+            for one in cls.decorators
+        ):
+            return
+        fields = [
+            f"`{name}: {member.annotation}`"
+            for name, member in cls.members.items()
+            if member.is_attribute and member.annotation is not None and name[0] != "_"
+        ]
+        if fields:
+            cls.docstring.value = (
+                f"{rewritten(cls.docstring.value)}\n\nFields: {', '.join(fields)}."
+            )
+
+
+def for_users(text: str) -> str:
+    """The docstring of a module without what it tells contributors alone."""
+    return re.sub(r"(Must not know|Owns)\b[^.]*\.(\s|$)", "", text).strip()
 
 
 def rewritten(text: str) -> str:
@@ -43,7 +66,7 @@ def _section(heading: str, body: str) -> str:
     body, _, rest = body.partition("\n\n")
     lines = body.rstrip().split("\n")
     if heading == "Parameters":
-        lines = [line for one in lines for line in _entry(one)]
+        lines = _entries(lines)
     if heading == "Raises":
         error, _, why = " ".join(line.strip() for line in lines).partition(" ")
         lines = [f"{error}: {why}"]
@@ -54,14 +77,13 @@ def _section(heading: str, body: str) -> str:
     return f"{section}\n\n{_fenced(rest)}" if rest.strip() else section
 
 
-def _entry(line: str) -> list[str]:
-    """`a, b : text` as an entry of each name; the lines that follow an entry stay."""
-    match = _ENTRY.match(line)
-    if match is None:
-        return [line]
-    *others, last = match[1].split(", ")
-    text = line[match.end() :]
-    return [*(f"{name}: see {last}." for name in others), f"{last}: {text}"]
+def _entries(lines: Sequence[str]) -> list[str]:
+    """Each name with its text: `a, b : text` is two entries, and indented lines go on."""
+    entries: list[str] = []
+    for block in re.split(r"\n(?=\S)", "\n".join(lines)):
+        names, _, text = block.partition(" : ")
+        entries += [f"{name}: {text}" for name in names.split(", ")]
+    return "\n".join(entries).split("\n")
 
 
 def _fenced(text: str) -> str:

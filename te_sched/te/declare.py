@@ -23,7 +23,11 @@ const = ops.const
 
 
 def var(name: str = "tindex", dtype: str = "int32") -> Var:
-    """A number known only when the program runs, such as an extent."""
+    """A number known only when the program runs, such as an extent or a scalar argument.
+
+    Extents are integers, of int32 unless `dtype` says otherwise; as an argument by itself a
+    variable may have any dtype.
+    """
     return Var(checked_name(name, "var"), _dtype(dtype))
 
 
@@ -82,7 +86,18 @@ def _as_extent(extent: Any, what: str) -> Expr:
 
 
 def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder") -> Tensor:
-    """An input of the program: a tensor of a shape, of float32 unless said otherwise."""
+    """An input of the program: a tensor whose values each call gives.
+
+    Parameters
+    ----------
+    shape : an extent, or a tuple of them: ints, or variables that each call tells (`te.var`).
+    dtype : of the elements, "float32" unless given.
+    name : as it is printed, and named in errors.
+
+    Raises
+    ------
+    DeclarationError for extents that are no integers or negative, and for unknown dtypes.
+    """
     element = _dtype("float32" if dtype is None else dtype)
     if dtypes.parse(element).code == "void":
         raise DeclarationError(
@@ -122,8 +137,11 @@ def compute(
 
     Parameters
     ----------
-    fcompute : gives an expression, a reduction, or a tuple of them for several outputs. Its
-        parameters name the axes; `lambda *i: ...` takes any number of them.
+    shape : an extent, or a tuple of them: ints, or integer expressions of variables.
+    fcompute : gives an expression, a reduction, or a tuple of them for several outputs, whose
+        dtypes are those of the tensors. Its parameters name the axes; `lambda *i: ...` takes any
+        number of them.
+    name : as it is printed, and named in errors.
     tag, attrs : kept with the operation.
     varargs_names : names of the axes that `*i` takes; i0, i1, ... by default.
 
@@ -342,13 +360,29 @@ def as_range(dom: Any, what: str) -> Range:
 
 
 def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: object = None) -> IterVar:
-    """An axis to reduce over, from dom[0] to dom[1] - 1."""
+    """An axis to reduce over, from dom[0] to dom[1] - 1.
+
+    Parameters
+    ----------
+    dom : (begin, end) of its values, integers or integer expressions.
+    name : as it is printed, and named in errors.
+    thread_tag, span : accepted for TVM's sake.
+    """
     domain = as_range(dom, f"reduce_axis {checked_name(name, 'reduce_axis')}")
     return IterVar(domain, Var(name, domain.extent.dtype), "CommReduce", thread_tag)
 
 
 def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: object = None) -> IterVar:
-    """A thread axis such as "threadIdx.x", "blockIdx.y" or "vthread", to bind axes to."""
+    """A thread axis, to bind axes to.
+
+    Parameters
+    ----------
+    dom : how many threads, or (0, so many); that of the axis bound to it unless given.
+    tag : "threadIdx.x" to "threadIdx.z", "blockIdx.x" to "blockIdx.z", "vthread"; it may also be
+        given in the place of `dom`.
+    name : as it is printed; the tag unless given.
+    span : accepted for TVM's sake.
+    """
     if isinstance(dom, str):
         tag, dom = dom, None
     if not isinstance(tag, str) or not tag:

@@ -52,17 +52,25 @@ class AnnotationPrimitives(StageState):
     __slots__ = ()
 
     def unroll(self, var: IterVar) -> None:
-        """Replicate the body of a loop of constant length."""
+        """Replicate the body of a loop of constant length, once for each iteration."""
         self._annotate("unroll", var, "Unrolled")
 
     def vectorize(self, var: IterVar) -> None:
-        """Let one vector instruction do all iterations of a loop of constant length."""
+        """Let one vector instruction do all iterations of a loop: `A[i]` becomes `A[0:n]`.
+
+        The length is constant; any number of lanes will do, multiples of the machine's are fast.
+        It is the innermost loop of its stage that pays, over neighbours in memory.
+        """
         leaf_position(self, var, "vectorize")
         check_kind(self, var, ("DataPar",), "vectorize")
         self._annotate("vectorize", var, "Vectorized")
 
     def parallel(self, var: IterVar) -> None:
-        """Divide the iterations of a loop among the cores."""
+        """Divide the iterations of a loop among the cores: `for i in T.parallel(n)`.
+
+        Iterations that add to the same elements would race: `build` refuses loops of reduction axes
+        and says what to do (`rfactor`).
+        """
         self._annotate("parallel", var, "Parallelized")
 
     def _annotate(self, name: str, var: IterVar, iter_type: str) -> None:
@@ -71,9 +79,13 @@ class AnnotationPrimitives(StageState):
         self.schedule.trace.record(self, name, (var,), {}, ())
 
     def bind(self, ivar: IterVar, thread_ivar: IterVar) -> None:
-        """Let the threads of a thread axis do the iterations of a loop.
+        """Let the threads of a thread axis do the iterations of a loop, one each.
 
-        `thread_ivar` comes from `te.thread_axis("threadIdx.x")` and the like.
+        Parameters
+        ----------
+        ivar : the loop. It starts at 0.
+        thread_ivar : of `te.thread_axis("threadIdx.x")` and the like. Stages of one kernel that are
+            bound to the same axis are done by the same threads.
         """
         leaf_position(self, ivar, "bind")
         check_kind(self, ivar, ("DataPar", "CommReduce"), "bind")
@@ -131,7 +143,14 @@ class AnnotationPrimitives(StageState):
         self.schedule.trace.record(self, "pragma", (var, pragma_type, *given), {}, ())
 
     def prefetch(self, tensor: Tensor, var: IterVar, offset: Any) -> None:
-        """Fetch what iteration `var + offset` will read of a tensor."""
+        """Fetch what iteration `var + offset` will read of a tensor into the cache.
+
+        Parameters
+        ----------
+        tensor : one that the stage reads.
+        var : a loop of the stage; the fetch stands at the beginning of its body.
+        offset : how many iterations ahead, an integer.
+        """
         leaf_position(self, var, "prefetch")
         where = At(self, var)
         if not isinstance(tensor, Tensor):
@@ -163,8 +182,13 @@ class AnnotationPrimitives(StageState):
         self.schedule.trace.record(self, "prefetch", (tensor, var, offset), {}, ())
 
     def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin) -> None:
-        """Put a tensor intrinsic (`te.decl_tensor_intrin`) in the place of a loop and what is in
-        it.
+        """Put a tensor intrinsic in the place of a loop and what is in it.
+
+        Parameters
+        ----------
+        var : the outermost loop that it takes the place of.
+        tensor_intrin : from `te.decl_tensor_intrin`; lowering checks that it computes, with the
+            extents of these loops, what they compute.
         """
         leaf_position(self, var, "tensorize")
         where = At(self, var)

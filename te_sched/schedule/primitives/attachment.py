@@ -27,8 +27,13 @@ class AttachmentPrimitives(StageState):
     __slots__ = ()
 
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
-        """Compute the stage inside loop `scope` of a stage that uses it: as much as one iteration
-        needs.
+        """Compute the stage inside a loop of a stage that uses it: as much as one iteration needs.
+
+        Parameters
+        ----------
+        parent : the stage that uses it.
+        scope : the loop of `parent`. Each iteration computes what it reads, into a buffer of that
+            size; what several iterations read is computed in each of them.
         """
         what = f"compute_at for {stage_label(self)}"
         self._check_movable(what)
@@ -42,7 +47,11 @@ class AttachmentPrimitives(StageState):
         self.schedule.trace.record(self, "compute_at", (parent, scope), {}, ())
 
     def compute_inline(self) -> None:
-        """Compute each element where it is used, in the expressions of its consumers."""
+        """Compute each element where it is used, in the expressions of its consumers.
+
+        There is no buffer, and what is read several times is computed several times. A reduction
+        cannot be inlined.
+        """
         what = f"compute_inline for {stage_label(self)}"
         op = compute_operation(self, what)
         self._check_movable(what)

@@ -30,13 +30,16 @@ class StoragePrimitives(StageState):
     __slots__ = ()
 
     def set_scope(self, scope: str) -> None:
-        """Keep the result in a memory: "global", "shared", "warp", "local", ..."""
+        """Keep the result in a memory: "global", "shared", "warp", "local", ...
+
+        "shared" is of the threads of a block, "warp" of the 32 of a warp, "local" of one thread.
+        """
         check_operation(self, "set_scope")
         self.scope = check_scope(scope, "set_scope", At(self), is_empty_allowed=True)
         self.schedule.trace.record(self, "set_scope", (scope,), {}, ())
 
     def storage_align(self, axis: IterVar, factor: Any, offset: Any) -> None:
-        """Pad the storage so that the stride of an output axis is k * factor + offset.
+        """Pad the storage so that the stride of an output axis is k * factor + offset elements.
 
         `s[AA].storage_align(AA.op.axis[0], 100, 8)` keeps the rows of a shared buffer off the same
         banks.
