@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 
 from te_sched.errors import BuildError
+from te_sched.shown import Shown
 
 REFUTED, UNPROVED, PROVED = "refuted", "unproved", "proved"
 RACE, COVERAGE, INITIALISED, RULE, BOUNDS = "race", "coverage", "initialised", "rule", "bounds"
@@ -53,7 +54,7 @@ class Finding:
         return BuildError(self.message, self.why, cure, where=self._where())
 
 
-class Findings(tuple[Finding, ...]):
+class Findings(tuple[Finding, ...], Shown):
     """All that was judged of a program, the worst first."""
 
     __slots__ = ()

@@ -38,8 +38,8 @@ from te_sched.runtime.interrupts import interruptible
 from te_sched.runtime.libraries import check_place, pack, write_library
 from te_sched.runtime.module import Function, Module, make_evaluator
 from te_sched.runtime.ndarray import NDArray
-from te_sched.runtime.shown import Shown
 from te_sched.runtime.timing import Evaluator
+from te_sched.shown import Shown
 
 _CUDA = DEVICE_TYPES["cuda"]
 _ENTRY_ALIASES = ("__tvm_main__", "default_function")

@@ -27,8 +27,8 @@ from te_sched.runtime.device import Device, check_usable
 from te_sched.runtime.libraries import check_place, write_library
 from te_sched.runtime.loader import Code, load_objects, read_metadata
 from te_sched.runtime.ndarray import NDArray
-from te_sched.runtime.shown import Shown
 from te_sched.runtime.timing import Evaluator, seconds_of
+from te_sched.shown import Shown
 
 _REMEMBERED = 256  # keys of good arguments that a function remembers
 _memory_of = (ctypes.c_char * 0).from_buffer  # of compact arrays that can be written

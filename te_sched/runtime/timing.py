@@ -14,12 +14,13 @@ from typing import Any
 
 from te_sched.errors import CallError
 from te_sched.progress import progress
+from te_sched.shown import Shown
 
 _UNINTERRUPTED = 0.5  # seconds of native code after which Ctrl-C may take effect
 
 
 @dataclass(frozen=True, slots=True)
-class ProfileResult:
+class ProfileResult(Shown):
     """Seconds per call, one for each repetition."""
 
     results: tuple[float, ...]

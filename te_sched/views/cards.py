@@ -113,6 +113,13 @@ def cuda_module_html(module: Any) -> str:
     return _card(_functions("CUDA", module.entry_name, heads), *launches, source)
 
 
+def text_html(thing: Any) -> str:
+    """What has a good text: findings, times."""
+    lines = str(thing).split("\n")
+    left_out = len(lines) - _MOST_LINES
+    return _card(_pre("\n".join(lines[:_MOST_LINES])), _more(left_out) if left_out > 0 else "")
+
+
 def _functions(device: str, entry: str, heads: Sequence[str]) -> str:
     lines = "".join(f"<dt>function</dt><dd><code>{escape(head)}</code></dd>" for head in heads)
     return f'<div class="te-what">module for {device}, entry {escape(entry)}</div><dl>{lines}</dl>'

@@ -12,11 +12,11 @@ from typing import Any
 
 from te_sched.errors import TeSchedError
 from te_sched.ir.stmt import IRModule, PrimFunc
-from te_sched.runtime.shown import HTML_OF
 from te_sched.schedule.entries import Entry
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import Stage
 from te_sched.schedule.trace import Trace
+from te_sched.shown import HTML_OF
 from te_sched.te.tensor import Tensor
 
 _CARDS = "te_sched.views.cards"
@@ -61,7 +61,13 @@ _METHODS: dict[type, dict[str, Callable[..., Any]]] = {
     },
 }
 # Those whose classes are loaded late.
-_LATE = {"Module": "module_html", "CudaModule": "cuda_module_html"}
+_LATE = {
+    "Module": "module_html",
+    "CudaModule": "cuda_module_html",
+    "Findings": "text_html",
+    "Report": "text_html",
+    "ProfileResult": "text_html",
+}
 
 
 def install() -> None:

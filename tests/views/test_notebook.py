@@ -15,7 +15,10 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import te_sched
 from te_sched import te
+from te_sched.analysis.judge import check
+from te_sched.codegen.checker.report import Report
 from te_sched.errors import InternalError, ScheduleError, TeSchedError
+from te_sched.shown import Shown
 from te_sched.views.tracebacks import users_part
 from tests.golden.corpus import programs
 from tests.views.programs import broken, chain, product, tiled
@@ -239,6 +242,23 @@ def test_importing_te_sched_loads_no_view():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_findings_and_times_show_their_text():
+    s, A, B, C = product()
+    assert "0 refuted" in text_of(html_of(check(te_sched.lower(s, [A, B, C])["main"])))
+    module = te_sched.build(s, [A, B, C])
+    arrays = [np.ones(shape, "float32") for shape in ((64, 32), (32, 64), (64, 64))]
+    times = module.time_evaluator("main", te_sched.cpu(0), number=1, repeat=1)(*arrays)
+    assert "median (ms)" in text_of(html_of(times))
+    assert "checked: nothing found" in text_of(html_of(Report()))
+
+
+def test_objects_without_a_view_show_none():
+    class Unknown(Shown):
+        pass
+
+    assert Unknown()._repr_html_() is None
 
 
 def test_arrays_print_their_values():

@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from te_sched.shown import Shown
+
 _SUFFIX = re.compile(
     r"(?:[._](?:shared|local|warp|dyn|global|wmma|matrix_a|matrix_b|accumulator|fragment))+"
     r"(?:_\d+)?$"
@@ -131,7 +133,7 @@ def stage_name(buffer: str) -> str:
 
 
 @dataclass(slots=True)
-class Report:
+class Report(Shown):
     """All that one run has shown.
 
     `counters` has the accesses of each kernel, `occupancy` for each kernel and architecture how

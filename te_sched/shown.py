@@ -1,4 +1,4 @@
-"""What a notebook shows of modules, which are loaded late: `te_sched.views` says how, before.
+"""What a notebook shows of objects whose classes are loaded late; `te_sched.views` says how before.
 
 Must not know pages.
 """
