@@ -22,7 +22,7 @@ from te_sched.codegen.target import Target
 from te_sched.errors import TeSchedError
 from te_sched.runtime.ndarray import array
 
-_MOST_ITERATIONS = 200_000_000  # that are watched unless --run asks for more: some seconds
+_MOST_ITERATIONS = 2_000_000_000  # that are watched unless --run asks for more: some 20 s
 _BLOCKS = 64
 
 

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +64,7 @@ class Probe:
 def probe(one: Probe) -> Row:
     """Look for a thing, whatever happens."""
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), redirect_stdout(sys.stderr):
             warnings.simplefilter("ignore")
             state, found = OK, one.look()
     except _Absent as absent:
@@ -104,16 +105,26 @@ def _package(name: str, distribution: str | None = None) -> Callable[[], str]:
     return look
 
 
-def _llvm() -> str:
-    from te_sched.codegen.llvm.machine import llvm_version  # loads LLVM
+def _switches() -> str:
+    te_sched.config.from_environment(os.environ)  # refuses what means nothing
+    named = [f"{name}={os.environ[name]}" for name in sorted(os.environ) if _SWITCH in name]
+    return ", ".join(named) or f"none of {_SWITCH}* is set"
 
-    return f"llvmlite {importlib.metadata.version('llvmlite')}, LLVM {llvm_version()}"
+
+_SWITCH = "TE_SCHED_"
+
+
+def _llvm() -> str:
+    version = importlib.import_module(_MACHINE).llvm_version()
+    return f"llvmlite {importlib.metadata.version('llvmlite')}, LLVM {version}"
+
+
+# By name, since they load LLVM, which may be what is broken.
+_MACHINE, _THREADS = "te_sched.codegen.llvm.machine", "te_sched.runtime.threads"
 
 
 def _processor() -> str:
-    from te_sched.codegen.llvm.machine import machine_of  # loads LLVM
-
-    machine = machine_of(Target("llvm"))
+    machine = importlib.import_module(_MACHINE).machine_of(Target("llvm"))
     features = {name[1:] for name in machine.features.split(",") if name.startswith("+")}
     widths = (("avx512f", 512), ("avx", 256), ("sse2", 128), ("neon", 128))
     width = next((f"registers of {bits} bits" for name, bits in widths if name in features), "")
@@ -146,8 +157,7 @@ def _runs() -> str:
 
 
 def _openmp() -> str:
-    from te_sched.runtime import threads  # loads LLVM
-
+    threads = importlib.import_module(_THREADS)
     found = threads.runtime()
     if found.name == "serial":
         raise _Absent("parallel loops run on one core")
@@ -228,6 +238,13 @@ _PIP = "pip install {}".format
 PROBES = (
     Probe("Python", _python, "everything", "install Python 3.11 or newer", True),
     Probe("te_sched", _te_sched, "everything", _PIP("te-sched"), True),
+    Probe(
+        "switches",
+        _switches,
+        "what te_sched does otherwise than usual",
+        "correct the variable, or unset it; docs/config.md has them all",
+        True,
+    ),
     Probe("numpy", _package("numpy"), "arrays", _PIP("'numpy>=2.1'"), True),
     Probe("sympy", _package("sympy"), "algebra on indices", _PIP("sympy"), True),
     Probe("LLVM", _llvm, "compiling for the processor", _PIP("'llvmlite>=0.45'"), True),

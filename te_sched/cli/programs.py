@@ -138,6 +138,9 @@ def read(path: str) -> Any:
     CommandError when it cannot be read, or is no Python.
     """
     what = f"read the program {path}"
+    if path.endswith(".ipynb"):
+        cure = f"write its cells to a program: jupyter nbconvert --to script {path}"
+        raise CommandError(what, "it is a notebook", cure)
     try:
         source = Path(path).read_bytes()
     except FileNotFoundError:

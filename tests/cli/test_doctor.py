@@ -94,6 +94,14 @@ def test_packages_that_are_not_there_or_broken(monkeypatch, tmp_path):
     assert (whole.state, whole.found) == (OK, "of unknown version")
 
 
+def test_switches(monkeypatch):
+    monkeypatch.setenv("TE_SCHED_EMULATE", "1")
+    assert "TE_SCHED_EMULATE=1" in look("switches").found
+    monkeypatch.setenv("TE_SCHED_EMULATE", "perhaps")
+    assert look("switches").state == BROKEN
+    assert "neither true nor false" in look("switches").found
+
+
 def test_gpu_rows(monkeypatch):
     facts = {"device_name": "A GPU", "total_global_memory": 2**35, "driver_version": 12040}
     monkeypatch.setattr(cuda_driver, "device_count", lambda: 1)

@@ -143,6 +143,11 @@ def test_no_python(te_sched_command, tmp_path, content, why):
     assert lines(done)["why"].startswith(why)
 
 
+def test_notebook(te_sched_command, program):
+    done = te_sched_command("lower", program("{}", "gemm.ipynb"))
+    assert (done.exit_code, lines(done)["why"]) == (2, "it is a notebook")
+
+
 def test_name_that_no_file_can_have(te_sched_command):
     done = te_sched_command("run", "a" * 5000)
     assert done.exit_code == 2
