@@ -28,6 +28,12 @@ from te_sched.views.highlight import css
 _SCRIPTS = ("texts.js", "tabs.js", "stages.js", "steps.js", "main.js")
 _FIRST = "document.documentElement.classList.add('js')"
 
+_HELP = (
+    '<p class="note only-script">The arrow keys, left and right, go from step to step. Point at a '
+    "line of code or a loop to see in all panes what belongs to its stage; click to keep it and to "
+    "scroll there, press Escape to let go. The buttons at the top do the same.</p>"
+)
+
 
 def page_html(story: StoryData) -> str:
     """A story as one HTML file, readable without JavaScript; nothing is loaded from elsewhere."""
@@ -145,7 +151,7 @@ def _overview(story: StoryData) -> str:
     return (
         '<article class="page" id="overview" data-position="Overview" '
         'aria-labelledby="overview-title">\n'
-        f'<div class="overview"><h2 id="overview-title" tabindex="-1">Overview</h2>{notes}\n'
+        f'<div class="overview"><h2 id="overview-title" tabindex="-1">Overview</h2>{notes}{_HELP}\n'
         + "\n".join(part for part in parts if part)
         + "\n</div></article>"
     )

@@ -135,5 +135,5 @@ def test_paper_has_nothing_folded_or_cut(open_page, html):
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.locator("article:visible").count() == 5
-    assert page.locator("details:not([open])").count() == 0
+    assert page.locator(".nest details:not([open])").count() == 0
     assert page.locator("article .nest .compute").first.is_visible()

@@ -96,6 +96,7 @@ def test_loops_fold_with_keys(open_page, html):
     assert not inner.is_visible()
     page.keyboard.press("Enter")
     assert inner.is_visible()
+    assert page.locator(".chips [aria-pressed=true]").count() == 0
 
 
 def test_tabs_follow_the_keyboard_pattern(open_page, html):
@@ -216,6 +217,11 @@ def test_nothing_is_wider_than_the_window(open_page, html, width):
         page.evaluate("id => { location.hash = id }", address)
         page.wait_for_selector(f"#{address}.current")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_nothing_is_wider_than_the_window_without_scripts(open_page, html):
+    page = open_page(html, java_script_enabled=False)
+    assert page.locator("body").evaluate("it => it.scrollWidth") <= 1400
 
 
 def test_on_a_phone_the_list_starts_folded(open_page, html):

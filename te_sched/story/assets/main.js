@@ -17,7 +17,7 @@ unpackTexts().then((texts) => {
   document.documentElement.classList.add("ready");
 });
 
-// What is folded would be missing on paper.
+// Loops that are folded would be missing on paper.
 window.addEventListener("beforeprint", () => {
-  for (const details of document.querySelectorAll("details")) details.open = true;
+  for (const details of document.querySelectorAll(":is(nav, .nest) details")) details.open = true;
 });

@@ -76,8 +76,10 @@ function watchStages() {
   root.addEventListener("focusin", (event) => highlight(stageAt(event.target) ?? pinned));
   root.addEventListener("click", (event) => {
     const stage = stageAt(event.target);
-    if (stage === null || getSelection().type === "Range") return;
-    if (event.target.closest("button") !== null || stage !== pinned) pin(stage);
+    const isButton = event.target.closest("button") !== null;
+    const isByKey = event.detail === 0; // which folds a loop, and no more
+    if (stage === null || (isByKey && !isButton) || getSelection().type === "Range") return;
+    if (isButton || stage !== pinned) pin(stage);
     if (pinned === stage) scrollToStage(stage, event.target);
   });
   root.addEventListener("keydown", (event) => {
