@@ -1,8 +1,8 @@
 """What loops touch and compute: working sets, reuse and arithmetic, from the loops as scheduled.
 
-A loop is looked at in the first iteration of each loop round it. A temporary that lives inside of
-it counts once, since every iteration uses the same memory. Must not know how elements are counted,
-nor how figures are shown.
+A loop is looked at in the middle iteration of each loop round it, which is seldom at a border. A
+temporary that lives inside of it counts once, since every iteration uses the same memory. Must not
+know how elements are counted, nor how figures are shown.
 """
 
 from __future__ import annotations
@@ -132,10 +132,10 @@ class _Counter:
         return memory.name if memory is not None else data.name
 
     def _box(self, loops: Sequence[Loop], standing: int) -> Box:
-        """The first iteration of the outer loops, all of the others."""
+        """The middle iteration of the outer loops, all of the others."""
         box = Box({}, {}, self.program.values)
         for loop in loops[:standing]:
-            box = Box({}, {**box.standing, loop.var: box.value(loop.min)}, box.lets)
+            box = Box({}, {**box.standing, loop.var: _middle(loop, box)}, box.lets)
         running: dict[Var, tuple[int, int]] = {}
         for loop in loops[standing:]:
             if Box(running, box.standing, box.lets).variables(loop.extent):
@@ -193,6 +193,15 @@ class _Counter:
         except Unknown as error:
             notes[f"{self._name(access.data)}: {error}"] = None
             return None
+
+
+def _middle(loop: Loop, box: Box) -> int:
+    """An iteration that stands for all."""
+    begin = box.value(loop.min)
+    try:
+        return begin + box.value(loop.extent) // 2
+    except Unknown:  # of a symbolic size
+        return begin
 
 
 def _arithmetic(e: Expr) -> int:

@@ -9,7 +9,7 @@ programs.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 from te_sched.analysis.programs.evaluate import Unevaluable, evaluate
 from te_sched.arith.affine import NotAffine, collect
 from te_sched.ir import ops
-from te_sched.ir.expr import Expr, Var
+from te_sched.ir.expr import And, Call, Expr, Var
 from te_sched.ir.visitor import walk
 
 _MOST_POINTS = 1 << 20  # of what is executed, or held as a set
@@ -43,10 +43,7 @@ class Box:
 
     def value(self, e: Expr) -> int:
         """A number that no running loop changes."""
-        try:
-            return int(evaluate(e, dict(self.standing), self.lets))
-        except Unevaluable:
-            raise Unknown("a size is not known") from None
+        return int(self.execute(e, dict(self.standing)))
 
     def variables(self, e: Expr) -> frozenset[Var]:
         """The running variables in an expression, lets looked through."""
@@ -67,7 +64,7 @@ class Box:
         """The values of variables at all points where these run, each along an axis of its own."""
         names = [var for var in self.running if var in variables]
         if math.prod([self.running[var][1] for var in names]) > _MOST_POINTS:
-            raise Unknown("there are too many iterations to count")
+            raise Unknown("there are too many iterations to look at each")
         values: dict[Var, Any] = dict(self.standing)
         for place, var in enumerate(names):
             begin, extent = self.running[var]
@@ -81,7 +78,15 @@ class Box:
         try:
             return evaluate(e, values, self.lets)
         except Unevaluable:
-            raise Unknown("an index or a condition depends on data or on a size") from None
+            raise Unknown(self._why_not(e)) from None
+
+    def _why_not(self, e: Expr) -> str:
+        """Why an expression has no value here."""
+        known = (*self.running, *self.standing, *self.lets)
+        free = [node.name for node in walk(e) if isinstance(node, Var) and node not in set(known)]
+        if free:
+            return f"the value of {', '.join(dict.fromkeys(free))} is not known"
+        return "an index or a condition depends on data"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +102,8 @@ def executions(conditions: Sequence[Expr], box: Box) -> int:
     """How often conditions hold while loops run."""
     left = set(box.running)
     count = 1
-    for variables, together in _connected([(one, box.variables(one)) for one in conditions]):
+    parts = [(one, box.variables(one)) for one in _conjuncts(conditions)]
+    for variables, together in _connected(parts):
         values = box.points(variables)
         count *= int(np.count_nonzero(_where(together, values, box, variables)))
         left -= variables
@@ -130,7 +136,7 @@ def _elements(one: Reference, box: Box) -> list[Part] | None:
         scales = _scales(begin, box)
         variables = frozenset(scales[1]) if scales is not None else box.variables(begin)
         items.append((dim, variables))
-    items += [(condition, box.variables(condition)) for condition in one.conditions]
+    items += [(condition, box.variables(condition)) for condition in _conjuncts(one.conditions)]
     for variables, together in _connected(items):
         dims = tuple(item for item in together if isinstance(item, int))
         conditions = [item for item in together if not isinstance(item, int)]
@@ -145,6 +151,17 @@ def _elements(one: Reference, box: Box) -> list[Part] | None:
         if dims:
             parts.append((dims, numbers))
     return parts
+
+
+def _conjuncts(conditions: Iterable[Expr]) -> Iterator[Expr]:
+    """Conditions of which all have to hold, none of them an `and`."""
+    for one in conditions:
+        if isinstance(one, Call) and one.op == "tir.likely":
+            yield from _conjuncts(one.args)
+        elif isinstance(one, And):
+            yield from _conjuncts((one.a, one.b))
+        else:
+            yield one
 
 
 def _with_lengths(one: Reference, box: Box) -> tuple[list[Expr], Box]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from te_sched.errors import TeSchedError, repeating
-from te_sched.ir.stmt import Stmt
+from te_sched.ir.stmt import PrimFunc, Stmt
 from te_sched.lower.pipeline import lower
 from te_sched.story.compiling import Builder
 from te_sched.story.figures import figures_of_loops, temporary_bytes
@@ -53,14 +53,15 @@ class Teller:
         if moment.error is not None:
             problem = from_error("schedule", moment.error)
             return replace(step, nest=_rows(tree, Stages(schedule), {}), problems=(problem,))
+        stages, func = Stages(schedule), tree[0].node
         try:
-            module = lower(schedule, args, simple_mode=True)
+            start = func if isinstance(func, PrimFunc) else schedule  # of which there is no tree
+            module = lower(start, args, simple_mode=True)
         except TeSchedError as error:
             problem = from_error("lower", error)
-            return replace(step, nest=_rows(tree, Stages(schedule), {}), problems=(problem,))
-        stages = Stages(schedule)
-        figures = figures_of_loops(tree[0].node, stages.of_memory)
-        work = _work(figures[id(tree[0].node)])
+            return replace(step, nest=_rows(tree, stages, {}), problems=(problem,))
+        figures = figures_of_loops(func, stages.of_memory)
+        work = _work(figures[id(func)])
         built = self._builder.build(schedule, args, module["main"], work)
         before, self._before = self._before, program_lines(module, stages)
         return replace(

@@ -1,0 +1,136 @@
+"""Counting what loops touch by running them, one iteration after the other, in plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from te_sched.analysis.programs.evaluate import evaluate
+from te_sched.ir import stmt as S
+from te_sched.ir.occurrences import occurrences_of
+from te_sched.lower.statements import statements
+
+Touch = tuple[str, tuple[int, ...], bool]  # buffer, element, whether it is written
+
+
+class Runner:
+    """Runs the loops of a function that `schedule_ops` left, and says which elements are touched.
+
+    A temporary has its elements counted from where its memory begins.
+    """
+
+    def __init__(self, func: S.PrimFunc) -> None:
+        self.func = func
+        self.begins: dict[Any, tuple[int, ...]] = {}
+
+    def touches(self, node: Any, values: dict[Any, int]) -> Iterator[Touch]:
+        """What a statement touches, in order."""
+        if isinstance(node, S.For):
+            yield from self.loop(node.loop_var, node.min, node.extent, node.body, values)
+        elif isinstance(node, S.SeqStmt):
+            for part in node.seq:
+                yield from self.touches(part, values)
+        elif isinstance(node, S.IfThenElse):
+            taken = node.then_case if self.value(node.condition, values) else node.else_case
+            if taken is not None:
+                yield from self.touches(taken, values)
+        elif isinstance(node, S.AttrStmt) and node.key in ("thread_extent", "virtual_thread"):
+            yield from self.loop(node.node.var, 0, node.value, node.body, values)
+        elif isinstance(node, S.BufferRealize):
+            self.begins[node.buffer.data] = tuple(
+                self.value(bound.min, values) for bound in node.bounds
+            )
+            yield from self.touches(node.body, values)
+        elif isinstance(node, S.BufferStore):
+            yield from self.store(node, values)
+        elif hasattr(node, "body"):
+            yield from self.touches(node.body, values)
+
+    def loop(self, var: Any, low: Any, extent: Any, body: Any, values: Any) -> Iterator[Touch]:
+        start = self.value(low, values)
+        for number in range(start, start + self.value(extent, values)):
+            yield from self.touches(body, {**values, var: number})
+
+    def store(self, node: S.BufferStore, values: dict[Any, int]) -> Iterator[Touch]:
+        for one in occurrences_of(node):
+            if not all(self.value(guard, values) for guard in one.guards):
+                continue
+            arguments = {buffer.data for buffer in self.func.buffer_map.values()}
+            begins = self.begins.get(one.data) if one.data not in arguments else None
+            place = [self.value(index, values) for index in one.indices]
+            low = begins or (0,) * len(place)
+            yield (
+                one.buffer.name,
+                tuple(a - b for a, b in zip(place, low, strict=True)),
+                one.writes,
+            )
+
+    @staticmethod
+    def value(e: Any, values: dict[Any, int]) -> int:
+        return e if isinstance(e, int) else int(np.asarray(evaluate(e, dict(values), {})))
+
+
+def middle_iterations(func: S.PrimFunc, loop: Any) -> dict[Any, int]:
+    """The values of the loops round a loop, each in its middle iteration."""
+    path: list[Any] = []
+
+    def find(node: Any) -> bool:
+        path.append(node)
+        below = [getattr(node, name, None) for name in ("body", "then_case", "else_case")]
+        below += list(getattr(node, "seq", ()))
+        if node is loop or any(part is not None and find(part) for part in below):
+            return True
+        path.pop()
+        return False
+
+    assert find(func.body)
+    values: dict[Any, int] = {}
+    for node in path[:-1]:
+        if isinstance(node, S.For):
+            low, extent = (Runner.value(e, values) for e in (node.min, node.extent))
+            values[node.loop_var] = low + extent // 2
+        elif isinstance(node, S.AttrStmt) and node.key in ("thread_extent", "virtual_thread"):
+            values[node.node.var] = Runner.value(node.value, values) // 2
+    return values
+
+
+def loops_of(func: S.PrimFunc) -> list[Any]:
+    """The loops of a function, the threads that it launches among them."""
+    return [
+        node
+        for node in statements(func.body)
+        if isinstance(node, S.For)
+        or (isinstance(node, S.AttrStmt) and node.key in ("thread_extent", "virtual_thread"))
+    ]
+
+
+def counted(
+    func: S.PrimFunc, loop: Any, size_of: Callable[[str], int]
+) -> dict[str, tuple[int, int, int]]:
+    """For each buffer that a loop touches: bytes of its middle iteration, of all, and accesses."""
+    values = middle_iterations(func, loop)
+    runner = Runner(func)
+    for node in statements(func.body):  # begins of memory round the loop
+        if isinstance(node, S.BufferRealize):
+            known = [e for b in node.bounds for e in (b.min,)]
+            try:
+                runner.begins[node.buffer.data] = tuple(runner.value(e, values) for e in known)
+            except Exception:
+                continue
+    is_for = isinstance(loop, S.For)
+    var, extent = (loop.loop_var, loop.extent) if is_for else (loop.node.var, loop.value)
+    low = runner.value(loop.min, values) if is_for else 0
+    middle = {**values, var: low + runner.value(extent, values) // 2}
+    whole = list(runner.touches(loop, values))
+    once = list(runner.touches(loop.body, middle))
+    names = dict.fromkeys(name for name, _, _ in whole)
+    return {
+        name: (
+            len({place for other, place, _ in once if other == name}) * size_of(name),
+            len({place for other, place, _ in whole if other == name}) * size_of(name),
+            sum(other == name for other, _, _ in whole),
+        )
+        for name in names
+    }
