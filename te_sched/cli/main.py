@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from te_sched import __version__
+import te_sched
 from te_sched.cli.problems import Code, exit_code_of, forget_output, unknown_command
 
 _NAME = "te-sched"
@@ -85,7 +85,7 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, message="te-sched %(version)s")
+@click.version_option(te_sched.__version__, message="te-sched %(version)s")
 def main() -> None:
     """Look at what programs do with schedules: their loops, code, speed and mistakes.
 
