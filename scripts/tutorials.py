@@ -39,6 +39,7 @@ LARGEST_OUTPUT = 40_000  # characters of a rich output; a larger one is left out
 SECONDS = 300  # that a cell may take
 _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 _LEFT_OUT = ("text/html", "image/svg+xml")
+_WIDGET = "application/vnd.jupyter.widget-view+json"
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -120,14 +121,23 @@ def _identity(source: str, seen: dict[str, int]) -> str:
 
 
 def _joined(outputs: Sequence[NotebookNode]) -> list[NotebookNode]:
-    """The outputs, with what a stream says in one piece."""
+    """The outputs but for progress bars, with what a stream says in one piece."""
     joined: list[NotebookNode] = []
     for output in outputs:
+        if _is_progress(output):
+            continue
         if joined and output.output_type == "stream" and joined[-1].get("name") == output.name:
             joined[-1].text += output.text
         else:
             joined.append(output)
     return joined
+
+
+def _is_progress(output: NotebookNode) -> bool:
+    """Whether this is a progress bar, which is there only where something takes long."""
+    if output.output_type == "stream":
+        return output.name == "stderr" and "\r" in output.text
+    return _WIDGET in output.get("data", {})
 
 
 def _tidy_output(output: NotebookNode) -> NotebookNode:

@@ -77,6 +77,13 @@ def test_execution_joins_streams_and_shortens_errors():
     assert error.traceback == ["ZeroDivisionError: division by zero"]
 
 
+def test_execution_leaves_out_progress_bars():
+    tidied = _executed(
+        "import sys\nprint(1, flush=True)\nprint('\\r50%', file=sys.stderr, flush=True)\nprint(2)"
+    )
+    assert [output.text for output in tidied.cells[0].outputs] == ["1\n2\n"]
+
+
 def test_execution_stops_at_an_error_that_is_not_on_purpose():
     with pytest.raises(CellExecutionError, match="ZeroDivisionError"):
         _executed("1 / 0")
