@@ -11,6 +11,7 @@ from te_sched import te, tir, topi
 from te_sched.ir.expr import Expr, IterVar, Var
 from te_sched.runtime import Device, Module, NDArray
 from te_sched.schedule import Schedule, Stage
+from te_sched.story.story import Story
 from te_sched.te import Tensor
 
 N = 64
@@ -69,6 +70,10 @@ def run(s: Schedule, args: list[Tensor]) -> float:
     lowered = te_sched.lower(s, args, simple_mode=True)
     assert_type(lowered, te_sched.IRModule)
     text: str = lowered.astext()
+    with te_sched.config(check_accesses=False):
+        assert te_sched.lower(s, args).astext()
+    story = te_sched.explain(s, args, measure=False)
+    assert_type(story, Story)
     module = te_sched.build(s, args, target="llvm", name="product")
     a, b = (np.random.rand(N, N).astype("float32") for _ in range(2))
     c = np.empty((N, N), "float32")
