@@ -38,7 +38,7 @@ def build_found(found: Found, target: Target, sanitize: bool = False) -> Any:
         )
 
 
-@click.command("build", short_help="Compile its schedules; print or save the code.")
+@click.command("build")
 @of_programs
 @target_option
 @click.option(

@@ -44,7 +44,7 @@ class _Result:
         return bool(self.judged.refuted) or self.error is not None or is_reported or doubts
 
 
-@click.command("check", short_help="Find what is wrong with its schedules.")
+@click.command("check")
 @of_programs
 @target_option
 @sizes_option

@@ -8,7 +8,7 @@ from click.shell_completion import get_completion_class
 _SHELLS = ("bash", "zsh", "fish")
 
 
-@click.command("completion", short_help="Print what a shell needs to complete te-sched.")
+@click.command("completion")
 @click.argument("shell", type=click.Choice(_SHELLS))
 @click.pass_context
 def command(context: click.Context, shell: str) -> int:

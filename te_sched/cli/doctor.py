@@ -15,7 +15,7 @@ from te_sched.cli.showing import has_colour, show_json
 _COLOURS = {"ok": "green", "absent": "yellow", "broken": "red"}
 
 
-@click.command("doctor", short_help="Tell what is installed, and what it is for.")
+@click.command("doctor")
 @json_option
 def command(as_json: bool) -> int:
     """Tell what is installed of what te_sched needs and can use, what each enables, and what to do

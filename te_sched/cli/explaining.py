@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+import te_sched
 from te_sched import config
 from te_sched.cli.options import json_option, of_programs, target_option
 from te_sched.cli.problems import CommandError
@@ -15,10 +16,9 @@ from te_sched.cli.recording import Found
 from te_sched.cli.showing import show_json
 from te_sched.codegen.target import Target
 from te_sched.errors import CallError, TeSchedError
-from te_sched.story.explaining import explain
 
 
-@click.command("explain", short_help="Tell the story of a schedule, as an HTML page.")
+@click.command("explain")
 @of_programs
 @target_option
 @click.option(
@@ -84,7 +84,7 @@ def _story(
 ) -> Any:
     error = ran.error if isinstance(ran.error, TeSchedError) else None
     with config.scoped(lowering=found.choices):
-        return explain(
+        return te_sched.explain(
             found.inputs,  # type: ignore[arg-type]  # it refuses functions
             found.arguments,
             target=found.target_of(target),

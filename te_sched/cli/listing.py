@@ -15,7 +15,7 @@ from te_sched.schedule.schedule import Schedule
 from te_sched.tools.table import table
 
 
-@click.command("schedules", short_help="List the schedules that a program makes.")
+@click.command("schedules")
 @of_programs
 @json_option
 def command(

@@ -80,7 +80,7 @@ def _check_pass(_context: Any, _option: Any, name: str | None) -> str | None:
     return name
 
 
-@click.command("lower", short_help="Print the loops that its schedules become.")
+@click.command("lower")
 @of_programs
 @click.option(
     "--dialect",

@@ -8,23 +8,24 @@ from importlib import import_module
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 import te_sched
 from te_sched.cli.problems import Code, exit_code_of, forget_output, unknown_command
 
 _NAME = "te-sched"
 
-# Each with the module of te_sched.cli that has it, as `command`.
+# Each with the module of te_sched.cli that has it, as `command`, and what it does.
 _COMMANDS = {
-    "run": "running",
-    "schedules": "listing",
-    "lower": "lowering",
-    "build": "building",
-    "bench": "timing",
-    "check": "checking",
-    "explain": "explaining",
-    "doctor": "doctor",
-    "completion": "completion",
+    "run": ("running", "Run a program; its `import tvm` gives te_sched."),
+    "schedules": ("listing", "List the schedules that a program makes."),
+    "lower": ("lowering", "Print the loops that its schedules become."),
+    "build": ("building", "Compile its schedules; print or save the code."),
+    "bench": ("timing", "Time its schedules with random inputs."),
+    "check": ("checking", "Find what is wrong with its schedules."),
+    "explain": ("explaining", "Tell the story of a schedule, as an HTML page."),
+    "doctor": ("doctor", "Tell what is installed, and what it is for."),
+    "completion": ("completion", "Print what a shell needs to complete te-sched."),
 }
 
 
@@ -39,8 +40,22 @@ class Commands(click.Group):
         """A command by name."""
         if cmd_name not in _COMMANDS:
             return None
-        found: click.Command = import_module(f"te_sched.cli.{_COMMANDS[cmd_name]}").command
+        found: click.Command = import_module(f"te_sched.cli.{_COMMANDS[cmd_name][0]}").command
         return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands in the help, none of which is loaded for it."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, purpose) for name, (_, purpose) in _COMMANDS.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """What may come where a word was begun."""
+        named = [
+            CompletionItem(name, help=purpose)
+            for name, (_, purpose) in _COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -9,7 +9,6 @@ from te_sched.cli.programs import run_as_main
 
 @click.command(
     "run",
-    short_help="Run a program; its `import tvm` gives te_sched.",
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
 @click.argument("program", metavar="PROGRAM.py", type=click.Path())

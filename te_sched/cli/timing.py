@@ -21,7 +21,7 @@ from te_sched.runtime.ndarray import array
 from te_sched.tools.table import table
 
 
-@click.command("bench", short_help="Time its schedules with random inputs.")
+@click.command("bench")
 @of_programs
 @target_option
 @sizes_option
