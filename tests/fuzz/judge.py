@@ -43,6 +43,7 @@ ALLOWED = (
     "is an output, which must be there when the program ends",  # of a group
     "a loop in which each thread reduces its part",  # of what is computed at the threads
     "depends on which one that is, which is not known there",  # registers of virtual threads
+    "is not a constant, so the number of copies is not known",  # nor for TVM
 )
 PYTHONS_OWN = ("te/tensor.py:Array.__getitem__",)  # places where Python's errors are right
 _NAMES = re.compile(r"'[^']*'|\"[^\"]*\"|\b[A-Za-z]\w*[\d_]\w*(?:\.\w+)*|\b[ijklm]\b|-?\b\d[\w.]*")
