@@ -21,8 +21,11 @@ function highlight(stage) {
 function ruleOf(stage) {
   const own = `:is([data-s="${stage}"], [data-s^="${stage} "])`;
   const lines = ":is(.l, .row)";
-  return `${lines}[data-s~="${stage}"] { background: var(--part); box-shadow: inset 1px 0 var(--own-edge); }
-    ${lines}${own}, .chips ${own} { background: var(--own); box-shadow: inset 4px 0 var(--own-edge); }
+  const unchanged = ":not(ins, del)"; // the others keep the colours of a change
+  return `${lines}[data-s~="${stage}"] { box-shadow: inset 1px 0 var(--own-edge); }
+    ${lines}[data-s~="${stage}"]${unchanged} { background: var(--part); }
+    ${lines}${own}, .chips ${own} { box-shadow: inset 4px 0 var(--own-edge); }
+    ${lines}${own}${unchanged}, .chips ${own} { background: var(--own); }
     .page svg g${own} rect { fill: var(--own); stroke: var(--own-edge); stroke-width: 3; }`;
 }
 

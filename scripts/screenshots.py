@@ -1,0 +1,56 @@
+"""Take the pictures of the page of te_sched.explain: docs/images/explain-light.png and -dark.png.
+
+Needs a Chromium: the one that TE_SCHED_BROWSER names, or one on the path. The times on the pictures
+are measured here and now.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import runpy
+import shutil
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, sync_playwright
+
+import te_sched
+
+IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
+SIZE = {"width": 1400, "height": 1120}
+STEP = "#step-6"  # the loops of the block are in order: reads of B follow each other
+STAGE = "C.local"  # which is highlighted
+
+
+def main() -> None:
+    """Take both pictures."""
+    executable = shutil.which(os.environ.get("TE_SCHED_BROWSER", "")) or shutil.which("chromium")
+    os.chdir(IMAGES)  # so that the page names the program as it lies there
+    made = runpy.run_path("gemm.py")
+    story = te_sched.explain(made["s"], [made["A"], made["B"], made["C"]], title="Matrix product")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        report = Path(folder) / "report.html"
+        story.save(report)
+        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        for scheme in ("light", "dark"):
+            _shoot(browser, report, scheme)
+        browser.close()
+
+
+def _shoot(browser: Browser, report: Path, scheme: str) -> None:
+    page = browser.new_page(viewport=SIZE, color_scheme=scheme, reduced_motion="reduce")
+    page.goto(report.as_uri() + STEP)
+    page.wait_for_selector("html.ready")
+    page.get_by_role("button", name=STAGE, exact=True).click()
+    page.mouse.move(0, 0)
+    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    page.close()
+    path = IMAGES / f"explain-{scheme}.png"
+    picture.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
+    print(f"{path}: {path.stat().st_size // 1024} KiB")
+
+
+if __name__ == "__main__":
+    main()
