@@ -100,7 +100,7 @@ def page() -> str:
 
 def _schedule(names: dict[str, Any]) -> Iterator[str]:
     schedule = names["s"]
-    yield "`s.trace` has what was done, and `print(s)` shows the stages:\n"
+    yield "`s.trace` has what was done, and `print(s)` shows the loops:\n"
     yield _block(str(schedule))
     yield "## Bounds\n"
     yield f"`lower.bounds.infer_bound`: {_summary(infer_bound)}\n"
