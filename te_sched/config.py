@@ -105,6 +105,11 @@ class Config:
         "TE_SCHED_CACHE_SIZE",
         "let them take about so many MiB, by default 256; the longest unused go first",
     )
+    progress: bool = _switch(
+        True,
+        "TE_SCHED_PROGRESS",
+        "show how far work is that takes more than a second, in terminals and notebooks with tqdm",
+    )
     lowering: Lowering = dataclasses.field(
         default=_AS_TVM,
         metadata={

@@ -13,13 +13,15 @@ import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
+from te_sched import config
+
 _T = TypeVar("_T")
 _DELAY = 1.0  # seconds
 
 
 def progress(items: Iterable[_T], what: str, total: int | None = None) -> Iterable[_T]:
     """The items, with a bar that says how many of `total` are done (by default `len(items)`)."""
-    if not _is_watched():
+    if not config.current().progress or not _is_watched():
         return items
     if total is None and hasattr(items, "__len__"):
         total = len(items)  # type: ignore[arg-type]

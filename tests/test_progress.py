@@ -1,5 +1,6 @@
 import sys
 
+import te_sched
 from te_sched import progress as module
 from te_sched.progress import progress
 
@@ -57,6 +58,13 @@ def test_bar_is_closed_when_the_work_fails(monkeypatch):
             break
     steps.close()
     assert terminal.text.endswith("\r")
+
+
+def test_switch_leaves_bars_out(monkeypatch):
+    terminal = watched(monkeypatch)
+    with te_sched.config(progress=False):
+        assert list(progress(range(3), "work")) == [0, 1, 2]
+    assert terminal.text == ""
 
 
 def test_without_tqdm_there_is_no_bar(monkeypatch):
