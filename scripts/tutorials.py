@@ -84,6 +84,7 @@ def execute(notebook: NotebookNode) -> NotebookNode:
     with tempfile.TemporaryDirectory(prefix="tutorial-") as folder:
         # IPython's history and startup files are the user's; they are no part of a tutorial.
         private = {"IPYTHONDIR": folder, "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+        private["TE_SCHED_PROGRESS"] = "0"  # bars would stay in the outputs
         client = NotebookClient(
             fresh,
             kernel_manager_class=_OwnKernel,
