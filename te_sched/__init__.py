@@ -5,6 +5,7 @@ the names are TVM's. What needs LLVM is loaded when it is first used.
 """
 
 import importlib
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from te_sched import ir, nd, runtime, target, te, testing, tir, transform
@@ -116,5 +117,30 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(_LATE[name])
     if name in _LATE_FUNCTIONS:
         return getattr(importlib.import_module(_LATE_FUNCTIONS[name]), name)
+    raise _absent("te_sched", name)
+
+
+def _absent(module: str, name: str) -> AttributeError:
     absent = importlib.import_module("te_sched.compat.absent")
-    raise AttributeError(absent.message("te_sched", name))
+    return AttributeError(absent.message(module, name))
+
+
+def _tell_of_absent_names(module: ModuleType) -> None:
+    """Let the error for a name that a module does not have say what there is instead."""
+    own = vars(module).get("__getattr__")
+
+    def find(name: str) -> Any:
+        if own is not None:
+            try:
+                return own(name)
+            except AttributeError:
+                pass
+        if name.startswith("__"):  # of Python, which asks every module for some
+            raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+        raise _absent(module.__name__, name)
+
+    vars(module)["__getattr__"] = find
+
+
+for _module in (ir, nd, runtime, target, te, testing, tir, transform):
+    _tell_of_absent_names(_module)

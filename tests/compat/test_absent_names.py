@@ -1,0 +1,26 @@
+"""A name of TVM that te_sched does not have: the error says what there is instead."""
+
+import pytest
+
+import te_sched as tvm
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "advice"),
+    [
+        (tvm, "autotvm", "te_sched has no te_sched.autotvm: te_sched has no tuner"),
+        (tvm.te, "gradient", "te_sched has no te_sched.te.gradient: .* does not differentiate"),
+        (tvm.tir, "Schedule", "te_sched has no te_sched.tir.Schedule: .* TE schedules alone"),
+        (tvm.te, "nothing", r"te_sched has no te_sched\.te\.nothing$"),
+        (tvm.nd, "__nothing__", "module 'te_sched.nd' has no attribute '__nothing__'"),
+    ],
+)
+def test_modules_advise(module, name, advice):
+    with pytest.raises(AttributeError, match=advice):
+        getattr(module, name)
+
+
+def test_names_that_are_loaded_late_are_there():
+    assert callable(tvm.te.create_schedule)
+    assert callable(tvm.te.hybrid.script)
+    assert callable(tvm.runtime.load_module)
