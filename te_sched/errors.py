@@ -96,7 +96,8 @@ def _cell(file: str) -> str:
     """What a notebook calls one of its cells, "In[3]"; the file has a name that means nothing."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
-    label = shell.compile.format_code_name(file) if shell is not None else None
+    named = getattr(getattr(shell, "compile", None), "format_code_name", None)  # since IPython 8
+    label = named(file) if named is not None else None
     return label[1] if label else ""
 
 

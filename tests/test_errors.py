@@ -20,3 +20,5 @@ def test_place_in_a_notebook_is_named_as_the_notebook_does(monkeypatch):
     monkeypatch.setitem(sys.modules, "IPython", ipython)
     assert str(Place("/tmp/ipykernel_1/2.py", 3)) == "In[5]:3"
     assert str(Place("prog.py", 3)) == "prog.py:3"
+    shell.compile = object()  # an older IPython
+    assert str(Place("/tmp/ipykernel_1/2.py", 3)) == "/tmp/ipykernel_1/2.py:3"
