@@ -17,7 +17,6 @@ from te_sched.cli.recording import Found
 from te_sched.errors import did_you_mean
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Add, Buffer, Div, Expr, IntImm, Mul, Reduce, Sub, Var
-from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import substitute, variables_of, walk
 from te_sched.schedule.schedule import Schedule
 from te_sched.te.operation import ComputeOp, Operation, PlaceholderOp
@@ -73,19 +72,11 @@ def check_sizes(chosen: Sequence[Found], given: Mapping[str, int]) -> None:
 
 def _symbols(found: Found) -> list[Var]:
     seen: dict[Var, None] = {}
-    for arg in _parameters(found):
+    for arg in found.parameters:
         if not isinstance(arg, Var):
             for var in variables_of(*arg.shape):
                 seen[var] = None
     return list(seen)
-
-
-def _parameters(found: Found) -> list[Any]:
-    """Tensors, buffers and scalars, in the order of the function's parameters."""
-    if isinstance(found.inputs, PrimFunc):
-        func = found.inputs
-        return [func.buffer_map.get(param, param) for param in func.params]
-    return list(found.arguments or ())
 
 
 def random_arguments(found: Found, sizes: Sizes) -> list[Any]:
@@ -94,7 +85,7 @@ def random_arguments(found: Found, sizes: Sizes) -> list[Any]:
     The same in each run. Integers are small enough to be indices of every dimension.
     """
     rng = np.random.default_rng(0)
-    parameters = _parameters(found)
+    parameters = found.parameters
     arrays = [one for one in parameters if not isinstance(one, Var)]
     extents = [extent for one in arrays for extent in sizes.shape_of(one) if extent > 0]
     most = min([_SMALL, *extents])

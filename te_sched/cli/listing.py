@@ -45,7 +45,7 @@ def describe(found: Found) -> dict[str, Any]:
         "file": found.place.file,
         "line": found.place.line,
         "primitives": _primitives(found.inputs),
-        "arguments": [one.name for one in found.arguments or ()],
+        "arguments": [one.name for one in found.parameters],
         "state": state if found.target is None else "built",
         "target": str(found.target_of()),
     }

@@ -14,7 +14,10 @@ from te_sched import config
 from te_sched.codegen.target import Target
 from te_sched.config import Lowering
 from te_sched.errors import Place
+from te_sched.ir.expr import IterVar
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.ir.visitor import walk
+from te_sched.schedule.bindings import has_threads
 from te_sched.schedule.observing import Observer
 from te_sched.schedule.schedule import Schedule
 from te_sched.views.loop_tree import default_args
@@ -58,27 +61,27 @@ class Found:
             return self.args
         return list(default_args(self.inputs))
 
+    @property
+    def parameters(self) -> list[Any]:
+        """Tensors, buffers and scalars, in the order of the function's parameters."""
+        if isinstance(self.inputs, PrimFunc):
+            func = self.inputs
+            return [func.buffer_map.get(param, param) for param in func.params]
+        return list(self.arguments or ())
+
     def target_of(self, asked: Target | None = None) -> Target:
         """The target that was asked for, or that it was built for, or that its threads need."""
         if asked is not None:
             return asked
         if self.target is not None:
             return self.target
-        return Target("cuda" if is_for_gpu(self.inputs) else "llvm")
+        return Target("cuda" if _needs_gpu(self.inputs) else "llvm")
 
 
-def is_for_gpu(inputs: Schedule | PrimFunc) -> bool:
-    """Whether axes of a schedule are bound to threads of a GPU."""
-    if isinstance(inputs, PrimFunc):
-        return "threadIdx" in str(inputs) or "blockIdx" in str(inputs)
-    bound = [
-        attr.bind_thread
-        for stage in inputs.stages
-        for attr in stage.iter_var_attrs.values()
-        if attr.bind_thread is not None
-    ]
-    bound += [axis for stage in inputs.stages for axis in stage.launched_threads]
-    return any(axis.thread_tag.startswith(("threadIdx", "blockIdx")) for axis in bound)
+def _needs_gpu(inputs: Schedule | PrimFunc) -> bool:
+    if isinstance(inputs, Schedule):
+        return has_threads(inputs)
+    return any(isinstance(node, IterVar) and "Idx" in node.thread_tag for node in walk(inputs.body))
 
 
 class Recorder(Observer):

@@ -20,6 +20,7 @@ from te_sched.lower.statements import statements, stores_and_calls
 from te_sched.runtime import cpu, cuda
 from te_sched.runtime.build import build_functions
 from te_sched.runtime.cuda_module import CudaModule
+from te_sched.schedule.bindings import has_threads
 from te_sched.schedule.schedule import Schedule
 from te_sched.story.model import Line, Output, Problem, Timing
 from te_sched.story.outputs import of_kernels, of_processor
@@ -99,14 +100,6 @@ class Builder:
         if not cuda(0).exist:
             return Built(outputs, timing=Timing(note=_NO_GPU))
         return Built(outputs, timing=self.clock.measure(module, cuda(0), work))
-
-
-def has_threads(schedule: Schedule) -> bool:
-    """Whether a loop of a schedule is bound to threads of a GPU."""
-    stages = [*schedule.stages, *schedule.groups]
-    bound = [attr.bind_thread for stage in stages for attr in stage.iter_var_attrs.values()]
-    launched = [axis for stage in stages for axis in stage.launched_threads]
-    return any(axis is not None and "Idx" in axis.thread_tag for axis in (*bound, *launched))
 
 
 def _checked(module: CudaModule, args: Sequence[Any]) -> tuple[Output, ...]:

@@ -17,9 +17,10 @@ import numpy
 from te_sched import __version__
 from te_sched.codegen.target import Target, as_target, check_available
 from te_sched.errors import Place, ScheduleError, kind_of, place_of_error
+from te_sched.schedule.bindings import has_threads
 from te_sched.schedule.observing import unobserved
 from te_sched.schedule.schedule import Schedule
-from te_sched.story.compiling import Builder, has_threads
+from te_sched.story.compiling import Builder
 from te_sched.story.model import Step, StoryData
 from te_sched.story.problems import from_error
 from te_sched.story.stage_list import StageList

@@ -35,22 +35,30 @@ def test_schedules_as_json(te_sched_command, program):
     assert "a line of the program" in done.stderr
 
 
-def test_schedules_of_functions_built_without_one(te_sched_command, program):
-    path = program(
-        "import te_sched\n"
-        "from te_sched import tir\n"
-        "ib = tir.ir_builder.create()\n"
-        "buffer = tir.decl_buffer((4,), 'float32', name='out')\n"
-        "out = ib.buffer_ptr(buffer)\n"
-        "with ib.for_range(0, 4) as i:\n"
-        "    out[i] = 1.0\n"
-        "param = te_sched.te.var('out', 'handle')\n"
-        "func = tir.PrimFunc([param], ib.get(), {param: buffer})\n"
-        "te_sched.build(func, name='ones', target='llvm')\n"
-    )
-    done = te_sched_command("bench", path, "--json", "--min-ms", 0)
-    assert done.exit_code == 0, done.stderr
-    assert json.loads(done.stdout)["schedules"][0]["name"] == "ones"
+FUNCTION = """
+import te_sched
+from te_sched import te, tir
+ib = tir.ir_builder.create()
+buffer = tir.decl_buffer((64,), "float32", name="out")
+out = ib.buffer_ptr(buffer)
+x = te.thread_axis("threadIdx.x")
+ib.scope_attr(x, "thread_extent", 64)
+out[x.var] = 1.0
+param = te.var("out", "handle")
+func = tir.PrimFunc([param], ib.get(), {param: buffer})
+te_sched.build({"cuda": te_sched.IRModule({"ones": func})}, target="cuda")
+"""
+
+
+def test_functions_that_are_built_without_a_schedule(te_sched_command, program):
+    path = program(FUNCTION)
+    (row,) = json.loads(te_sched_command("schedules", "--json", path).stdout)["schedules"]
+    assert (row["name"], row["arguments"], row["target"]) == ("ones", ["out"], "cuda")
+    assert row["primitives"] is None
+    assert "launch_thread" in te_sched_command("lower", "--step", path).stdout
+    assert "nothing found" in te_sched_command("check", path).stdout
+    done = te_sched_command("explain", path)
+    assert "it is not a schedule" in done.stderr
 
 
 def test_a_program_keeps_its_lowering(te_sched_command, program):
