@@ -166,10 +166,7 @@ def _lower_schedule(
             stop_after=stop_after,
         )
     try:
-        schedule = inputs.normalize()
-        func = schedule_ops(schedule, infer_bound(schedule), arguments, name, binds or {})
-        if config.current().verify_passes:
-            verify(func, "buffers")
+        func = _loops(inputs, arguments, name, binds)
         if printer is not None:
             printer.begin(func, "schedule_ops: The loops as they are scheduled")
         if stop_after != "schedule_ops":
@@ -181,6 +178,31 @@ def _lower_schedule(
     for observer in observers:
         observer.lowered(inputs, module)
     return module
+
+
+@walks_deeply("show the loops of a schedule")
+def scheduled_loops(schedule: Schedule, args: Sequence[Any]) -> PrimFunc:
+    """What `lower(schedule, args, stop_after="schedule_ops")` gives, to look at: no observer is
+    told, since nothing is lowered on behalf of the user's program.
+    """
+    try:
+        return _loops(schedule, _checked_args(args))
+    except TeSchedError as error:
+        add_places(error, schedule)
+        raise
+
+
+def _loops(
+    inputs: Schedule,
+    arguments: Sequence[Any],
+    name: str = "main",
+    binds: Mapping[Tensor, Buffer] | None = None,
+) -> PrimFunc:
+    schedule = inputs.normalize()
+    func = schedule_ops(schedule, infer_bound(schedule), arguments, name, binds or {})
+    if config.current().verify_passes:
+        verify(func, "buffers")
+    return func
 
 
 def pass_names() -> list[str]:

@@ -15,7 +15,7 @@ from te_sched.views.loop_tree import loop_tree, tree_text
 _CONTEXT = 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
     """What is different in another schedule: lines that begin with "-", "+" or " "."""
 
@@ -32,6 +32,8 @@ class Comparison:
         parts = (("trace", self.trace), ("loops", self.loops))
         lines = [line for name, found in parts for line in (_heading(name, found), *found)]
         return "\n".join(lines)
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return f"<style>{css()}</style>{to_html(str(self), 'diff')}"

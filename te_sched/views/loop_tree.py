@@ -17,7 +17,7 @@ from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Call, Expr, IntImm, IterVar, StringImm, Var
 from te_sched.ir.printer.names import Names
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
-from te_sched.lower.pipeline import lower
+from te_sched.lower.pipeline import scheduled_loops
 from te_sched.schedule.schedule import Schedule
 from te_sched.te.operation import PlaceholderOp, ScanOp
 from te_sched.te.tensor import Tensor
@@ -34,6 +34,10 @@ _KINDS = {"serial": "for", "thread_binding": "thread"}
 # Facts about what is inside that other lines show.
 _SILENT = frozenset(["realize_scope", "extern_scope", "reduce_scope", "buffer_bind_scope"])
 _WRAPPERS = (S.SeqStmt, S.BufferRealize, S.Allocate, S.LetStmt, S.AssertStmt)
+
+
+# Facts of one stage each.
+_OF_ONE_STAGE = frozenset(["thread_extent", "virtual_thread", "buffer_bind_scope"])
 
 
 def loop_tree(
@@ -56,7 +60,7 @@ def loop_tree(
         )
     try:
         given = default_args(what) if args is None else args
-        (func,) = lower(what, given, stop_after="schedule_ops").functions.values()
+        func = scheduled_loops(what, given)
     except TeSchedError as error:
         return stage_tree(what, error)
     return tuple(_Walk(func, {stage.origin_op.name for stage in what.stages}).lines())
@@ -182,9 +186,13 @@ class _Walk:
 
     def _fact(self, node: S.AttrStmt) -> str:
         value = node.value
+        if node.key == "buffer_dim_align" and isinstance(value, Call):
+            dimension, factor, offset = map(self.text, value.args)
+            more = f" plus {offset}" if offset != "0" else ""
+            return f"stride of dimension {dimension} is a multiple of {factor}{more}"
+        if node.key == "prefetch_scope":
+            return f"prefetch, {self.text(value)} ahead"
         name = node.key.removesuffix("_scope").replace("_", " ")
-        if isinstance(value, Call):
-            return f"{name} {', '.join(map(self.text, value.args))}"
         return name if node.key.endswith("_scope") else f"{name} = {self.text(value)}"
 
     def _thread(self, node: S.AttrStmt, depth: int, owner: str) -> Any:
@@ -304,7 +312,7 @@ _STEPS: Mapping[type, Callable[..., Any]] = {
 
 def _is_round_stages(node: Any) -> bool:
     """Whether a statement only says what is true of several stages inside."""
-    is_fact = type(node) is S.AttrStmt and node.key not in ("thread_extent", "virtual_thread")
+    is_fact = type(node) is S.AttrStmt and node.key not in _OF_ONE_STAGE
     return is_fact or type(node) in _WRAPPERS
 
 

@@ -54,7 +54,10 @@ _METHODS: dict[type, dict[str, Callable[..., Any]]] = {
     PrimFunc: _PROGRAM,
     IRModule: _PROGRAM,
     Trace: {"_repr_html_": _calling(_CARDS, "trace_html")},
-    Entry: {"_repr_html_": _calling(_CARDS, "entry_html")},
+    Entry: {
+        "_repr_html_": _calling(_CARDS, "entry_html"),
+        "__repr__": _calling("te_sched.schedule.listing", "call_text"),
+    },
     TeSchedError: {
         "_repr_html_": _calling(_CARDS, "error_html"),
         "_render_traceback_": _calling("te_sched.views.tracebacks", "rendered"),

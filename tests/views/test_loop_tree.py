@@ -6,6 +6,10 @@ import pytest
 import te_sched
 from te_sched import te
 from te_sched.errors import DeclarationError
+from te_sched.ir import expr as E
+from te_sched.ir import stmt as S
+from te_sched.ir.buffer import decl_buffer
+from te_sched.ir.expr import BufferLoad, FloatImm, IntImm, StringImm, Var
 from te_sched.lower.device.pipeline import device_passes
 from te_sched.views.loop_tree import default_args, loop_tree, tree_text
 from tests.golden.corpus import programs
@@ -86,6 +90,52 @@ def test_nested_loops_of_one_name_are_told_apart():
     s = te.create_schedule(C.op)
     s[B].compute_at(s[C], C.op.axis[0])
     assert "for i_1  0:" in tree_text(loop_tree(s))
+
+
+def test_facts_about_memory_and_loops_are_told():
+    A = te.placeholder((64, 64), name="A")
+    B = te.compute((64, 64), lambda i, j: A[i, j] + 1.0, name="B")
+    C = te.compute((62, 64), lambda i, j: B[i, j] + B[i + 2, j], name="C")
+    s = te.create_schedule(C.op)
+    i, j = C.op.axis
+    s[B].compute_at(s[C], i)
+    s[B].storage_align(B.op.axis[0], 16, 1)
+    s[B].double_buffer()
+    s[C].prefetch(A, j, 1)
+    s[C].pragma(j, "unroll_explicit", True)
+    text = str(s)
+    assert "B: stride of dimension 0 is a multiple of 16 plus 1" in text
+    assert "B: double buffer" in text
+    assert "A: prefetch, 1 ahead" in text
+    assert "for j  0:64  pragma unroll_explicit=True" in text
+
+
+def test_intrinsics_and_externs_name_what_they_are_given():
+    by_name = {one.name: one for one in PROGRAMS}
+    tensorized = [s for s, _ in by_name["18_tensorize"].steps(te_sched)][-1]
+    assert "gemv_update(&C[i, j.outer * 16], &A[i, 0], &B[j.outer * 16, 0], " in str(tensorized)
+    extern = [s for s, _ in by_name["groups_and_extern"].steps(te_sched)][-1]
+    assert "├─ stage Z\n│  └─ tvm.contrib.cblas.matmul(X, Y, Z, False, False)" in str(extern)
+
+
+def test_programs_with_other_statements():
+    a = decl_buffer((8,), name="a")
+    store = S.BufferStore(a, FloatImm(1.0), (IntImm(0),))
+    loop = S.While(E.LT(BufferLoad(a, (IntImm(0),)), FloatImm(4.0)), store)
+    branch = S.IfThenElse(E.LT(IntImm(1), IntImm(2)), store, S.Evaluate(IntImm(0)))
+    body = S.AssertStmt(E.LT(IntImm(1), IntImm(2)), StringImm("no"), S.SeqStmt((loop, branch)))
+    param = Var("a", "handle")
+    text = tree_text(loop_tree(S.IRModule({"f": S.PrimFunc((param,), body, {param: a})})))
+    assert text == (
+        "main(a: float32[8])\n"
+        "├─ assert 1 < 2\n"
+        "└─ stage a\n"
+        "   ├─ while a[0] < 4.0\n"
+        "   │  └─ a[0] = 1.0\n"
+        "   ├─ if 1 < 2\n"
+        "   │  └─ a[0] = 1.0\n"
+        "   └─ else"
+    )
 
 
 def test_kernels_show_their_threads():

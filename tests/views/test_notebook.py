@@ -18,6 +18,7 @@ from te_sched import te
 from te_sched.analysis.judge import check
 from te_sched.codegen.checker.report import Report
 from te_sched.errors import InternalError, ScheduleError, TeSchedError
+from te_sched.schedule.observing import Observer, observed_by
 from te_sched.shown import Shown
 from te_sched.views.tracebacks import users_part
 from tests.golden.corpus import programs
@@ -146,6 +147,25 @@ def test_trace_and_entries_are_programs():
     assert "from te_sched import te" in text_of(html_of(s.trace))
     entries = [text_of(html_of(entry)) for entry in s.trace]
     assert any(text.startswith("s[C].parallel(i_outer)called at ") for text in entries)
+
+
+def test_entries_print_as_calls():
+    s, *_ = tiled()
+    assert repr(s.trace.entries[-1]) == "s[C].parallel(i_outer)"
+
+
+def test_looking_at_a_schedule_is_no_lowering():
+    s, *_ = tiled()
+    seen = []
+
+    class Watching(Observer):
+        def lowering(self, inputs, **options):
+            seen.append(inputs)
+
+    with observed_by(Watching()):
+        print(s)
+        html_of(s)
+    assert seen == []
 
 
 def test_errors_show_their_parts_and_loops():
