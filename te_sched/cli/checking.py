@@ -87,7 +87,7 @@ def command(
     wrong = any(one.is_wrong(strict) for one in results)
     if as_json:
         rows = [_as_data(one, strict) for one in results]
-        show_json({"program": program, "failed": ran.error is not None, "schedules": rows})
+        show_json(ran.as_data(rows))
     else:
         for one in results:
             _show(one)

@@ -28,7 +28,7 @@ def command(
     found = ran.chosen(schedule) if schedule else ran.found
     rows = [describe(one) for one in found]
     if as_json:
-        show_json({"program": program, "failed": ran.error is not None, "schedules": rows})
+        show_json(ran.as_data(rows))
     else:
         lines = [_cells(one, row) for one, row in zip(found, rows, strict=True)]
         head = ["", "name", "made at", "primitives", "arguments", "state", "target"]

@@ -145,7 +145,7 @@ def command(
         if failed is not None:
             say(failed)
     if as_json:
-        show_json({"program": program, "failed": code != Code.FINE, "schedules": rows})
+        show_json(ran.as_data(rows))
     return code
 
 

@@ -42,6 +42,12 @@ class Program:
         """What to exit with if nothing else is wrong."""
         return Code.FINE if self.error is None else Code.FOUND
 
+    def as_data(self, schedules: Sequence[Any]) -> dict[str, Any]:
+        """What --json prints: the program, what ended it, and what was asked of its schedules."""
+        failed = self.error
+        told = None if failed is None else f"{type(failed).__name__}: {failed}"
+        return {"program": self.path, "error": told, "schedules": list(schedules)}
+
     def chosen(self, wanted: str | None = None) -> list[Found]:
         """The schedules that are meant: by number or name, or else those lowered or built, if any.
 
@@ -209,6 +215,9 @@ def _reason(leaving: SystemExit) -> str:
 
 def _without_schedules(path: str, module: ModuleType, error: BaseException | None) -> CommandError:
     what = f"find the schedules of {path}"
+    if isinstance(error, SystemExit):
+        cure = f"give it the arguments that it wants, after --: {path} -- ARGS..."
+        return CommandError(what, "it ended itself before it made one", cure, Code.FOUND)
     if error is not None:
         return CommandError(what, "it failed before it made one", "correct it", Code.FOUND)
     own = [

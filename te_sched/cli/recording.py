@@ -14,9 +14,7 @@ from te_sched import config
 from te_sched.codegen.target import Target
 from te_sched.config import Lowering
 from te_sched.errors import Place
-from te_sched.ir.expr import IterVar
 from te_sched.ir.stmt import IRModule, PrimFunc
-from te_sched.ir.visitor import walk
 from te_sched.schedule.bindings import has_threads
 from te_sched.schedule.observing import Observer
 from te_sched.schedule.schedule import Schedule
@@ -75,13 +73,8 @@ class Found:
             return asked
         if self.target is not None:
             return self.target
-        return Target("cuda" if _needs_gpu(self.inputs) else "llvm")
-
-
-def _needs_gpu(inputs: Schedule | PrimFunc) -> bool:
-    if isinstance(inputs, Schedule):
-        return has_threads(inputs)
-    return any(isinstance(node, IterVar) and "Idx" in node.thread_tag for node in walk(inputs.body))
+        is_bound = isinstance(self.inputs, Schedule) and has_threads(self.inputs)
+        return Target("cuda" if is_bound else "llvm")
 
 
 class Recorder(Observer):

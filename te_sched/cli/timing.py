@@ -72,7 +72,7 @@ def command(
             rows.append({"number": found.number, "name": found.name, "error": str(error)})
             say(error)
     if as_json:
-        show_json({"program": program, "failed": code != Code.FINE, "schedules": rows})
+        show_json(ran.as_data(rows))
     else:
         head = ["", "name", "median", "fastest", "slowest", "GFLOP/s", "on"]
         click.echo(table(head, [_cells(row) for row in rows], right=[0, 2, 3, 4, 5]))

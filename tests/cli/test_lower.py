@@ -97,7 +97,7 @@ def test_lower_steps_as_json(te_sched_command, program):
 def test_lower_as_json(te_sched_command, program):
     done = te_sched_command("lower", "--json", program("gpu"))
     data = json.loads(done.stdout)
-    assert data["failed"] is False
+    assert data["error"] is None
     assert "threadIdx" in data["schedules"][0]["program"]
     assert data["schedules"][0]["target"] == "cuda"
 

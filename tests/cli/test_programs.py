@@ -114,6 +114,25 @@ def test_quiet_leaves_out_what_a_program_prints(te_sched_command, program):
     assert "a line of the program" not in done.stderr + done.stdout
 
 
+COMMANDS = ["schedules", "lower", "build", "bench", "check", "explain"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_says_what_to_do(te_sched_command, program, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where explain writes its page
+    for words, code, why in (
+        (["--jsn", "x.py"], 2, "there is no such option"),
+        ([str(tmp_path / "nothing.py")], 2, "there is no such file"),
+        ([program("print('nothing')\n")], 2, "it ran to its end and made none"),
+        ([program("1 // 0\n")], 1, "it failed before it made one"),
+        ([program("broken")], 1, "i was split into i.outer, i.inner"),
+    ):
+        done = te_sched_command(command, *words)
+        assert done.exit_code == code, done.stderr
+        assert f"why: {why}" in done.stderr
+        assert "cure: " in done.stderr
+
+
 def test_missing_file(te_sched_command, program, tmp_path):
     program("gemm", "gemm.py")
     done = te_sched_command("lower", tmp_path / "gem.py")
@@ -172,6 +191,9 @@ def test_program_that_raises(te_sched_command, program):
     assert "ScheduleError: split on axis i\n" in told
     assert "cure: use one of its axes" in told
     assert "for i_outer, i_inner in T.grid(8, 8)" in done.stdout
+    data = json.loads(te_sched_command("lower", "--json", program("broken")).stdout)
+    assert data["error"].startswith("ScheduleError: split on axis i")
+    assert data["schedules"][0]["error"] is None
 
 
 def test_program_that_raises_before_its_first_schedule(te_sched_command, program):
@@ -203,6 +225,10 @@ def test_program_that_exits(te_sched_command, program):
     assert "range(2)" in done.stdout
     path = program(te_sched_text() + "import sys\nsys.exit()\n")
     assert te_sched_command("lower", path).exit_code == 0
+    path = program("import argparse\nargparse.ArgumentParser().parse_args()\n")
+    done = te_sched_command("lower", path, "--", "--size=3")
+    assert "ended itself: exit code 2" in done.stderr
+    assert "cure: give it the arguments that it wants, after --" in done.stderr
     path = program("raise SystemExit('no schedules today')\n")
     assert "ended itself: no schedules today" in te_sched_command("lower", path).stderr
 
