@@ -68,6 +68,15 @@ def test_links_lead_somewhere():
     assert dead == []
 
 
+def test_pages_have_one_title():
+    """Of a page with several the site shows no contents."""
+    titles = {
+        page.name: len(re.findall(r"^# ", re.sub(r"(?ms)^```.*?^```", "", text), re.MULTILINE))
+        for page, text in texts().items()
+    }
+    assert {name: count for name, count in titles.items() if count > 1} == {}
+
+
 def test_commands_exist():
     readme = (ROOT / "README.md").read_text()
     makefile = (ROOT / "Makefile").read_text()
