@@ -123,8 +123,8 @@ def test_each_command_says_what_to_do(te_sched_command, program, command, tmp_pa
     for words, code, why in (
         (["--jsn", "x.py"], 2, "there is no such option"),
         ([str(tmp_path / "nothing.py")], 2, "there is no such file"),
-        ([program("print('nothing')\n")], 2, "it ran to its end and made none"),
-        ([program("1 // 0\n")], 1, "it failed before it made one"),
+        ([program("print('nothing')\n", "a.py")], 2, "it ran to its end and made none"),
+        ([program("1 // 0\n", "b.py")], 1, "it failed before it made one"),
         ([program("broken")], 1, "i was split into i.outer, i.inner"),
     ):
         done = te_sched_command(command, *words)
