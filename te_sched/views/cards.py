@@ -18,7 +18,7 @@ from te_sched.schedule.trace import Trace
 from te_sched.te.tensor import Tensor
 from te_sched.views.dataflow import dataflow_svg
 from te_sched.views.declaration import declaration, type_text
-from te_sched.views.highlight import css, to_html
+from te_sched.views.highlight import own_style, to_html
 from te_sched.views.lines import TreeLine, tree_html
 from te_sched.views.loop_tree import loop_tree
 from te_sched.views.stage_tree import stage_lines
@@ -33,7 +33,6 @@ _STYLE = (
     ".te-card dl{margin:.3em 0;display:grid;grid-template-columns:max-content 1fr;gap:.1em 1em}"
     ".te-card dt{opacity:.75}"
     ".te-card dd{margin:0}"
-    ".te-card pre{margin:.2em 0}"
     ".te-card .te-what{font-weight:600}"
 )
 
@@ -152,7 +151,7 @@ def _launch(lines: Sequence[TreeLine]) -> str:
 
 
 def _card(*parts: str) -> str:
-    return f'<div class="te-card"><style>{_STYLE}{css()}</style>{"".join(parts)}</div>'
+    return f'<div class="te-card"><style>{_STYLE}{own_style()}</style>{"".join(parts)}</div>'
 
 
 def _closed(title: str, body: str, is_open: bool = False) -> str:

@@ -9,7 +9,7 @@ from difflib import unified_diff
 
 from te_sched.errors import DeclarationError, kind_of
 from te_sched.schedule.schedule import Schedule
-from te_sched.views.highlight import css, to_html
+from te_sched.views.highlight import own_style, to_html
 from te_sched.views.loop_tree import loop_tree, tree_text
 
 _CONTEXT = 2
@@ -36,7 +36,7 @@ class Comparison:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return f"<style>{css()}</style>{to_html(str(self), 'diff')}"
+        return f"<style>{own_style()}</style>{to_html(str(self), 'diff')}"
 
 
 def compare(schedule: Schedule, other: Schedule) -> Comparison:

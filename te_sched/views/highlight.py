@@ -72,12 +72,18 @@ def css(selector: str = ".te-code") -> str:
     return colours(selector) + layout + rules
 
 
+def own_style() -> str:
+    """`css`, and the letters of program text, for pages whose own style of <pre> is another's."""
+    font = "font:13px/1.45 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace"
+    return f"{css()}:root .te-code{{{font};margin:.2em 0;padding:0;border:0;white-space:pre}}"
+
+
 def show(text: str, language: str = "python") -> None:
     """Print a text: in colours in a terminal or notebook, plainly elsewhere."""
     if "ipykernel" in sys.modules:
         from IPython.display import HTML, display
 
-        page = f"<style>{css()}</style>{to_html(text, language)}"
+        page = f"<style>{own_style()}</style>{to_html(text, language)}"
         display(HTML(page))  # type: ignore[no-untyped-call]
     else:
         print(to_terminal(text, language) if sys.stdout.isatty() else text)

@@ -4,7 +4,7 @@ import pytest
 
 import te_sched
 from te_sched.errors import DeclarationError
-from te_sched.views.highlight import css, html_lines, show, to_html, to_terminal
+from te_sched.views.highlight import css, html_lines, own_style, show, to_html, to_terminal
 from te_sched.views.theme import _COLOURS, colours
 
 
@@ -48,6 +48,10 @@ def test_style_stays_inside_its_selector():
     rules = css(".mine").split("}")
     assert all(".mine" in rule for rule in rules if "{" in rule)
     assert "prefers-color-scheme:dark" in css()
+
+
+def test_style_of_notebooks_gives_letters_of_one_width():
+    assert ":root .te-code{font:13px/1.45 ui-monospace" in own_style()
 
 
 @pytest.mark.parametrize("name", _COLOURS)
