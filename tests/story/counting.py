@@ -24,6 +24,7 @@ class Runner:
     def __init__(self, func: S.PrimFunc) -> None:
         self.func = func
         self.begins: dict[Any, tuple[int, ...]] = {}
+        self.open_tags: dict[str, Any] = {}
 
     def touches(self, node: Any, values: dict[Any, int]) -> Iterator[Touch]:
         """What a statement touches, in order."""
@@ -37,7 +38,7 @@ class Runner:
             if taken is not None:
                 yield from self.touches(taken, values)
         elif isinstance(node, S.AttrStmt) and node.key in ("thread_extent", "virtual_thread"):
-            yield from self.loop(node.node.var, 0, node.value, node.body, values)
+            yield from self.launch(node, values)
         elif isinstance(node, S.BufferRealize):
             self.begins[node.buffer.data] = tuple(
                 self.value(bound.min, values) for bound in node.bounds
@@ -52,6 +53,17 @@ class Runner:
         start = self.value(low, values)
         for number in range(start, start + self.value(extent, values)):
             yield from self.touches(body, {**values, var: number})
+
+    def launch(self, node: S.AttrStmt, values: dict[Any, int]) -> Iterator[Touch]:
+        """Threads; inside of a launch of the same axis, those of that one."""
+        tag, var = node.node.thread_tag, node.node.var
+        known = self.open_tags.get(tag) if node.key == "thread_extent" else None
+        if known is not None:
+            yield from self.touches(node.body, {**values, var: values[known]})
+            return
+        self.open_tags[tag] = var
+        yield from self.loop(var, 0, node.value, node.body, values)
+        del self.open_tags[tag]
 
     def store(self, node: S.BufferStore, values: dict[Any, int]) -> Iterator[Touch]:
         for one in occurrences_of(node):
@@ -72,8 +84,8 @@ class Runner:
         return e if isinstance(e, int) else int(np.asarray(evaluate(e, dict(values), {})))
 
 
-def middle_iterations(func: S.PrimFunc, loop: Any) -> dict[Any, int]:
-    """The values of the loops round a loop, each in its middle iteration."""
+def path_to(func: S.PrimFunc, loop: Any) -> list[Any]:
+    """The statements round a loop, outermost first."""
     path: list[Any] = []
 
     def find(node: Any) -> bool:
@@ -86,8 +98,19 @@ def middle_iterations(func: S.PrimFunc, loop: Any) -> dict[Any, int]:
         return False
 
     assert find(func.body)
+    return path[:-1]
+
+
+def launched_round(func: S.PrimFunc, loop: Any) -> dict[str, Any]:
+    """The variables of the thread axes launched round a loop, by their tags."""
+    launches = [node for node in path_to(func, loop) if isinstance(node, S.AttrStmt)]
+    return {n.node.thread_tag: n.node.var for n in launches if n.key == "thread_extent"}
+
+
+def middle_iterations(func: S.PrimFunc, loop: Any) -> dict[Any, int]:
+    """The values of the loops round a loop, each in its middle iteration."""
     values: dict[Any, int] = {}
-    for node in path[:-1]:
+    for node in path_to(func, loop):
         if isinstance(node, S.For):
             low, extent = (Runner.value(e, values) for e in (node.min, node.extent))
             values[node.loop_var] = low + extent // 2
@@ -123,7 +146,9 @@ def counted(
     var, extent = (loop.loop_var, loop.extent) if is_for else (loop.node.var, loop.value)
     low = runner.value(loop.min, values) if is_for else 0
     middle = {**values, var: low + runner.value(extent, values) // 2}
+    runner.open_tags = launched_round(func, loop)
     whole = list(runner.touches(loop, values))
+    runner.open_tags.update({} if is_for else {loop.node.thread_tag: var})
     once = list(runner.touches(loop.body, middle))
     names = dict.fromkeys(name for name, _, _ in whole)
     return {
