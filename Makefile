@@ -1,10 +1,11 @@
-# make demo    every primitive before and after, and a matrix product against numpy
-# make test    the tests
-# make check   what CI runs: lint, types, layering, tests
+# make demo       every primitive before and after, and a matrix product against numpy
+# make test       the tests
+# make check      lint, types, layering, tests
+# make docs       the documentation, as pages in build/site
+# make dist       wheel and sdist in dist/, tried in an environment of their own
 # make tutorials  execute the notebooks of tutorials/ and store what they put out
-# make docs    the documentation, as pages in build/site
-# make dist    wheel and sdist in dist/, tried in an environment of their own
-# make bench   the time of lowering, beside TVM 0.19's (EXTRAS=dev,peers installs that)
+# make bench      the time of lowering, beside TVM 0.19's (EXTRAS=dev,peers installs that)
+# make format     ruff's formatting and fixes
 #
 # Needs Python >= 3.11 and nothing else; PYTHON=... names one, EXTRAS=... installs more.
 
