@@ -104,7 +104,11 @@ def _panes(step: Step, stages: StageIds, pictures: Pictures) -> Iterable[str]:
         yield _pane(step, "nest-pane", "Loop nest", nest_html(step.nest, stages))
     yield '<div class="side">'
     if step.dataflow:
-        picture = f'<div class="picture">{pictures.picture(step.dataflow)}</div>'
+        picture = (
+            f'<div class="picture" tabindex="0" role="group" '
+            f'aria-labelledby="step-{step.number}-flow-title">'
+            f"{pictures.picture(step.dataflow)}</div>"
+        )
         yield _pane(step, "flow", "Dataflow", picture)
     if step.number > 0 and step.program:
         yield _pane(step, "changes", "Changes", _changes(step.changes, stages, step.number))

@@ -19,6 +19,8 @@ from te_sched.views.highlight import html_lines
 _LANGUAGES = {"program": "python", "llvm": "llvm", "assembly": "asm", "cuda": "cuda"}
 _QUOTED = re.compile(r"`([^`]+)`")
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
+_WIDTH = re.compile(r'<svg[^>]* width="([\d.]+)"')
+_LEGIBLE = 0.75  # of the size that a picture was drawn for
 _STAGES = re.compile(r' data-stages="([^"]*)"')
 # The parts of highlighted lines that have no colour: names, operators, punctuation, white space.
 _PLAIN = re.compile(r'<span class="(?:n|na|nn|nv|nx|o|p|w|err)">([^<]*)</span>')
@@ -53,7 +55,8 @@ class Pictures:
     def picture(self, svg: str) -> str:
         """A picture without its style, and with stages by number."""
         self._styles.update(dict.fromkeys(_STYLE.findall(svg)))
-        return _STAGES.sub(self._numbered, _STYLE.sub("", svg))
+        bare = _WIDTH.sub(_not_too_narrow, _STYLE.sub("", svg), count=1)
+        return _STAGES.sub(self._numbered, bare)
 
     def _numbered(self, found: re.Match[str]) -> str:
         return self._stages.attribute([unescape(found[1])])
@@ -61,6 +64,11 @@ class Pictures:
     def style(self) -> str:
         """The styles of all pictures so far."""
         return "\n".join(self._styles)
+
+
+def _not_too_narrow(found: re.Match[str]) -> str:
+    """The start of a picture, which may shrink to what can be read and no further."""
+    return f'{found[0]} style="min-width:{_LEGIBLE * float(found[1]):.0f}px"'
 
 
 class TextTable:
@@ -75,7 +83,7 @@ class TextTable:
         """Take in what a step's program is and became."""
         texts = [self._text("program", "program", "Program", step.program)]
         texts += [self._output(output) for output in step.outputs]
-        self._texts[step.number] = [text for text in texts if text["runs"]]
+        self._texts[step.number] = [text for text in texts if text["runs"] or "note" in text]
 
     def _output(self, output: Output) -> dict[str, object]:
         notes = [output.note] if output.note else []

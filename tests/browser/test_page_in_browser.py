@@ -6,7 +6,7 @@ import pytest
 
 from te_sched.story.page import page_html
 from tests.browser.looking import marked
-from tests.story.page_sample import sample
+from tests.story.page_sample import sample, step
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +84,15 @@ def test_source_line_and_step_link_to_each_other(open_page, html):
     assert current(page) == "overview"
     page.locator("#line-9").get_by_role("link", name="step 3").click()
     assert current(page) == "step-3"
+
+
+def test_the_list_scrolls_to_the_step(open_page):
+    many = tuple(step(number, f"s[B].split(i, {number})") for number in range(100))
+    page = open_page(page_html(sample(steps=many)), "#step-90")
+    assert page.locator("nav a[href='#step-90']").evaluate(
+        "it => it.getBoundingClientRect().bottom <= innerHeight"
+    )
+    assert page.evaluate("scrollY") == 0
 
 
 def test_loops_fold_with_keys(open_page, html):

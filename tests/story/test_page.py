@@ -14,7 +14,7 @@ from importlib.resources import files
 
 import pytest
 
-from te_sched.story.model import Change, Line, Row, StageOf, Timing
+from te_sched.story.model import Change, Line, Output, Row, StageOf, Step, Timing
 from te_sched.story.page import page_html
 from te_sched.story.page_texts import bytes_text, count_text, time_text
 from tests.story.page_sample import output, sample, step
@@ -158,6 +158,27 @@ def test_story_of_a_hundred_steps_stays_small():
     html = page_html(sample(steps=steps))
     assert html.count("<article") == 102
     assert len(html.encode()) < 1_000_000
+
+
+def test_a_step_of_which_nothing_is_known_has_its_title():
+    bare = Step(1, "s[B].split(i, 8)")
+    html = page_html(sample(steps=(step(0, "As declared"), bare), stages=()))
+    assert Outline(html).open == []
+    assert "<code>s[B].split(i, 8)</code></h2>" in html
+
+
+def test_an_output_without_lines_has_its_note():
+    empty = Output("llvm", "LLVM", (), note="too long to compile")
+    html = page_html(sample(steps=(step(0, "As declared", outputs=(empty,)),)))
+    notes = [text.get("note") for text in texts_of(html)["texts"]["0"]]
+    assert notes == [None, "too long to compile"]
+
+
+def test_pictures_share_their_style_and_name_stages_by_number():
+    html = page_html(sample())
+    assert html.count(".te-flow {}") == 1
+    assert "data-stages=" not in html
+    assert html.count('<g data-s="0">') == 4
 
 
 def test_times_unknown_draw_no_bars():

@@ -26,6 +26,7 @@ function ruleOf(stage) {
     ${lines}[data-s~="${stage}"]${unchanged} { background: var(--part); }
     ${lines}${own}, .chips ${own} { box-shadow: inset 4px 0 var(--own-edge); }
     ${lines}${own}${unchanged}, .chips ${own} { background: var(--own); }
+    @media (forced-colors: active) { ${lines}${own} { outline: 1px solid Highlight; outline-offset: -1px; } }
     .page svg g${own} rect { fill: var(--own); stroke: var(--own-edge); stroke-width: 3; }`;
 }
 

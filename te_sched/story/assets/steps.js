@@ -18,10 +18,7 @@ function show(index) {
   current = index;
   const page = pages[index];
   for (const one of pages) one.classList.toggle("current", one === page);
-  for (const link of links) {
-    if (link.hash === `#${page.id}`) link.setAttribute("aria-current", "step");
-    else link.removeAttribute("aria-current");
-  }
+  markLink(links.findIndex((link) => link.hash === `#${page.id}`));
   setMove("previous", index > 0);
   setMove("next", index < last);
   document.getElementById("position").textContent = page.dataset.position;
@@ -32,6 +29,18 @@ function show(index) {
   for (const chip of document.querySelectorAll(".chips button")) {
     chip.hidden = Number(chip.dataset.born) > Number(page.dataset.step ?? last);
   }
+}
+
+/** Mark the link of the page that is shown, and scroll the list to it where the list scrolls. */
+function markLink(index) {
+  for (const link of links) link.removeAttribute("aria-current");
+  const link = links[index];
+  link.setAttribute("aria-current", "step");
+  const list = link.closest("nav");
+  const [place, around] = [link.getBoundingClientRect(), list.getBoundingClientRect()];
+  const below = place.bottom - Math.min(around.bottom, window.innerHeight);
+  if (place.top < around.top) list.scrollTop -= around.top - place.top;
+  else if (below > 0) list.scrollTop += Math.ceil(below);
 }
 
 function setMove(id, possible) {
@@ -59,7 +68,6 @@ function go(index) {
   show(index);
   const page = pages[index];
   announce(`${page.dataset.position}: ${page.querySelector("h2").textContent}`);
-  links.find((link) => link.hash === `#${page.id}`)?.scrollIntoView({ block: "nearest" });
   try {
     history.pushState(null, "", `${location.href.split("#")[0]}#${page.id}`);
   } catch {
