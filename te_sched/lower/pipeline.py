@@ -223,9 +223,7 @@ def run_passes(
     """
     switches = config.current()
     check, passes = switches.verify_passes, _chosen_passes(switches.lowering)
-    last = len(passes)
-    if stop_after is not None:
-        last = 1 + max(i for i, (one, _) in enumerate(passes) if _name_of(one) == stop_after)
+    last = len(passes) if stop_after is None else _end_of(passes, stop_after)
     for one, level in passes[:last]:
         if simple_mode and one is partition_loops:
             continue
@@ -235,6 +233,18 @@ def run_passes(
         if check:
             verify(func, level)
     return func
+
+
+def _end_of(passes: Sequence[tuple[Pass, str]], name: str) -> int:
+    """How many passes there are up to the last one of a name."""
+    found = [number for number, (one, _) in enumerate(passes, 1) if _name_of(one) == name]
+    if not found:
+        raise LoweringError(
+            f"lower(..., stop_after={name!r})",
+            "this pass is switched off (disabled_pass)",
+            "stop after another one, or lower outside of the PassContext",
+        )
+    return found[-1]
 
 
 def _chosen_passes(choices: Lowering) -> tuple[tuple[Pass, str], ...]:

@@ -65,6 +65,20 @@ def test_lower_simple_mode(te_sched_command, program):
     assert as_lowered.count("for ") > simple.count("for ")
 
 
+def test_lower_after_a_pass_that_is_switched_off(te_sched_command, program):
+    path = program(
+        "import te_sched\n"
+        "from te_sched import te\n"
+        "A = te.placeholder((8,), name='A')\n"
+        "s = te.create_schedule(te.compute((8,), lambda i: A[i], name='B').op)\n"
+        "with te_sched.transform.PassContext(disabled_pass=['tir.UnrollLoop']):\n"
+        "    te_sched.lower(s, [A, s.outputs[0].output(0)])\n"
+    )
+    done = te_sched_command("lower", "--after", "unroll_loops", path)
+    assert done.exit_code == 1
+    assert "this pass is switched off" in done.stderr
+
+
 def test_lower_step_by_step(te_sched_command, program):
     text = te_sched_command("lower", "--step", program("gemm")).stdout
     steps = [line for line in text.splitlines() if line.startswith(">>> ")]
