@@ -94,7 +94,8 @@ def _links(steps: tuple[Step, ...]) -> Iterable[str]:
     )
     longest = max((step.timing.milliseconds or 0 for step in steps), default=0)
     for step in steps:
-        name = f'<code class="name">{escape(step.title)}</code>'
+        kind = "code" if step.number else "span"
+        name = f'<{kind} class="name">{escape(step.title)}</{kind}>'
         yield (
             f'<li value="{step.number}"><a href="#step-{step.number}">'
             f'<span class="number">{step.number}</span>{name}{_badges(step)}{_bar(step, longest)}'
@@ -181,7 +182,7 @@ def _fastest(steps: tuple[Step, ...]) -> str:
     if best is not first:
         said += (
             f", where step {first.number} takes {time_text(first.timing.milliseconds or 0.0)}"
-            f" ({best.timing.against_first or 0:.3g} times faster)"
+            f" ({best.timing.against_first or 0:.3g} times as fast)"
         )
     return f"<p>{said}.</p>"
 

@@ -20,7 +20,7 @@ _LANGUAGES = {"program": "python", "llvm": "llvm", "assembly": "asm", "cuda": "c
 _QUOTED = re.compile(r"`([^`]+)`")
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 _WIDTH = re.compile(r'<svg[^>]* width="([\d.]+)"')
-_LEGIBLE = 0.75  # of the size that a picture was drawn for
+_LEGIBLE = 0.66  # of the size that a picture was drawn for
 _STAGES = re.compile(r' data-stages="([^"]*)"')
 # The parts of highlighted lines that have no colour: names, operators, punctuation, white space.
 _PLAIN = re.compile(r'<span class="(?:n|na|nn|nv|nx|o|p|w|err)">([^<]*)</span>')
@@ -82,14 +82,17 @@ class TextTable:
     def add(self, step: Step) -> None:
         """Take in what a step's program is and became."""
         texts = [self._text("program", "program", "Program", step.program)]
-        texts += [self._output(output) for output in step.outputs]
+        for number, output in enumerate(step.outputs):
+            is_first = all(output.kind != one.kind for one in step.outputs[:number])
+            texts.append(self._output(output, "" if is_first else f"-{number}"))
         self._texts[step.number] = [text for text in texts if text["runs"] or "note" in text]
 
-    def _output(self, output: Output) -> dict[str, object]:
+    def _output(self, output: Output, suffix: str) -> dict[str, object]:
         notes = [output.note] if output.note else []
         if output.left_out:
             notes.append(f"{output.left_out:,} more lines are left out.")
         text = self._text("output", output.kind, output.title, output.lines)
+        text["name"] = f"{output.kind}{suffix}"
         return {**text, "note": " ".join(notes)} if notes else text
 
     def _text(

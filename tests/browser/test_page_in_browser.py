@@ -66,8 +66,16 @@ def test_address_names_the_step(open_page, html):
     assert current(page) == "step-2"
 
 
+def test_going_back_from_the_first_step_leads_to_the_overview(open_page, html):
+    page = open_page(html)
+    page.keyboard.press("ArrowRight")
+    page.go_back()
+    assert current(page) == "overview"
+
+
 def test_an_unknown_address_opens_the_overview(open_page, html):
     assert current(open_page(html, "#step-99")) == "overview"
+    assert current(open_page(html, "#%")) == "overview"
 
 
 def test_links_of_the_list_move_focus_to_the_step(open_page, html):
@@ -203,6 +211,7 @@ def test_prints_all_steps(open_page, html):
     page.emulate_media(media="print")
     assert page.locator("article:visible").count() == 5
     assert page.locator(".bar").is_hidden()
+    assert page.locator("section.program:visible").count() == 2  # of the first step, and of this
 
 
 def test_works_inside_of_another_page(open_page, html):

@@ -174,6 +174,13 @@ def test_an_output_without_lines_has_its_note():
     assert notes == [None, "too long to compile"]
 
 
+def test_outputs_of_one_kind_have_names_of_their_own():
+    twice = (output("cuda", "CUDA", 1), output("cuda", "CUDA again", 2))
+    html = page_html(sample(steps=(step(0, "As declared", outputs=twice),)))
+    names = [text["name"] for text in texts_of(html)["texts"]["0"]]
+    assert names == ["program", "cuda", "cuda-1"]
+
+
 def test_pictures_share_their_style_and_name_stages_by_number():
     html = page_html(sample())
     assert html.count(".te-flow {}") == 1

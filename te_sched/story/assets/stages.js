@@ -77,6 +77,7 @@ function stageAt(target) {
 function watchStages() {
   const root = document.body;
   root.addEventListener("pointerover", (event) => highlight(stageAt(event.target) ?? pinned));
+  document.documentElement.addEventListener("pointerleave", () => highlight(pinned));
   root.addEventListener("focusin", (event) => highlight(stageAt(event.target) ?? pinned));
   root.addEventListener("click", (event) => {
     const stage = stageAt(event.target);

@@ -75,16 +75,16 @@ function go(index) {
   }
 }
 
-/** Show what the address names: a page, or what is on one. */
+/** Show what the address names: a page, or what is on one; without a name, the first page. */
 function showAddress() {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  const page = target?.closest(".page");
-  show(page ? pages.indexOf(page) : Math.max(current, 0));
-  if (page && target !== page) {
-    for (const one of page.querySelectorAll(".asked")) one.classList.remove("asked");
-    target.classList.add("asked");
-    target.scrollIntoView({ block: "center" });
-  }
+  const name = location.hash.slice(1);
+  const target = document.getElementById(name);
+  const page = target?.closest(".page") ?? pages[name ? Math.max(current, 0) : 0];
+  show(pages.indexOf(page));
+  if (target === null || target === page || !page.contains(target)) return;
+  for (const one of page.querySelectorAll(".asked")) one.classList.remove("asked");
+  target.classList.add("asked");
+  target.scrollIntoView({ block: "center" });
 }
 
 /** Whether a key pressed at an element means something else there than another step. */
