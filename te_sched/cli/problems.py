@@ -59,7 +59,8 @@ def exit_code_of(run: Callable[[], Any]) -> int:
         forget_output()
         return Code.CLOSED
     except OSError as error:
-        say(CommandError("write the output", str(error), "make room, or write elsewhere"))
+        what = f"use {error.filename}" if error.filename else "write the output"
+        say(CommandError(what, error.strerror or str(error), "make room, or work elsewhere"))
         return Code.MISUSED
     return int(result or 0)
 
