@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,7 +26,9 @@ def from_error(phase: str, error: BaseException) -> Problem:
 
 
 def of_build(error: TeSchedError, schedule: Schedule, args: Sequence[Any]) -> tuple[Problem, ...]:
-    """Why a schedule does not build: the error, and all else that its program is refused for."""
+    """Why a schedule does not build: the error, and what its program is refused for on account of
+    other axes.
+    """
     first = from_error("build", error)
     if not isinstance(error, BuildError):
         return (first,)
@@ -33,7 +36,8 @@ def of_build(error: TeSchedError, schedule: Schedule, args: Sequence[Any]) -> tu
         findings = check(schedule, args).refuted
     except TeSchedError:
         return (first,)
-    others = (_from_finding(found, schedule) for found in findings)
+    said = re.findall(r"\baxis ([^\s,]+)", first.what)
+    others = [_from_finding(found, schedule) for found in findings if found.axis not in said]
     return (first, *(one for one in others if one.what != first.what))
 
 
