@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -17,20 +19,19 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome
 _ASKED = os.environ.get("TE_SCHED_BROWSER", "")
 
 
-def _missing(why: str) -> None:
+def _missing(why: str) -> NoReturn:
     if _ASKED:
         pytest.fail(f"TE_SCHED_BROWSER is set, but {why}")
     pytest.skip(f"{why}; install a Chromium and te-sched[dev], or set TE_SCHED_BROWSER")
 
 
 def _executable() -> str:
-    named = [_ASKED] if shutil.which(_ASKED) else list(_NAMES)
-    for name in named:
+    names = [_ASKED] if os.sep in _ASKED else [_ASKED, *_NAMES]
+    for name in names:
         found = shutil.which(name)
         if found:
             return found
-    _missing("no Chromium is found")
-    raise AssertionError
+    _missing(f"none of these is found: {', '.join(filter(None, names))}")
 
 
 @pytest.fixture(scope="session")
@@ -47,42 +48,60 @@ def browser() -> Iterator[Any]:
         chromium.close()
 
 
+@dataclass
+class Window:
+    """A page of a browser that several tests use, and what it said since the last one."""
+
+    page: Any
+    complaints: list[str] = field(default_factory=list)
+    own: str = ""  # the address of what it shows
+
+    def __post_init__(self) -> None:
+        self.page.set_default_timeout(10_000)
+        self.page.on("console", lambda message: self._complain(f"console: {message.text}"))
+        self.page.on("pageerror", lambda error: self._complain(f"error: {error}"))
+        self.page.on("request", lambda asked: self._judge(asked.url))
+
+    def _complain(self, text: str) -> None:
+        self.complaints.append(text)
+
+    def _judge(self, url: str) -> None:
+        if not url.startswith((self.own, "data:")):
+            self._complain(f"request: {url}")
+
+
 @pytest.fixture(scope="session")
-def contexts(browser: Any) -> dict[str, Any]:
-    """Contexts by their options, made when they are first needed: making one is slow."""
+def windows() -> dict[str, Window]:
+    """Windows by their options, made when they are first needed: making one is slow."""
     return {}
 
 
 @pytest.fixture
 def open_page(
-    browser: Any, contexts: dict[str, Any], tmp_path: Path
+    browser: Any, windows: dict[str, Window], tmp_path: Path
 ) -> Iterator[Callable[..., Any]]:
     """Opens HTML as a file: `open_page(html, "#step-3", color_scheme="dark")`."""
-    pages, complaints = [], []
+    numbers = count()
 
     def opened(html: str, address: str = "", **options: Any) -> Any:
-        path = tmp_path / "story.html"
-        path.write_text(html, encoding="utf-8")
-        if repr(options) not in contexts:
+        window = windows.get(repr(options))
+        if window is None:
             given = {"viewport": {"width": 1400, "height": 900}, **options}
-            contexts[repr(options)] = browser.new_context(reduced_motion="reduce", **given)
-        page = contexts[repr(options)].new_page()
-        pages.append(page)
-        page.set_default_timeout(5000)
-        page.on("console", lambda message: complaints.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
-        page.on("request", lambda asked: _judge_request(asked.url, path.as_uri(), complaints))
+            window = windows[repr(options)] = Window(browser.new_page(**given))
+        page = window.page
+        scheme = options.get("color_scheme", "light")
+        page.emulate_media(media="screen", color_scheme=scheme, reduced_motion="reduce")
+        path = tmp_path / f"story-{next(numbers)}.html"
+        path.write_text(html, encoding="utf-8")
+        window.own = path.as_uri()
         page.goto(path.as_uri() + address)
+        page.mouse.move(0, 0)
         if options.get("java_script_enabled", True):
             page.wait_for_selector("html.ready")
         return page
 
     yield opened
-    for page in pages:
-        page.close()
+    complaints = [one for window in windows.values() for one in window.complaints]
+    for window in windows.values():
+        window.complaints.clear()
     assert complaints == []
-
-
-def _judge_request(url: str, own: str, complaints: list[str]) -> None:
-    if not url.startswith((own, "data:")):
-        complaints.append(f"request: {url}")
