@@ -28,7 +28,7 @@ from te_sched.story.problems import of_build
 from te_sched.story.stages import Stages
 from te_sched.story.timing import Clock, arrays, why_no_arrays
 
-_MOST_STATEMENTS = 4000  # of a program that is compiled for a story
+_MOST_STATEMENTS = 2000  # of a program that is compiled for a story
 _BLOCKS, _STEPS = 2, 1000  # blocks of a kernel that are checked, and iterations of their loops
 _MOST_CHECKED = 1e8  # elements of the arguments
 _ON_PROCESSOR = (

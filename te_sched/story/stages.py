@@ -54,7 +54,7 @@ class Stages:
             yield from self._named([node.buffer.data])
             yield from self._named(_touched(node.value, _READ))
         elif kind is S.Evaluate:
-            yield from self._named(_touched(node.value, _WRITE))
+            yield from self._named(_written(node.value))
             yield from self._named(_touched(node.value, _READ))
         elif kind is S.Prefetch:
             yield from self._named([node.buffer.data] if isinstance(node.buffer, Buffer) else [])
@@ -81,7 +81,7 @@ class Stages:
         if type(node) is S.BufferStore:
             yield from self._named([node.buffer.data])
         elif type(node) is S.Evaluate:
-            yield from self._named(_touched(node.value, _WRITE))
+            yield from self._named(_written(node.value))
         elif type(node) in (S.Allocate, S.BufferRealize):
             yield from self._computed(node.body)  # type: ignore[attr-defined]
         else:
@@ -99,6 +99,14 @@ def parts_of(node: Any) -> Iterator[S.Stmt]:
             yield from part
         elif part is not None:
             yield part
+
+
+def _written(value: Any) -> list[Var]:
+    """The memory that a call writes; of whole buffers, outputs come last."""
+    calls = [part for part in walk(value) if isinstance(part, Call)]
+    if any(call.op == "tir.tvm_access_ptr" for call in calls):
+        return list(_touched(value, _WRITE))
+    return list(_touched(value, _WRITE))[-1:]
 
 
 def _touched(value: Any, how: int) -> Iterator[Var]:

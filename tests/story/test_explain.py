@@ -232,12 +232,11 @@ def test_a_schedule_with_threads_is_for_a_gpu_by_default() -> None:
 
 def test_a_program_that_gets_very_long_is_not_compiled() -> None:
     A = te.placeholder((64, 64), name="A")
-    B = te.compute((65, 64), lambda i, j: A[0, j] + 1.0, name="B")
+    B = te.compute((33, 64), lambda i, j: A[0, j] + 1.0, name="B")
     s = te.create_schedule(B.op)
-    s[B].unroll(B.op.axis[0])
-    s[B].unroll(B.op.axis[1])
+    s[B].unroll(s[B].fuse(*B.op.axis))
     step = te_sched.explain(s, measure=False).steps[-1]
-    assert step.notes == ("The program has 4160 stores and calls: it is not compiled here.",)
+    assert step.notes == ("The program has 2112 stores and calls: it is not compiled here.",)
     assert step.outputs == ()
 
 

@@ -1,0 +1,186 @@
+"""Cross-highlighting: of which stages the lines of programs and of generated code are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import te_sched
+from te_sched import te
+from te_sched.codegen.target import Target
+from te_sched.driver import functions_for_processor
+from te_sched.story.model import Line, Step
+from te_sched.story.program import changes
+
+
+def two_stages(n: Any = 256) -> tuple[Any, Any]:
+    A = te.placeholder((n,), name="A")
+    B = te.compute((n,), lambda i: te.exp(A[i]), name="B")
+    C = te.compute((n,), lambda i: B[n - 1 - i] * 2.0, name="C")
+    return te.create_schedule(C.op), [A, C]
+
+
+def last(s: Any, args: Any) -> Step:
+    return te_sched.explain(s, args, measure=False).steps[-1]
+
+
+def lines_with(lines: tuple[Line, ...], part: str) -> list[Line]:
+    return [line for line in lines if part in line.text]
+
+
+def output(step: Step, kind: str) -> tuple[Line, ...]:
+    return next(one.lines for one in step.outputs if one.kind == kind)
+
+
+def test_a_store_is_of_the_stage_it_computes_then_of_those_it_reads() -> None:
+    step = last(*two_stages())
+    (store,) = lines_with(step.program, "C[i] = ")
+    assert store.stages == ("C", "B")
+    (memory,) = lines_with(step.program, "T.allocate")
+    assert memory.stages == ("B",)
+    loops = lines_with(step.program, "for i in range")
+    assert [loop.stages for loop in loops] == [("B",), ("C",)]
+
+
+def test_a_loop_is_of_the_stage_computed_last_in_it_then_of_the_others() -> None:
+    s, args = two_stages()
+    C = args[1]
+    outer, _ = s[C].split(C.op.axis[0], 16)
+    s[s.stages[1].op].compute_at(s[C], outer)
+    step = last(s, args)
+    (loop,) = lines_with(step.program, "for i_outer in range")
+    assert loop.stages == ("C", "B")
+    rows = {row.text: row.stages for row in step.nest if row.kind == "loop"}
+    assert rows["for i.outer  0:16"] == ("C", "B")
+
+
+@pytest.mark.parametrize("kind", ["llvm", "assembly"])
+def test_instructions_are_of_the_stages_of_their_statements(kind: str) -> None:
+    lines = output(last(*two_stages()), kind)
+    first = {line.stages[0] for line in lines if line.stages}
+    assert first == {"B", "C"}
+    known = [line for line in lines if line.stages]
+    assert len(known) > len(lines) / 2
+    # exp is of B alone: its constants and conversions come before the products of C
+    places = {
+        name: [k for k, one in enumerate(lines) if one.stages[:1] == (name,)] for name in "BC"
+    }
+    assert min(places["B"]) < max(places["C"])
+
+
+def test_generated_code_shows_no_debug_metadata() -> None:
+    step = last(*two_stages())
+    text = "\n".join(line.text for one in step.outputs for line in one.lines)
+    for hidden in ("!dbg", "!DILocation", ".loc", "te_sched_metadata", ".repeat"):
+        assert hidden not in text
+    assert " i32 @te_sched_main(" in text
+
+
+def test_the_body_of_a_parallel_loop_is_a_function_with_stages() -> None:
+    s, args = two_stages()
+    s[args[1]].parallel(args[1].op.axis[0])
+    lines = output(last(s, args), "llvm")
+    start = next(k for k, line in enumerate(lines) if "te_sched_main.parallel" in line.text)
+    assert any(line.stages[:1] == ("C",) for line in lines)
+    assert start >= 0
+
+
+def test_lines_of_cuda_are_of_the_stages_of_their_statements() -> None:
+    s, (A, C) = two_stages()
+    B = s.stages[1].op.output(0)
+    s[B].set_scope("shared")
+    outer, inner = s[C].split(C.op.axis[0], 32)
+    s[C].bind(outer, te.thread_axis("blockIdx.x"))
+    s[C].bind(inner, te.thread_axis("threadIdx.x"))
+    s[B].compute_at(s[C], outer)
+    _, part = s[B].split(B.op.axis[0], 32)
+    s[B].bind(part, te.thread_axis("threadIdx.x"))
+    lines = output(last(s, [A, C]), "cuda")
+    (shared,) = lines_with(lines, "__shared__")
+    (store,) = lines_with(lines, "C[")
+    assert shared.stages == ("B",)
+    assert store.stages == ("C", "B")
+
+
+def test_the_checked_mode_says_how_memory_is_used() -> None:
+    s, (A, C) = two_stages()
+    B = s.stages[1].op.output(0)
+    s[B].compute_inline()
+    outer, inner = s[C].split(C.op.axis[0], 32)
+    s[C].bind(outer, te.thread_axis("blockIdx.x"))
+    s[C].bind(inner, te.thread_axis("threadIdx.x"))
+    text = [line.text for line in output(last(s, [A, C]), "check")]
+    assert text[0] == "checked: nothing found"
+    assert any(line.strip().startswith("read  A[") for line in text)
+
+
+def test_kernels_that_the_host_launches_in_a_loop_are_not_checked() -> None:
+    A = te.placeholder((4, 64), name="A")
+    B = te.compute((4, 64), lambda i, j: A[i, j] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    s[B].bind(B.op.axis[1], te.thread_axis("threadIdx.x"))
+    assert [one.kind for one in last(s, [A, B]).outputs] == ["cuda"]
+
+
+def test_extern_code_is_of_its_stage() -> None:
+    A = te.placeholder((8,), name="A")
+    B = te.extern(
+        (8,),
+        [A],
+        lambda ins, outs: te_sched.tir.call_packed("te_sched.tests.story", ins[0], outs[0]),
+        name="B",
+        dtype="float32",
+    )
+    C = te.compute((8,), lambda i: B[i] + 1.0, name="C")
+    with registered("te_sched.tests.story"):
+        step = last(te.create_schedule(C.op), [A, C])
+    (call,) = lines_with(step.program, "te_sched.tests.story")
+    assert call.stages[0] == "B"
+    assert step.problems == ()
+
+
+class registered:
+    """A packed function that does nothing, while a test runs."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None:
+        te_sched.register_func(self.name, lambda *args: None, override=True)
+
+    def __exit__(self, *error: object) -> None:
+        te_sched.runtime.remove_global_func(self.name)
+
+
+def test_instructions_say_their_lines_only_when_asked() -> None:
+    s, args = two_stages()
+    assert "!dbg" not in te_sched.build(s, args).get_source("ll")
+    functions = functions_for_processor(s, args, Target("llvm"))
+    assert set(functions) == {"main"}
+
+
+def test_an_unbuildable_schedule_has_no_functions_for_a_processor() -> None:
+    k = te.reduce_axis((0, 8), "k")
+    A = te.placeholder((8,), name="A")
+    B = te.compute((1,), lambda i: te.sum(A[k], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    s[B].parallel(k)
+    with pytest.raises(te_sched.BuildError, match="axis k"):
+        functions_for_processor(s, [A, B], Target("llvm"))
+
+
+def test_changes_show_two_lines_round_them_and_count_the_rest() -> None:
+    before = tuple(Line(f"line {k}") for k in range(9))
+    after = (*before[:4], Line("new", ("C",)), *before[5:])
+    assert [(one.mark, one.text) for one in changes(before, after)] == [
+        ("@", "2 unchanged lines"),
+        (" ", "line 2"),
+        (" ", "line 3"),
+        ("-", "line 4"),
+        ("+", "new"),
+        (" ", "line 5"),
+        (" ", "line 6"),
+        ("@", "2 unchanged lines"),
+    ]
+    assert changes((), after) == changes(before, before) == ()

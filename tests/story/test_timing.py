@@ -1,0 +1,111 @@
+"""Times of steps: what is measured, what is not, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import te
+from te_sched.runtime import cpu
+from te_sched.story.model import Timing
+from te_sched.story.timing import Clock, arrays, why_no_arrays
+
+
+def scaled(dtype: str = "float32", n: Any = 64) -> tuple[Any, Any]:
+    A = te.placeholder((n,), dtype, name="A")
+    B = te.compute((n,), lambda i: A[i] + te.const(2, dtype), name="B")
+    return te.create_schedule(B.op), [A, B]
+
+
+def timed(s: Any, args: Any, work: float | None = None, **budget: float) -> Timing:
+    return Clock(args, **budget).measure(te_sched.build(s, args), cpu(0), work)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int8", "bool"])
+def test_programs_of_all_kinds_of_numbers_are_timed(dtype: str) -> None:
+    A = te.placeholder((64,), dtype, name="A")
+    B = te.compute((64,), lambda i: A[63 - i], name="B")
+    timing = timed(te.create_schedule(B.op), [A, B], step_seconds=0.01)
+    assert timing.milliseconds is not None
+    assert timing.runs >= 3
+    assert timing.lowest <= timing.milliseconds <= timing.highest
+    assert timing.against_first == 1.0
+    assert timing.note == ""
+
+
+def test_a_slow_program_is_run_once() -> None:
+    timing = timed(*scaled(), step_seconds=1e-9)
+    assert timing.runs == 1
+    assert timing.milliseconds is not None
+
+
+def test_steps_are_measured_against_the_first() -> None:
+    s, args = scaled(n=1 << 16)
+    clock = Clock(args, 0.01)
+    first, second = (clock.measure(te_sched.build(s, args), cpu(0), None) for _ in range(2))
+    assert first.milliseconds is not None
+    assert second.milliseconds is not None
+    assert second.against_first == pytest.approx(first.milliseconds / second.milliseconds)
+
+
+def test_results_that_differ_are_told() -> None:
+    s, args = scaled()
+    clock = Clock(args, 0.001)
+    clock.measure(te_sched.build(s, args), cpu(0), None)
+    other = te.compute((64,), lambda i: args[0][i] * 3.0, name="B")
+    wrong = te_sched.build(te.create_schedule(other.op), [args[0], other])
+    timing = clock.measure(wrong, cpu(0), None)
+    assert timing.milliseconds is not None
+    assert timing.note == "B differs from what the first measured step computes."
+
+
+def test_what_would_take_longer_than_the_budget_is_not_run() -> None:
+    timing = timed(*scaled(), work=1e12)
+    assert timing.milliseconds is None
+    assert timing.note.startswith("Not measured: 1.0e+12 operations and accesses")
+    timing = timed(*scaled(), all_seconds=0.0)
+    assert timing.note == "Not measured: the time for measuring is used up."
+
+
+def test_symbolic_sizes_have_no_time() -> None:
+    assert timed(*scaled(n=te.var("n"))).note == "Not measured: the shape of A is symbolic."
+    n = te.var("n")
+    A = te.placeholder((8,), name="A")
+    B = te.compute((8,), lambda i: A[i] + n.astype("float32"), name="B")
+    assert why_no_arrays([A, B, n]) == "no value of n is known"
+
+
+def test_vectors_and_very_large_arrays_are_not_made() -> None:
+    A = te.placeholder((8,), "float32x4", name="A")
+    assert why_no_arrays([A]) == "A is of vectors"
+    A = te.placeholder((1 << 20, 1 << 10), name="A")
+    assert why_no_arrays([A]) == "the arrays take 4096 MiB"
+
+
+def test_a_program_that_fails_says_why() -> None:
+    A = te.placeholder((8,), name="A")
+    index = te.placeholder((4,), "int32", name="index")
+    B = te.compute((4,), lambda i: A[index[i] + 100], name="B")
+    note = timed(te.create_schedule(B.op), [A, index, B]).note
+    assert note.startswith("Not measured: ")
+
+
+def test_random_numbers_are_the_same_each_time() -> None:
+    _, args = scaled()
+    first, second = arrays(args, cpu(0)), arrays(args, cpu(0))
+    np.testing.assert_array_equal(first[0].numpy(), second[0].numpy())
+
+
+def test_explain_measures_what_runs_and_says_what_does_not() -> None:
+    s, args = scaled()
+    s[args[1]].vectorize(args[1].op.axis[0])
+    steps = te_sched.explain(s, args).steps
+    assert all(step.timing.milliseconds is not None for step in steps)
+    s, args = scaled()
+    s[args[1]].bind(args[1].op.axis[0], te.thread_axis("threadIdx.x"))
+    step = te_sched.explain(s, args).steps[-1]
+    if not te_sched.cuda(0).exist:
+        assert step.timing.note == "Not measured: there is no GPU here."
