@@ -14,9 +14,10 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy
 
-from te_sched import __version__
+import te_sched
 from te_sched.codegen.target import Target, as_target, check_available
 from te_sched.errors import Place, ScheduleError, kind_of, place_of_error
+from te_sched.progress import progress
 from te_sched.schedule.bindings import has_threads
 from te_sched.schedule.observing import unobserved
 from te_sched.schedule.schedule import Schedule
@@ -88,7 +89,7 @@ def _told(
     steps: list[Step] = []
     stages = StageList()
     places: list[tuple[int, Place]] = []
-    for moment in retelling.moments():
+    for moment in progress(retelling.moments(), "explaining", len(retelling)):
         steps.append(teller.tell(moment, [retelling.argument(arg) for arg in parameters]))
         stages.see(moment.schedule, moment.number)
         places.append((moment.number, moment.place))
@@ -155,7 +156,7 @@ def _is(place: Place, path: str) -> bool:
 
 def _versions() -> tuple[tuple[str, str], ...]:
     return (
-        ("te_sched", __version__),
+        ("te_sched", te_sched.__version__),
         ("python", platform.python_version()),
         ("llvm", ".".join(map(str, llvm.llvm_version_info))),
         ("numpy", numpy.__version__),
