@@ -14,6 +14,11 @@ from te_sched.ir import ops
 from te_sched.ir.expr import Buffer, Expr, IntImm, Var
 from te_sched.ir.visitor import substitute
 
+_CURE = (
+    "declare it by tir.decl_buffer with strides of te.var, and give it in `binds`; or use another "
+    "region"
+)
+
 
 class ViewBinder:
     """Makes the parts of a view equal to those of a region: defined, proved or asserted."""
@@ -83,10 +88,7 @@ class ViewBinder:
                 )
             expected = ops.mul(expected, extent)
 
-    def error(
-        self, why: str, cure: str = "declare it with te.var strides, or use another region"
-    ) -> LoweringError:
+    def error(self, why: str, cure: str = _CURE) -> LoweringError:
         """The error of a view that does not fit."""
-        return LoweringError(
-            f"bind buffer {self.view.name} to a region of {self.buffer.name}", why, cure
-        )
+        what = f"bind buffer {self.view.name} to a region of {self.buffer.name}"
+        return LoweringError(what, why, cure, f"stage {self.buffer.name}")
