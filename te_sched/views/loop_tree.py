@@ -90,6 +90,7 @@ class _Walk:
         self.func, self.stages = func, stages
         self.names: dict[Any, str] = {}
         self.taken = Names()
+        self.threads: dict[tuple[str, str], str] = {}
         self.views: dict[Var, str] = {}
         self.notation = Notation(self._name, self.views)
         self.text = self.notation.text
@@ -197,13 +198,26 @@ class _Walk:
 
     def _thread(self, node: S.AttrStmt, depth: int, owner: str) -> Any:
         axis: IterVar = node.node
-        tag = axis.thread_tag if node.key == "thread_extent" else "vthread"
-        name = self._name(axis.var)
+        below: list[Any] = [(node.body, depth + 1, owner, ())]
+        if node.key == "thread_extent":
+            tag = axis.thread_tag
+            self.names[axis.var] = name = self._thread_name(axis)
+        else:
+            tag, name = "vthread", self._name(axis.var)
+            below.append(([axis.var], 0, "", ()))
         shown = tag if name == tag else f"{tag} {name}"
         text = f"{shown}  {self.notation.span(IntImm(0), node.value)}"
         extent = _constant(node.value)
         line = TreeLine(depth, "thread", text, _tuple(owner), extent, tag, node=node)
-        return line, [(node.body, depth + 1, owner, ()), ([axis.var], 0, "", ())]
+        return line, below
+
+    def _thread_name(self, axis: IterVar) -> str:
+        """The same for all stages that use a thread, since it numbers the same threads."""
+        name, tag = axis.var.name, axis.thread_tag
+        key = tag if name.replace("_", ".") == tag else name
+        if (tag, key) not in self.threads:
+            self.threads[tag, key] = self.taken.take(key)
+        return self.threads[tag, key]
 
     def realize(self, node: S.BufferRealize, depth: int, owner: str, notes: Any) -> Any:
         below = [(node.body, depth, owner, notes)]

@@ -123,7 +123,7 @@ class Notation:
         return span if stride.value == 1 else f"{span}:{stride.value}"
 
     def _binary(self, node: Any) -> tuple[str, int]:
-        node = _with_one_constant(node)
+        node = _shorter(node)
         operator, level = _BINARY.get(type(node), ("", _ATOM))
         if not operator:
             return self._text(node)
@@ -209,11 +209,14 @@ def _reads(value: Expr, store: BufferStore) -> bool:
     )
 
 
-def _with_one_constant(node: Any) -> Any:
-    """i + 3 of i + 1 + 2, which schedules leave to the passes."""
+def _shorter(node: Any) -> Any:
+    """i + 3 of i + 1 + 2, and i of i + j - j, which schedules leave to the passes."""
     inner, last = node.a, node.b
-    if type(node) not in _SIGNS or type(inner) not in _SIGNS or type(last) is not IntImm:
+    if type(node) not in _SIGNS or type(inner) not in _SIGNS:
         return node
+    if type(last) is not IntImm:
+        is_undone = type(node) is not type(inner) and dtypes.is_integral(last.dtype)
+        return inner.a if is_undone and structural_equal(inner.b, last) else node
     first = inner.b
     if type(first) is not IntImm:
         return node

@@ -149,6 +149,18 @@ def test_kernels_show_their_threads():
     assert [one.depth for one in lines if one.kind == "function"] == [0, 0]
 
 
+def test_a_thread_has_one_name_in_all_stages():
+    A = te.placeholder((64,), name="A")
+    B = te.compute((64,), lambda i: A[i] + A[63 - i], name="B")
+    s = te.create_schedule(B.op)
+    shared = s.cache_read(A, "shared", [B])
+    tx = te.thread_axis("threadIdx.x", name="tx")
+    for tensor in (shared, B):
+        s[tensor].bind(s[tensor].op.axis[0], tx)
+    assert str(s).count("threadIdx.x tx  0:64") == 2
+    assert "tx_1" not in str(s)
+
+
 def test_scalars_empty_extents_and_strange_names():
     A = te.placeholder((), name="A")
     B = te.compute((), lambda: A() + 1.0, name="<b>")

@@ -19,6 +19,8 @@ text = Notation().text
         (E.Sub(E.Add(i, IntImm(3)), IntImm(1)), "i + 2"),
         (E.Sub(E.Add(i, IntImm(1)), IntImm(1)), "i"),
         (E.Add(E.Sub(i, IntImm(3)), IntImm(1)), "i - 2"),
+        (E.Sub(E.Add(i, j * 8), j * 8), "i"),
+        (E.Sub(E.Add(i, j * 8), j * 4), "i + j * 8 - j * 4"),
         (te.floordiv(i, 4) % 3, "i // 4 % 3"),
         (te.all(i < 4, te.any(j > 2, i == j)), "i < 4 and (j > 2 or i == j)"),
         (E.Not(i < 4), "not i < 4"),
