@@ -25,6 +25,9 @@ from te_sched.views.lines import TreeLine
 from te_sched.views.loop_tree import loop_tree
 
 
+_COUNTED = ("function", "loop", "thread")  # lines that have figures
+
+
 class Teller:
     """Tells steps of one schedule, each after the one before."""
 
@@ -91,7 +94,7 @@ def _rows(
             line.annotation,
             line.scope,
             line.nbytes,
-            figures.get(id(line.node)),
+            figures.get(id(line.node)) if line.kind in _COUNTED else None,
         )
         for line in tree
     )

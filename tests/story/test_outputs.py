@@ -53,6 +53,8 @@ def test_a_loop_is_of_the_stage_computed_last_in_it_then_of_the_others() -> None
     assert loop.stages == ("C", "B")
     rows = {row.text: row.stages for row in step.nest if row.kind == "loop"}
     assert rows["for i.outer  0:16"] == ("C", "B")
+    counted = {row.kind for row in step.nest if row.figures is not None}
+    assert counted == {"function", "loop"}
 
 
 @pytest.mark.parametrize("kind", ["llvm", "assembly"])
