@@ -24,7 +24,6 @@ from te_sched.views.dataflow import dataflow_svg
 from te_sched.views.lines import TreeLine
 from te_sched.views.loop_tree import loop_tree
 
-
 _COUNTED = ("function", "loop", "thread")  # lines that have figures
 
 
