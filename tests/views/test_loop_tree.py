@@ -110,6 +110,16 @@ def test_facts_about_memory_and_loops_are_told():
     assert "for j  0:64  pragma unroll_explicit=True" in text
 
 
+def test_loops_of_threads_and_annotations():
+    tx = E.IterVar(None, Var("tx"), "ThreadIndex", "threadIdx.x")
+    notes = {"how": StringImm("well")}
+    zero, four = IntImm(0), IntImm(4)
+    body = S.For(Var("i"), zero, four, "thread_binding", S.Evaluate(zero), tx, notes)
+    (_, line) = loop_tree(S.PrimFunc((), body, {}))
+    assert line.text == "threadIdx.x i  0:4  how=well"
+    assert (line.kind, line.annotation, line.extent) == ("thread", "threadIdx.x", 4)
+
+
 def test_intrinsics_and_externs_name_what_they_are_given():
     by_name = {one.name: one for one in PROGRAMS}
     tensorized = [s for s, _ in by_name["18_tensorize"].steps(te_sched)][-1]
@@ -122,8 +132,11 @@ def test_programs_with_other_statements():
     a = decl_buffer((8,), name="a")
     store = S.BufferStore(a, FloatImm(1.0), (IntImm(0),))
     loop = S.While(E.LT(BufferLoad(a, (IntImm(0),)), FloatImm(4.0)), store)
+    fetch = S.Prefetch(a, (E.Range(IntImm(2), IntImm(3)),))
     branch = S.IfThenElse(E.LT(IntImm(1), IntImm(2)), store, S.Evaluate(IntImm(0)))
-    body = S.AssertStmt(E.LT(IntImm(1), IntImm(2)), StringImm("no"), S.SeqStmt((loop, branch)))
+    body = S.AssertStmt(
+        E.LT(IntImm(1), IntImm(2)), StringImm("no"), S.SeqStmt((loop, fetch, branch))
+    )
     param = Var("a", "handle")
     text = tree_text(loop_tree(S.IRModule({"f": S.PrimFunc((param,), body, {param: a})})))
     assert text == (
@@ -132,6 +145,7 @@ def test_programs_with_other_statements():
         "└─ stage a\n"
         "   ├─ while a[0] < 4.0\n"
         "   │  └─ a[0] = 1.0\n"
+        "   ├─ prefetch a[2:5]\n"
         "   ├─ if 1 < 2\n"
         "   │  └─ a[0] = 1.0\n"
         "   └─ else"
