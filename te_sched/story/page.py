@@ -14,6 +14,7 @@ from importlib.resources import files
 from string import Template
 
 from te_sched.story.model import StageOf, Step, StoryData
+from te_sched.story.page_nest import figures_html
 from te_sched.story.page_step import step_html
 from te_sched.story.page_texts import (
     Pictures,
@@ -28,6 +29,12 @@ from te_sched.views.highlight import css
 _SCRIPTS = ("texts.js", "tabs.js", "stages.js", "steps.js", "main.js")
 _FIRST = "document.documentElement.classList.add('js')"
 
+_STATES = {
+    "schedule": "refused",
+    "lower": "not lowered",
+    "build": "not built",
+    "run": "not run",
+}
 _HELP = (
     '<p class="note only-script">The arrow keys, left and right, go from step to step. Point at a '
     "line of code or a loop to see in all panes what belongs to its stage; click to keep it and to "
@@ -41,9 +48,10 @@ def page_html(story: StoryData) -> str:
     texts, pictures = TextTable(stages), Pictures(stages)
     last = len(story.steps) - 1
     sections = [_overview(story)]
+    mended = _mended(story.steps)
     for step in story.steps:
-        texts.add(step)
-        sections.append(step_html(step, last, stages, pictures))
+        texts.add(step, figures_html(step.nest))
+        sections.append(step_html(step, last, mended.get(step.number), stages, pictures))
     script = "\n".join(_asset(name) for name in _SCRIPTS)
     return Template(_asset("page.html")).substitute(
         title=escape(story.title),
@@ -92,23 +100,38 @@ def _links(steps: tuple[Step, ...]) -> Iterable[str]:
         '<li value="0"><a href="#overview"><span class="number" aria-hidden="true"></span>'
         '<span class="name">Overview</span></a></li>'
     )
+    mended = _mended(steps)
     longest = max((step.timing.milliseconds or 0 for step in steps), default=0)
     for step in steps:
         kind = "code" if step.number else "span"
         name = f'<{kind} class="name">{escape(step.title)}</{kind}>'
         yield (
             f'<li value="{step.number}"><a href="#step-{step.number}">'
-            f'<span class="number">{step.number}</span>{name}{_badges(step)}{_bar(step, longest)}'
-            "</a></li>"
+            f'<span class="number">{step.number}</span>{name}'
+            f"{_badge(step, step.number not in mended)}{_bar(step, longest)}</a></li>"
         )
 
 
-def _badges(step: Step) -> str:
+def _mended(steps: tuple[Step, ...]) -> dict[int, int]:
+    """The step that mends what is wrong with a step: the next one with which nothing is."""
+    mended: dict[int, int] = {}
+    sound: int | None = None
+    for step in reversed(steps):
+        if not step.problems:
+            sound = step.number
+        elif sound is not None:
+            mended[step.number] = sound
+    return mended
+
+
+def _badge(step: Step, is_kept: bool) -> str:
+    """What went wrong; loudly where no later step mends it."""
     if not step.problems:
         return ""
-    count = len(step.problems)
-    said = "1 problem" if count == 1 else f"{count} problems"
-    return f'<span></span><span><span class="badge error">{said}</span></span>'
+    said = escape(_STATES.get(step.problems[0].phase, "problem"))
+    return (
+        f'<span></span><span><span class="badge{" error" if is_kept else ""}">{said}</span></span>'
+    )
 
 
 def _bar(step: Step, longest: float) -> str:
@@ -163,9 +186,10 @@ def _refused(last: Step) -> str:
     if not last.problems:
         return ""
     what = escape(last.problems[0].what)
+    state = escape(_STATES.get(last.problems[0].phase, "problem"))
     return (
-        '<p class="problem"><span class="badge error">problem</span> '
-        f'<a href="#step-{last.number}">Step {last.number}</a> cannot be done: {what}</p>'
+        f'<p class="problem"><span class="badge error">{state}</span> '
+        f'<a href="#step-{last.number}">Step {last.number}</a>: {what}</p>'
     )
 
 

@@ -1,6 +1,7 @@
 """The loop nest as HTML: a tree to fold, with what each loop touches in columns beside it.
 
-Must not know how the figures are computed.
+What each loop does to each buffer is a table of its own, which `texts.js` puts below the tree. Must
+not know how the figures are computed.
 """
 
 from __future__ import annotations
@@ -13,22 +14,23 @@ from te_sched.story.page_texts import StageIds, bytes_text, count_text
 
 _HEADS = ("one iteration", "whole loop", "reuse")
 _TABLE_HEADS = ("loop or buffer", *_HEADS, "accesses", "operations", "operations per byte")
-_MEANING = (
-    "Bytes of distinct elements that one iteration of a loop touches, and all of them; "
-    "reuse is how often each is loaded or stored."
+_BELOW = (
+    '<details class="more only-script"><summary>Figures by loop and buffer</summary>'
+    '<p class="note">'
+    "Bytes of distinct elements that one iteration of a loop touches, and all of them; reuse is "
+    'how often each is loaded or stored.</p><div class="wide" tabindex="0" role="group" '
+    'aria-label="Figures by loop and buffer"></div></details>'
 )
 
 
 def nest_html(rows: tuple[Row, ...], stages: StageIds) -> str:
-    """The tree of a nest, and the table of its figures where there are any."""
+    """The tree of a nest, and a place for the table of its figures where there are any."""
     has_figures = any(row.figures is not None for row in rows)
-    named = (f'<span class="f{place}">{head}</span>' for place, head in enumerate(_HEADS))
-    heads = f"<span></span>{''.join(named)}"
+    heads = f"<span></span>{''.join(f'<span>{head}</span>' for head in _HEADS)}"
     first = f'<div class="heads" aria-hidden="true">{heads}</div>' if has_figures else ""
     plain = "" if has_figures else " plain"
     tree = "".join(_tree(rows, stages, has_figures))
-    table = _table(rows) if has_figures else ""
-    return f'<div class="nest scroll{plain}">{first}{tree}</div>{table}'
+    return f'<div class="nest scroll{plain}">{first}{tree}</div>{_BELOW if has_figures else ""}'
 
 
 def _tree(rows: tuple[Row, ...], stages: StageIds, has_figures: bool) -> Iterable[str]:
@@ -59,13 +61,11 @@ def _text(row: Row) -> str:
 
 
 def _columns(figures: Figures | None) -> str:
+    """The figures of a row; the style says before each what it is, to those who listen."""
     if figures is None:
         return ""
     texts = (bytes_text(figures.iteration), bytes_text(figures.whole), _times(figures.reuse))
-    return "".join(
-        f'<span class="figure f{place}"><span class="announce">{head} </span>{text or "?"}</span>'
-        for place, (head, text) in enumerate(zip(_HEADS, texts, strict=True))
-    )
+    return "".join(f"<i>{text or '?'}</i>" for text in texts)
 
 
 def _times(reuse: float | None) -> str:
@@ -75,19 +75,15 @@ def _times(reuse: float | None) -> str:
     return f"{number if reuse < 1e5 else count_text(reuse).replace(' ', '')}x"
 
 
-def _table(rows: tuple[Row, ...]) -> str:
+def figures_html(rows: tuple[Row, ...]) -> str:
+    """The table of what each loop does to each buffer; nothing where there are no figures."""
     body = "".join(
         _row(_name(row), row.figures) + "".join(_traffic(one) for one in row.figures.buffers)
         for row in rows
         if row.figures is not None
     )
     head = "".join(f'<th scope="col">{head}</th>' for head in _TABLE_HEADS)
-    return (
-        '<details class="more"><summary>Figures by loop and buffer</summary>'
-        f'<p class="note">{_MEANING}</p><div class="wide" tabindex="0" role="group" '
-        'aria-label="Figures by loop and buffer"><table>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></details>"
-    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if body else ""
 
 
 def _name(row: Row) -> str:

@@ -29,14 +29,16 @@ _PHASES = {
 }
 
 
-def step_html(step: Step, last: int, stages: StageIds, pictures: Pictures) -> str:
-    """A step of a story, which has steps 0 to `last`."""
+def step_html(
+    step: Step, last: int, mended: int | None, stages: StageIds, pictures: Pictures
+) -> str:
+    """A step of a story, which has steps 0 to `last`; `mended` is the step that mends this one."""
     number = step.number
     return (
         f'<article class="page" id="step-{number}" data-step="{number}" '
         f'data-position="Step {number} of {last}" aria-labelledby="step-{number}-title">\n'
         f"<header>{''.join(_head(step))}</header>\n"
-        f"{''.join(_problem(one) for one in step.problems)}"
+        f"{''.join(_problem(one, mended) for one in step.problems)}"
         f'<div class="panes">\n{"".join(_panes(step, stages, pictures))}</div>\n'
         f"{_for_readers_without_script(step) if number == last else ''}</article>"
     )
@@ -65,9 +67,10 @@ def _source(place: str, code: str) -> str:
 
 
 def _place(where: str) -> str:
-    """Where the user asked for a step, with a link to the line."""
+    """Where the user asked for a step, with a link to the line; of the file its name alone."""
     line = where.rpartition(":")[2]
-    shown = f"<code>{escape(where)}</code>"
+    name = where.replace("\\", "/").rpartition("/")[2]
+    shown = f'<code title="{escape(where)}">{escape(name)}</code>'
     return f'<a href="#line-{line}">{shown}</a>' if line.isdecimal() else shown if where else ""
 
 
@@ -86,13 +89,16 @@ def _memory(peak: int | None) -> str:
     return f"{bytes_text(peak)} of temporaries" if peak else ""
 
 
-def _problem(problem: Problem) -> str:
+def _problem(problem: Problem, mended: int | None) -> str:
     parts = (("where", problem.where), ("why", problem.why), ("cure", problem.cure))
     listed = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in parts if text)
-    phase = _PHASES.get(problem.phase, problem.phase)
+    phase, kind, badge = escape(_PHASES.get(problem.phase, problem.phase)), "problem", "badge error"
+    if mended is not None:
+        phase += f'; <a href="#step-{mended}">step {mended}</a> mends that'
+        kind, badge = "problem mended", "badge"
     return (
-        f'<section class="problem"><p><span class="badge error">{escape(problem.kind)}</span> '
-        f"{escape(phase)}</p><h3>{escape(problem.what)}</h3><dl>{listed}</dl>"
+        f'<section class="{kind}"><p><span class="{badge}">{escape(problem.kind)}</span> '
+        f"{phase}</p><h3>{escape(problem.what)}</h3><dl>{listed}</dl>"
         + (f"<pre>{escape(problem.loops)}</pre>" if problem.loops else "")
         + "</section>\n"
     )
@@ -100,16 +106,15 @@ def _problem(problem: Problem) -> str:
 
 def _panes(step: Step, stages: StageIds, pictures: Pictures) -> Iterable[str]:
     """What the step did, over what came of it; `texts.js` fills in code."""
+    flow = _flow(step, pictures)
+    is_wide = pictures.is_wide(step.dataflow)
+    if is_wide:
+        yield flow
     if step.nest:
         yield _pane(step, "nest-pane", "Loop nest", nest_html(step.nest, stages))
     yield '<div class="side">'
-    if step.dataflow:
-        picture = (
-            f'<div class="picture" tabindex="0" role="group" '
-            f'aria-labelledby="step-{step.number}-flow-title">'
-            f"{pictures.picture(step.dataflow)}</div>"
-        )
-        yield _pane(step, "flow", "Dataflow", picture)
+    if not is_wide:
+        yield flow
     if step.number > 0 and step.program:
         yield _pane(step, "changes", "Changes", _changes(step.changes, stages, step.number))
     yield "</div>\n"
@@ -117,6 +122,17 @@ def _panes(step: Step, stages: StageIds, pictures: Pictures) -> Iterable[str]:
         yield _pane(step, "program", "Program", _code_group(step, "program", stages))
     if step.outputs:
         yield _pane(step, "output", "Generated code", _code_group(step, "output", stages))
+
+
+def _flow(step: Step, pictures: Pictures) -> str:
+    if not step.dataflow:
+        return ""
+    picture = (
+        f'<div class="picture" tabindex="0" role="group" '
+        f'aria-labelledby="step-{step.number}-flow-title">'
+        f"{pictures.picture(step.dataflow)}</div>"
+    )
+    return _pane(step, "flow", "Dataflow", picture)
 
 
 def _pane(step: Step, kind: str, title: str, content: str) -> str:

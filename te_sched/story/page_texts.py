@@ -20,6 +20,7 @@ _LANGUAGES = {"program": "python", "llvm": "llvm", "assembly": "asm", "cuda": "c
 _QUOTED = re.compile(r"`([^`]+)`")
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 _WIDTH = re.compile(r'<svg[^>]* width="([\d.]+)"')
+_WIDE = 700  # pixels
 _LEGIBLE = 0.66  # of the size that a picture was drawn for
 _STAGES = re.compile(r' data-stages="([^"]*)"')
 # The parts of highlighted lines that have no colour: names, operators, punctuation, white space.
@@ -58,6 +59,11 @@ class Pictures:
         bare = _WIDTH.sub(_not_too_narrow, _STYLE.sub("", svg), count=1)
         return _STAGES.sub(self._numbered, bare)
 
+    def is_wide(self, svg: str) -> bool:
+        """Whether a picture needs the whole width of the page."""
+        width = _WIDTH.search(svg)
+        return width is not None and float(width[1]) > _WIDE
+
     def _numbered(self, found: re.Match[str]) -> str:
         return self._stages.attribute([unescape(found[1])])
 
@@ -78,9 +84,11 @@ class TextTable:
         self._stages = stages
         self._index: dict[tuple[str, str, str], int] = {}
         self._texts: dict[int, list[dict[str, object]]] = {}
+        self._figures: dict[int, str] = {}
 
-    def add(self, step: Step) -> None:
-        """Take in what a step's program is and became."""
+    def add(self, step: Step, figures: str) -> None:
+        """Take in what a step's program is and became, and the table of its figures."""
+        self._figures[step.number] = figures
         texts = [self._text("program", "program", "Program", step.program)]
         for number, output in enumerate(step.outputs):
             is_first = all(output.kind != one.kind for one in step.outputs[:number])
@@ -112,6 +120,7 @@ class TextTable:
             "of": [sets.setdefault(stages, len(sets)) for _, _, stages in self._index],
             "sets": list(sets),
             "texts": self._texts,
+            "figures": self._figures,
         }
         text = json.dumps(data, separators=(",", ":"))
         return base64.b64encode(zlib.compress(text.encode(), 9)).decode()

@@ -17,7 +17,7 @@ import pytest
 from te_sched.story.model import Change, Line, Output, Row, StageOf, Step, Timing
 from te_sched.story.page import page_html
 from te_sched.story.page_texts import bytes_text, count_text, time_text
-from tests.story.page_sample import output, sample, step
+from tests.story.page_sample import REFUSED, output, sample, step
 
 _VOID = {"meta", "link", "br", "input", "img", "hr"}
 HOSTILE = "</script><script>alert(1)</script><b>&\"'"
@@ -205,7 +205,26 @@ def test_problems_say_where_why_and_cure():
     html = page_html(sample())
     for part in ("where", "why", "cure"):
         assert f"<dt>{part}</dt>" in html
-    assert '<span class="badge error">1 problem</span>' in html
+    assert html.count('<span class="badge error">refused</span>') == 2  # in the list, and before it
+
+
+def test_problems_that_later_steps_mend_are_told_quietly():
+    steps = (
+        step(0, "As declared", problems=(replace(REFUSED, phase="build"),)),
+        step(1, "split"),
+        step(2, "bind", problems=(replace(REFUSED, phase="lower"),)),
+    )
+    html = page_html(sample(steps=steps))
+    assert html.count('<span class="badge">not built</span>') == 1
+    assert html.count('<a href="#step-1">step 1</a> mends that') == 1
+    assert html.count('<span class="badge error">not lowered</span>') == 2
+
+
+def test_wide_pictures_have_the_width_of_the_page():
+    wide = '<svg width="900" height="40"></svg>'
+    html = page_html(sample(steps=(step(0, "As declared", dataflow=wide),)))
+    assert 'style="min-width:594px"' in html
+    assert html.index('class="pane flow') < html.index('class="pane nest-pane')
 
 
 def test_last_step_is_whole_for_readers_without_scripts():

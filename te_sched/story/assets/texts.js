@@ -21,8 +21,10 @@ function linesOf(table, runs) {
   return parts.join("");
 }
 
-/** Add the texts of a step to its panes, once. */
+/** Add the texts of a step to its panes, once, and its figures. */
 function fillTexts(page, table) {
+  const figures = page.querySelector(".more .wide");
+  if (figures?.childElementCount === 0) figures.innerHTML = table.figures[page.dataset.step];
   for (const text of table.texts[page.dataset.step] ?? []) {
     const group = page.querySelector(`.group[data-group="${text.group}"]`);
     if (group.querySelector(`[data-tab="${text.name}"]`) === null) {
