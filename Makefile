@@ -13,6 +13,7 @@ EXTRAS ?= dev
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed-$(EXTRAS)
+ALONE := $(VENV)/installed-alone
 DOCS := $(VENV)/installed-docs
 DIST := $(VENV)/installed-dist
 PYTEST_FLAGS ?= -n auto
@@ -29,7 +30,7 @@ $(VENV)/installed-%: pyproject.toml scripts/venv.sh
 	@sh scripts/venv.sh $(VENV) $*
 	@touch $@
 
-demo: $(STAMP)
+demo: $(ALONE)
 	@$(BIN)/python -m tutorials.demo
 
 test: $(STAMP)

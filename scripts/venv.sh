@@ -1,6 +1,8 @@
 #!/bin/sh
-# Make the virtual environment DIRECTORY if it is missing, and install te_sched with EXTRAS into it.
+# Make the virtual environment DIRECTORY if it is missing, and install te_sched with EXTRAS into it,
+# or te_sched alone.
 #   sh scripts/venv.sh DIRECTORY EXTRAS      e.g.  sh scripts/venv.sh .venv dev,peers
+#   sh scripts/venv.sh DIRECTORY alone
 # PYTHON names the interpreter to use; otherwise the first of 3.11 or newer that can do it is taken.
 set -eu
 directory=$1
@@ -44,8 +46,12 @@ make_venv() {
 if ! is_new_enough "$directory/bin/python" || ! "$directory/bin/python" -m pip --version >/dev/null 2>&1; then
     make_venv
 fi
-say "Installing te_sched and its tools into $directory (about half a minute)"
-"$directory/bin/python" -m pip install -qq --disable-pip-version-check --editable ".[$extras]" || {
-    say "pip could not install te_sched[$extras]; what it said is above. Is PyPI reachable?"
+case $extras in
+alone) what=. named=te_sched ;;
+*) what=".[$extras]" named="te_sched[$extras]" ;;
+esac
+say "Installing $named into $directory (a minute or less)"
+"$directory/bin/python" -m pip install -qq --disable-pip-version-check --editable "$what" || {
+    say "pip could not install $named; what it said is above. Is PyPI reachable?"
     exit 1
 }
