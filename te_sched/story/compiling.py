@@ -97,9 +97,10 @@ class Builder:
         outputs = (*of_kernels(module.kernels, stages), *_checked(module, args))
         if self.clock is None:
             return Built(outputs)
-        if not cuda(0).exist:
+        device = cuda(0)
+        if device.emulated or not device.exist:
             return Built(outputs, timing=Timing(note=_NO_GPU))
-        return Built(outputs, timing=self.clock.measure(module, cuda(0), work))
+        return Built(outputs, timing=self.clock.measure(module, device, work))
 
 
 def _checked(module: CudaModule, args: Sequence[Any]) -> tuple[Output, ...]:

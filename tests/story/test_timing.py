@@ -99,6 +99,22 @@ def test_random_numbers_are_the_same_each_time() -> None:
     np.testing.assert_array_equal(first[0].numpy(), second[0].numpy())
 
 
+def test_kernels_are_timed_on_their_device() -> None:
+    s, args = scaled()
+    s[args[1]].bind(args[1].op.axis[0], te.thread_axis("threadIdx.x"))
+    module = te_sched.build(s, args, "cuda")
+    timing = Clock(args, 0.001).measure(module, te_sched.emulated_cuda(0), None)
+    assert timing.milliseconds is not None
+
+
+def test_an_emulated_device_has_no_times() -> None:
+    s, args = scaled()
+    s[args[1]].bind(args[1].op.axis[0], te.thread_axis("threadIdx.x"))
+    with te_sched.config.scoped(emulate=True):
+        step = te_sched.explain(s, args).steps[-1]
+    assert step.timing.note == "Not measured: there is no GPU here."
+
+
 def test_explain_measures_what_runs_and_says_what_does_not() -> None:
     s, args = scaled()
     s[args[1]].vectorize(args[1].op.axis[0])
