@@ -1,0 +1,7 @@
+"""Without TVM nothing of this folder is collected."""
+
+from __future__ import annotations
+
+import importlib.util
+
+collect_ignore_glob = [] if importlib.util.find_spec("tvm") else ["*.py", "*/*.py"]
