@@ -17,7 +17,7 @@ from te_sched.driver import build, functions_for_processor
 from te_sched.errors import TeSchedError
 from te_sched.ir.stmt import For, PrimFunc
 from te_sched.lower.statements import statements, stores_and_calls
-from te_sched.runtime import cpu, cuda
+from te_sched.runtime import Device, cpu, cuda
 from te_sched.runtime.build import build_functions
 from te_sched.runtime.cuda_module import CudaModule
 from te_sched.schedule.bindings import has_threads
@@ -85,7 +85,7 @@ class Builder:
         if self.clock is None:
             return Built(outputs)
         module = build_functions(functions, self.target)
-        return Built(outputs, timing=self.clock.measure(module, cpu(0), work))
+        return self._timed(self.clock, outputs, module, cpu(0), work)
 
     def _for_gpu(
         self, schedule: Schedule, args: Sequence[Any], stages: Stages, work: float | None
@@ -100,7 +100,15 @@ class Builder:
         device = cuda(0)
         if device.emulated or not device.exist:
             return Built(outputs, timing=Timing(note=_NO_GPU))
-        return Built(outputs, timing=self.clock.measure(module, device, work))
+        return self._timed(self.clock, outputs, module, device, work)
+
+    @staticmethod
+    def _timed(
+        clock: Clock, outputs: tuple[Output, ...], module: Any, device: Device, work: float | None
+    ) -> Built:
+        timing = clock.measure(module, device, work)
+        problems = tuple(Problem("run", "wrong result", *_wrong(name)) for name in clock.different)
+        return Built(outputs, problems, timing=timing)
 
 
 def _checked(module: CudaModule, args: Sequence[Any]) -> tuple[Output, ...]:
@@ -117,6 +125,17 @@ def _checked(module: CudaModule, args: Sequence[Any]) -> tuple[Output, ...]:
         return (Output("check", "Checked mode", (Line(f"{error.what}: {error.why}"),)),)
     lines = tuple(Line(line) for line in _text(report).splitlines())
     return (Output("check", "Checked mode", lines, note=_CHECKED),)
+
+
+def _wrong(name: str) -> tuple[str, str, str, str]:
+    """What, where, why and cure of an output that is not what it should be."""
+    return (
+        f"compute {name} as the first measured step does",
+        f"output {name}",
+        "the same inputs gave other numbers",
+        "te_sched.build(..., sanitize=True) watches each access of a program for a processor, "
+        "module.check(...) those of kernels",
+    )
 
 
 def _has_loops(func: PrimFunc) -> bool:

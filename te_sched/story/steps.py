@@ -133,11 +133,14 @@ def _grouped(entries: Sequence[Entry], most: int | None) -> list[tuple[Entry, ..
 
 def shown_place(place: Place) -> str:
     """file:line, with the file as seen from where the program runs."""
-    return str(Place(shown_path(place.file), place.line))
+    return f"{shown_path(place.file)}:{place.line}" if place.file else ""
 
 
 def shown_path(path: str) -> str:
     """A path as seen from where the program runs; of a file elsewhere, its name."""
+    called = str(Place(path, 0)).removesuffix(":0")  # cells of notebooks have names of their own
+    if called != path:
+        return called
     if not os.path.isabs(path):
         return path
     near = os.path.relpath(path)

@@ -43,10 +43,12 @@ class Clock:
         self._args, self._step, self._left = args, step_seconds, all_seconds
         self._first: float | None = None
         self._results: Values = []
+        self.different: tuple[str, ...] = ()  # outputs of the last one that are not the first one's
         self._why_not = why_no_arrays(args)
 
     def measure(self, module: Any, device: Device, work: float | None) -> Timing:
         """The time of a module's entry function, with about so many operations and accesses."""
+        self.different = ()
         if self._why_not:
             return Timing(note=f"Not measured: {self._why_not}.")
         if self._left <= 0:
@@ -59,6 +61,8 @@ class Clock:
             return self._measured(module, device)
         except TeSchedError as error:
             return Timing(note=f"Not measured: {error.what}: {error.why}.")
+        except Exception as error:  # of functions of the user that the program calls
+            return Timing(note=f"Not measured: {type(error).__name__}: {error}")
         finally:
             self._left -= time.perf_counter() - start
 
@@ -66,7 +70,7 @@ class Clock:
         values = arrays(self._args, device)
         run = module.entry_func.measure
         once = run(device, 1, *values)
-        note = self._compared([value.numpy() for value in values])
+        self._compare([value.numpy() for value in values])
         seconds = [once]
         if once <= self._step:
             number = max(1, round(_READING / max(once, 1e-9)))
@@ -76,18 +80,15 @@ class Clock:
         middle = statistics.median(seconds)
         self._first = middle if self._first is None else self._first
         extremes = min(seconds) * 1e3, max(seconds) * 1e3
-        return Timing(middle * 1e3, *extremes, len(seconds), self._first / max(middle, 1e-12), note)
+        against_first = self._first / max(middle, 1e-12)
+        return Timing(middle * 1e3, *extremes, len(seconds), against_first)
 
-    def _compared(self, values: Values) -> str:
-        """What is different from what the first program computed."""
+    def _compare(self, values: Values) -> None:
+        """See whether a run gave what the first program computed."""
         if not self._results:
             self._results = values
-            return ""
         triples = zip(self._args, values, self._results, strict=True)
-        different = [arg.name for arg, new, old in triples if not _agree(new, old)]
-        if not different:
-            return ""
-        return f"{', '.join(different)} differs from what the first measured step computes."
+        self.different = tuple(arg.name for arg, new, old in triples if not _agree(new, old))
 
 
 def arrays(args: Sequence[Tensor], device: Device) -> list[NDArray]:

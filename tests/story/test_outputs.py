@@ -12,6 +12,7 @@ from te_sched.codegen.target import Target
 from te_sched.driver import functions_for_processor
 from te_sched.story.model import Line, Step
 from te_sched.story.program import changes
+from tests.golden.corpus import programs
 
 
 def two_stages(n: Any = 256) -> tuple[Any, Any]:
@@ -186,3 +187,14 @@ def test_changes_show_two_lines_round_them_and_count_the_rest() -> None:
         ("@", "2 unchanged lines"),
     ]
     assert changes((), after) == changes(before, before) == ()
+
+
+@pytest.mark.parametrize("name", ["blur_stencil", "gemm_cpu", "softmax"])
+def test_the_assembly_is_what_is_built(name: str) -> None:
+    (program,) = [one for one in programs("programs") if one.name == name]
+    *_, (s, args) = program.steps(te_sched)
+    shown = output(te_sched.explain(s, args, measure=False, max_steps=2).steps[-1], "assembly")
+    built = te_sched.build(s, args).get_source("asm").splitlines()
+    instructions = {line.expandtabs(8) for line in built}
+    assert len(shown) > 100
+    assert [line.text for line in shown if line.text and line.text not in instructions] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -57,9 +58,9 @@ def test_results_that_differ_are_told() -> None:
     clock.measure(te_sched.build(s, args), cpu(0), None)
     other = te.compute((64,), lambda i: args[0][i] * 3.0, name="B")
     wrong = te_sched.build(te.create_schedule(other.op), [args[0], other])
-    timing = clock.measure(wrong, cpu(0), None)
-    assert timing.milliseconds is not None
-    assert timing.note == "B differs from what the first measured step computes."
+    assert clock.different == ()
+    assert clock.measure(wrong, cpu(0), None).milliseconds is not None
+    assert clock.different == ("B",)
 
 
 def test_what_would_take_longer_than_the_budget_is_not_run() -> None:
@@ -113,6 +114,46 @@ def test_an_emulated_device_has_no_times() -> None:
     with te_sched.config.scoped(emulate=True):
         step = te_sched.explain(s, args).steps[-1]
     assert step.timing.note == "Not measured: there is no GPU here."
+
+
+def test_what_a_function_of_the_user_raises_is_told() -> None:
+    A = te.placeholder((8,), name="A")
+    B = te.extern(
+        (8,),
+        [A],
+        lambda ins, outs: te_sched.tir.call_packed("te_sched.tests.failing", ins[0], outs[0]),
+        name="B",
+        dtype="float32",
+    )
+
+    def fail(*args: Any) -> None:
+        raise ValueError("not today")
+
+    te_sched.register_func("te_sched.tests.failing", fail, override=True)
+    step = te_sched.explain(te.create_schedule(B.op), [A, B]).steps[0]
+    te_sched.runtime.remove_global_func("te_sched.tests.failing")
+    assert step.timing.note == "Not measured: ValueError: not today"
+
+
+def test_a_wrong_result_is_a_problem() -> None:
+    calls = itertools.count()
+
+    def body(ins: Any, outs: Any) -> Any:
+        return te_sched.tir.call_packed("te_sched.tests.counting", ins[0], outs[0])
+
+    def count(given: Any, result: Any) -> None:
+        result.copyfrom(np.full(8, float(next(calls)), np.float32))
+
+    A = te.placeholder((8,), name="A")
+    B = te.extern((8,), [A], body, name="B", dtype="float32")
+    C = te.compute((8,), lambda i: B[i] + 1.0, name="C")
+    s = te.create_schedule(C.op)
+    s[C].vectorize(C.op.axis[0])
+    te_sched.register_func("te_sched.tests.counting", count, override=True)
+    steps = te_sched.explain(s, [A, C]).steps
+    te_sched.runtime.remove_global_func("te_sched.tests.counting")
+    assert [one.kind for one in steps[1].problems] == ["wrong result"]
+    assert steps[1].problems[0].cure
 
 
 def test_explain_measures_what_runs_and_says_what_does_not() -> None:
