@@ -30,7 +30,7 @@ from te_sched.ir.expr import (
 from te_sched.ir.ops import TRUE
 from te_sched.ir.stmt import AttrStmt, BufferRealize, PrimFunc, Stmt
 from te_sched.lower.apply_layouts import apply_layouts
-from te_sched.lower.bounds import attach_path, attach_spec
+from te_sched.lower.bounds import attach_path
 from te_sched.lower.hybrid import scheduled_loops
 from te_sched.lower.nests import BindTensors, ReplaceBuffers, Scope, guarded
 from te_sched.lower.provide import main_nest, provide_compute, wrap_levels
@@ -116,7 +116,7 @@ class _Assembly:
                     (tensor.op, stage) for tensor in stage.op.init if tensor.op in stage_of
                 )
         for stage in self.stages:
-            spec = attach_spec(stage)
+            spec = stage.attach_spec
             if stage.op in scan_of_init:
                 self.scan_init.setdefault(scan_of_init[stage.op], []).append(stage)
             elif spec.attach_type == AttachType.SCAN_UPDATE:

@@ -33,6 +33,7 @@ from te_sched.schedule.places import At, attached_at, draw_loops, place_of
 from te_sched.schedule.relations import Flags, Ranges, Sets, range_of, set_range
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import AttachType, Stage
+from te_sched.schedule.state import StageState
 from te_sched.te.operation import (
     ComputeOp,
     ExternOp,
@@ -63,13 +64,6 @@ def infer_bound(schedule: Schedule) -> Ranges:
     return _Inference(schedule).run()
 
 
-def attach_spec(stage: Stage) -> Stage:
-    """The stage or group that says where this stage is attached."""
-    while stage.attach_type == AttachType.GROUP_ROOT and stage.group is not None:
-        stage = stage.group
-    return stage
-
-
 def attach_path(stage: Stage) -> list[IterVar]:
     """The loops round the place where a stage is computed, innermost first, across the stages it
     sits in.
@@ -77,7 +71,7 @@ def attach_path(stage: Stage) -> list[IterVar]:
     path: list[IterVar] = []
     visited = {stage: None}
     while True:
-        spec = attach_spec(stage)
+        spec = stage.attach_spec
         if spec.attach_type not in (AttachType.SCOPE, AttachType.SCAN_UPDATE):
             return path
         assert spec.attach_stage is not None
@@ -172,7 +166,7 @@ class _Inference:
         """Add to `regions` what one consumer reads of a stage at the place where the stage is
         computed.
         """
-        spec = attach_spec(stage)
+        spec = stage.attach_spec
         scope_rank = self._scope_rank(stage)
         points = _attach_points(spec)
         outside = False  # whether the walk outwards has passed the attach point
@@ -254,7 +248,7 @@ class _Inference:
         ]
 
 
-def _attach_points(spec: Stage) -> frozenset[IterVar]:
+def _attach_points(spec: StageState) -> frozenset[IterVar]:
     """The loops of the attach stage that a stage is computed in, the innermost of them at least."""
     if spec.attach_type == AttachType.SCOPE and spec.attach_ivar is not None:
         return frozenset([spec.attach_ivar])
@@ -263,7 +257,7 @@ def _attach_points(spec: Stage) -> frozenset[IterVar]:
     return frozenset()
 
 
-def _not_inside(stage: Stage, spec: Stage, consumer: Stage) -> LoweringError:
+def _not_inside(stage: StageState, spec: StageState, consumer: Stage) -> LoweringError:
     assert spec.attach_stage is not None
     assert spec.attach_ivar is not None
     name, at = (

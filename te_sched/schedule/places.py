@@ -101,9 +101,7 @@ def _with_inner(lines: list[str]) -> Iterator[str]:
 def _loops_round(
     stage: StageState, marks: Mapping[IterVar | StageState, str], seen: set[StageState]
 ) -> list[str]:
-    spec = stage
-    while spec.attach_type == AttachType.GROUP_ROOT and spec.group is not None:
-        spec = spec.group
+    spec = stage.attach_spec
     parent = spec.attach_stage
     if spec.attach_type != AttachType.SCOPE or parent is None or parent in seen:
         return []

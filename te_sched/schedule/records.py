@@ -26,10 +26,7 @@ def stage_records(stages: Iterable[StageState]) -> list[dict[str, Any]]:
 
 
 def _stage(number: int, stage: StageState) -> dict[str, Any]:
-    spec = stage
-    while spec.attach_type == AttachType.GROUP_ROOT and spec.group is not None:
-        spec = spec.group
-    tensor = stage.op.output(0)
+    spec, tensor = stage.attach_spec, stage.op.output(0)
     return {
         "number": number,
         "stage": stage.origin_op.name,

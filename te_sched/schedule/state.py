@@ -116,6 +116,14 @@ class StageState:
         self.num_child_stages = 0
         self.fates: dict[IterVar, Fate] = {}
 
+    @property
+    def attach_spec(self) -> StageState:
+        """The stage or group that says where this stage is attached."""
+        spec = self
+        while spec.attach_type == AttachType.GROUP_ROOT and spec.group is not None:
+            spec = spec.group
+        return spec
+
     def copy_from(
         self, other: StageState, schedule: ScheduleState, twin: Mapping[Stage, Stage]
     ) -> None:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from html import escape
 
 from te_sched.errors import DeclarationError, kind_of
-from te_sched.lower.bounds import attach_spec
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import AttachType, Stage
 from te_sched.te.operation import PlaceholderOp, ScanOp
@@ -75,7 +74,7 @@ def dataflow_svg(schedule: Schedule) -> str:
     }
     boxes = [_box(stage, stage.op in states) for stage in stages]
     placed = place([box.size for box in boxes], reads)
-    attached = [attach_spec(stage).attach_stage for stage in stages]
+    attached = [stage.attach_spec.attach_stage for stage in stages]
     parts = [
         _arrow(one, one.reader is not None and attached[one.box] is stages[one.reader])
         for one in placed.segments
@@ -103,7 +102,7 @@ def _box(stage: Stage, is_state: bool) -> _Box:
     op = stage.op
     shape = ", ".join(map(Notation().text, op.output(0).shape))
     kind, note = "stage", ""
-    spec = attach_spec(stage)
+    spec = stage.attach_spec
     if is_state:
         note = "state of a scan"
     elif isinstance(op, PlaceholderOp):

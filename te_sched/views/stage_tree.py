@@ -7,7 +7,6 @@ from __future__ import annotations
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import TeSchedError
 from te_sched.ir.expr import IntImm, IterVar
-from te_sched.lower.bounds import attach_spec
 from te_sched.schedule.relations import Ranges
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import AttachType, Stage
@@ -31,7 +30,7 @@ def stage_tree(schedule: Schedule, error: TeSchedError) -> tuple[TreeLine, ...]:
     attached: dict[tuple[Stage, IterVar], list[Stage]] = {}
     roots: list[Stage] = []
     for stage in schedule.stages:
-        spec = attach_spec(stage)
+        spec = stage.attach_spec
         parent, axis = spec.attach_stage, spec.attach_ivar
         if spec.attach_type == AttachType.SCOPE and parent is not None and axis is not None:
             attached.setdefault((parent, axis), []).append(stage)
