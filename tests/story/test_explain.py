@@ -119,8 +119,8 @@ _STORIES = programs("primitives", "gemm_gpu", "programs")
 @pytest.mark.parametrize("program", _STORIES, ids=lambda one: one.name)
 def test_every_step_shows_what_lower_gives(program: Program) -> None:
     *_, (schedule, args) = program.steps(te_sched)
-    story = te_sched.explain(schedule, args, measure=False, max_steps=8)
-    retelling = Retelling(schedule, 8)
+    story = te_sched.explain(schedule, args, measure=False, max_steps=6)
+    retelling = Retelling(schedule, 6)
     for moment, step in zip(retelling.moments(), story.steps, strict=True):
         arguments = [retelling.argument(arg) for arg in args]
         check_step(moment.schedule, arguments, step)
