@@ -10,6 +10,7 @@ step "Build: the sdist, and the wheel from the sdist"
 rm -rf dist
 "$python" -m build --outdir dist . | tail -n 1
 "$python" -m twine check --strict dist/*
+sources=$PWD
 wheel=$(echo "$PWD"/dist/*.whl)
 sdist=$(echo "$PWD"/dist/*.tar.gz)
 
@@ -29,6 +30,10 @@ bin=$outside/venv/bin
 step "A program, and its types under mypy --strict"
 "$bin/python" user_program.py
 "$python" -m mypy --strict --python-executable "$bin/python" user_program.py
+
+step "The story of a schedule"
+"$bin/te-sched" explain "$sources/docs/images/gemm.py" -o report.html
+grep -q "<script" report.html
 
 step "The demo of the sdist, with the te_sched of the wheel"
 tar xzf "$sdist"
