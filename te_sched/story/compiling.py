@@ -6,6 +6,7 @@ there is a GPU. Must not know steps.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +41,7 @@ _CHECKED = (
     "inputs and every access watched: races, barriers, bounds; passes through the banks of shared "
     "memory, and sectors of 32 bytes of global memory, that the requests of a warp take."
 )
+_ACCESS = re.compile(r"  (?:read|write) +(\w+)\[")
 _NO_TIME = Timing()
 _NO_GPU = "Not measured: there is no GPU here."
 
@@ -94,7 +96,7 @@ class Builder:
             return Built(notes=(_ON_PROCESSOR,))
         module = build(schedule, args, self.target)
         assert isinstance(module, CudaModule)
-        outputs = (*of_kernels(module.kernels, stages), *_checked(module, args))
+        outputs = (*of_kernels(module.kernels, stages), *_checked(module, args, stages))
         if self.clock is None:
             return Built(outputs)
         device = cuda(0)
@@ -111,7 +113,7 @@ class Builder:
         return Built(outputs, problems, timing=timing)
 
 
-def _checked(module: CudaModule, args: Sequence[Any]) -> tuple[Output, ...]:
+def _checked(module: CudaModule, args: Sequence[Any], stages: Stages) -> tuple[Output, ...]:
     """What the checked mode says of some blocks, on random numbers."""
     hosts = [module.program[name] for name in module.function_names]
     if why_no_arrays(args) or any(_has_loops(host) for host in hosts):
@@ -123,7 +125,7 @@ def _checked(module: CudaModule, args: Sequence[Any]) -> tuple[Output, ...]:
         report = module.check(*values, max_blocks=_BLOCKS, max_steps=_STEPS)
     except TeSchedError as error:
         return (Output("check", "Checked mode", (Line(f"{error.what}: {error.why}"),)),)
-    lines = tuple(Line(line) for line in _text(report).splitlines())
+    lines = tuple(Line(line, _stages_of(line, stages)) for line in _text(report).splitlines())
     return (Output("check", "Checked mode", lines, note=_CHECKED),)
 
 
@@ -140,6 +142,13 @@ def _wrong(name: str) -> tuple[str, str, str, str]:
 
 def _has_loops(func: PrimFunc) -> bool:
     return any(isinstance(node, For) for node in statements(func.body))
+
+
+def _stages_of(line: str, stages: Stages) -> tuple[str, ...]:
+    """The stage of a line that tells how an element of a buffer is read or written."""
+    access = _ACCESS.match(line)
+    stage = stages.of_printed(access[1]) if access is not None else ""
+    return (stage,) if stage else ()
 
 
 def _text(report: Report) -> str:

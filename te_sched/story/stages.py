@@ -13,6 +13,7 @@ from typing import Any
 
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, BufferLoad, Call, IntImm, Var
+from te_sched.ir.printer.names import identifier
 from te_sched.ir.visitor import walk
 from te_sched.schedule.schedule import Schedule
 
@@ -47,6 +48,11 @@ class Stages:
     def of_memory(self, data: Var) -> str:
         """The stage that has its result in some memory, or ""."""
         return self._names.get(self._views.get(data, data).name, "")
+
+    def of_printed(self, name: str) -> str:
+        """The stage that has its result in a buffer, by the name that programs print, or ""."""
+        names = {identifier(known, ""): stage for known, stage in self._names.items()}
+        return names.get(name, "")
 
     def _stages(self, node: Any) -> Iterator[str]:
         kind = type(node)

@@ -127,6 +127,13 @@ def test_every_step_shows_what_lower_gives(program: Program) -> None:
     assert json.loads(json.dumps(story.to_json()))["steps"]
 
 
+@pytest.mark.parametrize("program", programs("primitives"), ids=lambda one: one.name)
+def test_every_primitive_says_what_it_is_for(program: Program) -> None:
+    *_, (schedule, _) = program.steps(te_sched)
+    *_, moment = Retelling(schedule).moments()
+    assert moment.summary.endswith((".", ":", ")"))
+
+
 def check_step(schedule: Any, args: Any, step: Step) -> None:
     """A step has the program of its schedule, or says why there is none."""
     assert step.nest

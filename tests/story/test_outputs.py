@@ -113,9 +113,10 @@ def test_the_checked_mode_says_how_memory_is_used() -> None:
     outer, inner = s[C].split(C.op.axis[0], 32)
     s[C].bind(outer, te.thread_axis("blockIdx.x"))
     s[C].bind(inner, te.thread_axis("threadIdx.x"))
-    text = [line.text for line in output(last(s, [A, C]), "check")]
-    assert text[0] == "checked: nothing found"
-    assert any(line.strip().startswith("read  A[") for line in text)
+    lines = output(last(s, [A, C]), "check")
+    assert lines[0].text == "checked: nothing found"
+    (read,), (write,) = lines_with(lines, "read  A["), lines_with(lines, "write C[")
+    assert (read.stages, write.stages) == (("A",), ("C",))
 
 
 def test_kernels_that_the_host_launches_in_a_loop_are_not_checked() -> None:
