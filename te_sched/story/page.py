@@ -21,6 +21,7 @@ from te_sched.story.page_texts import (
     StageIds,
     TextTable,
     bytes_text,
+    factor_text,
     highlighted,
     time_text,
 )
@@ -91,7 +92,11 @@ def _subtitle(story: StoryData) -> str:
 
 
 def _scale(steps: Iterable[Step]) -> str:
-    return "measured time" if any(step.timing.milliseconds is not None for step in steps) else ""
+    return (
+        "time, speedup"
+        if any(step.timing.milliseconds is not None for step in steps)
+        else ""
+    )
 
 
 def _links(steps: tuple[Step, ...]) -> Iterable[str]:
@@ -139,9 +144,11 @@ def _bar(step: Step, longest: float) -> str:
     if time is None:
         return ""
     width = 100 * time / longest if longest > 0 else 0
+    faster = step.timing.against_first
+    factor = "" if faster is None or faster == 1 else f"<b>{factor_text(faster)}</b>"
     return (
         f'<span class="time"><span class="track"><span style="width:{width:.1f}%"></span></span>'
-        f"<b>{time_text(time)}</b></span>"
+        f"<b>{time_text(time)}</b>{factor}</span>"
     )
 
 

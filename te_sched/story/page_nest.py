@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from html import escape
 
 from te_sched.story.model import Figures, Row, Traffic
-from te_sched.story.page_texts import StageIds, bytes_text, count_text
+from te_sched.story.page_texts import StageIds, bytes_text, count_text, factor_text
 
 _HEADS = ("one iteration", "whole loop", "reuse")
 _TABLE_HEADS = ("loop or buffer", *_HEADS, "accesses", "operations", "operations per byte")
@@ -64,15 +64,8 @@ def _columns(figures: Figures | None) -> str:
     """The figures of a row; the style says before each what it is, to those who listen."""
     if figures is None:
         return ""
-    texts = (bytes_text(figures.iteration), bytes_text(figures.whole), _times(figures.reuse))
+    texts = (bytes_text(figures.iteration), bytes_text(figures.whole), factor_text(figures.reuse))
     return "".join(f"<i>{text or '?'}</i>" for text in texts)
-
-
-def _times(reuse: float | None) -> str:
-    if reuse is None:
-        return ""
-    number = f"{reuse:.3g}" if reuse < 100 else f"{reuse:,.0f}"
-    return f"{number if reuse < 1e5 else count_text(reuse).replace(' ', '')}x"
 
 
 def figures_html(rows: tuple[Row, ...]) -> str:
@@ -95,7 +88,7 @@ def _row(name: str, figures: Figures) -> str:
     texts = (
         bytes_text(figures.iteration),
         bytes_text(figures.whole),
-        _times(figures.reuse),
+        factor_text(figures.reuse),
         "",
         count_text(figures.operations),
         count_text(figures.intensity),
@@ -109,7 +102,7 @@ def _traffic(traffic: Traffic) -> str:
     texts = (
         bytes_text(traffic.iteration),
         bytes_text(traffic.whole),
-        _times(traffic.reuse),
+        factor_text(traffic.reuse),
         count_text(traffic.accesses),
         "",
         "",

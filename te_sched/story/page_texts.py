@@ -184,6 +184,15 @@ def count_text(count: float | None) -> str:
     return f"{_short(number)} {unit}".rstrip()
 
 
+def factor_text(factor: float | None) -> str:
+    """How many times: 1.5x, 682x, 17Mx."""
+    if factor is None:
+        return ""
+    if factor >= 1e5:
+        return f"{count_text(factor).replace(' ', '')}x"
+    return f"{factor:,.0f}x" if factor >= 100 else f"{factor:.3g}x"
+
+
 def _short(number: float) -> str:
     return f"{number:.0f}" if number >= 100 or number == int(number) else f"{number:.2g}"
 

@@ -16,7 +16,7 @@ import pytest
 
 from te_sched.story.model import Change, Line, Output, Row, StageOf, Step, Timing
 from te_sched.story.page import page_html
-from te_sched.story.page_texts import bytes_text, count_text, time_text
+from te_sched.story.page_texts import bytes_text, count_text, factor_text, time_text
 from tests.story.page_sample import REFUSED, output, sample, step
 
 _VOID = {"meta", "link", "br", "input", "img", "hr"}
@@ -192,7 +192,7 @@ def test_times_unknown_draw_no_bars():
     steps = tuple(step(number, "split", timing=Timing(note="no GPU here")) for number in range(2))
     html = page_html(sample(steps=steps))
     assert 'class="track"' not in html
-    assert "measured time" not in html
+    assert "time, speedup" not in html
     assert html.count("no GPU here") == 2
 
 
@@ -269,6 +269,13 @@ def test_sizes_are_said_shortly(count, text):
 )
 def test_counts_are_said_shortly(count, text):
     assert count_text(count) == text
+
+
+@pytest.mark.parametrize(
+    ("factor", "text"), [(None, ""), (1.5, "1.5x"), (682.4, "682x"), (1.7e7, "17Mx")]
+)
+def test_factors_are_said_shortly(factor, text):
+    assert factor_text(factor) == text
 
 
 @pytest.mark.parametrize(("ms", "text"), [(0.0123, "12.3 µs"), (4.5, "4.5 ms"), (1250, "1.25 s")])
