@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from te_sched.deep import walks_deeply
 from te_sched.errors import TeSchedError, repeating
 from te_sched.ir.stmt import PrimFunc, Stmt
 from te_sched.lower.pipeline import lower
@@ -48,6 +49,7 @@ class Teller:
             summary=moment.summary,
         )
 
+    @walks_deeply("explain a schedule")
     def _told(self, moment: Moment, args: Sequence[Any]) -> Step:
         schedule = moment.schedule
         tree = loop_tree(schedule, args)

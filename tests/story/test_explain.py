@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +212,26 @@ def test_all_that_a_program_is_refused_for_is_told() -> None:
     s[C].parallel(m)
     found = te_sched.explain(s, [A, B, C], measure=False).steps[-1].problems
     assert len(found) == 2
+
+
+def test_a_trace_that_cannot_be_done_again_ends_the_story() -> None:
+    s, A, B, C = matmul()
+    s[C].split(C.op.axis[0], 4)
+    s[C].split(C.op.axis[1], 4)
+    s.trace.entries[1] = replace(s.trace.entries[1], options={"factor": 0})
+    story = te_sched.explain(s, [A, B, C], measure=False)
+    assert [phase for _, phase, _ in problems(story)] == ["schedule"]
+    assert len(story.steps) == 2
+    assert story.steps[1].nest
+
+
+def test_long_chains_of_stages_are_told() -> None:
+    A = last = te.placeholder((8,), name="A")
+    for number in range(250):
+        last = te.compute((8,), lambda i, last=last: last[i] + 1.0, name=f"S{number}")
+    story = te_sched.explain(te.create_schedule(last.op), [A, last], measure=False)
+    assert problems(story) == []
+    assert len(story.steps[0].program) > 250
 
 
 def test_other_exceptions_are_told_too() -> None:
