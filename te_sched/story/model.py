@@ -53,7 +53,7 @@ class Traffic:
 @dataclass(frozen=True, slots=True)
 class Figures:
     """What a loop touches and computes: in one iteration, and in all, once through. The loops round
-    it stand at their middle iterations.
+    it stand at their middle iterations, threads at the first.
 
     `operations` counts arithmetic on values, not on indices, of the whole loop; `intensity` is
     operations per byte of `whole`. `note` says why figures are missing.

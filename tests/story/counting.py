@@ -115,8 +115,14 @@ def middle_iterations(func: S.PrimFunc, loop: Any) -> dict[Any, int]:
             low, extent = (Runner.value(e, values) for e in (node.min, node.extent))
             values[node.loop_var] = low + extent // 2
         elif isinstance(node, S.AttrStmt) and node.key in ("thread_extent", "virtual_thread"):
-            values[node.node.var] = Runner.value(node.value, values) // 2
+            values[node.node.var] = chosen_thread(node, values)
     return values
+
+
+def chosen_thread(node: S.AttrStmt, values: dict[Any, int]) -> int:
+    """The first of threads, the middle one of blocks."""
+    is_thread = node.node.thread_tag.startswith("threadIdx")
+    return 0 if is_thread else Runner.value(node.value, values) // 2
 
 
 def loops_of(func: S.PrimFunc) -> list[Any]:
@@ -145,7 +151,8 @@ def counted(
     is_for = isinstance(loop, S.For)
     var, extent = (loop.loop_var, loop.extent) if is_for else (loop.node.var, loop.value)
     low = runner.value(loop.min, values) if is_for else 0
-    middle = {**values, var: low + runner.value(extent, values) // 2}
+    one = low + runner.value(extent, values) // 2 if is_for else chosen_thread(loop, values)
+    middle = {**values, var: one}
     runner.open_tags = launched_round(func, loop)
     whole = list(runner.touches(loop, values))
     runner.open_tags.update({} if is_for else {loop.node.thread_tag: var})
