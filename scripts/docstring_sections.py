@@ -68,8 +68,9 @@ def _section(heading: str, body: str) -> str:
     if heading == "Parameters":
         lines = _entries(lines)
     if heading == "Raises":
-        error, _, why = " ".join(line.strip() for line in lines).partition(" ")
-        lines = [f"{error}: {why}"]
+        text = " ".join(line.strip() for line in lines)
+        errors = re.split(r"[,;] (?:or )?(?=[A-Z]\w*Error\b)", text)
+        lines = [": ".join(one.split(" ", 1)) for one in errors]
     if heading == "Returns":
         lines = [lines[0], *("    " + line.strip() for line in lines[1:])]
     indented = "\n".join("    " + line for line in lines)
