@@ -48,7 +48,7 @@ def _time(timing: Timing) -> str:
     if timing.milliseconds is None:
         return timing.note
     parts = [f"{timing.milliseconds:.4g} ms"]
-    if timing.against_first is not None:
+    if timing.against_first not in (None, 1.0):  # which the first one is
         parts.append(f"{timing.against_first:.3g} times as fast as at first")
     return ", ".join([*parts, *([timing.note] if timing.note else [])])
 

@@ -12,6 +12,7 @@ import te_sched
 from te_sched import te
 from te_sched.runtime import cpu
 from te_sched.story.model import Timing
+from te_sched.story.text import step_text
 from te_sched.story.timing import Clock, arrays, why_no_arrays
 
 
@@ -161,6 +162,9 @@ def test_explain_measures_what_runs_and_says_what_does_not() -> None:
     s[args[1]].vectorize(args[1].op.axis[0])
     steps = te_sched.explain(s, args).steps
     assert all(step.timing.milliseconds is not None for step in steps)
+    first, second = (step_text(step) for step in steps)
+    assert "times as fast" not in first
+    assert "times as fast as at first" in second
     s, args = scaled()
     s[args[1]].bind(args[1].op.axis[0], te.thread_axis("threadIdx.x"))
     step = te_sched.explain(s, args).steps[-1]
