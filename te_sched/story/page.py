@@ -92,11 +92,7 @@ def _subtitle(story: StoryData) -> str:
 
 
 def _scale(steps: Iterable[Step]) -> str:
-    return (
-        "time, speedup"
-        if any(step.timing.milliseconds is not None for step in steps)
-        else ""
-    )
+    return "time, speedup" if any(step.timing.milliseconds is not None for step in steps) else ""
 
 
 def _links(steps: tuple[Step, ...]) -> Iterable[str]:
