@@ -51,29 +51,26 @@ def test_sum_of_many_terms_is_printed() -> None:
     assert str(B.op.body[0]).count("A[i]") == 1500
 
 
-@deep.walks_deeply("descend")
-def descend(depth: int) -> None:
+def fail(depth: int, error: Exception) -> None:
     if not depth:
-        raise LoweringError("descend further")
-    descend(depth - 1)
+        raise error
+    fail(depth - 1, error)
+
+
+@deep.walks_deeply("descend")
+def descend(make: type[Exception]) -> None:
+    fail(2000, make("descend further"))
 
 
 def test_errors_from_deep_below_name_the_users_line() -> None:
     with pytest.raises(LoweringError, match="descend further") as caught:
-        descend(2000)
+        descend(LoweringError)
     assert __file__ in caught.value.where
 
 
-@deep.walks_deeply("fail")
-def fail(depth: int) -> None:
-    if not depth:
-        raise RuntimeError("of something else")
-    fail(depth - 1)
-
-
 def test_other_errors_from_deep_below_stay_what_they_are() -> None:
-    with pytest.raises(RuntimeError, match="of something else"):
-        fail(2000)
+    with pytest.raises(RuntimeError, match="descend further"):
+        descend(RuntimeError)
 
 
 def test_no_room_for_a_larger_stack_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +79,7 @@ def test_no_room_for_a_larger_stack_is_told(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(threading.Thread, "start", start)
     with pytest.raises(LoweringError, match="nested too deeply"):
-        descend(2000)
+        descend(RuntimeError)
 
 
 def test_what_no_stack_holds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,8 +39,9 @@ assert not [name for name in grown if name.endswith((".Code", ".Function", ".Lin
 assert kept == (len(dlpack._exported), len(registry._pending), len(registry._externs))
 known = kept_by_llvmlite() * (len(optimised) - first)
 left = in_use() - native - known
-# An engine of LLVM keeps 0.6 MB of what it linked, for a while.
-assert left < 2**20, (left, known)
+# An engine of LLVM keeps 0.6 MB of what it linked, for a while; under Python 3.12 1.3 MB are kept,
+# after 200 cycles as after 800.
+assert left < 3 * 2**19, (left, known)
 """
 
 
