@@ -138,6 +138,8 @@ class _Injector(Mapper):
         for data in names:
             _check_inputs(data, fill, loop)
             double = self.doubles[data]
+            if config.current().lowering.to_run and _uses(double.room, loop.loop_var):
+                raise _of_changing_size(data, loop)
             double.loop, double.half_written = loop, half
         outside, self.filled = self.filled, self.filled.union(names)
         body = self.visit(fill)
@@ -264,6 +266,19 @@ def _check_inputs(data: Var, body: Stmt, loop: For) -> None:
                 "reads, is computed in the iteration itself",
                 f"compute {name} outside of that loop, or inside of the loops of {data.name}",
             )
+
+
+def _uses(expr: Expr, var: Var) -> bool:
+    return any(part is var for part in walk(expr))
+
+
+def _of_changing_size(data: Var, loop: For) -> LoweringError:
+    return LoweringError(
+        f"double-buffer {data.name}",
+        f"its size depends on {loop.loop_var.name}, the loop whose iterations take turns in it",
+        "split that loop, or attach the stage, so that each iteration needs as much of it; or leave "
+        "it a single buffer",
+    )
 
 
 def _no_loop(data: Var) -> LoweringError:

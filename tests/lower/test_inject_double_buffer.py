@@ -139,3 +139,19 @@ def test_loop_that_is_always_empty_stays_empty() -> None:
     s[C].double_buffer()
     nodes = statements(te_sched.lower(s, [A, B])["main"].body)
     assert not any(isinstance(node, BufferStore) for node in nodes)
+
+
+def test_halves_of_changing_size_are_not_built() -> None:
+    n = te.var("n")
+    A = te.placeholder((n,), name="A")
+    C = te.compute((n,), lambda i: A[i] + 1.0, name="C")
+    D = te.compute((n,), lambda i: C[i] * 2.0, name="D")
+    B = te.compute((n,), lambda i: C[i] + D[n - 1 - i], name="B")
+    s = te.create_schedule(B.op)
+    outer, _ = s[B].split(B.op.axis[0], factor=4)
+    s[C].compute_at(s[B], outer)
+    s[D].compute_at(s[B], outer)
+    s[C].double_buffer()
+    te_sched.lower(s, [A, B])
+    with pytest.raises(LoweringError, match=r"double-buffer C\n(.|\n)*size depends on i\.outer"):
+        te_sched.build(s, [A, B])

@@ -46,8 +46,12 @@ def coarsest_float(schedule: Any) -> int:
     return min((dtype.itemsize for dtype in dtypes if dtype.kind == "f"), default=8)
 
 
-def difference(name: str, result: np.ndarray, expected: np.ndarray, precision: int) -> str:
-    """How a result differs from the expected one, or nothing."""
+def difference(
+    name: str, result: np.ndarray, expected: np.ndarray, precision: int, largest: float = 0.0
+) -> str:
+    """How a result differs from the expected one, or nothing. `largest` is the magnitude of what
+    may have been added and cancelled.
+    """
     if result.shape != expected.shape:
         return f"{name} has shape {result.shape}, not {expected.shape}"
     if result.dtype.kind != "f":
@@ -55,6 +59,8 @@ def difference(name: str, result: np.ndarray, expected: np.ndarray, precision: i
     else:
         scale = float(np.max(np.abs(expected), initial=1e-30))
         near = TOLERANCE[precision]
-        wrong = ~np.isclose(result, expected, rtol=near, atol=near * scale, equal_nan=True)
+        rounding = 32 * 2.0 ** -{2: 11, 4: 24, 8: 53}[precision] * largest
+        least = max(near * scale, rounding)
+        wrong = ~np.isclose(result, expected, rtol=near, atol=least, equal_nan=True)
     count = int(np.count_nonzero(wrong))
     return f"{count} of {wrong.size} elements of {name} are wrong" if count else ""
