@@ -276,8 +276,7 @@ def _of_changing_size(data: Var, loop: For) -> LoweringError:
     return LoweringError(
         f"double-buffer {data.name}",
         f"its size depends on {loop.loop_var.name}, the loop whose iterations take turns in it",
-        "split that loop, or attach the stage, so that each iteration needs as much of it; or leave "
-        "it a single buffer",
+        "attach the stage so that each iteration needs as much of it, or leave it a single buffer",
     )
 
 

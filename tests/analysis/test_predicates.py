@@ -170,3 +170,32 @@ def test_predicate_of_threads_is_theirs() -> None:
     s[C].bind(inner, thread)
     s[C].set_store_predicate(thread.var.equal(0))
     te_sched.build(s, [A, C], "cuda")
+
+
+@pytest.mark.parametrize("stored", ["by some threads", "by all threads"])
+def test_registers_of_what_threads_reduce_are_of_each_thread(stored: str) -> None:
+    A = te.placeholder((2, 2), name="A", dtype="int32")
+    k, m = te.reduce_axis((0, 2), "k"), te.reduce_axis((0, 2), "m")
+    B = te.compute((2,), lambda i: te.max(A[i, k], axis=k), name="B")
+    S = te.compute((2,), lambda i: te.sum(A[i, m] - B[i], axis=m), name="S")
+    C = te.compute((2, 2), lambda i, j: S[i] - B[i], name="C")
+    s = te.create_schedule(C.op)
+    s[C].bind(C.op.axis[0], te.thread_axis("threadIdx.y"))
+    x = s[S].op.reduce_axis[0]
+    s[S].bind(x, te.thread_axis("threadIdx.x"))
+    s[S].compute_at(s[C], C.op.axis[0])
+    s[S].set_scope("shared")
+    s[B].bind(k, te.thread_axis("threadIdx.x"))
+    s[B].compute_at(s[C], C.op.axis[0])
+    if stored == "by some threads":
+        s[B].set_store_predicate(k.var < 1)
+        with pytest.raises(BuildError, match=r"does not hold where B\[:\] is computed"):
+            te_sched.build(s, [A, C], target="cuda")
+        return
+    s[B].set_store_predicate(k.var < 2)
+    device = te_sched.emulated_cuda(0)
+    a = np.array([[1, 2], [3, 5]], "int32")
+    arrays = [te_sched.nd.array(one, device) for one in (a, np.zeros((2, 2), "int32"))]
+    te_sched.build(s, [A, C], target="cuda")(*arrays)
+    most = a.max(1)
+    np.testing.assert_array_equal(arrays[1].numpy()[:, 0], (a - most[:, None]).sum(1) - most)

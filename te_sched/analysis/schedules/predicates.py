@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from te_sched.analysis.findings import PROVED
-from te_sched.analysis.programs.accesses import OF_BLOCK, Access, Loop, Program, accesses_of
+from te_sched.analysis.programs.accesses import OF_BLOCK, Access, Loop, Memory, Program, accesses_of
 from te_sched.analysis.programs.evaluate import (
     Points,
     TooMany,
@@ -29,7 +29,8 @@ from te_sched.analysis.programs.evaluate import (
 )
 from te_sched.analysis.programs.initialised import judge_initialised
 from te_sched.errors import BuildError
-from te_sched.ir.expr import Buffer, Expr, IntImm, Var
+from te_sched.ir.expr import EQ, Buffer, Expr, IntImm, Var
+from te_sched.ir.ops import is_const
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import substitute, walk
 from te_sched.lower.assemble import schedule_ops
@@ -118,6 +119,9 @@ class _Judge:
             one for one in self.program.loops if one.kind == "thread" and one.var in asked
         ]
         self.all_loops = (*self.store.loops, *self.later)
+        if _is_of_thread(self.memory):  # each thread stores what all have reduced together
+            threads = {loop.var for loop in self.all_loops if loop.kind == "thread"}
+            self.usual = [one for one in self.usual if not _chooses_first(one, threads)]
         self.loops = self._concerned()
 
     def _reads_the_same(self, access: Access) -> bool:
@@ -156,6 +160,11 @@ class _Judge:
         """Whether it is proved that nobody reads what is left out."""
         if self.memory.is_argument:
             return False
+        if any(self._is_owner(loop) and loop not in self.memory.loops for loop in self.loops):
+            # registers of threads, which all read what stands behind the loop over them
+            touched = [one for one in self.program.accesses if one.data is self.store.data]
+            reads = [one for one in touched if not one.writes]
+            return all(_has(one.conditions, added) for one in reads for added in self.added)
         found = [one for one in judge_initialised(self.program) if one.buffer == self.memory.name]
         return bool(found) and all(one.verdict == PROVED for one in found)
 
@@ -269,7 +278,7 @@ class _Judge:
         """
         if loop in self.later:
             return not (self.memory.is_argument or self.memory.scope.startswith(OF_BLOCK))
-        return loop in self.memory.loops
+        return loop in self.memory.loops or (loop.kind == "thread" and _is_of_thread(self.memory))
 
     def _outside(self) -> list[Loop]:
         """The loops each iteration of which needs the elements anew."""
@@ -291,6 +300,18 @@ class _Judge:
         shown = [(var.name, int(value)) for var, value in sizes.items() if var in extents]
         given = ", ".join(f"{name} = {value}" for name, value in shown)
         return f"{text} ({given})" if given else text
+
+
+def _is_of_thread(memory: Memory) -> bool:
+    """Whether memory of a kernel belongs to one thread, that of other axes of threads included."""
+    if memory.scope == "global":  # for lowering to choose
+        return any(loop.kind == "thread" for loop in memory.loops)
+    return memory.is_in_kernel and not memory.scope.startswith(OF_BLOCK)
+
+
+def _chooses_first(condition: Expr, threads: set[Var]) -> bool:
+    """Whether it holds for the first thread of an axis alone."""
+    return type(condition) is EQ and condition.a in threads and is_const(condition.b, 0)
 
 
 def _refusal(stage: Stage, predicate: Expr, why: str) -> BuildError:
