@@ -1,7 +1,8 @@
 """Run the examples of the documentation and put what they print below them.
 
-    python scripts/examples.py            write README.md and the pages of docs/ that have examples
-    python scripts/examples.py --check    say which are not up to date
+    python scripts/examples.py                 write README.md and the pages that have examples
+    python scripts/examples.py --check         say which are not up to date
+    python scripts/examples.py [--check] faq   the same for the pages of these names alone
 
 The blocks of a page marked `python` are one program, from top to bottom; a block marked `text`
 right behind one of them is what it prints. Must not know what a page says.
@@ -52,7 +53,10 @@ def _example(program: str, names: dict[str, Any]) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Write the pages, or compare them."""
     stale = 0
+    wanted = [name for name in arguments if name != "--check"]
     for page in pages():
+        if wanted and page.stem not in wanted:
+            continue
         old = page.read_text()
         new = renewed(old)
         if new != old:
