@@ -176,6 +176,14 @@ def scoped(**changes: Any) -> Iterator[Config]:
             why="there is no such switch",
             cure=f"use one of: {', '.join(sorted(known))}{did_you_mean(name, known)}",
         )
+    for name, value in changes.items():
+        kind, wanted = _KINDS[name]
+        if type(value) not in kind or (type(value) is int and value < 1):
+            raise TeSchedError(
+                f"te_sched.config({name}={value!r})",
+                why=f"{name} is {wanted}",
+                cure=f"give {wanted}",
+            )
     token = _scoped.set(dataclasses.replace(current(), **changes))
     try:
         yield current()
@@ -183,6 +191,19 @@ def scoped(**changes: Any) -> Iterator[Config]:
         _scoped.reset(token)
 
 
+_TRUTH = ((bool,), "True or False")
+_COUNT = ((int, type(None)), "a whole number above 0, or None")
+_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
+    "verify_passes": _TRUTH,
+    "check_accesses": _TRUTH,
+    "emulate": _TRUTH,
+    "max_steps": _COUNT,
+    "cache": _TRUTH,
+    "cache_dir": ((str, type(None)), "a path, as text, or None"),
+    "cache_size": _COUNT,
+    "progress": _TRUTH,
+    "lowering": ((Lowering,), "a te_sched.config.Lowering"),
+}
 _scoped: ContextVar[Config | None] = ContextVar("te_sched_config", default=None)
 
 

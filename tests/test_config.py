@@ -40,6 +40,19 @@ def test_scope_rejects_an_unknown_switch():
         pass
 
 
+@pytest.mark.parametrize("change", [{"emulate": "maybe"}, {"cache": 1}, {"max_steps": 0}])
+def test_scope_rejects_values_of_another_kind(change):
+    with pytest.raises(TeSchedError, match=r"why: \w+ is (True or False|a whole number)"):
+        config.scoped(**change).__enter__()
+
+
+def test_scope_takes_each_switch_as_it_is():
+    now = config.current()
+    switches = {name: getattr(now, name) for name in config.Config.__dataclass_fields__}
+    with config.scoped(**switches) as same:
+        assert same == now
+
+
 @pytest.mark.parametrize(
     ("text", "value"), [("1", True), ("TRUE", True), ("off", False), ("", False)]
 )
