@@ -117,12 +117,12 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(_LATE[name])
     if name in _LATE_FUNCTIONS:
         return getattr(importlib.import_module(_LATE_FUNCTIONS[name]), name)
-    raise _absent("te_sched", name)
+    raise AttributeError(_advice("te_sched", name))
 
 
-def _absent(module: str, name: str) -> AttributeError:
-    absent = importlib.import_module("te_sched.compat.absent")
-    return AttributeError(absent.message(module, name))
+def _advice(module: str, name: str) -> str:
+    """What to say of a name that is absent."""
+    return str(importlib.import_module("te_sched.compat.absent").message(module, name))
 
 
 def _tell_of_absent_names(module: ModuleType) -> None:
@@ -137,7 +137,7 @@ def _tell_of_absent_names(module: ModuleType) -> None:
                 pass
         if name.startswith("__"):  # of Python, which asks every module for some
             raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
-        raise _absent(module.__name__, name)
+        raise AttributeError(_advice(module.__name__, name))
 
     vars(module)["__getattr__"] = find
 
