@@ -146,7 +146,7 @@ def table() -> list[dict[str, str]]:
 def from_environment(variables: Mapping[str, str]) -> Config:
     """The switches that a set of environment variables asks for."""
     asked: dict[str, Any] = {
-        field.name: _READERS.get(field.name, _read_truth)(name, variables[name])
+        field.name: _READERS[str(field.type)](name, variables[name])
         for field in dataclasses.fields(Config)
         if (name := field.metadata["variable"]) in variables
     }
@@ -169,16 +169,16 @@ def scoped(**changes: Any) -> Iterator[Config]:
     ...     current().verify_passes
     True
     """
-    known = {field.name for field in dataclasses.fields(Config)}
-    for name in changes.keys() - known:
+    known = {field.name: str(field.type) for field in dataclasses.fields(Config)}
+    for name in changes.keys() - known.keys():
         raise TeSchedError(
             f"te_sched.config({name}={changes[name]!r})",
             why="there is no such switch",
             cure=f"use one of: {', '.join(sorted(known))}{did_you_mean(name, known)}",
         )
     for name, value in changes.items():
-        kind, wanted = _KINDS[name]
-        if type(value) not in kind or (type(value) is int and value < 1):
+        classes, wanted = _KINDS[known[name]]
+        if type(value) not in classes or (type(value) is int and value < 1):
             raise TeSchedError(
                 f"te_sched.config({name}={value!r})",
                 why=f"{name} is {wanted}",
@@ -191,18 +191,12 @@ def scoped(**changes: Any) -> Iterator[Config]:
         _scoped.reset(token)
 
 
-_TRUTH = ((bool,), "True or False")
-_COUNT = ((int, type(None)), "a whole number above 0, or None")
+# What a switch may be, by its type: the classes of values, and how messages say it.
 _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
-    "verify_passes": _TRUTH,
-    "check_accesses": _TRUTH,
-    "emulate": _TRUTH,
-    "max_steps": _COUNT,
-    "cache": _TRUTH,
-    "cache_dir": ((str, type(None)), "a path, as text, or None"),
-    "cache_size": _COUNT,
-    "progress": _TRUTH,
-    "lowering": ((Lowering,), "a te_sched.config.Lowering"),
+    "bool": ((bool,), "True or False"),
+    "int | None": ((int, type(None)), "a whole number above 0, or None"),
+    "str | None": ((str, type(None)), "a path, as text, or None"),
+    "Lowering": ((Lowering,), "a te_sched.config.Lowering"),
 }
 _scoped: ContextVar[Config | None] = ContextVar("te_sched_config", default=None)
 
@@ -246,10 +240,10 @@ def _read_path(name: str, text: str) -> str | None:
     return text or None
 
 
-_READERS: dict[str, Callable[[str, str], Any]] = {
-    "max_steps": _read_count,
-    "cache_dir": _read_path,
-    "cache_size": _read_count,
+_READERS: dict[str, Callable[[str, str], Any]] = {  # by the type of a switch
+    "bool": _read_truth,
+    "int | None": _read_count,
+    "str | None": _read_path,
 }
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from difflib import unified_diff
 from typing import Any
 
 from te_sched.errors import LoweringError, did_you_mean
@@ -33,6 +32,8 @@ class PassPrinter:
 
     def after(self, one: Callable[..., Any], func: PrimFunc) -> None:
         """The program that a pass made."""
+        from difflib import unified_diff  # slow to load, and needed when passes are shown only
+
         lines = self._lines if func is self._func else script(func).split("\n")
         name = getattr(one, "__name__", repr(one))
         changes = list(unified_diff(self._lines, lines, lineterm="", n=1))[2:]
