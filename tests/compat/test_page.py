@@ -1,21 +1,18 @@
 """docs/compatibility.md is what the code says, and every absence has its reason."""
 
-import importlib.util
 import json
 from pathlib import Path
 
 import pytest
+
+from tests.golden.corpus import load
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 @pytest.fixture(scope="module")
 def generator():
-    path = ROOT / "scripts" / "compatibility.py"
-    spec = importlib.util.spec_from_file_location("compatibility", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load(ROOT / "scripts" / "compatibility.py")
 
 
 @pytest.fixture(scope="module")

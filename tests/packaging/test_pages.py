@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import subprocess
@@ -11,17 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.golden.corpus import load
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def script(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-examples = script("examples")
+examples = load(ROOT / "scripts/examples.py")
 
 
 @pytest.mark.parametrize("page", examples.pages(), ids=lambda page: page.stem)
@@ -36,7 +30,7 @@ def test_examples_print_what_is_shown(page):
 
 def test_the_road_through_all_passes_is_up_to_date():
     """`python scripts/passes.py` writes the page anew."""
-    passes = script("passes")
+    passes = load(ROOT / "scripts/passes.py")
     assert passes.page().rstrip() + "\n" == passes.PAGE.read_text()
 
 

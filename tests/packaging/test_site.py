@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from tests.golden.corpus import load
+
 pytest.importorskip("griffe", reason="the extra docs is not installed")
 pytest.importorskip("mkdocs", reason="the extra docs is not installed")
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def script(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+SCRIPTS = ROOT / "scripts"
 
 
 DOCSTRING = """Do it.
@@ -58,12 +53,12 @@ Raises:
 
 
 def test_docstrings_get_the_sections_that_the_reference_reads():
-    assert script("docstring_sections").rewritten(DOCSTRING) == REWRITTEN
+    assert load(SCRIPTS / "docstring_sections.py").rewritten(DOCSTRING) == REWRITTEN
 
 
 def test_docstrings_of_modules_tell_users_alone():
     text = "Tables. Must not know what they hold."
-    assert script("docstring_sections").for_users(text) == "Tables."
+    assert load(SCRIPTS / "docstring_sections.py").for_users(text) == "Tables."
 
 
 @pytest.mark.parametrize(
@@ -85,4 +80,4 @@ def test_links_lead_to_pages(link, shown):
     )
     pages = {"README.md", "benchmarks/results/cpu.md", "passes.md"}
     files = SimpleNamespace(get_file_from_path=lambda uri: uri if uri in pages else None)
-    assert script("site_pages").on_page_markdown(link, page, None, files) == shown
+    assert load(SCRIPTS / "site_pages.py").on_page_markdown(link, page, None, files) == shown
