@@ -22,6 +22,7 @@ from te_sched.analysis.programs.turns import check_turns
 from te_sched.analysis.schedules.extents import check_extents
 from te_sched.analysis.schedules.legality import check_legality
 from te_sched.analysis.schedules.predicates import check_predicates
+from te_sched.analysis.schedules.promises import promised_sizes
 from te_sched.analysis.schedules.results import check_results
 from te_sched.analysis.schedules.sizes import ATTRIBUTE, check_sizes, symbolic_sizes
 from te_sched.codegen.target import Target, as_target, check_available
@@ -152,6 +153,7 @@ def _lowered_schedule(
     if verify:
         check_results(schedule, args or (), binds or {})
         check_predicates(schedule, args or (), binds)
+        promised = promised_sizes(schedule)
         findings = check_program(module[name])
         module, outside = _guarded(module, target, not sanitize, places)
         outside.raise_refuted()
@@ -161,7 +163,8 @@ def _lowered_schedule(
         _refuse(findings, functions, target)
         if not sanitize:
             _recheck(functions, target)
-        sizes = [*symbolic_sizes(schedule), *functions[name].attrs.get(ATTRIBUTE, ())]
+        guarded = functions[name].attrs.get(ATTRIBUTE, ())
+        sizes = [*symbolic_sizes(schedule), *promised, *guarded]
         functions = {**functions, name: functions[name].with_attr(ATTRIBUTE, sizes)}
     return functions
 

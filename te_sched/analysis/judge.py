@@ -19,6 +19,7 @@ from te_sched.analysis.programs.scopes import judge_scopes
 from te_sched.analysis.schedules.extents import check_extents
 from te_sched.analysis.schedules.legality import check_legality
 from te_sched.analysis.schedules.predicates import check_predicates
+from te_sched.analysis.schedules.promises import promised_sizes
 from te_sched.analysis.schedules.sizes import check_sizes
 from te_sched.errors import BuildError, LoweringError, TeSchedError, kind_of
 from te_sched.ir.stmt import IRModule, PrimFunc
@@ -58,15 +59,15 @@ def check(
         if not args:
             raise
         return Findings([*found, _as_finding(error)])
-    refused = _refused(partial(check_predicates, args=args or ()), inputs)
-    found += [] if refused is None else [refused]
+    later = (partial(check_predicates, args=args or ()), promised_sizes)
+    found += [one for judge in later if (one := _refused(judge, inputs)) is not None]
     return Findings([*found, *_all_of(guard_extents(func))])
 
 
 _OF_SCHEDULES = (check_legality, check_extents, check_sizes)
 
 
-def _refused(judge: Callable[[Schedule], None], schedule: Schedule) -> Finding | None:
+def _refused(judge: Callable[[Schedule], object], schedule: Schedule) -> Finding | None:
     """What a judge of schedules refuses."""
     try:
         judge(schedule)

@@ -5,12 +5,14 @@ Must not know statements.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from te_sched.arith import int_set
 from te_sched.arith.analyzer import Analyzer
+from te_sched.errors import ScheduleError
 from te_sched.ir.expr import Expr, IntImm, IterVar, Range
-from te_sched.schedule.relations import Ranges
+from te_sched.schedule.places import At
+from te_sched.schedule.relations import Ranges, Split
 from te_sched.schedule.state import StageState
 
 
@@ -63,6 +65,33 @@ def bound_checks(
         if reached.max is None or not analyzer.can_prove(reached.max < axis.dom.extent):
             conditions.append(value < axis.dom.extent)
     return conditions
+
+
+def unproved_promises(stage: StageState, ranges: Ranges) -> Iterator[Split]:
+    """The splits without a guard (`disable_predication`) that are not known to need none."""
+    analyzer = Analyzer()
+    splits = [relation for relation in stage.relations if isinstance(relation, Split)]
+    for split in splits:
+        if split.disable_predication and not split.is_exact(ranges, analyzer):
+            yield split
+
+
+def check_promises(stage: StageState, ranges: Ranges, what: str, axes: Container[IterVar]) -> None:
+    """Refuse to make an operation of loops without guards that may go beyond one of `axes`.
+
+    Raises
+    ------
+    ScheduleError for the first such split.
+    """
+    for split in unproved_promises(stage, ranges):
+        if (axis := split.parent) in axes:
+            raise ScheduleError(
+                what,
+                f"axis {axis.var.name} is split without a guard (disable_predication=True), and "
+                "it is not known that its loops make no more iterations than it has",
+                "split it without disable_predication: what goes beyond is left out then",
+                At(stage, axis),
+            )
 
 
 def _same_range(a: Range | None, b: Range, analyzer: Analyzer) -> bool:

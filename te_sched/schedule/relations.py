@@ -226,16 +226,16 @@ class Split(Relation):
         if guarded[self.outer] or guarded[self.inner]:
             guarded[self.parent] = True
             return
-        if self.disable_predication:
-            guarded[self.parent] = False
-            return
+        guarded[self.parent] = not (self.disable_predication or self.is_exact(ranges, analyzer))
+
+    def is_exact(self, ranges: Mapping[IterVar, Range], analyzer: Analyzer) -> bool:
+        """Whether it is known that the two lengths multiply to the parent's."""
         outer, inner, parent = (
             ranges[axis].extent for axis in (self.outer, self.inner, self.parent)
         )
         if isinstance(outer, IntImm) and isinstance(inner, IntImm) and isinstance(parent, IntImm):
-            guarded[self.parent] = parent.value != outer.value * inner.value
-        else:
-            guarded[self.parent] = not analyzer.can_prove_equal(parent, inner * outer)
+            return parent.value == outer.value * inner.value
+        return analyzer.can_prove_equal(parent, inner * outer)
 
 
 def _divisor(inner: Range) -> Expr:

@@ -124,6 +124,39 @@ def test_long_straight_code_is_not_searched_for_vectors(
         assert bool(re.search(r"vmulps", assembly((s, [A, B]), ""))) == is_packed
 
 
+def test_long_vectors_of_elements_from_anywhere_take_no_time() -> None:
+    A, row = te.placeholder((412,), "uint16", name="A"), te.placeholder((17,), "int32", name="row")
+    B = te.compute((412,), lambda i: A[row[i // 25] * 25 + i % 25], name="B")
+    s = te.create_schedule(B.op)
+    s[B].vectorize(B.op.axis[0])
+    with te_sched.config.scoped(cache=False):
+        module = te_sched.build(s, [A, row, B])  # LLVM looks for vectors in the cube of 412 steps
+    a, b = np.arange(412, dtype="uint16"), np.zeros(412, "uint16")
+    rows = np.arange(17, dtype="int32")[::-1].copy()
+    rows[rows == 16] = 15
+    module(a, rows, b)
+    i = np.arange(412)
+    np.testing.assert_array_equal(b, a[rows[i // 25] * 25 + i % 25])
+
+
+@pytest.mark.parametrize(("most", "is_packed"), [(128, True), (4, False)])
+def test_many_lanes_one_by_one_are_not_searched_for_vectors(
+    most: int, is_packed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "_MANY_LANES", most)
+    A = te.placeholder((16,), name="A")
+    C = te.placeholder((16,), "int8", name="C")
+    index = te.placeholder((16,), "int32", name="I")
+    B = te.compute((16,), lambda i: A[i] * A[i], name="B")
+    D = te.compute((16,), lambda i: C[index[i]], name="D")
+    s = te.create_schedule([B.op, D.op])
+    s[B].unroll(B.op.axis[0])
+    s[D].vectorize(D.op.axis[0])
+    with te_sched.config.scoped(cache=False):
+        text = assembly((s, [A, C, index, B, D]), "")
+    assert bool(re.search(r"vmulps", text)) == is_packed
+
+
 @pytest.mark.parametrize(("most", "is_unrolled"), [(500, True), (1, False)])
 def test_loops_of_large_programs_are_not_unrolled(
     most: int, is_unrolled: bool, monkeypatch: pytest.MonkeyPatch

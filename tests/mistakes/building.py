@@ -303,3 +303,21 @@ def _():
     _, lanes = s[W].split(W.op.axis[0], 16)
     s[W].vectorize(lanes)
     te_sched.build(s, [V, W])
+
+
+@mistake(
+    "A split that is promised to be even, and is not",
+    BuildError,
+    r"(?s)split of axis k of stage C without a guard.*has 64 iterations.* 11 \* 6 = 66",
+)
+def broken_promise():
+    s = te.create_schedule(C.op)
+    s[C].split(k, factor=6, disable_predication=True)
+    te_sched.build(s, [A, C])
+
+
+@broken_promise.cure
+def _():
+    s = te.create_schedule(C.op)
+    s[C].split(k, factor=6)
+    te_sched.build(s, [A, C])

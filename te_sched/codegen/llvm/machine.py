@@ -27,8 +27,10 @@ _GLOBAL_IN_ASSEMBLY = re.compile(
     r'^module asm "(?:\\09|\s)*\.globl(?:\\09|\s)+([\w.$]+)"', re.MULTILINE
 )
 _NAMED = re.compile(r'@"?([\w.$-]+)')
+_LANE_SET = re.compile(r"insertelement <[^>]+> %")  # of a vector that has others
 _LABEL = re.compile(r"^[\w.$\"-]+:", re.MULTILINE)
 _LONG_BLOCK = 20_000  # lines; the time that SLP takes grows with the square
+_MANY_LANES = 128  # set one by one in a block; the time that SLP takes grows with the cube
 _MANY_BLOCKS = 250  # of so many loops, copies of their bodies are compiled for half a minute
 _MACHINES: dict[tuple[str, str, str, int], Any] = {}
 
@@ -147,10 +149,13 @@ def _optimized(text: str, linked: tuple[str, ...], machine: Machine) -> Any:
         _give_way(module, part)
         module.link_in(part)
     options = llvm.create_pipeline_tuning_options(speed_level=machine.level)
-    blocks = [block.count("\n") for block in _LABEL.split(text)]
+    blocks = _LABEL.split(text)
+    lines = max([block.count("\n") for block in blocks])
+    lanes = max([len(_LANE_SET.findall(block)) for block in blocks])
     options.loop_vectorization = options.loop_interleaving = machine.level > 1
     options.loop_unrolling = machine.level > 1 and len(blocks) < _MANY_BLOCKS
-    options.slp_vectorization = machine.level > 1 and max(blocks) < _LONG_BLOCK
+    is_short = lines < _LONG_BLOCK and lanes < _MANY_LANES
+    options.slp_vectorization = machine.level > 1 and is_short
     # One for each program: a run leaves callbacks in it that are gone when the run is over.
     # llvmlite never frees the place for them, 1.5 KB (`benchmarks.memory` counts them).
     builder = llvm.create_pass_builder(machine.handle, options)

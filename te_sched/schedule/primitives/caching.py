@@ -10,7 +10,7 @@ from te_sched.errors import ScheduleError, kind_of, user_place
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, IntImm, IterVar, ProducerLoad, Range, Reduce, Select, Var
 from te_sched.ir.visitor import replace, substitute
-from te_sched.schedule.guards import bound_checks
+from te_sched.schedule.guards import bound_checks, check_promises
 from te_sched.schedule.places import At
 from te_sched.schedule.primitives.checks import (
     KIND_TEXT,
@@ -247,6 +247,7 @@ def _layout(stage: StageState, op: ComputeOp, what: str) -> _Layout:
         analyzer = Analyzer()
         for relation in stage.relations:
             relation.ranges_down(ranges, analyzer, None)
+        check_promises(stage, ranges, what, ranges)
     axes = tuple([_cached_axis(leaf, ranges[leaf]) for leaf in leaves])
     values: Values = {axis: axis.var for axis in reduce_axes}
     values.update((leaf, axis.var) for leaf, axis in zip(leaves, axes, strict=True))

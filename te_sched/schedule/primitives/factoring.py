@@ -11,7 +11,7 @@ from te_sched.errors import ScheduleError, user_place
 from te_sched.ir import ops
 from te_sched.ir.expr import Call, Expr, IterVar, ProducerLoad, Range, Reduce, Select, Var
 from te_sched.ir.visitor import replace, substitute
-from te_sched.schedule.guards import bound_checks
+from te_sched.schedule.guards import bound_checks, check_promises
 from te_sched.schedule.places import At
 from te_sched.schedule.primitives.caching import output_axes, stage_of_tensor
 from te_sched.schedule.primitives.checks import (
@@ -141,6 +141,7 @@ def _take_apart(stage: StageState, op: ComputeOp, axis: IterVar, what: str) -> _
             "split it first and factor one of the parts",
             At(stage, axis),
         )
+    check_promises(stage, ranges, f"{what} by axis {axis.var.name}", touched)
     whole = [one for one in op.reduce_axis if one not in touched]
     loops = [one for one in stage.leaf_iter_vars if one in touched and one is not axis]
     pieces = [IterVar(ranges[one], one.var, "CommReduce") for one in loops]

@@ -1,0 +1,83 @@
+"""Whether splits without guards need none, as `split(..., disable_predication=True)` promises.
+
+What is known when a program is built is judged then, what depends on the sizes of a call by the
+call. Must not know statements.
+"""
+
+from __future__ import annotations
+
+from te_sched.analysis.schedules.sizes import Size
+from te_sched.errors import BuildError
+from te_sched.ir.expr import BufferLoad, Expr, IntImm, ProducerLoad, Var
+from te_sched.ir.visitor import variables_of, walk
+from te_sched.lower.bounds import infer_bound
+from te_sched.schedule.guards import unproved_promises
+from te_sched.schedule.places import At
+from te_sched.schedule.relations import Ranges, Split
+from te_sched.schedule.schedule import Schedule
+from te_sched.schedule.stage import AttachType, Stage
+
+_WHY = "split(..., disable_predication=True) promises that its loops make as many iterations"
+
+
+def promised_sizes(schedule: Schedule) -> list[Size]:
+    """What a call must fulfil so that no loop without a guard goes too far.
+
+    Raises
+    ------
+    BuildError for the first split whose loops go too far, or may whatever the sizes of a call.
+    """
+    if not any(_is_promise(relation) for stage in schedule.stages for relation in stage.relations):
+        return []
+    normal = schedule.normalize()
+    ranges = infer_bound(normal)
+    loops = {axis.var for axis in ranges}
+    return [
+        _size(stage, split, ranges, loops)
+        for stage in normal.stages
+        if stage.attach_type not in (AttachType.INLINE, AttachType.INLINED_ALREADY)
+        for split in unproved_promises(stage, ranges)
+    ]
+
+
+def _is_promise(relation: object) -> bool:
+    return isinstance(relation, Split) and relation.disable_predication
+
+
+def _size(stage: Stage, split: Split, ranges: Ranges, loops: set[Var]) -> Size:
+    parent, outer, inner = (
+        ranges[axis].extent for axis in (split.parent, split.outer, split.inner)
+    )
+    iterations = outer * inner
+    if isinstance(parent, IntImm) and isinstance(iterations, IntImm):
+        raise _refusal(
+            stage,
+            split,
+            f"it has {parent} iterations, and its loops have {outer} * {inner} = {iterations}",
+        )
+    if not _is_of_call(parent, loops):
+        raise _refusal(
+            stage, split, f"it has {parent} iterations, which is known in the loops alone"
+        )
+    what = f"the number of iterations of axis {split.parent.var.name} of {stage.op.name}"
+    around = tuple([ranges[axis].extent for axis in stage.op.axis])
+    around = tuple([extent for extent in around if _is_of_call(extent, loops)])
+    return Size(what, parent, iterations, _WHY, around)
+
+
+def _is_of_call(extent: Expr, loops: set[Var]) -> bool:
+    """Whether an extent depends on the sizes of a call alone."""
+    is_read = any(type(part) in (BufferLoad, ProducerLoad) for part in walk(extent))
+    return not is_read and loops.isdisjoint(variables_of(extent))
+
+
+def _refusal(stage: Stage, split: Split, why: str) -> BuildError:
+    axis = split.parent
+    return BuildError(
+        f"build a split of axis {axis.var.name} of stage {stage.op.name} without a guard "
+        "(disable_predication=True)",
+        why,
+        "leave out disable_predication: there is a guard then, where one is needed; "
+        "build(..., verify=False) insists",
+        where=At(stage, axis),
+    )
