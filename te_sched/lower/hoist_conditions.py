@@ -16,7 +16,7 @@ from te_sched.ir.calls import Effect, effect_of
 from te_sched.ir.expr import Expr, IterVar, Var
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, LetStmt, PrimFunc, SeqStmt, Stmt, While
 from te_sched.ir.visitor import Mapper, replace, walk
-from te_sched.lower.statements import statements
+from te_sched.lower.statements import fresh_copy, statements
 
 
 def hoist_conditions(func: PrimFunc) -> PrimFunc:
@@ -95,7 +95,7 @@ class _Hoister(Mapper):
         body = self.visit(node.body)
         whole: Stmt = node if body is node.body else replace(node, body=body)
         for branch in reversed(self.hoisted.get(node, [])):
-            other = None if branch.else_case is None else whole
+            other = None if branch.else_case is None else fresh_copy(whole, {})
             whole = IfThenElse(branch.condition, whole, other, branch.owner_guard)
         return whole
 

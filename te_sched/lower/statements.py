@@ -116,7 +116,7 @@ class _FreshCopy(Mapper):
 
     def __init__(self, values: dict[Var, Expr]) -> None:
         self.values = dict(values)
-        self.buffers: dict[Buffer, Buffer] = {}
+        self.buffers: dict[tuple[Buffer, Expr], Buffer] = {}  # of a buffer and its new pointer
 
     def visit_Var(self, node: Var) -> Expr:
         return self.values.get(node, node)
@@ -128,13 +128,13 @@ class _FreshCopy(Mapper):
 
     def buffer(self, buffer: Buffer) -> Buffer:
         """The buffer over the new pointer."""
-        if buffer.data not in self.values:
+        data = self.values.get(buffer.data)
+        if data is None:
             return buffer
-        found = self.buffers.get(buffer)
+        found = self.buffers.get((buffer, data))
         if found is None:
             shape = tuple([self.visit(extent) for extent in buffer.shape])
-            found = replace(buffer, data=self.values[buffer.data], shape=shape)
-            self.buffers[buffer] = found
+            found = self.buffers[buffer, data] = replace(buffer, data=data, shape=shape)
         return found
 
     def visit_For(self, node: For) -> Stmt:

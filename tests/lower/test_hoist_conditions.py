@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Call
-from te_sched.ir.stmt import IfThenElse, LetStmt, PrimFunc, Stmt
+from te_sched.ir.stmt import Allocate, For, IfThenElse, LetStmt, PrimFunc, Stmt
 from te_sched.lower.hoist_conditions import hoist_conditions
+from te_sched.lower.statements import statements
 from tests.lower.build import (
     allocate,
     block,
@@ -81,6 +82,20 @@ def test_both_branches_get_the_loop() -> None:
     found = text(hoist_conditions(make(loop(i, 4, branch))))
     assert found.startswith("if n < 2:\n    for i in range(4):")
     assert "\nelse:\n    for i in range(4):" in found
+
+
+def test_each_branch_defines_variables_of_its_own() -> None:
+    B = temporary("B", 4, scope="global")
+    branch = IfThenElse(n < 2, store(B, 0.0, i), store(B, 1.0, i))
+    found = hoist_conditions(make(loop(i, 4, allocate(B, branch)))).body
+    assert isinstance(found, IfThenElse)
+    of_then, of_else = (
+        {node.buffer_var for node in statements(side) if isinstance(node, Allocate)}
+        | {node.loop_var for node in statements(side) if isinstance(node, For)}
+        for side in (found.then_case, found.else_case)
+    )
+    assert len(of_then) == len(of_else) == 2
+    assert of_then.isdisjoint(of_else)
 
 
 def test_condition_in_one_branch_says_nothing_about_the_other() -> None:

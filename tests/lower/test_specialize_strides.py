@@ -49,3 +49,23 @@ def test_both_bodies_compute_the_same(
     built(source, result[:: steps[1]])
     np.testing.assert_array_equal(result[:: steps[1]], source / 2)
     assert np.all(result.reshape(n, steps[1])[:, 1:] == 0)
+
+
+def test_copies_of_memory_in_branches_are_each_their_own() -> None:
+    n, m = te.var("n"), te.var("m")
+    A = te.placeholder((n, 2, m), name="A")
+    B = te.compute(A.shape, lambda *i: A[i] * 2.0, name="B")
+    s = te.create_schedule(B.op)
+    local = s.cache_write(B, "local")
+    i, j, row = B.op.axis
+    _, inner = s[B].split(row, factor=8)
+    s[B].reorder(i, inner, j)
+    s[B].parallel(i)
+    s[local].compute_at(s[B], inner)
+    s[local].tile(*local.op.axis[1:], 16, 7)
+    function = te_sched.build(s, [A, B])
+    for shape in ((2, 2, 1), (1, 2, 7), (3, 2, 40)):
+        a = np.random.default_rng(0).random(shape, "float32")
+        b = np.zeros(shape, "float32")
+        function(a, b)
+        np.testing.assert_array_equal(b, a * 2)
