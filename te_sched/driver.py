@@ -36,6 +36,7 @@ from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.device.kernel import is_kernel
 from te_sched.lower.device.pipeline import device_passes
 from te_sched.lower.guard_extents import guard_extents
+from te_sched.lower.join_dimensions import join_dimensions
 from te_sched.lower.pipeline import lower
 from te_sched.lower.replace_intrinsics import replace_intrinsics
 from te_sched.lower.specialize_strides import specialize_strides
@@ -314,7 +315,9 @@ def _kernels(
 
 def _for_target(functions: Mapping[str, PrimFunc], target: Target) -> dict[str, PrimFunc]:
     keys = (target.kind, *target.keys)
-    return {name: replace_intrinsics(func, keys) for name, func in functions.items()}
+    return {
+        name: join_dimensions(replace_intrinsics(func, keys)) for name, func in functions.items()
+    }
 
 
 def _module(inputs: Any, name: str) -> IRModule:

@@ -8,6 +8,7 @@ from typing import Any
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
+from te_sched.lower.join_dimensions import join_dimensions
 from te_sched.runtime.build import build_functions
 from te_sched.runtime.module import Module
 
@@ -60,4 +61,4 @@ def elementwise(
 
 def build(func: S.PrimFunc, target: str = "llvm", name: str = "main") -> Module:
     """Compile one function."""
-    return build_functions({name: func}, target)
+    return build_functions({name: join_dimensions(func)}, target)

@@ -180,7 +180,7 @@ class Declarations(Dataflow):
         dtype = self.rng.choice(("float32", "int32", "int64"))
         numpy = f"np.zeros({shape(tuple(Dim(str(d.value), d.value) for d in dims))}, '{dtype}')"
         return self.compute(
-            dims, f"te.const(0, '{dtype}') + i.astype('{dtype}')", numpy + _rows(dims), dtype
+            dims, f"te.const(0, '{dtype}') + i.astype('{dtype}')", numpy + _rows(dims, dtype), dtype
         )
 
     def source(self, fits=lambda dims: True):  # type: ignore[no-untyped-def]
@@ -199,6 +199,6 @@ def _bits(name: str, dtype: str) -> str:
     return f"np.bitwise_count({name}.astype('{unsigned}')).astype('{dtype}')"
 
 
-def _rows(dims: tuple[Dim, ...]) -> str:
+def _rows(dims: tuple[Dim, ...], dtype: str) -> str:
     ones = ", ".join(["-1"] + ["1"] * (len(dims) - 1))
-    return f" + np.arange({dims[0].value}).reshape({ones})"
+    return f" + np.arange({dims[0].value}, dtype='{dtype}').reshape({ones})"

@@ -29,12 +29,25 @@ from te_sched.analysis.programs.evaluate import (
 from te_sched.analysis.schedules.sizes import Size
 from te_sched.arith.forms import Form, Forms, constant, expr_of, linear_form, number_of, plus
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Expr, IntImm, Ramp, Var
+from te_sched.ir.expr import (
+    Add,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mul,
+    Ramp,
+    Sub,
+    Var,
+)
 from te_sched.ir.occurrences import Occurrence
 from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import substitute, variables_of
 
 _LIMIT = 1 << 16  # iterations that are executed
+_TOLD = (Add, Sub, Mul, FloorDiv, FloorMod, Min, Max)
 _ONE, _ZERO = IntImm(1), IntImm(0)
 
 
@@ -303,9 +316,9 @@ class Bounds(Place):
         below, above = map(_is_negative, gaps)
         if not below and not above:
             return None
-        low, high = (expr_of(end, need.at.dtype) for end in span)
+        low, high = (_shown(expr_of(end, need.at.dtype)) for end in span)
         text = f"the index {shown!s} runs from {low} to {high}"
-        return str(low if below else high), text
+        return low if below else high, text
 
     @contextmanager
     def _joined(self, need: Need, conditions: Sequence[Expr]) -> Iterator[Need | None]:
@@ -325,7 +338,22 @@ class Bounds(Place):
         self.loops, self.ranges = loops, ranges
 
     def _are_loops_known(self) -> bool:
-        return all(loop.var in self.ranges for loop in self.loops)
+        """Whether the sizes of a call alone say which iterations there are."""
+        return all(
+            loop.var in self.ranges or (self._is_told(loop.min) and self._is_told(loop.extent))
+            for loop in self.loops
+        )
+
+    def _is_told(self, e: Expr) -> bool:
+        """Whether the sizes of a call tell a number."""
+        kind = type(e)
+        if kind is IntImm or kind is Var:
+            return kind is IntImm or e in self.symbols
+        if not isinstance(e, _TOLD):
+            return False
+        if isinstance(e, FloorDiv | FloorMod) and not (type(e.b) is IntImm and e.b.value > 0):
+            return False
+        return self._is_told(e.a) and self._is_told(e.b)
 
     def _require(self, occurrence: Occurrence, need: Need, shown: Expr) -> bool:
         """Note what a call must fulfil, where an access depends on its sizes alone."""
@@ -357,9 +385,9 @@ class Bounds(Place):
     def _finding(self, occurrence: Occurrence, need: Need, wrong: str, text: str) -> Finding:
         name = self.name_of(occurrence)
         does = "reads" if occurrence.reads else "writes"
-        has = f"{name} has {need.extent} elements there"
+        has = f"{name} has {_shown(need.extent)} elements there"
         if type(need.low) is not IntImm or need.low.value:
-            has = f"{name} exists from {need.low} on, {need.extent} elements"
+            has = f"{name} exists from {_shown(need.low)} on, {_shown(need.extent)} elements"
         return Finding(
             BOUNDS,
             REFUTED,
@@ -379,6 +407,11 @@ class Bounds(Place):
             yield Finding(BOUNDS, UNPROVED, what, why="what they are is known to the call alone")
         if self.proved:
             yield Finding(BOUNDS, PROVED, f"{self.proved} indices of accesses are within bounds")
+
+
+def _shown(e: Expr) -> str:
+    """An expression; a number without its type."""
+    return str(e.value if isinstance(e, IntImm) else e)
 
 
 def _is_negative(form: Form) -> bool:

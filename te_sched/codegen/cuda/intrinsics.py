@@ -264,8 +264,7 @@ def _address_of(out: KernelText, node: E.Call) -> list[Piece]:
         raise out.error(
             "address_of", f"its argument is a {type(load).__name__}", "give a buffer's element"
         )
-    index = memory.flat_index(load.buffer, load.indices)
-    return [memory.address(out, load.buffer, index)]
+    return [memory.address(out, load.buffer, load.indices[0])]
 
 
 def access_pointer(out: KernelText, node: E.Call) -> Piece:

@@ -16,23 +16,6 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 
 
-def flat_index(buffer: E.Buffer, indices: tuple[E.Expr, ...]) -> E.Expr:
-    """One index for a buffer that may still have several dimensions."""
-    if not indices:
-        return E.IntImm(0)
-    if len(indices) == 1 and not buffer.strides:
-        return indices[0]
-    strides: list[E.Expr] = list(buffer.strides)
-    if not strides:
-        strides = [ops.const(1, dtypes.element(indices[0].dtype))] * len(indices)
-        for k in range(len(indices) - 2, -1, -1):
-            strides[k] = ops.mul(strides[k + 1], buffer.shape[k + 1])
-    total = ops.mul(indices[0], strides[0])
-    for index, stride in zip(indices[1:], strides[1:], strict=True):
-        total = ops.add(total, ops.mul(index, stride))
-    return total
-
-
 class Span:
     """Elements first, first + 1, ... of an array, and how many of them one access takes."""
 
@@ -120,7 +103,7 @@ def _plus(first: Piece, number: int, dtype: str) -> Piece:
 
 def load(out: KernelText, buffer: E.Buffer, indices: tuple[E.Expr, ...]) -> list[Piece]:
     """The lanes of buffer[indices]."""
-    index = flat_index(buffer, indices)
+    (index,) = indices
     out.unit.type_of(buffer.dtype)
     if isinstance(index, E.Broadcast):  # one element in every lane
         one = load(out, buffer, (index.value,))
@@ -168,9 +151,7 @@ def copy(out: KernelText, target: E.BufferLoad, source: E.BufferLoad) -> bool:
     """target = source in wide accesses, if both can be accessed so; else nothing is written."""
     if target.buffer.data is source.buffer.data or source.dtype != target.dtype:
         return False
-    spans = [
-        span_of(out, one.buffer, flat_index(one.buffer, one.indices)) for one in (target, source)
-    ]
+    spans = [span_of(out, one.buffer, one.indices[0]) for one in (target, source)]
     to, origin = spans
     if to is None or origin is None or to.step != origin.step or to.step == 1:
         return False
@@ -185,7 +166,7 @@ def store(
     out: KernelText, buffer: E.Buffer, indices: tuple[E.Expr, ...], lanes: list[Piece], reads: bool
 ) -> None:
     """buffer[indices] = lanes; `reads` is whether the lanes still read from the same array."""
-    index = flat_index(buffer, indices)
+    (index,) = indices
     out.unit.type_of(buffer.dtype)
     span = span_of(out, buffer, index)
     count = (

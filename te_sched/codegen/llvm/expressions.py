@@ -69,27 +69,6 @@ def bind(out: FunctionText, var: E.Var, expression: E.Expr) -> None:
         out.plain[var] = evaluate(out, expression)
 
 
-def flatten_index(buffer: E.Buffer, indices: tuple[E.Expr, ...]) -> E.Expr:
-    """One index for a buffer that still has several dimensions."""
-    if len(indices) == 1 and (not buffer.strides or _is_one(buffer.strides[0])):
-        return indices[0]
-    if not indices:
-        return E.IntImm(0)
-    strides: list[E.Expr] = list(buffer.strides)
-    if not strides:
-        strides = [E.IntImm(1, indices[0].dtype)] * len(indices)
-        for k in range(len(indices) - 2, -1, -1):
-            strides[k] = strides[k + 1] * buffer.shape[k + 1]
-    total = indices[0] * strides[0]
-    for index, stride in zip(indices[1:], strides[1:], strict=True):
-        total = total + index * stride
-    return total
-
-
-def _is_one(value: E.Expr) -> bool:
-    return isinstance(value, E.IntImm) and value.value == 1
-
-
 def evaluate_place(out: FunctionText, index: E.Expr) -> memory.Place:
     """Where the elements of an index are."""
     if type(index) is E.Ramp and isinstance(index.stride, E.IntImm):
@@ -237,7 +216,7 @@ def _shuffle(out: FunctionText, node: E.Shuffle) -> Value:
 
 
 def _load(out: FunctionText, node: E.BufferLoad) -> Value:
-    index = flatten_index(node.buffer, node.indices)
+    (index,) = node.indices
     if isinstance(index, E.Broadcast):  # one element in every lane
         one = memory.load(out, node.buffer, evaluate_place(out, index.value))
         return (

@@ -15,7 +15,6 @@ from te_sched.codegen.llvm.expressions import (
     evaluate,
     evaluate_condition,
     evaluate_index,
-    flatten_index,
     use_calls,
 )
 from te_sched.codegen.llvm.function import FunctionText
@@ -311,7 +310,7 @@ def _address_of(out: FunctionText, node: E.Call) -> Value:
             f"its argument is {kind_of(load)}",
             "give it a buffer's element",
         )
-    index = evaluate_index(out, flatten_index(load.buffer, load.indices))
+    index = evaluate_index(out, load.indices[0])
     pointer = out.lookup(load.buffer.data)
     return Value(
         memory.address(out, pointer, load.buffer.dtype, memory.lane(out, index, 0), inside=False),

@@ -18,7 +18,6 @@ from te_sched.codegen.llvm.expressions import (
     evaluate_condition,
     evaluate_index,
     evaluate_place,
-    flatten_index,
 )
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.heap import ALIGNMENT, define_heap
@@ -185,7 +184,7 @@ def _store(out: FunctionText, node: S.BufferStore) -> None:
 
 def _store_whole(out: FunctionText, node: S.BufferStore) -> None:
     buffer = node.buffer
-    index = flatten_index(buffer, node.indices)
+    (index,) = node.indices
     value = evaluate(out, node.value)
     lanes = dtypes.lanes(index.dtype)
     if lanes > 1 and dtypes.lanes(value.dtype) == 1:

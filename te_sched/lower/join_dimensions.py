@@ -1,0 +1,78 @@
+"""Every access by one index, as code is generated for it.
+
+    T = Buffer((2, 4))                  T = Buffer((8,))
+    T[i, j] = 1.0              ->       T[i * 4 + j] = 1.0
+
+Flattening keeps the dimensions that `te.AXIS_SEPARATOR` sets apart and the strides of views, as TVM
+prints them. For what runs. Must not know targets.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from te_sched.ir import ops
+from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, Ramp
+from te_sched.ir.stmt import BufferStore, PrimFunc, Stmt
+from te_sched.ir.visitor import Mapper, replace
+
+
+def join_dimensions(func: PrimFunc) -> PrimFunc:
+    """The function, which accesses each buffer by one index, in elements from its start."""
+    body = _Joiner().visit(func.body)
+    return func if body is func.body else func.with_body(body)
+
+
+class _Joiner(Mapper):
+    def __init__(self) -> None:
+        self.buffers: dict[Buffer, Buffer] = {}
+
+    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        new: BufferLoad = self.generic(node)
+        buffer = node.buffer
+        if len(node.indices) == 1 and not buffer.strides:
+            return new
+        return BufferLoad(self.joined(buffer), (_flat(buffer, new.indices),))
+
+    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        new: BufferStore = self.generic(node)
+        buffer = node.buffer
+        if len(node.indices) == 1 and not buffer.strides:
+            return new
+        return BufferStore(self.joined(buffer), new.value, (_flat(buffer, new.indices),))
+
+    def joined(self, buffer: Buffer) -> Buffer:
+        """The buffer in one dimension."""
+        found = self.buffers.get(buffer)
+        if found is None:
+            whole = replace(buffer, axis_separators=())
+            found = self.buffers[buffer] = whole.get_flattened_buffer()
+        return found
+
+
+def _flat(buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
+    """How many elements from the start an element is; only the last index may be a vector."""
+    if not indices:
+        return IntImm(0)
+    strides = buffer.strides or _compact(buffer.shape)
+    steps = [_scaled(index, stride) for index, stride in zip(indices, strides, strict=True)]
+    return reduce(_sum, steps)
+
+
+def _compact(shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    strides: list[Expr] = [IntImm(1, shape[-1].dtype)]
+    for extent in reversed(shape[1:]):
+        strides.insert(0, ops.mul(extent, strides[0]))
+    return tuple(strides)
+
+
+def _scaled(index: Expr, stride: Expr) -> Expr:
+    if type(index) is Ramp:
+        return Ramp(ops.mul(index.base, stride), ops.mul(index.stride, stride), index.lanes)
+    return ops.mul(index, stride)
+
+
+def _sum(start: Expr, step: Expr) -> Expr:
+    if type(step) is Ramp:
+        return Ramp(ops.add(start, step.base), step.stride, step.lanes)
+    return ops.add(start, step)
