@@ -39,9 +39,9 @@ class Lowering:
     loops are unrolled, 3 before the last. `partition_const_loop` cuts loops of constant extents at
     their guards, too; where it is None, `build` does so as far as it pays (`partition_for_speed`),
     `lower` does not. `to_run` is what `build` asks for and TVM does not do: double buffers ask
-    first whether a loop is empty, and memory whose size a loop gives stays in it. `as_older` lowers
-    as TVM 0.9 did, whose texts (the primfn dialect) stand in books and papers, where later versions
-    rewrite more.
+    first whether a loop is empty, memory whose size a loop gives stays in it, and integers that are
+    loaded wrap around. `as_older` lowers as TVM 0.9 did, whose texts (the primfn dialect) stand in
+    books and papers, where later versions rewrite more.
     """
 
     vectorize: bool = True

@@ -6,6 +6,7 @@ Joins lowering, the legality analysis and the runtime. Must not know how any of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ from te_sched.analysis.schedules.promises import promised_sizes
 from te_sched.analysis.schedules.results import check_results
 from te_sched.analysis.schedules.sizes import ATTRIBUTE, check_sizes, symbolic_sizes
 from te_sched.codegen.target import Target, as_target, check_available
-from te_sched.config import current, scoped
+from te_sched.config import Config, current, scoped
 from te_sched.deep import walks_deeply
 from te_sched.errors import BuildError, Place, TeSchedError, kind_of, user_place
 from te_sched.ir.calls import EFFECTS
@@ -195,7 +196,7 @@ def _watched(
     functions = {name: sanitize_program(func, places) for name, func in module.functions.items()}
     choices = current().lowering
     disabled = choices.disabled_passes | _NOT_WATCHED
-    with scoped(lowering=replace(choices, disabled_passes=disabled)):
+    with scoped(lowering=replace(choices, disabled_passes=disabled, to_run=True)):
         return lower(IRModule(functions)).functions
 
 
@@ -237,10 +238,14 @@ _MOST_JUDGED = 256  # stores and calls
 
 def _lowered(module: IRModule, target: Target) -> Mapping[str, PrimFunc]:
     """The functions of a module, lowered from where they stand to what runs fast."""
-    choices = current().lowering
-    choices = replace(choices, partition_for_speed=target.kind != "cuda", to_run=True)
-    with scoped(lowering=choices):
+    with _lowering_to_run(target):
         return lower(module).functions
+
+
+def _lowering_to_run(target: Target) -> AbstractContextManager[Config]:
+    """A scope in which passes do what `build` asks for."""
+    is_cut = target.kind != "cuda"
+    return scoped(lowering=replace(current().lowering, partition_for_speed=is_cut, to_run=True))
 
 
 def _name_program(parts: tuple[Any, ...], target: Target) -> str | None:
@@ -274,10 +279,11 @@ def _compile(
 
 def _for_processor(functions: Mapping[str, PrimFunc], target: Target) -> dict[str, PrimFunc]:
     """The functions that code is generated for."""
-    return {
-        name: specialize_strides(guard_counts(func))
-        for name, func in _for_target(functions, target).items()
-    }
+    with _lowering_to_run(target):
+        return {
+            name: specialize_strides(guard_counts(func))
+            for name, func in _for_target(functions, target).items()
+        }
 
 
 def functions_for_processor(

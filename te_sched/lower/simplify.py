@@ -7,22 +7,38 @@ expressions are simplified.
     for i in range(8):                      for i in range(8):
         if likely(i + j * 8 < 64):    ->        if likely(j < 8):
             A[i + j * 8] = 0                        A[j * 8 + i] = 0
+
+Simplifying takes it that integers do not overflow, as TVM does, and as indices do not. What is
+loaded may be anything: in programs to run (`to_run`) only the parts are simplified of what is
+computed with loaded integers, for `B[i] - 2 > A[i]` is another thing than `B[i] > A[i] + 2` where
+that wraps around.
 """
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+from operator import is_not
 from typing import Any
 
+from te_sched import config
 from te_sched.arith import build
 from te_sched.arith.analyzer import Analyzer
+from te_sched.ir import ops
+from te_sched.ir.data import depends_on_data, may_wrap
 from te_sched.ir.expr import (
+    And,
+    BufferLoad,
     Call,
     Expr,
     FloatImm,
     IntImm,
     IterVar,
+    Let,
     Max,
+    Not,
+    Or,
     Range,
+    Select,
     Var,
 )
 from te_sched.ir.ops import const
@@ -60,6 +76,15 @@ class _Simplifier(Mapper):
 
     def __init__(self) -> None:
         self.analyzer = Analyzer()
+        self.is_exact = config.current().lowering.to_run
+        exact = _Exact(self.analyzer)
+        self.value = exact.part if self.is_exact else self.analyzer.simplify
+        self.loaded = exact.loaded
+
+    def assuming(self, condition: Expr) -> AbstractContextManager[None]:
+        """A scope in which a condition holds; of integers that may wrap around, it says nothing."""
+        tells = not (self.is_exact and may_wrap(condition))
+        return self.analyzer.constraint(condition) if tells else nullcontext()
 
     def visit_For(self, node: For) -> Stmt:
         self.analyzer.bind(node.loop_var, Range(node.min, node.extent))
@@ -76,27 +101,29 @@ class _Simplifier(Mapper):
         return self.generic(node)  # type: ignore[no-any-return]
 
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
-        value = self.analyzer.simplify(node.value)
+        value = self.value(node.value)
         if type(value) in (IntImm, FloatImm, Var):
             self.analyzer.bind(node.var, value)
             return self.visit(node.body)  # type: ignore[no-any-return]
+        if depends_on_data(value, self.loaded):
+            self.loaded.add(node.var)
         body = self.visit(node.body)
         if value is node.value and body is node.body:
             return node
         return LetStmt(node.var, value, body)
 
     def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
-        condition = self.analyzer.simplify(node.condition)
-        known = condition.args[0] if _is_likely(condition) else condition  # type: ignore[attr-defined]
+        condition: Any = self.value(node.condition)
+        known = condition.args[0] if _is_likely(condition) else condition
         if type(known) is IntImm:
             if known.value:
                 return self.visit(node.then_case)  # type: ignore[no-any-return]
             return Evaluate(const(0)) if node.else_case is None else self.visit(node.else_case)
-        with self.analyzer.constraint(known):
+        with self.assuming(known):
             then_case = self.visit(node.then_case)
         else_case = node.else_case
         if else_case is not None:
-            with self.analyzer.constraint(self.analyzer.rewrite_simplify(build.negate(known))):
+            with self.assuming(self.analyzer.rewrite_simplify(build.negate(known))):
                 else_case = self.visit(else_case)
         unchanged = condition is node.condition and then_case is node.then_case
         if unchanged and else_case is node.else_case:
@@ -104,18 +131,25 @@ class _Simplifier(Mapper):
         return IfThenElse(condition, then_case, else_case, node.owner_guard)
 
     def visit_AssertStmt(self, node: AssertStmt) -> Stmt:
-        condition = self.analyzer.simplify(node.condition)
+        condition = self.value(node.condition)
         if type(condition) is IntImm and condition.value:
             return self.visit(node.body)  # type: ignore[no-any-return]
-        with self.analyzer.constraint(condition):
+        with self.assuming(condition):
             body = self.visit(node.body)
         if condition is node.condition and body is node.body:
             return node
         return AssertStmt(condition, node.message, body)
 
     def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        store: BufferStore = self.generic(node)
-        return Evaluate(const(0)) if keeps_memory(store) else store
+        value = self.value(node.value)
+        indices = tuple(map(self.analyzer.simplify, node.indices))
+        if value is not node.value or any(map(is_not, indices, node.indices)):
+            node = BufferStore(node.buffer, value, indices)
+        return Evaluate(const(0)) if keeps_memory(node) else node
+
+    def visit_Evaluate(self, node: Evaluate) -> Stmt:
+        value = self.value(node.value)
+        return node if value is node.value else Evaluate(value)
 
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
         seq: SeqStmt = self.generic(node)
@@ -145,11 +179,50 @@ def _is_nothing(stmt: Stmt) -> bool:
     return type(stmt) is Evaluate and type(stmt.value) is IntImm
 
 
+class _Exact(Mapper):
+    """Simplifies what is computed; of what depends on integers that are loaded, the parts alone."""
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self.analyzer = analyzer
+        self.loaded: set[Var] = set()  # variables that depend on such integers
+
+    def part(self, e: Any) -> Expr:
+        """An expression."""
+        if not depends_on_data(e, self.loaded):
+            return self.analyzer.simplify(e)
+        if type(e) is BufferLoad:
+            return BufferLoad(e.buffer, tuple(map(self.analyzer.simplify, e.indices)))
+        if type(e) is Let:
+            self.loaded.add(e.var)
+        new: Expr = self.generic(e)
+        return _folded(new)
+
+
+def _folded(e: Expr) -> Expr:
+    """Logic with constants in it."""
+    if isinstance(e, And):
+        return ops.logical_and(e.a, e.b)
+    if isinstance(e, Or):
+        return ops.logical_or(e.a, e.b)
+    if isinstance(e, Not):
+        return ops.logical_not(e.a)
+    if isinstance(e, Select) and isinstance(e.condition, IntImm):
+        return e.true_value if e.condition.value else e.false_value
+    if isinstance(e, Call) and e.op == "tir.if_then_else" and isinstance(e.args[0], IntImm):
+        return e.args[1] if e.args[0].value else e.args[2]
+    return e
+
+
 def _visit_expression(simplifier: Any, e: Expr) -> Expr:
     return simplifier.analyzer.simplify(e)  # type: ignore[no-any-return]
 
 
-_Simplifier._methods = {
-    kind: _visit_expression if issubclass(kind, Expr) else method
-    for kind, method in _Simplifier._methods.items()
-}
+def _visit_part(exact: Any, e: Expr) -> Expr:
+    return exact.part(e)  # type: ignore[no-any-return]
+
+
+for _mapper, _visit in ((_Simplifier, _visit_expression), (_Exact, _visit_part)):
+    _mapper._methods = {
+        kind: _visit if issubclass(kind, Expr) else method
+        for kind, method in _mapper._methods.items()
+    }

@@ -68,7 +68,7 @@ class Mischief:
 
     def _changed(self, line: str) -> str:
         """A line with another number, axis or scope in it."""
-        numbers = list(re.finditer(r"(?<==)\d+|(?<=, )\d+(?=[,)])", line))
+        numbers = list(re.finditer(r"(?<==)\d+(?![\d*])|(?<=, )\d+(?=[,)])", line))
         if numbers:
             one = self.rng.choice(numbers)
             return line[: one.start()] + self.rng.choice(NUMBERS) + line[one.end() :]

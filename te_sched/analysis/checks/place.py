@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 from typing import NamedTuple
 
 from te_sched.analysis.programs.accesses import Loop, Memory
 from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.conditions import plain
+from te_sched.arith.conditions import conjuncts
 from te_sched.ir import dtypes, ops
+from te_sched.ir.data import may_wrap
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, Ramp, Range, Var
 from te_sched.ir.occurrences import Occurrence
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferRealize, PrimFunc
@@ -130,8 +132,12 @@ class Place:
 
     @contextmanager
     def assuming(self, condition: Expr) -> Iterator[None]:
-        """A scope in which a condition holds."""
-        known = plain(condition)
+        """A scope in which a condition holds; of integers that may wrap around, it says nothing."""
+        exact = [part for part in conjuncts(condition) if not may_wrap(part)]
+        if not exact:
+            yield
+            return
+        known = reduce(ops.logical_and, exact)
         simple = self.analyzer.simplify(known)
         with self.analyzer.constraint(known):
             if simple is known or type(simple) is IntImm:

@@ -43,7 +43,8 @@ class LoopPrimitives(StageState):
         parent : the axis.
         factor : the length of the inner loop; the outer one gets ceil(n / factor).
         nparts : the length of the outer loop, instead of `factor`.
-        disable_predication : promise that the length divides n, so that no guard is needed.
+        disable_predication : promise that the length divides n, so that no guard is needed. `build`
+            refuses a promise that is broken, a call one that its sizes break.
 
         Returns
         -------

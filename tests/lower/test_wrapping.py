@@ -1,0 +1,119 @@
+"""Loaded integers may be anything: what is built of them wraps around, as in numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import te, tir
+from te_sched.errors import AccessError
+
+N = 16
+# Of two values and what makes constants of their type.
+FORMS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "less": (
+        lambda a, b, c: tir.Select(a < b - c(2), a, b),
+        lambda a, b, c: np.where(a < b - c(2), a, b),
+    ),
+    "equal": (
+        lambda a, b, c: tir.Select((a + c(1)).equal(b + c(1)), a, b - c(1)),
+        lambda a, b, c: np.where(a + c(1) == b + c(1), a, b - c(1)),
+    ),
+    "min": (
+        lambda a, b, c: te.min(a + c(2), b + c(2)),
+        lambda a, b, c: np.minimum(a + c(2), b + c(2)),
+    ),
+    "max": (
+        lambda a, b, c: te.max(a * c(2), b * c(2)),
+        lambda a, b, c: np.maximum(a * c(2), b * c(2)),
+    ),
+    "quotient": (
+        lambda a, b, c: te.floordiv(a + c(4), c(4)) + b,
+        lambda a, b, c: (a + c(4)) // c(4) + b,
+    ),
+    "rest": (
+        lambda a, b, c: te.floormod(a * c(3) + b, c(3)),
+        lambda a, b, c: (a * c(3) + b) % c(3),
+    ),
+    "branch": (
+        lambda a, b, c: te.if_then_else(a + c(2) < b, te.if_then_else(a < b - c(2), a, b), a - b),
+        lambda a, b, c: np.where(a + c(2) < b, np.where(a < b - c(2), a, b), a - b),
+    ),
+}
+
+
+def values(dtype: str) -> tuple[Any, Any]:
+    limits = np.iinfo(dtype)
+    ends = [limits.max, limits.max - 1, limits.max // 2 + 1, limits.min, limits.min + 1, 0, 1, 3]
+    a = np.array(ends * 2, dtype)
+    return a, np.roll(a, 3)
+
+
+@pytest.mark.parametrize("target", ["llvm", "cuda"])
+@pytest.mark.parametrize("dtype", ["int32", "int8", "uint16", "int64"])
+@pytest.mark.parametrize("form", FORMS)
+def test_values_wrap_around(form: str, dtype: str, target: str) -> None:
+    declared, expected = FORMS[form]
+
+    def constant(value: int) -> Any:
+        return te.const(value, dtype)
+
+    A, B = te.placeholder((N,), dtype, name="A"), te.placeholder((N,), dtype, name="B")
+    C = te.compute((N,), lambda i: declared(A[i], B[i], constant), name="C")
+    s = te.create_schedule(C.op)
+    if target == "cuda":
+        s[C].bind(C.op.axis[0], te.thread_axis("threadIdx.x"))
+    function = te_sched.build(s, [A, B, C], target)
+    device = te_sched.emulated_cuda(0) if target == "cuda" else te_sched.cpu(0)
+    a, b = values(dtype)
+    arrays = [te_sched.nd.array(array, device) for array in (a, b, np.zeros_like(a))]
+    function(*arrays)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(arrays[2].numpy(), expected(a, b, np.dtype(dtype).type))
+
+
+def test_a_watched_program_wraps_around() -> None:
+    A, B = te.placeholder((N,), "int32", name="A"), te.placeholder((N,), "int32", name="B")
+    C = te.compute((N,), lambda i: tir.Select(A[i] < B[i] - 2, A[i], B[i]), name="C")
+    a, b = values("int32")
+    c = np.zeros_like(a)
+    te_sched.build(te.create_schedule(C.op), [A, B, C], sanitize=True)(a, b, c)
+    np.testing.assert_array_equal(c, np.where(a < b - 2, a, b))
+
+
+def test_a_minimum_of_differences_begins_with_the_largest_number() -> None:
+    A = te.placeholder((2, 2), "int32", name="A")
+    B = te.compute((2, 2), lambda i, j: A[i, j] - 2, name="B")
+    least = te.comm_reducer(
+        lambda x, y: (tir.Select(x[0] < y[0], x[0], y[0]), tir.Select(x[0] < y[0], x[1], y[1])),
+        lambda p, q: (te.max_value(p), te.const(-1, q)),
+    )
+    k = te.reduce_axis((0, 2), "k")
+    least_value, place = te.compute((2,), lambda i: least((B[i, k], k.var), axis=k), name="C")
+    s = te.create_schedule(place.op)
+    s[B].compute_inline()
+    a = np.array([[6, 5], [2, 4]], "int32")
+    found = np.zeros(2, "int32"), np.zeros(2, "int32")
+    te_sched.build(s, [A, least_value, place])(a, *found)
+    np.testing.assert_array_equal(found[0], [3, 0])
+    np.testing.assert_array_equal(found[1], [1, 0])
+
+
+def test_a_guard_that_wraps_around_guards_nothing() -> None:
+    A, index = te.placeholder((64,), name="A"), te.placeholder((N,), "int32", name="I")
+
+    def guarded(i: Any) -> Any:
+        inside = te.all(index[i] >= 0, index[i] + 2 < 66)
+        return te.if_then_else(inside, A[index[i]], 0.0)
+
+    B = te.compute((N,), guarded, name="B")
+    function = te_sched.build(te.create_schedule(B.op), [A, index, B])
+    a, b = np.arange(64, dtype="float32"), np.zeros(N, "float32")
+    function(a, np.arange(N, dtype="int32") * 5 - 7, b)
+    np.testing.assert_array_equal(b, [x if 0 <= x < 64 else 0 for x in range(-7, 5 * N - 7, 5)])
+    with pytest.raises(AccessError, match="A has the indices 0 to 63"):
+        function(a, np.full(N, 2**31 - 1, "int32"), b)
