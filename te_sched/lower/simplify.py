@@ -81,10 +81,15 @@ class _Simplifier(Mapper):
         self.value = exact.part if self.is_exact else self.analyzer.simplify
         self.loaded = exact.loaded
 
-    def assuming(self, condition: Expr) -> AbstractContextManager[None]:
-        """A scope in which a condition holds; of integers that may wrap around, it says nothing."""
-        tells = not (self.is_exact and may_wrap(condition))
-        return self.analyzer.constraint(condition) if tells else nullcontext()
+    def assuming(self, condition: Expr, holds: bool = True) -> AbstractContextManager[None]:
+        """A scope in which a condition holds, or does not; one that may wrap around says nothing
+        of the integers in it.
+        """
+        if self.is_exact and may_wrap(condition):
+            return nullcontext()
+        if not holds:
+            condition = self.analyzer.rewrite_simplify(build.negate(condition))
+        return self.analyzer.constraint(condition)
 
     def visit_For(self, node: For) -> Stmt:
         self.analyzer.bind(node.loop_var, Range(node.min, node.extent))
@@ -123,7 +128,7 @@ class _Simplifier(Mapper):
             then_case = self.visit(node.then_case)
         else_case = node.else_case
         if else_case is not None:
-            with self.assuming(self.analyzer.rewrite_simplify(build.negate(known))):
+            with self.assuming(known, holds=False):
                 else_case = self.visit(else_case)
         unchanged = condition is node.condition and then_case is node.then_case
         if unchanged and else_case is node.else_case:

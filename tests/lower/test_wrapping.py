@@ -117,3 +117,23 @@ def test_a_guard_that_wraps_around_guards_nothing() -> None:
     np.testing.assert_array_equal(b, [x if 0 <= x < 64 else 0 for x in range(-7, 5 * N - 7, 5)])
     with pytest.raises(AccessError, match="A has the indices 0 to 63"):
         function(a, np.full(N, 2**31 - 1, "int32"), b)
+
+
+def test_a_clamp_stays_behind_what_may_wrap_around() -> None:
+    A, index = te.placeholder((64,), name="A"), te.placeholder((N,), "int32", name="I")
+
+    def body(inputs: Any, outputs: Any) -> Any:
+        ib = tir.ir_builder.create()
+        a, rows, out = (ib.buffer_ptr(buffer) for buffer in (*inputs, *outputs))
+        with ib.for_range(0, N) as i:
+            with ib.if_scope(rows[i] + 2 >= 66):
+                out[i] = 0.0
+            with ib.else_scope():
+                out[i] = a[te.max(te.min(rows[i], 63), 0)]
+        return ib.get()
+
+    B = te.extern((N,), [A, index], body, dtype="float32", name="B")
+    a, b = np.arange(64, dtype="float32"), np.zeros(N, "float32")
+    largest = np.full(N, 2**31 - 1, "int32")
+    te_sched.build(te.create_schedule(B.op), [A, index, B])(a, largest, b)
+    np.testing.assert_array_equal(b, np.full(N, 63.0))  # 2**31 - 1 + 2 is below 66
