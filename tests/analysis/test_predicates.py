@@ -199,3 +199,29 @@ def test_registers_of_what_threads_reduce_are_of_each_thread(stored: str) -> Non
     te_sched.build(s, [A, C], target="cuda")(*arrays)
     most = a.max(1)
     np.testing.assert_array_equal(arrays[1].numpy()[:, 0], (a - most[:, None]).sum(1) - most)
+
+
+@pytest.mark.parametrize(
+    "predicate", [lambda outer: outer < 4, lambda outer: te.floordiv(outer, 4) < 4]
+)
+def test_predicate_that_drops_what_large_sizes_alone_have_is_refused(predicate: Any) -> None:
+    n = te.var("n")
+    A = te.placeholder((n,), name="A")
+    B = te.compute((n,), lambda i: A[i] * 2.0, name="B")
+    s = te.create_schedule(B.op)
+    outer, _ = s[B].split(B.op.axis[0], factor=5)
+    s[B].set_store_predicate(predicate(outer.var))
+    with pytest.raises(BuildError, match=r"it does not hold where B\[.*\] \(n = "):
+        te_sched.build(s, [A, B])
+
+
+def test_predicate_that_sizes_keep_is_right() -> None:
+    n = te.var("n")
+    A = te.placeholder((n,), name="A")
+    B = te.compute((n,), lambda i: A[i] * 2.0, name="B")
+    s = te.create_schedule(B.op)
+    _, inner = s[B].split(B.op.axis[0], factor=5)
+    s[B].set_store_predicate(inner.var < 5)
+    a, b = np.random.default_rng(0).random(33, "float32"), np.zeros(33, "float32")
+    te_sched.build(s, [A, B])(a, b)
+    np.testing.assert_array_equal(b, a * 2)

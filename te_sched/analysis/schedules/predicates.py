@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +42,8 @@ from te_sched.schedule.stage import Stage
 from te_sched.te.tensor import Tensor
 
 _LIMIT = 1 << 16  # iterations that are tried
+_PRODUCT = 1 << 12  # of numbers in a predicate
+_DOUBLINGS = 12  # of sizes, until they make loops long enough
 _OF_THREADS = frozenset(("block", "thread", "virtual"))
 
 
@@ -148,13 +151,26 @@ class _Judge:
         return ""
 
     def _samples(self) -> Iterator[Values]:
-        """Sizes, among them some beyond all numbers in the predicate."""
+        """Sizes, among them some that make loops longer than all numbers in the predicate, and
+        than their product, for it may divide by some.
+        """
         numbers = [part.value for one in self.added for part in walk(one) if type(part) is IntImm]
         for sizes in samples_of(self.program):
             yield sizes
         if sizes:
-            most = max(map(abs, numbers), default=0)
-            yield {var: np.int64(value + most) for var, value in sizes.items()}
+            most = max([*map(abs, numbers), min(_PRODUCT, prod(abs(n) for n in numbers if n))])
+            large = {var: np.int64(value + most) for var, value in sizes.items()}
+            for _ in range(_DOUBLINGS):
+                short = [loop.extent for loop in self.loops if self._is_at_most(loop, most, large)]
+                for var in self._variables(*short) & large.keys():
+                    large[var] *= 2
+            yield large
+
+    def _is_at_most(self, loop: Loop, most: int, sizes: Values) -> bool:
+        """Whether a loop, of which sizes alone say how long it is, has no more iterations."""
+        if not self._variables(loop.extent) <= sizes.keys():
+            return False
+        return bool(evaluate(loop.extent, dict(sizes), self.program.values) <= most)
 
     def _is_unread(self) -> bool:
         """Whether it is proved that nobody reads what is left out."""
