@@ -222,6 +222,8 @@ class _Run:
         try:
             for arg in args:
                 extents = [int(eval(str(one), {}, dict(case.program.sizes))) for one in arg.shape]
+                if min(extents, default=0) < 0:
+                    raise _Over("not judged", "negative extents")
                 total += int(np.prod([float(extent) for extent in extents])) * 8
                 np.dtype(arg.dtype)
         except (NameError, TypeError) as error:  # free variables, vectors as elements
