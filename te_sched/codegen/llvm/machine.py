@@ -142,20 +142,34 @@ declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, <8 x i1>)
 
 
 def _optimized(text: str, linked: tuple[str, ...], machine: Machine) -> Any:
+    """The module after LLVM's passes.
+
+    SLP of LLVM 22 moves shuffles before what they take, now and then: then it is done without.
+    """
+    blocks = _LABEL.split(text)
+    lines = max([block.count("\n") for block in blocks])
+    lanes = max([len(_LANE_SET.findall(block)) for block in blocks])
+    options = llvm.create_pipeline_tuning_options(speed_level=machine.level)
+    options.loop_vectorization = options.loop_interleaving = machine.level > 1
+    options.loop_unrolling = machine.level > 1 and len(blocks) < _MANY_BLOCKS
+    is_short = lines < _LONG_BLOCK and lanes < _MANY_LANES
+    options.slp_vectorization = machine.level > 1 and is_short
+    module = _after_passes(text, linked, machine, options)
+    try:
+        module.verify()
+    except RuntimeError:
+        options.slp_vectorization = False
+        module = _after_passes(text, linked, machine, options)
+    return module
+
+
+def _after_passes(text: str, linked: tuple[str, ...], machine: Machine, options: Any) -> Any:
     context = llvm.create_context()
     module = _parse(text, context, "the generated code")
     for extra in without_superseded(linked):
         part = _parse(extra, context, _IMPORTED)
         _give_way(module, part)
         module.link_in(part)
-    options = llvm.create_pipeline_tuning_options(speed_level=machine.level)
-    blocks = _LABEL.split(text)
-    lines = max([block.count("\n") for block in blocks])
-    lanes = max([len(_LANE_SET.findall(block)) for block in blocks])
-    options.loop_vectorization = options.loop_interleaving = machine.level > 1
-    options.loop_unrolling = machine.level > 1 and len(blocks) < _MANY_BLOCKS
-    is_short = lines < _LONG_BLOCK and lanes < _MANY_LANES
-    options.slp_vectorization = machine.level > 1 and is_short
     # One for each program: a run leaves callbacks in it that are gone when the run is over.
     # llvmlite never frees the place for them, 1.5 KB (`benchmarks.memory` counts them).
     builder = llvm.create_pass_builder(machine.handle, options)
