@@ -29,6 +29,7 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.ops import TRUE
 from te_sched.ir.stmt import AttrStmt, BufferRealize, PrimFunc, Stmt
+from te_sched.ir.visitor import variables_of
 from te_sched.lower.apply_layouts import apply_layouts
 from te_sched.lower.bounds import attach_path
 from te_sched.lower.hybrid import scheduled_loops
@@ -318,8 +319,11 @@ class _Assembly:
             steps = self.ranges[op.scan_axis]
             skip = sum(len(update.shape) - 1 for update in op.update[:output])
             axes = op.spatial_axis_[skip : skip + len(shape) - 1]
+            count = steps.extent
+            if not {axis.var for axis in self.ranges}.isdisjoint(variables_of(count)):
+                count = ops.maximum(count, 0)  # where no step is read, the first ones are made
             return (
-                range_of(0, Analyzer().simplify(steps.extent + steps.min)),
+                range_of(0, Analyzer().simplify(count + steps.min)),
                 *(self.ranges[axis] for axis in axes),
             )
         return tuple(range_of(0, extent) for extent in shape)

@@ -1,7 +1,9 @@
 """Scans, operations made by statements, tensor intrinsics."""
 
+import numpy as np
 import pytest
 
+import te_sched
 from te_sched import te, tir
 from te_sched.errors import DeclarationError, ScheduleError
 from te_sched.ir.structural import structural_equal
@@ -192,3 +194,25 @@ def test_an_update_reads_the_state():
     total = scan_of(lambda state, t, i: 1.0)
     with pytest.raises(ScheduleError, match="its update up does not read the state"):
         te.create_schedule(total)
+
+
+def test_a_scan_has_room_for_its_first_step_where_no_step_is_read() -> None:
+    n, m = te.var("n"), te.var("m")
+    A = te.placeholder((n, m), name="A")
+    state = te.placeholder((n, m), name="state")
+    first = te.compute((1, m), lambda _, j: A[0, j], name="first")
+    update = te.compute((n, m), lambda t, j: state[t - 1, j] + A[t, j], name="update")
+    sums = te.scan(first, update, state, inputs=[A], name="sums")
+    padded = te.compute(
+        (n + 2, m),
+        lambda i, j: te.if_then_else(te.all(i >= 1, i < n + 1), sums[i - 1, j], 0.0),
+        name="padded",
+    )
+    i, j = te.reduce_axis((0, n + 2), "i"), te.reduce_axis((0, m), "j")
+    B = te.compute((1,), lambda _: te.sum(padded[i, j], axis=[i, j]), name="B")
+    s = te.create_schedule(B.op)
+    group = s.create_group(outputs=padded, inputs=sums, include_inputs=True)
+    group.compute_at(s[B], i)
+    a, b = np.random.default_rng(0).random((3, 4), "float32"), np.zeros(1, "float32")
+    te_sched.build(s, [A, B])(a, b)
+    np.testing.assert_allclose(b, a.cumsum(0).sum(), 1e-5)
