@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from te_sched.analysis.checks.guarded_sums import joined
-from te_sched.analysis.checks.place import Need, Place, reads_memory
+from te_sched.analysis.checks.place import Need, Place, is_index_operator, reads_memory
 from te_sched.analysis.findings import BOUNDS, PROVED, REFUTED, UNPROVED, Finding
 from te_sched.analysis.programs.accesses import Loop
 from te_sched.analysis.programs.evaluate import (
@@ -29,25 +29,12 @@ from te_sched.analysis.programs.evaluate import (
 from te_sched.analysis.schedules.sizes import Size
 from te_sched.arith.forms import Form, Forms, constant, expr_of, linear_form, number_of, plus
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import (
-    Add,
-    Expr,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    Max,
-    Min,
-    Mul,
-    Ramp,
-    Sub,
-    Var,
-)
+from te_sched.ir.expr import Expr, FloorDiv, FloorMod, IntImm, Ramp, Var
 from te_sched.ir.occurrences import Occurrence
 from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import substitute, variables_of
 
 _LIMIT = 1 << 16  # iterations that are executed
-_TOLD = (Add, Sub, Mul, FloorDiv, FloorMod, Min, Max)
 _ONE, _ZERO = IntImm(1), IntImm(0)
 
 
@@ -349,7 +336,7 @@ class Bounds(Place):
         kind = type(e)
         if kind is IntImm or kind is Var:
             return kind is IntImm or e in self.symbols
-        if not isinstance(e, _TOLD):
+        if not is_index_operator(e):
             return False
         if isinstance(e, FloorDiv | FloorMod) and not (type(e.b) is IntImm and e.b.value > 0):
             return False

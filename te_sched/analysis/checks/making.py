@@ -10,27 +10,20 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from te_sched.analysis.checks.place import Need
+from te_sched.analysis.checks.place import Need, is_index_operator
 from te_sched.arith.conditions import plain
 from te_sched.ir import dtypes, ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import (
-    Add,
     Buffer,
     BufferLoad,
     Call,
     Cast,
     Expr,
-    FloorDiv,
-    FloorMod,
     IntImm,
-    Max,
-    Min,
-    Mul,
     PointerType,
     Select,
     StringImm,
-    Sub,
     Var,
 )
 from te_sched.ir.occurrences import Guard, Occurrence, data_read_by, lane_of
@@ -39,7 +32,6 @@ from te_sched.ir.visitor import substitute, variables_of
 from te_sched.lower.statements import sequence
 
 REPORT = "te_sched.report_access"  # the registered function that a failed check calls
-_WIDENED = frozenset((Add, Sub, Mul, FloorDiv, FloorMod, Min, Max))
 
 # Makes a check that knows the loops round it; or what notes in an element of flags that it fails.
 Maker = Callable[[tuple[Var, ...]], Stmt]
@@ -216,11 +208,11 @@ def under(guards: tuple[Guard, ...], body: Stmt) -> Stmt:
 def widen(e: Any) -> Expr:
     """An integer as int64, its sums and products too, so that they do not overflow."""
     kind = type(e)
-    if e.dtype == "int64" and kind not in _WIDENED:
+    if e.dtype == "int64" and not is_index_operator(e):
         return e  # type: ignore[no-any-return]
     if kind is IntImm:
         return IntImm(e.value, "int64")
-    if kind in _WIDENED:
+    if is_index_operator(e):
         return kind(widen(e.a), widen(e.b))  # type: ignore[no-any-return]
     if kind is Select:
         return Select(e.condition, widen(e.true_value), widen(e.false_value))

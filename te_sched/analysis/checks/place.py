@@ -10,14 +10,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from te_sched.analysis.programs.accesses import Loop, Memory
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
 from te_sched.ir import dtypes, ops
 from te_sched.ir.data import may_wrap
-from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, Ramp, Range, Var
+from te_sched.ir.expr import (
+    BinaryOp,
+    Buffer,
+    BufferLoad,
+    Call,
+    Div,
+    Expr,
+    IntImm,
+    Mod,
+    Ramp,
+    Range,
+    Var,
+)
 from te_sched.ir.occurrences import Occurrence
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferRealize, PrimFunc
 from te_sched.ir.visitor import variables_of, walk
@@ -249,6 +261,11 @@ class Place:
         if occurrence.buffer is not None and occurrence.data not in self.views:
             return occurrence.buffer.name
         return self.memory[occurrence.data].name
+
+
+def is_index_operator(e: Any) -> TypeGuard[BinaryOp]:
+    """Whether an expression is one of two operands of which indices are made."""
+    return isinstance(e, BinaryOp) and not isinstance(e, Div | Mod)
 
 
 def reads_memory(e: Expr) -> bool:
