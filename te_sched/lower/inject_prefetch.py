@@ -46,6 +46,7 @@ from te_sched.ir.stmt import (
     Evaluate,
     For,
     IfThenElse,
+    LetStmt,
     PrimFunc,
     SeqStmt,
     Stmt,
@@ -131,16 +132,26 @@ def _region_read(body: Stmt, buffer: Buffer) -> list[Range] | None:
 
 
 def _depends_on_parts(region: Sequence[Range], body: Stmt) -> bool:
-    """Whether one must have computed parts of the statement to know what it reads."""
-    loaded = {
-        part.buffer
+    """Whether one must run parts of the statement to know what it reads: its loops, its memory.
+
+    Where a condition compares a size with a loop inside, TVM prints an address with the variable
+    of that loop, which means nothing in front of it.
+    """
+    used = {
+        part.buffer if type(part) is BufferLoad else part
         for bound in region
         for part in (*walk(bound.min), *walk(bound.extent))
-        if type(part) is BufferLoad
+        if type(part) in (BufferLoad, Var)
     }
-    return bool(loaded) and any(
-        type(part) is BufferRealize and part.buffer in loaded for part in statements(body)
+    return any(
+        (type(part) is BufferRealize and part.buffer in used)
+        or (type(part) in (For, LetStmt) and _variable_of(part) in used)
+        for part in statements(body)
     )
+
+
+def _variable_of(node: Any) -> Var:
+    return node.loop_var if type(node) is For else node.var
 
 
 class _Reader:

@@ -117,3 +117,19 @@ def test_rows_whose_numbers_the_iteration_computes_are_not_fetched() -> None:
     func = te_sched.lower(s, [X, N, Y], simple_mode=True)["main"]
     verify(func, "final")
     assert "prefetch" not in text(func)
+
+
+def test_rows_that_a_loop_inside_says_are_not_fetched() -> None:
+    n = te.var("n")
+    A = te.placeholder((n,), name="A")
+    B = te.compute((n,), lambda i: A[i] * 2.0, name="B")
+    C = te.compute((n - 2,), lambda i: B[i] + B[i + 2], name="C")
+    s = te.create_schedule(C.op)
+    copy = s.cache_read(A, "global", [B])
+    outer, _ = s[C].split(C.op.axis[0], nparts=2)
+    s[B].compute_at(s[C], outer)
+    outer, _ = s[copy].split(copy.op.axis[0], factor=2)
+    s[copy].prefetch(A, outer, 2)
+    func = te_sched.lower(s, [A, C], simple_mode=True)["main"]
+    verify(func, "final")
+    assert "prefetch" not in text(func)
