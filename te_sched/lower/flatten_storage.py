@@ -245,15 +245,10 @@ class _Flattener(Mapper):
         if data.pointer is not None and data.pointer.scope:
             return data
         element = data.pointer.element if data.pointer is not None else _stored(buffer.dtype)
-        fresh = Var(data.name, data.dtype, PointerType(element, self.default_scope()))
+        scope = default_scope(self.threads[-1] if self.threads else "")
+        fresh = Var(data.name, data.dtype, PointerType(element, scope))
         self.values[data] = fresh
         return fresh
-
-    def default_scope(self) -> str:
-        """Where a stage lives that has no storage scope: threads share what is outside of them."""
-        if not self.threads:
-            return "global"
-        return "shared" if self.threads[-1].startswith("blockIdx") else "local"
 
     # -- views -------------------------------------------------------------------------------------
 
@@ -304,6 +299,15 @@ class _Flattener(Mapper):
         for extent in reversed(layout.shape[1:]):
             strides.append(self.analyzer.simplify(ops.mul(strides[-1], extent)))
         return tuple(reversed(strides))
+
+
+def default_scope(thread: str) -> str:
+    """Where a stage lives that has no storage scope, by the innermost axis of threads round it:
+    threads share what is outside of them.
+    """
+    if not thread:
+        return "global"
+    return "shared" if thread.startswith("blockIdx") else "local"
 
 
 _ATTRIBUTES = {

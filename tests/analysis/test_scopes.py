@@ -96,6 +96,22 @@ def shared_memory_of_threads_further_inside() -> Any:
     return s, [A, C]
 
 
+def memory_of_a_block_of_threads_further_inside() -> Any:
+    A = te.placeholder((2, 8, N), name="A")
+    B = te.compute((2, 8, N), lambda k, i, j: A[k, i, j] * 2.0, name="B")
+    C = te.compute((2, 8, N), lambda k, i, j: B[k, i, j] + 1.0, name="C")
+    D = te.compute((2, 8, N), lambda k, i, j: C[k, i, j] * 3.0, name="D")
+    s = te.create_schedule(D.op)
+    k, i, j = D.op.axis
+    s[D].reorder(k, j, i)
+    s[D].bind(k, te.thread_axis("blockIdx.x"))
+    s[D].bind(i, te.thread_axis("threadIdx.y"))
+    s[C].set_scope("local")
+    s[C].compute_at(s[D], j)
+    s[B].compute_at(s[D], k)
+    return s, [A, D]
+
+
 def attached_beside_a_reader() -> Any:
     A = te.placeholder((N,), name="A")
     B = te.compute((N,), lambda i: A[i] + 1.0, name="B")
@@ -133,6 +149,7 @@ REFUSED = [
     (registers_outside_of_their_virtual_thread, "llvm", r"B outside of the loop over vthread"),
     (as_many_registers_as_their_virtual_thread_says, "llvm", r"A.local outside of the loop over"),
     (shared_memory_of_threads_further_inside, "cuda", r"where threadIdx\.y is not bound yet"),
+    (memory_of_a_block_of_threads_further_inside, "cuda", r'keep B in scope "shared" where thr'),
     (attached_beside_a_reader, "llvm", r"stage D reads it outside of that loop"),
     (attached_below_a_loop_that_reads_it_outside, "llvm", r"reads it outside of that loop"),
     (attached_at_a_fused_axis, "llvm", r"is attached at axis i of stage C, which has no such loop"),

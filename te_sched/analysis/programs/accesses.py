@@ -30,6 +30,7 @@ from te_sched.ir.stmt import (
 )
 from te_sched.ir.views import Views
 from te_sched.ir.visitor import substitute
+from te_sched.lower.flatten_storage import default_scope
 
 AT_ONCE = frozenset(("parallel", "vectorized", "block", "thread", "virtual"))
 OF_BLOCK = ("shared", "warp", "wmma")  # scopes of memory that threads have in common
@@ -199,8 +200,15 @@ class _Collector:
         buffer = node.buffer
         if buffer.data not in self.program.memory:
             region = tuple((bound.min, bound.extent) for bound in node.bounds)
-            self.add_memory(buffer.data, buffer.name, region, buffer.shape, buffer.scope())
+            pointer = buffer.data.pointer
+            scope = (pointer.scope if pointer is not None else "") or self.default_scope()
+            self.add_memory(buffer.data, buffer.name, region, buffer.shape, scope)
         self.statement(node.body)
+
+    def default_scope(self) -> str:
+        """Where a temporary lives that is given no scope."""
+        tags = [loop.tag for loop in self.loops if loop.kind in ("block", "thread")]
+        return default_scope(tags[-1] if tags else "")
 
     def add_memory(
         self, data: Var, name: str, region: Region, shape: tuple[Expr, ...], scope: str
