@@ -189,10 +189,14 @@ def _advice_inside(path: str) -> str:
 def _run(code: Any, module: ModuleType, path: str, arguments: Sequence[str]) -> None:
     """Execute code as the main module."""
     compat.install()
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), _NESTING))
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _NESTING))
     module.__dict__.update(__file__=path, __builtins__=__builtins__)
-    with _as_main(module, [path, *arguments], os.path.dirname(os.path.abspath(path))):
-        exec(code, module.__dict__)
+    try:
+        with _as_main(module, [path, *arguments], os.path.dirname(os.path.abspath(path))):
+            exec(code, module.__dict__)
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """How programs are run, found wanting, and their schedules found."""
 
 import json
+import sys
 
 import pytest
 
@@ -287,3 +288,10 @@ def test_nobody_is_told_afterwards(te_sched_command, program):
     te_sched_command("lower", program("gemm"))
     assert observers == []
     assert te_sched.te.placeholder((2,)).dtype == "float32"
+
+
+def test_programs_may_recurse_deeply_and_nobody_after_them(te_sched_command, program):
+    before = sys.getrecursionlimit()
+    deep = program("import sys\n\nassert sys.getrecursionlimit() >= 20_000\n")
+    assert te_sched_command("run", deep).exit_code == 0
+    assert sys.getrecursionlimit() == before

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from te_sched.deep import walks_deeply
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
@@ -59,6 +60,7 @@ def elementwise(
     return function([*inputs, output], loop(ops.floordiv(n, lanes), body, kind))
 
 
+@walks_deeply("compile a program of a test")
 def build(func: S.PrimFunc, target: str = "llvm", name: str = "main") -> Module:
     """Compile one function."""
     return build_functions({name: join_dimensions(func)}, target)
