@@ -11,7 +11,7 @@ import pytest
 
 import te_sched
 from te_sched import te
-from te_sched.codegen.llvm import machine
+from te_sched.codegen.llvm import loops, machine
 from te_sched.errors import BuildError
 from te_sched.target import Target
 
@@ -122,6 +122,54 @@ def test_long_straight_code_is_not_searched_for_vectors(
     s[B].unroll(B.op.axis[0])
     with te_sched.config.scoped(cache=False):
         assert bool(re.search(r"vmulps", assembly((s, [A, B]), ""))) == is_packed
+
+
+@pytest.mark.parametrize(("most", "is_packed"), [(32, True), (0, False)])
+def test_loops_of_many_conditions_are_not_searched_for_vectors(
+    most: int, is_packed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loops, "_MOST_CONDITIONS", most)
+    A = te.placeholder((512,), name="A")
+    B = te.compute((512,), lambda i: te.if_then_else(A[i] > 0.0, A[i] * A[i], 0.0), name="B")
+    with te_sched.config.scoped(cache=False):
+        text = assembly((te.create_schedule(B.op), [A, B]), "")
+    assert bool(re.search(r"vmulps", text)) == is_packed
+
+
+def test_conditions_of_unrolled_steps_of_threads_take_no_time() -> None:
+    n = te.var("n")
+    A, B = te.placeholder((64, n), name="A"), te.placeholder((n, 64), name="B")
+    k = te.reduce_axis((0, n), "k")
+    C = te.compute((64, 64), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    s = te.create_schedule(C.op)
+    sums = s.cache_write(C, "local")
+    block, row = s[C].split(C.op.axis[0], 3)
+    whole, column = s[C].split(C.op.axis[1], 144)
+    outer, column = s[C].split(column, nparts=3)
+    middle, inner = s[C].split(column, nparts=16)
+    s[C].reorder(block, whole, outer, middle, row, inner)
+    s[C].bind(block, te.thread_axis("blockIdx.y"))
+    s[C].bind(whole, te.thread_axis("blockIdx.x"))
+    s[C].bind(outer, te.thread_axis("vthread"))
+    s[C].pragma(block, "auto_unroll_max_step", 512)
+    s[sums].compute_at(s[C], middle)
+    steps, step = s[sums].split(sums.op.reduce_axis[0], 8)
+    s[sums].reorder(steps, step, *sums.op.axis)
+    s[sums].pragma(steps, "auto_unroll_max_step", 512)
+    rows = s.cache_read(A, "shared", [sums])
+    s[rows].compute_at(s[sums], steps)
+    thread, inside = s[rows].split(s[rows].fuse(*rows.op.axis), 16)
+    s[rows].bind(inside, te.thread_axis("threadIdx.x"))
+    _, inside = s[rows].split(thread, 2)
+    s[rows].bind(inside, te.thread_axis("threadIdx.y"))
+    a, b = np.random.default_rng(0).random((2, 64, 64)).astype("float32")
+    module = te_sched.build(s, [A, B, C], "cuda")
+    device = te_sched.emulated_cuda(0)
+    c = te_sched.nd.array(np.zeros((64, 64), "float32"), device)
+    start = time.monotonic()
+    module(te_sched.nd.array(a, device), te_sched.nd.array(b, device), c)  # for LLVM 22, hours
+    assert time.monotonic() - start < 60
+    np.testing.assert_allclose(c.numpy(), a @ b, 1e-4)
 
 
 def test_long_vectors_of_elements_from_anywhere_take_no_time() -> None:

@@ -11,10 +11,12 @@ from te_sched.codegen.llvm.vector_math import is_known
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
+from te_sched.ir.expr import Node
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import children, substitute, walk
 from te_sched.lower.vectorize_loops import SCALAR_SUFFIX
 
+_MOST_CONDITIONS = 32  # of a loop; from some 60, LLVM looks for vectors for minutes
 _LEAST_LANES = 4  # LLVM makes no vectors of two with masks, and prints that it does not
 _MOST_LANES = 16
 # Statements and calls that vectors with masks may have.
@@ -73,7 +75,7 @@ def _loop_metadata(out: FunctionText, node: S.For) -> str:
     lanes = _scalarized_lanes(node)
     if lanes and out.module.has_masks():
         wishes += _masked_vector_wishes(lanes)
-    elif _divides(node):
+    elif _divides(node) or _conditions_in(node.body) > _MOST_CONDITIONS:
         wishes.append('!"llvm.loop.vectorize.enable", i1 false')
     hints = [out.module.shared_metadata(f"!{{{wish}}}") for wish in wishes]
     number = out.module.metadata()
@@ -81,6 +83,17 @@ def _loop_metadata(out: FunctionText, node: S.For) -> str:
         number, f"distinct !{{!{number}, {', '.join(f'!{hint}' for hint in hints)}}}"
     )
     return f", !llvm.loop !{number}"
+
+
+def _conditions_in(node: Node) -> int:
+    """How many branches there are, each as often as loops of known length repeat it."""
+    inside = sum(map(_conditions_in, children(node)))
+    if isinstance(node, S.For):
+        return inside * node.extent.value if isinstance(node.extent, E.IntImm) else inside
+    is_branch = isinstance(node, S.IfThenElse) or (
+        isinstance(node, E.Call) and node.op == "tir.if_then_else"
+    )
+    return inside + is_branch
 
 
 def _divides(loop: S.For) -> bool:
