@@ -221,6 +221,34 @@ def test_shuffles_before_what_they_take_do_not_end_the_process() -> None:
     np.testing.assert_array_equal(c, np.minimum(a, 1) - 2)
 
 
+def test_shuffles_of_unrolled_loops_do_not_end_the_process() -> None:
+    A, B = te.placeholder((24, 24), name="A"), te.placeholder((24, 24), name="B")
+    C = te.compute((24, 24), lambda i, j: A[i, j] + B[i, j], name="C")
+    s = te.create_schedule(C.op)
+    copy = s.cache_read(A, "global", [C])
+    s[C].split(s[C].fuse(*C.op.axis), nparts=4)
+    i, j, row, column = s[copy].tile(*copy.op.axis, 128, 32)
+    s[copy].reorder(i, column, row, j)
+    with te_sched.config.scoped(cache=False):
+        module = te_sched.build(s, [A, B, C])  # LLVM 22 leaves a module that is not valid
+    a, b = np.random.default_rng(0).random((2, 24, 24)).astype("float32")
+    c = np.zeros((24, 24), "float32")
+    module(a, b, c)
+    np.testing.assert_array_equal(c, a + b)
+
+
+@pytest.mark.parametrize("broken", range(5))
+def test_less_is_made_of_what_passes_have_broken(
+    broken: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = [False] * broken + [True]
+    monkeypatch.setattr(machine, "_is_valid", lambda module: answers.pop(0))
+    a, b = np.random.default_rng(0).random((2, 1000)).astype("float32")
+    with te_sched.config.scoped(cache=False):
+        te_sched.build(*row_sum(1000), "llvm")(a, b[:1])
+    np.testing.assert_allclose(b[0], a.sum(), 1e-4)
+
+
 @pytest.mark.parametrize(("most", "is_unrolled"), [(500, True), (1, False)])
 def test_loops_of_large_programs_are_not_unrolled(
     most: int, is_unrolled: bool, monkeypatch: pytest.MonkeyPatch

@@ -144,7 +144,8 @@ declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, <8 x i1>)
 def _optimized(text: str, linked: tuple[str, ...], machine: Machine) -> Any:
     """The module after LLVM's passes.
 
-    SLP of LLVM 22 moves shuffles before what they take, now and then: then it is done without.
+    LLVM 22 moves shuffles before what they take, now and then, where it has made vectors or
+    unrolled loops: then it is done with less and less of that.
     """
     blocks = _LABEL.split(text)
     lines = max([block.count("\n") for block in blocks])
@@ -154,13 +155,21 @@ def _optimized(text: str, linked: tuple[str, ...], machine: Machine) -> Any:
     options.loop_unrolling = machine.level > 1 and len(blocks) < _MANY_BLOCKS
     is_short = lines < _LONG_BLOCK and lanes < _MANY_LANES
     options.slp_vectorization = machine.level > 1 and is_short
-    module = _after_passes(text, linked, machine, options)
+    for left_out in ("", "slp_vectorization", "loop_vectorization", "loop_unrolling"):
+        if left_out:
+            setattr(options, left_out, False)
+        module = _after_passes(text, linked, machine, options)
+        if _is_valid(module):
+            return module
+    return _after_passes(text, linked, machine, llvm.create_pipeline_tuning_options(speed_level=0))
+
+
+def _is_valid(module: Any) -> bool:
     try:
         module.verify()
     except RuntimeError:
-        options.slp_vectorization = False
-        module = _after_passes(text, linked, machine, options)
-    return module
+        return False
+    return True
 
 
 def _after_passes(text: str, linked: tuple[str, ...], machine: Machine, options: Any) -> Any:
