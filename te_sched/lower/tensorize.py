@@ -144,6 +144,11 @@ class _Tensorizer:
         analyzer = Analyzer()
         out: Ranges = {}
         for axis in self.op.root_iter_vars():
+            if axis not in sets:
+                raise self._error(
+                    f"a reduction is inlined into it, and its axis {axis.var.name} has no loop",
+                    "use compute_at or compute_root for the reduction",
+                )
             out[axis] = int_set.cover_range(sets[axis], ranges[axis])
             analyzer.bind(axis.var, out[axis])
         regions: Regions = {tensor: [[] for _ in tensor.shape] for tensor in self.inputs}

@@ -88,6 +88,17 @@ def test_a_reduction_outside_needs_an_update():
         te_sched.lower(*product(intrinsic(loops)))
 
 
+def test_an_inlined_reduction_is_refused():
+    A, k = te.placeholder((ROWS, DEPTH), name="A"), te.reduce_axis((0, DEPTH), name="k")
+    B = te.compute((ROWS,), lambda i: te.sum(A[i, k], axis=k), name="B")
+    C = te.compute((ROWS,), lambda i: B[i], name="C")
+    s = te.create_schedule(C.op)
+    s[B].compute_inline()
+    s[C].tensorize(C.op.axis[0], intrinsic(loops))
+    with pytest.raises(LoweringError, match="a reduction is inlined into it, and its axis k has"):
+        te_sched.lower(s, [A, C])
+
+
 def test_a_mismatch_shows_what_is_given_and_declared():
     s, args = product(intrinsic(loops, combine=lambda x, y: x + y), depth=DEPTH)
     with pytest.raises(LoweringError) as caught:
