@@ -26,6 +26,7 @@ from te_sched.ir.ops import TRUE
 from te_sched.ir.stmt import (
     Allocate,
     AttrStmt,
+    BufferRealize,
     BufferStore,
     Evaluate,
     IfThenElse,
@@ -253,7 +254,9 @@ def _inside(
     loops: Sequence[IterVar] = (),
 ) -> Stmt:
     """`body`, which has these `loops`, inside the levels of some axes."""
-    chosen, inner = frozenset(axes), frozenset(axis.var for axis in loops)
+    chosen = frozenset(axes)
+    inner: frozenset[Var | Buffer] = frozenset(axis.var for axis in loops)
+    inner |= {node.buffer for node in walk(body) if type(node) is BufferRealize}
     for position in reversed(range(len(nest.axes))):
         axis = nest.axes[position]
         if axis in chosen:
@@ -274,19 +277,28 @@ def _before(whole: Stmt, body: Stmt) -> Iterator[Any]:
 
 
 def _check_attached(
-    stage: Stage, axis: IterVar, inner: frozenset[Var], nodes: Iterable[Any]
+    stage: Stage, axis: IterVar, inner: frozenset[Var | Buffer], nodes: Iterable[Any]
 ) -> None:
-    """Refuse what is computed at an axis, but needs the values of loops that lie further inside."""
+    """Refuse what is computed at an axis, but needs the values of loops that lie further inside, or
+    a stage that is computed in them.
+    """
     for node in nodes:
         if type(node) is Var and node in inner:
-            raise LoweringError(
-                f"compute a stage at axis {axis.var.name} of {stage.op.name}",
-                f"it needs the value of {node.name}, a loop in which each thread reduces its part; "
-                f"that loop comes before the threads of {axis.var.name} combine their results, "
-                "inside of the loops over them",
-                f"compute it at axis {node.name}, or reorder {axis.var.name} before {node.name}",
-                where=At(stage, axis),
-            )
+            needs = f"needs the value of {node.name},"
+            cure = f"compute it at axis {node.name}, or reorder {axis.var.name} before {node.name}"
+        elif type(node) is BufferLoad and node.buffer in inner:
+            name = node.buffer.name
+            needs = f"reads {name}, which is computed in"
+            cure = f"compute {name} at axis {axis.var.name} too, or outside of it"
+        else:
+            continue
+        raise LoweringError(
+            f"compute a stage at axis {axis.var.name} of {stage.op.name}",
+            f"it {needs} a loop in which each thread reduces its part; that loop comes before the "
+            f"threads of {axis.var.name} combine their results, inside of the loops over them",
+            cure,
+            where=At(stage, axis),
+        )
 
 
 def _temporaries(name: str, reduces: Sequence[Reduce]) -> list[Buffer]:

@@ -112,6 +112,19 @@ def memory_of_a_block_of_threads_further_inside() -> Any:
     return s, [A, D]
 
 
+def filled_after_it_is_read() -> Any:
+    A, k = te.placeholder((N, N), name="A"), te.reduce_axis((0, N), "k")
+    B = te.compute((N, N), lambda i, j: A[i, j] * 2.0, name="B")
+    C = te.compute((N,), lambda i: te.sum(B[i, k], axis=k), name="C")
+    s = te.create_schedule(C.op)
+    rows = s.cache_read(A, "shared", [B])
+    outer, inner = s[C].split(k, factor=2 * N)
+    s[C].bind(inner, te.thread_axis("threadIdx.y"))
+    s[B].compute_at(s[C], inner)
+    s[rows].compute_at(s[C], outer)
+    return s, [A, C]
+
+
 def attached_beside_a_reader() -> Any:
     A = te.placeholder((N,), name="A")
     B = te.compute((N,), lambda i: A[i] + 1.0, name="B")
@@ -150,6 +163,7 @@ REFUSED = [
     (as_many_registers_as_their_virtual_thread_says, "llvm", r"A.local outside of the loop over"),
     (shared_memory_of_threads_further_inside, "cuda", r"where threadIdx\.y is not bound yet"),
     (memory_of_a_block_of_threads_further_inside, "cuda", r'keep B in scope "shared" where thr'),
+    (filled_after_it_is_read, "cuda", r"it reads A\.shared, which is computed in a loop"),
     (attached_beside_a_reader, "llvm", r"stage D reads it outside of that loop"),
     (attached_below_a_loop_that_reads_it_outside, "llvm", r"reads it outside of that loop"),
     (attached_at_a_fused_axis, "llvm", r"is attached at axis i of stage C, which has no such loop"),
