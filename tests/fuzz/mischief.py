@@ -64,7 +64,7 @@ class Mischief:
                 found.pop(place % len(found))
             else:
                 found[place:place] = self._line(found[:place]).split("; ")
-        return tuple([_shorter(line) for line in found])
+        return tuple([_shorter(line, bool(self.program.sizes)) for line in found])
 
     def _changed(self, line: str) -> str:
         """A line with another number, axis or scope in it."""
@@ -400,9 +400,10 @@ class Mischief:
         return replace(value, lines=(*value.lines[:-1], other(value.lines[-1])))
 
 
-def _shorter(line: str) -> str:
-    """A line that asks for no outer loop, or one of threads, of minutes."""
-    return line if "factor=2**31" in line else line.replace("2**31 - 1", "2**20")
+def _shorter(line: str, is_symbolic: bool) -> str:
+    """A line that asks for no loop of minutes: one that is not cut where its tensors end."""
+    is_cut = "factor=2**31" in line and not is_symbolic
+    return line if is_cut else line.replace("2**31 - 1", "2**20")
 
 
 class _Words:
