@@ -225,7 +225,9 @@ class Mischief:
                 f"{a} = np.lib.stride_tricks.as_strided({a}, {a}.shape, (0,) * {a}.ndim)",
                 f"{a} = np.zeros({a}.shape[:-1] + ({a}.shape[-1] + 1,), {a}.dtype)[..., :-1]",
                 f"{a} = np.zeros({a}.shape[:-1] + ({a}.shape[-1] + 1,), {a}.dtype)[..., 1:]",
-                f"{a} = type('Array', (), {{'__array_interface__': {a}.__array_interface__}})()",
+                # The owner is kept: whoever reads the interface alone reads what may be gone.
+                f"{a} = type('Array', (), {{'__array_interface__': {a}.__array_interface__, "
+                f"'owner': {a}}})()",
                 f"{a} = {a}.view(type('Sub', (np.ndarray,), {{}}))",
             )
         )
