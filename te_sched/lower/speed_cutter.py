@@ -29,7 +29,7 @@ from te_sched.ir.stmt import Allocate, For, IfThenElse, SeqStmt, Stmt
 from te_sched.ir.visitor import replace, walk
 from te_sched.lower.cutter import Cleaner, Cutter
 from te_sched.lower.guards import Cut, is_mark
-from te_sched.lower.statements import fresh_copy, is_nothing, nodes_of, sequence
+from te_sched.lower.statements import fresh_copy, has_attribute, is_nothing, nodes_of, sequence
 
 _SYMBOLIC = 1024  # iterations of a loop that may have any number of them
 _SHARE = 32  # part of a program's runs below which guards do not matter
@@ -87,6 +87,8 @@ class SpeedCutter(Cutter):
             return super().uncut(node)
 
     def split(self, node: For, cut: Cut) -> Stmt:
+        if node.kind == "vectorized" and has_attribute(node.body, "double_buffer_scope"):
+            return node  # what an iteration of the loop outside fetches, the next one reads
         if node.kind == "parallel":
             return self.choosing(node, cut)
         if type(node.extent) is IntImm and not cut.is_fixed:

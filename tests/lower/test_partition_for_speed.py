@@ -218,3 +218,23 @@ def test_room_of_a_size_given_by_the_call_is_left_alone(extent: int) -> None:
     a, c = np.ones((extent, 30), "float32"), np.zeros(30, "float32")
     te_sched.build(s, [A, C])(a, c)
     np.testing.assert_array_equal(c, 2 * extent)
+
+
+def test_lanes_that_read_what_the_iteration_before_has_fetched_stay_together() -> None:
+    n = te.var("n")
+    A = te.placeholder((n,), name="A")
+    B = te.compute((n,), lambda i: A[i] * 2.0, name="B")
+    C = te.compute((n,), lambda i: B[n - 1 - i], name="C")
+    s = te.create_schedule(C.op)
+    copy = s.cache_write(C, "global")
+    outer, _ = s[C].split(C.op.axis[0], factor=13)
+    s[copy].compute_at(s[C], outer)
+    _, inner = s[copy].split(copy.op.axis[0], factor=5)
+    s[copy].vectorize(inner)
+    s[B].compute_at(s[copy], inner)
+    s[B].double_buffer()
+    build = te_sched.build(s, [A, C])
+    for size in (6, 13, 48):
+        a, c = np.random.default_rng(size).random((2, size)).astype("float32")
+        build(a, c)
+        np.testing.assert_array_equal(c, a[::-1] * 2)
