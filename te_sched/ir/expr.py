@@ -112,6 +112,11 @@ class Var(Expr):
     pointer: PointerType | None = None
     is_size: bool = False
 
+    @property
+    def scope(self) -> str:
+        """The storage scope of what a pointer points to; "" where none is given."""
+        return self.pointer.scope if self.pointer is not None else ""
+
 
 @node
 class IntImm(Expr):
@@ -440,7 +445,7 @@ class Buffer(Node):
 
     def scope(self) -> str:
         """Storage scope, kept by the type of the data pointer."""
-        return (self.data.pointer.scope if self.data.pointer is not None else "") or "global"
+        return self.data.scope or "global"
 
     if TYPE_CHECKING:
 

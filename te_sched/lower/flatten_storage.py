@@ -242,7 +242,7 @@ class _Flattener(Mapper):
     def scoped(self, buffer: Buffer) -> Var:
         """The pointer of a realised buffer; its threads suggest a scope where none is given."""
         data = buffer.data
-        if data.pointer is not None and data.pointer.scope:
+        if data.scope:
             return data
         element = data.pointer.element if data.pointer is not None else _stored(buffer.dtype)
         scope = default_scope(self.threads[-1] if self.threads else "")

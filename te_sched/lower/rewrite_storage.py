@@ -356,8 +356,7 @@ def _is_region(stmt: Stmt) -> bool:
 
 
 def _scope(allocate: Allocate) -> str:
-    pointer = allocate.buffer_var.pointer
-    return (pointer.scope if pointer is not None else "") or "global"
+    return allocate.buffer_var.scope or "global"
 
 
 def _constant_bits(allocate: Allocate) -> int:

@@ -88,7 +88,7 @@ class SpeedCutter(Cutter):
 
     def split(self, node: For, cut: Cut) -> Stmt:
         if node.kind == "vectorized" and has_attribute(node.body, "double_buffer_scope"):
-            return node  # what an iteration of the loop outside fetches, the next one reads
+            return self.uncut(node)  # what an iteration outside fetches, the next one reads
         if node.kind == "parallel":
             return self.choosing(node, cut)
         if type(node.extent) is IntImm and not cut.is_fixed:

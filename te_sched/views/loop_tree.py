@@ -240,7 +240,7 @@ class _Walk:
         counts = [_constant(extent) for extent in extents]
         known = [count for count in counts if count is not None]
         nbytes = math.prod(known) * width if len(known) == len(counts) else None
-        scope = (data.pointer.scope if data.pointer is not None else "") or "global"
+        scope = data.scope or "global"
         size = f"{nbytes:,} bytes" if nbytes is not None else self._symbolic(extents, width)
         text = f"{name}: {self._type(dtype, extents)} {scope}, {size}"
         stages = _tuple(self.stage_of(data))

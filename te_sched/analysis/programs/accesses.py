@@ -169,9 +169,8 @@ class _Collector:
             self.program.values[node.var] = self.rename((node.value,))[0]
             self.statement(node.body)
         elif kind is Allocate:
-            data, pointer = node.buffer_var, node.buffer_var.pointer
-            scope = (pointer.scope if pointer is not None else "") or "global"
-            self.add_memory(data, data.name, _whole(node.extents), tuple(node.extents), scope)
+            data, shape = node.buffer_var, tuple(node.extents)
+            self.add_memory(data, data.name, _whole(shape), shape, data.scope or "global")
             self.statement(node.body)
         elif kind is While:
             was_sure, self.is_sure = self.is_sure, False
@@ -200,8 +199,7 @@ class _Collector:
         buffer = node.buffer
         if buffer.data not in self.program.memory:
             region = tuple((bound.min, bound.extent) for bound in node.bounds)
-            pointer = buffer.data.pointer
-            scope = (pointer.scope if pointer is not None else "") or self.default_scope()
+            scope = buffer.data.scope or self.default_scope()
             self.add_memory(buffer.data, buffer.name, region, buffer.shape, scope)
         self.statement(node.body)
 

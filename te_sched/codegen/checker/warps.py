@@ -167,7 +167,7 @@ class Fragment:
                 "launch a multiple of 32 threads",
             )
         self.name, self.dtype = node.buffer_var.name, dtypes.element(node.dtype)
-        self.use = (node.buffer_var.pointer.scope if node.buffer_var.pointer else "")[5:]
+        self.use = node.buffer_var.scope[5:]
         shape = (size, space.threads // WARP, space.shape[3])
         self.data = np.zeros(shape, numpy_dtype(node.dtype))
         self.written = np.zeros(size, np.bool_)

@@ -62,7 +62,7 @@ def find_fragments(nodes: Iterable[object]) -> dict[E.Var, Fragment]:
 def declare_fragments(out: KernelText, node: S.Allocate) -> None:
     """`fragment<matrix_a, 16, 16, 16, half, row_major> A_frag[2];`"""
     var = node.buffer_var
-    use = (var.pointer.scope if var.pointer is not None else "").removeprefix("wmma.")
+    use = _use(var)
     fragment = out.fragments.get(var)
     if fragment is None or len(fragment.shape) != 3:
         raise out.error(
@@ -112,7 +112,7 @@ def _load(out: KernelText, node: E.Call) -> list[Piece]:
 
 
 def _use(var: E.Var) -> str:
-    return (var.pointer.scope if var.pointer is not None else "").removeprefix("wmma.")
+    return var.scope.removeprefix("wmma.")
 
 
 def _memory_layout(node: E.Expr) -> Piece:

@@ -11,7 +11,6 @@ from te_sched.codegen.llvm.vector_math import is_known
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
-from te_sched.ir.expr import Node
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import children, substitute, walk
 from te_sched.lower.vectorize_loops import SCALAR_SUFFIX
@@ -85,7 +84,7 @@ def _loop_metadata(out: FunctionText, node: S.For) -> str:
     return f", !llvm.loop !{number}"
 
 
-def _conditions_in(node: Node) -> int:
+def _conditions_in(node: E.Node) -> int:
     """How many branches there are, each as often as loops of known length repeat it."""
     inside = sum(map(_conditions_in, children(node)))
     if isinstance(node, S.For):

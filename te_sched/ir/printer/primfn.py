@@ -283,7 +283,7 @@ class Primfn:
 
     def _allocate(self, node: S.Allocate, indent: str) -> None:
         var = node.buffer_var
-        scope = (var.pointer.scope if var.pointer is not None else "") or "global"
+        scope = var.scope or "global"
         if var in self.names or var.pointer is None:
             shown = self.text(var)
         else:

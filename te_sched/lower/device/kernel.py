@@ -67,7 +67,7 @@ def thread_axes(kernel: PrimFunc) -> tuple[tuple[ThreadAxis, ...], Stmt]:
 
 def scope_of(data: Var) -> str:
     """The storage scope of what a pointer points to."""
-    return (data.pointer.scope if data.pointer is not None else "") or "global"
+    return data.scope or "global"
 
 
 def bytes_of(node: Allocate) -> Expr:
