@@ -249,11 +249,14 @@ def test_less_is_made_of_what_passes_have_broken(
     np.testing.assert_allclose(b[0], a.sum(), 1e-4)
 
 
-@pytest.mark.parametrize(("most", "is_unrolled"), [(500, True), (1, False)])
+@pytest.mark.parametrize(
+    ("limit", "most", "is_unrolled"),
+    [("_MANY_BLOCKS", 500, True), ("_MANY_BLOCKS", 1, False), ("_MANY_LOOPS", 1, False)],
+)
 def test_loops_of_large_programs_are_not_unrolled(
-    most: int, is_unrolled: bool, monkeypatch: pytest.MonkeyPatch
+    limit: str, most: int, is_unrolled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine, "_MANY_BLOCKS", most)
+    monkeypatch.setattr(machine, limit, most)
     A, k = te.placeholder((8,), name="A"), te.reduce_axis((0, 8), "k")
     B = te.compute((1,), lambda i: te.sum(A[k], axis=k), name="B")
     with te_sched.config.scoped(cache=False):

@@ -32,6 +32,7 @@ _LABEL = re.compile(r"^[\w.$\"-]+:", re.MULTILINE)
 _LONG_BLOCK = 20_000  # lines; the time that SLP takes grows with the square
 _MANY_LANES = 128  # set one by one in a block; the time that SLP takes grows with the cube
 _MANY_BLOCKS = 250  # of so many loops, copies of their bodies are compiled for half a minute
+_MANY_LOOPS = 1_000  # are optimised for 15 s, and three times as many for minutes
 _MACHINES: dict[tuple[str, str, str, int], Any] = {}
 
 
@@ -145,8 +146,12 @@ def _optimized(text: str, linked: tuple[str, ...], machine: Machine) -> Any:
     """The module after LLVM's passes.
 
     LLVM 22 moves shuffles before what they take, now and then, where it has made vectors or
-    unrolled loops: then it is done with less and less of that.
+    unrolled loops: then it is done with less and less of that. It does nothing to very many loops,
+    for which its time grows with the square.
     """
+    nothing = llvm.create_pipeline_tuning_options(speed_level=0)
+    if text.count("!llvm.loop !") >= _MANY_LOOPS:
+        return _after_passes(text, linked, machine, nothing)
     blocks = _LABEL.split(text)
     lines = max([block.count("\n") for block in blocks])
     lanes = max([len(_LANE_SET.findall(block)) for block in blocks])
@@ -161,7 +166,7 @@ def _optimized(text: str, linked: tuple[str, ...], machine: Machine) -> Any:
         module = _after_passes(text, linked, machine, options)
         if _is_valid(module):
             return module
-    return _after_passes(text, linked, machine, llvm.create_pipeline_tuning_options(speed_level=0))
+    return _after_passes(text, linked, machine, nothing)
 
 
 def _is_valid(module: Any) -> bool:
