@@ -152,6 +152,12 @@ def overlapping_triangle(ib: Any, a: Any, c: Any) -> None:
         c[i * 4 + j] = a[j]
 
 
+def meeting_in_later_steps(ib: Any, a: Any, c: Any) -> None:
+    """A parallel loop of one iteration in the first step, and of more in those that follow."""
+    with ib.for_range(0, 8, "t") as t, ib.for_range(0, t + 1, "i", kind="parallel") as i:
+        c[t * 8 + i // 2] = a[i]
+
+
 def constant_value(ib: Any, a: Any, c: Any) -> None:
     with ib.for_range(0, N, "i", kind="parallel") as i:
         c[i // 2] = 1.0
@@ -196,6 +202,7 @@ ILLEGAL: dict[str, Body] = {
     "a condition that does not help": guarded(lambda i, j: j < 7, lambda i, j: i * 6 + j),
     "overlapping triangle": overlapping_triangle,
     "a temporary of all": with_temporary(False),
+    "meeting in later steps": meeting_in_later_steps,
     "the same constant": constant_value,
     "regions that overlap": called(lambda i: i * 4, 8),
 }

@@ -18,7 +18,6 @@ from te_sched.analysis.programs.evaluate import (
     Unevaluable,
     Values,
     elements_of,
-    evaluate,
     held,
     numbered,
     points_of,
@@ -110,51 +109,41 @@ class _Execution:
         if len(width) != 1:
             return False
         keys, count = numbered([row.elements for row in rows])
+        turns, _ = numbered([row.iterations for row in rows])
         owner = np.full(count, -1, np.int64)
         wrote = np.full(len(owner), -1, np.int64)
-        for number, (row, key) in enumerate(zip(rows, keys, strict=True)):
+        for number, (row, key, turn) in enumerate(zip(rows, keys, turns, strict=True)):
             if row.access.writes:
-                owner[key] = row.iteration
+                owner[key] = turn
                 wrote[key] = number
-        for row, key in zip(rows, keys, strict=True):
+        for row, key, turn in zip(rows, keys, turns, strict=True):
             others = owner[key]
-            clash = (others >= 0) & (others != row.iteration)
+            clash = (others >= 0) & (others != turn)
             if self.loops[0].kind == "vectorized" and not row.access.writes:
                 # lanes read before they write, in one statement
                 is_same = np.array([one.access.store is row.access.store for one in rows])
-                clash &= ~(is_same[wrote[key]] & (others > row.iteration))
+                clash &= ~(is_same[wrote[key]] & (others > turn))
             if clash.any():
                 place = int(np.argmax(clash))
-                first = rows[int(wrote[key[place]])]
+                number = int(wrote[key[place]])
+                first = rows[number]
                 if not self._is_harmless(first.access, row.access):
-                    return self._found(first, row, place, int(others[place]))
+                    is_other = (keys[number] == key[place]) & (turns[number] == others[place])
+                    return self._found(first, int(np.argmax(is_other)), row, place)
                 self.is_complete = False
         return self.is_complete
 
-    def _found(self, first: _Row, second: _Row, place: int, other: int) -> Meeting:
-        numbers = (other, int(second.iteration[place]))
-        element = second.elements[place]
-        outside = len(self._outside(second.access))
-        if second.access.writes and numbers[0] > numbers[1]:
-            first, second, numbers = second, first, (numbers[1], numbers[0])
-        sizes = ", ".join(f"{var.name} = {int(value)}" for var, value in self.sizes.items())
-        return Meeting(
-            first.access,
-            second.access,
-            tuple(int(one) for one in element[outside:]),
-            (self._values(numbers[0]), self._values(numbers[1])),
-            tuple(loop.name for loop in self.loops),
-            sizes,
+    def _found(self, first: _Row, other: int, second: _Row, place: int) -> Meeting:
+        element = tuple(map(int, second.elements[place][len(self._outside(second.access)) :]))
+        iterations = (
+            tuple(map(int, first.iterations[other])),
+            tuple(map(int, second.iterations[place])),
         )
-
-    def _values(self, number: int) -> tuple[int, ...]:
-        """The values of the loops in an iteration."""
-        digits = [int(digit) for digit in np.unravel_index(number, self.radices)]
-        lows = (evaluate(loop.min, dict(self.sizes), self.program.values) for loop in self.loops)
-        try:
-            return tuple(int(low) + digit for low, digit in zip(lows, digits, strict=True))
-        except Unevaluable:  # it begins where an outer loop says
-            return tuple(digits)
+        if second.access.writes and iterations[0] > iterations[1]:
+            first, second, iterations = second, first, (iterations[1], iterations[0])
+        sizes = ", ".join(f"{var.name} = {int(value)}" for var, value in self.sizes.items())
+        names = tuple(loop.name for loop in self.loops)
+        return Meeting(first.access, second.access, element, iterations, names, sizes)
 
     def _is_harmless(self, first: Access, second: Access) -> bool:
         """Whether blocks store the same value into the same element."""
@@ -182,13 +171,9 @@ class _Execution:
         except Unevaluable:
             self.is_complete = False
             return None
-        first = dict(_first_values(points))
-        self.radices = [int(evaluate(loop.extent, first, lets)) for loop in self.loops]
-        number: Any = np.zeros(points.count, np.int64)
-        for loop, radix in zip(self.loops, self.radices, strict=True):
-            digit = points.digits.get(loop)
-            number = number * radix + (0 if digit is None else digit)
-        return _Row(access, elements, number[which])
+        turns = [points.values.get(loop.var, 0) for loop in self.loops]
+        iterations = np.stack([np.broadcast_to(turn, (points.count,)) for turn in turns], axis=1)
+        return _Row(access, elements, iterations[which])
 
     def _points(self, access: Access) -> Points:
         lets = self.program.values
@@ -209,17 +194,8 @@ class _Execution:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """The elements that an access touches (outer loops first), and in which iteration."""
+    """The elements that an access touches (outer loops first), and in which iteration each."""
 
     access: Access
     elements: Any
-    iteration: Any
-
-
-def _first_values(points: Points) -> Values:
-    """The values in the first iteration."""
-    return {
-        var: value[0] if np.ndim(value) else value
-        for var, value in points.values.items()
-        if np.size(value)
-    }
+    iterations: Any
