@@ -250,7 +250,7 @@ class _Run:
         missing = [name for name in self.case.inputs if name not in places]
         if missing:
             if not any(self._is_read(self.names.get(name)) for name in missing):
-                raise _Over("not judged", "inputs of nothing but empty tensors are not in args")
+                raise _Over("not judged", "inputs that no iteration reads are not in args")
             raise _Over("accepted", "built without an input", f"{missing} are not in args")
         given = {name: before[places[name]] for name in self.case.inputs}
         if any(
@@ -277,11 +277,11 @@ class _Run:
         raise _Over("right" if expected else "not judged")
 
     def _is_read(self, tensor: Any) -> bool:
-        """Whether a tensor that has elements reads a tensor, for all that is known."""
+        """Whether iterations of another tensor read a tensor, for all that is known."""
         readers = [one for one in self.names.values() if isinstance(one, te.Tensor)]
         return not isinstance(tensor, te.Tensor) or any(
             any(tensor is read for read in reader.op.input_tensors)
-            and not any(str(extent) == "0" for extent in reader.shape)
+            and not any(str(extent) == "0" for extent in _extents(reader))
             for reader in readers
         )
 
@@ -312,6 +312,11 @@ class _Run:
             except Exception as error:
                 raise _Over("accepted", f"accepted: {type(error).__name__}", str(error)) from None
         return known
+
+
+def _extents(tensor: te.Tensor) -> list[Any]:
+    """Of the loops that compute a tensor."""
+    return [*tensor.shape, *(axis.dom.extent for axis in getattr(tensor.op, "reduce_axis", ()))]
 
 
 def _largest(arrays: Sequence[Any]) -> float:

@@ -116,6 +116,21 @@ def test_what_numpy_cannot_compute_must_be_refused() -> None:
     assert judge(case(numpy="A1.reshape(3)")).outcome == "accepted"
 
 
+def test_input_that_no_iteration_reads_need_not_be_given() -> None:
+    line = 'S2 = te.compute((2,), lambda i: te.sum(A1[k, i], axis=k), name="S2")'
+    values = (
+        Value(("A1",), (Dim("0", 0), Dim("2", 2)), ("float32",)),
+        Value(
+            *(("S2",), (Dim("2", 2),), ("float32",), ("A1",)),
+            ("k = te.reduce_axis((0, 0))", line),
+            ("A1.sum(0)",),
+        ),
+    )
+    without_inputs = Case("illegal", Program(0, values, ("S2",), ("args.pop(0)",)))
+    assert judge(without_inputs).outcome == "not judged"
+    assert judge(case("args.pop(0)")).outcome == "refused"
+
+
 def test_campaign_counts_and_saves(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planted = replace(case(SPLIT, CRASH), kind="legal")
     monkeypatch.setattr(campaign, "generate", lambda kind, number: planted)
