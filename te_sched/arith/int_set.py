@@ -168,6 +168,7 @@ class _Evaluator:
     def __init__(self, domains: Domains) -> None:
         self.domains = domains
         self._depth = 0
+        self._found: dict[tuple[Var, int], IntervalSet] = {}  # by the depth, which ends it
         self._shared: Analyzer | None = None
 
     @property
@@ -194,7 +195,12 @@ class _Evaluator:
             found.max is None or type(found.max) is IntImm
         ):
             return found
-        # The ends may name variables that run over sets themselves.
+        if (e, self._depth) not in self._found:
+            self._found[e, self._depth] = self._of_ends(found)
+        return self._found[e, self._depth]
+
+    def _of_ends(self, found: IntervalSet) -> IntervalSet:
+        """A set, the ends of which may name variables that run over sets themselves."""
         self._depth += 1
         low = None if found.min is None else self.visit(found.min).min
         high = low if found.min is found.max and low is found.min else None

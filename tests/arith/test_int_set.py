@@ -71,3 +71,11 @@ def test_cover_range_and_matches_range() -> None:
     assert int_set.cover_range(int_set.EVERYTHING, bound) is bound
     assert int_set.matches_range(int_set.from_range(bound), bound)
     assert not int_set.matches_range(interval(0, 6), bound)
+
+
+def test_ends_that_many_variables_name_are_found_once() -> None:
+    xs = [E.Var(f"x{i}", "int32") for i in range(60)]
+    ends = [E.Add(x, x) for x in xs[1:]]
+    domains = {x: IntervalSet(end, end) for x, end in zip(xs, ends, strict=False)}
+    found = eval_set(xs[0], domains)  # would visit 2 ** 59 ends if it visited each anew
+    assert not int_set.is_everything(found)

@@ -115,7 +115,7 @@ class Declarations(Dataflow):
                 (f"({x} | te.const(3, '{dtype}')) & {x}", f"({name} | np.{dtype}(3)) & {name}"),
                 (
                     f"te.truncdiv({x}, te.const(3, '{dtype}'))",
-                    f"np.trunc({name}.astype('float64') / 3).astype('{dtype}')",
+                    f"({name} - np.fmod({name}, np.{dtype}(3))) // np.{dtype}(3)",
                 ),
                 (f"{x} << te.const(1, '{dtype}')", f"{name} << np.{dtype}(1)"),
             ]
