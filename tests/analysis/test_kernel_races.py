@@ -45,20 +45,6 @@ def test_different_values_in_one_element_are_refused() -> None:
         te_sched.build(func, target="cuda")
 
 
-def test_registers_of_other_threads_are_refused() -> None:
-    ib = te_sched.tir.ir_builder.create()
-    A = te_sched.tir.decl_buffer((16,), name="A")
-    out = ib.buffer_ptr(A)
-    tx = te.thread_axis("threadIdx.x")
-    ib.scope_attr(tx, "thread_extent", 16)
-    local = ib.allocate("float32", 16, name="L", scope="local")
-    local[tx] = out[tx]
-    out[tx] = local[0]
-    func = te_sched.tir.PrimFunc([A.data], ib.get(), {A.data: A}, {"global_symbol": "main"})
-    with pytest.raises(BuildError, match=r"at \[0\], which other threads have computed"):
-        te_sched.build(func, target="cuda")
-
-
 def rows(reduce_in_kernel: bool) -> tuple[te_sched.Schedule, list[te_sched.te.Tensor]]:
     """Sums of rows whose parts are summed by threads that the result knows nothing of."""
     A = te.placeholder((16, 4, 8), name="A")

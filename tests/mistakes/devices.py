@@ -161,6 +161,40 @@ def _():
     te_sched.build(s, [P, Q], "cuda")
 
 
+@mistake(
+    "Memory of a warp, read by another one",
+    BuildError,
+    r"P\.warp, which another warp has written(.|\n)*threadIdx\.x = 0 to 31(.|\n)*P\.warp\[63\]",
+)
+def memory_of_another_warp():
+    P = te.placeholder((256,), name="P")
+    Q = te.compute((256,), lambda i: P[i // 64 * 64 + 63 - i % 64], name="Q")
+    s = te.create_schedule(Q.op)
+    kept = s.cache_read(P, "warp", [Q])
+    block, thread = s[Q].split(Q.op.axis[0], factor=64)
+    s[Q].bind(block, te.thread_axis("blockIdx.x"))
+    s[Q].bind(thread, te.thread_axis("threadIdx.x"))
+    s[kept].compute_at(s[Q], block)
+    _, own = s[kept].split(kept.op.axis[0], factor=64)
+    s[kept].bind(own, te.thread_axis("threadIdx.x"))
+    te_sched.build(s, [P, Q], "cuda")
+
+
+@memory_of_another_warp.cure
+def _():
+    P = te.placeholder((256,), name="P")
+    Q = te.compute((256,), lambda i: P[i // 64 * 64 + 63 - i % 64], name="Q")
+    s = te.create_schedule(Q.op)
+    kept = s.cache_read(P, "shared", [Q])
+    block, thread = s[Q].split(Q.op.axis[0], factor=64)
+    s[Q].bind(block, te.thread_axis("blockIdx.x"))
+    s[Q].bind(thread, te.thread_axis("threadIdx.x"))
+    s[kept].compute_at(s[Q], block)
+    _, own = s[kept].split(kept.op.axis[0], factor=64)
+    s[kept].bind(own, te.thread_axis("threadIdx.x"))
+    te_sched.build(s, [P, Q], "cuda")
+
+
 @mistake("Shared memory of unknown size", BuildError, r"stage P\.shared(.|\n)*constant size")
 def shared_memory_of_unknown_size():
     n = te.var("n")

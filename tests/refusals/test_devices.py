@@ -69,12 +69,6 @@ def plain(ib: Any, out: Any, tx: E.Var, n: E.Var, w: Any) -> None:
     out[tx] = w[31 - tx]
 
 
-def filled_by_one(ib: Any, out: Any, tx: E.Var, n: E.Var, w: Any) -> None:
-    with ib.if_scope(tx < 32):
-        w[tx] = out[tx]
-    out[tx] = w[31 - tx % 32]
-
-
 def own_rows(ib: Any, out: Any, tx: E.Var, n: E.Var, w: Any) -> None:
     w[tx] = out[tx]
     w[tx + 32] = out[tx]
@@ -163,7 +157,6 @@ LOWERED: dict[str, Case] = {
         "a GPU has no such threads",
     ),
     "width of a warp": (in_warp(plain, threads=33), BuildError, "the lanes of a warp"),
-    "another warp's": (in_warp(filled_by_one, 32, 64), BuildError, "warp 1 reads its own"),
     "different stores": (in_warp(two_stores), BuildError, "different elements|no multiple"),
     "constant store": (in_warp(constant_store), BuildError, "no multiple of threadIdx.x"),
     "shifted store": (in_warp(shifted_store), BuildError, "which another lane keeps"),

@@ -1,9 +1,8 @@
-"""Kernels that are certainly wrong: what threads keep or share is not what the program means.
+"""Kernels that are certainly wrong: what threads share is not what the program means.
 
-A schedule can put a stage where each thread computes it for itself, although others read it, or
-where all threads store different values into one element. `lower` prints such programs, as TVM
-does; `build` asks here. Only what is certain is refused; the checked mode of the emulated device
-finds the rest. Must not know how kernels are made.
+A schedule can put a stage where all threads store different values into one element. `lower`
+prints such programs, as TVM does; `build` asks here. Only what is certain is refused; the checked
+mode of the emulated device finds the rest. Must not know how kernels are made.
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from te_sched.analysis.programs.facts import reads_own
-from te_sched.arith.same import same
+from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import BuildError
 from te_sched.ir import ops
-from te_sched.ir.expr import EQ, LT, BufferLoad, Expr, IntImm, Var
+from te_sched.ir.expr import EQ, LT, BufferLoad, Expr, IntImm, Range, Var
 from te_sched.ir.stmt import BufferStore, For, IfThenElse, LetStmt, PrimFunc, Stmt
-from te_sched.ir.visitor import children, substitute, walk
+from te_sched.ir.visitor import children, walk
 from te_sched.lower.device.kernel import ThreadAxis, scope_of, thread_axes
 
 
@@ -25,8 +24,8 @@ def check_kernel_races(kernel: PrimFunc) -> None:
 
     Raises
     ------
-    BuildError when threads store different values into one element of shared memory, add to it or
-    to one of global memory all at once, or read from registers what other threads have computed.
+    BuildError when threads store different values into one element of shared memory, or add to it
+    or to one of global memory all at once.
     """
     axes, body = thread_axes(kernel)
     axes = tuple([axis for axis in axes if not ops.is_const(axis.extent, 1)])
@@ -35,7 +34,7 @@ def check_kernel_races(kernel: PrimFunc) -> None:
 
 
 class _Checker:
-    """Walks a kernel; `depends` says on which threads variables and registers depend."""
+    """Walks a kernel; `depends` says on which threads variables depend."""
 
     def __init__(self, kernel: str, axes: Iterable[ThreadAxis]) -> None:
         self.kernel = kernel
@@ -43,33 +42,20 @@ class _Checker:
         self.threads = {var: axis for var, axis in self.axes.items() if not axis.is_block}
         self.depends: dict[Var, frozenset[Var]] = {var: frozenset((var,)) for var in self.axes}
         self.selected: frozenset[Var] = frozenset()  # axes that conditions choose among
-        self.values: dict[Var, Expr] = {}  # of lets
-        # Where registers are stored at places that depend on the thread.
-        self.kept: dict[Var, list[tuple[Expr, ...]]] = {}
+        self.analyzer = Analyzer()  # knows the loops
 
     def check(self, body: Stmt) -> None:
         for node in walk(body):
             if isinstance(node, LetStmt):
                 self.depends[node.var] = self.threads_in([node.value])
-                self.values[node.var] = substitute(node.value, self.values)
-            local = isinstance(node, BufferStore) and scope_of(node.buffer.data) == "local"
-            if local and self.threads_in(node.indices):
-                places = self.kept.setdefault(node.buffer.data, [])
-                places.append(self.resolved(node.indices))
         self.visit(body)
-
-    def resolved(self, indices: Iterable[Expr]) -> tuple[Expr, ...]:
-        """Indices without the variables of lets."""
-        return tuple([substitute(index, self.values) for index in indices])
 
     def visit(self, node: Stmt) -> None:
         if isinstance(node, For):
             self.depends[node.loop_var] = self.threads_in([node.min, node.extent])
+            self.analyzer.bind(node.loop_var, Range(node.min, node.extent))
         if isinstance(node, BufferStore):
             self.visit_store(node)
-        for below in children(node):
-            if isinstance(below, Expr):
-                self.check_loads(below)
         outside = self.selected
         if isinstance(node, IfThenElse):
             self.selected = outside | self.selected_by(node.condition)
@@ -132,22 +118,6 @@ class _Checker:
             f"bind the loops of stage {name} to {names}"
             + ("" if is_block else f', or compute it in registers (cache_write({name}, "local"))'),
         )
-
-    def check_loads(self, e: Expr) -> None:
-        for node in walk(e):
-            if not isinstance(node, BufferLoad):
-                continue
-            stored = self.kept.get(node.buffer.data)
-            if stored is None:
-                continue
-            wanted = self.resolved(node.indices)
-            if not any(all(map(same, wanted, place)) for place in stored):
-                raise self.error(
-                    node.buffer.name,
-                    f"{node.buffer.name} is in registers of each thread, and elements are read "
-                    f"at [{', '.join(map(str, node.indices))}], which other threads have computed",
-                    f'put the stage into shared memory: s[{node.buffer.name}].set_scope("shared")',
-                )
 
     def threads_in(
         self, expressions: Iterable[Expr], through_memory: bool = True

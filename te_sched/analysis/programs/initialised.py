@@ -8,15 +8,24 @@ read that nothing has written since its memory was allocated. Must not know sche
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from te_sched.analysis.findings import INITIALISED, PROVED, REFUTED, UNPROVED, Finding
+from te_sched.analysis.findings import (
+    INITIALISED,
+    PROVED,
+    REFUTED,
+    RULE,
+    UNPROVED,
+    Finding,
+)
 from te_sched.analysis.programs.accesses import OF_BLOCK, Access, Loop, Memory, Program
 from te_sched.analysis.programs.cover import Span, covers_region
 from te_sched.analysis.programs.evaluate import (
     Points,
+    TooMany,
     Unevaluable,
     Values,
     elements_of,
@@ -27,11 +36,15 @@ from te_sched.analysis.programs.evaluate import (
     text_of,
 )
 from te_sched.analysis.programs.facts import forms_for
+from te_sched.analysis.programs.owners import Owners
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.forms import constant, plus
-from te_sched.ir.expr import Expr, Var
+from te_sched.ir.expr import BufferLoad, Expr, Var
+from te_sched.ir.visitor import variables_of, walk
+from te_sched.lower.device.kernel import WARP
 
 _LIMIT = 1 << 15  # iterations that are executed
+_FEW = 2  # iterations of loops where there are more than that
 _OF_THREADS = frozenset(("thread", "virtual"))
 
 
@@ -45,7 +58,7 @@ def judge_initialised(program: Program) -> list[Finding]:
         memory = program.memory.get(data)
         reads = [one for one in accesses if not one.writes]
         if memory is not None and reads and _is_own(memory, accesses):
-            found.append(_finding(program, memory, accesses, reads))
+            found.append(_finding(program, memory, accesses))
     return found
 
 
@@ -58,28 +71,81 @@ def _is_own(memory: Memory, accesses: Sequence[Access]) -> bool:
     return any(one.writes for one in accesses) and not any(one.by_user for one in accesses)
 
 
-def _finding(
-    program: Program, memory: Memory, accesses: list[Access], reads: list[Access]
-) -> Finding:
+def _finding(program: Program, memory: Memory, accesses: list[Access]) -> Finding:
     name = memory.name
+    owners = Owners(memory, accesses)
+    written = _written(program, memory, accesses)
+    if isinstance(written, _Missing):
+        element = text_of(name, *written)
+        if owners.have_parts and _is_written_by_others(program, memory, accesses):
+            return _of_others(name, owners, f"a thread reads {element} and has not written it")
+        return Finding(
+            INITIALISED,
+            REFUTED,
+            f"read {name} before it is written",
+            name,
+            stage=name,
+            why=f"the program reads {element}, and nothing has written it before",
+            cure=f"compute all of {name} that is read, and before it is read",
+        )
+    if owners.axes:
+        written = _written(program, *owners.with_axes(memory, accesses))
+        if isinstance(written, _Missing):
+            which = owners.text(written.element)
+            element = text_of(name, written.element[len(owners.axes) :], written.sizes)
+            return _of_others(name, owners, f"{which} reads {element} and has not written it")
+    if written:
+        what = f"read {name} where it has been written"
+        return Finding(INITIALISED, PROVED, what, name, stage=name)
+    if owners.have_parts and (read := _gathered(program, accesses)) is not None:
+        index = ", ".join(map(str, read.index or ()))
+        why = f"it is known at run time alone which element is read at [{index}]"
+        return _of_others(name, owners, why)
     what = f"read {name} where it has been written"
-    if all(_is_initialised(program, memory, accesses, read) for read in _unique(reads)):
-        return Finding(INITIALISED, PROVED, what, name, stage=name)
-    missing = _missing(program, memory, accesses)
-    if missing is None:
-        why = "it is not known which elements have been written where it is read"
-        return Finding(INITIALISED, UNPROVED, what, name, stage=name, why=why)
-    if not missing:
-        return Finding(INITIALISED, PROVED, what, name, stage=name)
+    why = "it is not known which elements have been written where it is read"
+    return Finding(INITIALISED, UNPROVED, what, name, stage=name, why=why)
+
+
+def _is_written_by_others(program: Program, memory: Memory, accesses: list[Access]) -> bool:
+    """Whether what a thread has not written would be there if all had the memory in common."""
+    loops = tuple(loop for loop in memory.loops if loop.kind != "thread")
+    common = replace(memory, loops=loops, scope="shared")
+    return not isinstance(_executed(program, common, accesses), _Missing)
+
+
+def _gathered(program: Program, accesses: list[Access]) -> Access | None:
+    """A read of an element that other memory tells."""
+    for access in accesses:
+        stack = [] if access.writes else list(access.index or ())
+        while stack:
+            for part in walk(stack.pop()):
+                if type(part) is BufferLoad:
+                    return access
+                if type(part) is Var and part in program.values:
+                    stack.append(program.values[part])
+    return None
+
+
+def _of_others(name: str, owners: Owners, why: str) -> Finding:
+    whose = f"one warp of {WARP} threads" if owners.are_warps else "one thread"
+    other = "another warp" if owners.are_warps else "another thread"
     return Finding(
-        INITIALISED,
+        RULE,
         REFUTED,
-        f"read {name} before it is written",
+        f"read {name}, which {other} has written",
         name,
         stage=name,
-        why=f"the program reads {missing}, and nothing has written it before",
-        cure=f"compute all of {name} that is read, and before it is read",
+        why=f"{why}: memory of this scope belongs to {whose}",
+        cure=f'give {name} the scope "shared": a block has it in common',
     )
+
+
+def _written(program: Program, memory: Memory, accesses: Sequence[Access]) -> _Missing | bool:
+    """Whether it is known that all that is read was written before; or what was not."""
+    reads = [one for one in accesses if not one.writes]
+    if all(_is_initialised(program, memory, accesses, read) for read in _unique(reads)):
+        return True
+    return _executed(program, memory, accesses)
 
 
 def _unique(reads: Sequence[Access]) -> list[Access]:
@@ -162,36 +228,91 @@ def _writes_what_is_read(
 # -- refutation ------------------------------------------------------------------------------------
 
 
-def _missing(program: Program, memory: Memory, accesses: Sequence[Access]) -> str | None:
-    """An element that is read and was not written, for whatever sizes; "" if there is none, None
-    if nobody knows.
+class _Missing(NamedTuple):
+    """An element that is read and was not written before, and the sizes for which it was found."""
+
+    element: tuple[int, ...]
+    sizes: Values
+
+
+def _executed(program: Program, memory: Memory, accesses: Sequence[Access]) -> _Missing | bool:
+    """What is missing for whatever sizes; or whether it is known that nothing is.
+
+    Where there are too many iterations, some of those in which the memory is allocated are
+    executed, and some of those that read it there.
     """
-    text: str | None = None
-    try:
-        for sizes in samples_of(program):
-            text = _Execution(program, memory, sizes).missing(accesses)
-            if not text:
-                return text if not sizes else None
-    except Unevaluable:
-        return None
-    return text
+    for few in (None, _FEW):
+        found: _Missing | bool = False
+        try:
+            for sizes in samples_of(program):
+                found = _Execution(program, memory, accesses, sizes, few).missing()
+                if isinstance(found, bool):
+                    return found and not sizes and few is None
+            return found
+        except TooMany:
+            continue
+        except Unevaluable:
+            return False
+    return False
 
 
 class _Execution:
-    """The accesses to one memory in the order in which they happen, for given sizes."""
+    """The accesses to one memory in the order in which they happen, for given sizes.
 
-    def __init__(self, program: Program, memory: Memory, sizes: Values) -> None:
-        self.program, self.memory, self.sizes = program, memory, sizes
+    With `few`, as many iterations of the loops round the allocation, and of the serial ones round
+    reads.
+    """
 
-    def missing(self, accesses: Sequence[Access]) -> str | None:
-        """An element that is read and was not written before."""
+    def __init__(
+        self,
+        program: Program,
+        memory: Memory,
+        accesses: Sequence[Access],
+        sizes: Values,
+        few: int | None,
+    ) -> None:
+        self.program, self.memory, self.accesses = program, memory, accesses
+        self.sizes, self.few = sizes, few
+        self.used = set().union(*[self._used_by(access) for access in accesses])
+
+    def _used_by(self, access: Access) -> set[Var]:
+        """The variables of loops that say whether an access happens, and of which element."""
+        ends = [end for loop in access.loops for end in (loop.min, loop.extent)]
+        stack: list[Expr] = [*(access.index or ()), *access.conditions, *ends]
+        found: set[Var] = set()
+        while stack:
+            for var in variables_of(stack.pop()):
+                if var not in found and var in self.program.values:
+                    stack.append(self.program.values[var])
+                found.add(var)
+        return found
+
+    def _most(self, access: Access) -> dict[Loop, int]:
+        """How many iterations of loops are looked at: the first one where all do the same."""
+        used = self._used_by(access)
+        found: dict[Loop, int] = {}
+        for loop in access.loops:
+            is_outside = loop in self.memory.loops
+            if loop.var not in (self.used if is_outside else used):
+                found[loop] = 1
+            elif self.few is not None and (
+                is_outside or (not access.writes and loop.kind not in _OF_THREADS)
+            ):
+                found[loop] = self.few
+        return found
+
+    def missing(self) -> _Missing | bool:
+        """An element that is read and was not written before; else whether it is known that there
+        is none.
+        """
+        accesses = self.accesses
         if any(one.index is None or (one.writes and not one.is_sure) for one in accesses):
-            return None
-        steps = _steps_of(accesses)
+            return False
+        steps = max(len(access.order) for access in accesses)
         rows = [(one, *self.row(one, steps)) for one in accesses]
         shapes = {elements.shape[1] for _, elements, _ in rows}
         if len(shapes) != 1:
-            return None
+            return False
         keys, count = numbered([elements for _, elements, _ in rows])
         last = np.iinfo(np.int64).max
         first = np.full(count, last, np.int64)
@@ -205,13 +326,13 @@ class _Execution:
             early = first[key] >= when
             if early.any():
                 element = elements[int(np.argmax(early))][len(self.memory.loops) :]
-                return text_of(self.memory.name, element, self.sizes)
-        return ""
+                return _Missing(tuple(map(int, element)), self.sizes)
+        return True
 
     def row(self, access: Access, steps: int) -> tuple[Any, Any]:
         """The elements, with the iterations of the loops round the allocation, and the times."""
         lets = self.program.values
-        points = points_of(access.loops, self.sizes, lets, {}, _LIMIT)
+        points = points_of(access.loops, self.sizes, lets, self._most(access), _LIMIT)
         points = held(points, access.conditions, lets)
         outside = [loop for loop in self.memory.loops if loop in points.digits]
         elements, which = elements_of(access, points, outside, self.sizes, lets, _LIMIT)
@@ -230,7 +351,3 @@ class _Execution:
                 yield np.zeros(points.count, np.int64)
             else:
                 yield points.digits[part]
-
-
-def _steps_of(accesses: Sequence[Access]) -> int:
-    return max(len(access.order) for access in accesses)

@@ -18,7 +18,6 @@ import math
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.conditions import plain
 from te_sched.arith.detect import detect_linear_equation
 from te_sched.errors import BuildError
 from te_sched.ir import ops
@@ -38,12 +37,11 @@ from te_sched.ir.stmt import (
     AttrStmt,
     BufferStore,
     For,
-    IfThenElse,
     LetStmt,
     PrimFunc,
     Stmt,
 )
-from te_sched.ir.visitor import Mapper, replace, substitute, walk
+from te_sched.ir.visitor import Mapper, replace, substitute
 from te_sched.lower.device.hoist_shuffles import hoist_shuffles
 from te_sched.lower.device.kernel import WARP, lane_mask, scope_of, thread_axes
 from te_sched.lower.statements import statements
@@ -81,12 +79,7 @@ def lower_warp_memory(kernel: PrimFunc) -> PrimFunc:
             lowering.analyzer.bind(node.node.var, Range(zero, node.value))
     for allocation in allocations:
         lowering.plan(allocation)
-        lowering.check_warps(allocation, extent.value // WARP)
     return hoist_shuffles(kernel.with_body(lowering.visit(kernel.body)), lowering.analyzer)
-
-
-def _loads_of(body: Stmt, data: Var) -> int:
-    return sum(type(node) is BufferLoad and node.buffer.data is data for node in walk(body))
 
 
 class _Lowering(Mapper):
@@ -117,29 +110,6 @@ class _Lowering(Mapper):
             self.single.add(data)
         element = data.pointer.element if data.pointer is not None else allocation.dtype
         self.pointers[data] = Var(data.name, "handle", PointerType(element, "local"))
-
-    def check_warps(self, allocation: Allocate, warps: int) -> None:
-        """Each warp has the memory for itself, so those that read it have to fill it."""
-        data = allocation.buffer_var
-        loads = _loads_of(allocation.body, data)
-        for node in statements(allocation.body):
-            if type(node) is not IfThenElse:
-                continue
-            asks = any(part is self.thread for part in walk(node.condition))
-            stores = asks and any(
-                type(one) is BufferStore and one.buffer.data is data
-                for one in statements(node.then_case)
-            )
-            if not stores or _loads_of(node.then_case, data) == loads:
-                continue
-            condition = plain(node.condition)
-            for warp in range(1, warps):
-                analyzer, first = Analyzer(), IntImm(warp * WARP, self.thread.dtype)
-                analyzer.bind(self.thread, Range(first, IntImm(WARP, self.thread.dtype)))
-                if analyzer.can_prove(ops.logical_not(condition)):
-                    raise self.error(
-                        data.name, f"warp {warp} reads its own and stores none: {condition}"
-                    )
 
     def run_of(self, store: BufferStore) -> int:
         """How many neighbouring elements one lane stores."""
@@ -186,7 +156,8 @@ class _Lowering(Mapper):
         lane = self.analyzer.simplify(lane)
         if self.analyzer.can_prove_equal(lane, ops.floormod(self.thread, self.width)):
             return BufferLoad(buffer, (place,))
-        first = substitute(place, {self.thread: IntImm(0, self.thread.dtype)})
+        lane_0 = ops.mul(ops.floordiv(self.thread, WARP), WARP)
+        first = substitute(place, {self.thread: lane_0})
         distance = self.analyzer.simplify(ops.sub(place, first))
         low, high = self.analyzer.const_bounds(distance)
         if low is None or high is None or high - low >= _MOST:

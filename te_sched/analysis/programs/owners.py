@@ -1,0 +1,90 @@
+"""Memory of threads and of warps as what it is: memory that each of them has for itself.
+
+    S_local[tx + i]      is element [tx, tx + i], the first index saying which thread's it is
+    S_warp[i]            is element [tx // 32, i]
+
+What stands in no loop over an axis of threads is done by all threads along it. Must not know what
+is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from te_sched.analysis.programs.accesses import Access, Loop, Memory
+from te_sched.ir import ops
+from te_sched.ir.expr import Expr, IntImm, Var
+from te_sched.ir.visitor import variables_of
+from te_sched.lower.device.kernel import WARP
+
+_ONE = IntImm(1)
+
+
+class Owners:
+    """Those who have a memory, numbered by indices before those of the element, one by axis.
+
+    There are no axes where all threads have it in common, or each iteration of the loops round the
+    allocation has its own. `have_parts` says whether different ones write different elements.
+    """
+
+    def __init__(self, memory: Memory, accesses: Sequence[Access]) -> None:
+        self.are_warps = memory.scope.startswith("warp")
+        found: dict[Var, Loop] = {}
+        if memory.is_in_kernel and memory.scope.startswith(("warp", "local")):
+            found = {loop.var: loop for loop in self._writers(accesses)}
+        axes = sorted(found.values(), key=lambda loop: loop.tag)
+        self.axes = [loop for loop in axes if loop not in memory.loops]
+        self.have_parts = not all(ops.is_const(self._count(axis), 1) for axis in axes)
+
+    def _writers(self, accesses: Sequence[Access]) -> Iterator[Loop]:
+        """The axes of threads that tell who has written an element.
+
+        What threads reduce together is in the registers of all of them: no index tells who they
+        are.
+        """
+        for access in accesses:
+            told = variables_of(*(access.index or ())) if access.writes else ()
+            for loop in access.loops:
+                if loop.kind == "thread" and (self.are_warps or loop.var in told):
+                    yield loop
+
+    def with_axes(
+        self, memory: Memory, accesses: Sequence[Access]
+    ) -> tuple[Memory, Sequence[Access]]:
+        """The memory and its accesses, with indices that say whose an element is."""
+        counts = tuple(map(self._count, self.axes))
+        region = (*[(IntImm(0), count) for count in counts], *memory.region)
+        whole = replace(memory, region=region, shape=(*counts, *memory.shape))
+        return whole, [self._owned(access) for access in accesses]
+
+    def text(self, which: Sequence[int]) -> str:
+        """The thread or the warp that has an element, in words."""
+        parts = []
+        for axis, number in zip(self.axes, which, strict=False):
+            if not ops.is_const(axis.extent, 1):
+                first = number * self._width(axis)
+                last = first + self._width(axis) - 1
+                parts.append(f"{axis.tag} = {first}" + (f" to {last}" if last > first else ""))
+        return f"the {'warp' if self.are_warps else 'thread'} with {' and '.join(parts)}"
+
+    def _owned(self, access: Access) -> Access:
+        if access.index is None:
+            return access
+        inside = {loop.var for loop in access.loops}
+        which: list[Expr] = []
+        sizes: list[Expr] = []
+        for axis in self.axes:
+            is_inside = axis.var in inside
+            which.append(ops.floordiv(axis.var, self._width(axis)) if is_inside else IntImm(0))
+            sizes.append(_ONE if is_inside else self._count(axis))
+        return replace(access, index=(*which, *access.index), sizes=(*sizes, *access.sizes))
+
+    def _width(self, axis: Loop) -> int:
+        """How many threads along an axis have memory in common."""
+        return WARP if self.are_warps and axis.tag == "threadIdx.x" else 1
+
+    def _count(self, axis: Loop) -> Expr:
+        """How many owners there are along an axis of threads."""
+        width = self._width(axis)
+        return ops.floordiv(ops.add(axis.extent, width - 1), width)
