@@ -31,6 +31,7 @@ from te_sched.ir.stmt import (
 from te_sched.ir.views import Views
 from te_sched.ir.visitor import substitute
 from te_sched.lower.flatten_storage import default_scope
+from te_sched.lower.statements import statements
 
 AT_ONCE = frozenset(("parallel", "vectorized", "block", "thread", "virtual"))
 OF_BLOCK = ("shared", "warp", "wmma")  # scopes of memory that threads have in common
@@ -240,10 +241,14 @@ class _Collector:
         """An axis of threads; all variables of one axis have the same value in a kernel."""
         is_outermost = not self.open_tags
         if is_outermost:
-            self.tags, self.renamed = {}, {}
-        known = self.tags.setdefault(tag, var)
-        if known is not var:
-            self.renames[var] = known
+            self.tags, self.renames, self.renamed = {}, {}, {}
+            for launch in statements(node):  # a stage may name threads that are launched later on
+                if type(launch) is AttrStmt and launch.key == "thread_extent":
+                    axis = launch.node
+                    known = self.tags.setdefault(axis.thread_tag, axis.var)
+                    if known is not axis.var:
+                        self.renames[axis.var] = known
+        known = self.tags[tag]
         if tag in self.open_tags:
             self.statement(node.body)
         else:

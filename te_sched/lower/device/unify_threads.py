@@ -42,7 +42,7 @@ class _Kernels(Mapper):
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if node.key != _LAUNCH:
             return self.generic(node)  # type: ignore[no-any-return]
-        collector = _Collector(self.name)
+        collector = _Collector(self.name, _launched(node))
         body = collector.visit(node)
         body = fresh_copy(body, collector.values)
         for axis in sorted(collector.axes.values(), key=lambda axis: -TAGS.index(axis.tag)):
@@ -61,11 +61,10 @@ class _Kernels(Mapper):
 class _Collector(Mapper):
     """Takes the launches out of one kernel, and says which variable stands for which."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, launched: dict[Var, str]) -> None:
+        self.name, self.launched = name, launched
         self.axes: dict[str, ThreadAxis] = {}
         self.values: dict[Var, Expr] = {}
-        self.outside: dict[str, Var] = {}  # the launches round a statement, by tag
         self.analyzer = Analyzer()
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
@@ -92,17 +91,17 @@ class _Collector(Mapper):
                 where=", ".join([*[f"stage {name}" for name in _stored(node)[:1]], f"axis {tag}"]),
             )
         self.values[thread.var] = known.var
-        outside = self.outside
-        outer = outside.get(tag, thread.var)
-        if outer is not thread.var and any(part is outer for part in walk(node.body)):
+        inside = _launched(node)
+        if any(
+            type(part) is Var and self.launched.get(part) == tag and part not in inside
+            for part in walk(node.body)
+        ):
             raise self.twice(tag, node)
-        self.outside = {**outside, tag: thread.var}
         body: Stmt = self.visit(node.body)
-        self.outside = outside
         return body
 
     def twice(self, tag: str, node: AttrStmt) -> BuildError:
-        """A launch within another over the same threads, of whose variable it makes use."""
+        """A launch that makes use of the variable of another one over the same threads."""
         names = ", ".join(_stored(node)) or "a stage"
         return BuildError(
             f"launch a kernel of {self.name!r} over {tag} for {names}",
@@ -119,6 +118,12 @@ class _Collector(Mapper):
 
     def visit_Evaluate(self, node: Stmt) -> Stmt:
         return node
+
+
+def _launched(node: Stmt) -> dict[Var, str]:
+    """The variables of the launches in a statement, with the axes that they are of."""
+    launches = [one for one in statements(node) if type(one) is AttrStmt and one.key == _LAUNCH]
+    return {one.node.var: one.node.thread_tag for one in launches}
 
 
 def _stored(node: AttrStmt) -> list[str]:
