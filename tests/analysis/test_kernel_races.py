@@ -94,6 +94,26 @@ def test_reducing_along_the_threads_that_a_stage_is_computed_by_is_refused() -> 
         te_sched.build(s, [A, C], target="cuda")
 
 
+def test_threads_for_a_part_that_other_threads_name_are_refused() -> None:
+    """What a thread needs is computed before the threads that need it are launched."""
+    A = te.placeholder((4,), name="A")
+    B = te.compute((4,), lambda i: A[i] + 1.0, name="B")
+    C = te.compute((4,), lambda i: B[i] * 2.0, name="C")
+    s = te.create_schedule(C.op)
+    shared = s.cache_read(B, "shared", [C])
+    s[C].bind(C.op.axis[0], TX)
+    s[shared].compute_at(s[C], C.op.axis[0])
+    outer, inner = s[shared].split(shared.op.axis[0], factor=4)
+    s[shared].bind(inner, te.thread_axis("threadIdx.x"))
+    s[B].compute_at(s[shared], outer)
+    _, inner = s[B].split(B.op.axis[0], factor=4)
+    s[B].bind(inner, te.thread_axis("threadIdx.x"))
+    with pytest.raises(BuildError, match=r"would compute only where both are equal"):
+        te_sched.build(s, [A, C], target="cuda")
+    found = [one for one in te_sched.analysis.check(s, [A, C]) if one.buffer == "B"]
+    assert [one.verdict for one in found] == ["refuted"]
+
+
 def test_every_thread_gets_a_result_that_is_kept_in_registers() -> None:
     A = te.placeholder((16, 8), name="A")
     k = te.reduce_axis((0, 8), "k")

@@ -2,7 +2,8 @@
 
 Proof: a statement before the read, in the same iteration of the loops round both, writes all that
 is read there (`coverage`). Refutation: the program is executed for small sizes, and an element is
-read that nothing has written since its memory was allocated. Must not know schedules.
+read that nothing has written since its memory was allocated, or only those who have memory of their
+own (`owners`). Must not know schedules.
 """
 
 from __future__ import annotations
@@ -94,14 +95,13 @@ def _finding(program: Program, memory: Memory, accesses: list[Access]) -> Findin
             which = owners.text(written.element)
             element = text_of(name, written.element[len(owners.axes) :], written.sizes)
             return _of_others(name, owners, f"{which} reads {element} and has not written it")
+    what = f"read {name} where it has been written"
     if written:
-        what = f"read {name} where it has been written"
         return Finding(INITIALISED, PROVED, what, name, stage=name)
     if owners.have_parts and (read := _gathered(program, accesses)) is not None:
         index = ", ".join(map(str, read.index or ()))
         why = f"it is known at run time alone which element is read at [{index}]"
         return _of_others(name, owners, why)
-    what = f"read {name} where it has been written"
     why = "it is not known which elements have been written where it is read"
     return Finding(INITIALISED, UNPROVED, what, name, stage=name, why=why)
 
