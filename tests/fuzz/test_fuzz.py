@@ -131,6 +131,13 @@ def test_input_that_no_iteration_reads_need_not_be_given() -> None:
     assert judge(case("args.pop(0)")).outcome == "refused"
 
 
+def test_places_in_an_axis_of_a_computed_size(worker: Worker) -> None:
+    """argmax over (3, n2 - 2): an element is at k * (n2 - 2) + j."""
+    made = generate("gpu", 27002385)
+    assert "(n2 - 2)" in made.script("", frozenset())
+    assert worker.judge(made).outcome == "right"
+
+
 def test_campaign_counts_and_saves(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planted = replace(case(SPLIT, CRASH), kind="legal")
     monkeypatch.setattr(campaign, "generate", lambda kind, number: planted)

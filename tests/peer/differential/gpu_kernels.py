@@ -445,7 +445,7 @@ class Kernels:
             )
             place = ""
             for a, k in zip(goes, over[1:-1].split(", "), strict=True):
-                place = f"({place}) * {dims[a].text} + {k}" if place else k
+                place = f"({place}) * ({dims[a].text}) + {k}" if place else k
             values = f"(({place}).astype('int32'), {name}[{reads}])"
             last = f"np.moveaxis({name}, {tuple(goes)}, {tuple(range(-len(goes), 0))})"
             numpy = (
