@@ -159,6 +159,18 @@ def gathered(ib: Any, out: Any, w: Any, tx: Any, ty: Any) -> None:
     out[tx] = w[out[tx].astype("int32")]
 
 
+def registers_of_others_if(ib: Any, out: Any, w: Any, tx: Any, ty: Any) -> None:
+    w[tx] = out[tx]
+    with ib.if_scope(w[tx // 2] > 3.0):
+        out[tx] = w[0]
+
+
+def own_table(ib: Any, out: Any, w: Any, tx: Any, ty: Any) -> None:
+    with ib.for_range(0, 64, name="i") as i:
+        w[i] = i.astype("float32")
+    out[tx] = w[63 - out[tx].astype("int32")]
+
+
 def own_registers(ib: Any, out: Any, w: Any, tx: Any, ty: Any) -> None:
     with ib.for_range(0, 2, name="i") as i:
         w[tx * 2 + i] = out[tx * 2 + i]
@@ -179,8 +191,9 @@ def own_registers(ib: Any, out: Any, w: Any, tx: Any, ty: Any) -> None:
             kernel("local", 64, registers_of_the_first_thread, outside=True),
             "the thread with threadIdx.x = 1 reads w[0] and has not written it",
         ),
-        (kernel("local", 64, gathered), "it is known at run time alone which element is read at"),
-        (kernel("warp", 64, gathered), "it is known at run time alone which element is read at"),
+        (kernel("local", 64, registers_of_others_if), "reads w[0] and has not written it"),
+        (kernel("local", 64, gathered), "not known who has written the element that is read at"),
+        (kernel("warp", 64, gathered), "not known who has written the element that is read at"),
     ],
 )
 def test_kernels_that_read_what_others_have_are_refused(func: Any, message: str) -> None:
@@ -194,13 +207,14 @@ def test_kernels_that_read_what_others_have_are_refused(func: Any, message: str)
         (kernel("warp", 32, filled_by_all_rows, 2), 32),
         (kernel("local", 128, own_registers), 2),
         (kernel("local", 128, own_registers, outside=True), 2),
+        (kernel("local", 64, own_table), 64),
     ],
 )
 def test_kernels_that_read_their_own_are_right(func: Any, reverse: int) -> None:
     a = np.arange(128, dtype="float32")
     given = te_sched.nd.array(a, te_sched.emulated_cuda(0))
     te_sched.build(func, target="cuda")(given)
-    count = 64 if reverse == 32 else 128
+    count = 128 if reverse == 2 else 64
     expected = a.copy()
     expected[:count] = a[:count].reshape(-1, reverse)[:, ::-1].ravel()
     np.testing.assert_array_equal(given.numpy(), expected)

@@ -199,7 +199,9 @@ class _Collector:
         """Note a temporary; arguments are there anyway."""
         buffer = node.buffer
         if buffer.data not in self.program.memory:
-            region = tuple((bound.min, bound.extent) for bound in node.bounds)
+            lows = self.rename(tuple(bound.min for bound in node.bounds))
+            extents = self.rename(tuple(bound.extent for bound in node.bounds))
+            region = tuple(zip(lows, extents, strict=True))
             scope = buffer.data.scope or self.default_scope()
             self.add_memory(buffer.data, buffer.name, region, buffer.shape, scope)
         self.statement(node.body)

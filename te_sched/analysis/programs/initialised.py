@@ -38,10 +38,13 @@ from te_sched.analysis.programs.evaluate import (
 )
 from te_sched.analysis.programs.facts import forms_for
 from te_sched.analysis.programs.owners import Owners
+from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.forms import constant, plus
-from te_sched.ir.expr import BufferLoad, Expr, Var
-from te_sched.ir.visitor import variables_of, walk
+from te_sched.arith.same import same
+from te_sched.ir import ops
+from te_sched.ir.expr import Expr, Var
+from te_sched.ir.visitor import variables_of
 from te_sched.lower.device.kernel import WARP
 
 _LIMIT = 1 << 15  # iterations that are executed
@@ -98,9 +101,9 @@ def _finding(program: Program, memory: Memory, accesses: list[Access]) -> Findin
     what = f"read {name} where it has been written"
     if written:
         return Finding(INITIALISED, PROVED, what, name, stage=name)
-    if owners.have_parts and (read := _gathered(program, accesses)) is not None:
+    if written is None and owners.have_parts and (read := _elsewhere(memory, accesses)) is not None:
         index = ", ".join(map(str, read.index or ()))
-        why = f"it is known at run time alone which element is read at [{index}]"
+        why = f"it is not known who has written the element that is read at [{index}]"
         return _of_others(name, owners, why)
     why = "it is not known which elements have been written where it is read"
     return Finding(INITIALISED, UNPROVED, what, name, stage=name, why=why)
@@ -113,17 +116,30 @@ def _is_written_by_others(program: Program, memory: Memory, accesses: list[Acces
     return not isinstance(_executed(program, common, accesses), _Missing)
 
 
-def _gathered(program: Program, accesses: list[Access]) -> Access | None:
-    """A read of an element that other memory tells."""
+def _elsewhere(memory: Memory, accesses: list[Access]) -> Access | None:
+    """A read that is not of the very element that is written, where each thread writes another."""
+    written = [one.index for one in accesses if one.writes and one.index is not None]
+    if not any(one.writes and _has_parts(memory, one) for one in accesses):
+        return None
     for access in accesses:
-        stack = [] if access.writes else list(access.index or ())
-        while stack:
-            for part in walk(stack.pop()):
-                if type(part) is BufferLoad:
-                    return access
-                if type(part) is Var and part in program.values:
-                    stack.append(program.values[part])
+        if not access.writes and not any(_is_same(access.index, index) for index in written):
+            return access
     return None
+
+
+def _has_parts(memory: Memory, write: Access) -> bool:
+    """Whether the place of an element in the memory depends on the thread that writes it."""
+    analyzer = Analyzer()
+    places = [
+        analyzer.simplify(ops.sub(index, begin))
+        for index, (begin, _) in zip(write.index or (), memory.region, strict=False)
+    ]
+    told = variables_of(*places)
+    return any(loop.kind == "thread" and loop.var in told for loop in write.loops)
+
+
+def _is_same(a: Sequence[Expr] | None, b: Sequence[Expr]) -> bool:
+    return a is not None and len(a) == len(b) and all(map(same, a, b))
 
 
 def _of_others(name: str, owners: Owners, why: str) -> Finding:
@@ -140,8 +156,12 @@ def _of_others(name: str, owners: Owners, why: str) -> Finding:
     )
 
 
-def _written(program: Program, memory: Memory, accesses: Sequence[Access]) -> _Missing | bool:
-    """Whether it is known that all that is read was written before; or what was not."""
+def _written(
+    program: Program, memory: Memory, accesses: Sequence[Access]
+) -> _Missing | bool | None:
+    """What was not written before it is read. True where it is known that there is no such thing,
+    False where there is none for some sizes, None where nobody knows.
+    """
     reads = [one for one in accesses if not one.writes]
     if all(_is_initialised(program, memory, accesses, read) for read in _unique(reads)):
         return True
@@ -235,25 +255,27 @@ class _Missing(NamedTuple):
     sizes: Values
 
 
-def _executed(program: Program, memory: Memory, accesses: Sequence[Access]) -> _Missing | bool:
-    """What is missing for whatever sizes; or whether it is known that nothing is.
+def _executed(
+    program: Program, memory: Memory, accesses: Sequence[Access]
+) -> _Missing | bool | None:
+    """What is missing for whatever sizes; or whether it is known that nothing is, as `_written`.
 
     Where there are too many iterations, some of those in which the memory is allocated are
     executed, and some of those that read it there.
     """
     for few in (None, _FEW):
-        found: _Missing | bool = False
+        found: _Missing | bool | None = None
         try:
             for sizes in samples_of(program):
                 found = _Execution(program, memory, accesses, sizes, few).missing()
-                if isinstance(found, bool):
+                if not isinstance(found, _Missing):
                     return found and not sizes and few is None
             return found
         except TooMany:
             continue
         except Unevaluable:
-            return False
-    return False
+            return None
+    return None
 
 
 class _Execution:
@@ -301,18 +323,28 @@ class _Execution:
                 found[loop] = self.few
         return found
 
-    def missing(self) -> _Missing | bool:
-        """An element that is read and was not written before; else whether it is known that there
-        is none.
+    def missing(self) -> _Missing | bool | None:
+        """An element that is read and was not written before; True where there is none, None where
+        nobody knows.
         """
         accesses = self.accesses
         if any(one.index is None or (one.writes and not one.is_sure) for one in accesses):
-            return False
+            return None
         steps = max(len(access.order) for access in accesses)
-        rows = [(one, *self.row(one, steps)) for one in accesses]
+        rows = []
+        is_all = True
+        for access in accesses:
+            try:
+                rows.append((access, *self.row(access, steps)))
+            except TooMany:
+                raise
+            except Unevaluable:
+                if access.writes:
+                    raise
+                is_all = False  # other reads may tell
         shapes = {elements.shape[1] for _, elements, _ in rows}
         if len(shapes) != 1:
-            return False
+            return None
         keys, count = numbered([elements for _, elements, _ in rows])
         last = np.iinfo(np.int64).max
         first = np.full(count, last, np.int64)
@@ -327,7 +359,7 @@ class _Execution:
             if early.any():
                 element = elements[int(np.argmax(early))][len(self.memory.loops) :]
                 return _Missing(tuple(map(int, element)), self.sizes)
-        return True
+        return True if is_all else None
 
     def row(self, access: Access, steps: int) -> tuple[Any, Any]:
         """The elements, with the iterations of the loops round the allocation, and the times."""
