@@ -354,6 +354,27 @@ def _():
     te_sched.build(s, [A, D])
 
 
+@mistake(
+    "rfactor of a part, where the other is fused with a data axis",
+    ScheduleError,
+    r"j\.k\.outer\.fused, another part of the reduction, was made from j(.|\n)*before you fuse j",
+)
+def factor_beside_a_fused_axis():
+    s = te.create_schedule(D.op)
+    outer, inner = s[C].split(k, factor=8)
+    s[C].fuse(C.op.axis[1], outer)
+    s.rfactor(C, inner)
+
+
+@factor_beside_a_fused_axis.cure
+def _():
+    s = te.create_schedule(D.op)
+    outer, inner = s[C].split(k, factor=8)
+    parts = s.rfactor(C, inner)
+    s[parts].fuse(parts.op.axis[2], parts.op.reduce_axis[0])
+    te_sched.build(s, [A, D])
+
+
 @mistake("rfactor to a place that does not exist", ScheduleError, r"from 0 to 2, or from -3 to -1")
 def factor_to_nowhere():
     s = te.create_schedule(D.op)

@@ -144,6 +144,8 @@ def _take_apart(stage: StageState, op: ComputeOp, axis: IterVar, what: str) -> _
     check_promises(stage, ranges, f"{what} by axis {axis.var.name}", touched)
     whole = [one for one in op.reduce_axis if one not in touched]
     loops = [one for one in stage.leaf_iter_vars if one in touched and one is not axis]
+    for loop in loops:
+        _check_no_output(stage, op, axis, loop, what)
     pieces = [IterVar(ranges[one], one.var, "CommReduce") for one in loops]
     values: Values = {one: one.var for one in stage.all_iter_vars}
     for one in (axis, *loops):
@@ -159,6 +161,24 @@ def _take_apart(stage: StageState, op: ComputeOp, axis: IterVar, what: str) -> _
         if one in touched and values[one] is not one.var
     }
     return _Parts(ranges[axis], (*whole, *pieces), of_vars, guards)
+
+
+def _check_no_output(
+    stage: StageState, op: ComputeOp, axis: IterVar, loop: IterVar, what: str
+) -> None:
+    """Refuse a loop of the first step that counts elements of the output as well."""
+    sources: Flags = {loop: 1}
+    for relation in reversed(stage.relations):
+        relation.flags_up(sources)
+    for one in op.axis:
+        if one in sources:
+            raise ScheduleError(
+                f"{what} by axis {axis.var.name}",
+                f"{loop.var.name}, another part of the reduction, was made from {one.var.name} "
+                "too, which is an axis of the output",
+                f"call rfactor before you fuse {one.var.name} with a part of the reduction",
+                At(stage, loop),
+            )
 
 
 def _dom(axis: IterVar) -> Range:
