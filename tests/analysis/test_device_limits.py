@@ -109,3 +109,30 @@ def test_scopes_that_no_kernel_has_are_refused(scope: str) -> None:
     s[cached].compute_at(s[args[1]], args[1].op.axis[0])
     with pytest.raises(BuildError, match=rf"scope '{scope}'(.|\n)*scopes local, warp, shared"):
         te_sched.build(s, args, target="cuda")
+
+
+def memory_of(scope: str, factor: int) -> Any:
+    """B in memory of the kernel, and the part of C that it is read for."""
+    A = te.placeholder((1 << 30,), "float64", name="A")
+    B = te.compute((1 << 30,), lambda i: A[i] + 1.0, name="B")
+    C = te.compute((1 << 30,), lambda i: B[i] * 2.0, name="C")
+    s = te.create_schedule(C.op)
+    outer, _ = s[C].split(C.op.axis[0], factor=factor)
+    s[C].bind(outer, te.thread_axis("blockIdx.x"))
+    s[B].set_scope(scope)
+    s[B].compute_at(s[C], outer)
+    return s, [A, C]
+
+
+@pytest.mark.parametrize("factor", [1 << 17, 1 << 29])
+@pytest.mark.parametrize("scope", ["local", "shared", "shared.dyn"])
+def test_more_memory_than_there_is(scope: str, factor: int) -> None:
+    """2**29 elements are 2**32 bytes: 0, in 32 bits."""
+    assert te_sched.build(*memory_of(scope, 1 << 10), target="cuda")
+    with pytest.raises(BuildError, match=rf"allocate {factor * 8} bytes of (.|\n)*at most"):
+        te_sched.build(*memory_of(scope, factor), target="cuda")
+
+
+def test_registers_say_which_stage_takes_most() -> None:
+    with pytest.raises(BuildError, match=r"a thread has at most 524288, and B takes 1048576"):
+        te_sched.build(*memory_of("local", 1 << 17), target="cuda")

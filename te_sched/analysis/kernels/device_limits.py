@@ -37,6 +37,7 @@ _WITH_DYNAMIC = {
     **{"sm_70": 98304, "sm_72": 98304, "sm_75": 65536, "sm_80": 166912, "sm_86": 101376},
     **{"sm_87": 166912, "sm_89": 101376, "sm_90": 232448, "sm_100": 232448, "sm_120": 101376},
 }
+_LOCAL_BYTES = 512 * 1024  # of a thread: registers, and what spills from them
 # Where a kernel may have memory of its own.
 _FRAGMENTS = ("wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator")
 _SCOPES = ("local", "warp", "shared", "shared.dyn", *_FRAGMENTS)
@@ -66,13 +67,14 @@ def check_device_limits(program: IRModule, limits: Limits) -> None:
     Raises
     ------
     BuildError when a stage is not bound to threads, a block has too many threads, an axis is too
-    long, memory is where a kernel has none, or a block needs more shared memory than there is.
+    long, memory is where a kernel has none, or a block or a thread needs more than there is.
     """
     for func in program.functions.values():
         if is_kernel(func):
             _check_threads(func, limits)
             _check_scopes(func)
             _check_shared(func, limits)
+            _check_local(func)
         else:
             _check_host(func)
 
@@ -156,6 +158,25 @@ def _check_shared(kernel: PrimFunc, limits: Limits) -> None:
             f"a block of {limits.arch} has at most {allowed}: {_buffers(kernel, 'shared.dyn')}",
             "compute smaller tiles at a time",
             where=f"stage {_stages(kernel)}",
+        )
+
+
+def _check_local(kernel: PrimFunc) -> None:
+    sizes = {
+        node.buffer_var.name: size.value
+        for node in statements(kernel.body)
+        if type(node) is Allocate and scope_of(node.buffer_var) == "local"
+        if isinstance(size := bytes_of(node), IntImm)
+    }
+    total = sum(sizes.values())
+    if total > _LOCAL_BYTES:
+        largest = max(sizes, key=lambda name: sizes[name])
+        raise BuildError(
+            f"allocate {total} bytes of registers for each thread in kernel {_name(kernel)!r}",
+            f"a thread has at most {_LOCAL_BYTES}, and {largest} takes {sizes[largest]}",
+            f"compute fewer elements of {largest} at a time: split the loop that it is attached "
+            "to by a smaller factor, or attach it further inside",
+            where=f"stage {largest}",
         )
 
 

@@ -72,7 +72,12 @@ def scope_of(data: Var) -> str:
 
 def bytes_of(node: Allocate) -> Expr:
     """The size of an allocation."""
-    size: Expr = IntImm(dtypes.storage_bytes(dtypes.element(node.dtype)) * dtypes.lanes(node.dtype))
+    element = dtypes.storage_bytes(dtypes.element(node.dtype)) * dtypes.lanes(node.dtype)
+    known = [extent.value for extent in node.extents if isinstance(extent, IntImm)]
+    if len(known) == len(node.extents):
+        whole = math.prod(known) * element
+        return IntImm(whole, "int32" if whole < 1 << 31 else "int64")
+    size: Expr = IntImm(element)
     for extent in node.extents:
         size = ops.mul(extent, size)
     return size
