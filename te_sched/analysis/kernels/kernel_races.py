@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from te_sched.analysis.programs.facts import reads_own
-from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import BuildError
 from te_sched.ir import ops
-from te_sched.ir.expr import EQ, LT, BufferLoad, Expr, IntImm, Range, Var
+from te_sched.ir.expr import EQ, LT, BufferLoad, Expr, IntImm, Var
 from te_sched.ir.stmt import BufferStore, For, IfThenElse, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import children, walk
 from te_sched.lower.device.kernel import ThreadAxis, scope_of, thread_axes
@@ -42,7 +41,6 @@ class _Checker:
         self.threads = {var: axis for var, axis in self.axes.items() if not axis.is_block}
         self.depends: dict[Var, frozenset[Var]] = {var: frozenset((var,)) for var in self.axes}
         self.selected: frozenset[Var] = frozenset()  # axes that conditions choose among
-        self.analyzer = Analyzer()  # knows the loops
 
     def check(self, body: Stmt) -> None:
         for node in walk(body):
@@ -53,7 +51,6 @@ class _Checker:
     def visit(self, node: Stmt) -> None:
         if isinstance(node, For):
             self.depends[node.loop_var] = self.threads_in([node.min, node.extent])
-            self.analyzer.bind(node.loop_var, Range(node.min, node.extent))
         if isinstance(node, BufferStore):
             self.visit_store(node)
         outside = self.selected

@@ -30,8 +30,8 @@ from te_sched.ir.stmt import (
 )
 from te_sched.ir.views import Views
 from te_sched.ir.visitor import substitute
+from te_sched.lower.device.kernel import launched
 from te_sched.lower.flatten_storage import default_scope
-from te_sched.lower.statements import statements
 
 AT_ONCE = frozenset(("parallel", "vectorized", "block", "thread", "virtual"))
 OF_BLOCK = ("shared", "warp", "wmma")  # scopes of memory that threads have in common
@@ -244,12 +244,11 @@ class _Collector:
         is_outermost = not self.open_tags
         if is_outermost:
             self.tags, self.renames, self.renamed = {}, {}, {}
-            for launch in statements(node):  # a stage may name threads that are launched later on
-                if type(launch) is AttrStmt and launch.key == "thread_extent":
-                    axis = launch.node
-                    known = self.tags.setdefault(axis.thread_tag, axis.var)
-                    if known is not axis.var:
-                        self.renames[axis.var] = known
+            # a stage may name threads that are launched later on
+            for other, tag_of_other in launched(node).items():
+                known = self.tags.setdefault(tag_of_other, other)
+                if known is not other:
+                    self.renames[other] = known
         known = self.tags[tag]
         if tag in self.open_tags:
             self.statement(node.body)

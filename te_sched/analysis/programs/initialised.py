@@ -119,7 +119,7 @@ def _is_written_by_others(program: Program, memory: Memory, accesses: list[Acces
 def _elsewhere(memory: Memory, accesses: list[Access]) -> Access | None:
     """A read that is not of the very element that is written, where each thread writes another."""
     written = [one.index for one in accesses if one.writes and one.index is not None]
-    if not any(one.writes and _has_parts(memory, one) for one in accesses):
+    if not any(one.writes and _is_of_thread(memory, one) for one in accesses):
         return None
     for access in accesses:
         if not access.writes and not any(_is_same(access.index, index) for index in written):
@@ -127,7 +127,7 @@ def _elsewhere(memory: Memory, accesses: list[Access]) -> Access | None:
     return None
 
 
-def _has_parts(memory: Memory, write: Access) -> bool:
+def _is_of_thread(memory: Memory, write: Access) -> bool:
     """Whether the place of an element in the memory depends on the thread that writes it."""
     analyzer = Analyzer()
     places = [
@@ -295,7 +295,8 @@ class _Execution:
     ) -> None:
         self.program, self.memory, self.accesses = program, memory, accesses
         self.sizes, self.few = sizes, few
-        self.used = set().union(*[self._used_by(access) for access in accesses])
+        self.used = {access: self._used_by(access) for access in accesses}
+        self.used_by_any = set().union(*self.used.values())
 
     def _used_by(self, access: Access) -> set[Var]:
         """The variables of loops that say whether an access happens, and of which element."""
@@ -311,11 +312,10 @@ class _Execution:
 
     def _most(self, access: Access) -> dict[Loop, int]:
         """How many iterations of loops are looked at: the first one where all do the same."""
-        used = self._used_by(access)
         found: dict[Loop, int] = {}
         for loop in access.loops:
             is_outside = loop in self.memory.loops
-            if loop.var not in (self.used if is_outside else used):
+            if loop.var not in (self.used_by_any if is_outside else self.used[access]):
                 found[loop] = 1
             elif self.few is not None and (
                 is_outside or (not access.writes and loop.kind not in _OF_THREADS)

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from te_sched.analysis.findings import REFUTED, RULE, Finding
 from te_sched.analysis.programs.accesses import OF_BLOCK, Access, Memory, Program
 from te_sched.ir.expr import Var
-from te_sched.ir.stmt import AttrStmt
 from te_sched.ir.visitor import walk
+from te_sched.lower.device.kernel import launched
 
 _OF_BLOCK = ("shared",)  # of all threads, and not of those in a warp
 _OF_THREAD = ("local",)
@@ -91,13 +91,8 @@ def _thread_axes(program: Program) -> dict[Var, str]:
     """The variables of the threads in a block, with their axes."""
     if not any(memory.scope.startswith(_OF_BLOCK) for memory in program.memory.values()):
         return {}
-    return {
-        node.node.var: node.node.thread_tag
-        for node in walk(program.func.body)
-        if type(node) is AttrStmt
-        and node.key == "thread_extent"
-        and node.node.thread_tag.startswith("threadIdx")
-    }
+    axes = launched(program.func.body)
+    return {var: tag for var, tag in axes.items() if tag.startswith("threadIdx")}
 
 
 def _of_one_thread(memory: Memory, threads: Mapping[Var, str]) -> Finding | None:

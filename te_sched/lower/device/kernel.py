@@ -65,6 +65,15 @@ def thread_axes(kernel: PrimFunc) -> tuple[tuple[ThreadAxis, ...], Stmt]:
     return tuple(axes), body
 
 
+def launched(root: Stmt) -> dict[Var, str]:
+    """The variables of the launches in a statement, in program order, with the tags of the axes."""
+    return {
+        node.node.var: node.node.thread_tag
+        for node in statements(root)
+        if type(node) is AttrStmt and node.key == "thread_extent"
+    }
+
+
 def scope_of(data: Var) -> str:
     """The storage scope of what a pointer points to."""
     return data.scope or "global"

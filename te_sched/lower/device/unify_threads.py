@@ -21,7 +21,7 @@ from te_sched.ir.expr import Expr, IterVar, Range, Var
 from te_sched.ir.ops import const
 from te_sched.ir.stmt import AttrStmt, BufferStore, PrimFunc, Stmt
 from te_sched.ir.visitor import Mapper, walk
-from te_sched.lower.device.kernel import TAGS, ThreadAxis
+from te_sched.lower.device.kernel import TAGS, ThreadAxis, launched
 from te_sched.lower.statements import fresh_copy, statements
 
 _LAUNCH = "thread_extent"
@@ -42,7 +42,7 @@ class _Kernels(Mapper):
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if node.key != _LAUNCH:
             return self.generic(node)  # type: ignore[no-any-return]
-        collector = _Collector(self.name, _launched(node))
+        collector = _Collector(self.name, launched(node))
         body = collector.visit(node)
         body = fresh_copy(body, collector.values)
         for axis in sorted(collector.axes.values(), key=lambda axis: -TAGS.index(axis.tag)):
@@ -91,7 +91,7 @@ class _Collector(Mapper):
                 where=", ".join([*[f"stage {name}" for name in _stored(node)[:1]], f"axis {tag}"]),
             )
         self.values[thread.var] = known.var
-        inside = _launched(node)
+        inside = launched(node)
         if any(
             type(part) is Var and self.launched.get(part) == tag and part not in inside
             for part in walk(node.body)
@@ -118,12 +118,6 @@ class _Collector(Mapper):
 
     def visit_Evaluate(self, node: Stmt) -> Stmt:
         return node
-
-
-def _launched(node: Stmt) -> dict[Var, str]:
-    """The variables of the launches in a statement, with the axes that they are of."""
-    launches = [one for one in statements(node) if type(one) is AttrStmt and one.key == _LAUNCH]
-    return {one.node.var: one.node.thread_tag for one in launches}
 
 
 def _stored(node: AttrStmt) -> list[str]:
