@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched import te
+from te_sched import te, tir
 from te_sched.errors import BuildError
 from te_sched.runtime.cuda_module import CudaModule
 
@@ -136,3 +136,18 @@ def test_more_memory_than_there_is(scope: str, factor: int) -> None:
 def test_registers_say_which_stage_takes_most() -> None:
     with pytest.raises(BuildError, match=r"a thread has at most 524288, and B takes 1048576"):
         te_sched.build(*memory_of("local", 1 << 17), target="cuda")
+
+
+def test_registers_of_one_name_are_all_counted() -> None:
+    ib = tir.ir_builder.create()
+    A = tir.decl_buffer((64,), name="A")
+    out = ib.buffer_ptr(A)
+    tx = te.thread_axis("threadIdx.x")
+    ib.scope_attr(tx, "thread_extent", 64)
+    for _ in range(2):
+        w = ib.allocate("float32", 75 << 10, name="w", scope="local")
+        w[0] = out[tx.var]
+        out[tx.var] = w[0]
+    func = tir.PrimFunc((A.data,), ib.get(), {A.data: A}, {"global_symbol": "main"})
+    with pytest.raises(BuildError, match=r"allocate 614400 bytes of registers"):
+        te_sched.build(func, target="cuda")

@@ -162,18 +162,18 @@ def _check_shared(kernel: PrimFunc, limits: Limits) -> None:
 
 
 def _check_local(kernel: PrimFunc) -> None:
-    sizes = {
-        node.buffer_var.name: size.value
+    sizes = [
+        (size.value, node.buffer_var.name)
         for node in statements(kernel.body)
         if type(node) is Allocate and scope_of(node.buffer_var) == "local"
         if isinstance(size := bytes_of(node), IntImm)
-    }
-    total = sum(sizes.values())
+    ]
+    total = sum(size for size, _ in sizes)
     if total > _LOCAL_BYTES:
-        largest = max(sizes, key=lambda name: sizes[name])
+        most, largest = max(sizes)
         raise BuildError(
             f"allocate {total} bytes of registers for each thread in kernel {_name(kernel)!r}",
-            f"a thread has at most {_LOCAL_BYTES}, and {largest} takes {sizes[largest]}",
+            f"a thread has at most {_LOCAL_BYTES}, and {largest} takes {most}",
             f"compute fewer elements of {largest} at a time: split the loop that it is attached "
             "to by a smaller factor, or attach it further inside",
             where=f"stage {largest}",
