@@ -6,6 +6,7 @@ expressions mean.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from te_sched.ir.expr import FloatImm, IntImm, Node, StringImm, Var
@@ -16,6 +17,11 @@ _OTHER_FIELDS = {
     kind: tuple(name for name in fields if name not in CHILD_FIELDS[kind])
     for kind, fields in INIT_FIELDS.items()
 }
+
+
+def all_same(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    """Whether there are as many expressions, and they are written alike."""
+    return len(a) == len(b) and all(map(same, a, b))
 
 
 def same(a: Any, b: Any) -> bool:
@@ -34,7 +40,7 @@ def same(a: Any, b: Any) -> bool:
     for name in CHILD_FIELDS[kind]:
         mine, other = getattr(a, name), getattr(b, name)
         if type(mine) is tuple:
-            if len(mine) != len(other) or not all(map(same, mine, other)):
+            if not all_same(mine, other):
                 return False
         elif not same(mine, other):
             return False

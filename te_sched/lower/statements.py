@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from te_sched.arith.same import same
+from te_sched.arith.same import all_same
 from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, Let, Var
 from te_sched.ir.stmt import (
     Allocate,
@@ -81,13 +81,9 @@ def keeps_memory(store: BufferStore) -> bool:
     return (
         type(value) is BufferLoad
         and value.buffer.data is store.buffer.data
-        and _all_same(value.indices, store.indices)
-        and (value.buffer is store.buffer or _all_same(value.buffer.shape, store.buffer.shape))
+        and all_same(value.indices, store.indices)
+        and (value.buffer is store.buffer or all_same(value.buffer.shape, store.buffer.shape))
     )
-
-
-def _all_same(first: tuple[Expr, ...], second: tuple[Expr, ...]) -> bool:
-    return len(first) == len(second) and all(map(same, first, second))
 
 
 def sequence(parts: Iterable[Stmt | None]) -> Stmt:

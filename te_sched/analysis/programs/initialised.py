@@ -41,7 +41,7 @@ from te_sched.analysis.programs.owners import Owners
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.forms import constant, plus
-from te_sched.arith.same import same
+from te_sched.arith.same import all_same
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.visitor import variables_of
@@ -122,7 +122,10 @@ def _elsewhere(memory: Memory, accesses: list[Access]) -> Access | None:
     if not any(one.writes and _is_of_thread(memory, one) for one in accesses):
         return None
     for access in accesses:
-        if not access.writes and not any(_is_same(access.index, index) for index in written):
+        if access.writes:
+            continue
+        index = access.index
+        if index is None or not any(all_same(index, other) for other in written):
             return access
     return None
 
@@ -136,10 +139,6 @@ def _is_of_thread(memory: Memory, write: Access) -> bool:
     ]
     told = variables_of(*places)
     return any(loop.kind == "thread" and loop.var in told for loop in write.loops)
-
-
-def _is_same(a: Sequence[Expr] | None, b: Sequence[Expr]) -> bool:
-    return a is not None and len(a) == len(b) and all(map(same, a, b))
 
 
 def _of_others(name: str, owners: Owners, why: str) -> Finding:

@@ -9,15 +9,15 @@ schedules.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from te_sched.analysis.findings import PROVED, RACE, REFUTED, UNPROVED, Finding
 from te_sched.analysis.programs.accesses import Access, Loop, Program
 from te_sched.analysis.programs.facts import forms_for
 from te_sched.analysis.programs.meetings import Meeting, find_meeting
 from te_sched.arith.apart import Apart, Touch
-from te_sched.arith.same import same
-from te_sched.ir.expr import Expr, Var
+from te_sched.arith.same import all_same
+from te_sched.ir.expr import Var
 
 _VERBS = {"parallel": "parallel", "vectorized": "vectorize"}
 
@@ -156,15 +156,11 @@ def _unique(accesses: Iterable[Access]) -> list[Access]:
             and other.index is not None
             and other.is_sure == access.is_sure
             and (other.loops == access.loops)
-            and (other.index is access.index or _all_same(other.index, access.index))
-            and _all_same(other.sizes, access.sizes)
+            and (other.index is access.index or all_same(other.index, access.index))
+            and all_same(other.sizes, access.sizes)
             and len(other.conditions) == len(access.conditions)
             and all(a is b for a, b in zip(other.conditions, access.conditions, strict=True))
             for other in kept
         ):
             kept.append(access)
     return kept
-
-
-def _all_same(a: Sequence[Expr], b: Sequence[Expr]) -> bool:
-    return len(a) == len(b) and all(map(same, a, b))
