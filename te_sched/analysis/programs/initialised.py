@@ -1,18 +1,16 @@
 """Whether what a program reads of its own results and temporaries was written before.
 
 Proof: a statement before the read, in the same iteration of the loops round both, writes all that
-is read there (`coverage`). Refutation: the program is executed for small sizes, and an element is
-read that nothing has written since its memory was allocated, or only those who have memory of their
-own (`owners`). Must not know schedules.
+is read there (`cover`). Refutation: the program is executed for small sizes (`missing`), and an
+element is read that nothing has written, or only those who have memory of their own (`owners`).
+Must not know schedules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from te_sched.analysis.findings import (
     INITIALISED,
@@ -22,21 +20,10 @@ from te_sched.analysis.findings import (
     UNPROVED,
     Finding,
 )
-from te_sched.analysis.programs.accesses import OF_BLOCK, Access, Loop, Memory, Program
+from te_sched.analysis.programs.accesses import Access, Loop, Memory, Program
 from te_sched.analysis.programs.cover import Span, covers_region
-from te_sched.analysis.programs.evaluate import (
-    Points,
-    TooMany,
-    Unevaluable,
-    Values,
-    elements_of,
-    held,
-    numbered,
-    points_of,
-    samples_of,
-    text_of,
-)
 from te_sched.analysis.programs.facts import forms_for
+from te_sched.analysis.programs.missing import Missing, find_missing, is_shared_by
 from te_sched.analysis.programs.owners import Owners
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
@@ -46,10 +33,6 @@ from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.visitor import variables_of
 from te_sched.lower.device.kernel import WARP
-
-_LIMIT = 1 << 15  # iterations that are executed
-_FEW = 2  # iterations of loops where there are more than that
-_OF_THREADS = frozenset(("thread", "virtual"))
 
 
 def judge_initialised(program: Program) -> list[Finding]:
@@ -79,8 +62,8 @@ def _finding(program: Program, memory: Memory, accesses: list[Access]) -> Findin
     name = memory.name
     owners = Owners(memory, accesses)
     written = _written(program, memory, accesses)
-    if isinstance(written, _Missing):
-        element = text_of(name, *written)
+    if isinstance(written, Missing):
+        element = written.text(name)
         if owners.have_parts and _is_written_by_others(program, memory, accesses):
             return _of_others(name, owners, f"a thread reads {element} and has not written it")
         return Finding(
@@ -94,9 +77,8 @@ def _finding(program: Program, memory: Memory, accesses: list[Access]) -> Findin
         )
     if owners.axes:
         written = _written(program, *owners.with_axes(memory, accesses))
-        if isinstance(written, _Missing):
-            which = owners.text(written.element)
-            element = text_of(name, written.element[len(owners.axes) :], written.sizes)
+        if isinstance(written, Missing):
+            which, element = owners.text(written.element), written.text(name, len(owners.axes))
             return _of_others(name, owners, f"{which} reads {element} and has not written it")
     what = f"read {name} where it has been written"
     if written:
@@ -113,7 +95,7 @@ def _is_written_by_others(program: Program, memory: Memory, accesses: list[Acces
     """Whether what a thread has not written would be there if all had the memory in common."""
     loops = tuple(loop for loop in memory.loops if loop.kind != "thread")
     common = replace(memory, loops=loops, scope="shared")
-    return not isinstance(_executed(program, common, accesses), _Missing)
+    return not isinstance(find_missing(program, common, accesses), Missing)
 
 
 def _elsewhere(memory: Memory, accesses: list[Access]) -> Access | None:
@@ -155,16 +137,12 @@ def _of_others(name: str, owners: Owners, why: str) -> Finding:
     )
 
 
-def _written(
-    program: Program, memory: Memory, accesses: Sequence[Access]
-) -> _Missing | bool | None:
-    """What was not written before it is read. True where it is known that there is no such thing,
-    False where there is none for some sizes, None where nobody knows.
-    """
+def _written(program: Program, memory: Memory, accesses: Sequence[Access]) -> Missing | bool | None:
+    """What was not written before it is read, as `find_missing` says it."""
     reads = [one for one in accesses if not one.writes]
     if all(_is_initialised(program, memory, accesses, read) for read in _unique(reads)):
         return True
-    return _executed(program, memory, accesses)
+    return find_missing(program, memory, accesses)
 
 
 def _unique(reads: Sequence[Access]) -> list[Access]:
@@ -174,9 +152,6 @@ def _unique(reads: Sequence[Access]) -> list[Access]:
         place = read.order[:-1]
         kept.setdefault((read.index, read.conditions, tuple(map(id, place))), read)
     return list(kept.values())
-
-
-# -- proof -----------------------------------------------------------------------------------------
 
 
 def _is_initialised(
@@ -190,19 +165,12 @@ def _is_initialised(
         if write.writes and write.index is not None and len(write.index) == len(read.index):
             common = _common_loops(write, read)
             if common is not None and all(loop in common for loop in memory.loops):
-                held_loops = [loop.var for loop in common if not _is_shared_by(loop, memory)]
+                held_loops = [loop.var for loop in common if not is_shared_by(loop, memory)]
                 groups.setdefault(tuple(held_loops), []).append(write)
     given = [part for condition in read.conditions for part in conjuncts(condition)]
     return any(
         _writes_what_is_read(program, memory, writes, read, fixed, given)
         for fixed, writes in groups.items()
-    )
-
-
-def _is_shared_by(loop: Loop, memory: Memory) -> bool:
-    """Whether the threads of a loop have the memory in common: they wait for each other."""
-    return (
-        loop.kind in _OF_THREADS and loop not in memory.loops and memory.scope.startswith(OF_BLOCK)
     )
 
 
@@ -242,143 +210,3 @@ def _writes_what_is_read(
             highs.append(plus(forms.of(memory.shape[place]), constant(-1)))
         region.append(Span(tuple(lows), tuple(highs)))
     return covers_region(program, writes, region, fixed, given)
-
-
-# -- refutation ------------------------------------------------------------------------------------
-
-
-class _Missing(NamedTuple):
-    """An element that is read and was not written before, and the sizes for which it was found."""
-
-    element: tuple[int, ...]
-    sizes: Values
-
-
-def _executed(
-    program: Program, memory: Memory, accesses: Sequence[Access]
-) -> _Missing | bool | None:
-    """What is missing for whatever sizes; or whether it is known that nothing is, as `_written`.
-
-    Where there are too many iterations, some of those in which the memory is allocated are
-    executed, and some of those that read it there.
-    """
-    for few in (None, _FEW):
-        found: _Missing | bool | None = None
-        try:
-            for sizes in samples_of(program):
-                found = _Execution(program, memory, accesses, sizes, few).missing()
-                if not isinstance(found, _Missing):
-                    return found and not sizes and few is None
-            return found
-        except TooMany:
-            continue
-        except Unevaluable:
-            return None
-    return None
-
-
-class _Execution:
-    """The accesses to one memory in the order in which they happen, for given sizes.
-
-    With `few`, as many iterations of the loops round the allocation, and of the serial ones round
-    reads.
-    """
-
-    def __init__(
-        self,
-        program: Program,
-        memory: Memory,
-        accesses: Sequence[Access],
-        sizes: Values,
-        few: int | None,
-    ) -> None:
-        self.program, self.memory, self.accesses = program, memory, accesses
-        self.sizes, self.few = sizes, few
-        self.used = {access: self._used_by(access) for access in accesses}
-        self.used_by_any = set().union(*self.used.values())
-
-    def _used_by(self, access: Access) -> set[Var]:
-        """The variables of loops that say whether an access happens, and of which element."""
-        ends = [end for loop in access.loops for end in (loop.min, loop.extent)]
-        stack: list[Expr] = [*(access.index or ()), *access.conditions, *ends]
-        found: set[Var] = set()
-        while stack:
-            for var in variables_of(stack.pop()):
-                if var not in found and var in self.program.values:
-                    stack.append(self.program.values[var])
-                found.add(var)
-        return found
-
-    def _most(self, access: Access) -> dict[Loop, int]:
-        """How many iterations of loops are looked at: the first one where all do the same."""
-        found: dict[Loop, int] = {}
-        for loop in access.loops:
-            is_outside = loop in self.memory.loops
-            if loop.var not in (self.used_by_any if is_outside else self.used[access]):
-                found[loop] = 1
-            elif self.few is not None and (
-                is_outside or (not access.writes and loop.kind not in _OF_THREADS)
-            ):
-                found[loop] = self.few
-        return found
-
-    def missing(self) -> _Missing | bool | None:
-        """An element that is read and was not written before; True where there is none, None where
-        nobody knows.
-        """
-        accesses = self.accesses
-        if any(one.index is None or (one.writes and not one.is_sure) for one in accesses):
-            return None
-        steps = max(len(access.order) for access in accesses)
-        rows = []
-        is_all = True
-        for access in accesses:
-            try:
-                rows.append((access, *self.row(access, steps)))
-            except TooMany:
-                raise
-            except Unevaluable:
-                if access.writes:
-                    raise
-                is_all = False  # other reads may tell
-        shapes = {elements.shape[1] for _, elements, _ in rows}
-        if len(shapes) != 1:
-            return None
-        keys, count = numbered([elements for _, elements, _ in rows])
-        last = np.iinfo(np.int64).max
-        first = np.full(count, last, np.int64)
-        times = numbered([when for _, _, when in rows])[0]
-        for (one, _, _), key, when in zip(rows, keys, times, strict=True):
-            if one.writes:
-                np.minimum.at(first, key, when)
-        for (one, elements, _), key, when in zip(rows, keys, times, strict=True):
-            if one.writes or not one.is_sure:
-                continue
-            early = first[key] >= when
-            if early.any():
-                element = elements[int(np.argmax(early))][len(self.memory.loops) :]
-                return _Missing(tuple(map(int, element)), self.sizes)
-        return True if is_all else None
-
-    def row(self, access: Access, steps: int) -> tuple[Any, Any]:
-        """The elements, with the iterations of the loops round the allocation, and the times."""
-        lets = self.program.values
-        points = points_of(access.loops, self.sizes, lets, self._most(access), _LIMIT)
-        points = held(points, access.conditions, lets)
-        outside = [loop for loop in self.memory.loops if loop in points.digits]
-        elements, which = elements_of(access, points, outside, self.sizes, lets, _LIMIT)
-        return elements, np.stack(list(self.times(access, points, steps)), axis=1)[which]
-
-    def times(self, access: Access, points: Points, steps: int) -> Iterator[Any]:
-        """When an access happens: numbers of statements and iterations, outermost first.
-
-        Threads that share the memory wait for each other: which one it is says nothing.
-        """
-        for step in range(steps):
-            part = access.order[step] if step < len(access.order) else 0
-            if type(part) is not Loop:
-                yield np.full(points.count, part, np.int64)
-            elif part not in points.digits or _is_shared_by(part, self.memory):
-                yield np.zeros(points.count, np.int64)
-            else:
-                yield points.digits[part]

@@ -1,0 +1,181 @@
+"""What is read and was not written before, found by executing the indices of accesses.
+
+An element is missing where nothing has written it since its memory was allocated. Must not know
+what is proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from te_sched.analysis.programs.accesses import OF_BLOCK, Access, Loop, Memory, Program
+from te_sched.analysis.programs.evaluate import (
+    Points,
+    TooMany,
+    Unevaluable,
+    Values,
+    elements_of,
+    held,
+    numbered,
+    points_of,
+    samples_of,
+    text_of,
+)
+from te_sched.ir.expr import Expr, Var
+from te_sched.ir.visitor import variables_of
+
+_LIMIT = 1 << 15  # iterations that are executed
+_FEW = 2  # iterations of loops where there are more than that
+_OF_THREADS = frozenset(("thread", "virtual"))
+
+
+def is_shared_by(loop: Loop, memory: Memory) -> bool:
+    """Whether the threads of a loop have the memory in common: they wait for each other."""
+    return (
+        loop.kind in _OF_THREADS and loop not in memory.loops and memory.scope.startswith(OF_BLOCK)
+    )
+
+
+class Missing(NamedTuple):
+    """An element that is read and was not written before, and the sizes for which it was found."""
+
+    element: tuple[int, ...]
+    sizes: Values
+
+    def text(self, name: str, skip: int = 0) -> str:
+        """The element in the user's words, without its first `skip` indices."""
+        return text_of(name, self.element[skip:], self.sizes)
+
+
+def find_missing(
+    program: Program, memory: Memory, accesses: Sequence[Access]
+) -> Missing | bool | None:
+    """What is missing for whatever sizes. True where it is known that nothing is, False where
+    nothing is for some sizes, None where nobody knows.
+
+    Where there are too many iterations, some of those in which the memory is allocated are
+    executed, and some of those that read it there.
+    """
+    for few in (None, _FEW):
+        found: Missing | bool | None = None
+        try:
+            for sizes in samples_of(program):
+                found = _Execution(program, memory, accesses, sizes, few).missing()
+                if not isinstance(found, Missing):
+                    return found and not sizes and few is None
+            return found
+        except TooMany:
+            continue
+        except Unevaluable:
+            return None
+    return None
+
+
+class _Execution:
+    """The accesses to one memory in the order in which they happen, for given sizes.
+
+    With `few`, as many iterations of the loops round the allocation, and of the serial ones round
+    reads.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        memory: Memory,
+        accesses: Sequence[Access],
+        sizes: Values,
+        few: int | None,
+    ) -> None:
+        self.program, self.memory, self.accesses = program, memory, accesses
+        self.sizes, self.few = sizes, few
+        self.used = {access: self._used_by(access) for access in accesses}
+        self.used_by_any = set().union(*self.used.values())
+
+    def _used_by(self, access: Access) -> set[Var]:
+        """The variables of loops that say whether an access happens, and of which element."""
+        ends = [end for loop in access.loops for end in (loop.min, loop.extent)]
+        stack: list[Expr] = [*(access.index or ()), *access.conditions, *ends]
+        found: set[Var] = set()
+        while stack:
+            for var in variables_of(stack.pop()):
+                if var not in found and var in self.program.values:
+                    stack.append(self.program.values[var])
+                found.add(var)
+        return found
+
+    def _most(self, access: Access) -> dict[Loop, int]:
+        """How many iterations of loops are looked at: the first one where all do the same."""
+        found: dict[Loop, int] = {}
+        for loop in access.loops:
+            is_outside = loop in self.memory.loops
+            if loop.var not in (self.used_by_any if is_outside else self.used[access]):
+                found[loop] = 1
+            elif self.few is not None and (
+                is_outside or (not access.writes and loop.kind not in _OF_THREADS)
+            ):
+                found[loop] = self.few
+        return found
+
+    def missing(self) -> Missing | bool | None:
+        """An element that is read and was not written before; True where there is none, None where
+        nobody knows.
+        """
+        accesses = self.accesses
+        if any(one.index is None or (one.writes and not one.is_sure) for one in accesses):
+            return None
+        steps = max(len(access.order) for access in accesses)
+        rows = []
+        is_all = True
+        for access in accesses:
+            try:
+                rows.append((access, *self.row(access, steps)))
+            except TooMany:
+                raise
+            except Unevaluable:
+                if access.writes:
+                    raise
+                is_all = False  # other reads may tell
+        shapes = {elements.shape[1] for _, elements, _ in rows}
+        if len(shapes) != 1:
+            return None
+        keys, count = numbered([elements for _, elements, _ in rows])
+        last = np.iinfo(np.int64).max
+        first = np.full(count, last, np.int64)
+        times = numbered([when for _, _, when in rows])[0]
+        for (one, _, _), key, when in zip(rows, keys, times, strict=True):
+            if one.writes:
+                np.minimum.at(first, key, when)
+        for (one, elements, _), key, when in zip(rows, keys, times, strict=True):
+            if one.writes or not one.is_sure:
+                continue
+            early = first[key] >= when
+            if early.any():
+                element = elements[int(np.argmax(early))][len(self.memory.loops) :]
+                return Missing(tuple(map(int, element)), self.sizes)
+        return True if is_all else None
+
+    def row(self, access: Access, steps: int) -> tuple[Any, Any]:
+        """The elements, with the iterations of the loops round the allocation, and the times."""
+        lets = self.program.values
+        points = points_of(access.loops, self.sizes, lets, self._most(access), _LIMIT)
+        points = held(points, access.conditions, lets)
+        outside = [loop for loop in self.memory.loops if loop in points.digits]
+        elements, which = elements_of(access, points, outside, self.sizes, lets, _LIMIT)
+        return elements, np.stack(list(self.times(access, points, steps)), axis=1)[which]
+
+    def times(self, access: Access, points: Points, steps: int) -> Iterator[Any]:
+        """When an access happens: numbers of statements and iterations, outermost first.
+
+        Threads that share the memory wait for each other: which one it is says nothing.
+        """
+        for step in range(steps):
+            part = access.order[step] if step < len(access.order) else 0
+            if type(part) is not Loop:
+                yield np.full(points.count, part, np.int64)
+            elif part not in points.digits or is_shared_by(part, self.memory):
+                yield np.zeros(points.count, np.int64)
+            else:
+                yield points.digits[part]
