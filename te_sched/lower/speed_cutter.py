@@ -1,7 +1,8 @@
 """Cutting loops at their guards for a processor, as far as it pays.
 
 More is cut than TVM cuts: loops of constant extents, and what is cut off, as long as a loop runs
-often for what its copies add to the program. A parallel loop stays one loop, in which each
+often for what its copies add to the program, and there is room for them: without that, each of
+several loops in one another doubles it. A parallel loop stays one loop, in which each
 iteration chooses its body. Where a cut moves with the loops outside, the loop gets a version
 without guards:
 
@@ -33,6 +34,7 @@ from te_sched.lower.statements import fresh_copy, has_attribute, is_nothing, nod
 
 _SYMBOLIC = 1024  # iterations of a loop that may have any number of them
 _SHARE = 32  # part of a program's runs below which guards do not matter
+_GROWTH, _ALWAYS = 3, 64  # statements added: so many for each that there was, or so many in all
 _LANES = 8  # of a vector are one instruction, about; a guard makes them as many
 _CALLS = frozenset((Call,))
 
@@ -48,7 +50,9 @@ class _Size(NamedTuple):
 
 
 class SpeedCutter(Cutter):
-    """Cuts where a loop runs often; `turns` is how often what is being visited does."""
+    """Cuts where a loop runs often; `turns` is how often what is being visited does, `room` how
+    many statements may still be added.
+    """
 
     worth = 16384  # runs under guards, for each statement added
 
@@ -56,6 +60,7 @@ class SpeedCutter(Cutter):
         super().__init__(with_choices(choices, no_unroll_loop_with_extent_one=True))
         self.sizes: dict[Stmt, _Size] = {}
         self.least = self.size(body).runs // _SHARE
+        self.room = max(_GROWTH * self.size(body).statements, _ALWAYS)
         self.turns = 1
 
     cuts_constant_loops = True
@@ -97,7 +102,11 @@ class SpeedCutter(Cutter):
         parts = [part for part in parts if not is_nothing(part.body)]
         if not self.pays(node, parts):
             return self.uncut(node)
-        return sequence([self.again(part) for part in parts])
+        cut_again = {
+            part: self.again(part)
+            for part in sorted(parts, key=lambda part: self.size(part).runs, reverse=True)
+        }
+        return sequence([cut_again[part] for part in parts])
 
     def again(self, part: For) -> Stmt:
         """A part of a loop, cut again unless the number of its iterations is not known."""
@@ -133,11 +142,16 @@ class SpeedCutter(Cutter):
         return IfThenElse(is_whole, self.visit(inside), self.uncut(guarded))
 
     def pays(self, node: For, parts: Sequence[Stmt]) -> bool:
-        """Whether a loop runs often enough to be replaced by what may be more statements."""
+        """Whether a loop runs often enough to be replaced by what may be more statements. Takes
+        the room for them.
+        """
         added = sum(self.size(part).statements for part in parts) - self.size(node).statements
         guarded = self.turns * self.size(node).guarded
-        is_much = guarded >= max(self.least, self.worth * added)
-        return added <= 0 or is_much or node.loop_var in self.hinted
+        is_much = guarded >= max(self.least, self.worth * added) and added <= self.room
+        if added > 0 and not is_much and node.loop_var not in self.hinted:
+            return False
+        self.room -= added
+        return True
 
     @contextmanager
     def repeated(self, count: int) -> Iterator[None]:

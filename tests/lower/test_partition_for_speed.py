@@ -13,12 +13,15 @@ from hypothesis import strategies as st
 
 import te_sched
 from te_sched import config, te
+from te_sched.codegen.target import as_target
+from te_sched.driver import functions_for_processor
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir.expr import Buffer, Call, Expr, IntImm, PointerType, Var
 from te_sched.ir.stmt import BufferStore, For, IfThenElse, PrimFunc, SeqStmt, Stmt
 from te_sched.lower.partition_loops import partition_loops
 from te_sched.lower.speed_cutter import SpeedCutter
+from te_sched.lower.statements import nodes_of
 
 FOR_SPEED = {"partition_for_speed": True}
 CONSTANT = {"partition_const_loop": True}
@@ -45,6 +48,28 @@ def rows(n: Any, m: int, factor: int) -> Any:
 def test_much_work_is_cut_and_little_is_not():
     assert "if " not in text(*rows(1000, 1000, 32)[:2])
     assert "if " in text(*rows(10, 50, 32)[:2])
+
+
+def test_a_program_does_not_double_with_each_guard() -> None:
+    n = te.var("n")
+    A, B = te.placeholder((n, 50), name="A"), te.placeholder((50, 18), name="B")
+    k = te.reduce_axis((0, 50), "k")
+    C = te.compute((n, 18), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    s = te.create_schedule(C.op)
+    R = s.rfactor(C, s[C].split(k, factor=8)[1], 2)
+    xo, yo, xi, yi = s[C].tile(*s[C].op.axis, 3, 4)
+    s[C].reorder(xi, yi, xo, s[C].op.reduce_axis[0])
+    s[R].compute_at(s[C], yo)
+    lanes, i = s[R].split(s[R].op.axis[0], nparts=6)
+    s[R].reorder(s[R].op.reduce_axis[0], i, s[R].op.axis[2], s[R].op.axis[1], lanes)
+    s[R].vectorize(lanes)
+    main = functions_for_processor(s, [A, B, C], as_target("llvm"))["main"]
+    assert len(list(nodes_of(main.body, frozenset((BufferStore,))))) < 200  # it was 408
+
+    a, b = np.ones((31, 50), "float32"), np.ones((50, 18), "float32")
+    c = np.zeros((31, 18), "float32")
+    te_sched.build(s, [A, B, C])(a, b, c)
+    np.testing.assert_array_equal(c, 50)
 
 
 def test_a_parallel_loop_chooses_its_body():
