@@ -30,7 +30,7 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.visitor import walk
 from te_sched.schedule.places import At, attached_at, draw_loops, place_of
-from te_sched.schedule.relations import Flags, Ranges, Sets, range_of, set_range
+from te_sched.schedule.relations import Ranges, Sets, range_of, set_range, spread_up
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import AttachType, Stage
 from te_sched.schedule.state import StageState
@@ -288,10 +288,7 @@ def pass_ranges_down(stage: Stage, ranges: Ranges, analyzer: Analyzer) -> None:
         if attr.bind_thread is not None
     }
     if bound:
-        flags: Flags = dict.fromkeys(bound, 1)
-        for relation in reversed(stage.relations):
-            relation.flags_up(flags)
-        fixed = frozenset(flags)
+        fixed = frozenset(spread_up(stage.relations, dict.fromkeys(bound, 1)))
     for relation in stage.relations:
         relation.ranges_down(ranges, analyzer, fixed)
     for axis, thread in bound.items():

@@ -48,7 +48,7 @@ from te_sched.lower.nests import (
 from te_sched.lower.statements import sequence
 from te_sched.schedule.guards import bound_checks
 from te_sched.schedule.places import At
-from te_sched.schedule.relations import Flags
+from te_sched.schedule.relations import spread_down
 from te_sched.schedule.stage import Stage
 from te_sched.te.operation import ComputeOp
 
@@ -105,9 +105,8 @@ def first_reduction_level(stage: Stage, op: ComputeOp) -> tuple[int, frozenset[I
     only.
     """
     data, reduction = 1, 2
-    flags: Flags = dict.fromkeys(op.axis, data) | dict.fromkeys(op.reduce_axis, reduction)
-    for relation in stage.relations:
-        relation.flags_down(flags)
+    marks = dict.fromkeys(op.axis, data) | dict.fromkeys(op.reduce_axis, reduction)
+    flags = spread_down(stage.relations, marks)
     pure = frozenset(axis for axis, mark in flags.items() if mark == reduction)
     for position, axis in enumerate(stage.leaf_iter_vars):
         if flags.get(axis, 0) & reduction:

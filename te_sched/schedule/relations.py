@@ -11,7 +11,7 @@ walked in the order they were made (down), or backwards (up). Must not know stag
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from te_sched.arith import int_set
@@ -116,6 +116,22 @@ class Relation:
     def flags_up(self, flags: Flags) -> None:
         """Spread marks from outputs to inputs (by or)."""
         _spread(flags, self.outputs, self.inputs)
+
+
+def spread_down(relations: Sequence[Relation], marks: Flags) -> Flags:
+    """Marks on axes, and on all that were made from them."""
+    flags = dict(marks)
+    for relation in relations:
+        relation.flags_down(flags)
+    return flags
+
+
+def spread_up(relations: Sequence[Relation], marks: Flags) -> Flags:
+    """Marks on axes, and on all that they were made from."""
+    flags = dict(marks)
+    for relation in reversed(relations):
+        relation.flags_up(flags)
+    return flags
 
 
 def _spread(flags: Flags, sources: tuple[IterVar, ...], targets: tuple[IterVar, ...]) -> None:

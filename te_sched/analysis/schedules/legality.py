@@ -9,7 +9,7 @@ from __future__ import annotations
 from te_sched.errors import BuildError
 from te_sched.ir.expr import IterVar
 from te_sched.schedule.places import At, draw_loops
-from te_sched.schedule.relations import Flags
+from te_sched.schedule.relations import Flags, spread_down
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import AttachType, Stage
 from te_sched.te.operation import ScanOp
@@ -90,10 +90,7 @@ def _cure_of_reduction(stage: Stage, axis: IterVar, how: str) -> str:
 
 
 def _stemming_from(stage: Stage, roots: tuple[IterVar, ...]) -> Flags:
-    flags: Flags = dict.fromkeys(roots, 1)
-    for relation in stage.relations:
-        relation.flags_down(flags)
-    return flags
+    return spread_down(stage.relations, dict.fromkeys(roots, 1))
 
 
 def _runs_at_once(stage: Stage, axis: IterVar) -> str | None:

@@ -14,7 +14,7 @@ from te_sched.errors import DeclarationError, ScheduleError, TeSchedError, did_y
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, IterVar
 from te_sched.schedule.places import At, draw_loops
-from te_sched.schedule.relations import Flags
+from te_sched.schedule.relations import spread_down
 from te_sched.schedule.state import StageState
 from te_sched.te.operation import ComputeOp, Operation
 from te_sched.te.tensor import Tensor
@@ -67,9 +67,7 @@ def leaf_position(stage: StageState, axis: Any, what: str) -> int:
 
 def _descendants(stage: StageState, axis: IterVar) -> dict[IterVar | StageState, str]:
     """The loops that an axis became, for a drawing."""
-    flags: Flags = {axis: 1}
-    for relation in stage.relations:
-        relation.flags_down(flags)
+    flags = spread_down(stage.relations, {axis: 1})
     name = axis.var.name
     return {leaf: f"comes from {name}" for leaf in stage.leaf_iter_vars if leaf in flags}
 

@@ -22,7 +22,7 @@ from te_sched.schedule.primitives.checks import (
     names,
 )
 from te_sched.schedule.program import ScheduleState
-from te_sched.schedule.relations import Flags, Ranges, Values
+from te_sched.schedule.relations import Ranges, Values, spread_down, spread_up
 from te_sched.schedule.state import Fate, StageState
 from te_sched.te.operation import ComputeOp
 from te_sched.te.tensor import Tensor
@@ -117,19 +117,14 @@ def _check_place(stage: StageState, op: ComputeOp, factor_axis: Any, what: str) 
 
 
 def _take_apart(stage: StageState, op: ComputeOp, axis: IterVar, what: str) -> _Parts:
-    touched: Flags = {axis: 1}
-    for relation in reversed(stage.relations):
-        relation.flags_up(touched)
-    for relation in stage.relations:
-        relation.flags_down(touched)
-    for one in op.axis:
-        if one in touched:
-            raise ScheduleError(
-                f"{what} by axis {axis.var.name}",
-                f"it was made from {one.var.name}, which is an axis of the output",
-                "factor an axis that comes from reduction axes only",
-                At(stage, axis),
-            )
+    if (one := _output_of(stage, op, axis)) is not None:
+        raise ScheduleError(
+            f"{what} by axis {axis.var.name}",
+            f"it was made from {one.var.name}, which is an axis of the output",
+            "factor an axis that comes from reduction axes only",
+            At(stage, axis),
+        )
+    touched = spread_down(stage.relations, spread_up(stage.relations, {axis: 1}))
     ranges: Ranges = {one: _dom(one) for one in op.root_iter_vars()}
     analyzer = Analyzer()
     for relation in stage.relations:
@@ -145,7 +140,14 @@ def _take_apart(stage: StageState, op: ComputeOp, axis: IterVar, what: str) -> _
     whole = [one for one in op.reduce_axis if one not in touched]
     loops = [one for one in stage.leaf_iter_vars if one in touched and one is not axis]
     for loop in loops:
-        _check_no_output(stage, op, axis, loop, what)
+        if (one := _output_of(stage, op, loop)) is not None:
+            raise ScheduleError(
+                f"{what} by axis {axis.var.name}",
+                f"{loop.var.name}, another part of the reduction, was made from {one.var.name} "
+                "too, which is an axis of the output",
+                f"call rfactor before you fuse {one.var.name} with a part of the reduction",
+                At(stage, loop),
+            )
     pieces = [IterVar(ranges[one], one.var, "CommReduce") for one in loops]
     values: Values = {one: one.var for one in stage.all_iter_vars}
     for one in (axis, *loops):
@@ -163,22 +165,10 @@ def _take_apart(stage: StageState, op: ComputeOp, axis: IterVar, what: str) -> _
     return _Parts(ranges[axis], (*whole, *pieces), of_vars, guards)
 
 
-def _check_no_output(
-    stage: StageState, op: ComputeOp, axis: IterVar, loop: IterVar, what: str
-) -> None:
-    """Refuse a loop of the first step that counts elements of the output as well."""
-    sources: Flags = {loop: 1}
-    for relation in reversed(stage.relations):
-        relation.flags_up(sources)
-    for one in op.axis:
-        if one in sources:
-            raise ScheduleError(
-                f"{what} by axis {axis.var.name}",
-                f"{loop.var.name}, another part of the reduction, was made from {one.var.name} "
-                "too, which is an axis of the output",
-                f"call rfactor before you fuse {one.var.name} with a part of the reduction",
-                At(stage, loop),
-            )
+def _output_of(stage: StageState, op: ComputeOp, loop: IterVar) -> IterVar | None:
+    """The axis of the output that a loop was made from, if there is one."""
+    sources = spread_up(stage.relations, {loop: 1})
+    return next((axis for axis in op.axis if axis in sources), None)
 
 
 def _dom(axis: IterVar) -> Range:
