@@ -13,6 +13,7 @@ from te_sched.ir.expr import BufferLoad, IntImm
 from te_sched.ir.stmt import Allocate, BufferStore, IRModule, PrimFunc
 from te_sched.ir.visitor import walk
 from te_sched.lower.device.kernel import (
+    allocations,
     block_size,
     bytes_of,
     dynamic_offsets,
@@ -164,8 +165,7 @@ def _check_shared(kernel: PrimFunc, limits: Limits) -> None:
 def _check_local(kernel: PrimFunc) -> None:
     sizes = [
         (size.value, node.buffer_var.name)
-        for node in statements(kernel.body)
-        if type(node) is Allocate and scope_of(node.buffer_var) == "local"
+        for node in allocations(kernel.body, "local")
         if isinstance(size := bytes_of(node), IntImm)
     ]
     total = sum(size for size, _ in sizes)
@@ -190,9 +190,7 @@ def _launch(kernel: PrimFunc) -> str:
 
 def _buffers(kernel: PrimFunc, scope: str) -> str:
     return ", ".join(
-        f"{node.buffer_var.name} {bytes_of(node)}"
-        for node in statements(kernel.body)
-        if type(node) is Allocate and scope_of(node.buffer_var) == scope
+        f"{node.buffer_var.name} {bytes_of(node)}" for node in allocations(kernel.body, scope)
     )
 
 

@@ -53,7 +53,14 @@ from te_sched.ir.stmt import (
     While,
 )
 from te_sched.ir.visitor import replace, substitute, walk
-from te_sched.lower.device.kernel import BARRIER, ThreadAxis, barrier, scope_of, thread_axes
+from te_sched.lower.device.kernel import (
+    BARRIER,
+    ThreadAxis,
+    allocations,
+    barrier,
+    scope_of,
+    thread_axes,
+)
 from te_sched.lower.device.packed_indices import Packed, packed
 from te_sched.lower.statements import sequence, statements
 
@@ -62,11 +69,7 @@ _SHARED = ("shared", "shared.dyn")
 
 def insert_barriers(kernel: PrimFunc) -> PrimFunc:
     """The kernel with the barriers that its use of shared memory needs."""
-    shared = [
-        node.buffer_var
-        for node in statements(kernel.body)
-        if type(node) is Allocate and scope_of(node.buffer_var) in _SHARED
-    ]
+    shared = [node.buffer_var for node in allocations(kernel.body, *_SHARED)]
     axes, body = thread_axes(kernel)
     threads = [axis for axis in axes if not axis.is_block]
     if not shared or all(ops.is_const(axis.extent, 1) for axis in threads):

@@ -17,7 +17,7 @@ place. Must not know passes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from te_sched.ir import dtypes, ops
@@ -79,16 +79,21 @@ def scope_of(data: Var) -> str:
     return data.scope or "global"
 
 
+def allocations(root: Stmt, *scopes: str) -> Iterator[Allocate]:
+    """The allocations of some storage scopes in a statement, in program order."""
+    for node in statements(root):
+        if type(node) is Allocate and scope_of(node.buffer_var) in scopes:
+            yield node
+
+
 def bytes_of(node: Allocate) -> Expr:
-    """The size of an allocation."""
-    element = dtypes.storage_bytes(dtypes.element(node.dtype)) * dtypes.lanes(node.dtype)
-    known = [extent.value for extent in node.extents if isinstance(extent, IntImm)]
-    if len(known) == len(node.extents):
-        whole = math.prod(known) * element
-        return IntImm(whole, "int32" if whole < 1 << 31 else "int64")
-    size: Expr = IntImm(element)
+    """The size of an allocation. What is known of it is counted without overflow."""
+    known = dtypes.storage_bytes(dtypes.element(node.dtype)) * dtypes.lanes(node.dtype)
+    known *= math.prod(extent.value for extent in node.extents if isinstance(extent, IntImm))
+    size: Expr = IntImm(known, "int32" if known < 1 << 31 else "int64")
     for extent in node.extents:
-        size = ops.mul(extent, size)
+        if not isinstance(extent, IntImm):
+            size = ops.mul(extent, size)
     return size
 
 
@@ -96,24 +101,22 @@ def dynamic_offsets(kernel: PrimFunc) -> tuple[dict[Var, Expr], Expr]:
     """Where each allocation of scope shared.dyn begins, and how many bytes there are in all."""
     offsets: dict[Var, Expr] = {}
     total: Expr = IntImm(0)
-    for node in statements(kernel.body):
-        if type(node) is Allocate and scope_of(node.buffer_var) == "shared.dyn":
-            offsets[node.buffer_var] = total
-            last = ops.add(bytes_of(node), DYNAMIC_ALIGNMENT - 1)
-            rounded = ops.mul(ops.floordiv(last, DYNAMIC_ALIGNMENT), DYNAMIC_ALIGNMENT)
-            total = ops.add(total, rounded)
+    for node in allocations(kernel.body, "shared.dyn"):
+        offsets[node.buffer_var] = total
+        last = ops.add(bytes_of(node), DYNAMIC_ALIGNMENT - 1)
+        rounded = ops.mul(ops.floordiv(last, DYNAMIC_ALIGNMENT), DYNAMIC_ALIGNMENT)
+        total = ops.add(total, rounded)
     return offsets, total
 
 
 def static_shared_bytes(kernel: PrimFunc) -> int | None:
     """The bytes of scope shared; None when an extent is not constant."""
     total = 0
-    for node in statements(kernel.body):
-        if type(node) is Allocate and scope_of(node.buffer_var) == "shared":
-            size = bytes_of(node)
-            if not isinstance(size, IntImm):
-                return None
-            total += size.value
+    for node in allocations(kernel.body, "shared"):
+        size = bytes_of(node)
+        if not isinstance(size, IntImm):
+            return None
+        total += size.value
     return total
 
 

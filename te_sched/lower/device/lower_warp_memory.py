@@ -43,7 +43,7 @@ from te_sched.ir.stmt import (
 )
 from te_sched.ir.visitor import Mapper, replace, substitute
 from te_sched.lower.device.hoist_shuffles import hoist_shuffles
-from te_sched.lower.device.kernel import WARP, lane_mask, scope_of, thread_axes
+from te_sched.lower.device.kernel import WARP, allocations, lane_mask, thread_axes
 from te_sched.lower.statements import statements
 
 _MOST = 4  # registers of which a lane may take one of another lane's
@@ -51,19 +51,15 @@ _MOST = 4  # registers of which a lane may take one of another lane's
 
 def lower_warp_memory(kernel: PrimFunc) -> PrimFunc:
     """The kernel without memory of scope "warp"."""
-    allocations = [
-        node
-        for node in statements(kernel.body)
-        if type(node) is Allocate and scope_of(node.buffer_var) == "warp"
-    ]
-    if not allocations:
+    of_warps = list(allocations(kernel.body, "warp"))
+    if not of_warps:
         return kernel
     name = kernel.attrs.get("global_symbol", "main")
     lanes = [axis for axis in thread_axes(kernel)[0] if axis.tag == "threadIdx.x"]
     extent = lanes[0].extent if lanes else None
     if not isinstance(extent, IntImm) or (extent.value % WARP and WARP % extent.value):
         raise BuildError(
-            f"keep {allocations[0].buffer_var.name} in memory of a warp in kernel {name!r}",
+            f"keep {of_warps[0].buffer_var.name} in memory of a warp in kernel {name!r}",
             f"threadIdx.x has extent {extent}, and the lanes of a warp are its neighbours",
             "bind an axis of 2, 4, 8, 16 or a multiple of 32 iterations to threadIdx.x",
         )
@@ -77,7 +73,7 @@ def lower_warp_memory(kernel: PrimFunc) -> PrimFunc:
         elif type(node) is AttrStmt and node.key == "thread_extent":
             zero = IntImm(0, node.node.var.dtype)
             lowering.analyzer.bind(node.node.var, Range(zero, node.value))
-    for allocation in allocations:
+    for allocation in of_warps:
         lowering.plan(allocation)
     return hoist_shuffles(kernel.with_body(lowering.visit(kernel.body)), lowering.analyzer)
 
