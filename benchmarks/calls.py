@@ -6,7 +6,9 @@
 Timed are: a call of a function that adds 1 to an array of one element, with arrays of te_sched and
 of numpy, beside TVM 0.19's call with its arrays, numpy's ufunc and numba's function (those that are
 not installed are left out, and named); a parallel loop that has next to nothing to do, timed from
-native code, less the same loop serially; and `import te_sched` in a new process, less an empty one.
+native code, less the same loop serially; a call of a parallel loop over 1,000 elements, with the
+machine to itself and beside as many busy processes as leave one core free; and `import te_sched` in
+a new process, less an empty one.
 
 Calls take turns in batches (`benchmarks.processor.measuring`); the figure is the median.
 """
@@ -41,7 +43,14 @@ from te_sched.tools.table import table
 PEERS = ("tvm", "numba")
 BATCH = 2000  # calls between two looks at the clock
 IMPORTED = ("te_sched", "numpy", "tvm")
-GOALS = {"calls": "TVM's", "parallel": "10 us", "imports": "0.4 s"}
+GOALS = {
+    "calls": "TVM's",
+    "parallel": "10 us",
+    "alone": "8 us",
+    "beside": "TVM's",
+    "stall": "1 ms",
+    "imports": "0.4 s",
+}
 Figures = dict[str, dict[str, float]]
 
 
@@ -58,6 +67,7 @@ def main(arguments: Sequence[str]) -> int:
         figures = {
             "calls": time_calls(options.rounds),
             "parallel": time_regions(options.rounds),
+            **time_beside_others(options.rounds),
             "imports": time_imports(options.rounds),
         }
     for title, header, lines in sections(figures):
@@ -138,6 +148,60 @@ def _loop(library: Any, parallel: bool) -> Callable[[], Any]:
     return partial(timer, array)
 
 
+def time_beside_others(rounds: int) -> Figures:
+    """Seconds of a parallel call: the median alone, the mean and the largest beside others.
+
+    Means and largest of 2,000 calls, of which there are `rounds`; the median of these is given.
+    """
+    calls = {"te_sched": _parallel_call(te_sched)}
+    if (tvm := _load("tvm")) is not None:
+        calls["TVM"] = _parallel_call(tvm)
+    alone = {name: [_seconds_of_each(call) for _ in range(rounds)] for name, call in calls.items()}
+    busy = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        for _ in range(max(1, (os.cpu_count() or 2) - 1))
+    ]
+    try:
+        time.sleep(0.5)  # until they have begun
+        turns = [
+            {name: _seconds_of_each(call) for name, call in calls.items()} for _ in range(rounds)
+        ]
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+    middle = statistics.median
+    return {
+        "alone": {name: middle(map(middle, alone[name])) for name in calls},
+        "beside": {
+            name: middle([statistics.fmean(turn[name]) for turn in turns]) for name in calls
+        },
+        "stall": {name: middle([max(turn[name]) for turn in turns]) for name in calls},
+    }
+
+
+def _parallel_call(library: Any) -> Callable[[], Any]:
+    """A call of a parallel loop that adds 1 to 1,000 elements."""
+    te = library.te
+    a = te.placeholder((1000,), name="A")
+    b = te.compute((1000,), lambda i: a[i] + 1.0, name="B")
+    s = te.create_schedule(b.op)
+    s[b].parallel(b.op.axis[0])
+    module = library.build(s, [a, b], target="llvm")
+    arrays = [library.nd.array(np.zeros(1000, "float32")) for _ in range(2)]
+    return partial(module if library is te_sched else module.entry_func, *arrays)
+
+
+def _seconds_of_each(call: Callable[[], Any]) -> list[float]:
+    """Seconds of each of BATCH calls."""
+    times = []
+    for _ in range(BATCH):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return times
+
+
 def time_imports(rounds: int) -> dict[str, float]:
     """Seconds of `import NAME` in a new process, from bytecode."""
     names = [name for name in IMPORTED if importlib.util.find_spec(name) is not None]
@@ -167,6 +231,9 @@ def sections(figures: Figures) -> list[tuple[str, list[str], list[list[str]]]]:
     parts = [
         ("A call with two arrays of one element", "calls", "us", 1e6),
         ("A parallel loop without work, less the serial loop", "parallel", "us", 1e6),
+        ("A parallel call over 1,000 elements, alone, median", "alone", "us", 1e6),
+        ("The same beside busy processes, mean", "beside", "us", 1e6),
+        ("The same beside busy processes, largest of 2,000 calls", "stall", "us", 1e6),
         ("import, less an empty process", "imports", "ms", 1e3),
     ]
     tables = []
@@ -215,7 +282,7 @@ def _setting() -> str:
     missing = [name for name, peer in peers.items() if peer is None]
     absent = f"; not installed: {', '.join(missing)}" if missing else ""
     machine = f"{platform.machine()} ({processor()}), {os.cpu_count()} cores"
-    return f"{told}; {machine}; OpenMP: {threads.runtime().name}{absent}"
+    return f"{told}; {machine}; {threads.get_num_threads()} threads{absent}"
 
 
 if __name__ == "__main__":

@@ -24,7 +24,8 @@ from contextvars import ContextVar
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from te_sched.errors import TeSchedError, did_you_mean
+from te_sched.errors import TeSchedError, did_you_mean, repr_of
+from te_sched.files import why_no_path
 
 STARTED = time.time_ns()  # when te_sched was loaded: files that changed later are not what runs
 _TRUTHS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False, "": False}
@@ -121,8 +122,9 @@ class Config:
 
 # Variables that are no switches: of the whole process, read when its threads first start.
 PROCESS_VARIABLES = {
-    "TE_SCHED_NUM_THREADS": "run parallel loops on so many threads, by default on all cores",
-    "TE_SCHED_OPENMP": 'the OpenMP runtime to use, by default the first found; "serial" for none',
+    "TE_SCHED_NUM_THREADS": "run parallel loops on so many threads, by default those of "
+    "OMP_NUM_THREADS, or one on each core",
+    "TE_SCHED_OPENMP": '"serial" runs parallel loops on one thread',
 }
 
 
@@ -172,15 +174,16 @@ def scoped(**changes: Any) -> Iterator[Config]:
     known = {field.name: str(field.type) for field in dataclasses.fields(Config)}
     for name in changes.keys() - known.keys():
         raise TeSchedError(
-            f"te_sched.config({name}={changes[name]!r})",
+            f"te_sched.config({name}={repr_of(changes[name])})",
             why="there is no such switch",
             cure=f"use one of: {', '.join(sorted(known))}{did_you_mean(name, known)}",
         )
     for name, value in changes.items():
         classes, wanted = _KINDS[known[name]]
-        if type(value) not in classes or (type(value) is int and value < 1):
+        is_odd = (type(value) is int and value < 1) or (type(value) is str and why_no_path(value))
+        if type(value) not in classes or is_odd:
             raise TeSchedError(
-                f"te_sched.config({name}={value!r})",
+                f"te_sched.config({name}={repr_of(value)})",
                 why=f"{name} is {wanted}",
                 cure=f"give {wanted}",
             )
@@ -233,7 +236,7 @@ def _read_count(name: str, text: str) -> int | None:
 
 def _read_path(name: str, text: str) -> str | None:
     """A path; None for the default."""
-    if "\0" in text:
+    if why_no_path(text) is not None:
         raise TeSchedError(
             f"read the environment variable {name}={text!r}", why="it is no path", cure="correct it"
         )

@@ -8,11 +8,11 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
-from contextvars import copy_context
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import NoReturn, ParamSpec, TypeVar
 
-from te_sched.errors import LoweringError, TeSchedError, called_from, user_place
+from te_sched.errors import LoweringError, TeSchedError
+from te_sched.worker_thread import run_in_thread
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -42,42 +42,57 @@ def walks_deeply(
             try:
                 return _on_large_stack(lambda: function(*args, **kwargs))
             except RecursionError:
-                raise kind(
-                    what,
-                    "its stages, statements or expressions are nested too deeply",
-                    "make it several programs, or let stages hold parts of a long expression",
-                ) from None
+                raise _too_deep(what, kind) from None
 
         return walk
 
     return decorate
 
 
+def refuses_depth(
+    what: str, kind: type[TeSchedError] = LoweringError
+) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
+    """As `walks_deeply`, for a function that must not be called again: where Python's limit stops
+    it, that is the error.
+    """
+
+    def decorate(function: Callable[_P, _T]) -> Callable[_P, _T]:
+        @wraps(function)
+        def walk(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+            try:
+                return function(*args, **kwargs)
+            except RecursionError:
+                raise _too_deep(what, kind) from None
+
+        return walk
+
+    return decorate
+
+
+def _too_deep(what: str, kind: type[TeSchedError]) -> TeSchedError:
+    return kind(
+        what,
+        "its stages, statements or expressions are nested too deeply",
+        "make it several programs, or let stages hold parts of a long expression",
+    )
+
+
 def _on_large_stack(call: Callable[[], _T]) -> _T:
     """What a call gives that may take many frames."""
-    results: list[_T] = []
-    failures: list[BaseException] = []
 
-    def run() -> None:
+    def run() -> _T:
         _OF_THREAD.is_large = True
-        try:
-            results.append(call())
-        except BaseException as error:
-            failures.append(error)
+        return call()
 
-    with _ONE_AT_A_TIME, called_from(user_place()):
+    with _ONE_AT_A_TIME:
         limit, size = sys.getrecursionlimit(), threading.stack_size(_STACK)
         try:
             sys.setrecursionlimit(max(limit, _FRAMES))
-            thread = threading.Thread(target=copy_context().run, args=(run,), daemon=True)
-            try:
-                thread.start()
-            except RuntimeError:  # there is no room for such a stack
-                raise RecursionError from None
-            thread.join()
+            return run_in_thread(run, _refuse)
         finally:
             threading.stack_size(size)
             sys.setrecursionlimit(limit)
-    if failures:
-        raise failures[0]
-    return results[0]
+
+
+def _refuse() -> NoReturn:
+    raise RecursionError("there is no room for a larger stack")

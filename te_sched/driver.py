@@ -5,14 +5,14 @@ Joins lowering, the legality analysis and the runtime. Must not know how any of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from te_sched.analysis.checks.guard_accesses import guard_accesses
-from te_sched.analysis.checks.guard_counts import guard_counts
+from te_sched.analysis.checks.guard_counts import counted_sizes, guard_counts
 from te_sched.analysis.checks.sanitize import sanitize as sanitize_program
 from te_sched.analysis.findings import RULE, Finding, Findings
 from te_sched.analysis.judge import check_program
@@ -24,8 +24,8 @@ from te_sched.analysis.schedules.extents import check_extents
 from te_sched.analysis.schedules.legality import check_legality
 from te_sched.analysis.schedules.predicates import check_predicates
 from te_sched.analysis.schedules.promises import promised_sizes
-from te_sched.analysis.schedules.results import check_results
-from te_sched.analysis.schedules.sizes import ATTRIBUTE, check_sizes, symbolic_sizes
+from te_sched.analysis.schedules.results import check_results, check_sums, warn_of_extrema
+from te_sched.analysis.schedules.sizes import ATTRIBUTE, Size, check_sizes, symbolic_sizes
 from te_sched.codegen.target import Target, as_target, check_available
 from te_sched.config import Config, current, scoped
 from te_sched.deep import walks_deeply
@@ -34,6 +34,7 @@ from te_sched.ir.calls import EFFECTS
 from te_sched.ir.expr import Buffer
 from te_sched.ir.op import RULES
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.ir.verify import check_definitions
 from te_sched.lower.device.kernel import is_kernel
 from te_sched.lower.device.pipeline import device_passes
 from te_sched.lower.guard_extents import guard_extents
@@ -42,11 +43,13 @@ from te_sched.lower.pipeline import lower
 from te_sched.lower.replace_intrinsics import replace_intrinsics
 from te_sched.lower.specialize_strides import specialize_strides
 from te_sched.lower.statements import stores_and_calls
+from te_sched.lower.widen_indices import widen_indices
 from te_sched.schedule.observing import observers
 from te_sched.schedule.places import add_places, place_named
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.state import Fate
 from te_sched.schedule.trace import Trace
+from te_sched.signatures import checked_as
 from te_sched.te.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
     from te_sched.runtime.module import Module
 
 
+@checked_as(BuildError, but=("inputs", "args", "binds", "target", "target_host"))
 @walks_deeply("build a program", BuildError)
 def build(
     inputs: Schedule | PrimFunc | IRModule | Mapping[str, Any],
@@ -83,7 +87,8 @@ def build(
         parallel loops that meet end the call (AccessError).
 
     Extents may be 0, and then there is nothing to compute, as in numpy. A symbolic extent that a
-    call makes negative, and a max, min or argmax of no values, is refused (CallError).
+    call makes negative, a symbolic length of a split below 1, loops that their type does not count,
+    and a max, min or argmax of no values, are refused (CallError).
 
     Raises
     ------
@@ -117,22 +122,25 @@ def build(
             return built
     if isinstance(inputs, Schedule):
         try:
-            functions = _lowered_schedule(inputs, given, name, binds, verify, wanted, sanitize)
-            return _compile(functions, wanted, verify, known_as)
+            functions, guarded = _lowered_schedule(
+                inputs, given, name, binds, verify, wanted, sanitize
+            )
+            return _compile(functions, guarded, wanted, verify, known_as)
         except TeSchedError as error:
             add_places(error, inputs)
             raise
-    module = _module(inputs, name)
-    guards = not sanitize
-    guarded, outside = _guarded(module, wanted, guards) if verify else (module, Findings())
-    functions = _watched(guarded) if sanitize else _lowered(guarded, wanted)
+    module = _counted(_module(inputs, name))
+    for func in module.functions.values():
+        check_definitions(func)
+    guarded = _guarded(module, wanted, not sanitize) if verify else _Guarded(module)
+    functions = _watched(guarded.module) if sanitize else _lowered(guarded.module, wanted)
     if verify:
         for func in module.functions.values():
             _refuse(check_program(func), functions, wanted)
-        outside.raise_refuted()
+        guarded.findings.raise_refuted()
         if not sanitize:
             _recheck(functions, wanted)
-    return _compile(functions, wanted, verify, known_as)
+    return _compile(functions, guarded, wanted, verify, known_as)
 
 
 def _lowered_schedule(
@@ -143,32 +151,65 @@ def _lowered_schedule(
     verify: bool,
     target: Target,
     sanitize: bool,
-) -> Mapping[str, PrimFunc]:
-    """The function of a schedule, judged before, between and after the steps of lowering."""
+) -> tuple[Mapping[str, PrimFunc], _Guarded]:
+    """The function of a schedule, judged before, between and after the steps of lowering.
+
+    Also what it was after the first step, with checks.
+    """
     if verify:
         check_legality(schedule)
         check_extents(schedule)
         check_sizes(schedule)
-    module = lower(schedule, args, name=name, binds=binds, stop_after="schedule_ops")
-    module = IRModule({name: guard_extents(module[name])})
+    with _lowering_to_run(target):
+        module = lower(schedule, args, name=name, binds=binds, stop_after="schedule_ops")
+    func = _with_sizes(guard_extents(module[name]), symbolic_sizes(schedule))
+    module = _counted(IRModule({name: func}))
     places = partial(place_named, schedule)
+    guarded = _Guarded(module)
     if verify:
         check_results(schedule, args or (), binds or {})
+        check_sums(schedule)
         check_predicates(schedule, args or (), binds)
-        promised = promised_sizes(schedule)
+        module = IRModule({name: _with_sizes(module[name], promised_sizes(schedule))})
         findings = check_program(module[name])
-        module, outside = _guarded(module, target, not sanitize, places)
-        outside.raise_refuted()
+        guarded = _guarded(module, target, not sanitize, places)
+        guarded.findings.raise_refuted()
+    if sanitize:
+        warn_of_extrema(schedule)
+    module = guarded.module
     functions = _watched(module, places) if sanitize else _lowered(module, target)
     if verify:
         check_turns(functions[name])
         _refuse(findings, functions, target)
         if not sanitize:
             _recheck(functions, target)
-        guarded = functions[name].attrs.get(ATTRIBUTE, ())
-        sizes = [*symbolic_sizes(schedule), *promised, *guarded]
-        functions = {**functions, name: functions[name].with_attr(ATTRIBUTE, sizes)}
-    return functions
+    return functions, guarded
+
+
+class _Guarded(NamedTuple):
+    """The functions with what their calls must fulfil, and what was found.
+
+    For a processor they check what is known to calls alone. A GPU runs kernels without checks:
+    `checked` has them for the emulated device, is `module` where nothing needs one, and None where
+    nothing is to be checked.
+    """
+
+    module: IRModule
+    findings: Findings = Findings()
+    checked: IRModule | None = None
+
+
+def _counted(module: IRModule) -> IRModule:
+    """The functions with what their calls must fulfil so that loops and memory can be counted."""
+    functions = module.functions.items()
+    return IRModule({name: _with_sizes(func, counted_sizes(func)) for name, func in functions})
+
+
+def _with_sizes(func: PrimFunc, sizes: Iterable[Size]) -> PrimFunc:
+    """The function with more of what its calls must fulfil."""
+    known = func.attrs.get(ATTRIBUTE, ())
+    more = [*known, *sizes]
+    return func.with_attr(ATTRIBUTE, more) if len(more) > len(known) else func
 
 
 def _guarded(
@@ -176,17 +217,24 @@ def _guarded(
     target: Target,
     guards: bool,
     places: Callable[[str], str] = "stage {}".format,
-) -> tuple[IRModule, Findings]:
-    """The functions with what their calls must fulfil, and checks of what is known then alone."""
+) -> _Guarded:
     functions: dict[str, PrimFunc] = {}
+    checked: dict[str, PrimFunc] = {}
     found: list[Finding] = []
-    insert = guards and current().check_accesses and target.kind != "cuda"
+    count = 0
+    insert = guards and current().check_accesses
     for name, func in module.functions.items():
         guarded = guard_accesses(func, places, insert)
         found += guarded.findings
-        sizes = [*func.attrs.get(ATTRIBUTE, ()), *guarded.sizes]
-        functions[name] = guarded.func.with_attr(ATTRIBUTE, sizes) if sizes else guarded.func
-    return IRModule(functions), Findings(found)
+        count += guarded.checked
+        functions[name], checked[name] = (
+            _with_sizes(one, guarded.sizes) for one in (func, guarded.func)
+        )
+    if target.kind != "cuda":
+        return _Guarded(IRModule(checked), Findings(found))
+    module = IRModule(functions)
+    with_checks = IRModule(checked) if count else module
+    return _Guarded(module, Findings(found), with_checks if insert else None)
 
 
 def _watched(
@@ -265,7 +313,11 @@ _HISTORY = frozenset({Trace, Fate, Place})  # of a schedule: where and how it wa
 
 
 def _compile(
-    functions: Mapping[str, PrimFunc], target: Target, verify: bool, known_as: str | None
+    functions: Mapping[str, PrimFunc],
+    guarded: _Guarded,
+    target: Target,
+    verify: bool,
+    known_as: str | None,
 ) -> Module | CudaModule:
     """A module of lowered functions."""
     from te_sched.runtime.build import build_functions  # loads LLVM
@@ -273,8 +325,18 @@ def _compile(
 
     if target.kind != "cuda":
         return build_functions(_for_processor(functions, target), target, known_as)
-    program, limits = _kernels(_for_target(functions, target), target, verify)
-    return CudaModule(guard_launches(program, limits), target)
+    program = _launched(functions, target, verify)
+    checked = guarded.checked
+    if checked is guarded.module:
+        checked = program
+    elif checked is not None:
+        checked = _launched(_lowered(checked, target), target, False)
+    return CudaModule(program, target, checked)
+
+
+def _launched(functions: Mapping[str, PrimFunc], target: Target, verify: bool) -> IRModule:
+    """The functions of the host, which check what they launch, and the kernels."""
+    return guard_launches(*_kernels(_for_target(functions, target), target, verify))
 
 
 def _for_processor(functions: Mapping[str, PrimFunc], target: Target) -> dict[str, PrimFunc]:
@@ -296,7 +358,7 @@ def functions_for_processor(
     BuildError as `build` does.
     """
     try:
-        functions = _lowered_schedule(schedule, args, name, None, True, target, False)
+        functions, _ = _lowered_schedule(schedule, args, name, None, True, target, False)
     except TeSchedError as error:
         add_places(error, schedule)
         raise
@@ -322,7 +384,8 @@ def _kernels(
 def _for_target(functions: Mapping[str, PrimFunc], target: Target) -> dict[str, PrimFunc]:
     keys = (target.kind, *target.keys)
     return {
-        name: join_dimensions(replace_intrinsics(func, keys)) for name, func in functions.items()
+        name: widen_indices(join_dimensions(replace_intrinsics(func, keys)))
+        for name, func in functions.items()
     }
 
 

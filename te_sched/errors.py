@@ -74,6 +74,10 @@ class CallError(TeSchedError):
     """A compiled function was called with arguments that it cannot take."""
 
 
+class ElementError(CallError, IndexError):
+    """An array has no such element, as Python and numpy call it an IndexError."""
+
+
 class AccessError(CallError):
     """A running program was about to touch memory as it must not; it was stopped before that."""
 
@@ -183,6 +187,30 @@ def kind_of(value: object) -> str:
     if isinstance(value, type):
         return f"the class {value.__name__}"
     return with_article(type(value).__name__)
+
+
+def why_no_text(value: object) -> str | None:
+    """Why a value cannot be a name or other text of a program; None where it can."""
+    if not isinstance(value, str):
+        return f"{kind_of(value)} is not a string"
+    if value.isascii():
+        return None
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return "it has a lone surrogate, half of a character that no encoding has"
+    return None
+
+
+def repr_of(value: object, most: int = 80) -> str:
+    """A value in a message: as Python shows it, or what it is where that is long or fails."""
+    if isinstance(value, int) and value.bit_length() > 256:
+        return f"an int of {value.bit_length()} bits"
+    try:
+        text = repr(value)
+    except Exception:  # of the user's class, of lists in lists, of integers without end
+        return kind_of(value)
+    return text if len(text) <= most else kind_of(value)
 
 
 def with_article(name: str) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from te_sched.codegen.target import Target, TargetKind
 from te_sched.errors import DeclarationError
+from te_sched.signatures import checked
 
 __all__ = [
     "GenericFunc",
@@ -33,48 +34,60 @@ def create(target: Any) -> Target:
     return Target(target)
 
 
-def _with_options(words: Iterable[str], options: Any) -> Target:
-    extra = options.split() if isinstance(options, str) else list(options or [])
+def _with_options(words: Iterable[str], options: str | Sequence[str] | None) -> Target:
+    extra = (
+        options.split() if isinstance(options, str) else list(() if options is None else options)
+    )
     return Target(" ".join([*words, *extra]))
 
 
-def cuda(model: str = "unknown", arch: str | None = None, options: Any = None) -> Target:
+@checked
+def cuda(
+    model: str = "unknown", arch: str | None = None, options: str | Sequence[str] | None = None
+) -> Target:
     """A CUDA target: cuda(arch="sm_80")."""
     arches = [f"-arch={arch}"] if arch else []
     return _with_options(["cuda", f"-model={model}", *arches], options)
 
 
-def opencl(model: str = "unknown", options: Any = None) -> Target:
+@checked
+def opencl(model: str = "unknown", options: str | Sequence[str] | None = None) -> Target:
     """An OpenCL target, for programs that name one."""
     return _with_options(["opencl", f"-model={model}"], options)
 
 
-def rocm(model: str = "unknown", options: Any = None) -> Target:
+@checked
+def rocm(model: str = "unknown", options: str | Sequence[str] | None = None) -> Target:
     """A ROCm target, for programs that name one."""
     return _with_options(["rocm", f"-model={model}"], options)
 
 
-def mali(model: str = "unknown", options: Any = None) -> Target:
+@checked
+def mali(model: str = "unknown", options: str | Sequence[str] | None = None) -> Target:
     """An OpenCL target for ARM Mali GPUs, for programs that name one."""
     return _with_options(["opencl", "-device=mali", f"-model={model}"], options)
 
 
-def bifrost(model: str = "unknown", options: Any = None) -> Target:
+@checked
+def bifrost(model: str = "unknown", options: str | Sequence[str] | None = None) -> Target:
     """An OpenCL target for ARM Bifrost GPUs, for programs that name one."""
     return _with_options(["opencl", "-device=bifrost", f"-model={model}"], options)
 
 
-def intel_graphics(model: str = "unknown", options: Any = None) -> Target:
+@checked
+def intel_graphics(model: str = "unknown", options: str | Sequence[str] | None = None) -> Target:
     """An OpenCL target for Intel GPUs, for programs that name one."""
     return _with_options(["opencl", "-device=intel_graphics", f"-model={model}"], options)
 
 
-def arm_cpu(model: str = "unknown", options: Any = None) -> Target:
+@checked
+def arm_cpu(model: str = "unknown", options: str | Sequence[str] | None = None) -> Target:
     """An LLVM target for ARM processors; say -mtriple=... to compile for one elsewhere."""
     return _with_options(["llvm", "-device=arm_cpu", f"-model={model}"], options)
 
 
-def rasp(options: Any = None) -> Target:
+@checked
+def rasp(options: str | Sequence[str] | None = None) -> Target:
     """An LLVM target for the Raspberry Pi 3."""
     return _with_options(["llvm", "-device=arm_cpu", "-mtriple=armv8l-linux-gnueabihf"], options)
 
@@ -87,6 +100,7 @@ def list_tags() -> dict[str, Target]:
 class GenericFunc:
     """A function with one body for each key of the target in scope, and one for all others."""
 
+    @checked
     def __init__(self, default: Callable[..., Any]) -> None:
         functools.update_wrapper(self, default)
         self.fdefault, self.bodies = default, dict[str, Callable[..., Any]]()
@@ -97,8 +111,12 @@ class GenericFunc:
         found = next((self.bodies[key] for key in keys if key in self.bodies), self.fdefault)
         return found(*args, **kwargs)
 
+    @checked
     def register(
-        self, key: str | list[str], func: Callable[..., Any] | None = None, override: bool = False
+        self,
+        key: str | Sequence[str],
+        func: Callable[..., Any] | None = None,
+        override: bool = False,
     ) -> Any:
         """Give the body for targets with a key, or one of several; without `func` a decorator."""
         if func is None:
@@ -114,6 +132,7 @@ class GenericFunc:
         return func
 
 
+@checked
 def generic_func(fdefault: Callable[..., Any]) -> GenericFunc:
     """A decorator: a function with another body for each kind of target (`.register("cuda")`)."""
     return GenericFunc(fdefault)

@@ -13,14 +13,16 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Sequence
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
-from te_sched.errors import TeSchedError
+from te_sched.errors import DeclarationError, TeSchedError, kind_of, repr_of
 from te_sched.ir.structural import assert_structural_equal
 from te_sched.runtime.device import Device, device
 from te_sched.runtime.types import enabled
+from te_sched.signatures import checked
 
 __all__ = [
     "assert_allclose",
@@ -59,18 +61,33 @@ __all__ = [
 ]
 
 _Test = Callable[..., Any]
+_IMMUTABLE = 1 << 8  # flag of classes, as CPython has it
 _TARGETS = ("llvm", "cuda")
 
 
+@checked
 def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float = 1e-7) -> None:
     """Fail unless two arrays are equal up to `atol + rtol * |desired|` in every element.
 
     Both may be arrays of te_sched or of numpy.
     """
-    actual, desired = (
-        x.numpy() if hasattr(x, "numpy") else np.asanyarray(x) for x in (actual, desired)
-    )
+    actual, desired = map(_as_numbers, (actual, desired))
     np.testing.assert_allclose(actual, desired, rtol=rtol, atol=atol, verbose=True)
+
+
+def _as_numbers(value: Any) -> Any:
+    found = value.numpy() if hasattr(value, "numpy") else value
+    try:
+        found = np.asanyarray(found)
+    except (ValueError, TypeError, TeSchedError):
+        found = np.asanyarray(None)
+    if found.dtype.kind in "OSUMm":
+        raise DeclarationError(
+            f"compare {repr_of(value)}",
+            f"{kind_of(value)} has no numbers",
+            "give arrays of numbers",
+        )
+    return found
 
 
 def install_request_hook(depth: int) -> None:
@@ -80,7 +97,7 @@ def install_request_hook(depth: int) -> None:
 
 def device_enabled(target: Any) -> bool:
     """Whether programs for a target run here."""
-    return enabled(str(target)) and device(str(target), 0).exist
+    return enabled(target) and device(str(target), 0).exist
 
 
 def enabled_targets() -> list[tuple[str, Device]]:
@@ -103,12 +120,14 @@ def _needed_pytest(what: str) -> Any:
     return found
 
 
+@checked
 def requires(is_met: bool, reason: str) -> Callable[[_Test], Any]:
     """A decorator for tests that run only where something is there."""
 
     def decorate(test: _Test) -> Any:
         pytest = _pytest()
         if pytest is not None:
+            _check_test(test)
             return pytest.mark.skipif(not is_met, reason=reason)(test)
         if is_met:
             return test
@@ -120,6 +139,17 @@ def requires(is_met: bool, reason: str) -> Callable[[_Test], Any]:
         return skipped
 
     return decorate
+
+
+def _check_test(test: Any) -> None:
+    """Refuse what no mark can be put on."""
+    is_own = isinstance(test, type) and not test.__flags__ & _IMMUTABLE
+    if not is_own and not isinstance(test, FunctionType | MethodType | functools.partial):
+        raise DeclarationError(
+            f"mark {repr_of(test)} as a test",
+            f"{kind_of(test)} is neither a function nor a class of the user",
+            "write it as a decorator of a test",
+        )
 
 
 def _optional(mark: Callable[[_Test], Any], args: tuple[Any, ...]) -> Any:
@@ -212,6 +242,7 @@ def requires_aarch64(*args: _Test) -> Any:
     return _optional(requires(met, "needs a 64-bit ARM processor"), args)
 
 
+@checked
 def requires_package(*packages: str) -> Callable[[_Test], Any]:
     """Mark a test that imports packages which may not be installed."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
@@ -221,6 +252,8 @@ def requires_package(*packages: str) -> Callable[[_Test], Any]:
 def uses_gpu(*args: _Test) -> Any:
     """Mark a test that uses a GPU where there is one (pytest -m gpu)."""
     pytest = _pytest()
+    if args and pytest is not None:
+        _check_test(args[0])
     return _optional((lambda test: test) if pytest is None else pytest.mark.gpu, args)
 
 
@@ -230,6 +263,7 @@ def slow(test: _Test) -> Any:
     return requires(not asked, "SKIP_SLOW_TESTS is set")(test)
 
 
+@checked
 def skip_if_32bit(reason: str = "needs 64 bits") -> Callable[[_Test], Any]:
     """Mark a test that does not run in a 32-bit process."""
     return requires(sys.maxsize > 2**32, reason)
@@ -240,6 +274,7 @@ def parametrize_targets(*args: Any) -> Any:
     named = [one for one in args if isinstance(one, str | dict)]
 
     def decorate(test: _Test) -> Any:
+        _check_test(test)
         pytest = _needed_pytest("parametrize_targets")
         wanted = named or [target for target, _ in enabled_targets()]
         usable = [one for one in wanted if device_enabled(one)]
@@ -249,12 +284,14 @@ def parametrize_targets(*args: Any) -> Any:
     return decorate(args[0]) if len(args) == 1 and callable(args[0]) else decorate
 
 
+@checked
 def exclude_targets(*args: str) -> Callable[[_Test], Any]:
     """Run a test for each enabled target but those named."""
     kept = [target for target, _ in enabled_targets() if target not in args]
     return parametrize_targets(*kept) if kept else requires(False, "all targets are excluded")
 
 
+@checked
 def known_failing_targets(*args: str) -> Callable[[_Test], Any]:
     """Run a test for each enabled target; those named are expected to fail, and left out."""
     return exclude_targets(*args)

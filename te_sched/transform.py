@@ -14,8 +14,9 @@ from contextvars import ContextVar
 from typing import Any
 
 from te_sched import config as switches
-from te_sched.errors import LoweringError, did_you_mean, kind_of
+from te_sched.errors import LoweringError, did_you_mean, kind_of, repr_of
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
+from te_sched.signatures import checked
 from te_sched.tir.transform import PASS_NAMES, PassInfo, PrimFuncPass
 
 __all__ = ["PassContext", "PassInfo", "Sequential", "module_pass"]
@@ -83,11 +84,11 @@ class PassContext:
         instruments: Sequence[Any] | None = None,
         config: Mapping[str, Any] | None = None,
     ) -> None:
-        self.opt_level = opt_level
-        self.required_pass = list(required_pass or [])
-        self.disabled_pass = list(disabled_pass or [])
-        self.instruments = list(instruments or [])
-        self.config = dict(config or {})
+        self.opt_level = _integer("opt_level", opt_level)
+        self.required_pass = _names("required_pass", required_pass)
+        self.disabled_pass = _names("disabled_pass", disabled_pass)
+        self.instruments = _listed("instruments", instruments)
+        self.config = _options(config)
         if self.instruments:
             warn_once("instruments", "use te_sched.lower(..., stop_after=...) to see the passes")
         self._lowering = _lowering_of(self.config, self.disabled_pass)
@@ -128,6 +129,7 @@ _scope: ContextVar[PassContext | None] = ContextVar("te_sched_pass_context", def
 class Sequential:
     """Passes one after the other, as a pass."""
 
+    @checked
     def __init__(
         self,
         passes: Sequence[Callable[[IRModule], IRModule]] | None = None,
@@ -136,17 +138,28 @@ class Sequential:
         required: Sequence[str] | None = None,
         traceable: bool = False,
     ) -> None:
-        self.passes = list(passes or [])
-        self.info = PassInfo(opt_level, name, tuple(required or ()), traceable)
+        self.passes = list(() if passes is None else passes)
+        self.info = PassInfo(
+            opt_level, name, tuple(() if required is None else required), traceable
+        )
 
     def __call__(self, mod: IRModule) -> IRModule:
         """The module after all of them."""
+        if not isinstance(mod, IRModule):
+            raise LoweringError(
+                f"run the passes {self.info.name} on {kind_of(mod)}",
+                "a pass maps a module",
+                "pass what te_sched.lower gave",
+            )
         for one in self.passes:
             mod = one(mod)
         return mod
 
 
-def module_pass(pass_func: Any = None, opt_level: int = 0, **options: Any) -> Any:
+@checked
+def module_pass(
+    pass_func: Callable[..., Any] | None = None, opt_level: int = 0, **options: Any
+) -> Any:
     """Make a pass of a function (module, context) -> module: a decorator."""
     if pass_func is None:
         return lambda decorated: module_pass(decorated, opt_level, **options)
@@ -171,23 +184,29 @@ def _lowering_of(options: Mapping[str, Any], disabled_pass: Sequence[str]) -> sw
     changes: dict[str, Any] = {}
     for name, value in options.items():
         if name == "tir.disable_vectorize":
-            changes["vectorize"] = not value
+            changes["vectorize"] = not _flag(name, value)
         elif name == "te_sched.as_older":
-            changes["as_older"] = bool(value)
+            changes["as_older"] = _flag(name, value)
         elif name == "tir.UnrollLoop":
             changes.update(_unroll_options(value))
         elif name == "tir.LoopPartition":
             changes.update(_partition_options(value))
         elif name == "tir.add_lower_pass":
-            changes["added_passes"] = tuple([(int(when), as_function(one)) for when, one in value])
+            changes["added_passes"] = tuple([_added_pass(one) for one in _listed(name, value)])
         elif name in _DISABLING:
-            disabled.update(_pass_of(_DISABLING[name]) if value else ())
+            disabled.update(_pass_of(_DISABLING[name]) if _flag(name, value) else ())
         else:
             _accept(name)
     return dataclasses.replace(switches.Lowering(), disabled_passes=frozenset(disabled), **changes)
 
 
 def _accept(name: str) -> None:
+    if not isinstance(name, str):
+        raise LoweringError(
+            f"PassContext(config={{{repr_of(name)}: ...}})",
+            f"the name of an option is {kind_of(name)}",
+            'write {"tir.disable_vectorize": True}',
+        )
     if name in _WITHOUT_EFFECT:
         warn_once(name, _WITHOUT_EFFECT[name])
     elif name.startswith(_OTHER_PREFIXES):
@@ -195,7 +214,7 @@ def _accept(name: str) -> None:
     else:
         known = [*PassContext.list_configs(), *_WITHOUT_EFFECT]
         raise LoweringError(
-            f"PassContext(config={{{name!r}: ...}})",
+            f"PassContext(config={{{repr_of(name)}: ...}})",
             "there is no such option",
             f"use one of {', '.join(sorted(known))}{did_you_mean(name, known)}",
         )
@@ -204,7 +223,7 @@ def _accept(name: str) -> None:
 def _unroll_options(value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise LoweringError(
-            f"PassContext(config={{'tir.UnrollLoop': {value!r}}})",
+            f"PassContext(config={{'tir.UnrollLoop': {repr_of(value)}}})",
             "its value is a mapping",
             'write {"auto_max_step": 16, "explicit_unroll": True}',
         )
@@ -213,20 +232,76 @@ def _unroll_options(value: Any) -> dict[str, Any]:
         if name not in _UNROLL:
             warn_once(f"tir.UnrollLoop {name}", f"it knows {', '.join(_UNROLL)}")
             continue
-        changes[_UNROLL[name]] = bool(given) if name == "explicit_unroll" else int(given)
+        check = _flag if name == "explicit_unroll" else _integer
+        changes[_UNROLL[name]] = check(f"tir.UnrollLoop {name}", given)
     return changes
 
 
 def _partition_options(value: Any) -> dict[str, bool]:
     if not isinstance(value, Mapping):
         raise LoweringError(
-            f"PassContext(config={{'tir.LoopPartition': {value!r}}})",
+            f"PassContext(config={{'tir.LoopPartition': {repr_of(value)}}})",
             "its value is a mapping",
             'write {"partition_const_loop": True}',
         )
     for name in value.keys() - set(_PARTITION):
         warn_once(f"tir.LoopPartition {name}", f"it knows {', '.join(_PARTITION)}")
-    return {name: bool(value[name]) for name in _PARTITION if name in value}
+    return {
+        name: _flag(f"tir.LoopPartition {name}", value[name])
+        for name in _PARTITION
+        if name in value
+    }
+
+
+def _added_pass(given: Any) -> tuple[int, Callable[[PrimFunc], PrimFunc]]:
+    if not isinstance(given, list | tuple) or len(given) != 2 or not callable(given[1]):
+        raise _wrong("tir.add_lower_pass", given, "a pair of a phase and a pass")
+    return _integer("the phase of tir.add_lower_pass", given[0]), as_function(given[1])
+
+
+def _flag(name: str, value: Any) -> bool:
+    """True or False, also as a number."""
+    if not isinstance(value, int) or value not in (0, 1):
+        raise _wrong(name, value, "True or False")
+    return bool(value)
+
+
+def _integer(name: str, value: Any) -> int:
+    """A number that is 0 or more."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise _wrong(name, value, "an int, 0 or more")
+    return int(value)
+
+
+def _listed(name: str, value: Any) -> list[Any]:
+    if value is not None and not isinstance(value, list | tuple):
+        raise _wrong(name, value, "a list")
+    return list(value or [])
+
+
+def _names(name: str, value: Any) -> list[str]:
+    names = _listed(name, value)
+    for one in names:
+        if not isinstance(one, str):
+            raise _wrong(name, one, "a list of names of passes")
+    return names
+
+
+def _options(config: Any) -> dict[str, Any]:
+    if config is not None and not isinstance(config, Mapping):
+        raise _wrong("config", config, "a mapping from names to values")
+    for name in config or {}:
+        if not isinstance(name, str):
+            raise _wrong("config", name, "a mapping from names to values")
+    return dict(config or {})
+
+
+def _wrong(name: str, value: Any, wanted: str) -> LoweringError:
+    return LoweringError(
+        f"{name} of a PassContext is {kind_of(value)}, expected {wanted}",
+        f"{repr_of(value)} is not that",
+        f"give {wanted}",
+    )
 
 
 def _pass_of(name: str) -> tuple[str, ...]:

@@ -108,10 +108,10 @@ DECLARATIONS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: te.decl_tensor_intrin(C.op, lambda i, o: 1, default_buffer_params={"x": 3}),
         "keyword arguments of decl_buffer",
     ),
-    "buffer strides": (lambda: tir.decl_buffer((4,), strides=3), "with 3"),  # type: ignore[arg-type]
+    "buffer strides": (lambda: tir.decl_buffer((4,), strides=3), "strides of decl_buffer is 3"),  # type: ignore[arg-type]
     "buffer data": (lambda: tir.decl_buffer((4,), data=3), "what it points to"),  # type: ignore[arg-type]
-    "buffer factor": (lambda: tir.decl_buffer((4,), offset_factor="x"), "no offset_factor"),  # type: ignore[arg-type]
-    "buffer name": (lambda: tir.decl_buffer((4,), "float32", 3), "no name"),  # type: ignore[arg-type]
+    "buffer factor": (lambda: tir.decl_buffer((4,), offset_factor="x"), "expected an int"),  # type: ignore[arg-type]
+    "buffer name": (lambda: tir.decl_buffer((4,), "float32", 3), "expected a str"),  # type: ignore[arg-type]
     "buffer separators": (
         lambda: tir.decl_buffer((4,), axis_separators=[9]),
         "places between its dimensions",
@@ -172,7 +172,7 @@ LOWERING: dict[str, tuple[Callable[[], Any], str]] = {
     "binds value": (lowered(binds={B: 3}), "it is not a buffer"),
     "binds dtype": (lowered(binds={B: WRONG}), "the buffer of int32"),
     "binds shape": (lowered(binds={B: tir.decl_buffer((4,))}), "different shapes"),
-    "name": (lowered(name=3), "no name of a function"),
+    "name": (lowered(name=3), "name of lower is 3"),
     "no name": (lowered(name=""), "no name of a function"),
     "target": (built([B, C], ""), "no kind of target"),
     "target quote": (built([B, C], "llvm 'x"), "close all quotes"),
@@ -229,7 +229,7 @@ RUNNING: dict[str, tuple[Callable[[], Any], str]] = {
     "copyto": (lambda: nd.array([1]).copyto(3), "no te_sched array"),  # type: ignore[arg-type]
     "register name": (lambda: te_sched.register_func(3), "it is no name"),
     "register value": (lambda: te_sched.register_func("f", 3), "is no function"),  # type: ignore[arg-type]
-    "evaluator": (evaluator(number="x"), "counts are ints"),
+    "evaluator": (evaluator(number="x"), "expected at least 1"),
     "path": (lambda: te_sched.runtime.load_module(3), "it is no path"),  # type: ignore[arg-type]
     "export": (lambda: built([B, C])().export_library(3), "it is no path"),
 }

@@ -105,3 +105,11 @@ def test_limit_of_steps_is_a_number():
     assert config.from_environment({"TE_SCHED_MAX_STEPS": ""}).max_steps is None
     with pytest.raises(TeSchedError, match="no whole number above 0"):
         config.from_environment({"TE_SCHED_MAX_STEPS": "-5"})
+
+
+@pytest.mark.parametrize("folder", ["a\0b", "a\ud800b"])
+def test_no_folder_of_the_cache_has_such_a_name(folder):
+    with pytest.raises(TeSchedError, match="cache_dir is a path, as text"):
+        config.scoped(cache_dir=folder).__enter__()
+    with pytest.raises(TeSchedError, match="it is no path"):
+        config.from_environment({"TE_SCHED_CACHE_DIR": folder})

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from te_sched import te
+from te_sched import te, tir
 from te_sched.driver import build
-from te_sched.errors import BuildError, LoweringError
-from te_sched.ir.stmt import IRModule
+from te_sched.errors import BuildError, DeclarationError, LoweringError, ScheduleError
+from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.pipeline import lower
 from te_sched.schedule.schedule import create_schedule
 from te_sched.target import Target
@@ -67,3 +67,45 @@ def test_rejects() -> None:
         build(schedule, args, "cuda")
     with pytest.raises(BuildError, match="build an int"):
         build(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("shared", ["buffer", "memory"])
+def test_binds_reject_one_buffer_for_two_tensors(shared: str) -> None:
+    A, B = te.placeholder((4,), name="A"), te.placeholder((4,), name="B")
+    C = te.compute((4,), lambda i: A[i] - B[i], name="C")
+    X = tir.decl_buffer((4,), "float32", "X")
+    Y = X if shared == "buffer" else tir.decl_buffer((4,), "float32", "Y", data=X.data)
+    with pytest.raises(LoweringError, match="tensors A and B are bound to one buffer"):
+        build(create_schedule(C.op), [A, B, C], binds={A: X, B: Y})
+
+
+def test_arguments_reject_what_has_no_order() -> None:
+    A = te.placeholder((4,), name="A")
+    B = te.compute((4,), lambda i: A[i], name="B")
+    with pytest.raises(LoweringError, match="a set is no list of arguments, which have an order"):
+        build(create_schedule(B.op), {A, B})
+    with pytest.raises(ScheduleError, match="a set is not an operation, nor a list of them"):
+        create_schedule({B.op})
+
+
+@pytest.mark.parametrize("place", ["variable", "memory"])
+def test_hand_written_loops_reject_what_is_used_after_them(place: str) -> None:
+    B = tir.decl_buffer((4,), "float32", "B")
+    ib = tir.ir_builder.create()
+    p = ib.buffer_ptr(B)
+    with ib.for_range(0, 4, name="k") as k:
+        t = ib.allocate("float32", (4,), "t")
+        p[k] = t[0] = 1.0
+    p[k if place == "variable" else 0] = t[0] if place == "memory" else 2.0
+    body, message = ib.get(), r"variable (k|t) is used outside of its definition"
+    with pytest.raises(DeclarationError, match=message):
+        te.extern((4,), [], lambda ins, outs: body, name="B", dtype="float32")
+    with pytest.raises(BuildError, match=message):
+        build(PrimFunc((B.data,), body, {B.data: B}))
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "a\ud800b"])
+def test_build_rejects_what_is_no_name_of_a_function(name):
+    B = te.compute((8,), lambda i: i, name="B")
+    with pytest.raises(LoweringError, match="it is no name of a function"):
+        build(create_schedule(B.op), [B], name=name)

@@ -66,3 +66,9 @@ def test_generic_functions_follow_the_target():
         assert which(1) == "gpu 1"
     with pytest.raises(DeclarationError, match="it has a body for this key"):
         which.register("gpu", lambda x: x)
+
+
+@pytest.mark.parametrize("text", ["llvm -keys=a\0b", "cuda -arch=\ud800", {"kind": "llvm\0"}])
+def test_target_rejects_zeros_and_halves_of_characters(text):
+    with pytest.raises(BuildError, match="a zero or a lone surrogate"):
+        Target(text)

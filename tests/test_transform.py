@@ -146,3 +146,25 @@ class _Parallel(Mapper):
     def visit_For(self, node):
         new = self.generic(node)
         return replace(new, kind="parallel") if node.loop_var.name == "k" else new
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"opt_level": "3"}, "opt_level of a PassContext is a str, expected an int"),
+        ({"disabled_pass": "tir.Simplify"}, "disabled_pass of a PassContext is a str"),
+        ({"disabled_pass": [3]}, "disabled_pass .* is an int, expected a list of names"),
+        ({"config": [("tir.disable_vectorize", True)]}, "config of a PassContext is a list"),
+        ({"config": {3: True}}, "config of a PassContext is an int"),
+        ({"config": {"tir.disable_vectorize": "False"}}, "is a str, expected True or False"),
+        ({"config": {"tir.disable_cse_tir": 2}}, "disable_cse_tir .* expected True or False"),
+        ({"config": {"tir.UnrollLoop": {"auto_max_step": "16"}}}, "auto_max_step .* an int"),
+        ({"config": {"tir.UnrollLoop": {"auto_max_step": -1}}}, "auto_max_step .* 0 or more"),
+        ({"config": {"tir.LoopPartition": {"partition_const_loop": []}}}, "is a list"),
+        ({"config": {"tir.add_lower_pass": [lambda func: func]}}, "expected a pair"),
+        ({"config": {"tir.add_lower_pass": {1}}}, "is a set, expected a list"),
+    ],
+)
+def test_options_reject_other_types(options, match):
+    with pytest.raises(LoweringError, match=match):
+        PassContext(**options)

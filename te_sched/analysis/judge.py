@@ -20,6 +20,7 @@ from te_sched.analysis.schedules.extents import check_extents
 from te_sched.analysis.schedules.legality import check_legality
 from te_sched.analysis.schedules.predicates import check_predicates
 from te_sched.analysis.schedules.promises import promised_sizes
+from te_sched.analysis.schedules.results import check_sums
 from te_sched.analysis.schedules.sizes import check_sizes
 from te_sched.errors import BuildError, LoweringError, TeSchedError, kind_of
 from te_sched.ir.stmt import IRModule, PrimFunc
@@ -64,7 +65,7 @@ def check(
     return Findings([*found, *_all_of(guard_extents(func))])
 
 
-_OF_SCHEDULES = (check_legality, check_extents, check_sizes)
+_OF_SCHEDULES = (check_legality, check_extents, check_sizes, check_sums)
 
 
 def _refused(judge: Callable[[Schedule], object], schedule: Schedule) -> Finding | None:

@@ -15,13 +15,17 @@ from te_sched.arith.const_bounds import INFINITY
 from te_sched.arith.facts import Facts
 from te_sched.arith.full import Simplifier
 from te_sched.ir.expr import Add, Expr, IntImm, Range, Sub, Var
+from te_sched.ir.visitor import walk
 
 
 class Analyzer:
     """What is known at a place of a program, and simplification under it."""
 
-    def __init__(self) -> None:
-        self._facts = Facts()
+    def __init__(self, exact: bool | None = None) -> None:
+        """`exact`: numbers are those of a machine (`arith.facts`); by default in programs to run,
+        and not in what TVM prints.
+        """
+        self._facts = Facts() if exact is None else Facts(exact)
         self._simplifier = Simplifier(self._facts)
 
     # -- facts -------------------------------------------------------------------
@@ -42,6 +46,11 @@ class Analyzer:
         else:
             facts.values[var] = self._simplifier.canonicalizer.visit(value)
         self._facts.forget()
+
+    @property
+    def loaded(self) -> set[Var]:
+        """The variables that depend on integers in memory, or that a call gives."""
+        return self._facts.bounds.loaded
 
     def mark_nonnegative(self, e: Expr) -> None:
         """Note that a variable, or a variable and constants, is never negative.
@@ -95,6 +104,10 @@ class Analyzer:
         """The smallest and the largest value; None where there is no bound."""
         low, high = self._facts.bounds.of(e)
         return (None if low == -INFINITY else low), (None if high == INFINITY else high)
+
+    def may_wrap(self, e: Expr) -> bool:
+        """Whether a part that depends on integers in memory may not fit its type."""
+        return any(map(self._facts.bounds.wraps, walk(e)))
 
     def modular_set(self, e: Expr) -> tuple[int, int]:
         """(coeff, base): e is coeff * k + base for some integer k."""

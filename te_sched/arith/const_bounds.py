@@ -1,7 +1,8 @@
 """Constant intervals: the smallest and the largest value that an expression can have.
 
-Owns interval arithmetic on integers that saturates at INFINITY. Must not know how expressions
-are rewritten.
+Owns interval arithmetic on integers that saturates at INFINITY. The text of TVM takes it that
+nothing wraps around; bounds that are `exact`, for proofs and for programs to run, know that what is
+computed with integers in memory does. Must not know how expressions are rewritten.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 from te_sched.arith.same import same
 from te_sched.ir import dtypes
+from te_sched.ir.data import depends_on_data
 from te_sched.ir.expr import (
     Add,
     Broadcast,
@@ -112,9 +114,11 @@ def _division(a: Interval, b: Interval, function: Callable[[int, int], int]) -> 
 class ConstBounds:
     """The constant intervals of expressions, under what is known of variables and others."""
 
-    __slots__ = ("facts", "memo", "variables")
+    __slots__ = ("exact", "facts", "loaded", "memo", "variables")
 
-    def __init__(self) -> None:
+    def __init__(self, exact: bool) -> None:
+        self.exact = exact
+        self.loaded: set[Var] = set()  # variables that depend on integers in memory
         self.variables: dict[Var, Interval] = {}
         self.facts: list[tuple[Expr, int, int]] = []
         self.memo: dict[Expr, Interval] = {}
@@ -126,6 +130,8 @@ class ConstBounds:
             self.variables[var] = (low[0], add(low[1], add(high[1], -1)))
         else:
             self.variables[var] = self.of(value)
+            if self.exact and depends_on_data(value, self.loaded):
+                self.loaded.add(var)
 
     def of(self, e: Expr) -> Interval:
         """The smallest and the largest value of e."""
@@ -139,12 +145,27 @@ class ConstBounds:
         if found is None:
             method = _METHODS.get(kind)
             found = method(self, e) if method is not None else of_dtype(e.dtype)
+            if self.exact and kind in _WRAPPING and self._leaves_type(e, found):
+                found = of_dtype(e.dtype)
             if self.facts:
-                found = self._within_facts(e, found)
+                found = self.within_facts(e, found)
             self.memo[e] = found
         return found
 
-    def _within_facts(self, e: Expr, interval: Interval) -> Interval:
+    def wraps(self, e: Expr) -> bool:
+        """Whether an operation depends on integers in memory and may not fit its type."""
+        kind = type(e)
+        return kind in _WRAPPING and self._leaves_type(e, _METHODS[kind](self, e))
+
+    def _leaves_type(self, e: Expr, interval: Interval) -> bool:
+        low, high = interval
+        least, most = of_dtype(e.dtype)
+        if max(least, 1 - INFINITY) <= low and high <= min(most, INFINITY - 1):
+            return False
+        return dtypes.is_integral(e.dtype) and depends_on_data(e, self.loaded)
+
+    def within_facts(self, e: Expr, interval: Interval) -> Interval:
+        """An interval of e, with what is known of expressions that are written alike."""
         low, high = interval
         for fact, fact_low, fact_high in self.facts:
             if same(fact, e):
@@ -171,11 +192,15 @@ def _sub(self: ConstBounds, e: Any) -> Interval:
     return add(a[0], -b[1]), add(a[1], -b[0])
 
 
-def _product(self: ConstBounds, e: Any) -> Interval:
-    a, b = self.of(e.a), self.of(e.b)
+def product(a: Interval, b: Interval) -> Interval:
+    """All products of two values."""
     if b[0] == b[1] and b[0] > 0:
         return _mul(a[0], b[0]), _mul(a[1], b[0])
     return _corners(a, b, _mul)
+
+
+def _product(self: ConstBounds, e: Any) -> Interval:
+    return product(self.of(e.a), self.of(e.b))
 
 
 def _floor_quotient(self: ConstBounds, e: Any) -> Interval:
@@ -221,12 +246,32 @@ def _choice(self: ConstBounds, e: Any) -> Interval:
 
 
 def _cast(self: ConstBounds, e: Any) -> Interval:
-    whole = of_dtype(e.dtype)
-    if not (dtypes.is_integral(e.value.dtype) or dtypes.is_bool(e.value.dtype)):
+    whole, value = of_dtype(e.dtype), e.value
+    if dtypes.is_float(value.dtype):
+        if type(value) is not Cast or (self.exact and not _is_kept(self, value)):
+            return whole
+        value = value.value
+    if not (dtypes.is_integral(value.dtype) or dtypes.is_bool(value.dtype)):
         return whole
-    a = self.of(e.value)
+    low, high = self.of(value)
+    if not self.exact:  # as in TVM, what does not fit is left out
+        kept = max(low, whole[0]), min(high, whole[1])
+        return kept if kept[0] <= kept[1] else whole
     # A value that does not fit wraps, so that anything may come out.
-    return a if whole[0] <= a[0] and a[1] <= whole[1] else whole
+    is_wide = high == INFINITY and dtypes.is_uint(value.dtype) and not dtypes.is_uint(e.dtype)
+    return (low, high) if whole[0] <= low and high <= whole[1] and not is_wide else whole
+
+
+def _is_kept(self: ConstBounds, e: Any) -> bool:
+    """Whether a float holds all values of the integer that it is made of."""
+    if not (dtypes.is_integral(e.value.dtype) or dtypes.is_bool(e.value.dtype)):
+        return False
+    low, high = self.of(e.value)
+    most = 1 << _DIGITS.get(dtypes.element(e.dtype), 0)
+    return -most <= low and high <= most
+
+
+_DIGITS = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}  # of a mantissa
 
 
 def _ramp(self: ConstBounds, e: Any) -> Interval:
@@ -301,3 +346,5 @@ _METHODS: dict[type, Callable[[ConstBounds, Any], Interval]] = {
     Let: _let,
     Call: _call,
 }
+
+_WRAPPING = frozenset((Add, Sub, Mul, FloorDiv, Div, Call))

@@ -10,10 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from te_sched import config
 from te_sched.arith import build
 from te_sched.arith.const_bounds import INFINITY, ConstBounds
 from te_sched.arith.modular import ModularSets
 from te_sched.arith.same import same
+from te_sched.ir import dtypes
+from te_sched.ir.calls import Effect, effect_of
 from te_sched.ir.expr import (
     EQ,
     GE,
@@ -33,6 +36,7 @@ from te_sched.ir.expr import (
 )
 
 _MIRROR: dict[type, type] = {LT: GT, LE: GE, GT: LT, GE: LE, EQ: EQ, NE: NE}
+_ORDERS = frozenset((LT, LE, GT, GE))
 _NEGATION: dict[type, type] = {LT: GE, LE: GT, GT: LE, GE: LT, EQ: NE, NE: EQ}
 
 
@@ -57,9 +61,15 @@ Outside = tuple[tuple[int, ...], list[dict[Expr, Any]]]
 
 @dataclass(slots=True)
 class Facts:
-    """Everything known at a place of the program."""
+    """Everything known at a place of the program.
 
-    bounds: ConstBounds = field(default_factory=ConstBounds)
+    `is_exact` says that floats are the numbers of IEEE 754 (of NaN neither x < y nor y <= x holds,
+    and x - x is not always 0), and that what is computed with integers in memory wraps around. So
+    it is in programs to run; the text that TVM prints takes them for real numbers.
+    """
+
+    is_exact: bool = field(default_factory=lambda: config.current().lowering.to_run)
+    bounds: ConstBounds = field(init=False)
     modular: ModularSets = field(default_factory=ModularSets)
     values: dict[Var, Expr] = field(default_factory=dict)
     true: list[Expr] = field(default_factory=list)
@@ -67,6 +77,7 @@ class Facts:
     holders: list[Memo] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.bounds = ConstBounds(self.is_exact)
         self.holders += (self.bounds, self.modular)
 
     def keep(self, holder: Memo) -> None:
@@ -120,16 +131,23 @@ class Facts:
             self.assume(condition.a)  # type: ignore[attr-defined]
             self.assume(condition.b)  # type: ignore[attr-defined]
             return
-        self.true.append(condition)
+        is_pure = effect_of(condition) <= Effect.PURE
+        if is_pure:  # memory may change while a condition on it is taken to hold
+            self.true.append(condition)
         if kind is Not and type(condition.a) in _NEGATION:  # type: ignore[attr-defined]
             # Known literally; TVM draws no bounds from a negation that is not rewritten.
             inner = condition.a  # type: ignore[attr-defined]
-            self.true.append(_plain(_NEGATION[type(inner)], inner.a, inner.b))
+            if is_pure and not self.may_be_unordered(inner):
+                self.true.append(_plain(_NEGATION[type(inner)], inner.a, inner.b))
             return
         if kind in _NEGATION:
-            self._assume_comparison(kind, condition.a, condition.b)  # type: ignore[attr-defined]
+            self._assume_comparison(kind, condition.a, condition.b, is_pure)  # type: ignore[attr-defined]
 
-    def _assume_comparison(self, kind: type, a: Expr, b: Expr) -> None:
+    def may_be_unordered(self, e: Any) -> bool:
+        """Whether e compares floats by order, so that neither it nor its reverse holds of NaN."""
+        return self.is_exact and type(e) in _ORDERS and dtypes.is_float(e.a.dtype)
+
+    def _assume_comparison(self, kind: type, a: Expr, b: Expr, is_pure: bool) -> None:
         if a.dtype not in ("int32", "int64"):
             return
         if type(a) is IntImm and type(b) is not IntImm:
@@ -138,6 +156,8 @@ class Facts:
             return
         if type(b) is IntImm:
             self._assume_limit(kind, a, b.value)
+        if not is_pure:
+            return
         if kind in (LT, LE, EQ):
             self._assume_difference(a, b, -1 if kind is LT else 0)
         if kind in (GT, GE, EQ):

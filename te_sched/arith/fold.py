@@ -1,7 +1,8 @@
 """Folding constants and neutral operands: what needs neither rules nor facts.
 
-Integers fold exactly; floats fold in the precision of their type, and only what cannot change a
-result that a program may see as TVM defines it. Must not know how expressions are visited.
+Integers fold exactly. Floats fold in the precision of their type, as TVM does it, for which they
+are real numbers; or, exactly, only where no number, infinity, NaN or signed zero gets another
+result. Must not know how expressions are visited.
 """
 
 from __future__ import annotations
@@ -13,11 +14,29 @@ from typing import Any
 
 from te_sched.arith import build
 from te_sched.arith.build import INDEX_TYPES
-from te_sched.ir.expr import EQ, LT, Add, Div, Expr, FloatImm, FloorMod, IntImm, Max, Min, Mul, Sub
+from te_sched.ir import ops
+from te_sched.ir.expr import (
+    EQ,
+    LE,
+    LT,
+    Add,
+    Div,
+    Expr,
+    FloatImm,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mul,
+    Sub,
+)
 
 
-def fold(e: Any) -> Any | None:
-    """The value of an operation on constants, or what a neutral operand leaves; else None."""
+def fold(e: Any, is_exact: bool) -> Any | None:
+    """The value of an operation on constants, or what a neutral operand leaves; else None.
+
+    `is_exact` is about floats.
+    """
     a, b = e.a, e.b
     kind_a, kind_b = type(a), type(b)
     if kind_a is IntImm or kind_b is IntImm:
@@ -26,7 +45,7 @@ def fold(e: Any) -> Any | None:
         folded = build.BINARY[type(e)](a, b)
         return None if type(folded) is type(e) else folded
     if kind_a is FloatImm or kind_b is FloatImm:
-        return _fold_float(type(e), a, b)
+        return _fold_exactly(e) if is_exact else _fold_float(type(e), a, b)
     return None
 
 
@@ -50,22 +69,35 @@ def _fold_float(kind: type, a: Any, b: Any) -> Any | None:
             return None
         value = function(first, second)
         return _rounded(value, a.dtype)
-    if kind is Add:
-        return b if first == 0 else a if second == 0 else None
-    if kind is Sub:
-        return a if second == 0 else None
-    if kind is Mul:
-        if first in (0, 1) and first is not None:
-            return b if first == 1 else a
-        if second in (0, 1) and second is not None:
-            return a if second == 1 else b
-        return None
-    if kind is Div:
-        if first == 0 or second == 1:
-            return a
+    done = ops.of_reals(kind, a, b)
+    if done is None and kind is Div and second:
         # Multiplying is cheaper than dividing; TVM keeps the reciprocal in double precision.
-        return Mul(a, FloatImm(1.0 / second, a.dtype)) if second else None
-    return None
+        return Mul(a, FloatImm(1.0 / second, a.dtype))
+    return done
+
+
+def _fold_exactly(e: Any) -> Any | None:
+    if type(e) is Div:
+        is_alike = type(e.b) is FloatImm and _is_invertible(e.b)
+        return _fold_float(Div, e.a, e.b) if is_alike else None
+    function = _EXACT_FOLDS.get(type(e))
+    folded = None if function is None else function(e.a, e.b)
+    return None if type(folded) is type(e) else folded
+
+
+_EXACT_FOLDS = {Add: ops.add, Sub: ops.sub, Mul: ops.mul, Min: ops.minimum, Max: ops.maximum}
+
+
+def _is_invertible(divisor: FloatImm) -> bool:
+    """Whether multiplying by the reciprocal only rounds differently than dividing does.
+
+    It does where neither is rounded to fewer bits, as denormal numbers are, nor infinite.
+    """
+    limit = _INVERTIBLE.get(divisor.dtype)
+    return limit is not None and 1 / limit <= abs(divisor.value) <= limit
+
+
+_INVERTIBLE = {"float32": 2.0**126, "float64": 2.0**1022}
 
 
 def _rounded(value: float, dtype: str) -> Expr:
@@ -79,6 +111,7 @@ def _rounded(value: float, dtype: str) -> Expr:
 
 _COMPARE: dict[type, Callable[[Any, Any], bool]] = {
     LT: lambda x, y: bool(x < y),
+    LE: lambda x, y: bool(x <= y),
     EQ: lambda x, y: bool(x == y),
 }
 
@@ -90,9 +123,20 @@ def fold_comparison(kind: type, a: Any, b: Any) -> Any | None:
     return None
 
 
+_WIDEST = 64
+
+
+def _shifted_left(x: int, y: int) -> int:
+    return x << y if 0 <= y < _WIDEST else 0
+
+
+def _shifted_right(x: int, y: int) -> int:
+    return x >> (y if 0 <= y < _WIDEST else _WIDEST)
+
+
 FOLDED_CALLS: dict[str, Callable[..., int]] = {
-    "tir.shift_left": lambda x, y: x << y,
-    "tir.shift_right": lambda x, y: x >> y,
+    "tir.shift_left": _shifted_left,
+    "tir.shift_right": _shifted_right,
     "tir.bitwise_and": lambda x, y: x & y,
     "tir.bitwise_or": lambda x, y: x | y,
     "tir.bitwise_xor": lambda x, y: x ^ y,

@@ -8,12 +8,15 @@ not know schedules.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from te_sched import config
 from te_sched.arith import build
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.same import same
+from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
     EQ,
     GE,
@@ -167,6 +170,7 @@ class _Evaluator:
 
     def __init__(self, domains: Domains) -> None:
         self.domains = domains
+        self.is_exact = config.current().lowering.to_run
         self._depth = 0
         self._found: dict[tuple[Var, int], IntervalSet] = {}  # by the depth, which ends it
         self._shared: Analyzer | None = None
@@ -218,22 +222,24 @@ class _Evaluator:
         if a is NOTHING or b is NOTHING:
             return NOTHING
         combine = _COMBINE.get(type(e))
-        return combine(self, a, b) if combine is not None else self.unknown_truth(e)
+        if combine is None:
+            return self.unknown_truth(e)
+        found = combine(self, a, b)
+        return self.within_type(found) if type(e) in (Add, Sub, Mul) else found
+
+    def within_type(self, found: IntervalSet) -> IntervalSet:
+        """What is computed of a set, in its type: beyond the open end of one, it wraps around."""
+        is_open = (found.min is None) != (found.max is None)
+        return EVERYTHING if is_open and self.is_exact else found
 
     def unknown_truth(self, e: Any) -> IntervalSet:
         return IntervalSet(build.truth(False), build.truth(True))
 
     def add(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
-        return IntervalSet(
-            None if a.min is None or b.min is None else build.add(a.min, b.min),
-            None if a.max is None or b.max is None else build.add(a.max, b.max),
-        )
+        return IntervalSet(_end(build.add, a.min, b.min), _end(build.add, a.max, b.max))
 
     def subtract(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
-        return IntervalSet(
-            None if a.min is None or b.max is None else build.sub(a.min, b.max),
-            None if a.max is None or b.min is None else build.sub(a.max, b.min),
-        )
+        return IntervalSet(_end(build.sub, a.min, b.max), _end(build.sub, a.max, b.min))
 
     def multiply(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
         if is_single_point(a):
@@ -250,8 +256,7 @@ class _Evaluator:
         self, a: IntervalSet, factor: Expr, operation: Callable[[Any, Any], Any]
     ) -> IntervalSet:
         """a * factor or a / factor: the sign of the factor decides which end is which."""
-        first = None if a.min is None else operation(a.min, factor)
-        second = None if a.max is None else operation(a.max, factor)
+        first, second = _end(operation, a.min, factor), _end(operation, a.max, factor)
         if self.analyzer.can_prove_greater_equal(factor, 0):
             return IntervalSet(first, second)
         if self.analyzer.can_prove_less(factor, 0):
@@ -307,7 +312,8 @@ class _Evaluator:
         if not self.analyzer.can_prove_greater_equal(divisor, 0):
             return EVERYTHING
         last = build.sub(divisor, build.imm(1, divisor.dtype))
-        if a.min is not None and self.analyzer.can_prove_greater_equal(a.min, 0):
+        is_unsigned = dtypes.is_uint(divisor.dtype)
+        if is_unsigned or (a.min is not None and self.analyzer.can_prove_greater_equal(a.min, 0)):
             return IntervalSet(build.imm(0, divisor.dtype), last)
         return IntervalSet(build.sub(build.imm(0, divisor.dtype), last), last)
 
@@ -330,9 +336,11 @@ class _Evaluator:
         inner = self.visit(e.value)
         if is_single_point(inner):
             return single_point(e if inner.min is e.value else build.cast(e.dtype, inner.min))
-        return IntervalSet(
-            None if inner.min is None else build.cast(e.dtype, inner.min),
-            None if inner.max is None else build.cast(e.dtype, inner.max),
+        return self.within_type(
+            IntervalSet(
+                None if inner.min is None else build.cast(e.dtype, inner.min),
+                None if inner.max is None else build.cast(e.dtype, inner.max),
+            )
         )
 
     def visit_load(self, e: Any) -> IntervalSet:
@@ -362,6 +370,23 @@ def _lesser(a: Expr | None, b: Expr | None, choose: Callable[[Any, Any], Any]) -
     return chosen
 
 
+def _end(operation: Callable[[Any, Any], Any], a: Expr | None, b: Expr | None) -> Expr | None:
+    """What is computed of two ends; of constants that leave their type no end."""
+    if a is None or b is None:
+        return None
+    exactly = _EXACTLY.get(operation)
+    if exactly is not None and type(a) is IntImm and type(b) is IntImm:
+        low, high = ops.int_limits(a.dtype)
+        if not low <= exactly(a.value, b.value) <= high:
+            return None
+    return operation(a, b)  # type: ignore[no-any-return]
+
+
+_EXACTLY: dict[Callable[[Any, Any], Any], Callable[[int, int], int]] = {
+    build.add: operator.add,
+    build.sub: operator.sub,
+    build.mul: operator.mul,
+}
 _BUILD: dict[type, Callable[[Any, Any], Any]] = {
     **build.BINARY,
     GT: lambda a, b: GT(a, b),

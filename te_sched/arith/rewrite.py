@@ -7,7 +7,7 @@ Must not know linear forms.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, ClassVar
 
 from te_sched.arith import build
@@ -18,6 +18,7 @@ from te_sched.arith.fold import FOLDED_CALLS, fold, fold_comparison
 from te_sched.arith.rules import RuleTable, apply
 from te_sched.arith.same import same
 from te_sched.arith.tables import INDEX, LOGIC, VECTOR
+from te_sched.errors import DeclarationError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.calls import Effect, effect_of
 from te_sched.ir.expr import (
@@ -51,7 +52,7 @@ from te_sched.ir.expr import (
     Sub,
     Var,
 )
-from te_sched.ir.visitor import NODE_CLASSES, Mapper, substitute
+from te_sched.ir.visitor import NODE_CLASSES, Mapper, substitute, walk
 
 _MAX_DEPTH = 24
 
@@ -98,6 +99,10 @@ class Rewriter:
     def high(self, e: Expr) -> int:
         """The largest value of e."""
         return self.facts.bounds.of(e)[1]
+
+    def is_ieee(self, dtype: str) -> bool:
+        """Whether a type has infinities, NaN and signed zeros that count."""
+        return self.facts.is_exact and dtypes.is_float(dtype)
 
     def zero(self, e: Expr) -> bool:
         """Whether e may be zero as far as rules care: only the constant is."""
@@ -160,10 +165,10 @@ class Rewriter:
     def visit_arithmetic(self, e: Any) -> Any:
         """+, -, *, floordiv, floormod."""
         e = self.operands(e)
-        folded = fold(e)
+        folded = fold(e, self.facts.is_exact)
         if folded is not None:
             return folded
-        if type(e) is Sub and e.dtype not in INDEX_TYPES:
+        if type(e) is Sub and e.dtype not in INDEX_TYPES and not self.is_ieee(e.dtype):
             done = _cancelled(e.a, e.b, e)
             return done if done is not e else self.finish_arithmetic(e)
         return self.finish_arithmetic(e)
@@ -183,7 +188,7 @@ class Rewriter:
     def visit_floordiv(self, e: Any) -> Any:
         """Floor division: also by the bounds of its operands."""
         e = self.operands(e)
-        if (folded := fold(e)) is not None:
+        if (folded := fold(e, self.facts.is_exact)) is not None:
             return folded
         if e.dtype in INDEX_TYPES and type(e.b) is IntImm and e.b.value > 0:
             low, high = self.facts.bounds.of(e.a)
@@ -194,7 +199,7 @@ class Rewriter:
     def visit_floormod(self, e: Any) -> Any:
         """Floor remainder: also by bounds and by modular sets."""
         e = self.operands(e)
-        if (folded := fold(e)) is not None:
+        if (folded := fold(e, self.facts.is_exact)) is not None:
             return folded
         if e.dtype not in INDEX_TYPES or type(e.b) is not IntImm or e.b.value <= 0:
             return self.finish_arithmetic(e)
@@ -220,7 +225,7 @@ class Rewriter:
     def visit_extremum(self, e: Any) -> Any:
         """min and max."""
         e = self.operands(e)
-        if (folded := fold(e)) is not None:
+        if (folded := fold(e, self.facts.is_exact)) is not None:
             return folded
         if same(e.a, e.b):
             return e.a
@@ -257,9 +262,9 @@ class Rewriter:
         if kind is GT:
             return self.less(b, a)
         if kind is LE:
-            return self.negated(self.less(b, a))
+            return self.at_most(a, b)
         if kind is GE:
-            return self.negated(self.less(a, b))
+            return self.at_most(b, a)
         if kind is EQ:
             return self.equals(a, b)
         return self.negated(self.equals(a, b))
@@ -283,12 +288,21 @@ class Rewriter:
             return found
         return e
 
+    def at_most(self, a: Any, b: Any) -> Any:
+        """a <= b, of operands that are done."""
+        if not self.is_ieee(a.dtype):
+            return self.negated(self.less(b, a))
+        e = LE(a, b)
+        known = fold_comparison(LE, a, b)
+        known = self.literal(e) if known is None else known
+        return e if known is None else known
+
     def equals(self, a: Any, b: Any) -> Any:
         """a == b, of operands that are done."""
         if (folded := fold_comparison(EQ, a, b)) is not None:
             return folded
         e = EQ(a, b)
-        if same(a, b):
+        if same(a, b) and not self.is_ieee(a.dtype):
             return build.truth(True, e.dtype)
         if self.facts.true and (known := self.literal(e)) is not None:
             return known
@@ -309,6 +323,9 @@ class Rewriter:
         if type(e) is IntImm:
             return build.truth(not e.value)
         result: Any = Not(e)
+        if self.facts.may_be_unordered(e):
+            known = self.literal(result)
+            return result if known is None else known
         table = LOGIC if dtypes.lanes(e.dtype) == 1 or type(e) is not Broadcast else VECTOR
         rules = table[Not].rules(type(e), Expr)
         found = apply(rules, result, self) if rules else None
@@ -347,6 +364,8 @@ class Rewriter:
             return build.BINARY[type(e)](e.a, e.b)
         if self.facts.true and (known := self.literal(e)) is not None:
             return known
+        if self.facts.is_exact and any(map(self.facts.may_be_unordered, walk(e))):
+            return e
         table = LOGIC if dtypes.lanes(e.dtype) == 1 else VECTOR
         found = self.use_rules(table, e)
         return e if found is None else found
@@ -428,8 +447,11 @@ class Rewriter:
             element = dtypes.element(e.dtype)
             base, stride = (self.visit(Cast(element, e)) for e in (value.base, value.stride))
             return Ramp(base, stride, value.lanes)
+        if type(value) is IntImm and dtypes.is_integral(e.dtype):
+            return build.cast(e.dtype, value)  # it wraps around
         if type(value) in (IntImm, FloatImm):
-            return ops.cast(e.dtype, value)
+            with suppress(DeclarationError):  # it has no place there
+                return ops.cast(e.dtype, value)
         return e if value is e.value else Cast(e.dtype, value)
 
     def visit_let(self, e: Any) -> Any:

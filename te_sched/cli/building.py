@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from te_sched import config
+from te_sched import config, files
 from te_sched.cli.options import of_programs, target_option
 from te_sched.cli.problems import Code, CommandError, say
 from te_sched.cli.programs import execute
@@ -130,17 +129,8 @@ def _save(found: Found, target: Target, output: str) -> None:
         built.export_library(output)
     except CallError as error:
         raise CommandError(error.what, error.why, error.cure) from None
-    except OSError as error:
-        raise _unwritable(output, error) from None
 
 
 def _write(output: str, text: str) -> None:
-    try:
-        Path(output).write_text(text if text.endswith("\n") else f"{text}\n")
-    except OSError as error:
-        raise _unwritable(output, error) from None
-
-
-def _unwritable(output: str, error: OSError) -> CommandError:
-    why = error.strerror or str(error)
-    return CommandError(f"write {output}", why, "name a file in a folder that you may write")
+    whole = text if text.endswith("\n") else f"{text}\n"
+    files.write(output, whole, "write", error=CommandError)

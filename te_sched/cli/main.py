@@ -11,7 +11,14 @@ import click
 from click.shell_completion import CompletionItem
 
 import te_sched
-from te_sched.cli.problems import Code, exit_code_of, forget_output, unknown_command
+from te_sched.cli.problems import (
+    Code,
+    escape_output,
+    exit_code_of,
+    flush_output,
+    forget_output,
+    unknown_command,
+)
 
 _NAME = "te-sched"
 
@@ -64,6 +71,8 @@ class Commands(click.Group):
         name = args[0]
         if name not in _COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             raise unknown_command(name, list(_COMMANDS))
+        if name != "run":  # whose program prints as Python has it print
+            escape_output()
         return super().resolve_command(ctx, args)
 
     def main(
@@ -92,7 +101,7 @@ class Commands(click.Group):
         """Run the command; click would take a closed pipe for a failure."""
         try:
             result = super().invoke(ctx)
-            sys.stdout.flush()
+            flush_output()
         except BrokenPipeError:
             forget_output()
             return Code.CLOSED

@@ -156,13 +156,12 @@ def _runs() -> str:
     return "1,000 elements in vectors, on all cores: right"
 
 
-def _openmp() -> str:
-    threads = importlib.import_module(_THREADS)
-    found = threads.runtime()
-    if found.name == "serial":
+def _threads() -> str:
+    count = importlib.import_module(_THREADS).get_num_threads()
+    if count == 1:
         raise _Absent("parallel loops run on one core")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{found.name}, {threads.get_num_threads()} threads on {cores} cores"
+    return f"{count} threads on {cores} cores"
 
 
 def _cache() -> str:
@@ -257,10 +256,10 @@ PROBES = (
         True,
     ),
     Probe(
-        "OpenMP",
-        _openmp,
+        "threads",
+        _threads,
         "parallel loops on all cores",
-        "install libgomp (Debian: apt install libgomp1) or pip install intel-openmp",
+        "unset OMP_NUM_THREADS, TE_SCHED_NUM_THREADS and TE_SCHED_OPENMP, on more than one core",
     ),
     Probe(
         "cache",

@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable
 from enum import IntEnum
+from io import TextIOWrapper
 from typing import Any
 
 import click
@@ -39,7 +40,7 @@ def exit_code_of(run: Callable[[], Any]) -> int:
     """What a command returns, 0 for None; what goes wrong is said on stderr."""
     try:
         result = run()
-        sys.stdout.flush()
+        flush_output()
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return Code.MISUSED
@@ -69,6 +70,18 @@ def say(error: TeSchedError) -> None:
     """An error, on stderr."""
     text = str(error)
     click.echo(text if text.startswith("te-sched ") else f"te-sched: {text}", err=True)
+
+
+def escape_output() -> None:
+    """Let the output escape what its encoding does not have, as the names in a program."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def flush_output() -> None:
+    """Write what was printed, if the program has left an output to write it to."""
+    if not getattr(sys.stdout, "closed", True):
+        sys.stdout.flush()
 
 
 def forget_output() -> None:

@@ -5,6 +5,7 @@ Owns how a program is run and which schedules are meant. Must not know what is d
 
 from __future__ import annotations
 
+import linecache
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -17,8 +18,8 @@ from typing import Any
 
 import click
 
-from te_sched import compat, config
-from te_sched.cli.problems import Code, CommandError
+from te_sched import compat, config, files
+from te_sched.cli.problems import Code, CommandError, flush_output
 from te_sched.cli.recording import Found, Recorder
 from te_sched.cli.tracebacks import traceback_of
 from te_sched.errors import did_you_mean
@@ -45,7 +46,7 @@ class Program:
     def as_data(self, schedules: Sequence[Any]) -> dict[str, Any]:
         """What --json prints: the program, what ended it, and what was asked of its schedules."""
         failed = self.error
-        told = None if failed is None else f"{type(failed).__name__}: {failed}"
+        told = None if failed is None else f"{type(failed).__name__}: {_text_of(failed)}"
         return {"program": self.path, "error": told, "schedules": list(schedules)}
 
     def chosen(self, wanted: str | None = None) -> list[Found]:
@@ -111,9 +112,9 @@ def execute(path: str, arguments: Sequence[str] = (), quiet: bool = False) -> Pr
             error = leaving if leaving.code not in (None, 0) else None
             if error is not None:
                 click.echo(f"te-sched: {path} ended itself: {_reason(leaving)}", err=True)
-        except Exception as failure:
+        except BaseException as failure:
             error = failure
-            click.echo(traceback_of(failure, path), err=True, nl=False)
+            _show_failure(failure, path)
     found = recorder.found
     if not found:
         raise _without_schedules(path, module, error)
@@ -127,13 +128,20 @@ def run_as_main(path: str, arguments: Sequence[str]) -> int:
     code = read(path)
     try:
         _run(code, ModuleType("__main__"), path, arguments)
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):
         raise
-    except Exception as failure:
-        sys.stdout.flush()
-        click.echo(traceback_of(failure, path), err=True, nl=False)
+    except BaseException as failure:
+        flush_output()
+        _show_failure(failure, path)
         return Code.FOUND
     return Code.FINE
+
+
+def _show_failure(failure: BaseException, path: str) -> None:
+    """Show the traceback of what ended a program, unless Ctrl-C did."""
+    if type(failure) is KeyboardInterrupt:
+        raise failure
+    click.echo(traceback_of(failure, path), err=True, nl=False)
 
 
 def read(path: str) -> Any:
@@ -148,7 +156,10 @@ def read(path: str) -> Any:
         cure = f"write its cells to a program: jupyter nbconvert --to script {path}"
         raise CommandError(what, "it is a notebook", cure)
     try:
-        source = Path(path).read_bytes()
+        source = files.read_at_once(path, pipes=True)
+        if not os.path.isfile(path):  # for tracebacks, which would read the pipe once more
+            lines = source.decode(errors="replace").splitlines(keepends=True)
+            linecache.cache[path] = (len(source), None, lines, path)
     except FileNotFoundError:
         raise CommandError(what, "there is no such file", _advice_on(path)) from None
     except IsADirectoryError:
@@ -214,7 +225,16 @@ def _as_main(module: ModuleType, arguments: list[str], folder: str) -> Iterator[
 
 
 def _reason(leaving: SystemExit) -> str:
-    return f"exit code {leaving.code}" if isinstance(leaving.code, int) else str(leaving.code)
+    code = leaving.code
+    return f"exit code {code:d}" if isinstance(code, int) else _text_of(code)
+
+
+def _text_of(value: object) -> str:
+    """What an object of the program says, which may fail."""
+    try:
+        return str(value)
+    except Exception:
+        return f"<{type(value).__name__} without a text>"
 
 
 def _without_schedules(path: str, module: ModuleType, error: BaseException | None) -> CommandError:

@@ -15,6 +15,13 @@ def traceback_of(error: BaseException, path: str) -> str:
     """The traceback of an exception, without the frames of te_sched that the user cannot mend."""
     told = traceback.TracebackException.from_exception(error)
     _trim(told, path, isinstance(error, TeSchedError) and not isinstance(error, InternalError))
+    shown = [told]
+    while shown:
+        one = shown.pop()
+        others = (one.__cause__, one.__context__, *(one.exceptions or ()))
+        for other in filter(None, others):
+            _trim(other, path, False)
+            shown.append(other)
     return "".join(told.format())
 
 
@@ -25,6 +32,3 @@ def _trim(told: traceback.TracebackException, path: str, is_ours: bool) -> None:
     while is_ours and len(kept) > 1 and kept[-1].filename.startswith(_PACKAGE):
         kept.pop()
     told.stack = traceback.StackSummary.from_list(kept)
-    for earlier in (told.__cause__, told.__context__):
-        if earlier is not None:
-            _trim(earlier, path, False)

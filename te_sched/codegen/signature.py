@@ -71,13 +71,14 @@ class Symbol:
 
 @dataclass(slots=True)
 class Extent:
-    """A number that is at least `least`, unless one of `loops` is 0."""
+    """A number from `least` to `most`, unless one of `loops` is 0."""
 
     what: str
     size: Dimension
     least: Dimension
     why: str
     loops: list[Dimension] = field(default_factory=list)
+    most: int | None = None
 
 
 @dataclass(slots=True)
@@ -213,15 +214,26 @@ class SignatureBuilder:
             least = E.IntImm(size.least) if isinstance(size.least, int) else size.least
             if all(map(self._is_known, (size.extent, least, *size.loops))):
                 number, needed, *loops = map(self._dimension, (size.extent, least, *size.loops))
-                yield Extent(size.what, number, needed, size.why, loops)
+                yield Extent(size.what, number, needed, size.why, loops, size.most)
+            elif size.needed and not self._is_computable(size.extent):
+                raise BuildError(
+                    f"cannot check {size.what}, which is {size.extent}",
+                    "a call computes it of integer arguments by + - * // %, min and max alone",
+                    "pass the number itself as an argument: te.var(name)",
+                    f"function {self.name!r}",
+                )
 
     def _is_known(self, value: E.Expr) -> bool:
+        return self._is_computable(value) and all(
+            node in self._index for node in walk(value) if isinstance(node, E.Var)
+        )
+
+    def _is_computable(self, value: E.Expr) -> bool:
+        """Whether a call can compute an expression, once it has the values of its variables."""
         return all(
-            node in self._index
-            if isinstance(node, E.Var)
-            else type(node) in _OPERATORS
+            type(node) in _OPERATORS
             or isinstance(node, E.IntImm)
-            or (isinstance(node, E.Cast) and dtypes.is_integral(node.dtype))
+            or (isinstance(node, E.Cast | E.Var) and dtypes.is_integral(node.dtype))
             for node in walk(value)
         )
 

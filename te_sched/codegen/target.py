@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any
 
-from te_sched.errors import BuildError, did_you_mean
+from te_sched.errors import BuildError, did_you_mean, repr_of, why_no_text
+from te_sched.signatures import checked
 
 _EVERYWHERE = ("keys", "device", "libs", "model", "tag", "system-lib", "runtime")
 _OF_LLVM = (
@@ -88,9 +89,15 @@ class Target:
             target = _text_of(target)
         if not isinstance(target, str):
             raise BuildError(
-                f"use {target!r} as a target",
+                f"use {repr_of(target)} as a target",
                 "a target is text",
                 'use "llvm" or "llvm -mcpu=..."',
+            )
+        if "\0" in target or why_no_text(target) is not None:
+            raise BuildError(
+                f"cannot use {target!r} as a target",
+                "it has a zero or a lone surrogate, which no option has",
+                "correct it",
             )
         words = _words(target)
         kind = _ALIASES.get(words[0], words[0]) if words else ""
@@ -99,7 +106,7 @@ class Target:
         if kind not in _OPTIONS and kind not in _OTHER_KINDS:
             legal = ", ".join([*_OPTIONS, *_OTHER_KINDS])
             raise BuildError(
-                f"use {target!r} as a target",
+                f"use {repr_of(target)} as a target",
                 f"{kind!r} is no kind of target",
                 f"use one of {legal}{did_you_mean(kind, [*_OPTIONS, *_OTHER_KINDS])}",
             )
@@ -109,6 +116,7 @@ class Target:
         self._tokens: list[Any] = []
 
     @staticmethod
+    @checked
     def current(allow_none: bool = True) -> Target | None:
         """The target of the innermost `with target:`."""
         found = _scope.get()
@@ -286,7 +294,7 @@ def _words(target: str) -> list[str]:
         return shlex.split(target)
     except ValueError as error:
         raise BuildError(
-            f"use {target!r} as a target", f"it cannot be read: {error}", "close all quotes"
+            f"use {repr_of(target)} as a target", f"it cannot be read: {error}", "close all quotes"
         ) from None
 
 
@@ -299,8 +307,8 @@ def _read_options(kind: str, words: list[str], text: str) -> dict[str, str]:
         if not word.startswith("-") or name not in _OPTIONS.get(kind, (name,)):
             legal = ", ".join(f"-{option}=..." for option in _OPTIONS.get(kind, ()))
             raise BuildError(
-                f"use {text!r} as a target",
-                f"{word!r} is not an option of {kind}",
+                f"use {repr_of(text)} as a target",
+                f"{repr_of(word)} is not an option of {kind}",
                 f"use one of {legal}{did_you_mean(name, _OPTIONS.get(kind, ()))}",
             )
         if equals:
@@ -318,16 +326,18 @@ def _check_options(options: dict[str, str], text: str) -> None:
     width = options.get("vector-width", "256")
     if not width.isdecimal() or int(width) % 64 or not 64 <= int(width) <= 65536:
         raise BuildError(
-            f"use {text!r} as a target",
-            f"vector-width is {width!r}",
+            f"use {repr_of(text)} as a target",
+            f"vector-width is {repr_of(width)}",
             "give a number of bits like 128, 256 or 512",
         )
     if options.get("fast-math", "0").lower() not in (*_TRUE, *_FALSE):
         raise BuildError(
-            f"use {text!r} as a target",
+            f"use {repr_of(text)} as a target",
             f"fast-math is {options['fast-math']!r}",
             "write -fast-math, or -fast-math=0",
         )
     level = options.get("opt-level", "3")
     if level not in ("0", "1", "2", "3"):
-        raise BuildError(f"use {text!r} as a target", f"opt-level is {level!r}", "use 0, 1, 2 or 3")
+        raise BuildError(
+            f"use {repr_of(text)} as a target", f"opt-level is {level!r}", "use 0, 1, 2 or 3"
+        )

@@ -6,11 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.deep import walks_deeply
+from te_sched.errors import DeclarationError
 from te_sched.ir.expr import Expr, Range, Var
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.ir.structural import structural_equal
 from te_sched.lower.remove_no_op import remove_no_op
 from te_sched.lower.simplify import simplify
+from te_sched.signatures import checked
 from te_sched.tir import stmt_functor
 
 __all__ = [
@@ -26,8 +29,9 @@ __all__ = [
 PostOrderVisit = stmt_functor.post_order_visit
 
 
+@checked
 def IRTransform(
-    stmt: Any,
+    stmt: Stmt | IRModule,
     preorder: Callable[[Any], Any] | None,
     postorder: Callable[[Any], Any] | None,
     only_enable: Sequence[str] | None = None,
@@ -38,12 +42,15 @@ def IRTransform(
     )
 
 
-def Substitute(node: Any, vmap: Mapping[Var, Any]) -> Any:
+@checked
+def Substitute(node: Expr | Stmt, vmap: Mapping[Var, Any]) -> Any:
     """A statement or expression with variables replaced."""
     return stmt_functor.substitute(node, vmap)
 
 
-def Simplify(node: Any, vrange: Mapping[Var, Range] | None = None) -> Any:
+@checked
+@walks_deeply("simplify a program", DeclarationError)
+def Simplify(node: Expr | Stmt | IRModule, vrange: Mapping[Var, Range] | None = None) -> Any:
     """An expression or statement in its simple form, where variables have ranges."""
     if not isinstance(node, Expr):
         return _of_functions(node, simplify)
@@ -53,7 +60,10 @@ def Simplify(node: Any, vrange: Mapping[Var, Range] | None = None) -> Any:
     return analyzer.simplify(node)
 
 
-def CanonicalSimplify(node: Any, vrange: Mapping[Var, Range] | None = None) -> Any:
+@checked
+def CanonicalSimplify(
+    node: Expr | Stmt | IRModule, vrange: Mapping[Var, Range] | None = None
+) -> Any:
     """As Simplify: te_sched has one simple form."""
     return Simplify(node, vrange)
 
@@ -63,7 +73,8 @@ def Equal(lhs: Any, rhs: Any) -> bool:
     return structural_equal(lhs, rhs)
 
 
-def RemoveNoOp(stmt: Any) -> Any:
+@checked
+def RemoveNoOp(stmt: Stmt | IRModule) -> Any:
     """A statement without what does nothing."""
     return _of_functions(stmt, remove_no_op)
 

@@ -5,11 +5,11 @@ te_sched compiles its kernels with NVRTC, so that nothing calls `compile_cuda` b
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from te_sched.contrib.cc import run_compiler
-from te_sched.contrib.utils import tempdir
+from te_sched import files
+from te_sched.errors import BuildError
+from te_sched.runtime.csource import read_part, run_compiler, write_part
 
 __all__ = [
     "compile_cuda",
@@ -53,11 +53,14 @@ def compile_cuda(
     """CUDA source compiled by nvcc, which must be installed, to "ptx", "cubin" or "fatbin"."""
     form = target or target_format
     extra = [options] if isinstance(options, str) else list(options or [])
-    with tempdir() as folder:
-        source = folder.path / "code.cu"
-        source.write_text(code)
-        place = path_target or folder.relpath(f"code.{form}")
+    what = "compile CUDA source with nvcc"
+    with files.temporary_folder(what, BuildError) as folder:
+        source, made = folder / "code.cu", folder / f"code.{form}"
+        write_part(source, code)
         arches = [f"-arch={arch}"] if arch else []
-        command = ["nvcc", f"--{form}", "-O3", *arches, *extra, "-o", place, str(source)]
-        run_compiler(command, "compile CUDA source with nvcc")
-        return bytearray(Path(place).read_bytes())
+        command = ["nvcc", f"--{form}", "-O3", *arches, *extra, "-o", str(made), str(source)]
+        run_compiler(command, what)
+        compiled = read_part(made)
+    if path_target is not None:
+        files.write(path_target, compiled, "write", error=BuildError)
+    return bytearray(compiled)

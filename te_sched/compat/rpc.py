@@ -6,13 +6,12 @@ There are no other sessions: te_sched runs programs in this process.
 from __future__ import annotations
 
 import os
-import shutil
-from pathlib import Path
 from typing import Any
 
+from te_sched import files
 from te_sched.compat.absent import advice
 from te_sched.contrib.utils import tempdir
-from te_sched.errors import CallError
+from te_sched.errors import CallError, repr_of
 from te_sched.runtime import Device, Module, cpu, cuda, device, get_global_func, load_module
 from te_sched.runtime.cuda_module import CudaModule
 
@@ -27,14 +26,13 @@ class LocalSession:
 
     def upload(self, data: str | bytes | bytearray, target: str | None = None) -> None:
         """Copy a file, or bytes, into the folder of the session."""
-        if isinstance(data, str):
-            shutil.copy(data, self._folder.relpath(target or os.path.basename(data)))
-        else:
-            (self._folder / str(target)).write_bytes(data)
+        content = files.read(data, "upload", "check the path") if isinstance(data, str) else data
+        name = target or (os.path.basename(data) if isinstance(data, str) else "")
+        files.write(self._folder.relpath(name), bytes(content), "upload to")
 
     def download(self, path: str) -> bytearray:
         """The content of a file of the session."""
-        return bytearray(Path(self._folder.relpath(path)).read_bytes())
+        return bytearray(files.read(self._folder.relpath(path), "download", "check the path"))
 
     def load_module(self, path: str) -> Module | CudaModule:
         """Load a module that was uploaded."""
@@ -61,7 +59,9 @@ class LocalSession:
 
 def connect(url: str, port: int, *args: Any, **options: Any) -> LocalSession:
     """Refused: there is no machine but this one."""
-    raise CallError(f"connect to {url}:{port}", "te_sched has no RPC", advice("rpc"))
+    raise CallError(
+        f"connect to {repr_of(url)}:{repr_of(port)}", "te_sched has no RPC", advice("rpc")
+    )
 
 
 def connect_tracker(url: str, port: int) -> LocalSession:

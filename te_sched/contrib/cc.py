@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
+import os
 from collections.abc import Sequence
-from pathlib import Path
 
+from te_sched import files
 from te_sched.errors import BuildError
-from te_sched.runtime.csource import find_compiler
+from te_sched.runtime.csource import find_compiler, read_part, run_compiler
 from te_sched.runtime.libraries import seal_linked
+from te_sched.signatures import checked
 
 __all__ = ["create_executable", "create_shared", "get_cc", "run_compiler"]
 
@@ -18,53 +19,47 @@ def get_cc() -> str | None:
     return find_compiler()
 
 
+@checked
 def create_shared(
-    output: str,
+    output: str | os.PathLike[str],
     objects: str | Sequence[str],
     options: Sequence[str] | None = None,
     cc: str | None = None,
 ) -> None:
     """Link object files (or compile C sources) to a shared library."""
-    files = [objects] if isinstance(objects, str) else list(objects)
-    command = [_compiler(cc, output), "-shared", "-fPIC", "-o", output, *files, *(options or [])]
-    run_compiler(command, f"write {output}")
-    seal_linked(Path(output), [Path(file) for file in files])
+    parts = [objects] if isinstance(objects, str) else list(objects)
+    command = [_compiler(cc, output), "-shared", "-fPIC", *parts, *(options or [])]
+    files.write(output, seal_linked(_linked(command, output), parts), "write", executable=True)
 
 
+@checked
 def create_executable(
-    output: str,
+    output: str | os.PathLike[str],
     objects: str | Sequence[str],
     options: Sequence[str] | None = None,
     cc: str | None = None,
 ) -> None:
     """Link object files (or compile C sources) to a program."""
-    files = [objects] if isinstance(objects, str) else list(objects)
-    run_compiler([_compiler(cc, output), "-o", output, *files, *(options or [])], f"write {output}")
+    parts = [objects] if isinstance(objects, str) else list(objects)
+    whole = _linked([_compiler(cc, output), *parts, *(options or [])], output)
+    files.write(output, whole, "write", executable=True)
+
+
+def _linked(command: Sequence[str], output: str | os.PathLike[str]) -> bytes:
+    """What a compiler makes, which is to be written to `output`."""
+    what = f"write {files.check_path(output, 'write', BuildError)}"
+    with files.temporary_folder(what, BuildError) as folder:
+        run_compiler([*command, "-o", str(folder / "whole")], what)
+        return read_part(folder / "whole")
 
 
 create_shared.output_format = "so"  # type: ignore[attr-defined]  # as TVM's callers ask
 
 
-def _compiler(cc: str | None, output: str) -> str:
+def _compiler(cc: str | None, output: str | os.PathLike[str]) -> str:
     found = cc or find_compiler()
     if found is None:
         raise BuildError(
             f"write {output}", "no C compiler is installed", "install gcc or clang, or set CC"
         )
     return found
-
-
-def run_compiler(command: Sequence[str], what: str) -> str:
-    """Run a compiler, give what it prints; raises BuildError with what it says when it fails."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise BuildError(
-            what, f"{command[0]} cannot be run: {error}", "name an installed compiler"
-        ) from None
-    if done.returncode:
-        name = Path(command[0]).name
-        raise BuildError(
-            what, f"{name} says: {done.stderr.strip()[:2000]}", "correct the source or the options"
-        )
-    return done.stdout

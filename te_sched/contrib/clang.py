@@ -9,16 +9,17 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from te_sched.contrib.cc import run_compiler
-from te_sched.contrib.utils import tempdir
+from te_sched import files
 from te_sched.errors import BuildError
-from te_sched.runtime.csource import find_compiler
+from te_sched.runtime.csource import find_compiler, read_part, run_compiler, write_part
+from te_sched.signatures import checked
 
 __all__ = ["create_llvm", "find_clang"]
 
 _NEWEST, _OLDEST = 30, 10
 
 
+@checked
 def find_clang(required: bool = True) -> list[str]:
     """The clang compilers of this machine, the plain name first."""
     names = ["clang", *(f"clang-{version}" for version in range(_NEWEST, _OLDEST - 1, -1))]
@@ -35,6 +36,7 @@ def find_clang(required: bool = True) -> list[str]:
     return found
 
 
+@checked
 def create_llvm(
     inputs: str | Sequence[str],
     output: str | None = None,
@@ -50,23 +52,23 @@ def create_llvm(
     sources = [inputs] if isinstance(inputs, str) else list(inputs)
     compiler = cc or next(iter(find_clang(required=False)), None) or find_compiler()
     compiler = compiler or find_clang()[0]  # which says what to install
-    with tempdir() as folder:
-        files = [_as_file(source, folder.path / f"source{k}") for k, source in enumerate(sources)]
-        if len(files) != 1:
+    with files.temporary_folder("compile C source to LLVM IR", BuildError) as folder:
+        paths = [_as_file(source, folder / f"source{k}") for k, source in enumerate(sources)]
+        if len(paths) != 1:
             raise BuildError(
-                f"compile {len(files)} sources to one LLVM IR",
+                f"compile {len(paths)} sources to one LLVM IR",
                 "clang makes one of each",
                 "join them to one source",
             )
-        made = folder.relpath("code.ll")
+        made = folder / "code.ll"
         is_clang = _is_clang(compiler)
         command = [compiler, "-O3", *(_TO_LLVM if is_clang else _TO_ASSEMBLY)]
-        command += ["-x", _language(files[0]), *files, "-o", made, *(options or [])]
+        command += ["-x", _language(paths[0]), *paths, "-o", str(made), *(options or [])]
         run_compiler(command, "compile C source to LLVM IR")
-        text = Path(made).read_text()
+        text = read_part(made).decode(errors="replace")
     text = text if is_clang else _module_asm(text)
     if output is not None:
-        Path(output).write_text(text)
+        files.write(output, text, "write", error=BuildError)
     return text
 
 
@@ -114,12 +116,13 @@ def _hexadecimal(char: str) -> str:
 
 def _as_file(source: str, place: Path) -> str:
     """A path as it is; text in a file of its own."""
-    if "\n" not in source and Path(source).is_file():
+    if "\n" not in source and os.path.isfile(source):
         return source
     path = place.with_suffix(".cc" if 'extern "C"' in source else ".c")
-    path.write_text(source)
+    write_part(path, source)
     return str(path)
 
 
 def _language(path: str) -> str:
-    return "c" if path.endswith(".c") and 'extern "C"' not in Path(path).read_text() else "c++"
+    source = files.read(path, "compile", "check the path", BuildError)
+    return "c" if path.endswith(".c") and b'extern "C"' not in source else "c++"

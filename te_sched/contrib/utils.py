@@ -6,22 +6,34 @@ import os
 import tempfile
 from pathlib import Path
 
+from te_sched import files
+from te_sched.signatures import checked
+
 __all__ = ["TempDirectory", "tempdir"]
+
+_WHAT = "make the folder"
+_CURE = "name a folder that may be written, or make room for temporary files"
 
 
 class TempDirectory:
     """A folder that goes with the object: keep it as long as its files are needed."""
 
-    def __init__(self, custom_path: str | None = None, keep_for_debug: bool = False) -> None:
+    @checked
+    def __init__(
+        self, custom_path: str | os.PathLike[str] | None = None, keep_for_debug: bool = False
+    ) -> None:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        if custom_path is not None:
-            os.makedirs(custom_path, exist_ok=True)
-            place = custom_path
-        elif keep_for_debug:
-            place = tempfile.mkdtemp(prefix="te_sched")
-        else:
-            self._folder = tempfile.TemporaryDirectory(prefix="te_sched")
-            place = self._folder.name
+        given = "" if custom_path is None else files.check_path(custom_path, _WHAT)
+        with files.refusing(f"{_WHAT} {given}".rstrip(), "it cannot be made", _CURE):
+            if given:
+                os.makedirs(place := given, exist_ok=True)
+            elif keep_for_debug:
+                place = tempfile.mkdtemp(prefix="te_sched")
+            else:
+                self._folder = tempfile.TemporaryDirectory(
+                    prefix="te_sched", ignore_cleanup_errors=True
+                )
+                place = self._folder.name
         self.temp_dir, self.path = place, Path(place)
 
     def remove(self) -> None:
@@ -29,13 +41,15 @@ class TempDirectory:
         if self._folder is not None:
             self._folder.cleanup()
 
+    @checked
     def relpath(self, name: str) -> str:
         """The path of a file in the folder."""
         return os.path.join(self.temp_dir, name)
 
     def listdir(self) -> list[str]:
         """The names in the folder."""
-        return os.listdir(self.temp_dir)
+        with files.refusing(f"list the folder {self.temp_dir}", "it cannot be read", _CURE):
+            return os.listdir(self.temp_dir)
 
     def __truediv__(self, name: str) -> Path:
         return self.path / name
@@ -47,6 +61,9 @@ class TempDirectory:
         self.remove()
 
 
-def tempdir(custom_path: str | None = None, keep_for_debug: bool = False) -> TempDirectory:
+@checked
+def tempdir(
+    custom_path: str | os.PathLike[str] | None = None, keep_for_debug: bool = False
+) -> TempDirectory:
     """A new temporary folder."""
     return TempDirectory(custom_path, keep_for_debug)

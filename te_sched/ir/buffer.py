@@ -9,9 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from itertools import pairwise
+from operator import index
 from typing import Any
 
-from te_sched.errors import DeclarationError, OperandError, kind_of, with_article
+from te_sched.errors import (
+    DeclarationError,
+    OperandError,
+    repr_of,
+    why_no_text,
+    with_article,
+)
 from te_sched.ir import calls, dtypes, ops
 from te_sched.ir.expr import (
     DEFAULT_ALIGNMENT,
@@ -25,16 +32,18 @@ from te_sched.ir.expr import (
     Var,
 )
 from te_sched.ir.stmt import BufferStore
+from te_sched.signatures import checked
 
 READ, WRITE = 1, 2
 _BUFFER_TYPES = {"": "", "default": "", "auto_broadcast": "auto_broadcast"}
 
 
+@checked
 def decl_buffer(
     shape: Any,
     dtype: str | None = None,
     name: str = "buffer",
-    data: Var | None = None,
+    data: Any = None,
     strides: Sequence[Any] | None = None,
     elem_offset: Any = None,
     scope: str = "",
@@ -54,7 +63,8 @@ def decl_buffer(
     buffer_type : "auto_broadcast" lets a dimension of extent 1 stand for any extent.
     """
     dtype = "float32" if dtype is None else dtypes.spelled(dtype)
-    _check_declaration(name, scope, data, offset_factor, data_alignment)
+    offset_factor, data_alignment = index(offset_factor), index(data_alignment)
+    _check_data(name, data)
     kind = dtypes.parse(dtype)
     extents = _extents(shape, name)
     element = dtypes.with_lanes("int8", kind.lanes) if kind.code == "bool" else dtype
@@ -80,21 +90,13 @@ def decl_buffer(
     )
 
 
-def _check_declaration(name: Any, scope: Any, data: Any, factor: Any, alignment: Any) -> None:
-    for what, value, kind in (
-        ("name", name, str),
-        ("scope", scope, str),
-        ("offset_factor", factor, int),
-        ("data_alignment", alignment, int),
-    ):
-        if not isinstance(value, kind):
-            raise DeclarationError(
-                f"buffer {name} with {what}={value!r}",
-                f"{kind_of(value)} is no {what}",
-                f"give {'a string' if kind is str else 'an int'}",
-            )
+def _check_data(name: str, data: Any) -> None:
+    if (why := why_no_text(name)) is not None:
+        raise DeclarationError(
+            f"buffer {repr_of(name)}", f"a name is a string, and {why}", "give a str"
+        )
     if data is not None and not (isinstance(data, Var) and data.pointer is not None):
-        label = f"variable {data.name}" if isinstance(data, Var) else repr(data)
+        label = f"variable {data.name}" if isinstance(data, Var) else repr_of(data)
         raise DeclarationError(
             f"buffer {name} on the {label}",
             "it does not say what it points to",
@@ -109,7 +111,7 @@ def _separators(given: Any, dimensions: int, name: str) -> tuple[int, ...]:
         isinstance(one, int | IntImm) and 0 <= int(one) <= dimensions for one in separators
     ):
         raise DeclarationError(
-            f"buffer {name} with axis_separators={given!r}",
+            f"buffer {name} with axis_separators={repr_of(given)}",
             "they are places between its dimensions",
             f"give a list of ints from 0 to {dimensions}",
             f"buffer {name}",
@@ -144,14 +146,13 @@ def _integer(value: Any, where: str, what: str) -> Expr:
 def _strides(
     strides: Sequence[Any] | None, shape: tuple[Expr, ...], buffer_type: str, name: str
 ) -> tuple[Expr, ...]:
-    if strides is None or strides in ((), []):
+    if strides is None or not len(strides):
         if buffer_type == "auto_broadcast":
             return tuple([Var("stride", extent.dtype) for extent in shape])
         return ()
-    if not isinstance(strides, list | tuple) or len(strides) != len(shape):
-        given = f"{len(strides)} strides" if isinstance(strides, list | tuple) else repr(strides)
+    if len(strides) != len(shape):
         raise DeclarationError(
-            f"buffer {name} of {len(shape)} dimensions with {given}",
+            f"buffer {name} of {len(shape)} dimensions with {len(strides)} strides",
             "there is one stride for each dimension",
             "give all of them, or none for a compact buffer",
             f"buffer {name}",
@@ -167,6 +168,7 @@ def _offset(offset: Any, factor: int, shape: tuple[Expr, ...], name: str) -> Exp
     return IntImm(0, shape[0].dtype if shape else "int64")
 
 
+@checked
 def access_ptr(
     self: Buffer,
     access_mask: str | int,
@@ -193,7 +195,7 @@ def access_ptr(
         content = dtypes.with_lanes(dtypes.element(self.dtype), content_lanes)
         start, size = ops.div(start, content_lanes), ops.div(size, content_lanes)
     arguments = (calls.type_annotation(content), self.data, start, size, IntImm(_mask(access_mask)))
-    return Call(ptr_type, "tir.tvm_access_ptr", arguments)
+    return Call(dtypes.spelled(ptr_type), "tir.tvm_access_ptr", arguments)
 
 
 def _mask(mask: str | int) -> int:
@@ -202,7 +204,7 @@ def _mask(mask: str | int) -> int:
     if isinstance(mask, str) and mask and set(mask) <= {"r", "w"}:
         return (READ if "r" in mask else 0) | (WRITE if "w" in mask else 0)
     raise DeclarationError(
-        f"access_ptr({mask!r})",
+        f"access_ptr({repr_of(mask)})",
         "it does not say whether the function reads or writes",
         'give "r", "w" or "rw"',
     )
@@ -284,6 +286,7 @@ def _index(index: Any, buffer: Buffer) -> Expr:
     return Ramp(ops.convert(start), ops.convert(step), length.value)
 
 
+@checked
 def vload(self: Buffer, begin: Any, dtype: str | None = None) -> BufferLoad:
     """The vector of type `dtype` that starts at `begin` (an element, unless given)."""
     return BufferLoad(self, _vector_indices(self, begin, dtype))
@@ -297,7 +300,10 @@ def vstore(self: Buffer, begin: Any, value: Any) -> BufferStore:
 
 def _vector_indices(buffer: Buffer, begin: Any, dtype: str | None) -> tuple[Expr, ...]:
     indices = _indices(buffer, begin)
-    if dtype is None or dtype == buffer.dtype:
+    if dtype is None:
+        return indices
+    dtype = dtypes.spelled(dtype)
+    if dtype == buffer.dtype:
         return indices
     if dtypes.element(dtype) != dtypes.element(buffer.dtype):
         raise DeclarationError(

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from te_sched.errors import DeclarationError, with_article
+from te_sched.errors import DeclarationError, repr_of, with_article
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import (
@@ -42,6 +42,7 @@ from te_sched.ir.stmt import (
     Stmt,
     While,
 )  # fmt: skip
+from te_sched.signatures import checked
 
 _LOOP_KINDS = {
     **{kind: kind for kind in FOR_KINDS},
@@ -132,6 +133,7 @@ class IRBuilder:
         self._scopes: list[list[_Item]] = [[]]
         self._unnamed_loops = 0
 
+    @checked
     def emit(self, stmt: Any) -> None:
         """Add a statement, or an expression evaluated for its effect."""
         if isinstance(stmt, _Wrapper):
@@ -166,6 +168,7 @@ class IRBuilder:
         """A scope that ends the reach of attributes and allocations."""
         return self._scope(lambda body: body)
 
+    @checked
     @contextmanager
     def for_range(
         self,
@@ -179,12 +182,7 @@ class IRBuilder:
 
         `kind` is serial, parallel, vectorize or unroll.
         """
-        if kind not in _LOOP_KINDS:
-            raise DeclarationError(
-                f"a loop of the kind {kind!r}",
-                "there is no such kind",
-                f"use one of {', '.join(_LOOP_KINDS)}",
-            )
+        _check_loop_kind(kind)
         if name == "i":
             name = self._automatic_name()
         low, high = ops.operands(begin, end)
@@ -228,6 +226,7 @@ class IRBuilder:
         scope.pop()
         return self._scope(lambda body: IfThenElse(previous.condition, previous.then_case, body))
 
+    @checked
     def let(self, var_name: str | Var, value: Any) -> Var:
         """A variable with a value, for what follows in this scope."""
         bound = ops.convert(value)
@@ -235,6 +234,7 @@ class IRBuilder:
         self.emit(_Wrapper(lambda body: LetStmt(variable, bound, body)))
         return variable
 
+    @checked
     def scope_attr(self, node: Any, attr_key: str, value: Any) -> None:
         """A fact about a node, for what follows in this scope (`thread_extent`, `pragma_...`)."""
         if isinstance(node, str):
@@ -243,13 +243,14 @@ class IRBuilder:
             node = node.buffer
         if not isinstance(node, Node):
             raise DeclarationError(
-                f"an attribute of {node!r}",
+                f"an attribute of {repr_of(node)}",
                 "it is not an axis or a variable",
                 "give a thread axis, a variable or a buffer",
             )
         fact = ops.convert(value)
         self.emit(_Wrapper(lambda body: AttrStmt(node, attr_key, fact, body)))
 
+    @checked
     def allocate(
         self,
         dtype: str,
@@ -266,13 +267,16 @@ class IRBuilder:
         self.emit(_Wrapper(lambda body: Allocate(buffer.data, dtype, buffer.shape, ops.TRUE, body)))
         return BufferVar(self, buffer)
 
+    @checked
     def loop(
         self, variable: Var, extent: Expr, kind: str = "serial"
     ) -> AbstractContextManager[None]:
         """A loop over the values of a variable from 0 on, whose name stays as it is."""
+        _check_loop_kind(kind)
         low = IntImm(0, variable.dtype)
         return self._scope(lambda body: For(variable, low, extent, _LOOP_KINDS[kind], body))
 
+    @checked
     def realize(
         self, dtype: str, shape: Any, name: str, scope: str = "global", outside: int = 0
     ) -> BufferVar:
@@ -280,6 +284,12 @@ class IRBuilder:
 
         `outside` counts the scopes from here to the one meant.
         """
+        if not 0 <= outside < len(self._scopes):
+            raise DeclarationError(
+                f"a buffer {outside} scopes from here",
+                f"there are {len(self._scopes)} scopes",
+                "give a smaller number",
+            )
         buffer = decl_buffer(shape, dtype, name, scope=scope)
         whole = tuple([Range(IntImm(0, extent.dtype), extent) for extent in buffer.shape])
         exists = _Wrapper(lambda body: BufferRealize(buffer, whole, ops.TRUE, body))
@@ -329,6 +339,15 @@ def _joined(stmts: list[Stmt]) -> Stmt:
     if not stmts:
         return Evaluate(IntImm(0))
     return stmts[0] if len(stmts) == 1 else SeqStmt(tuple(stmts))
+
+
+def _check_loop_kind(kind: str) -> None:
+    if kind not in _LOOP_KINDS:
+        raise DeclarationError(
+            f"a loop of the kind {kind!r}",
+            "there is no such kind",
+            f"use one of {', '.join(_LOOP_KINDS)}",
+        )
 
 
 def create() -> IRBuilder:

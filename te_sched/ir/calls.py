@@ -8,10 +8,11 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
-from te_sched.errors import DeclarationError, kind_of
+from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, ProducerLoad, StringImm, Var
 from te_sched.ir.visitor import walk
+from te_sched.signatures import checked
 
 
 class Effect(IntEnum):
@@ -77,7 +78,7 @@ def call_intrin(dtype: str, func_name: str, *args: Any) -> Call:
     """A call of the intrinsic "tir.<something>"."""
     if not isinstance(func_name, str) or not func_name.startswith("tir."):
         raise DeclarationError(
-            f"call_intrin of {func_name!r}",
+            f"call_intrin of {repr_of(func_name)}",
             'intrinsics have names like "tir.exp"',
             "use call_extern for a function, call_llvm_intrin for an intrinsic of LLVM",
         )
@@ -100,13 +101,19 @@ def call_pure_extern(dtype: str | None, func_name: str, *args: Any) -> Call:
 def _call_named(dtype: str | None, op: str, func_name: str, args: tuple[Any, ...]) -> Call:
     if not isinstance(func_name, str):
         raise DeclarationError(
-            f"{op.removeprefix('tir.')} of {func_name!r}",
+            f"{op.removeprefix('tir.')} of {repr_of(func_name)}",
             "the second argument is the name of the function",
             'write call_extern("int32", "name", arguments...)',
         )
-    return Call(_checked(dtype or "void"), op, (StringImm(func_name), *_arguments(args)))
+    is_void = dtype is None or (isinstance(dtype, str) and not dtype)
+    return Call(
+        _checked("void" if is_void else dtype),
+        op,
+        (StringImm(func_name), *_arguments(args)),
+    )
 
 
+@checked
 def call_llvm_intrin(dtype: str, name: str | int, *args: Any) -> Call:
     """A call of an intrinsic of LLVM, by name, which may do anything.
 
@@ -116,6 +123,7 @@ def call_llvm_intrin(dtype: str, name: str | int, *args: Any) -> Call:
     return Call(_checked(dtype), "tir.call_llvm_intrin", (_llvm_name(name), *_arguments(args)))
 
 
+@checked
 def call_llvm_pure_intrin(dtype: str, name: str | int, *args: Any) -> Call:
     """A call of an intrinsic of LLVM that only gives a value."""
     return Call(_checked(dtype), "tir.call_llvm_pure_intrin", (_llvm_name(name), *_arguments(args)))
@@ -125,11 +133,13 @@ def _llvm_name(name: str | int) -> Expr:
     return StringImm(name) if isinstance(name, str) else IntImm(int(name), "uint32")
 
 
+@checked
 def call_packed(func_name: str, *args: Any) -> Call:
     """A call of a registered Python function; buffers arrive there as arrays."""
     return Call("int32", "tir.tvm_call_packed", (StringImm(func_name), *_arguments(args, True)))
 
 
+@checked
 def call_cpacked(func_name: str, *args: Any) -> Call:
     """A call of a registered C function of the packed convention."""
     return Call("int32", "tir.tvm_call_cpacked", (StringImm(func_name), *_arguments(args, True)))
@@ -199,6 +209,5 @@ def isnullptr(pointer: Any) -> Call:
     return Call("bool", "tir.isnullptr", (ops.convert(pointer),))
 
 
-def _checked(dtype: str) -> str:
-    dtypes.parse(str(dtype))
-    return str(dtype)
+def _checked(dtype: Any) -> str:
+    return dtypes.spelled(dtype)

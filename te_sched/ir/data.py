@@ -1,6 +1,7 @@
-"""What depends on integers in memory: they may be any number, and sums of them wrap around.
+"""What depends on integers in memory, or on numbers that a call gives: they may be any number, and
+sums of them wrap around.
 
-Indices and what is computed of loop variables alone is taken not to overflow.
+Indices and what is computed of loop variables and sizes alone is taken not to overflow.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from typing import Any
 from te_sched.ir import dtypes
 from te_sched.ir.calls import Effect, call_effect
 from te_sched.ir.expr import BinaryOp, BufferLoad, Call, Expr, Max, Min, ProducerLoad, Var
-from te_sched.ir.visitor import children, walk
+from te_sched.ir.stmt import Allocate, AttrStmt, BufferRealize, For, PrimFunc
+from te_sched.ir.visitor import children, variables_of, walk
 
 
 def depends_on_data(e: Any, loaded: Collection[Var] = ()) -> bool:
@@ -29,9 +31,41 @@ def depends_on_data(e: Any, loaded: Collection[Var] = ()) -> bool:
     return any(depends_on_data(child, loaded) for child in children(e))
 
 
-def may_wrap(e: Expr) -> bool:
-    """Whether a sum or product in an expression depends on integers in memory."""
+def may_wrap(e: Expr, loaded: Collection[Var] = ()) -> bool:
+    """Whether a sum or product in an expression depends on integers in memory, or on `loaded`."""
     return any(
-        isinstance(part, BinaryOp) and not isinstance(part, Min | Max) and depends_on_data(part)
+        isinstance(part, BinaryOp)
+        and not isinstance(part, Min | Max)
+        and depends_on_data(part, loaded)
         for part in walk(e)
     )
+
+
+def numbers_of_calls(func: PrimFunc) -> set[Var]:
+    """The parameters of a function that are integers, and no sizes of memory, loops or threads."""
+    numbers = {
+        param
+        for param in func.params
+        if param not in func.buffer_map and dtypes.is_integral(param.dtype) and not param.is_size
+    }
+    if not numbers:
+        return numbers
+    for buffer in func.buffer_map.values():
+        for size in (*buffer.shape, *buffer.strides, buffer.elem_offset):
+            numbers.difference_update(variables_of(size))
+    for node in walk(func.body):
+        for size in _sizes(node):
+            numbers.difference_update(variables_of(size))
+    return numbers
+
+
+def _sizes(node: Any) -> tuple[Any, ...]:
+    if type(node) is For:
+        return node.min, node.extent
+    if type(node) is Allocate:
+        return tuple(node.extents)
+    if type(node) is BufferRealize:
+        return tuple([end for bound in node.bounds for end in (bound.min, bound.extent)])
+    if type(node) is AttrStmt and isinstance(node.value, Expr):
+        return (node.value,)
+    return ()

@@ -9,7 +9,7 @@ import re
 from functools import cache
 from typing import Any, NamedTuple
 
-from te_sched.errors import DeclarationError, did_you_mean
+from te_sched.errors import DeclarationError, did_you_mean, repr_of
 
 _PATTERN = re.compile(r"(float|int|uint|bfloat|handle|bool|void)(\d*)(?:x(\d+))?\Z")
 _LEGAL_BITS = {
@@ -69,7 +69,7 @@ def spelled(dtype: Any) -> str:
 
 def _unknown(dtype: Any) -> DeclarationError:
     return DeclarationError(
-        f"unknown data type {dtype!r}",
+        f"unknown data type {repr_of(dtype)}",
         "it names no type that te_sched has",
         f"use one of {LEGAL}, with xN for N lanes{did_you_mean(dtype, _NAMES)}",
     )

@@ -19,7 +19,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, dataclass_transform
 
+from te_sched.errors import DeclarationError, why_no_text
 from te_sched.ir import dtypes
+from te_sched.signatures import check_fields
 
 _Class = TypeVar("_Class", bound=type)
 
@@ -103,6 +105,11 @@ class PointerType(NamedTuple):
     scope: str = "global"
 
 
+def _check_text(what: str, text: object) -> None:
+    if (why := why_no_text(text)) is not None:
+        raise DeclarationError(f"cannot make {what} of {text!r}", why, "give a str that has a text")
+
+
 @node
 class Var(Expr):
     """A variable; its identity is the object, never its name. `is_size` promises a value >= 0."""
@@ -111,6 +118,10 @@ class Var(Expr):
     dtype: str = "int32"
     pointer: PointerType | None = None
     is_size: bool = False
+
+    def __post_init__(self) -> None:
+        if type(self.name) is not str or not self.name.isascii():
+            _check_text("a variable", self.name)
 
     @property
     def scope(self) -> str:
@@ -153,6 +164,10 @@ class StringImm(Expr):
 
     value: str
     dtype: str = "handle"
+
+    def __post_init__(self) -> None:
+        if type(self.value) is not str or not self.value.isascii():
+            _check_text("a string", self.value)
 
 
 @node
@@ -377,6 +392,9 @@ class IterVar(Node, Operand):
     var: Var
     kind: str
     thread_tag: str = ""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
     def dtype(self) -> str:

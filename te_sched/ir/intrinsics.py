@@ -213,7 +213,8 @@ def min_value(dtype: str) -> Expr:
 
 
 def _limit(dtype: str, side: int) -> Expr:
-    kind = dtypes.parse(str(dtype))
+    dtype = dtypes.spelled(dtype)
+    kind = dtypes.parse(dtype)
     if kind.lanes != 1 or kind.code in ("handle", "void"):
         raise DeclarationError(
             f"the limits of the type {dtype}",
@@ -227,7 +228,8 @@ def _limit(dtype: str, side: int) -> Expr:
 
 def infinity(dtype: str) -> Expr:
     """The infinity of a floating-point type."""
-    if dtypes.parse(str(dtype)).code != "float" or dtypes.lanes(dtype) != 1:
+    dtype = dtypes.spelled(dtype)
+    if dtypes.parse(dtype).code != "float" or dtypes.lanes(dtype) != 1:
         raise DeclarationError(
             f"the infinity of the type {dtype}",
             "only floats have one",
@@ -301,7 +303,7 @@ def likely(condition: Any) -> Expr:
 
 def reinterpret(dtype: str, x: Any) -> Expr:
     """The same bits read as another type of the same width."""
-    value = ops.convert(x)
+    value, dtype = ops.convert(x), dtypes.spelled(dtype)
     if value.dtype == dtype:
         return value
     if dtypes.bits(dtype) * dtypes.lanes(dtype) != dtypes.bits(value.dtype) * dtypes.lanes(

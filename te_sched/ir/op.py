@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir.calls import EFFECTS, Effect
+from te_sched.signatures import checked
 
 Rule = Callable[[Any], Any]
 
@@ -38,6 +39,7 @@ class Op(str):
         return self == other
 
 
+@checked
 def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int = 10) -> Any:
     """Say something of an intrinsic; te_sched has a use for its "TCallEffectKind" alone.
 
@@ -46,12 +48,19 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int 
     if value is None:
         return lambda decorated: register_op_attr(op_name, attr_key, decorated, level)
     if attr_key == "TCallEffectKind":
-        EFFECTS[op_name] = Effect(int(value))
+        if value not in tuple(Effect):
+            raise DeclarationError(
+                f"register the effect {repr_of(value)} of {op_name}",
+                "there is no such effect",
+                f"use one of {', '.join(f'{one.value} ({one.name})' for one in Effect)}",
+            )
+        EFFECTS[op_name] = Effect(value)
     elif attr_key.endswith(".FLowerIntrinsic"):
         register_intrin_lowering(op_name, attr_key.rpartition(".")[0], f=value, level=level)
     return value
 
 
+@checked
 def register_intrin_lowering(
     op_name: str, target: str, *, f: Rule | None = None, level: int = 10
 ) -> Any:

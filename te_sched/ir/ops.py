@@ -1,8 +1,9 @@
 """Building expressions as a user expects: types matched, lanes broadcast, constants folded.
 
 The functions take anything that a user may write (`convert` says what that is) and fold as much as
-TVM's operators do, because what they build is what is printed. Must not simplify beyond that (that
-is `arith`).
+TVM's operators do, because what they build is what is printed; but x * 0, x + 0 and 0 / x of floats
+stay as they are, since they are not always 0 and x (`reals` folds them for the text). Must not
+simplify beyond that (that is `arith`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from te_sched.errors import DeclarationError, kind_of, with_article
+from te_sched.errors import DeclarationError, kind_of, repr_of, with_article
 from te_sched.ir import dtypes
 from te_sched.ir.expr import (
     EQ,
@@ -66,12 +67,12 @@ def const(value: Any, dtype: str | None = None) -> Expr:
     dtype = _default_dtype(value) if dtype is None else dtypes.spelled(dtype)
     if not isinstance(value, numbers.Number) and not hasattr(value, "item"):
         raise DeclarationError(
-            f"a constant {value!r}", "it is not a number", "give a bool, int or float"
+            f"a constant {repr_of(value)}", "it is not a number", "give a bool, int or float"
         )
     element = dtypes.element(dtype)
     kind = dtypes.parse(element)
     if kind.code in ("float", "bfloat"):
-        scalar: Expr = _float_const(float(value), element)
+        scalar: Expr = _float_const(_as_float(value, element), element)
     elif kind.code in ("int", "uint", "bool"):
         scalar = _int_const(value, element)
     else:
@@ -82,6 +83,17 @@ def const(value: Any, dtype: str | None = None) -> Expr:
         )
     count = dtypes.lanes(dtype)
     return scalar if count == 1 else Broadcast(scalar, count)
+
+
+def _as_float(value: Any, dtype: str) -> float:
+    try:
+        return float(value)
+    except (OverflowError, ValueError, TypeError):
+        raise DeclarationError(
+            f"the constant {repr_of(value)} of type {dtype}",
+            f"no {dtype} holds it",
+            "give a real number, or float('inf')",
+        ) from None
 
 
 def _default_dtype(value: Any) -> str:
@@ -107,14 +119,14 @@ def _float_const(value: float, dtype: str) -> Expr:
 def _int_const(value: Any, dtype: str) -> Expr:
     try:
         number = int(value)
-    except (OverflowError, ValueError):
+    except (OverflowError, ValueError, TypeError):
         raise DeclarationError(
-            f"the constant {value!r} of type {dtype}", "it is no integer", "use a float type"
+            f"the constant {repr_of(value)} of type {dtype}", "it is no integer", "use a float type"
         ) from None
     low, high = int_limits(dtype)
     if not low <= number <= high:
         raise DeclarationError(
-            f"the constant {number} of type {dtype}",
+            f"the constant {repr_of(number)} of type {dtype}",
             f"{with_article(dtype)} lies between {low} and {high}",
             "use a wider type",
         )
@@ -219,6 +231,8 @@ def _rank(kind: dtypes.DType) -> tuple[int, int, int]:
 def cast(dtype: str, value: Any) -> Expr:
     """Convert to a dtype; constants are converted now, lanes are broadcast."""
     source = convert(value)
+    if type(dtype) is not str:
+        dtype = dtypes.spelled(dtype)
     if source.dtype == dtype:
         return source
     count = dtypes.lanes(dtype)
@@ -271,15 +285,22 @@ def _is(value: Any, number: int) -> bool:
     return type(value) in _CONSTANTS and bool(value.value == number)
 
 
+def _is_zero(value: Any, sign: float) -> bool:
+    """Whether a value is the integer 0, or the float 0 of a sign."""
+    if type(value) is IntImm:
+        return value.value == 0
+    return type(value) is FloatImm and value.value == 0 and math.copysign(1.0, value.value) == sign
+
+
 def add(a: Any, b: Any) -> Expr:
     """a + b"""
     a, b = operands(a, b)
     if type(a) in _CONSTANTS:
         if (folded := _folded(operator.add, a, b)) is not None:
             return folded
-        if a.value == 0:
+        if _is_zero(a, -1.0):
             return b  # type: ignore[no-any-return]
-    return a if _is(b, 0) else Add(a, b)
+    return a if type(b) in _CONSTANTS and _is_zero(b, -1.0) else Add(a, b)
 
 
 def sub(a: Any, b: Any) -> Expr:
@@ -288,7 +309,7 @@ def sub(a: Any, b: Any) -> Expr:
     if type(b) in _CONSTANTS:
         if (folded := _folded(operator.sub, a, b)) is not None:
             return folded
-        if b.value == 0:
+        if _is_zero(b, 1.0):
             return a  # type: ignore[no-any-return]
     return Sub(a, b)
 
@@ -301,12 +322,12 @@ def mul(a: Any, b: Any) -> Expr:
             return folded
         if a.value == 1:
             return b  # type: ignore[no-any-return]
-        if a.value == 0:
+        if is_const(a, 0):
             return a  # type: ignore[no-any-return]
     if type(b) in _CONSTANTS:
         if b.value == 1:
             return a  # type: ignore[no-any-return]
-        if b.value == 0:
+        if is_const(b, 0):
             return b  # type: ignore[no-any-return]
     return Mul(a, b)
 
@@ -356,7 +377,7 @@ def div(a: Any, b: Any) -> Expr:
     function: Callable[[Any, Any], Any] = operator.truediv if is_float else truncate_division
     if (folded := _folded(function, a, b)) is not None:
         return folded
-    return a if _is(a, 0) or _is(b, 1) else Div(a, b)
+    return a if is_const(a, 0) or _is(b, 1) else Div(a, b)
 
 
 def truncdiv(a: Any, b: Any) -> Expr:
@@ -416,7 +437,8 @@ def maximum(a: Any, b: Any) -> Expr:
 
 def _extremum(kind: type[Any], function: Callable[[Any, Any], Any], a: Any, b: Any) -> Expr:
     a, b = operands(a, b)
-    if type(a) in _CONSTANTS and type(b) is type(a):
+    is_constant = type(a) in _CONSTANTS and type(b) is type(a)
+    if is_constant and (type(a) is IntImm or a.value < b.value or a.value > b.value):
         chosen: Expr = type(a)(function(a.value, b.value), a.dtype)
         return chosen
     return a if a is b else kind(a, b)  # type: ignore[no-any-return]
@@ -532,6 +554,12 @@ def _named(function: _Binary, name: str, meaning: str) -> _Binary:
     return function
 
 
+# Functions of two integers of one type.
+BITWISE = frozenset(
+    f"tir.{name}"
+    for name in ("bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right")
+)
+
 bitwise_and = _bitwise("bitwise_and", operator.and_, "a & b, of integers or booleans.")
 bitwise_or = _bitwise("bitwise_or", operator.or_, "a | b, of integers or booleans.")
 bitwise_xor = _bitwise("bitwise_xor", operator.xor, "a ^ b, of integers or booleans.")
@@ -543,6 +571,25 @@ def bitwise_not(a: Any) -> Expr:
     """~a"""
     a, _ = _bit_operands(a, a, "bitwise_not")
     return Call(a.dtype, "tir.bitwise_not", (a,))
+
+
+def of_reals(kind: type, a: Any, b: Any) -> Expr | None:
+    """What TVM's operators make of an operation with constant floats, which it takes for real
+    numbers: x * 0 is 0. None where they leave it.
+    """
+    if kind in (Min, Max):
+        is_constant = type(a) is FloatImm and type(b) is FloatImm
+        function = min if kind is Min else max
+        return FloatImm(function(a.value, b.value), a.dtype) if is_constant else None
+    if kind is Mul and (_is(a, 0) or _is(b, 1)):
+        return a  # type: ignore[no-any-return]
+    if kind is Mul and (_is(b, 0) or _is(a, 1)):
+        return b  # type: ignore[no-any-return]
+    if kind is Add and _is(a, 0):
+        return b  # type: ignore[no-any-return]
+    if (kind in (Add, Sub) and _is(b, 0)) or (kind is Div and (_is(a, 0) or _is(b, 1))):
+        return a  # type: ignore[no-any-return]
+    return None
 
 
 def is_const(value: Any, constant: int) -> bool:

@@ -11,8 +11,9 @@ from dataclasses import field
 from dataclasses import replace as replace_fields
 from typing import TYPE_CHECKING, Any
 
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.ir.expr import Buffer, Expr, IterVar, Node, Range, Var, node
+from te_sched.signatures import check_fields, checked
 
 
 class Stmt(Node):
@@ -156,6 +157,10 @@ class PrimFunc(Node):
     attrs: Mapping[str, Any] = field(default_factory=dict)
     ret_type: str = "void"
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @checked
     def with_body(self, body: Stmt) -> PrimFunc:
         """The function with another body."""
         return replace_fields(self, body=body)
@@ -163,11 +168,18 @@ class PrimFunc(Node):
     def with_attr(self, attr_key_or_dict: Any, attr_value: Any = None) -> PrimFunc:
         """The function with an attribute, or a mapping of them, added."""
         is_one = isinstance(attr_key_or_dict, str)
+        if not is_one and not isinstance(attr_key_or_dict, Mapping):
+            raise DeclarationError(
+                f"an attribute called {repr_of(attr_key_or_dict)}",
+                f"it is {kind_of(attr_key_or_dict)}",
+                "give a name and a value, or a dictionary",
+            )
         added = {attr_key_or_dict: attr_value} if is_one else dict(attr_key_or_dict)
         return replace_fields(self, attrs={**self.attrs, **added})
 
     with_attrs = with_attr
 
+    @checked
     def without_attr(self, attr_key: str) -> PrimFunc:
         """The function without an attribute."""
         kept = {key: value for key, value in self.attrs.items() if key != attr_key}
@@ -186,18 +198,21 @@ class IRModule(Node):
 
     functions: Mapping[str, PrimFunc] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
     def __getitem__(self, name: Any) -> PrimFunc:
-        found = self.functions.get(str(name))
+        found = self.functions.get(name) if isinstance(name, str) else None
         if found is None:
             raise DeclarationError(
-                f"take the function {str(name)!r} of a module",
+                f"take the function {repr_of(name)} of a module",
                 "it has no function of this name",
                 f"use one of {', '.join(self.functions) or 'none: it is empty'}",
             )
         return found
 
     def __contains__(self, name: Any) -> bool:
-        return str(name) in self.functions
+        return isinstance(name, str) and name in self.functions
 
     def functions_items(self) -> list[tuple[str, PrimFunc]]:
         """Names and functions."""
@@ -213,6 +228,7 @@ class IRModule(Node):
         return name
 
     @staticmethod
+    @checked
     def from_expr(func: PrimFunc) -> IRModule:
         """A module with one function, under its global symbol or "main"."""
         return IRModule({str(func.attrs.get("global_symbol", "main")): func})

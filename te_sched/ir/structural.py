@@ -12,6 +12,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from te_sched.deep import walks_deeply
+from te_sched.errors import DeclarationError, TeSchedError, repr_of
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, FloatImm, IntImm, IterVar, Node, StringImm, Var
@@ -28,6 +30,9 @@ _BINDING_FIELDS: dict[type, tuple[str, ...]] = {
 _BINDING_ATTRIBUTES = ("thread_extent", "virtual_thread")
 
 
+_deeply = walks_deeply("compare two programs", DeclarationError)
+
+
 def structural_equal(a: Any, b: Any, map_free_vars: bool = False) -> bool:
     """Whether two nodes are the same up to renaming of the variables and buffers that they bind.
 
@@ -36,6 +41,7 @@ def structural_equal(a: Any, b: Any, map_free_vars: bool = False) -> bool:
     return structural_difference(a, b, map_free_vars) is None
 
 
+@_deeply
 def structural_difference(a: Any, b: Any, map_free_vars: bool = False) -> str | None:
     """The first difference of two nodes as `path: left != right`; None when there is none."""
     comparer = _Comparer(map_free_vars)
@@ -87,8 +93,8 @@ class _Comparer:
         elif isinstance(a, Node):  # a producer: it is what it is
             if a is not b and (a.name, a.dtype) != (b.name, b.dtype):  # type: ignore[attr-defined]
                 raise _Differ(f"{_brief(a)} != {_brief(b)}")
-        elif a != b:
-            raise _Differ(f"{a!r} != {b!r}")
+        elif a is not b and not _are_equal(a, b):
+            raise _Differ(f"{repr_of(a)} != {repr_of(b)}")
 
     def at(self, step: str, a: Any, b: Any) -> None:
         """Compare what lies one step below."""
@@ -250,6 +256,14 @@ def _symbols(buffer: Buffer) -> list[Var]:
     return [part for part in parts if isinstance(part, Var)]
 
 
+def _are_equal(a: Any, b: Any) -> bool:
+    """Whether two values that are no nodes are equal; arrays and their like are compared whole."""
+    try:
+        return bool(a == b)
+    except (ValueError, TypeError, TeSchedError):
+        return False
+
+
 def _brief(value: Any) -> str:
     """A node in a few words, for messages."""
     if isinstance(value, (IntImm, FloatImm, StringImm)):
@@ -258,7 +272,7 @@ def _brief(value: Any) -> str:
         return f"{type(value).__name__} {value.name}"
     if isinstance(value, IterVar):
         return f"{value.var.name} ({value.kind} {value.thread_tag})".replace(" )", ")")
-    return type(value).__name__ if isinstance(value, Node) else repr(value)
+    return type(value).__name__ if isinstance(value, Node) else repr_of(value)
 
 
 def _float_key(value: float) -> str:

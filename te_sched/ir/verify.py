@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from te_sched.errors import InternalError, kind_of
+from te_sched.deep import walks_deeply
+from te_sched.errors import BuildError, DeclarationError, InternalError, TeSchedError, kind_of
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
@@ -82,6 +83,18 @@ def free_variables(func: S.PrimFunc) -> frozenset[Var]:
     verifier.collect = True
     verifier.run()
     return frozenset(verifier.free)
+
+
+@walks_deeply("look for the definitions of variables", DeclarationError)
+def check_definitions(func: S.PrimFunc, kind: type[TeSchedError] = BuildError) -> None:
+    """Refuse a program that uses a loop's variable, or memory, where that is over.
+
+    Raises
+    ------
+    An error of this kind for the first such variable, and for one that is defined inside of its
+    own loop.
+    """
+    _Definitions(LEVELS["tensors"], func, None, kind).run()
 
 
 class _Verifier:
@@ -273,6 +286,34 @@ class _Verifier:
         for one in (*node.source, *node.init, node.condition):
             self.expression(one)
         self.scope.difference_update(added)
+
+
+class _Definitions(_Verifier):
+    """Checks where variables are used, in a program that a user wrote: that may be wrong."""
+
+    def __init__(
+        self, level: Level, func: S.PrimFunc, allowed: None, kind: type[TeSchedError]
+    ) -> None:
+        super().__init__(level, func, allowed)
+        self.kind = kind
+
+    def known(self, node: Any) -> None:
+        """Whatever else is wrong is found where it matters."""
+
+    def check_free(self, var: Var, user: Any) -> None:
+        """What the program defines nowhere may still be an argument."""
+        if var in self.defined and var not in self.threads:
+            self.fail(user, f"variable {var.name} is used outside of its definition")
+
+    def fail(self, node: Any, why: str) -> None:
+        """Report the user's mistake."""
+        raise self.kind(
+            why if why.startswith("variable") else f"parameter {node.name}: {why}",
+            f"it stands in {primfn(node).splitlines()[0]}",
+            "use the variable of a loop, and memory, inside of the scope that makes it; make new "
+            "ones for other scopes",
+            f"function {self.func.attrs.get('global_symbol', 'main')}",
+        )
 
 
 def _described(buffer: Buffer) -> set[Var]:

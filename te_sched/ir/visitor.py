@@ -69,6 +69,11 @@ def walk(node: Any) -> Iterator[Any]:
         stack.extend(below)
 
 
+def reads_data(e: Expr) -> bool:
+    """Whether the value of an expression depends on elements of memory."""
+    return any(type(part) in (E.BufferLoad, E.ProducerLoad) for part in walk(e))
+
+
 def variables_of(*exprs: Expr) -> set[Var]:
     """The variables that expressions name."""
     return {part for e in exprs for part in walk(e) if type(part) is Var}

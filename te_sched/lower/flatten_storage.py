@@ -44,6 +44,7 @@ from te_sched.ir.stmt import (
 )
 from te_sched.ir.visitor import Mapper, replace
 from te_sched.lower.positions import row_major, weighted_sum
+from te_sched.lower.simplify import index_simplifier
 from te_sched.lower.view_binder import ViewBinder
 
 
@@ -76,6 +77,7 @@ class _Flattener(Mapper):
     def __init__(self, func: PrimFunc) -> None:
         # It knows no ranges: those are used by `simplify`, which comes next.
         self.analyzer = Analyzer()
+        self.simplified = index_simplifier(self.analyzer)
         self.params = set(func.buffer_map.values())
         self.layouts: dict[Buffer, _Layout] = {}
         # storage_align: factor and offset of some dimensions
@@ -107,22 +109,27 @@ class _Flattener(Mapper):
         if not cuts:
             return (self.index(buffer, indices),)
         layout = self.layout_of(buffer)
-        mapped = [self.visit(index) for index in indices]
+        mapped = [self.mapped(index) for index in indices]
         if layout.origin is not None:
             mapped = [
                 ops.sub(index, start) for index, start in zip(mapped, layout.origin, strict=True)
             ]
         parts = zip(_grouped(mapped, cuts), _grouped(layout.shape, cuts), strict=True)
-        return tuple([self.analyzer.simplify(row_major(*part)) for part in parts])
+        return tuple([self.simplified(row_major(*part)) for part in parts])
 
     def index(self, buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
         """The flat index of an element."""
         key = (buffer, indices)
         found = self.found.get(key)
         if found is None:
-            mapped = tuple([self.visit(index) for index in indices])
-            found = self.found[key] = self.analyzer.simplify(self.position(buffer, mapped))
+            mapped = [self.mapped(index) for index in indices]
+            found = self.found[key] = self.simplified(self.position(buffer, mapped))
         return found
+
+    def mapped(self, index: Expr) -> Expr:
+        """An index, of 32 bits or more."""
+        new: Expr = self.visit(index)
+        return new if dtypes.bits(new.dtype) >= 32 else ops.cast(_of_32_bits(new.dtype), new)
 
     def position(self, buffer: Buffer, indices: Sequence[Expr]) -> Expr:
         """Where an element lies in flat storage, not simplified."""
@@ -323,6 +330,10 @@ def _inside_view(begins: Sequence[Expr], indices: Sequence[Expr]) -> list[Expr]:
     dropped = len(begins) - len(indices)
     inner = [ops.add(begin, index) for begin, index in zip(begins[dropped:], indices, strict=True)]
     return [*begins[:dropped], *inner]
+
+
+def _of_32_bits(dtype: str) -> str:
+    return dtypes.with_lanes("int32", dtypes.lanes(dtype))
 
 
 def _grouped(parts: Sequence[Expr], cuts: Sequence[int]) -> list[list[Expr]]:

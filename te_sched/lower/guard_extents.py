@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from te_sched.ir.calls import Effect, effect_of
-from te_sched.ir.expr import And, BufferLoad, Call, Expr, IterVar, ProducerLoad, Var
+from te_sched.ir.expr import And, Call, Expr, IterVar, Var
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, LetStmt, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.structural import structural_equal
-from te_sched.ir.visitor import Mapper, replace, variables_of, walk
+from te_sched.ir.visitor import Mapper, reads_data, replace, variables_of
 from te_sched.lower.statements import statements
 
 
@@ -36,12 +36,8 @@ def guard_extents(func: PrimFunc) -> PrimFunc:
 def _reads(node: Stmt) -> bool:
     """Whether it depends on memory how often a statement does what is below it."""
     if type(node) is For:
-        return _loads(node.extent)
-    return type(node) is IfThenElse and node.else_case is None and _loads(node.condition)
-
-
-def _loads(value: Expr) -> bool:
-    return any(type(part) in (BufferLoad, ProducerLoad) for part in walk(value))
+        return reads_data(node.extent)
+    return type(node) is IfThenElse and node.else_case is None and reads_data(node.condition)
 
 
 class _Guard(Mapper):
@@ -57,7 +53,7 @@ class _Guard(Mapper):
 
 def _guarded(node: Stmt, value: Expr, below: Stmt, inner: set[Var]) -> Stmt:
     """The statement under those guards of what is below that speak of what `value` reads by."""
-    if not _loads(value):
+    if not reads_data(value):
         return node
     read_by = variables_of(value)
     for guard in reversed(_guards(below, inner)):

@@ -230,9 +230,10 @@ def _prefetch_lines(buffer: Buffer, bounds: Sequence[Range]) -> Stmt:
     loops: list[Var] = []
     counts: list[Expr] = []
     indices: list[Expr] = []
+    dtype = "int64" if any(bound.extent.dtype == "int64" for bound in bounds) else "int32"
     for dim in reversed(range(len(bounds))):
         bound, size = bounds[dim], buffer.shape[dim]
-        loop = Var(f"prefetch.{buffer.name}.{dim}", bound.min.dtype)
+        loop = Var(f"prefetch.{buffer.name}.{dim}", dtype)
         if loops:  # every element of the outer dimensions begins a line
             counts.append(bound.extent)
             indices.append(ops.add(loop, bound.min))
@@ -248,5 +249,5 @@ def _prefetch_lines(buffer: Buffer, bounds: Sequence[Range]) -> Stmt:
     arguments = (address, _READ, _KEEP_IN_ALL_CACHES, _DATA)
     body: Stmt = Evaluate(Call(buffer.dtype, "tir.prefetch", arguments))
     for loop, count in zip(reversed(loops), counts, strict=True):
-        body = For(loop, IntImm(0, loop.dtype), count, "serial", body)
+        body = For(loop, IntImm(0, dtype), ops.cast(dtype, count), "serial", body)
     return body

@@ -36,7 +36,7 @@ from te_sched.lower.statements import nodes_of
 
 WIDE, NARROW = "int64", "int32"
 _LOW, _HIGH = -(2**31), 2**31 - 1
-_TELLING = frozenset((Cast, For))
+_TELLING = frozenset((Cast, For, IntImm))
 # Functions from elsewhere depend on the types of their arguments.
 _FOREIGN = ("extern", "packed", "llvm")
 
@@ -52,7 +52,7 @@ def narrow_index_types(func: PrimFunc) -> PrimFunc:
 
 
 def _is_wide(node: Any) -> bool:
-    return (node.dtype if type(node) is Cast else node.loop_var.dtype) == WIDE
+    return (node.loop_var if type(node) is For else node).dtype == WIDE
 
 
 class _Needs:
@@ -125,23 +125,31 @@ class _Narrower(Mapper):
         return node if value is node.value else Cast(node.dtype, value)
 
     def two_operands(self, node: Any) -> Expr:
-        """An operation on two operands, of the narrower type when they differ now."""
-        a, b = self.visit(node.a), self.visit(node.b)
+        """An operation on two operands, of the wider type when they differ now."""
+        a, b = self.matched(node.a, node.b)
         if a is node.a and b is node.b:
             return node  # type: ignore[no-any-return]
-        if a.dtype != b.dtype:
-            a, b = _narrow(a), _narrow(b)
         return type(node)(a, b)  # type: ignore[no-any-return]
+
+    def matched(self, *old: Expr) -> tuple[Expr, Expr]:
+        """Two operands of one type. Those that differ are narrowed as indices are, both."""
+        a, b = [self.visit(operand) for operand in old]
+        if a.dtype != b.dtype:
+            a, b = ops.match_types(*self.indices(old))
+        return a, b
 
     def visit_Select(self, node: Select) -> Expr:
         condition = self.visit(node.condition)
-        values = self.visit(node.true_value), self.visit(node.false_value)
-        if condition is node.condition and values == (node.true_value, node.false_value):
+        yes, no = self.visit(node.true_value), self.visit(node.false_value)
+        if condition is node.condition and yes is node.true_value and no is node.false_value:
             return node
-        return Select(condition, *ops.match_types(*values))
+        return Select(condition, *ops.match_types(yes, no))
 
     def visit_Call(self, node: Call) -> Expr:
-        args = [self.visit(arg) for arg in node.args]
+        if node.op in ops.BITWISE:
+            args: list[Expr] = [*self.matched(*node.args)]
+        else:
+            args = [self.visit(arg) for arg in node.args]
         if all(new is old for new, old in zip(args, node.args, strict=True)):
             return node
         if any(word in node.op for word in _FOREIGN):
@@ -224,15 +232,6 @@ class _Narrower(Mapper):
             return var
         copy = self.narrowed[var] = Var(var.name, value.dtype, var.pointer, var.is_size)
         return copy
-
-
-def _narrow(value: Expr) -> Expr:
-    """A wide operand of a narrow operation: what was widened is taken as it was."""
-    if value.dtype != WIDE:
-        return value
-    if type(value) is Cast and value.value.dtype == NARROW:
-        return value.value
-    return ops.cast(NARROW, value)
 
 
 def _use_for_all(kind: type, method: Callable[[Any, Any], Expr]) -> None:

@@ -7,14 +7,15 @@ judged by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from te_sched import config
 from te_sched.config import Lowering
 from te_sched.deep import walks_deeply
-from te_sched.errors import LoweringError, TeSchedError, did_you_mean, kind_of
+from te_sched.errors import LoweringError, TeSchedError, did_you_mean, kind_of, repr_of, why_no_text
 from te_sched.ir.expr import Buffer, Var
+from te_sched.ir.reals import as_reals
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.verify import verify
 from te_sched.ir.visitor import replace
@@ -36,9 +37,11 @@ from te_sched.lower.show_passes import PassPrinter, shown
 from te_sched.lower.simplify import simplify
 from te_sched.lower.unroll_loops import unroll_loops
 from te_sched.lower.vectorize_loops import vectorize_loops
+from te_sched.schedule.normalize import fold_reals
 from te_sched.schedule.observing import observers
 from te_sched.schedule.places import add_places
 from te_sched.schedule.schedule import Schedule
+from te_sched.signatures import checked_as
 from te_sched.te.extern import check_buffer_of
 from te_sched.te.tensor import Tensor
 
@@ -80,6 +83,7 @@ _OLDER_PASSES = (
 _PHASE_ENDS = ("simplify", "unroll_loops", "rewrite_unsafe_select")
 
 
+@checked_as(LoweringError, but=("inputs", "args", "binds"))
 @walks_deeply("lower a program")
 def lower(
     inputs: Schedule | PrimFunc | IRModule,
@@ -112,7 +116,7 @@ def lower(
     """
     if stop_after is not None and stop_after not in pass_names():
         raise LoweringError(
-            f"lower(..., stop_after={stop_after!r})",
+            f"lower(..., stop_after={repr_of(stop_after)})",
             "there is no such pass",
             "use one of " + ", ".join(pass_names()) + did_you_mean(stop_after, pass_names()),
         )
@@ -135,6 +139,8 @@ def _lower_functions(
     for name, func in funcs.items():
         if printer is not None:
             printer.begin(func, f"{name}: the program that is given")
+        if not config.current().lowering.to_run:
+            func = as_reals(func)
         lowered[name] = run_passes(func, stop_after, simple_mode, printer)
     return IRModule(lowered)
 
@@ -199,7 +205,12 @@ def _loops(
     binds: Mapping[Tensor, Buffer] | None = None,
 ) -> PrimFunc:
     schedule = inputs.normalize()
-    func = schedule_ops(schedule, infer_bound(schedule), arguments, name, binds or {})
+    if config.current().lowering.to_run:
+        func = schedule_ops(schedule, infer_bound(schedule), arguments, name, binds or {})
+    else:
+        fold_reals(schedule)
+        func = schedule_ops(schedule, infer_bound(schedule), arguments, name, binds or {})
+        func = as_reals(func)  # what users wrote in statements
     if config.current().verify_passes:
         verify(func, "buffers")
     return func
@@ -240,7 +251,7 @@ def _end_of(passes: Sequence[tuple[Pass, str]], name: str) -> int:
     found = [number for number, (one, _) in enumerate(passes, 1) if _name_of(one) == name]
     if not found:
         raise LoweringError(
-            f"lower(..., stop_after={name!r})",
+            f"lower(..., stop_after={repr_of(name)})",
             "this pass is switched off (disabled_pass)",
             "stop after another one, or lower outside of the PassContext",
         )
@@ -275,24 +286,31 @@ def _named(func: PrimFunc, name: str) -> PrimFunc:
     return replace(func, attrs={**func.attrs, "global_symbol": name})  # type: ignore[no-any-return]
 
 
-def _check_name(name: Any) -> None:
-    if not isinstance(name, str) or not name or "\0" in name:
+def _check_name(name: str) -> None:
+    if why_no_text(name) is not None or not name or "\0" in name:
         raise LoweringError(
-            f"lower with name={name!r}", "it is no name of a function", "give a string"
+            f"lower with name={repr_of(name)}", "it is no name of a function", "give a string"
         )
 
 
 def _check_binds(binds: Any) -> None:
     if binds is not None and not isinstance(binds, Mapping):
         raise LoweringError(
-            f"lower with binds={binds!r}", "it is no mapping", "give {tensor: buffer}"
+            f"lower with binds={repr_of(binds)}", "it is no mapping", "give {tensor: buffer}"
         )
+    bound: dict[Var, Tensor] = {}
     for tensor, buffer in (binds or {}).items():
         if not isinstance(tensor, Tensor):
             raise LoweringError(
-                f"lower with {tensor!r} in binds", "it is no tensor", "give {tensor: buffer}"
+                f"lower with {repr_of(tensor)} in binds", "it is no tensor", "give {tensor: buffer}"
             )
         check_buffer_of(tensor, buffer, "lower")
+        if (other := bound.setdefault(buffer.data, tensor)) is not tensor:
+            raise LoweringError(
+                f"tensors {other.name} and {tensor.name} are bound to one buffer, {buffer.name}",
+                "each would be stored over the other",
+                "declare a buffer for each tensor: tir.decl_buffer(tensor.shape, tensor.dtype)",
+            )
 
 
 def _checked_args(args: Any) -> list[Any]:
@@ -302,10 +320,12 @@ def _checked_args(args: Any) -> list[Any]:
             "the parameters of the function are not known",
             "pass the tensors that the caller gives and receives: te_sched.lower(s, [A, B, C])",
         )
-    if isinstance(args, Tensor | Buffer | Var | Mapping | str) or not isinstance(args, Iterable):
+    others = (Tensor, Buffer, Var, Mapping, Set, str)
+    if isinstance(args, others) or not isinstance(args, Iterable):
+        given = kind_of(args) if isinstance(args, Set) else repr_of(args)  # which has an order
         raise LoweringError(
-            f"lower with args={args!r}",
-            f"{kind_of(args)} is no list of arguments",
+            f"lower with args={given}",
+            f"{kind_of(args)} is no list of arguments, which have an order",
             "write te_sched.lower(s, [A, B, C])",
         )
     arguments = list(args)
@@ -321,7 +341,7 @@ def _checked_args(args: Any) -> list[Any]:
             seen.add(arg)
         if not isinstance(arg, (Tensor, Buffer, Var)):
             raise LoweringError(
-                f"lower with args[{position}] = {arg!r}",
+                f"lower with args[{position}] = {repr_of(arg)}",
                 f"{kind_of(arg)} cannot be a parameter",
                 "args are tensors, variables of the shapes, or buffers from decl_buffer",
             )

@@ -13,6 +13,7 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.same import same
 from te_sched.ir import ops
 from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul, Sub, Var
+from te_sched.lower.simplify import index_simplifier
 
 
 def row_major(indices: Sequence[Expr], shape: Sequence[Expr]) -> Expr:
@@ -31,7 +32,7 @@ def weighted_sum(indices: Sequence[Expr], strides: Sequence[Expr]) -> Expr:
     products = [ops.mul(i, s) for i, s in zip(indices, strides, strict=True)]
     if len(products) < 3 or all(type(stride) in (IntImm, Var) for stride in strides):
         return reduce(ops.add, products)
-    return ops.add(Analyzer().simplify(reduce(ops.add, products[:-1])), products[-1])
+    return ops.add(_simplified(reduce(ops.add, products[:-1])), products[-1])
 
 
 def _one_more(position: Expr, extent: Expr, index: Expr) -> Expr:
@@ -46,7 +47,7 @@ def _one_more(position: Expr, extent: Expr, index: Expr) -> Expr:
                 rest = ops.mul(_without(position, quotient), extent)
                 return ops.add(ops.add(quotient.a, rest), _without(index, remainder))
     # Simplified step by step, a remainder may no longer fit the quotients of outer dimensions.
-    return _joined(Analyzer().simplify(total))
+    return _joined(_simplified(total))
 
 
 def _joined(total: Expr) -> Expr:
@@ -62,6 +63,10 @@ def _joined(total: Expr) -> Expr:
                     rest = _without(_without(total, remainder), term)
                     return ops.add(ops.add(quotient.a, part), rest)
     return total
+
+
+def _simplified(e: Expr) -> Expr:
+    return index_simplifier(Analyzer())(e)
 
 
 def _has_remainder(e: Expr) -> bool:
@@ -88,7 +93,7 @@ def _quotient_in(position: Expr, remainder: FloorMod) -> FloorDiv | None:
 
 
 def _is_multiple(difference: Expr, divisor: IntImm) -> bool:
-    rest = Analyzer().simplify(ops.floormod(difference, divisor))
+    rest = _simplified(ops.floormod(difference, divisor))
     return type(rest) is IntImm and rest.value == 0
 
 

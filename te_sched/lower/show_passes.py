@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from te_sched.errors import LoweringError, did_you_mean
+from te_sched.errors import LoweringError, did_you_mean, repr_of
 from te_sched.ir.printer import script
 from te_sched.ir.stmt import PrimFunc
 
@@ -59,7 +59,7 @@ def shown(what: str | None) -> Iterator[PassPrinter | None]:
         return
     if what not in SHOWS:
         raise LoweringError(
-            f"lower(..., show={what!r})",
+            f"lower(..., show={repr_of(what)})",
             "there is nothing of this name to show",
             f"use show={SHOWS[0]!r}, or none{did_you_mean(what, SHOWS)}",
         )

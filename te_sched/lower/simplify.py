@@ -9,13 +9,15 @@ expressions are simplified.
             A[i + j * 8] = 0                        A[j * 8 + i] = 0
 
 Simplifying takes it that integers do not overflow, as TVM does, and as indices do not. What is
-loaded may be anything: in programs to run (`to_run`) only the parts are simplified of what is
-computed with loaded integers, for `B[i] - 2 > A[i]` is another thing than `B[i] > A[i] + 2` where
-that wraps around.
+loaded, or given by a call, may be anything: in programs to run (`to_run`) only the parts are
+simplified of what is computed with such integers, for `B[i] - 2 > A[i]` is another thing than
+`B[i] > A[i] + 2` where that wraps around. There, floats are not taken for real numbers either
+(`arith.facts`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from operator import is_not
 from typing import Any
@@ -24,8 +26,9 @@ from te_sched import config
 from te_sched.arith import build
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import ops
-from te_sched.ir.data import depends_on_data, may_wrap
+from te_sched.ir.data import depends_on_data, may_wrap, numbers_of_calls
 from te_sched.ir.expr import (
+    Add,
     And,
     BufferLoad,
     Call,
@@ -35,10 +38,12 @@ from te_sched.ir.expr import (
     IterVar,
     Let,
     Max,
+    Mul,
     Not,
     Or,
     Range,
     Select,
+    Sub,
     Var,
 )
 from te_sched.ir.ops import const
@@ -54,7 +59,7 @@ from te_sched.ir.stmt import (
     SeqStmt,
     Stmt,
 )
-from te_sched.ir.visitor import Mapper, replace
+from te_sched.ir.visitor import Mapper, replace, substitute, walk
 from te_sched.lower.statements import keeps_memory
 
 _THREAD_KEYS = frozenset(("thread_extent", "virtual_thread"))
@@ -62,7 +67,7 @@ _THREAD_KEYS = frozenset(("thread_extent", "virtual_thread"))
 
 def simplify(func: PrimFunc) -> PrimFunc:
     """The function with its expressions simplified and its unreachable branches removed."""
-    simplifier = _Simplifier()
+    simplifier = _Simplifier(func)
     for buffer in func.buffer_map.values():
         for extent in buffer.shape:
             if type(extent) is not IntImm:
@@ -74,18 +79,21 @@ def simplify(func: PrimFunc) -> PrimFunc:
 class _Simplifier(Mapper):
     """Simplifies statements from the outside in, so that facts are known before they are used."""
 
-    def __init__(self) -> None:
+    def __init__(self, func: PrimFunc) -> None:
         self.analyzer = Analyzer()
+        self.loaded = self.analyzer.loaded
         self.is_exact = config.current().lowering.to_run
-        exact = _Exact(self.analyzer)
+        exact = Exact(self.analyzer)
+        if self.is_exact:
+            self.loaded.update(numbers_of_calls(func))
         self.value = exact.part if self.is_exact else self.analyzer.simplify
-        self.loaded = exact.loaded
+        self.index = index_simplifier(self.analyzer)
 
     def assuming(self, condition: Expr, holds: bool = True) -> AbstractContextManager[None]:
         """A scope in which a condition holds, or does not; one that may wrap around says nothing
         of the integers in it.
         """
-        if self.is_exact and may_wrap(condition):
+        if self.is_exact and may_wrap(condition, self.loaded):
             return nullcontext()
         if not holds:
             condition = self.analyzer.rewrite_simplify(build.negate(condition))
@@ -147,7 +155,7 @@ class _Simplifier(Mapper):
 
     def visit_BufferStore(self, node: BufferStore) -> Stmt:
         value = self.value(node.value)
-        indices = tuple(map(self.analyzer.simplify, node.indices))
+        indices = tuple(map(self.index, node.indices))
         if value is not node.value or any(map(is_not, indices, node.indices)):
             node = BufferStore(node.buffer, value, indices)
         return Evaluate(const(0)) if keeps_memory(node) else node
@@ -184,23 +192,63 @@ def _is_nothing(stmt: Stmt) -> bool:
     return type(stmt) is Evaluate and type(stmt.value) is IntImm
 
 
-class _Exact(Mapper):
+def index_simplifier(analyzer: Analyzer) -> Callable[[Expr], Expr]:
+    """What simplifies an index: exactly in programs to run."""
+    return Exact(analyzer).index if config.current().lowering.to_run else analyzer.simplify
+
+
+class Exact(Mapper):
     """Simplifies what is computed; of what depends on integers that are loaded, the parts alone."""
 
     def __init__(self, analyzer: Analyzer) -> None:
         self.analyzer = analyzer
-        self.loaded: set[Var] = set()  # variables that depend on such integers
+        self.loaded = analyzer.loaded
 
     def part(self, e: Any) -> Expr:
         """An expression."""
-        if not depends_on_data(e, self.loaded):
-            return self.analyzer.simplify(e)
         if type(e) is BufferLoad:
-            return BufferLoad(e.buffer, tuple(map(self.analyzer.simplify, e.indices)))
+            indices = tuple(map(self.index, e.indices))
+            changed = any(map(is_not, indices, e.indices))
+            return BufferLoad(e.buffer, indices) if changed else e
+        if not depends_on_data(e, self.loaded) and not any(map(self.is_wrapping_load, walk(e))):
+            return self.analyzer.simplify(e)
         if type(e) is Let:
             self.loaded.add(e.var)
         new: Expr = self.generic(e)
         return _folded(new)
+
+    def is_wrapping_load(self, e: Any) -> bool:
+        """Whether something is loaded at what may wrap around."""
+        return type(e) is BufferLoad and any(map(self.may_wrap, e.indices))
+
+    def may_wrap(self, e: Expr) -> bool:
+        """Whether something in an index that is computed with loaded integers may wrap around."""
+        return depends_on_data(e, self.loaded) and self.analyzer.may_wrap(e)
+
+    def index(self, e: Expr) -> Expr:
+        """An index: a sum, of which the parts are hidden that may wrap around.
+
+        It stays as it is where a part of the simple form may wrap around: x is at least 5 in
+        max(x, 5) - 5, and any number in max(x - 5, 0).
+        """
+        if not self.may_wrap(e):
+            simple = self.analyzer.simplify(e)
+            return e if self.may_wrap(simple) else simple
+        hidden: dict[Var, Expr] = {}
+        shown = self.hide(e, hidden)
+        return substitute(self.analyzer.simplify(shown), hidden)  # type: ignore[no-any-return]
+
+    def hide(self, e: Any, hidden: dict[Var, Expr]) -> Expr:
+        """Variables in the place of what may wrap around in a sum."""
+        if isinstance(e, Add | Sub | Mul):
+            a, b = self.hide(e.a, hidden), self.hide(e.b, hidden)
+            return e if a is e.a and b is e.b else type(e)(a, b)
+        if not self.may_wrap(e):
+            return e  # type: ignore[no-any-return]
+        new: Expr = self.generic(e)
+        var = Var("wrapping", new.dtype)
+        hidden[var] = _folded(new)
+        return var
 
 
 def _folded(e: Expr) -> Expr:
@@ -226,7 +274,7 @@ def _visit_part(exact: Any, e: Expr) -> Expr:
     return exact.part(e)  # type: ignore[no-any-return]
 
 
-for _mapper, _visit in ((_Simplifier, _visit_expression), (_Exact, _visit_part)):
+for _mapper, _visit in ((_Simplifier, _visit_expression), (Exact, _visit_part)):
     _mapper._methods = {
         kind: _visit if issubclass(kind, Expr) else method
         for kind, method in _mapper._methods.items()

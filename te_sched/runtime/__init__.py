@@ -78,7 +78,7 @@ __all__ = [
     "vulkan",
 ]
 
-# Names of modules that load LLVM or OpenMP.
+# Names of modules that load LLVM.
 _LAZY = {
     "Function": ("te_sched.runtime.module", "Function"),
     "Module": ("te_sched.runtime.module", "Module"),

@@ -7,8 +7,7 @@ take its time and say exactly what is wrong. Must not know how functions are cal
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from te_sched.analysis.schedules.sizes import NOT_NEGATIVE
 from te_sched.codegen.llvm.types import integer_range
 from te_sched.codegen.signature import (
+    Dimension,
     Extent,
     Parameter,
     Signature,
@@ -26,8 +26,9 @@ from te_sched.codegen.signature import (
 )
 from te_sched.errors import CallError, kind_of, with_article
 from te_sched.ir import dtypes
+from te_sched.lower.widen_indices import LARGEST_SIZE
 from te_sched.runtime import cuda_driver, cuda_streams
-from te_sched.runtime.dlpack import View, place_of, read_capsule, refuse_negated
+from te_sched.runtime.dlpack import View, asking, place_of, read_capsule, refuse_negated
 from te_sched.runtime.ndarray import NDArray, refuse_masked, view_interface, view_numpy
 
 _CUDA = 2
@@ -55,14 +56,14 @@ def view_of(value: Any, keep: list[Any]) -> View | None:
     if isinstance(value, np.generic | type):
         return None
     if hasattr(value, "__dlpack__"):
-        with _asking(value, "through DLPack"):
+        with asking(value, "through DLPack"):
             capsule = _capsule_of(value)
         keep.append(capsule)
         return read_capsule(capsule)
     interface = getattr(value, "__cuda_array_interface__", None)
     if interface is None:
         return None
-    with _asking(value, "through CUDA's array interface"):
+    with asking(value, "through CUDA's array interface"):
         device = cuda_driver.device_of_pointer(interface["data"][0])
         return view_interface(interface, np.dtype(interface["typestr"]), None, _CUDA, device)
 
@@ -72,7 +73,7 @@ def place_of_array(value: Any) -> tuple[int, int] | None:
     if isinstance(value, NDArray):
         return value.device.memory, value.device.device_id
     if hasattr(value, "__dlpack_device__") and not isinstance(value, type):
-        with _asking(value, "through DLPack"):
+        with asking(value, "through DLPack"):
             return place_of(*value.__dlpack_device__())
     view = view_of(value, [])
     return None if view is None else (view.device_type, view.device_id)
@@ -88,21 +89,6 @@ def _capsule_of(value: Any) -> Any:
         return value.__dlpack__(stream=cuda_streams.dlpack_stream(place[1]))
 
 
-@contextmanager
-def _asking(value: Any, how: str) -> Iterator[None]:
-    """Asking another library for its array: it may say no, in its own words."""
-    try:
-        yield
-    except CallError:
-        raise
-    except Exception as error:
-        raise CallError(
-            f"read {kind_of(value)} {how}",
-            f"its library says: {type(error).__name__}: {error}",
-            "pass an array in the memory of a device, such as a copy of it",
-        ) from error
-
-
 def check(
     signature: Signature, values: Sequence[Any], views: Sequence[View | None]
 ) -> tuple[int, ...]:
@@ -115,6 +101,17 @@ def check(
             "pass the inputs and the outputs, in the order of the argument list it was built with",
         )
     return _Check(signature).run(values, views)
+
+
+def check_sizes(signature: Signature, values: Sequence[Any]) -> None:
+    """Check what numbers and the shapes of numpy arrays say of a program's sizes, and no more."""
+    checked = _Check(signature)
+    for parameter, value in zip(signature.parameters, values, strict=False):
+        if parameter.kind == "scalar":
+            checked.check_scalar(parameter, value)
+        elif parameter.kind == "buffer" and isinstance(value, np.ndarray):
+            checked.bind_symbols(parameter, "shape", parameter.shape, value.shape)
+    checked.check_sizes()
 
 
 def refuse_names(signature: Signature, named: Mapping[str, Any]) -> NoReturn:
@@ -144,15 +141,14 @@ class _Check:
             if parameter.kind == "buffer":
                 self._check_kind(parameter, value, view)
             elif parameter.kind == "scalar":
-                self._check_scalar(parameter, value)
+                self.check_scalar(parameter, value)
             elif view is None and not _is_address(value):
                 why = f"it is a pointer, and {kind_of(value)} is none"
                 raise self._error(parameter, why, "pass an array or an address")
         for parameter, view in zip(parameters, views, strict=True):
             if parameter.kind == "buffer" and view is not None:
                 self._bind(parameter, view)
-        for extent in self.signature.extents:
-            self._check_size(extent)
+        self.check_sizes()
         for parameter, view in zip(parameters, views, strict=True):
             if parameter.kind == "buffer" and view is not None:
                 self._check_extents(parameter, view)
@@ -204,7 +200,7 @@ class _Check:
             )
             raise self._error(parameter, why, "pass a copy, not a part of a larger array")
 
-    def _check_scalar(self, parameter: Parameter, value: Any) -> None:
+    def check_scalar(self, parameter: Parameter, value: Any) -> None:
         if isinstance(value, np.generic):
             value = value.item()
         if dtypes.is_float(parameter.dtype):
@@ -234,13 +230,20 @@ class _Check:
     def _bind(self, parameter: Parameter, view: View) -> None:
         """Take symbols from where they stand alone: extents, then strides."""
         strides = self._strides(parameter, view)
-        for what, dimensions, actual in (
-            ("shape", parameter.shape, view.shape),
-            ("strides", parameter.strides or [], strides),
-        ):
-            for axis, (dimension, value) in enumerate(zip(dimensions, actual, strict=False)):
-                if isinstance(dimension, list) and dimension[0] == "symbol" and value is not None:
-                    self._bind_symbol(parameter, f"{what}[{axis}]", dimension[1], value)
+        self.bind_symbols(parameter, "shape", parameter.shape, view.shape)
+        self.bind_symbols(parameter, "strides", parameter.strides or [], strides)
+
+    def bind_symbols(
+        self,
+        parameter: Parameter,
+        what: str,
+        dimensions: Sequence[Dimension],
+        actual: Sequence[int | None],
+    ) -> None:
+        """Take the symbols that are dimensions by themselves."""
+        for axis, (dimension, value) in enumerate(zip(dimensions, actual, strict=False)):
+            if isinstance(dimension, list) and dimension[0] == "symbol" and value is not None:
+                self._bind_symbol(parameter, f"{what}[{axis}]", dimension[1], value)
 
     def _bind_symbol(self, parameter: Parameter, place: str, number: int, value: int) -> None:
         symbol: Symbol = self.signature.symbols[number]
@@ -259,24 +262,38 @@ class _Check:
             )
         self.bound[number], self.source[number] = value, f"{place} of argument {parameter.name}"
 
+    def check_sizes(self) -> None:
+        """Check the numbers that are computed of symbols."""
+        for extent in self.signature.extents:
+            self._check_size(extent)
+
     def _check_size(self, extent: Extent) -> None:
+        symbols = self.signature.symbols
         value = evaluate(extent.size, self.bound)
         least = evaluate(extent.least, self.bound)
-        if value is None or least is None or value >= least:
+        if least is None or None in [self.bound[number] for number in symbols_of(extent.size)]:
+            return
+        is_large = value is not None and extent.most is not None and value > extent.most
+        if value is None and least < 0:  # of nothing: it is asked for a type's limits alone
+            return
+        if value is not None and value >= least and not is_large:
             return
         if any((evaluate(loop, self.bound) or 0) <= 0 for loop in extent.loops):
             return
-        why = NOT_NEGATIVE if value < 0 else extent.why
-        text = describe(extent.size, self.signature.symbols)
+        wanted = f"at most {extent.most}" if is_large else f"at least {least}"
+        text = "" if isinstance(extent.size, int) else f"{describe(extent.size, symbols)} = "
         given = [
-            f"{self.signature.symbols[number].name} is {self.bound[number]} by "
-            f"{self.source[number]}"
+            f"{symbols[number].name} is {self.bound[number]} by {self.source[number]}"
             for number in symbols_of(extent.size)
         ]
+        why = NOT_NEGATIVE if value is not None and value < 0 == least else extent.why
         raise CallError(
-            f"call {self.signature.name!r} where {extent.what} is {text} = {value}",
-            f"{why}, and {', '.join(given)}",
-            f"pass arguments that make it at least {least}",
+            f"{extent.what} is {text}{value}, expected {wanted}"
+            if value is not None
+            else f"{extent.what} is {text}a division by zero",
+            ", and ".join([why, *([", ".join(given)] if given else [])]),
+            f"pass arguments that make it {wanted}",
+            f"call of {self.signature.name!r}",
         )
 
     def _strides(self, parameter: Parameter, view: View) -> list[int | None]:
@@ -360,7 +377,7 @@ class _Check:
             for extent, step in zip(view.shape, self._strides(parameter, view), strict=True)
         )
         narrow = all(symbol.dtype == "int32" for symbol in self.signature.symbols)
-        if symbolic and narrow and last > integer_range("int32")[1]:
+        if symbolic and narrow and last > LARGEST_SIZE:
             why = f"its last element is number {last}, beyond what int32 indices reach"
             raise self._error(parameter, why, 'declare the sizes as te.var(name, dtype="int64")')
 

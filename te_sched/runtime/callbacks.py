@@ -7,6 +7,8 @@ how code is loaded.
 from __future__ import annotations
 
 import ctypes
+import gc
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,6 +18,7 @@ from te_sched.codegen.llvm.calls import DONE
 from te_sched.errors import CallError, with_article
 from te_sched.ir import dtypes
 from te_sched.runtime import registry
+from te_sched.runtime.dlpack import MOST_DIMENSIONS
 from te_sched.runtime.ndarray import NDArray, storage_name, wrap
 
 _CTYPES: dict[str, Any] = {
@@ -77,17 +80,61 @@ def make_packed(name: str, args: list[dict[str, Any]], result: str) -> Any:
     def call(place: int, packet: int) -> int:
         try:
             words = iter(_Words(packet))
-            values = [_read(kind, words) for kind in args]
             function = registry.get_global_func(name)
             assert function is not None
-            answer = function(*values)
+            values = [_read(kind, words) for kind in args]
+            lent = [_Lent(value) for value in values if isinstance(value, NDArray)]
+            try:
+                answer = function(*values)
+            finally:
+                values.clear()
+                for one in lent:
+                    one.detach()
             if isinstance(answer, (int, float, np.number)):  # an array, for chaining, is no result
                 _write_result(place, result, answer)
+            del answer
+            if any(one.is_held() for one in lent):
+                raise _kept(name)
         except BaseException as error:
             return registry.keep_exception(error)
         return DONE
 
     return _PACKED(call)
+
+
+class _Lent:
+    """An array over the caller's memory, which a function may have kept."""
+
+    def __init__(self, array: NDArray) -> None:
+        self._array, self._memory = weakref.ref(array), weakref.ref(array.base)
+
+    def detach(self) -> None:
+        """Give the array memory of its own, if somebody has it still."""
+        array = self._array()
+        if array is not None:
+            array.own_memory()
+        del array
+
+    def is_held(self) -> bool:
+        """Whether something else reaches the caller's memory: a view, or an array through DLPack.
+
+        A cycle of objects that nobody has does not count.
+        """
+        if self._memory() is not None:
+            gc.collect()
+        return self._memory() is not None
+
+
+class KeptViewError(CallError):
+    """A packed function keeps a view of memory that it was given for the call."""
+
+
+def _kept(name: str) -> CallError:
+    return KeptViewError(
+        f"packed function {name!r} keeps a view of an array that it was given",
+        "the memory is the caller's, and valid during the call alone",
+        "keep a copy (x.numpy()), or the array itself, which becomes one",
+    )
 
 
 class _Words:
@@ -121,23 +168,38 @@ def _read_array(kind: dict[str, Any], words: Iterator[int]) -> NDArray:
     return wrap(array_at(address, kind["dtype"], shape, steps), kind["dtype"])
 
 
+class _Memory:
+    """Memory that generated code owns, as numpy asks for it; views of it keep this object."""
+
+    __slots__ = ("__array_interface__", "__weakref__")
+
+    def __init__(self, interface: dict[str, Any]) -> None:
+        self.__array_interface__ = interface
+
+
 def array_at(
     address: int, dtype: str, shape: tuple[int, ...], steps: tuple[int, ...] | None
 ) -> np.ndarray[Any, Any]:
     """A numpy array over memory that generated code owns; valid during the call."""
+    if len(shape) > MOST_DIMENSIONS:
+        raise CallError(
+            f"cannot pass a buffer of {len(shape)} dimensions to a Python function",
+            f"arrays have at most {MOST_DIMENSIONS}",
+            "declare the buffer with fewer dimensions",
+        )
     element = np.dtype(storage_name(dtype))
-    steps = (
-        steps
-        if steps is not None
-        else tuple(int(np.prod(shape[k + 1 :])) for k in range(len(shape)))
+    strides = None if steps is None else tuple([step * element.itemsize for step in steps])
+    return np.asarray(
+        _Memory(
+            {
+                "data": (address, False),
+                "shape": shape,
+                "strides": strides,
+                "typestr": element.str,
+                "version": 3,
+            }
+        )
     )
-    if 0 in shape:
-        return np.empty(shape, element)
-    size = 1 + sum((extent - 1) * step for extent, step in zip(shape, steps, strict=True))
-    memory = (ctypes.c_char * (size * element.itemsize)).from_address(address)
-    flat = np.frombuffer(memoryview(memory), element)
-    strides = [step * element.itemsize for step in steps]
-    return np.lib.stride_tricks.as_strided(flat, shape, strides)
 
 
 def _write_result(place: int, dtype: str, answer: Any) -> None:

@@ -9,11 +9,13 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from te_sched import files
 from te_sched.errors import BuildError
+from te_sched.signatures import checked
 
 
 def find_compiler() -> str | None:
@@ -36,36 +38,47 @@ class CObject:
 def compile_c(source: str, options: tuple[str, ...] = ("-O3",)) -> CObject:
     """C source text (or the path of a .c file) compiled to an object file."""
     what = "compile C source"
-    if "\n" not in source and source.endswith(".c") and Path(source).is_file():
-        source = Path(source).read_text()
-    with tempfile.TemporaryDirectory(prefix="te_sched") as folder:
-        place = Path(folder)
-        (place / "code.c").write_text(source)
-        _run([*_compiler(what), *options, "-fPIC", "-S", "code.c", "-o", "code.s"], folder, what)
-        _run([*_compiler(what), "-c", "code.s", "-o", "code.o"], folder, what)
-        labels = re.findall(r"^_?([A-Za-z_]\w*):", (place / "code.s").read_text(), re.MULTILINE)
-        return CObject((place / "code.o").read_bytes(), frozenset(labels))
+    content: str | bytes = source
+    if "\n" not in source and source.endswith(".c") and os.path.isfile(source):
+        content = files.read(source, "compile", "check the path", BuildError)
+    with files.temporary_folder(what, BuildError) as folder:
+        write_part(folder / "code.c", content)
+        compiler = _compiler(what)
+        run_compiler([*compiler, *options, "-fPIC", "-S", "code.c", "-o", "code.s"], what, folder)
+        run_compiler([*compiler, "-c", "code.s", "-o", "code.o"], what, folder)
+        assembly = read_part(folder / "code.s").decode(errors="replace")
+        labels = re.findall(r"^_?([A-Za-z_]\w*):", assembly, re.MULTILINE)
+        return CObject(read_part(folder / "code.o"), frozenset(labels))
 
 
-def link_shared(objects: tuple[bytes, ...], path: Path) -> None:
-    """Object files linked to a shared library, which appears at `path` complete or not at all."""
-    _link(objects, path, ["-shared"], ["-lm"])
+def link_shared(objects: tuple[bytes, ...], what: str) -> bytes:
+    """Object files linked to a shared library."""
+    return _link(objects, what, ["-shared"], ["-lm"])
 
 
-def link_relocatable(objects: tuple[bytes, ...], path: Path) -> None:
+def link_relocatable(objects: tuple[bytes, ...], what: str) -> bytes:
     """Object files joined into one."""
-    _link(objects, path, ["-r", "-nostdlib"], [])
+    return _link(objects, what, ["-r", "-nostdlib"], [])
 
 
-def _link(objects: tuple[bytes, ...], path: Path, options: list[str], libraries: list[str]) -> None:
-    what = f"write {path}"
+def _link(objects: tuple[bytes, ...], what: str, options: list[str], libraries: list[str]) -> bytes:
     command = _compiler(what)
-    with tempfile.TemporaryDirectory(prefix="te_sched", dir=path.parent) as folder:
+    with files.temporary_folder(what, BuildError) as folder:
         names = [f"part{k}.o" for k in range(len(objects))]
         for name, data in zip(names, objects, strict=True):
-            (Path(folder) / name).write_bytes(data)
-        _run([*command, *options, *names, "-o", "whole", *libraries], folder, what)
-        os.replace(Path(folder) / "whole", path)
+            write_part(folder / name, data)
+        run_compiler([*command, *options, *names, "-o", "whole", *libraries], what, folder)
+        return read_part(folder / "whole")
+
+
+def write_part(path: Path, content: str | bytes) -> None:
+    """Write a temporary file for a compiler."""
+    files.write(path, content, "write", "make room for temporary files", BuildError)
+
+
+def read_part(path: Path) -> bytes:
+    """What a compiler wrote to a temporary file."""
+    return files.read(path, "read", "check what the compiler writes", BuildError)
 
 
 def _compiler(what: str) -> list[str]:
@@ -79,11 +92,30 @@ def _compiler(what: str) -> list[str]:
     return [found]
 
 
-def _run(command: list[str], folder: str, what: str) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+@checked
+def run_compiler(command: Sequence[str], what: str, folder: Path | None = None) -> str:
+    """Run a compiler, give what it prints; raises BuildError with what it says when it fails."""
+    if not command:
+        raise BuildError(what, "there is no command to run", "name an installed compiler")
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    except (OSError, ValueError) as error:  # ValueError: words that the system cannot encode
+        raise BuildError(
+            what, f"{command[0]} cannot be run: {error}", "name an installed compiler"
+        ) from None
     if done.returncode:
+        said = done.stderr.strip()[:2000] or f"nothing, and ended with code {done.returncode}"
         raise BuildError(
             what,
-            f"{Path(command[0]).name} says: {done.stderr.strip()[:2000]}",
-            "correct the source",
+            f"{Path(command[0]).name} says: {said}",
+            "correct the source or the options",
         )
+    return done.stdout

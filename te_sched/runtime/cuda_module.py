@@ -18,25 +18,26 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, overload
 
+from te_sched import files
 from te_sched.analysis.schedules.sizes import ATTRIBUTE
 from te_sched.codegen.checker import Report, check_program
 from te_sched.codegen.cuda import nvrtc, print_kernels
 from te_sched.codegen.cuda.resources import ResourceUsage
 from te_sched.codegen.emulator.emulate import emulate
+from te_sched.codegen.signature import SignatureBuilder
 from te_sched.codegen.target import Target, as_target
-from te_sched.errors import CallError, did_you_mean
+from te_sched.errors import CallError, did_you_mean, repr_of
 from te_sched.ir.stmt import IRModule
 from te_sched.lower.device.kernel import is_kernel
-from te_sched.runtime.arguments import place_of_array, refuse_names
+from te_sched.runtime.arguments import check_sizes, place_of_array, refuse_names
 from te_sched.runtime.build import build_functions
 from te_sched.runtime.cuda_arguments import alignments_of_arguments
 from te_sched.runtime.cuda_launch import Launcher, forget_functions, host_functions
 from te_sched.runtime.cuda_sass import disassemble
 from te_sched.runtime.cuda_streams import seconds_of as seconds_on
 from te_sched.runtime.device import DEVICE_TYPES, Device, check_usable, cuda, emulated_cuda
-from te_sched.runtime.interrupts import interruptible
 from te_sched.runtime.libraries import check_place, pack, write_library
-from te_sched.runtime.module import Function, Module, make_evaluator
+from te_sched.runtime.module import Function, Module, Unpicklable, make_evaluator
 from te_sched.runtime.ndarray import NDArray
 from te_sched.runtime.timing import Evaluator
 from te_sched.shown import Shown
@@ -46,7 +47,7 @@ _ENTRY_ALIASES = ("__tvm_main__", "default_function")
 _numbers = itertools.count()
 
 
-class CudaModule(Shown):
+class CudaModule(Shown, Unpicklable):
     """Functions that launch kernels: `module(...)` calls the entry function.
 
     `imported_modules[0]` is the device's part, with `get_source()` for the CUDA source.
@@ -54,8 +55,9 @@ class CudaModule(Shown):
 
     type_key = "cuda"
 
-    def __init__(self, program: IRModule, target: Target) -> None:
-        self.program, self.target = program, target
+    def __init__(self, program: IRModule, target: Target, checked: IRModule | None = None) -> None:
+        """`checked` is the program with checks of its accesses, which no GPU makes."""
+        self.program, self.target, self._checked = program, target, checked
         self.kernels = {name: f for name, f in program.functions.items() if is_kernel(f)}
         names = [name for name in program.functions if name not in self.kernels]
         self._functions = {name: CudaFunction(self, name) for name in names}
@@ -90,7 +92,7 @@ class CudaModule(Shown):
             return self.entry_func
         if function is None:
             raise CallError(
-                f"find function {name!r} in a module",
+                f"find function {repr_of(name)} in a module",
                 "it has no such function",
                 f"use one of {', '.join(self._functions)}{did_you_mean(name, self._functions)}",
             )
@@ -141,6 +143,17 @@ class CudaModule(Shown):
                 self._hosts[key] = self._emulated() if device is None else self._on(device)
             return self._hosts[key]
 
+    @property
+    def _watched(self) -> IRModule:
+        """The program for the emulated device."""
+        return self.program if self._checked is None else self._checked
+
+    def checked_program(self, name: str) -> IRModule:
+        """One function of the host with all kernels, and with checks if there are any."""
+        functions = self._watched.functions
+        kernels = {one: func for one, func in functions.items() if is_kernel(func)}
+        return IRModule({name: functions[name], **kernels})
+
     @contextmanager
     def releasing(self) -> Iterator[None]:
         """For a call: if it fails, what it took of a device's memory is given back."""
@@ -152,7 +165,8 @@ class CudaModule(Shown):
             raise
 
     def _emulated(self) -> Module:
-        module = build_functions(emulate(self.program), as_target("llvm"))
+        is_checked = self._checked is not None
+        module = build_functions(emulate(self._watched, is_checked), as_target("llvm"))
         return self._expecting(module, -_CUDA, 0)
 
     def _on(self, device: int) -> Module:
@@ -182,7 +196,7 @@ class CudaModule(Shown):
         The file has the program; what runs it on a device is made when it is first called, as in a
         module that was just built.
         """
-        objects = (pack((self.program, self.target.text)),)
+        objects = (pack((self.program, self.target.text, self._checked)),)
         write_library(check_place(path), objects, fcompile, options)
 
     def save(self, path: str | os.PathLike[str], fmt: str = "") -> None:
@@ -195,7 +209,7 @@ class CudaModule(Shown):
         return f"<te_sched module for cuda: {', '.join(self._functions)}; kernels {kernels}>"
 
 
-class CudaFunction:
+class CudaFunction(Unpicklable):
     """A function that launches kernels. Call it with arrays on one device; it gives None."""
 
     def __init__(self, module: CudaModule, name: str) -> None:
@@ -208,7 +222,7 @@ class CudaFunction:
         function = self._function(args)
         if named:
             refuse_names(function.signature, named)
-        with self._module.releasing(), interruptible():
+        with self._module.releasing():
             function(*args)
 
     def measure(self, dev: Device, count: int, *args: Any, **named: Any) -> float:
@@ -218,7 +232,7 @@ class CudaFunction:
         found = _device_of(args)
         if found != dev and found.device_type == _CUDA:
             raise CallError(
-                f"time {self.name!r} on {dev}",
+                f"time {self.name!r} on {repr_of(dev)}",
                 f"the arrays are on {found}",
                 "give time_evaluator the device of the arrays, or copy them: x.copyto(dev)",
             )
@@ -226,8 +240,7 @@ class CudaFunction:
         if found.is_gpu:
             with self._module.releasing():
                 return seconds_on(found.device_id, lambda: function.run_repeatedly(count, *args))
-        with interruptible():
-            return function.measure(dev, count, *args)
+        return function.measure(dev, count, *args)
 
     def _function(self, args: tuple[Any, ...]) -> Function:
         """The function for the device of the arguments; what is wrong with others, it says."""
@@ -253,8 +266,10 @@ class CudaFunction:
                     "pass numpy arrays, or arrays on te_sched.emulated_cuda(0)",
                 )
         values = [arg._array if isinstance(arg, NDArray) else arg for arg in args]
-        functions = {self.name: self._module.program[self.name], **self._module.kernels}
-        return check_program(IRModule(functions), values, **limits)
+        program = self._module.checked_program(self.name)
+        host = program[self.name]
+        check_sizes(SignatureBuilder(host, self.name, self.name).signature, values)
+        return check_program(program, values, **limits)
 
     def time_evaluator(
         self, name: str, dev: Device | None = None, *args: Any, **options: Any
@@ -263,7 +278,7 @@ class CudaFunction:
         dev = options.pop("ctx", dev) if dev is None else dev
         if dev is None:
             raise CallError(
-                f"time {name!r}", "no device is given", "give one: time_evaluator(name, dev)"
+                f"time {repr_of(name)}", "no device is given", "give one: time_evaluator(name, dev)"
             )
         return make_evaluator(self, dev, *args, **options)
 
@@ -271,7 +286,7 @@ class CudaFunction:
         return f"<te_sched function {self.name} for cuda>"
 
 
-class DeviceCode:
+class DeviceCode(Unpicklable):
     """The kernels of a module as source and as machine code."""
 
     type_key = "cuda"
@@ -302,16 +317,16 @@ class DeviceCode:
         if fmt == "sass":
             return disassemble(self.compiled().cubin)
         raise CallError(
-            f"show the kernels as {fmt!r}",
+            f"show the kernels as {repr_of(fmt)}",
             "there is no such form",
             'use "cu", "ptx", "cubin" or "sass"',
         )
 
     def save(self, path: str | os.PathLike[str], fmt: str = "") -> None:
         """Save what get_source gives for the format, or for the suffix of the file."""
-        form = fmt or Path(path).suffix.removeprefix(".")
+        form = fmt or Path(files.check_path(path, "save to")).suffix.removeprefix(".")
         data = self.compiled().cubin if form == "cubin" else self.get_source(form).encode()
-        Path(path).write_bytes(data)
+        files.write(path, data, "save to")
 
     def compiled(self, arch: str | None = None) -> nvrtc.Compiled:
         """The kernels as NVRTC compiles them for an architecture such as "sm_80"."""

@@ -10,10 +10,10 @@ import importlib.util
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from te_sched import files
 from te_sched.errors import CallError
 
 # Each with the options that print a cubin's code.
@@ -30,9 +30,9 @@ def disassemble(cubin: bytes) -> str:
             "neither nvdisasm nor cuobjdump was found, on PATH or in CUDA_HOME",
             "install the CUDA toolkit, or triton, which brings them",
         )
-    with tempfile.TemporaryDirectory(prefix="te_sched") as folder:
-        file = Path(folder) / "kernels.cubin"
-        file.write_bytes(cubin)
+    with files.temporary_folder(_WHAT) as folder:
+        file = folder / "kernels.cubin"
+        files.write(file, cubin, "write", "make room for temporary files")
         command = [tool, *_TOOLS[Path(tool).stem], str(file)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from te_sched import config
-from te_sched.errors import CallError, did_you_mean
+from te_sched.errors import CallError, did_you_mean, kind_of, repr_of
 from te_sched.runtime import cuda_driver, cuda_streams
+from te_sched.signatures import checked_as
 
 # DLPack's numbers of device types; those beside the processor and CUDA are names alone.
 DEVICE_TYPES = {
@@ -54,6 +55,14 @@ class Device:
     device_type: int
     device_id: int = 0
     emulated: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.device_id, int):
+            raise CallError(
+                f"device number {repr_of(self.device_id)}",
+                f"it is {kind_of(self.device_id)}",
+                "give an int, such as 0",
+            )
 
     @property
     def memory(self) -> int:
@@ -172,17 +181,20 @@ def webgpu(device_id: int = 0) -> Device:
     return Device(DEVICE_TYPES["webgpu"], device_id)
 
 
+@checked_as(CallError)
 def device(name: str | int | object, device_id: int = 0) -> Device:
     """A device by the name of its kind or of a target ("cpu", "llvm", "cuda"), or as "cpu:0"."""
     if isinstance(name, int):
         return Device(name, device_id)
-    name = str(name).split(maxsplit=1)[0] if str(name).strip() else ""
+    text = repr_of(name) if not isinstance(name, str) else name
+    text = str(name) if hasattr(name, "kind") else text
+    name = text.split(maxsplit=1)[0] if text.strip() else ""
     kind, _, digits = name.partition(":")
     kind = _ALIASES.get(kind, kind)
-    if kind not in DEVICE_TYPES or (digits and not digits.isdigit()):
+    if kind not in DEVICE_TYPES or (digits and not digits.isdecimal()):
         legal = ", ".join([*DEVICE_TYPES, *_ALIASES])
         raise CallError(
-            f"find device {name!r}",
+            f"find device {repr_of(name)}",
             "there is no such kind of device",
             f"use one of {legal}{did_you_mean(kind, DEVICE_TYPES)}",
         )
@@ -193,7 +205,7 @@ def device(name: str | int | object, device_id: int = 0) -> Device:
 def check_usable(where: Device, what: str) -> None:
     """Refuse a device that is not there."""
     if not isinstance(where, Device):
-        raise CallError(what, f"{where!r} is no device", "use te_sched.cpu(0)")
+        raise CallError(what, f"{repr_of(where)} is no device", "use te_sched.cpu(0)")
     if where.exist:
         return
     if where.device_type == DEVICE_TYPES["cuda"]:

@@ -6,12 +6,15 @@ Owns the memory layout of DLPack's structures. Must not know NDArray.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from te_sched.errors import CallError, kind_of
 
 _CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
 _CUDA, _CUDA_MANAGED = 2, 13
+MOST_DIMENSIONS = 64  # of numpy's arrays
 _NUMBERS = {name: code for code, name in _CODES.items()}
 
 
@@ -35,6 +38,22 @@ _Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 class _Managed(ctypes.Structure):
     _fields_ = (("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _Deleter))
+
+
+class _Versioned(ctypes.Structure):
+    _fields_ = (
+        ("version", ctypes.c_uint32 * 2),
+        ("context", ctypes.c_void_p),
+        ("deleter", _Deleter),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    )
+
+
+_LAYOUTS: dict[bytes, Any] = {
+    b"dltensor_versioned": ctypes.POINTER(_Versioned),
+    b"dltensor": ctypes.POINTER(_Managed),
+}
 
 
 class View(NamedTuple):
@@ -65,15 +84,68 @@ def read_capsule(capsule: Any) -> View:
             "it was consumed already, or is not an unversioned DLPack tensor",
             "pass the array itself, or a numpy array",
         )
-    tensor = ctypes.cast(_pointer(capsule, b"dltensor"), ctypes.POINTER(_Managed)).contents.tensor
-    shape = tuple(tensor.shape[: tensor.ndim])
+    tensor, shape, address = _read(capsule, b"dltensor")
     strides = tuple(tensor.strides[: tensor.ndim]) if tensor.strides else None
     code = _CODES.get(tensor.code, f"code{tensor.code}_")
     dtype = "bool" if code == "bool" else f"{code}{tensor.bits}"
     dtype = dtype if tensor.lanes == 1 else f"{dtype}x{tensor.lanes}"
     kind, number = place_of(tensor.device_type, tensor.device_id)
-    address = (tensor.data or 0) + tensor.byte_offset
     return View(dtype, shape, strides, True, kind, number, address)
+
+
+def _read(capsule: Any, name: bytes) -> tuple[_Tensor, tuple[int, ...], int]:
+    """The tensor in a capsule of a name, its shape and address; refuses what is certainly none."""
+    tensor: _Tensor = ctypes.cast(_pointer(capsule, name), _LAYOUTS[name]).contents.tensor
+    ndim, extents = tensor.ndim, tensor.shape
+    if not 0 <= ndim <= MOST_DIMENSIONS:
+        raise _fault(f"has {ndim} dimensions, and 0 to {MOST_DIMENSIONS} are possible")
+    if ndim and not extents:
+        raise _fault(f"has {ndim} dimensions and no shape")
+    shape = tuple(extents[:ndim])
+    least = min(shape, default=1)
+    if least < 0:
+        raise _fault(f"has the shape {shape}, and an extent is negative")
+    address = (tensor.data or 0) + tensor.byte_offset
+    if least and not 0 < address < 1 << 63:
+        raise _fault(f"is at the address {address}, where no memory is")
+    return tensor, shape, address
+
+
+def _fault(why: str) -> CallError:
+    return CallError("read a DLPack capsule", f"its tensor {why}", "pass a copy, or a numpy array")
+
+
+class Checked:
+    """An array of another library; what is in its capsule is checked before others read it."""
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+
+    def __dlpack__(self, **options: Any) -> Any:
+        capsule = self._source.__dlpack__(**options)
+        for name in _LAYOUTS:
+            if _is_valid(capsule, name):
+                _read(capsule, name)
+                break
+        return capsule
+
+    def __dlpack_device__(self) -> Any:
+        return self._source.__dlpack_device__()
+
+
+@contextmanager
+def asking(value: Any, how: str) -> Iterator[None]:
+    """Asking another library for its array: it may say no, in its own words."""
+    try:
+        yield
+    except CallError:
+        raise
+    except Exception as error:
+        raise CallError(
+            f"read {kind_of(value)} {how}",
+            f"its library says: {type(error).__name__}: {error}",
+            "pass an array in the memory of a device, such as a copy of it",
+        ) from error
 
 
 def refuse_negated(value: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import re
 import threading
@@ -76,3 +77,8 @@ def link_objects(objects: tuple[bytes, ...], exports: tuple[str, ...]) -> Linked
 def link_text(text: str, exports: tuple[str, ...], imports: dict[str, int]) -> Linked:
     """Compile and link LLVM IR text."""
     return _link(llvm.JITLibraryBuilder().add_ir(text), exports, imports)
+
+
+def address_of(function: Any) -> int:
+    """The address of a function that ctypes found or made."""
+    return ctypes.cast(function, ctypes.c_void_p).value or 0

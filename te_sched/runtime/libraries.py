@@ -13,11 +13,11 @@ import io
 import os
 import pickle
 import tarfile
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from te_sched import files
 from te_sched.codegen.llvm.machine import compile_object, machine_of
 from te_sched.codegen.llvm.module import METADATA_MAGIC
 from te_sched.codegen.target import Target
@@ -26,7 +26,7 @@ from te_sched.runtime import csource
 
 _IN_TAR = "module.o"  # the file inside of an exported .tar
 _MAGIC = b"te_sched-program\0"
-_VERSION = 1
+_VERSION = 2
 _SEAL = b"te_sched-sha256:"
 _DIGEST = 32
 _UNREADABLE = (
@@ -38,10 +38,8 @@ _LENGTH = 8  # bytes of the number that tells how long the program is
 
 def check_place(path: str | os.PathLike[str]) -> Path:
     """Where to write; refuses what is no path, and folders that are not there."""
-    if not isinstance(path, str | os.PathLike):
-        raise CallError(f"export to {path!r}", "it is no path", 'write "module.so"')
-    place = Path(path).resolve()
-    if not place.parent.is_dir():
+    place = Path(files.check_path(path, _EXPORT))
+    if not os.path.isdir(place.parent):
         raise CallError(f"export to {place}", "its folder does not exist", "make the folder first")
     return place
 
@@ -54,66 +52,58 @@ def write_library(
 ) -> None:
     """Write object files as what the suffix says, or let `fcompile` link them."""
     if fcompile is None:
-        _write(place, objects)
+        if place.suffix not in (*_LIBRARIES, ".tar"):
+            why = f"{place.suffix!r} is no kind of library"
+            raise CallError(f"{_EXPORT} {place}", why, "use .so, .o or .tar")
+        files.write(place, _joined(place, objects), _EXPORT, executable=place.suffix in _LINKED)
         return
-    with tempfile.TemporaryDirectory(prefix="te_sched") as folder:
-        files = [Path(folder) / f"part{number}.o" for number in range(len(objects))]
-        for file, data in zip(files, objects, strict=True):
-            file.write_bytes(data)
-        fcompile(str(place), [str(file) for file in files], **options)
-    if place.is_file() and place.suffix in _LIBRARIES:
-        seal(place)
+    with files.temporary_folder(f"{_EXPORT} {place}") as folder:
+        parts = [folder / f"part{number}.o" for number in range(len(objects))]
+        for part, data in zip(parts, objects, strict=True):
+            csource.write_part(part, data)
+        fcompile(os.path.abspath(place), [str(part) for part in parts], **options)
+    if os.path.isfile(place) and place.suffix in _LIBRARIES:
+        content = files.read(place, _EXPORT, "see what fcompile writes")
+        files.write(place, sealed(content), _EXPORT)
 
 
-_LIBRARIES = (".so", ".dylib", ".dll", ".o")
+_EXPORT = "export to"
+_LINKED = (".so", ".dylib", ".dll")
+_LIBRARIES = (*_LINKED, ".o")
 
 
-def _write(place: Path, objects: tuple[bytes, ...]) -> None:
-    """Write a file, which appears complete or not at all."""
-    if place.suffix not in (*_LIBRARIES, ".tar"):
-        why = f"{place.suffix!r} is no kind of library"
-        raise CallError(f"export to {place}", why, "use .so, .o or .tar")
-    with tempfile.TemporaryDirectory(prefix="te_sched", dir=place.parent) as folder:
-        whole = Path(folder) / f"whole{place.suffix}"
-        if place.suffix == ".tar":
-            inside = Path(folder) / _IN_TAR
-            _write(inside, objects)
-            with tarfile.open(whole, "w") as archive:
-                archive.add(inside, _IN_TAR)
-        else:
-            _link(objects, whole)
-            seal(whole)
-        os.replace(whole, place)
+def _joined(place: Path, objects: tuple[bytes, ...]) -> bytes:
+    """One file of a kind that the suffix of a path says."""
+    if place.suffix in _LINKED:
+        return sealed(csource.link_shared(objects, f"{_EXPORT} {place}"))
+    is_one = len(objects) == 1
+    whole = objects[0] if is_one else csource.link_relocatable(objects, f"{_EXPORT} {place}")
+    if place.suffix == ".o":
+        return sealed(whole)
+    inside = tarfile.TarInfo(_IN_TAR)
+    inside.size = len(content := sealed(whole))
+    with tarfile.open(fileobj=(file := io.BytesIO()), mode="w") as archive:
+        archive.addfile(inside, io.BytesIO(content))
+    return file.getvalue()
 
 
-def _link(objects: tuple[bytes, ...], place: Path) -> None:
-    if place.suffix != ".o":
-        csource.link_shared(objects, place)
-    elif len(objects) == 1:
-        place.write_bytes(objects[0])
-    else:
-        csource.link_relocatable(objects, place)
+def sealed(data: bytes) -> bytes:
+    """The content of a file with its digest at the end; linkers and loaders do not see it."""
+    return data + _SEAL + hashlib.sha256(data).digest()
 
 
-def seal(place: Path) -> None:
-    """End a file with the digest of what it has; linkers and loaders do not see it."""
-    data = place.read_bytes()
-    with place.open("ab") as file:
-        file.write(_SEAL + hashlib.sha256(data).digest())
-
-
-def seal_linked(place: Path, objects: Iterable[Path]) -> None:
-    """Seal a library that was linked from objects, if a sealed one is among these.
+def seal_linked(data: bytes, objects: Iterable[str]) -> bytes:
+    """A library that was linked from objects, sealed if a sealed one is among these.
 
     Raises
     ------
     CallError for an object whose own seal is broken.
     """
-    sealed = [(one, data) for one in objects if _SEAL in (data := one.read_bytes())]
-    for one, data in sealed:
-        unseal(data, str(one))
-    if sealed:
-        seal(place)
+    read = [(one, files.read(one, "link", "check the path")) for one in objects]
+    of_ours = [(one, content) for one, content in read if _SEAL in content]
+    for one, content in of_ours:
+        unseal(content, one)
+    return sealed(data) if of_ours else data
 
 
 def unseal(data: bytes, where: str) -> bytes:
@@ -129,15 +119,15 @@ def unseal(data: bytes, where: str) -> bytes:
     raise CallError(f"load {where}", why, "export the module again with export_library")
 
 
-def read_tar(path: Path) -> bytes:
+def read_tar(data: bytes, where: str) -> bytes:
     """The object file in an archive."""
     try:
-        with tarfile.open(path, "r:") as archive:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
             inside = archive.extractfile(_IN_TAR)
             return inside.read() if inside is not None else b""
     except (OSError, LookupError, ValueError, RecursionError, tarfile.TarError) as error:
         raise CallError(
-            f"load {path}", f"it cannot be read: {error}", "give what export_library wrote"
+            f"load {where}", f"it cannot be read: {error}", "give what export_library wrote"
         ) from None
 
 

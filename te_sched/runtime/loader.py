@@ -1,6 +1,6 @@
 """Code in memory and its metadata: linked into this process from objects, or loaded from files.
 
-Fills the slots through which generated code reaches OpenMP, registered functions and callbacks.
+Fills the slots through which generated code reaches threads, registered functions and callbacks.
 Must not know how functions are called.
 """
 
@@ -10,19 +10,18 @@ import _ctypes
 import ctypes
 import json
 import os
-import tempfile
 import warnings
 import weakref
-from pathlib import Path
 from typing import Any
 
+from te_sched import files
 from te_sched.codegen.llvm.heap import TRIM
 from te_sched.codegen.llvm.machine import host_features, machine_of
 from te_sched.codegen.llvm.module import FORMAT_VERSION, METADATA_MAGIC
 from te_sched.codegen.signature import Signature
 from te_sched.codegen.target import Target
 from te_sched.errors import BuildError, CallError, user_place
-from te_sched.runtime import callbacks, jit, registry, threads
+from te_sched.runtime import callbacks, interrupts, jit, registry, threads
 
 _EXPORTS = ("te_sched_slots", "te_sched_functions", TRIM)
 
@@ -49,7 +48,7 @@ class Code:
     def _slot(self, wanted: dict[str, Any]) -> int:
         kind, name = wanted["kind"], wanted["name"]
         if kind == "thread":
-            return threads.slot_value(name)
+            return interrupts.address(name) if name in ("now", "poll") else threads.slot_value(name)
         if kind == "packed":
             _warn_if_missing(name)
             return self._keep(callbacks.make_packed(name, wanted["args"], wanted["result"]))
@@ -145,26 +144,13 @@ def _unload(trim: int, loaded: Any) -> None:
         _ctypes.dlclose(loaded._handle)
 
 
-def read_file(path: str | os.PathLike[str]) -> bytes:
-    """The content of a file that export_library wrote."""
-    if not isinstance(path, str | os.PathLike):
-        raise CallError(f"load {path!r}", "it is no path", 'write "module.so"')
-    place = Path(path).resolve()
-    try:
-        return place.read_bytes()
-    except OSError as error:
-        raise CallError(
-            f"load {place}", f"it cannot be read: {error.strerror}", "check the path"
-        ) from None
-
-
 def load_code(data: bytes, suffix: str, where: str) -> Code:
     """Load what was in a shared library or an object file (.o) that export_library wrote."""
     metadata = read_metadata(data, where)
     if suffix == ".o":
         return load_objects((data,), metadata)
     try:
-        library = _load_library(data, suffix)
+        library = _load_library(data, suffix, where)
     except OSError as error:
         raise CallError(
             f"load {where}", f"the system's loader says: {error}", "check what it depends on"
@@ -177,13 +163,13 @@ def load_code(data: bytes, suffix: str, where: str) -> Code:
     return code
 
 
-def _load_library(data: bytes, suffix: str) -> ctypes.CDLL:
+def _load_library(data: bytes, suffix: str, where: str) -> ctypes.CDLL:
     """Load a copy under a name of its own.
 
     The system's loader would share one library (and its slots) among modules, and give the old
     library for a file that was written anew.
     """
-    with tempfile.TemporaryDirectory(prefix="te_sched", ignore_cleanup_errors=True) as folder:
-        copy = Path(folder) / f"module{suffix}"
-        copy.write_bytes(data)
+    with files.temporary_folder(f"load {where}") as folder:
+        copy = folder / f"module{suffix}"
+        files.write(copy, data, "load a copy from", "make room for temporary files")
         return ctypes.CDLL(str(copy))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from te_sched import files
 from te_sched.codegen.target import Target
 from te_sched.runtime.cuda_module import CudaModule
 from te_sched.runtime.libraries import read_tar, unpack, unseal
-from te_sched.runtime.loader import load_code, read_file
+from te_sched.runtime.loader import load_code
 from te_sched.runtime.module import Module
 
 
@@ -19,10 +20,11 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Module | CudaMod
     written, or that another te_sched or another kind of computer wrote, is refused (CallError).
     """
     del fmt
-    is_archive = isinstance(path, str | os.PathLike) and Path(path).suffix == ".tar"
-    data = unseal(read_tar(Path(path)) if is_archive else read_file(path), str(path))
+    content = files.read(path, "load", "check the path")
+    is_archive = Path(path).suffix == ".tar"
+    data = unseal(read_tar(content, str(path)) if is_archive else content, str(path))
     program = unpack(data, str(path))
     if program is not None:
-        functions, target = program
-        return CudaModule(functions, Target(target))
+        functions, target, checked = program
+        return CudaModule(functions, Target(target), checked)
     return Module(load_code(data, ".o" if is_archive else Path(path).suffix, str(path)))

@@ -12,30 +12,45 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import addressof
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
+from te_sched import files
 from te_sched.codegen.llvm.compile import Compiled
 from te_sched.codegen.signature import Parameter, Signature
-from te_sched.errors import CallError, did_you_mean
+from te_sched.errors import CallError, did_you_mean, repr_of
 from te_sched.ir import dtypes
-from te_sched.runtime import registry, threads
+from te_sched.runtime import interrupts, registry, threads
 from te_sched.runtime.arguments import check, refuse_names, view_of
-from te_sched.runtime.callbacks import ctype_of
+from te_sched.runtime.callbacks import KeptViewError, ctype_of
 from te_sched.runtime.device import Device, check_usable
 from te_sched.runtime.libraries import check_place, write_library
 from te_sched.runtime.loader import Code, load_objects, read_metadata
 from te_sched.runtime.ndarray import NDArray
-from te_sched.runtime.timing import Evaluator, seconds_of
+from te_sched.runtime.timing import Evaluator
 from te_sched.shown import Shown
+from te_sched.signatures import checked_as
 
 _REMEMBERED = 256  # keys of good arguments that a function remembers
 _memory_of = (ctypes.c_char * 0).from_buffer  # of compact arrays that can be written
 _ENTRY_ALIASES = ("__tvm_main__", "default_function")
 
 
-class Function:
+class Unpicklable:
+    """What has addresses of this process, which mean nothing in another one or in a copy."""
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        what = "module" if hasattr(self, "export_library") else "compiled function"
+        raise CallError(
+            f"cannot pickle or copy a {what}",
+            "its machine code is loaded into this process, at addresses of its own",
+            "save the module with export_library, and load it with te_sched.runtime.load_module "
+            "where it is needed; or build it there",
+        )
+
+
+class Function(Unpicklable):
     """A compiled function. Call it with arrays and scalars, outputs included; it gives None."""
 
     def __init__(self, code: Code, signature: Signature) -> None:
@@ -43,8 +58,10 @@ class Function:
         types = [_argument_type(parameter) for parameter in signature.parameters]
         types += [ctype_of(symbol.dtype) for symbol in signature.symbols if symbol.passed]
         call, repeat = code.addresses[signature.name]
-        self._native = ctypes.CFUNCTYPE(ctypes.c_int32, *types)(call)
-        self._repeat = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, *types)(repeat)
+        code_type = ctypes.c_int32
+        self._native = ctypes.CFUNCTYPE(code_type, *types)(call)
+        types = [ctypes.c_int64, ctypes.c_void_p, *types]  # how often, and where to say how long
+        self._repeat = ctypes.CFUNCTYPE(code_type, *types)(repeat)
         self._good: dict[tuple[Any, ...], tuple[int, ...]] = {}
         self._misaligned = _widest(signature) - 1
 
@@ -68,30 +85,30 @@ class Function:
             refuse_names(self.signature, named)
         keep: list[Any] = []
         values = self._prepare(args, keep)
-        if self.signature.parallel and threads.has_lost_team():
-            code = threads.run_elsewhere(self._native, *values)
-        else:
-            code = self._native(*values)
+        if self.signature.parallel and not threads.is_ready:
+            threads.prepare()
+        code = self._native(*values)
         if code:
-            self._fail(code)
+            self._fail(code, args)
 
-    def run_repeatedly(self, count: int, *args: Any) -> None:
-        """Call the function `count` times from native code."""
+    def run_repeatedly(self, count: int, *args: Any) -> float:
+        """Call the function `count` times from native code; gives the seconds that it took."""
         keep: list[Any] = []
         values = self._prepare(args, keep)
-        if self.signature.parallel and threads.has_lost_team():
-            code = threads.run_elsewhere(self._repeat, count, *values)
-        else:
-            code = self._repeat(count, *values)
+        if self.signature.parallel and not threads.is_ready:
+            threads.prepare()
+        spent = ctypes.c_int64(0)
+        code = self._repeat(count, addressof(spent), *values)
         if code:
-            self._fail(code)
+            self._fail(code, args)
+        return spent.value / 1e9
 
     def measure(self, dev: Device, count: int, *args: Any, **named: Any) -> float:
         """Seconds of `count` calls."""
         del dev
         if named:
             refuse_names(self.signature, named)
-        return seconds_of(lambda: self.run_repeatedly(count, *args))
+        return self.run_repeatedly(count, *args)
 
     def _prepare(self, args: tuple[Any, ...], keep: list[Any]) -> list[Any]:
         """The native arguments of a call."""
@@ -149,11 +166,17 @@ class Function:
         self._good[key] = extra
         return extra
 
-    def _fail(self, code: int) -> None:
+    def _fail(self, code: int, args: tuple[Any, ...]) -> None:
+        if code == interrupts.STOPPED:
+            raise interrupts.take()
         if code < 0:
-            raise registry.take_exception(code)
+            error = registry.take_exception(code)
+            if isinstance(error, KeptViewError):
+                _viewed.append((self, args))
+            raise error
         raise CallError(*self.signature.failures[code - 1])
 
+    @checked_as(CallError)
     def time_evaluator(self, name: str, dev: Device, **options: Any) -> Evaluator:
         """See Module.time_evaluator; `name` is this function's."""
         del name
@@ -162,6 +185,9 @@ class Function:
     def __repr__(self) -> str:
         names = ", ".join(parameter.name for parameter in self.signature.parameters)
         return f"<te_sched function {self.name}({names})>"
+
+
+_viewed: list[Any] = []  # what views may reach that were refused, and are there all the same
 
 
 def _widest(signature: Signature) -> int:
@@ -199,15 +225,18 @@ def make_evaluator(
     repeats_to_cooldown: int = 1,
     cache_flush_bytes: int = 0,
     f_preproc: str = "",
+    **unknown: object,
 ) -> Evaluator:
     """What times a function on a device; see Module.time_evaluator."""
     del limit_zero_time_iterations  # a repetition is never measured as zero here
-    check_usable(dev, f"time {function.name!r} on {dev}")
-    if cache_flush_bytes or f_preproc:
-        what = "cache_flush_bytes" if cache_flush_bytes else "f_preproc"
-        raise CallError(
-            f"time {function.name!r} with {what}", "it is not available", "leave it out"
-        )
+    check_usable(dev, f"time {function.name!r} on {repr_of(dev)}")
+    absent = {"cache_flush_bytes": cache_flush_bytes, "f_preproc": f_preproc, **unknown}
+    for what, given in absent.items():
+        is_off = isinstance(given, int | str) and not given
+        if what in unknown or not is_off:
+            raise CallError(
+                f"time {function.name!r} with {what}", "it is not available", "leave it out"
+            )
     return Evaluator(
         functools.partial(function.measure, dev),
         number,
@@ -218,7 +247,7 @@ def make_evaluator(
     )
 
 
-class Module(Shown):
+class Module(Shown, Unpicklable):
     """Compiled functions: `module(...)` calls the entry function, `module["name"]` is any."""
 
     type_key = "llvm"
@@ -242,17 +271,18 @@ class Module(Shown):
         self._entry(*args)
 
     def __getitem__(self, name: str) -> Function:
-        function = self._functions.get(name)
-        if function is None and name in _ENTRY_ALIASES:
+        function = self._functions.get(name) if isinstance(name, str) else None
+        if function is None and isinstance(name, str) and name in _ENTRY_ALIASES:
             return self._entry
         if function is None:
             raise CallError(
-                f"find function {name!r} in a module",
+                f"find function {repr_of(name)} in a module",
                 "it has no such function",
                 f"use one of {', '.join(self._functions)}{did_you_mean(name, self._functions)}",
             )
         return function
 
+    @checked_as(CallError)
     def get_function(self, name: str, query_imports: bool = False) -> Function:
         """A function by name."""
         del query_imports
@@ -281,16 +311,19 @@ class Module(Shown):
         dev = dev if dev is not None else ctx
         if dev is None:
             raise CallError(
-                f"time {func_name!r}", "no device is given", "give one: time_evaluator(name, dev)"
+                f"time {repr_of(func_name)}",
+                "no device is given",
+                "give one: time_evaluator(name, dev)",
             )
         return make_evaluator(self[func_name], dev, number, repeat, min_repeat_ms, **options)
 
+    @checked_as(CallError)
     def get_source(self, fmt: str = "") -> str:
         """The optimised LLVM IR ("ll", the default) or the assembly ("asm", "s")."""
         kind = {"": "ll", "ll": "ll", "asm": "asm", "s": "asm"}.get(fmt)
         if kind is None:
             raise CallError(
-                f"show the source as {fmt!r}", "there is no such form", 'use "ll" or "asm"'
+                f"show the source as {repr_of(fmt)}", "there is no such form", 'use "ll" or "asm"'
             )
         if self._compiled is None:
             raise CallError(
@@ -300,6 +333,7 @@ class Module(Shown):
             )
         return self._compiled.source(kind)
 
+    @checked_as(CallError, but=("path",))
     def export_library(
         self,
         path: str | os.PathLike[str],
@@ -318,20 +352,21 @@ class Module(Shown):
             )
         write_library(place, (self._compiled.data, *self._extra_objects), fcompile, options)
 
+    @checked_as(CallError)
     def save(self, path: str | os.PathLike[str], fmt: str = "") -> None:
         """Save as export_library does, or the text of a source as .ll or .s."""
-        place = Path(path)
-        form = fmt or place.suffix.removeprefix(".")
+        form = fmt or Path(files.check_path(path, "save to")).suffix.removeprefix(".")
         if form in ("ll", "s", "asm"):
-            place.write_text(self.get_source(form))
+            files.write(path, self.get_source(form), "save to")
         else:
-            self.export_library(place)
+            self.export_library(path)
 
     @property
     def entry_func(self) -> Function:
         """The function that a call of the module calls."""
         return self._entry
 
+    @checked_as(CallError)
     def implements_function(self, name: str, query_imports: bool = False) -> bool:
         """Whether there is a function of a name."""
         del query_imports

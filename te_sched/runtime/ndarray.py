@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import importlib
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from te_sched.errors import CallError, kind_of
+from te_sched.errors import CallError, ElementError, kind_of, repr_of
 from te_sched.ir import dtypes
 from te_sched.runtime import cuda_driver, cuda_memory, dlpack
 from te_sched.runtime.device import DEVICE_TYPES, Device, check_usable, cpu
+from te_sched.signatures import is_index, is_sequence
 
 _ALIGNMENT = 64
 _CUDA = DEVICE_TYPES["cuda"]
@@ -38,7 +41,12 @@ class NDArray:
     __slots__ = ("__weakref__", "_array", "address", "device", "dtype", "key")
 
     def __init__(self, storage: Any, dtype: str, device: Device) -> None:
-        self._array, self.dtype, self.device = storage, dtype, device
+        self.dtype, self.device = dtype, device
+        self._use(storage)
+
+    def _use(self, storage: Any) -> None:
+        self._array = storage
+        dtype, device = self.dtype, self.device
         view = view_interface(_interface_of(storage), storage.dtype, dtype, *_place(device))
         self.address = view.address
         self.key = view[:6]  # all that a call must check
@@ -62,6 +70,15 @@ class NDArray:
     def ctx(self) -> Device:
         """The device, by its older name."""
         return self.device
+
+    @property
+    def base(self) -> Any:
+        """The object whose memory this is; None where it is the array's own."""
+        return self._array.base
+
+    def own_memory(self) -> None:
+        """Become a copy, because the memory is going to be somebody else's."""
+        self._use(self._array.copy())
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """A copy as a numpy array (bfloat16 needs ml_dtypes; without it, bits as uint16)."""
@@ -123,13 +140,7 @@ class NDArray:
                 cuda_memory.fill(self._array, values._array, self.device.device_id)
                 return
             values = values._readable()
-        kept = as_storage(values, self.dtype)
-        if not np.can_cast(kept.dtype, np.float64, "same_kind") and kept.dtype.name != "bfloat16":
-            raise CallError(
-                f"copy {kept.dtype.name} into an array of {self.dtype}",
-                "they are not real numbers",
-                "convert them first (.real, .astype)",
-            )
+        kept = as_storage(_real(values, self.dtype), self.dtype)
         if self._is_on_gpu:
             kept = kept.astype(storage_name(self.dtype), copy=False)
             cuda_memory.fill(self._array, kept, self.device.device_id)
@@ -145,7 +156,7 @@ class NDArray:
             return self._array.__dlpack__(stream=stream, **options)
         place = self.__dlpack_device__()
         view = view_interface(_interface_of(self._array), self._array.dtype, self.dtype, *place)
-        return dlpack.make_capsule(view, self, "bfloat", 16)
+        return dlpack.make_capsule(view, self._array, "bfloat", 16)
 
     @property
     def __cuda_array_interface__(self) -> Any:
@@ -163,17 +174,37 @@ class NDArray:
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0) if self.device.emulated else (self.device.device_type, self.device.device_id)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = self._array
+        if self._is_on_gpu:
+            values = cuda_memory.to_host(values, self.device.device_id)
+        return _restored, (values, self.dtype, self.device)
+
     def __getitem__(self, index: Any) -> Any:
-        return self._readable()[index]
+        with self._indexed("read", index):
+            return self._readable()[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        values = value._readable() if isinstance(value, NDArray) else np.asarray(value)
-        kept = as_storage(values, self.dtype)
+        values = value._readable() if isinstance(value, NDArray) else _numbers(value)
+        kept = as_storage(_real(values, self.dtype), self.dtype)
         if not self._is_on_gpu:
-            self._array[index] = kept
+            with self._indexed("write", index):
+                self._array[index] = kept
             return
         with cuda_memory.working_on(self.device.device_id, f"write {self!s}") as cupy:
             self._array[index] = cupy.asarray(kept)
+
+    @contextmanager
+    def _indexed(self, what: str, index: Any) -> Iterator[None]:
+        """What numpy says of an index, as an error of te_sched that Python knows too."""
+        try:
+            yield
+        except (IndexError, OverflowError, ValueError, TypeError) as error:
+            raise ElementError(
+                f"{what} element {repr_of(index)} of an array of shape {self.shape}",
+                f"numpy says: {error}",
+                "give an index, or a slice, for each dimension, and numbers that fit",
+            ) from None
 
     def __len__(self) -> int:
         return len(self._array)
@@ -194,7 +225,7 @@ def array(values: Any, device: Device | None = None, dtype: str | None = None) -
         name = source.dtype.name
         if not hasattr(values, "dtype") and name == "float64":
             name = "float32"
-    name = dtype if dtype is not None else name
+    name = dtypes.spelled(dtype) if dtype is not None else name
     _check_dtype(name)
     result = empty(source.shape, name, device)
     result._fill(source)
@@ -204,16 +235,31 @@ def array(values: Any, device: Device | None = None, dtype: str | None = None) -
 def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> NDArray:
     """A new array whose elements are undefined."""
     device = device if device is not None else cpu(0)
-    check_usable(device, f"make an array of shape {shape}")
+    check_usable(device, f"make an array of shape {repr_of(shape)}")
     dtype = dtypes.spelled(dtype)
     _check_dtype(dtype)
     extents = _extents(shape)
+    if len(extents) > dlpack.MOST_DIMENSIONS:
+        raise CallError(
+            f"cannot make an array of {len(extents)} dimensions",
+            f"arrays have at most {dlpack.MOST_DIMENSIONS}",
+            "join dimensions",
+        )
     if any(extent < 0 for extent in extents):
         raise CallError(
-            f"make an array of shape {extents}", "an extent is negative", "use extents of 0 or more"
+            f"make an array of shape {repr_of(extents)}",
+            "an extent is negative",
+            "use extents of 0 or more",
         )
     make = _empty_numpy if device.memory != _CUDA else cuda_memory.empty
     return NDArray(make(extents, storage_name(dtype), device.device_id), dtype, device)
+
+
+def _restored(values: np.ndarray[Any, Any], dtype: str, device: Device) -> NDArray:
+    """The array that was pickled or copied."""
+    result = empty(values.shape, dtype, device)
+    result._fill(values)
+    return result
 
 
 def zeros(shape: Any, dtype: str = "float32", device: Device | None = None) -> NDArray:
@@ -230,14 +276,14 @@ def _empty_numpy(extents: tuple[int, ...], dtype: str, device_id: int) -> np.nda
     size = math.prod(extents) * kind.itemsize
     try:
         memory = np.empty(size + _ALIGNMENT, np.uint8)
-    except (MemoryError, ValueError) as error:
+        offset = -memory.ctypes.data % _ALIGNMENT
+        return memory[offset : offset + size].view(kind).reshape(extents)
+    except (MemoryError, ValueError, OverflowError) as error:
         raise CallError(
-            f"make an array of shape {extents}",
+            f"make an array of shape {repr_of(extents)}",
             f"there is no room for it: {error}",
             "make a smaller one",
         ) from None
-    offset = -memory.ctypes.data % _ALIGNMENT
-    return memory[offset : offset + size].view(kind).reshape(extents)
 
 
 def _source(values: Any) -> NDArray | np.ndarray[Any, Any]:
@@ -251,7 +297,8 @@ def _source(values: Any) -> NDArray | np.ndarray[Any, Any]:
 
 def _from_cuda(values: Any) -> NDArray:
     """An NDArray over memory of a GPU that is described by CUDA's array interface alone."""
-    number = cuda_driver.device_of_pointer(values.__cuda_array_interface__["data"][0])
+    with dlpack.asking(values, "through CUDA's array interface"):
+        number = cuda_driver.device_of_pointer(values.__cuda_array_interface__["data"][0])
     with cuda_memory.working_on(number, f"read {kind_of(values)}") as cupy:
         memory = cupy.asarray(values)
     return NDArray(memory, memory.dtype.name, Device(_CUDA, number))
@@ -271,10 +318,12 @@ def _numbers(values: Any) -> np.ndarray[Any, Any]:
 
 
 def _extents(shape: Any) -> tuple[int, ...]:
-    given = (shape,) if isinstance(shape, str) or np.ndim(shape) == 0 else tuple(shape)
-    if not all(hasattr(extent, "__index__") for extent in given):
+    given = tuple(shape) if is_sequence(shape) else (shape,)
+    if not all(map(is_index, given)):
         raise CallError(
-            f"make an array of shape {shape!r}", "an extent is an int", "write (rows, columns)"
+            f"make an array of shape {repr_of(shape)}",
+            "an extent is an int",
+            "write (rows, columns)",
         )
     return tuple([int(extent) for extent in given])
 
@@ -292,18 +341,34 @@ def from_dlpack(source: Any) -> NDArray:
             "it has no __dlpack__",
             "pass an array, or make one with te_sched.nd.array",
         )
-    dlpack.refuse_negated(source)
-    kind, number = dlpack.place_of(*source.__dlpack_device__())
-    if kind == _CUDA:
+    if isinstance(source, np.ndarray):
+        refuse_masked(source)
+    with dlpack.asking(source, "through DLPack"):
+        dlpack.refuse_negated(source)
+        kind, number = dlpack.place_of(*source.__dlpack_device__())
+        if kind != _CUDA:
+            is_known = isinstance(source, np.ndarray | NDArray)
+            memory = np.from_dlpack(source if is_known else dlpack.Checked(source))
+            return wrap(memory, memory.dtype.name)
         with cuda_memory.working_on(number, "read an array through DLPack") as cupy:
             memory = cupy.from_dlpack(source)
         return NDArray(memory, memory.dtype.name, Device(kind, number))
-    return wrap(memory := np.from_dlpack(source), memory.dtype.name)
 
 
 def storage_name(dtype: str) -> str:
     """The numpy dtype in which elements are kept."""
     return "uint16" if dtype == "bfloat16" else dtype
+
+
+def _real(values: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any]:
+    """The values, which must be real numbers."""
+    if not np.can_cast(values.dtype, np.float64, "same_kind") and values.dtype.name != "bfloat16":
+        raise CallError(
+            f"copy {values.dtype.name} into an array of {dtype}",
+            "they are not real numbers",
+            "convert them first (.real, .astype)",
+        )
+    return values
 
 
 def as_storage(values: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any]:

@@ -25,6 +25,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from te_sched import config
+from te_sched.files import at_once
 
 _MAGIC = b"te_sched 1\n"
 _DIGEST = 32
@@ -45,9 +46,9 @@ class ObjectCache:
     def get(self, key: str) -> bytes | None:
         """What was put under a key, if it is there and whole."""
         try:
-            with (self.folder / key).open("rb") as file:
+            with open(self.folder / key, "rb", opener=at_once) as file:
                 status = os.fstat(file.fileno())
-                if not is_private(status):
+                if not self._may_be_entry(status):
                     return None
                 content = file.read()
         except OSError:
@@ -60,6 +61,11 @@ class ObjectCache:
             with suppress(OSError):
                 os.utime(self.folder / key)
         return payload
+
+    def _may_be_entry(self, status: os.stat_result) -> bool:
+        """Whether a file is one that this user wrote, of a size that `put` writes."""
+        is_whole = stat.S_ISREG(status.st_mode) and status.st_size <= self.limit
+        return is_whole and is_private(status)
 
     def put(self, key: str, payload: bytes) -> None:
         """Keep bytes under a key, if there is room."""

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from te_sched.codegen.emulator.poll_interrupts import POLL
-from te_sched.errors import CallError, did_you_mean, kind_of
-from te_sched.runtime import access_reports, blas, interrupts, sorting
+from te_sched.errors import CallError, did_you_mean, kind_of, repr_of
+from te_sched.runtime import access_reports, blas, sorting
+from te_sched.signatures import checked_as
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,10 @@ class Extern:
         return "pointer" if self.function is None else "callback"
 
 
-# Those of TVM itself, what emulated programs call, and what failed checks call.
+# Those of TVM itself, and what failed checks call.
 _BROUGHT = {
     **blas.PACKED_FUNCTIONS,
     **sorting.PACKED_FUNCTIONS,
-    POLL: interrupts.poll,
     **access_reports.PACKED_FUNCTIONS,
 }
 _functions: dict[str, Callable[..., Any]] = {}
@@ -50,17 +49,19 @@ def register_func(
     name: Any, function: Callable[..., Any] | None = None, override: bool = False
 ) -> Any:
     """Register a Python function for call_packed; with a name alone, or nothing, a decorator."""
-    if callable(name):
+    if callable(name) and hasattr(name, "__name__"):
         return register_func(name.__name__, name, override)
     if name is None and function is None:
         return register_func  # of a decorator without a name
     if not isinstance(name, str):
         raise CallError(
-            f"register a function as {name!r}", "it is no name", "give a string and a function"
+            f"register a function as {repr_of(name)}",
+            "it is no name",
+            "give a string and a function",
         )
     if function is not None and not callable(function):
         raise CallError(
-            f"register {function!r} as {name!r}",
+            f"register {repr_of(function)} as {name!r}",
             f"{kind_of(function)} is no function",
             "give a Python function",
         )
@@ -76,6 +77,7 @@ def register_func(
     return function
 
 
+@checked_as(CallError)
 def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any] | None:
     """The Python function registered under a name."""
     function = _functions.get(name, _BROUGHT.get(name))
@@ -90,11 +92,13 @@ def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any
     return function
 
 
+@checked_as(CallError)
 def remove_global_func(name: str) -> None:
     """Forget a registered function."""
     _functions.pop(name, None)
 
 
+@checked_as(CallError)
 def register_extern(name: str, function: Any, override: bool = True) -> Any:
     """Register what call_extern(name, ...) calls.
 
@@ -121,6 +125,7 @@ def register_extern(name: str, function: Any, override: bool = True) -> Any:
     return function
 
 
+@checked_as(CallError)
 def remove_extern(name: str) -> None:
     """Forget a registered extern."""
     _externs.pop(name, None)

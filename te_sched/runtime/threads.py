@@ -1,255 +1,211 @@
-"""The OpenMP runtime that runs parallel loops: found, not brought along.
+"""How many threads run parallel loops, and starting them; `team` is what they run.
 
-Looked for in this order: the library named by TE_SCHED_OPENMP ("serial" for none), one that is
-loaded already, the system's, one that a PyPI package installed (intel-openmp, torch, scikit-learn,
-...). Without any, parallel loops run serially and a warning says so. Must not know modules.
+Threads start at the first call of a function with parallel loops, and again in a process that was
+forked. They are not Python's own until a callback makes them so. Must not know modules.
 """
 
 from __future__ import annotations
 
 import ctypes
+import operator
 import os
-import site
+import platform
 import sys
-import sysconfig
 import threading
 import warnings
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from te_sched.errors import CallError
-from te_sched.runtime import jit
+from te_sched.errors import CallError, kind_of
+from te_sched.runtime import interrupts, jit, team
+from te_sched.signatures import checked_as
 
-_SONAMES = (
-    "libgomp.so.1",
-    "libiomp5.so",
-    "libomp.so.5",
-    "libomp.so",
-    "libomp.dylib",
-    "libiomp5md.dll",
-    "libgomp-1.dll",
-)
-_PATTERNS = ("libgomp*.so*", "libiomp5*", "libomp*.so*", "libomp*.dylib")
-_Answer = TypeVar("_Answer")
-
-_SERIAL_NAME = "serial"
-_SERIAL = """
-define void @fork(ptr %function, ptr %data, i32 %count, i32 %flags) {
-  call void %function(ptr %data)
-  ret void
+MOST = 1024  # threads; far more than pay, and each takes memory for its stack
+_PYTHONS = ("PyThread_acquire_lock", "PyThread_acquire_lock_timed", "PyThread_release_lock")
+_PYTHON_TYPES = {  # the result, then the parameters
+    "PyThread_allocate_lock": (ctypes.c_void_p,),
+    "PyThread_acquire_lock": (ctypes.c_int, ctypes.c_void_p, ctypes.c_int),
+    "PyThread_start_new_thread": (ctypes.c_ulong, ctypes.c_void_p, ctypes.c_void_p),
 }
-define i32 @id() {
-  ret i32 0
-}
-define i32 @count() {
-  ret i32 1
-}
-define i32 @most() {
-  ret i32 1
-}
-"""
+_FAILED = ctypes.c_ulong(-1).value
 
-# Clang's OpenMP interface behind GCC's: libomp on macOS has the former alone.
-_KMPC = """
-%ident = type { i32, i32, i32, i32, ptr }
-@source = private constant [23 x i8] c";unknown;unknown;0;0;;\\00"
-@where = private constant %ident { i32 0, i32 2, i32 0, i32 0, ptr @source }
-declare void @__kmpc_fork_call(ptr, i32, ptr, ...)
-declare i32 @__kmpc_global_thread_num(ptr)
-declare void @__kmpc_push_num_threads(ptr, i32, i32)
-define internal void @team(ptr %global_id, ptr %team_id, ptr %function, ptr %data) {
-  call void %function(ptr %data)
-  ret void
-}
-define void @fork(ptr %function, ptr %data, i32 %count, i32 %flags) {
-  %limited = icmp sgt i32 %count, 0
-  br i1 %limited, label %limit, label %go
-limit:
-  %me = call i32 @__kmpc_global_thread_num(ptr @where)
-  call void @__kmpc_push_num_threads(ptr @where, i32 %me, i32 %count)
-  br label %go
-go:
-  call void (ptr, i32, ptr, ...)
-    @__kmpc_fork_call(ptr @where, i32 2, ptr @team, ptr %function, ptr %data)
-  ret void
-}
-"""
+is_ready = False  # whether as many threads run as are asked for
+_asked = 0  # by set_num_threads; 0 leaves it to the environment
+_team_size = ctypes.c_int32(1)  # of parallel loops, the caller counts
+_starting = threading.Lock()
+_boxes: list[Any] = []  # of each process that forked; threads may still look at them
 
 
-class Runtime:
-    """An OpenMP runtime: its name, and the addresses that generated code calls."""
-
-    def __init__(
-        self, name: str, addresses: dict[str, int], keep_alive: Any, survives_fork: bool
-    ) -> None:
-        self.name, self.addresses, self._keep_alive, self.survives_fork = (
-            name,
-            addresses,
-            keep_alive,
-            survives_fork,
-        )
-
-
-_limit = ctypes.c_int32(0)  # threads of a team; 0 leaves it to the OpenMP runtime
-_stale_thread: int | None = None  # the thread that a fork left without its team
-_helper: ThreadPoolExecutor | None = None
-
-
-def limit_address() -> int:
-    """Where generated code reads how many threads a team may have."""
-    return ctypes.addressof(_limit)
-
-
+@checked_as(CallError)
 def set_num_threads(count: int) -> None:
     """Run parallel loops on this many threads; 0 means OMP_NUM_THREADS, or all cores."""
+    global _asked, is_ready
+    try:
+        count = operator.index(count)
+    except TypeError:
+        raise CallError(
+            f"the number of threads is {kind_of(count)}, expected an int",
+            "threads are counted",
+            "use 1 or more, or 0 for the default",
+        ) from None
     if count < 0:
         raise CallError(
             f"run on {count} threads", "it is less than none", "use 1 or more, or 0 for the default"
         )
-    _limit.value = count
+    _check_most(count, "the number of threads")
+    with _starting:
+        _asked, is_ready = count, False
 
 
 def get_num_threads() -> int:
     """How many threads parallel loops run on."""
-    found = runtime()
-    if found.name == _SERIAL_NAME:
-        return 1
-    return _limit.value or int(ctypes.CFUNCTYPE(ctypes.c_int32)(found.addresses["most"])())
+    return _asked or _default()
 
 
-def _read_environment() -> None:
-    text = os.environ.get("TE_SCHED_NUM_THREADS", "")
-    if text.isdigit():
-        _limit.value = int(text)
+def prepare() -> None:
+    """Start the threads that parallel loops run on, if there are too few."""
+    global is_ready
+    with _starting:
+        count = get_num_threads()
+        native = _linked()
+        running = ctypes.c_int32.from_address(native.address("size"))
+        if count - 1 > running.value:
+            _start(native, running, count - 1)
+        _team_size.value, is_ready = count, True
 
 
-@cache
-def runtime() -> Runtime:
-    """The OpenMP runtime of this process."""
-    wanted = os.environ.get("TE_SCHED_OPENMP", "")
-    if wanted == _SERIAL_NAME:
-        return _serial()
-    for candidate, mode in _candidates(wanted):
-        found = _try_library(candidate, mode)
-        if found is not None:
-            return found
-    if wanted:
-        raise CallError(
-            f"use the OpenMP runtime {wanted}",
-            "it cannot be loaded or is none",
-            "correct TE_SCHED_OPENMP",
-        )
-    warnings.warn(
-        "te_sched found no OpenMP runtime, so parallel loops run on one core; install one "
-        "(`pip install intel-openmp`, or the system's libgomp), or name it in TE_SCHED_OPENMP",
-        RuntimeWarning,
-        stacklevel=2,
-    )
-    return _serial()
+def _start(native: jit.Linked, running: ctypes.c_int32, wanted: int) -> None:
+    boxes = ctypes.c_void_p.from_address(native.address("boxes"))
+    if not boxes.value:
+        _make_room(native, boxes)
+    for number in range(running.value + 1, wanted + 1):
+        box = (boxes.value or 0) + number * team.BOX_BYTES
+        ctypes.c_void_p.from_address(box + team.LOCK_OFFSET).value = _lock()
+        if _python("PyThread_start_new_thread")(native.address("wait"), box) == _FAILED:
+            raise CallError(
+                f"cannot start {wanted + 1} threads",
+                f"the system refuses thread {number + 1}",
+                "use fewer (TE_SCHED_NUM_THREADS), or raise the limits of the process (ulimit)",
+            )
+        running.value = number
 
 
-def _candidates(wanted: str) -> Iterator[tuple[str, int]]:
-    if wanted:
-        yield wanted, ctypes.DEFAULT_MODE
-        return
-    loaded_only = getattr(os, "RTLD_NOLOAD", None)
-    if loaded_only is not None:
-        yield from ((name, loaded_only) for name in _SONAMES)
-    yield from ((name, ctypes.DEFAULT_MODE) for name in _SONAMES)
-    for path in _installed():
-        yield path, ctypes.DEFAULT_MODE
+def _make_room(native: jit.Linked, boxes: ctypes.c_void_p) -> None:
+    """Boxes for all threads that there may be, and locks on which callers sleep."""
+    memory = ctypes.create_string_buffer((MOST + 1) * team.BOX_BYTES)
+    _boxes.append(memory)
+    address = ctypes.addressof(memory) + -ctypes.addressof(memory) % team.BOX_BYTES
+    ctypes.memset(native.address("taken"), 0, 4 * team.LOCKS)  # by threads of a parent process
+    locks = (ctypes.c_void_p * team.LOCKS).from_address(native.address("locks"))
+    locks[:] = [_lock() for _ in range(team.LOCKS)]
+    boxes.value = address
 
 
-def _installed() -> Iterator[str]:
-    """OpenMP libraries that packages of this Python brought along."""
-    packages = {
-        sysconfig.get_paths()["purelib"],
-        sysconfig.get_paths()["platlib"],
-        site.getusersitepackages(),
-    }
-    folders = [Path(sys.prefix) / "lib", Path(sys.prefix) / "Library" / "bin"]
-    for package in map(Path, sorted(packages)):
-        folders += [
-            package / "torch" / "lib",
-            package / "sklearn" / ".dylibs",
-            *sorted(package.glob("*.libs")),
-        ]
-    for folder in folders:
-        for pattern in _PATTERNS:
-            yield from map(str, sorted(folder.glob(pattern)))
-
-
-def _try_library(name: str, mode: int) -> Runtime | None:
-    try:
-        library = ctypes.CDLL(name, mode)
-    except OSError:
-        return None
-    addresses = {key: _address(library, symbol) for key, symbol in _NAMES.items()}
-    if not all(addresses[key] for key in ("id", "count", "most")):
-        return None
-    clang = _address(library, "__kmpc_fork_call")
-    keep: Any = library
-    if not addresses["fork"]:
-        if not clang:
-            return None
-        imports = {symbol: _address(library, symbol) for symbol in _KMPC_NAMES}
-        linked = jit.link_text(_KMPC, ("fork",), imports)
-        addresses["fork"], keep = linked.address("fork"), (library, linked)
-    return Runtime(name, addresses, keep, survives_fork=bool(clang))
-
-
-_NAMES = {
-    "fork": "GOMP_parallel",
-    "id": "omp_get_thread_num",
-    "count": "omp_get_num_threads",
-    "most": "omp_get_max_threads",
-}
-_KMPC_NAMES = ("__kmpc_fork_call", "__kmpc_global_thread_num", "__kmpc_push_num_threads")
-
-
-def _address(library: ctypes.CDLL, symbol: str) -> int:
-    function = getattr(library, symbol, None)
-    return ctypes.cast(function, ctypes.c_void_p).value or 0 if function is not None else 0
+def _lock() -> int:
+    """A lock of Python's that is held, and which another thread releases."""
+    lock: int = _python("PyThread_allocate_lock")()
+    _python("PyThread_acquire_lock")(lock, 1)
+    return lock
 
 
 @cache
-def _serial() -> Runtime:
-    names = ("fork", "id", "count", "most")
-    linked = jit.link_text(_SERIAL, names, {})
-    addresses = {name: linked.address(name) for name in names}
-    return Runtime(_SERIAL_NAME, addresses, linked, survives_fork=True)
+def _python(name: str) -> Any:
+    """A function of Python's C interface."""
+    return ctypes.PYFUNCTYPE(*_PYTHON_TYPES[name])((name, ctypes.pythonapi))
+
+
+@cache
+def _linked() -> jit.Linked:
+    imports = interrupts.python_symbols(_PYTHONS)
+    imports |= {name: interrupts.address(name) for name in ("now", "poll")}
+    if sys.platform == "win32":
+        let_others_run = ctypes.WinDLL("kernel32").SwitchToThread
+    else:
+        let_others_run = ctypes.CDLL(None).sched_yield
+    imports["yield_core"] = jit.address_of(let_others_run)
+    pause = team.PAUSES.get(platform.machine().lower().replace("amd64", "x86_64"), "")
+    text = team.TEXT + team.PAUSE.format(pause)
+    return jit.link_text(text, ("fork", "wait", "boxes", "size", "locks", "taken"), imports)
 
 
 def slot_value(name: str) -> int:
-    """What the slot {"kind": "thread", "name": name} of generated code holds."""
-    return limit_address() if name == "limit" else runtime().addresses[name]
+    """What the slot {"kind": "thread", "name": name} of generated code holds.
+
+    "fork" is void(function, data, wanted number of shares), which runs function(data, number of
+    the share, number of shares) for each; "size" is where the size of the team stands.
+    """
+    return ctypes.addressof(_team_size) if name == "size" else _linked().address(name)
 
 
-def has_lost_team() -> bool:
-    """Whether a fork left this thread without its team, for which libgomp would wait."""
-    return (
-        _stale_thread is not None
-        and _stale_thread == threading.get_ident()
-        and not runtime().survives_fork
+@cache
+def _default() -> int:
+    """The number of threads that the environment asks for, or one for each core."""
+    wanted = os.environ.get("TE_SCHED_OPENMP", "")
+    if wanted == "serial":
+        return 1
+    if wanted:
+        warnings.warn(
+            f"te_sched ignores the environment variable TE_SCHED_OPENMP={wanted[:80]!r}: parallel "
+            'loops run on threads of its own, and only "serial" has a meaning',
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    text = os.environ.get("TE_SCHED_NUM_THREADS", "").strip()
+    if text and text != "0":
+        return _read_count("TE_SCHED_NUM_THREADS", text)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    default = _read_openmp("OMP_NUM_THREADS", min(cores or 1, MOST))
+    return min(default, _read_openmp("OMP_THREAD_LIMIT", default))
+
+
+def _read_count(variable: str, text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise CallError(
+            f"the environment variable {variable} is {text[:20]!r}, expected a number of threads",
+            "parallel loops run on 1 thread or more",
+            "set it to 1 or more, or to 0 for one thread on each core",
+        )
+    _check_most(int(text[:20]), f"the environment variable {variable}")
+    return int(text)
+
+
+def _read_openmp(variable: str, default: int) -> int:
+    """What a variable of OpenMP says; as there, nonsense is warned of and ignored."""
+    text = os.environ.get(variable, "")
+    if not text.strip():
+        return default
+    first = text.partition(",")[0].strip().removeprefix("+")  # of loops not inside of others
+    count = int(first) if first.isascii() and first.isdigit() and len(first) < 20 else 0
+    if 0 < count <= MOST or (variable == "OMP_THREAD_LIMIT" and count):
+        return count
+    warnings.warn(
+        f"te_sched ignores the environment variable {variable}={text[:20]!r}: it is no number of "
+        f"threads from 1 to {MOST}; parallel loops run on {default}",
+        RuntimeWarning,
+        stacklevel=2,
     )
+    return default
 
 
-def run_elsewhere(function: Callable[..., _Answer], *args: Any) -> _Answer:
-    """Call a function on a thread of its own, which can have a new team."""
-    global _helper
-    if _helper is None:
-        _helper = ThreadPoolExecutor(1, "te_sched-after-fork")
-    return _helper.submit(function, *args).result()
+def _check_most(count: int, what: str) -> None:
+    if count > MOST:
+        raise CallError(
+            f"{what} is {count}, expected at most {MOST}",
+            "each thread takes memory, and more than one for each core make nothing faster",
+            f"use at most {MOST}, or 0 for one thread on each core",
+        )
 
 
 def _after_fork() -> None:
-    global _stale_thread, _helper
-    _stale_thread, _helper = threading.get_ident(), None
+    """The child has the memory of the threads, but not them."""
+    global is_ready, _starting
+    _starting = threading.Lock()
+    is_ready = False
+    if _linked.cache_info().currsize:
+        for name in ("size", "boxes"):
+            kind = ctypes.c_int32 if name == "size" else ctypes.c_void_p
+            kind.from_address(_linked().address(name)).value = 0
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
-_read_environment()

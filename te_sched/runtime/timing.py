@@ -12,11 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from te_sched.errors import CallError
+from te_sched.errors import CallError, repr_of
 from te_sched.progress import progress
 from te_sched.shown import Shown
+from te_sched.signatures import is_index
 
-_UNINTERRUPTED = 0.5  # seconds of native code after which Ctrl-C may take effect
+_MOST_CALLS = 2**31 - 1
+_LONGEST = 86_400_000.0  # milliseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,58 +79,37 @@ class Evaluator:
     repeats_to_cooldown: int
 
     def __post_init__(self) -> None:
-        counts, pauses = (
-            (self.number, self.repeat, self.repeats_to_cooldown),
-            (self.min_repeat_ms, self.cooldown_interval_ms),
-        )
-        is_numbers = all(isinstance(value, int | float) for value in pauses)
-        if not is_numbers or not all(isinstance(value, int) for value in counts):
-            raise CallError(
-                f"time {self.number!r} calls, {self.repeat!r} times",
-                "counts are ints and times are numbers of milliseconds",
-                "write time_evaluator(name, dev, number=10, repeat=3, min_repeat_ms=0)",
-            )
-        if self.number < 1 or self.repeat < 1 or self.min_repeat_ms < 0:
-            raise CallError(
-                f"time {self.number} calls, {self.repeat} times, for {self.min_repeat_ms} ms",
-                "there is nothing to measure",
-                "use number >= 1, repeat >= 1 and min_repeat_ms >= 0",
-            )
+        for name in ("number", "repeat", "repeats_to_cooldown"):
+            value = getattr(self, name)
+            if not is_index(value) or not 1 <= value <= _MOST_CALLS:
+                raise CallError(
+                    f"argument {name} of time_evaluator is {repr_of(value)}, expected at least 1",
+                    f"it is a number of calls, an int from 1 to {_MOST_CALLS}",
+                    "use number >= 1, repeat >= 1 and min_repeat_ms >= 0",
+                )
+        for name in ("min_repeat_ms", "cooldown_interval_ms"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not 0 <= value <= _LONGEST:
+                raise CallError(
+                    f"argument {name} of time_evaluator is {repr_of(value)}, expected at least 0",
+                    f"it is a time in milliseconds, up to {_LONGEST:g} (a day)",
+                    "use number >= 1, repeat >= 1 and min_repeat_ms >= 0",
+                )
 
     def __call__(self, *args: Any, **named: Any) -> ProfileResult:
-        """Run once to warm up, then measure.
-
-        Ctrl-C takes effect between two calls, about half a second later at most, or when the one
-        that runs has returned.
-        """
-        once = self.measure(1, *args, **named)  # which refuses names
-        most = max(1, int(_UNINTERRUPTED / max(once, 1e-9)))
+        """Run once to warm up, then measure."""
+        self.measure(1, *args, **named)  # which refuses names
         number, results = self.number, list[float]()
         for done in progress(range(self.repeat), "measuring"):
             if self.cooldown_interval_ms and done and done % self.repeats_to_cooldown == 0:
                 time.sleep(self.cooldown_interval_ms / 1e3)
-            seconds = self._measure_in_parts(number, most, args)
+            seconds = self.measure(number, *args)
             while seconds * 1e3 < self.min_repeat_ms:
                 wanted = self.min_repeat_ms / 1e3 / max(seconds / number, 1e-9)
                 number = max(
                     math.ceil(wanted * 1.1),
                     number * 2 if seconds * 1e3 * 10 < self.min_repeat_ms else number + 1,
                 )
-                seconds = self._measure_in_parts(number, most, args)
+                seconds = self.measure(number, *args)
             results.append(seconds / number)
         return ProfileResult(tuple(results))
-
-    def _measure_in_parts(self, number: int, most: int, args: tuple[Any, ...]) -> float:
-        """Seconds of `number` calls, of which at most so many are one piece of native code."""
-        seconds = 0.0
-        while number > 0:
-            seconds += self.measure(min(number, most), *args)
-            number -= most
-        return seconds
-
-
-def seconds_of(run: Callable[[], object]) -> float:
-    """How long a call takes, by the clock."""
-    start = time.perf_counter_ns()
-    run()
-    return (time.perf_counter_ns() - start) / 1e9

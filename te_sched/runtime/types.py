@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from te_sched.codegen.target import Target, check_available
-from te_sched.errors import BuildError
+from te_sched.deep import walks_deeply
+from te_sched.errors import BuildError, DeclarationError
 from te_sched.ir import dtypes, ops
 
 
@@ -19,8 +20,7 @@ class DataType(str):
     __slots__ = ()
 
     def __new__(cls, text: Any) -> DataType:
-        dtypes.parse(str(text))
-        return super().__new__(cls, str(text))
+        return super().__new__(cls, dtypes.spelled(text))
 
     @property
     def bits(self) -> int:
@@ -37,6 +37,7 @@ class DataType(str):
         return (self.bits * self.lanes + 7) // 8
 
 
+@walks_deeply("convert a value", DeclarationError)
 def convert(value: Any) -> Any:
     """A value as programs hold it: numbers as constants, lists as tuples of such."""
     if value is None or isinstance(value, str) or callable(value):

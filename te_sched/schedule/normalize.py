@@ -6,10 +6,13 @@ Works in place, on a copy that `Schedule.normalize` makes. Must not know ranges 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import is_not
 from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import ScheduleError
+from te_sched.ir import ops
 from te_sched.ir.expr import Expr, IterVar, ProducerLoad, Reduce, Var
+from te_sched.ir.reals import as_reals
 from te_sched.ir.visitor import Mapper, replace, substitute, walk
 from te_sched.schedule.program import ScheduleState
 from te_sched.schedule.relations import Rebase
@@ -30,6 +33,35 @@ def normalize(schedule: ScheduleState) -> None:
     mend_attachments(schedule, rebased)
 
 
+def fold_reals(schedule: ScheduleState) -> None:
+    """Fold what is computed as TVM folds it, for the text, of a normalised schedule.
+
+    What is read only to be multiplied by zero is not computed then.
+    """
+    renewed: dict[Tensor, Tensor] = {}
+    for stage in schedule.stages:
+        op = stage.op.replace_inputs(renewed)
+        if isinstance(op, ComputeOp):
+            body = tuple(map(as_reals, op.body))
+            if any(map(is_not, body, op.body)):
+                op = ComputeOp(op.name, op.tag, op.attrs, op.axis, body)
+        if op is not stage.op:
+            renewed.update(zip(stage.op.outputs, op.outputs, strict=True))
+            schedule.replace_operation(stage, op)
+    if renewed:
+        _drop_unread(schedule)
+
+
+def _drop_unread(schedule: ScheduleState) -> None:
+    read: set[Tensor] = set()
+    for stage in reversed(list(schedule.stages)):
+        is_read = stage.is_output or any(tensor in read for tensor in stage.op.outputs)
+        if is_read or not isinstance(stage.op, ComputeOp):
+            read.update(stage.op.input_tensors)
+        else:
+            schedule.stages.remove(stage)
+
+
 class _Inliner(Mapper):
     """Replaces loads of inlined tensors by what they compute."""
 
@@ -41,7 +73,11 @@ class _Inliner(Mapper):
         op = self.inlined.get(load.producer)  # type: ignore[call-overload]
         if op is None:
             return load
-        values = dict(zip([axis.var for axis in op.axis], load.indices, strict=True))
+        axes = [axis.var for axis in op.axis]
+        values = {
+            axis: ops.cast(axis.dtype, index)
+            for axis, index in zip(axes, load.indices, strict=True)
+        }
         body: Expr = substitute(op.body[0], values)
         return body
 

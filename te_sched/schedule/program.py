@@ -101,20 +101,27 @@ class ScheduleState:
         stage.op = op
         self.stages_by_op[op] = stage
 
-    def rewire(
+    def rewired(
         self,
         mapping: Mapping[Tensor, Tensor],
         of_readers: Mapping[Stage, Mapping[Tensor, Tensor]] | None = None,
-    ) -> None:
-        """Let all stages read other tensors, and the readers of these in turn.
+    ) -> dict[Stage, Operation]:
+        """The operations of the stages that are to read other tensors, and of their readers.
 
-        `of_readers` has what only some stages replace.
+        `of_readers` has what only some stages replace. Changes nothing: a stage may refuse.
         """
         current = dict(mapping)
         extra = of_readers or {}
+        changed: dict[Stage, Operation] = {}
         for stage in self.stages:
             old = stage.op
             new = old.replace_inputs({**current, **extra[stage]} if stage in extra else current)
             if new is not old:
                 current.update(zip(old.outputs, new.outputs, strict=True))
-                self.replace_operation(stage, new)
+                changed[stage] = new
+        return changed
+
+    def rewire(self, changed: Mapping[Stage, Operation]) -> None:
+        """Let stages compute other operations, as `rewired` gave them."""
+        for stage, op in changed.items():
+            self.replace_operation(stage, op)

@@ -13,13 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from te_sched.arith import int_set
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.int_set import IntervalSet
+from te_sched.arith.same import same
 from te_sched.errors import LoweringError
 from te_sched.ir import ops
-from te_sched.ir.expr import Expr, IntImm, IterVar, Range
+from te_sched.ir.expr import Expr, FloorDiv, FloorMod, IntImm, IterVar, Range, Var
 from te_sched.schedule.layouts import LayoutMap
 
 Ranges = dict[IterVar, Range]
@@ -210,7 +212,10 @@ class Split(Relation):
         if self.outer not in values or self.inner not in values:
             return
         factor, minimum = ranges[self.inner].extent, ranges[self.parent].min
-        value = values[self.inner] + values[self.outer] * factor
+        outer, inner = values[self.outer], values[self.inner]
+        value = _taken_apart(outer, inner, factor)
+        if value is None:
+            value = inner + outer * factor
         values[self.parent] = value if ops.is_const(minimum, 0) else value + minimum
 
     def indices_down(self, values: Values, ranges: Mapping[IterVar, Range]) -> None:
@@ -230,9 +235,13 @@ class Split(Relation):
         ):
             sets[self.parent] = int_set.from_range(ranges[self.parent])
             return
-        value = (
-            self.outer.var * ranges[self.inner].extent + self.inner.var + ranges[self.parent].min
-        )
+        factor = ranges[self.inner].extent
+        if int_set.is_single_point(outer) and int_set.is_single_point(inner):
+            whole = _taken_apart(outer.min, inner.min, factor)
+            if whole is not None:
+                sets[self.parent] = int_set.single_point(_shifted(whole, ranges[self.parent].min))
+                return
+        value = self.outer.var * factor + self.inner.var + ranges[self.parent].min
         sets[self.parent] = int_set.eval_set(value, {self.outer.var: outer, self.inner.var: inner})
 
     def guards_up(
@@ -466,6 +475,18 @@ class Singleton(Relation):
 
     def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range]) -> None:
         """Nothing depends on it."""
+
+
+def _taken_apart(outer: Any, inner: Any, factor: Expr) -> Expr | None:
+    """The number of which a fuse made outer and inner, its quotient and remainder by a factor.
+
+    inner + outer * factor is the same, but each split of what a fuse made would double it. TVM does
+    so, and a variable, which does not grow, is left as in its text.
+    """
+    if type(outer) is not FloorDiv or type(inner) is not FloorMod or type(outer.a) is Var:
+        return None
+    is_one = outer.a is inner.a and same(outer.b, inner.b) and same(outer.b, factor)
+    return outer.a if is_one else None
 
 
 def _shifted(value: Expr, minimum: Expr) -> Expr:

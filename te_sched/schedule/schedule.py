@@ -5,7 +5,7 @@ Must not know how a schedule is lowered.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import ScheduleError, kind_of, user_place
@@ -117,10 +117,10 @@ def create_schedule(ops: Any) -> Schedule:
 
 def _outputs(given: Any) -> list[Operation]:
     items = [given] if isinstance(given, (Operation, Tensor)) else given
-    if isinstance(items, (str, bytes)) or not isinstance(items, Iterable):
+    if isinstance(items, (str, bytes, Mapping, Set)) or not isinstance(items, Iterable):
         raise ScheduleError(
             f"create_schedule({brief(given)})",
-            f"{kind_of(given)} is not an operation",
+            f"{kind_of(given)} is not an operation, nor a list of them",
             "give the output: te.create_schedule(C.op), or a list of outputs",
         )
     outputs = [item.op if isinstance(item, Tensor) else item for item in items]

@@ -52,6 +52,16 @@ class IterVarAttr:
 PLAIN = IterVarAttr()
 
 
+class Length(NamedTuple):
+    """The length of a loop that a call tells, as "the factor of axis i of B", and the type of its
+    axis.
+    """
+
+    text: str
+    value: Expr
+    dtype: str
+
+
 class Fate(NamedTuple):
     """What became of an axis that is no loop any more, and where the user asked for it."""
 
@@ -77,6 +87,7 @@ class StageState:
         "launched_threads",
         "layouts",
         "leaf_iter_vars",
+        "lengths",
         "num_child_stages",
         "op",
         "origin_op",
@@ -101,6 +112,7 @@ class StageState:
         self.all_iter_vars: list[IterVar] = list(roots)
         self.leaf_iter_vars: list[IterVar] = [axis for axis in roots if axis.kind != "Opaque"]
         self.relations: list[Relation] = []
+        self.lengths: tuple[Length, ...] = ()  # also of loops that were made axes since
         self.iter_var_attrs: dict[IterVar, IterVarAttr] = {}
         self.launched_threads: tuple[IterVar, ...] = ()
         self.store_predicate = None

@@ -5,7 +5,6 @@ Must not know what is told of a step, nor HTML.
 
 from __future__ import annotations
 
-import linecache
 import os
 import platform
 from collections.abc import Sequence
@@ -15,8 +14,9 @@ import llvmlite.binding as llvm
 import numpy
 
 import te_sched
+from te_sched import files
 from te_sched.codegen.target import Target, as_target, check_available
-from te_sched.errors import Place, ScheduleError, kind_of, place_of_error
+from te_sched.errors import Place, ScheduleError, kind_of, place_of_error, repr_of
 from te_sched.progress import progress
 from te_sched.schedule.bindings import has_threads
 from te_sched.schedule.observing import unobserved
@@ -25,7 +25,7 @@ from te_sched.story.compiling import Builder
 from te_sched.story.model import Step, StoryData
 from te_sched.story.problems import from_error
 from te_sched.story.stage_list import StageList
-from te_sched.story.steps import Retelling, shown_path, shown_place, source_line
+from te_sched.story.steps import Retelling, shown_path, shown_place, source_line, source_lines
 from te_sched.story.story import Story
 from te_sched.story.telling import Teller
 from te_sched.story.timing import Clock
@@ -143,10 +143,10 @@ def _source(source: str | os.PathLike[str] | None, places: Sequence[Place]) -> t
     if isinstance(source, str) and "\n" in source:
         return "", source
     if source is not None:
-        path = os.path.abspath(source)
+        path = os.path.abspath(files.check_path(source, "explain the program"))
     else:
         path = next((place.file for place in places if place.file), "")
-    return path, "".join(linecache.getlines(path)) if path else ""
+    return path, "".join(source_lines(path))
 
 
 def _is(place: Place, path: str) -> bool:
@@ -179,7 +179,7 @@ def _check(schedule: Any, args: Any, max_steps: Any, error: Any) -> None:
         )
     if max_steps is not None and (not isinstance(max_steps, int) or max_steps < 2):
         raise ScheduleError(
-            f"explain a schedule in max_steps={max_steps!r} steps",
+            f"explain a schedule in max_steps={repr_of(max_steps)} steps",
             "the schedule as declared is one, and what was done another",
             "give a number of at least 2, or None",
         )

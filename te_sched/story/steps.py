@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from te_sched import files
 from te_sched.errors import Place, TeSchedError, repeating
 from te_sched.schedule.entries import OWN_AXES, THREAD, Entry, StageOf
 from te_sched.schedule.replaying import Replay
@@ -149,4 +150,11 @@ def shown_path(path: str) -> str:
 
 def source_line(place: Place) -> str:
     """The text of a line of the user's program, if it can be read."""
-    return linecache.getline(place.file, place.line).strip() if place.file else ""
+    lines = source_lines(place.file)
+    return lines[place.line - 1].strip() if 0 < place.line <= len(lines) else ""
+
+
+def source_lines(path: str) -> list[str]:
+    """The lines of a program, as far as they can be had without waiting for them."""
+    is_known = path in linecache.cache or not files.is_special(path)
+    return linecache.getlines(path) if path and is_known else []

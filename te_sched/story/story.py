@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from html import escape
-from pathlib import Path
 from typing import Any
 
-from te_sched.errors import CallError, did_you_mean, kind_of
+from te_sched import files
+from te_sched.errors import CallError, did_you_mean, repr_of
 from te_sched.story.model import Row, Step, StoryData, to_json
 from te_sched.story.page import page_html
 from te_sched.story.text import story_text
@@ -53,20 +53,7 @@ class Story:
         ------
         CallError where it cannot be written.
         """
-        if not isinstance(path, str | os.PathLike) or not os.fspath(path):
-            raise CallError(
-                f"save a story as {kind_of(path) if path != '' else repr(path)}",
-                "it is no path of a file",
-                'give one: story.save("report.html")',
-            )
-        try:
-            Path(path).write_text(self.html(), encoding="utf-8")
-        except OSError as error:
-            raise CallError(
-                f"save a story as {os.fspath(path)}",
-                error.strerror or str(error),
-                "name a file in a folder that exists and may be written",
-            ) from None
+        files.write(path, self.html(), "save a story as")
 
     def to_json(self) -> Any:
         """All of the story as dicts, lists, texts and numbers."""
@@ -79,7 +66,7 @@ class Story:
         makers = {"steps": _record_of_step, "loops": _records_of_loops}
         if of not in makers:
             raise CallError(
-                f"records of {of!r}",
+                f"records of {repr_of(of)}",
                 "a story has none of these",
                 f'use "steps" or "loops"{did_you_mean(of, makers)}',
             )

@@ -9,12 +9,12 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
-from te_sched.errors import DeclarationError, kind_of
+from te_sched.errors import DeclarationError, kind_of, repr_of, why_no_text
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, IterVar, Range, Reduce, StringImm, Var
 from te_sched.ir.operators import declaring
 from te_sched.ir.structural import structural_equal
-from te_sched.ir.visitor import walk
+from te_sched.ir.visitor import reads_data, walk
 from te_sched.te.operation import MOST_NODES, ComputeOp, PlaceholderOp
 from te_sched.te.tag import tag_or_current
 from te_sched.te.tensor import Tensor
@@ -42,8 +42,10 @@ def _dtype(dtype: Any) -> str:
 
 def checked_name(name: Any, what: str) -> str:
     """A name, which is a string."""
-    if not isinstance(name, str):
-        raise DeclarationError(f"{what} with the name {name!r}", "a name is a string", "give a str")
+    if (why := why_no_text(name)) is not None:
+        why = f"a name is a string, and {why}"
+        raise DeclarationError(f"{what} with the name {repr_of(name)}", why, "give a str")
+    assert isinstance(name, str)
     return name
 
 
@@ -51,7 +53,7 @@ def as_shape(shape: Any, what: str) -> tuple[Expr, ...]:
     """A shape as expressions; a DeclarationError says what is wrong with it."""
     if isinstance(shape, str | bytes):
         raise DeclarationError(
-            f"{what} of the shape {shape!r}",
+            f"{what} of the shape {repr_of(shape)}",
             "a shape is a tuple of integers",
             "write (rows, columns)",
         )
@@ -72,10 +74,11 @@ def _as_extent(extent: Any, what: str) -> Expr:
     value = ops.convert(extent)
     if not dtypes.is_integral(value.dtype) or dtypes.lanes(value.dtype) > 1:
         raise DeclarationError(
-            f"{what} with the extent {extent!r}",
+            f"{what} with the extent {repr_of(extent)}",
             "an extent is an integer",
             "give an int, or a te.var for one that is known only when the program runs",
         )
+    _check_told(value, what)
     if isinstance(value, IntImm) and value.value < 0:
         raise DeclarationError(
             f"{what} with the extent {value.value}",
@@ -83,6 +86,16 @@ def _as_extent(extent: Any, what: str) -> Expr:
             "give the number of elements; 0 is allowed",
         )
     return value
+
+
+def _check_told(extent: Expr, what: str) -> None:
+    """Refuse an extent that is known only when the program has read its inputs."""
+    if reads_data(extent):
+        raise DeclarationError(
+            f"the extent {extent} reads data: {what}",
+            "shapes are known before the program runs, or told by its call",
+            "give a te.var, and pass the number as an argument of its own",
+        )
 
 
 def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder") -> Tensor:
@@ -98,13 +111,14 @@ def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder")
     ------
     DeclarationError for extents that are no integers or negative, and for unknown dtypes.
     """
+    checked_name(name, "placeholder")
     element = _dtype("float32" if dtype is None else dtype)
     if dtypes.parse(element).code == "void":
         raise DeclarationError(
             f"placeholder {name} of type void", "it has no values", f"use one of {dtypes.LEGAL}"
         )
     extents = as_shape(shape, f"placeholder {name}")
-    return PlaceholderOp(checked_name(name, "placeholder"), extents, element).output(0)
+    return PlaceholderOp(name, extents, element).output(0)
 
 
 @overload
@@ -187,19 +201,24 @@ def index_names(function: Any, count: int, what: str) -> list[str]:
 
 def check_labels(tag: Any, attrs: Any, what: str) -> None:
     """Refuse a tag or attributes that are none."""
-    if not isinstance(tag, str):
-        raise DeclarationError(f"{what} with tag={tag!r}", "a tag is a string", "give a str")
+    if (why := why_no_text(tag)) is not None:
+        why = f"a tag is a string, and {why}"
+        raise DeclarationError(f"{what} with tag={repr_of(tag)}", why, "give a str")
     is_mapping = attrs is None or isinstance(attrs, Mapping)
     if not is_mapping or not all(isinstance(key, str) for key in attrs or ()):
         raise DeclarationError(
-            f"{what} with attrs={attrs!r}", "attributes are known by names", 'give {"name": value}'
+            f"{what} with attrs={repr_of(attrs)}",
+            "attributes are known by names",
+            'give {"name": value}',
         )
 
 
 def check_function(function: Any, arguments: int, what: str, example: str) -> None:
     """Refuse what cannot be called with so many arguments."""
     if not callable(function):
-        raise DeclarationError(f"{what} by {function!r}", "it is not a function", f"give {example}")
+        raise DeclarationError(
+            f"{what} by {repr_of(function)}", "it is not a function", f"give {example}"
+        )
     try:
         signature = inspect.signature(function)
     except ValueError:  # some functions written in C do not tell
@@ -223,7 +242,7 @@ def _axis_names(
 ) -> list[str]:
     if not callable(fcompute):
         raise DeclarationError(
-            f"{what} by {fcompute!r}",
+            f"{what} by {repr_of(fcompute)}",
             "it is not a function of the indices",
             "give one, for example lambda i, j: A[i, j] + 1",
         )
@@ -260,7 +279,7 @@ def _checked_names(names: Any, what: str) -> list[str]:
     if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
         return list(names)
     raise DeclarationError(
-        f"{what} with varargs_names={names!r}", "axes have names", "give a list of strings"
+        f"{what} with varargs_names={repr_of(names)}", "axes have names", "give a list of strings"
     )
 
 
@@ -336,7 +355,7 @@ def as_range(dom: Any, what: str) -> Range:
         dom = (dom.min, ops.add(dom.min, dom.extent))
     if not isinstance(dom, list | tuple) or len(dom) != 2:
         raise DeclarationError(
-            f"{what} with the domain {dom!r}",
+            f"{what} with the domain {repr_of(dom)}",
             "a domain is a pair (min, end)",
             "write (0, extent)",
         )
@@ -352,7 +371,7 @@ def as_range(dom: Any, what: str) -> Range:
     extent = ops.sub(end, low)
     if isinstance(extent, IntImm) and extent.value < 0:
         raise DeclarationError(
-            f"{what} with the domain {dom!r}",
+            f"{what} with the domain {repr_of(dom)}",
             "its end lies before its beginning",
             "write (min, end) with min <= end",
         )
@@ -388,11 +407,16 @@ def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: object = N
     if not isinstance(tag, str) or not tag:
         is_none = tag is None or isinstance(tag, str)
         raise DeclarationError(
-            "a thread axis without a tag" if is_none else f"a thread axis with the tag {tag!r}",
+            "a thread axis without a tag"
+            if is_none
+            else f"a thread axis with the tag {repr_of(tag)}",
             "the tag says which threads it runs over",
             'write te.thread_axis("threadIdx.x")',
         )
-    name = checked_name(name or tag, "thread_axis")
+    tag = checked_name(tag, "thread_axis")
+    name = checked_name(name, "thread_axis") or tag
     domain = None if dom is None else as_range(dom, f"thread_axis {name}")
+    if domain is not None:
+        _check_told(domain.extent, f"thread_axis {name}")
     dtype = "int32" if domain is None else domain.extent.dtype
     return IterVar(domain, Var(name, dtype), "ThreadIndex", tag)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from te_sched.errors import DeclarationError, kind_of
+from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.ir import dtypes
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Buffer, Expr, Var
-from te_sched.ir.stmt import Evaluate, Stmt
+from te_sched.ir.stmt import Evaluate, PrimFunc, Stmt
 from te_sched.ir.structural import structural_equal
+from te_sched.ir.verify import check_definitions
 from te_sched.te.declare import as_shape, check_function, check_labels, checked_name
 from te_sched.te.operation import ExternOp
 from te_sched.te.tag import tag_or_current
@@ -57,7 +58,7 @@ def _tensors(inputs: Any, name: str) -> tuple[Tensor, ...]:
     for tensor in tensors:
         if not isinstance(tensor, Tensor):
             raise DeclarationError(
-                f"extern {name} of {tensor!r}",
+                f"extern {name} of {repr_of(tensor)}",
                 "its inputs are tensors",
                 "give a list of what te.placeholder and te.compute returned",
             )
@@ -95,7 +96,7 @@ def check_buffer_of(tensor: Tensor, buffer: Buffer, what: str) -> None:
     """Refuse a buffer that cannot stand for a tensor: another type or another shape."""
     if not isinstance(buffer, Buffer):
         raise DeclarationError(
-            f"{what} with {buffer!r} for {tensor.name}",
+            f"{what} with {repr_of(buffer)} for {tensor.name}",
             "it is not a buffer",
             "declare it with decl_buffer(tensor.shape, tensor.dtype, ...)",
         )
@@ -123,7 +124,7 @@ def _output_buffers(
         for buffer in buffers:
             if not isinstance(buffer, Buffer):
                 raise DeclarationError(
-                    f"extern {name} with out_buffers={given!r}",
+                    f"extern {name} with out_buffers={repr_of(given)}",
                     "they are no buffers",
                     "declare one with decl_buffer for each output",
                 )
@@ -166,6 +167,7 @@ def _dtypes(dtype: Any, count: int, tensors: tuple[Tensor, ...], name: str) -> l
 
 def _statement(value: Any, name: str) -> Stmt:
     if isinstance(value, Stmt):
+        check_definitions(PrimFunc((), value, {}), DeclarationError)
         return value
     if isinstance(value, Expr):
         return Evaluate(value)

@@ -9,8 +9,11 @@
         return c
 
 Called with tensors it gives the output tensors of an operation whose loops are those that are
-written. They are annotated in the script (parallel, vectorize, unroll, bind), or scheduled as
-`c.op.axis`. Called with numpy arrays it runs as Python. Must not know schedules.
+written. Values are read and written in Python's order, also where several are assigned at once
+(`c[i], d[i] = d[i], c[i]`). What Python would do otherwise is refused: a loop over a name that has
+a value already, a return in a loop, lists that change. Loops are annotated in the script (parallel,
+vectorize, unroll, bind), or scheduled as `c.op.axis`. Called with numpy arrays it runs as Python.
+Must not know schedules.
 """
 
 from __future__ import annotations
@@ -19,10 +22,12 @@ import functools
 import inspect
 import types
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir.expr import Expr
+from te_sched.signatures import checked
 from te_sched.te.hybrid_translate import WrittenLoops, translate
 from te_sched.te.hybrid_words import EMULATED
 from te_sched.te.tensor import Tensor
@@ -33,7 +38,8 @@ __all__ = ["Script", "script"]
 class Script(WrittenLoops):
     """A function made by `te.hybrid.script`."""
 
-    def __init__(self, function: types.FunctionType) -> None:
+    @checked
+    def __init__(self, function: FunctionType) -> None:
         super().__init__(function)
         functools.update_wrapper(self, function)
         self.signature = inspect.signature(function)
@@ -71,7 +77,9 @@ def script(function: Callable[..., Any]) -> Script:
     """A function of loops over elements as an operation; the module says how it is written."""
     if not isinstance(function, types.FunctionType):
         raise DeclarationError(
-            f"hybrid.script of {function!r}", "it takes a Python function", "decorate a `def`"
+            f"hybrid.script of {repr_of(function)}",
+            "it takes a Python function",
+            "decorate a `def`",
         )
     return Script(function)
 

@@ -35,6 +35,7 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.stmt import AssertStmt, AttrStmt, Evaluate
 from te_sched.ir.structural import structural_equal
+from te_sched.ir.visitor import walk
 from te_sched.te.declare import as_shape, thread_axis
 from te_sched.te.hybrid_words import LOOPS, SYMBOLIC
 from te_sched.te.operation import HybridOp
@@ -62,7 +63,17 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
+_SIGNS: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: lambda value: value,
+    ast.Invert: operator.invert,
+}
 
+# Methods that change what Python keeps.
+_CHANGING = (
+    *("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"),
+    *("update", "setdefault", "popitem", "add", "discard"),
+)
 
 # The threads that loops are bound to, by their tag, and how many there are.
 Threads = dict[str, tuple[IterVar, Expr]]
@@ -92,7 +103,8 @@ def translate(script: WrittenLoops, args: tuple[Any, ...]) -> Any:
         return builder.buffer_ptr(outputs[-1])
 
     given = [_read(builder, inputs, arg) for arg in args]
-    returned = _Walk(script, builder, output, threads, given).result
+    constant = frozenset(inputs.values())
+    returned = _Walk(script, builder, output, threads, constant, given).result
     values = returned if isinstance(returned, tuple) else (returned,)
     named = [value.buffer for value in values if isinstance(value, BufferVar)]
     if not outputs or len(named) != len(values) or {*named} != {*outputs}:
@@ -142,11 +154,16 @@ class _Walk:
         builder: IRBuilder,
         output: Callable[[Any, str, str], BufferVar],
         threads: Threads,
+        constant: frozenset[Buffer],
         args: list[Any],
     ) -> None:
         self.builder, self.output, self.threads = builder, output, threads
+        self.constant = constant  # what no statement writes
+        self.written: set[Buffer] = set()
         self.result: Any = None
         self.ifs = 0  # round this place, inside of its loop
+        self.scopes = 0  # loops and conditions round this place
+        self.depth = 0  # expressions round this one
         self.bound_here: set[str] = set()
         self.outside = script.names()
         lines, self.first_line = _source(script.function)
@@ -185,8 +202,10 @@ class _Walk:
         before = self.values, self.bound_here, self.ifs
         self.values, self.bound_here = dict(self.values), set()
         self.ifs = self.ifs + 1 if is_if else 0
+        self.scopes += 1
         with scope:
             yield
+        self.scopes -= 1
         variables = {name: one for name, one in self.values.items() if isinstance(one, _Scalar)}
         self.values, self.bound_here, self.ifs = before
         if is_if:
@@ -210,6 +229,9 @@ class _Walk:
             self._refuse(stmt, "it does not hold", "")
 
     def _do_Return(self, stmt: ast.Return) -> None:
+        if self.scopes:
+            why = "it stands in a loop or a condition, and what follows would be done all the same"
+            self._refuse(stmt, why, "put the return last, outside of loops and conditions")
         self.result = self.value(stmt.value) if stmt.value is not None else ()
 
     def _do_If(self, stmt: ast.If) -> None:
@@ -229,8 +251,11 @@ class _Walk:
             self._refuse(stmt, "a loop has one variable and no else", "")
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.keywords:
             self._refuse(stmt, "a loop is over range(...) or a word like it", "")
-        word, args = call.func.id, [self.value(arg) for arg in call.args]
+        word, args = call.func.id, [self._now(self.value(arg)) for arg in call.args]
         name = stmt.target.id
+        if name in self.values:
+            why = f"{name} has a value before the loop, which the loop would change for good"
+            self._refuse(stmt, why, "give the loop a variable of another name")
         if word == "const_range":
             for number in range(*args):
                 with self._inside(self.builder.new_scope()):
@@ -285,12 +310,25 @@ class _Walk:
                 self._bind(target.id, self._room(word.id, stmt.value, target.id))
                 return
         value = self.value(stmt.value)
-        names = target.elts if isinstance(target, ast.Tuple) else [target]
-        parts = value if isinstance(target, ast.Tuple) else [value]
+        names = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+        parts = value if isinstance(target, ast.Tuple | ast.List) else [value]
         if not isinstance(parts, list | tuple) or len(parts) != len(names):
             self._refuse(stmt, f"there are {len(names)} names for something else", "")
-        for one, part in zip(names, parts, strict=True):
+        # the first one is stored before anything changes
+        for one, part in zip(names, [*parts[:1], *map(self._now, parts[1:])], strict=True):
             self._store(stmt, one, part)
+
+    def _now(self, value: Any) -> Any:
+        """A value as it is at this place, whatever is written afterwards."""
+        if isinstance(value, list | tuple):
+            return type(value)([self._now(one) for one in value])
+        if not isinstance(value, Expr) or not self._may_change(value):
+            return value
+        return self.builder.let("value", value)
+
+    def _may_change(self, value: Expr) -> bool:
+        loads = [part for part in walk(value) if type(part) is BufferLoad]
+        return any(load.buffer not in self.constant for load in loads)
 
     def _room(self, word: str, call: ast.Call, name: str) -> BufferVar:
         args = [self.value(arg) for arg in call.args]
@@ -317,7 +355,7 @@ class _Walk:
         elif not isinstance(value, Expr | float | int) or (
             self.stores[target.id] == 1 and isinstance(value, FloatImm | IntImm | float | int)
         ):
-            self._bind(target.id, value)
+            self._bind(target.id, self._now(value))
         else:
             first = ops.convert(value)
             room = self.builder.realize(first.dtype, (1,), target.id, outside=self.ifs)
@@ -331,9 +369,11 @@ class _Walk:
             )
         self._check_index(stmt, buffer, index)
         stored = ops.convert(value)
-        if isinstance(buffer, _Scalar) and _loses(stored.dtype, buffer.dtype):
+        if isinstance(buffer, _Scalar) and _loses(stored, buffer.dtype):
             why = f"{buffer.buffer.name} began as {buffer.dtype}, and this is {stored.dtype}"
-            self._refuse(stmt, why, f"begin with 0.0, or cast with {buffer.dtype}(...)")
+            begun = "0.0" if stored.dtype == "float32" else f"{stored.dtype}(0)"
+            self._refuse(stmt, why, f"begin with {begun}, or cast with {buffer.dtype}(...)")
+        self.written.add(buffer.buffer)
         buffer[index] = ops.cast(buffer.dtype, stored)
 
     # Expressions
@@ -343,7 +383,9 @@ class _Walk:
         handler = getattr(self, f"_of_{type(node).__name__}", None)
         if handler is None:
             self._refuse(node, f"a hybrid script has no {type(node).__name__}", "")
+        self.depth += 1
         found = handler(node)
+        self.depth -= 1
         if reads and isinstance(found, _Scalar):
             return BufferLoad(found.buffer, (ops.const(0),))
         return _known(found)
@@ -354,7 +396,7 @@ class _Walk:
     def _of_Name(self, node: ast.Name) -> Any:
         if node.id in self.values:
             return self.values[node.id]
-        if self.stores[node.id] and node.id not in self.outside:
+        if self.stores[node.id]:
             self._refuse(node, f"{node.id} has no value here", "assign it before, outside the loop")
         found = SYMBOLIC.get(node.id, self.outside.get(node.id, self))
         if found is self:
@@ -371,6 +413,9 @@ class _Walk:
         owner = self.value(node.value)
         if isinstance(owner, BufferVar) and node.attr == "shape":
             return owner.buffer.shape
+        if isinstance(owner, list | dict | set) and node.attr in _CHANGING:
+            why = "it changes when the script is read, once, and not when it runs"
+            self._refuse(node, why, "use memory: allocate(shape, dtype)")
         return getattr(owner, node.attr)
 
     def _of_Subscript(self, node: ast.Subscript) -> Any:
@@ -387,7 +432,7 @@ class _Walk:
         operand = self.value(node.operand)
         if isinstance(node.op, ast.Not):
             return ops.logical_not(operand) if isinstance(operand, Operand) else not operand
-        return -operand if isinstance(node.op, ast.USub) else operand
+        return _SIGNS[type(node.op)](operand)
 
     def _of_Compare(self, node: ast.Compare) -> Any:
         terms = [self.value(one) for one in (node.left, *node.comparators)]
@@ -411,14 +456,27 @@ class _Walk:
     def _of_Call(self, node: ast.Call) -> Any:
         function = self.value(node.func)
         args = [self.value(arg) for arg in node.args]
+        if isinstance(function, WrittenLoops):
+            return self._inline(node, function, [self._now(arg) for arg in args])
         if function is len and isinstance(args[0], BufferVar):
             return args[0].buffer.shape[0]
-        if isinstance(function, WrittenLoops):
-            inner = partial(self._inner_output, function.function.__name__)
-            return _Walk(function, self.builder, inner, self.threads, args).result
         named = {one.arg: self.value(one.value) for one in node.keywords if one.arg is not None}
         result = function(*args, **named)
         return result
+
+    def _inline(self, node: ast.Call, function: WrittenLoops, args: list[Any]) -> Any:
+        """What another script returns, whose statements come before this one."""
+        inner = partial(self._inner_output, function.function.__name__)
+        callee = _Walk(function, self.builder, inner, self.threads, self.constant, args)
+        changed = [
+            one for one in args if isinstance(one, BufferVar) and one.buffer in callee.written
+        ]
+        self.written |= callee.written
+        if changed and self.depth > 1:
+            name = changed[0].buffer.name
+            why = f"it writes {name}, which the expression round it may have read before"
+            self._refuse(node, why, "call it in a statement of its own")
+        return callee.result
 
     def _inner_output(self, function: str, shape: Any, dtype: str, name: str) -> BufferVar:
         del name
@@ -486,8 +544,16 @@ def _together(combine: Callable[[Any, Any], Any], conditions: list[Any]) -> Any:
     return joined
 
 
-def _loses(source: str, target: str) -> bool:
-    return dtypes.is_integral(target) and not dtypes.is_integral(source)
+def _loses(value: Expr, target: str) -> bool:
+    """Whether a type does not hold all values that an expression may have."""
+    source = value.dtype
+    if dtypes.is_float(target):
+        return dtypes.is_float(source) and dtypes.bits(source) > dtypes.bits(target)
+    if not dtypes.is_integral(source):
+        return True
+    low, high = ops.int_limits(target)
+    values = (value.value,) if isinstance(value, IntImm) else ops.int_limits(source)
+    return min(values) < low or max(values) > high
 
 
 def _known(value: Any) -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
-from te_sched.errors import DeclarationError, ScheduleError, user_place
+from te_sched.errors import DeclarationError, ScheduleError, repr_of, user_place
 from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, IterVar, ProducerLoad, Range, Reduce
 from te_sched.ir.stmt import BufferStore, For, Stmt
 from te_sched.ir.visitor import CHILD_FIELDS, Mapper, children, replace, walk
@@ -52,7 +52,7 @@ class Operation:
         """Tensor number `index` that the operation makes."""
         if not isinstance(index, int) or not 0 <= index < len(self._outputs):
             raise DeclarationError(
-                f"output {index!r} of {self.name}",
+                f"output {repr_of(index)} of {self.name}",
                 f"it has {len(self._outputs)} outputs",
                 f"use a number from 0 to {len(self._outputs) - 1}",
                 f"operation {self.name}",

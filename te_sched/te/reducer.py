@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
-from te_sched.errors import DeclarationError, with_article
+from te_sched.errors import DeclarationError, repr_of, with_article
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.expr import CommReducer, Expr, IterVar, Reduce, Var
 
@@ -59,6 +59,9 @@ class Reducer:
                 "there is no axis to reduce over",
                 f"give one: te.{self.__name__}(expr, axis=k), with k = te.reduce_axis((0, n))",
             )
+        for value in values:
+            for one in _as_tuple(value):
+                ops.convert(one)  # which refuses what is no number and no expression
         total = values[0]
         for value in values[1:]:
             total = self.combine(total, value)
@@ -94,7 +97,9 @@ class Reducer:
         for one in axes:
             if not isinstance(one, IterVar) or one.kind != "CommReduce":
                 label = (
-                    f"the {one.kind} axis {one.var.name}" if isinstance(one, IterVar) else repr(one)
+                    f"the {one.kind} axis {one.var.name}"
+                    if isinstance(one, IterVar)
+                    else repr_of(one)
                 )
                 raise DeclarationError(
                     f"{self.__name__} over {label}",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, IntImm, IterVar, ProducerLoad, Range, Var
 from te_sched.ir.structural import structural_equal
@@ -94,7 +94,7 @@ def _tensors(given: Any, name: str) -> tuple[Tensor, ...]:
     for tensor in tensors:
         if not isinstance(tensor, Tensor) or tensor.ndim == 0:
             raise DeclarationError(
-                f"scan {name} of {tensor!r}",
+                f"scan {name} of {repr_of(tensor)}",
                 "states are tensors of at least one dimension",
                 "give what te.compute and te.placeholder returned",
             )

@@ -17,10 +17,13 @@ from functools import reduce
 from typing import Any
 from weakref import WeakValueDictionary
 
+from te_sched.deep import refuses_depth
 from te_sched.errors import DeclarationError
 from te_sched.ir import dtypes, expr, intrinsics, ops
 from te_sched.ir.expr import Expr, IterVar, Operand, Var
 from te_sched.ir.operators import declaring
+
+_not_deeply = refuses_depth("an expression in sympy", DeclarationError)
 
 
 def _sympy() -> Any:
@@ -70,6 +73,7 @@ def _is_from_zero(axis: IterVar) -> bool:
     return axis.dom is not None and ops.is_const(axis.dom.min, 0)
 
 
+@_not_deeply
 def to_sympy(value: Any) -> Any:
     """An integer expression or a condition as a sympy expression."""
     if isinstance(value, IterVar):
@@ -123,6 +127,7 @@ def _binary_forms() -> dict[type, Callable[[Any, Any], Any]]:
     }
 
 
+@_not_deeply
 def from_sympy(value: Any) -> Expr:
     """A sympy expression of integers, or a condition on them, as IR.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextvars import ContextVar, Token
 from typing import Any
 
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, repr_of
 
 _CURRENT: ContextVar[str | None] = ContextVar("tag", default=None)
 
@@ -22,7 +22,7 @@ class TagScope:
     def __enter__(self) -> TagScope:
         if _CURRENT.get() is not None:
             raise DeclarationError(
-                f"the tag scope {self.tag!r} inside the tag scope {_CURRENT.get()!r}",
+                f"the tag scope {repr_of(self.tag)} inside the tag scope {_CURRENT.get()!r}",
                 "an operation has one tag",
                 "leave the outer scope first",
             )
@@ -52,7 +52,7 @@ def tag_or_current(tag: str) -> str:
     current = _CURRENT.get()
     if current is not None and tag:
         raise DeclarationError(
-            f"the tag {tag!r} inside the tag scope {current!r}",
+            f"the tag {repr_of(tag)} inside the tag scope {current!r}",
             "an operation has one tag",
             "leave out one of the two",
         )

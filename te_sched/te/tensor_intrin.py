@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from te_sched.errors import DeclarationError, kind_of
+from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Buffer, Expr, Var
-from te_sched.ir.stmt import Evaluate, Stmt
+from te_sched.ir.stmt import Evaluate, PrimFunc, Stmt
+from te_sched.ir.verify import check_definitions
+from te_sched.signatures import is_sequence
 from te_sched.te.declare import check_function, checked_name
 from te_sched.te.operation import ComputeOp, Operation, PlaceholderOp
 from te_sched.te.tensor import Tensor, tensor_label
@@ -66,15 +68,17 @@ def decl_tensor_intrin(
     scalars = tuple(scalar_params) if isinstance(scalar_params, list | tuple) else ()
     if scalar_params is not None and len(scalars) != sum(isinstance(p, Var) for p in scalars):
         scalars = ()
-    if scalar_params and not scalars:
+    if not scalars and not (
+        scalar_params is None or (is_sequence(scalar_params) and not len(scalar_params))
+    ):
         raise DeclarationError(
-            f"{what} with scalar_params={scalar_params!r}",
+            f"{what} with scalar_params={repr_of(scalar_params)}",
             "they are variables",
             "give a list of te.var",
         )
     if not isinstance(op, ComputeOp):
         raise DeclarationError(
-            f"{what} of {op!r}", "it does a computation", "give the op of a te.compute"
+            f"{what} of {repr_of(op)}", "it does a computation", "give the op of a te.compute"
         )
     for tensor in op.input_tensors:
         if not isinstance(tensor.op, PlaceholderOp):
@@ -87,7 +91,7 @@ def decl_tensor_intrin(
     for label, given in (("binds", binds), ("default_buffer_params", default_buffer_params)):
         if given is not None and not isinstance(given, Mapping):
             raise DeclarationError(
-                f"{what} with {label}={given!r}", "it is no mapping", "give a dict"
+                f"{what} with {label}={repr_of(given)}", "it is no mapping", "give a dict"
             )
     buffers = {
         tensor: _buffer(tensor, binds or {}, default_buffer_params or {}, what)
@@ -108,7 +112,7 @@ def _buffer(
     if bound is not None:
         if not isinstance(bound, Buffer):
             raise DeclarationError(
-                f"{what} with {bound!r} for {tensor.name}",
+                f"{what} with {repr_of(bound)} for {tensor.name}",
                 "it is not a buffer",
                 "declare it with decl_buffer(tensor.shape, tensor.dtype, ...)",
             )
@@ -117,7 +121,7 @@ def _buffer(
         return decl_buffer(tensor.shape, tensor.dtype, tensor.op.name, **defaults)
     except TypeError as error:
         raise DeclarationError(
-            f"{what} with default_buffer_params={dict(defaults)!r}",
+            f"{what} with default_buffer_params={repr_of(dict(defaults))}",
             f"decl_buffer says: {error}",
             "give keyword arguments of decl_buffer",
         ) from None
@@ -144,6 +148,8 @@ def _statements(made: Any, what: str) -> tuple[Stmt | None, Stmt | None, Stmt | 
 
 
 def _statement(part: Any, what: str) -> Stmt | None:
+    if isinstance(part, Stmt):
+        check_definitions(PrimFunc((), part, {}), DeclarationError)
     if part is None or isinstance(part, Stmt):
         return part
     if isinstance(part, Expr):

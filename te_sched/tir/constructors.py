@@ -7,20 +7,24 @@ here recognises the nodes of its class.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import operator
+import sys
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, did_you_mean, repr_of
 from te_sched.ir import dtypes, expr, ops, stmt
 from te_sched.ir.expr import ITER_KINDS, Expr, IterVar, PointerType, Range
 from te_sched.ir.stmt import FOR_KINDS, Stmt
+from te_sched.signatures import checked, is_index, is_sequence, kind_of_annotation, unfit
 
 
 class Constructor:
     """A node class with a constructor that takes what users write."""
 
     def __init__(self, kind: type[Any], build: Callable[..., Any]) -> None:
-        self.kind, self._build = kind, build
+        build.__name__ = f"tir.{kind.__name__}"
+        self.kind, self._build = kind, checked(build)
         self.__name__, self.__doc__ = kind.__name__, kind.__doc__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -60,11 +64,23 @@ def _by_fields(kind: type[Any]) -> Constructor:
         values = dict(zip([field.name for field in fields], args, strict=False)) | kwargs
         values.pop("span", None)
         for field in fields:
-            if field.name in values and str(field.type) in _CONVERSIONS:
-                values[field.name] = _CONVERSIONS[str(field.type)](values[field.name])
+            if field.name in values:
+                values[field.name] = _field(kind, field.name, str(field.type), values[field.name])
         return kind(**values)
 
     return Constructor(kind, build)
+
+
+def _field(kind: type[Any], name: str, annotation: str, value: Any) -> Any:
+    """The value of a field, for what a user gives for it."""
+    if name == "dtype":
+        return dtypes.spelled(value)
+    if annotation in _CONVERSIONS and (is_sequence(value) or not annotation.startswith("tuple[")):
+        return _CONVERSIONS[annotation](value)
+    expected = kind_of_annotation(annotation, vars(sys.modules[kind.__module__]))
+    if not expected.fits(value):
+        raise unfit(DeclarationError, f"tir.{kind.__name__}", name, value, expected)
+    return value
 
 
 def _of_two(kind: type[Any], is_logical: bool = False) -> Constructor:
@@ -119,40 +135,45 @@ def _select(condition: Any, true_value: Any, false_value: Any, span: object = No
 def _var(name: str, dtype: Any = "int32", span: object = None) -> Expr:
     if isinstance(dtype, PointerType):
         return expr.Var(name, "handle", dtype)
-    dtypes.parse(str(dtype))
-    return expr.Var(name, str(dtype))
+    return expr.Var(name, dtypes.spelled(dtype))
 
 
 def _size_var(name: str, dtype: str = "int32", span: object = None) -> Expr:
-    dtypes.parse(str(dtype))
-    return expr.Var(name, str(dtype), is_size=True)
+    return expr.Var(name, dtypes.spelled(dtype), is_size=True)
 
 
 def _int_imm(dtype: str, value: int, span: object = None) -> Expr:
-    return ops.const(int(value), dtype)
+    return ops.const(operator.index(value), dtype)
 
 
 def _float_imm(dtype: str, value: float, span: object = None) -> Expr:
-    return ops.const(float(value), dtype)
+    return ops.const(value, dtype)
+
+
+def _one_of(names: tuple[str, ...], given: Any, what: str) -> str:
+    """A kind by its number or name."""
+    if is_index(given) and 0 <= operator.index(given) < len(names):
+        return names[operator.index(given)]
+    if not isinstance(given, str) or given not in names:
+        raise DeclarationError(
+            f"{what} {repr_of(given)}",
+            "there is no such kind",
+            f"use one of {', '.join(names)}{did_you_mean(given, names)}",
+        )
+    return given
 
 
 def _for(
-    loop_var: Any,
+    loop_var: expr.Var,
     min: Any,
     extent: Any,
     kind: Any,
     body: Any,
     thread_binding: IterVar | None = None,
-    annotations: Any = None,
+    annotations: Mapping[str, Any] | None = None,
     span: object = None,
 ) -> Stmt:
-    named = FOR_KINDS[kind] if isinstance(kind, int) else str(kind)
-    if named not in FOR_KINDS:
-        raise DeclarationError(
-            f"a loop of the kind {kind!r}",
-            "there are no such loops",
-            f"use one of {', '.join(FOR_KINDS)}",
-        )
+    named = _one_of(FOR_KINDS, kind, "a loop of the kind")
     start, size = ops.operands(min, extent)
     statement = _as_statement(body)
     return stmt.For(
@@ -164,12 +185,18 @@ def _iter_var(
     dom: Any, var: Any, iter_type: int | str, thread_tag: str = "", span: object = None
 ) -> IterVar:
     domain = dom
-    if isinstance(dom, list | tuple):
+    if isinstance(dom, list | tuple) and len(dom) == 2:
         low, end = ops.operands(*dom)
         domain = Range(low, ops.sub(end, low))
+    if not (domain is None or isinstance(domain, Range)) or not isinstance(var, str | expr.Var):
+        raise DeclarationError(
+            f"an axis {repr_of(var)} over {repr_of(dom)}",
+            "an axis has a name or a variable, and a domain",
+            'write tir.IterVar((0, 8), "i", 0)',
+        )
     if isinstance(var, str):
         var = expr.Var(var, "int32" if domain is None else domain.extent.dtype)
-    kind = ITER_KINDS[iter_type] if isinstance(iter_type, int) else iter_type
+    kind = _one_of(ITER_KINDS, iter_type, "an axis of the kind")
     return IterVar(domain, var, kind, thread_tag)
 
 

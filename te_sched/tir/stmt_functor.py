@@ -5,24 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from te_sched.deep import refuses_depth, walks_deeply
+from te_sched.errors import DeclarationError
 from te_sched.ir import ops, visitor
-from te_sched.ir.expr import Var
-from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.ir.expr import Expr, Var
+from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.ir.visitor import Mapper
+from te_sched.signatures import checked
 
 __all__ = ["ir_transform", "post_order_visit", "pre_order_visit", "substitute"]
 
 _Callback = Callable[[Any], Any]
 
 
-def post_order_visit(stmt: Any, fvisit: _Callback) -> None:
+@checked
+def post_order_visit(stmt: Expr | Stmt | PrimFunc | IRModule, fvisit: Callable[[Any], Any]) -> None:
     """Call `fvisit` on every node, what is below a node before the node."""
     for root in _roots(stmt):
         for node in _post_order(root):
             fvisit(node)
 
 
-def pre_order_visit(stmt: Any, fvisit: _Callback) -> None:
+@checked
+def pre_order_visit(stmt: Expr | Stmt | PrimFunc | IRModule, fvisit: Callable[[Any], Any]) -> None:
     """Call `fvisit` on every node, a node first; where it gives False, not on what is below."""
     for root in _roots(stmt):
         stack = [root]
@@ -32,15 +37,19 @@ def pre_order_visit(stmt: Any, fvisit: _Callback) -> None:
                 stack.extend(reversed(list(visitor.children(node))))
 
 
-def substitute(node: Any, vmap: Mapping[Var, Any]) -> Any:
+@checked
+@walks_deeply("replace variables", DeclarationError)
+def substitute(node: Expr | Stmt | PrimFunc, vmap: Mapping[Var, Any]) -> Any:
     """The expression or statement with variables replaced."""
     return visitor.substitute(node, {var: ops.convert(value) for var, value in vmap.items()})
 
 
+@checked
+@refuses_depth("rewrite a program", DeclarationError)
 def ir_transform(
-    stmt: Any,
-    preorder: _Callback | None,
-    postorder: _Callback | None,
+    stmt: Expr | Stmt | PrimFunc,
+    preorder: Callable[[Any], Any] | None,
+    postorder: Callable[[Any], Any] | None,
     only_enable: Sequence[str] | None = None,
 ) -> Any:
     """Rewrite a program node by node.

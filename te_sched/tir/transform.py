@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +29,7 @@ from te_sched.lower.rewrite_unsafe_select import rewrite_unsafe_select
 from te_sched.lower.simplify import simplify
 from te_sched.lower.unroll_loops import unroll_loops
 from te_sched.lower.vectorize_loops import vectorize_loops
+from te_sched.signatures import checked
 
 __all__ = [
     "Apply",
@@ -99,11 +100,12 @@ class PrimFuncPass:
         return IRModule({name: self.transform(func) for name, func in mod.functions.items()})
 
 
+@checked
 def prim_func_pass(
-    pass_func: Any = None,
+    pass_func: Callable[..., Any] | None = None,
     opt_level: int = 0,
     name: str | None = None,
-    required: Any = None,
+    required: Sequence[str] | None = None,
     traceable: bool = False,
 ) -> Any:
     """Make a pass of a function (func, module, context) -> func, or of a class with a method
@@ -111,7 +113,12 @@ def prim_func_pass(
     """
     if pass_func is None:
         return lambda decorated: prim_func_pass(decorated, opt_level, name, required, traceable)
-    info = PassInfo(opt_level, name or pass_func.__name__, tuple(required or ()), traceable)
+    info = PassInfo(
+        opt_level,
+        name or str(getattr(pass_func, "__name__", "pass")),
+        tuple(() if required is None else required),
+        traceable,
+    )
     if not inspect.isclass(pass_func):
         return PrimFuncPass(_with_context(pass_func), info)
 
@@ -135,11 +142,13 @@ def _named(name: str, choose: Callable[[PrimFunc], PrimFunc] | None = None) -> P
     return PrimFuncPass(choose or PASS_NAMES[name], PassInfo(name=name))
 
 
+@checked
 def Apply(ftransform: Callable[[PrimFunc], PrimFunc]) -> PrimFuncPass:
     """The pass that maps every function by `ftransform`."""
     return PrimFuncPass(ftransform, PassInfo(name="tir.Apply"))
 
 
+@checked
 def Filter(fcond: Callable[[PrimFunc], bool]) -> Callable[[IRModule], IRModule]:
     """The pass that keeps the functions for which a condition holds."""
 
@@ -149,6 +158,7 @@ def Filter(fcond: Callable[[PrimFunc], bool]) -> Callable[[IRModule], IRModule]:
     return keep
 
 
+@checked
 def VectorizeLoop(enable_vectorize: bool = True) -> PrimFuncPass:
     """Turn vectorized loops into vectors, or into serial loops."""
 
@@ -166,6 +176,7 @@ def StorageFlatten(cache_line_size: int = 64, create_bound_attribute: bool = Fal
     return _named("tir.StorageFlatten")
 
 
+@checked
 def NarrowDataType(target_bits: int = 32) -> PrimFuncPass:
     """Compute indices in int32 where that is enough."""
     if target_bits != 32:
@@ -228,6 +239,7 @@ def RewriteUnsafeSelect() -> PrimFuncPass:
     return _named("tir.RewriteUnsafeSelect")
 
 
+@checked
 def CommonSubexprElimTIR(
     enable_cse_tir: bool = True, identify_equiv_terms: bool = False
 ) -> PrimFuncPass:

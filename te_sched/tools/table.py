@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from te_sched.signatures import checked
 
+
+@checked
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
     """The rows under their header, a rule between; columns whose index is in `right` end flush.
 

@@ -5,6 +5,9 @@ take the outputs and give a Schedule that can be built. Tensors have the operato
 +, -, *, / and astype, which load topi where it is not.
 """
 
+import sys
+
+from te_sched.signatures import check_arguments
 from te_sched.topi import cuda, generic, nn, operators, tag, utils, x86
 from te_sched.topi.broadcast import (
     add,
@@ -280,3 +283,6 @@ __all__ = [
     "where",
     "x86",
 ]  # fmt: skip
+
+check_arguments(sys.modules[__name__], __all__)
+check_arguments(utils, utils.PUBLIC)

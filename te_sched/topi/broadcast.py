@@ -11,7 +11,7 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr
 from te_sched.te.tensor import Tensor, tensor_label
 from te_sched.topi.tag import BROADCAST, ELEMWISE
-from te_sched.topi.utils import as_constant, axis_names, check_tensor, is_same, shape_text
+from te_sched.topi.utils import Size, as_constant, axis_names, check_tensor, is_same, shape_text
 
 
 def broadcast_shape(shapes: Sequence[Sequence[Any]], what: str) -> tuple[Any, ...]:
@@ -40,7 +40,7 @@ def _common_extent(extents: list[Any], shapes: Sequence[Sequence[Any]], what: st
     return result
 
 
-def broadcast_index(tensor: Tensor, indices: Sequence[Any], shape: Sequence[Any]) -> list[Any]:
+def broadcast_index(tensor: Tensor, indices: Sequence[Any], shape: Sequence[Size]) -> list[Any]:
     """The indices of a tensor stretched to `shape`: 0 where it has one element for all."""
     rank = tensor.ndim
     pairs = zip(indices[len(indices) - rank :], shape[len(shape) - rank :], strict=True)
@@ -50,14 +50,14 @@ def broadcast_index(tensor: Tensor, indices: Sequence[Any], shape: Sequence[Any]
     ]
 
 
-def element(value: Any, indices: Sequence[Any], shape: Sequence[Any]) -> Any:
+def element(value: Any, indices: Sequence[Any], shape: Sequence[Size]) -> Any:
     """The element of a stretched tensor; a number is the same everywhere."""
     if not isinstance(value, Tensor):
         return value
     return value(*broadcast_index(value, indices, shape))
 
 
-def broadcast_to(data: Tensor, shape: Sequence[Any]) -> Tensor:
+def broadcast_to(data: Tensor, shape: Sequence[Size]) -> Tensor:
     """The tensor stretched to a shape."""
     source = check_tensor(data, "broadcast_to")
     target = tuple(shape)

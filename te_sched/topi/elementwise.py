@@ -11,7 +11,7 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr
 from te_sched.te.tensor import Tensor
 from te_sched.topi.tag import ELEMWISE
-from te_sched.topi.utils import axis_names, check_same, check_tensor
+from te_sched.topi.utils import Number, Size, axis_names, check_same, check_tensor
 
 
 def map_elements(
@@ -143,7 +143,7 @@ def ceil_log2(x: Any) -> Any:
     return ceil(log2(x)) if isinstance(x, Tensor) else te.ceil(te.log2(x))
 
 
-def clip(x: Tensor, a_min: Any, a_max: Any) -> Tensor:
+def clip(x: Tensor, a_min: Number, a_max: Number) -> Tensor:
     """x, but not below a_min and not above a_max."""
 
     def clipped(value: Any) -> Expr:
@@ -165,27 +165,27 @@ def reinterpret(x: Tensor, dtype: str) -> Tensor:
     return map_elements(x, lambda v: te.reinterpret(dtype, v), "reinterpret", "tensor", "ax")
 
 
-def full(shape: Any, dtype: str, fill_value: Any) -> Tensor:
+def full(shape: Any, dtype: str, fill_value: Number) -> Tensor:
     """A tensor with one value everywhere."""
     value = ops.cast(dtype, ops.convert(fill_value))
     extents = shape if isinstance(shape, list | tuple) else (shape,)
     return _filled(extents, value, "T_full")
 
 
-def full_like(x: Tensor, fill_value: Any) -> Tensor:
+def full_like(x: Tensor, fill_value: Number) -> Tensor:
     """A tensor of the shape and type of x with one value everywhere."""
     data = check_tensor(x, "full_like")
     return _filled(data.shape, ops.cast(data.dtype, ops.convert(fill_value)), "T_full_like")
 
 
-def _filled(shape: Sequence[Any], value: Expr, name: str) -> Tensor:
+def _filled(shape: Sequence[Size], value: Expr, name: str) -> Tensor:
     names = axis_names(len(shape))
     return te.compute(tuple(shape), lambda *i: value, name=name, tag=ELEMWISE, varargs_names=names)
 
 
 def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
     """The sum of tensors of one shape."""
-    if not xs:
+    if not len(xs):
         raise DeclarationError(
             "topi.elemwise_sum of nothing", "there is nothing to add", "give at least one tensor"
         )

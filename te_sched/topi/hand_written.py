@@ -12,11 +12,21 @@ from typing import Any
 
 from te_sched import te
 from te_sched.errors import DeclarationError
-from te_sched.ir import builder, ops
+from te_sched.ir import builder, dtypes, ops
 from te_sched.ir.builder import BufferVar, IRBuilder
+from te_sched.signatures import is_sequence
 from te_sched.te.tensor import Tensor
-from te_sched.topi.transform import move, reshape
-from te_sched.topi.utils import check_same, check_tensor, get_const_int, normalized_axis, prod
+from te_sched.topi.transform import index_depth, move, reshape
+from te_sched.topi.utils import (
+    Number,
+    Size,
+    Sizes,
+    check_rank,
+    check_same,
+    check_tensor,
+    normalized_axis,
+    prod,
+)
 
 Binary = Callable[[Any, Any], Any]
 
@@ -45,7 +55,7 @@ def _made(shape: Any, inputs: list[Tensor], write: Any, name: str, dtype: str) -
     return te.extern([tuple(shape)], inputs, statement, name=name, dtype=[dtype], tag=name)  # type: ignore[no-any-return]
 
 
-def _copy(ib: IRBuilder, source: BufferVar, target: BufferVar, shape: Sequence[Any]) -> None:
+def _copy(ib: IRBuilder, source: BufferVar, target: BufferVar, shape: Sequence[Size]) -> None:
     with ExitStack() as stack:
         at = tuple(_loops(ib, shape, stack))
         target[at] = source[at]
@@ -54,7 +64,7 @@ def _copy(ib: IRBuilder, source: BufferVar, target: BufferVar, shape: Sequence[A
 def scanop(
     data: Tensor,
     binop: Binary,
-    identity_value: Any,
+    identity_value: Number,
     op_name: str,
     axis: int | None = None,
     dtype: str | None = None,
@@ -72,7 +82,7 @@ def scanop(
     if axis is None:
         source, axis = reshape(source, [prod(source.shape)]), 0
     along = normalized_axis(axis, source.ndim, op_name)
-    kind = dtype or source.dtype
+    kind = source.dtype if dtype is None else dtypes.spelled(dtype)
     others = [*source.shape[:along], *source.shape[along + 1 :]]
 
     def write(ib: IRBuilder, ins: list[BufferVar], out: BufferVar) -> None:
@@ -129,6 +139,8 @@ def scatter_elements(
         check_tensor(indices, "scatter_elements"),
     )
     at = normalized_axis(axis, source.ndim, "scatter_elements")
+    check_same(where.ndim, source.ndim, "scatter_elements", "data and indices differ in rank")
+    check_same(where.ndim, updates.ndim, "scatter_elements", "indices and updates differ in rank")
     for a, b in zip(where.shape, updates.shape, strict=True):
         check_same(a, b, "scatter_elements", "indices and updates differ in extent")
 
@@ -152,7 +164,7 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
     """
     combine = _combine(mode, "scatter_nd")
     source, where = check_tensor(data, "scatter_nd"), check_tensor(indices, "scatter_nd")
-    depth, points = get_const_int(where.shape[0]), where.ndim - 1
+    depth, points = index_depth(where, "scatter_nd"), where.ndim - 1
     check_same(updates.ndim, points + source.ndim - depth, "scatter_nd", "dimensions of updates")
 
     def write(ib: IRBuilder, ins: list[BufferVar], out: BufferVar) -> None:
@@ -167,13 +179,13 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
 
 
 def sparse_to_dense(
-    sparse_indices: Tensor, output_shape: Any, sparse_values: Tensor, default_value: Any = 0
+    sparse_indices: Tensor, output_shape: Sizes, sparse_values: Tensor, default_value: Number = 0
 ) -> Tensor:
     """A tensor of `default_value` but for the values at the indices, one vector a row."""
     where, values = (
         check_tensor(one, "sparse_to_dense") for one in (sparse_indices, sparse_values)
     )
-    shape = list(output_shape)
+    shape = list(output_shape) if is_sequence(output_shape) else [output_shape]
     start: Any = ops.cast(
         values.dtype, default_value() if isinstance(default_value, Tensor) else default_value
     )
@@ -192,7 +204,7 @@ def sparse_to_dense(
 
 def invert_permutation(data: Tensor) -> Tensor:
     """The vector that has i at place data[i]."""
-    source = check_tensor(data, "invert_permutation")
+    source = check_rank(data, 1, "invert_permutation")
 
     def write(ib: IRBuilder, ins: list[BufferVar], out: BufferVar) -> None:
         with ib.for_range(0, source.shape[0]) as i:
@@ -209,6 +221,12 @@ def searchsorted(
     The sequence is one vector for all values, or has a row for each row of values.
     """
     source, wanted = (check_tensor(one, "searchsorted") for one in (sorted_sequence, values))
+    if source.ndim not in (1, wanted.ndim) or not source.ndim:
+        raise DeclarationError(
+            f"topi.searchsorted in a sequence of {source.ndim} dimensions",
+            f"the values have {wanted.ndim}",
+            "give one vector, or a row for each row of values",
+        )
     count = source.shape[-1]
 
     def write(ib: IRBuilder, ins: list[BufferVar], out: BufferVar) -> None:
@@ -232,8 +250,8 @@ def searchsorted(
 
 def unravel_index(indices: Tensor, shape: Tensor) -> Tensor:
     """The index vectors, along a new first dimension, of places in an array stored row by row."""
-    where, extents = check_tensor(indices, "unravel_index"), check_tensor(shape, "unravel_index")
-    rank = get_const_int(extents.shape[0])
+    where, extents = check_tensor(indices, "unravel_index"), check_rank(shape, 1, "unravel_index")
+    rank = index_depth(extents, "unravel_index")
 
     def element(part: Any, *i: Any) -> Any:
         rest: Any = where(*i)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from te_sched import te
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, repr_of
 from te_sched.te.tensor import Tensor
 from te_sched.topi.utils import (
     axis_names,
@@ -22,6 +22,7 @@ from te_sched.topi.utils import (
 def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False) -> Tensor:
     """The product of two matrices, each transposed if wanted."""
     left, right = check_rank(a, 2, "matmul"), check_rank(b, 2, "matmul")
+    transp_a, transp_b = bool(transp_a), bool(transp_b)
     rows, inner = (left.shape[int(transp_a)], left.shape[1 - int(transp_a)])
     columns = right.shape[1 - int(transp_b)]
     check_same(inner, right.shape[int(transp_b)], "matmul", "the inner extents differ")
@@ -62,11 +63,17 @@ def tensordot(a: Tensor, b: Tensor, axes: Any) -> Tensor:
 def _summed_axes(left: Tensor, right: Tensor, axes: Any) -> tuple[list[int], list[int]]:
     if not isinstance(axes, list | tuple):
         count = get_const_int(axes)
+        if not 0 <= count <= min(left.ndim, right.ndim):
+            raise DeclarationError(
+                f"topi.tensordot over {count} axes",
+                f"the tensors have {left.ndim} and {right.ndim} dimensions",
+                "give a number of axes that both have",
+            )
         return list(range(left.ndim - count, left.ndim)), list(range(count))
     pair = [list(one) if isinstance(one, list | tuple) else [one] for one in axes]
     if len(pair) != 2 or len(pair[0]) != len(pair[1]):
         raise DeclarationError(
-            f"topi.tensordot with axes={axes!r}",
+            f"topi.tensordot with axes={repr_of(axes)}",
             "each summed axis of the one tensor belongs to one of the other",
             "give a number, or (axes of a, axes of b) of equal length",
         )

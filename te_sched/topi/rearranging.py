@@ -12,13 +12,18 @@ from typing import Any
 import numpy as np
 
 from te_sched import te
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir import ops
 from te_sched.te.tensor import Tensor
 from te_sched.topi import reduction
 from te_sched.topi.transform import move
 from te_sched.topi.utils import (
+    Size,
+    Sizes,
     as_constant,
+    as_pair,
+    check_alike,
+    check_rank,
     check_same,
     check_tensor,
     get_const_int,
@@ -56,7 +61,7 @@ def _parsed(layout: str) -> _Layout:
 _PART = re.compile(r"(\d*)([A-Za-z])")
 
 
-def get_shape(src_shape: Sequence[Any], src_layout: str, dst_layout: str) -> tuple[Any, ...]:
+def get_shape(src_shape: Sequence[Size], src_layout: str, dst_layout: str) -> tuple[Any, ...]:
     """The shape of a tensor of one layout in another."""
     source, target = _parsed(src_layout), _parsed(dst_layout)
     if {letter.upper() for letter, _ in source} != {letter.upper() for letter, _ in target}:
@@ -143,6 +148,8 @@ def sliding_window(
     at = normalized_axis(axis, source.ndim, "sliding_window")
     check_same(len(window_shape), source.ndim - at, "sliding_window", "dimensions of the window")
     check_same(len(strides), source.ndim - at, "sliding_window", "strides of the window")
+    as_pair(window_shape, len(window_shape), "sliding_window window_shape")
+    as_pair(strides, len(strides), "sliding_window strides")
     stands = [
         simplify(ops.floordiv(ops.convert(extent - size), step) + 1)
         for extent, size, step in zip(source.shape[at:], window_shape, strides, strict=True)
@@ -166,6 +173,7 @@ def reverse_sequence(
     )
     along = normalized_axis(seq_axis, source.ndim, "reverse_sequence")
     batch = normalized_axis(batch_axis, source.ndim, "reverse_sequence")
+    check_rank(lengths, 1, "reverse_sequence")
     check_same(source.shape[batch], lengths.shape[0], "reverse_sequence", "sequences and lengths")
 
     def element(*i: Any) -> Any:
@@ -177,11 +185,24 @@ def reverse_sequence(
 
 
 def strided_set(
-    a: Tensor, v: Tensor, begin: Any, end: Any, strides: Sequence[int] | None = None
+    a: Tensor,
+    v: Tensor,
+    begin: Sequence[Size],
+    end: Sequence[Size | None],
+    strides: Sequence[int] | None = None,
 ) -> Tensor:
     """The tensor with `v` in place of the slice from begin up to before end, as in numpy."""
     source, value = check_tensor(a, "strided_set"), check_tensor(v, "strided_set")
-    steps = [*(strides or ()), *[1] * (source.ndim - len(strides or ()))]
+    taken = () if strides is None else tuple(strides)
+    steps = [*taken, *[1] * (source.ndim - len(taken))]
+    check_alike("strided_set", "bounds", begin, end)
+    check_alike("strided_set", "dimensions of data and values", source.shape, value.shape)
+    if max(len(begin), len(taken)) > source.ndim or 0 in steps:
+        raise DeclarationError(
+            f"topi.strided_set of {source.name} with {len(begin)} bounds, strides {repr_of(taken)}",
+            f"it has {source.ndim} dimensions, and a stride is not 0",
+            "give at most one bound and one stride for each dimension",
+        )
     bounds = [*zip(begin, end, strict=True), *[(0, None)] * (source.ndim - len(begin))]
     cuts = [
         range(get_const_int(extent))[
@@ -205,15 +226,14 @@ def strided_set(
 
 
 def matrix_set_diag(
-    data: Tensor, diagonal: Tensor, k: Any = 0, align: str = "RIGHT_LEFT"
+    data: Tensor, diagonal: Tensor, k: Sizes = 0, align: str = "RIGHT_LEFT"
 ) -> Tensor:
     """Matrices with other diagonals: number k, or numbers k[0] to k[1], one a row of `diagonal`.
 
     align : at which end rows of diagonals above and below the main one begin, "RIGHT_LEFT" etc.
     """
     source, new = check_tensor(data, "matrix_set_diag"), check_tensor(diagonal, "matrix_set_diag")
-    first, last = (get_const_int(one) for one in (k if isinstance(k, list | tuple) else (k, k)))
-    rows, columns = (get_const_int(extent) for extent in source.shape[-2:])
+    first, last = map(get_const_int, as_pair(k, 2, "matrix_set_diag diagonals", None))
     above, below = align.split("_") if align.count("_") == 1 else ("", "")
     if {above, below} - {"LEFT", "RIGHT"}:
         raise DeclarationError(
@@ -221,6 +241,13 @@ def matrix_set_diag(
             "there is no such alignment",
             "use RIGHT_LEFT, LEFT_RIGHT, LEFT_LEFT or RIGHT_RIGHT",
         )
+    if source.ndim < 2 or new.ndim != source.ndim - (first == last):
+        raise DeclarationError(
+            f"topi.matrix_set_diag of {source.name} of {source.ndim} dimensions",
+            f"the diagonals have {new.ndim}",
+            "give matrices, and for each of them a diagonal, or a row for each of them",
+        )
+    rows, columns = (get_const_int(extent) for extent in source.shape[-2:])
     longest = get_const_int(new.shape[-1])
 
     def element(*i: Any) -> Any:
@@ -241,15 +268,21 @@ def matrix_set_diag(
     return move(source.shape, element, "matrix_set_diag")  # type: ignore[no-any-return]
 
 
-def collapse_sum(data: Tensor, target_shape: Sequence[Any]) -> Tensor:
+def collapse_sum(data: Tensor, target_shape: Sequence[Size]) -> Tensor:
     """The sum over what broadcasting from `target_shape` to the shape of the data repeated."""
     source, target = check_tensor(data, "collapse_sum"), list(target_shape)
     extra = source.ndim - len(target)
+    if extra < 0:
+        raise DeclarationError(
+            f"topi.collapse_sum of {source.name} to {shape_text(target)}",
+            f"it has {source.ndim} dimensions only",
+            "let each extent be that of the data, or 1",
+        )
     wanted = [*[1] * extra, *target]
     over = [
         n for n, (a, b) in enumerate(zip(source.shape, wanted, strict=True)) if not is_same(a, b)
     ]
-    if extra < 0 or any(as_constant(wanted[n]) != 1 for n in over):
+    if any(as_constant(wanted[n]) != 1 for n in over):
         raise DeclarationError(
             f"topi.collapse_sum of {source.name} to {shape_text(target)}",
             f"that does not broadcast to {shape_text(source.shape)}",
@@ -271,6 +304,7 @@ def space_to_batch_nd(
 ) -> Tensor:
     """Blocks of the padded space, which begins at dimension 1, moved in front of the batch."""
     source, count = check_tensor(data, "nn.space_to_batch_nd"), len(block_shape)
+    _check_blocks(source, "nn.space_to_batch_nd", block_shape, pad_before, pad_after)
     sizes = [
         simplify(extent + low + high)
         for extent, low, high in zip(
@@ -308,6 +342,19 @@ def space_to_batch_nd(
     return move([*shape, *source.shape[count + 1 :]], element, "space_to_batch_nd")  # type: ignore[no-any-return]
 
 
+def _check_blocks(
+    source: Tensor, what: str, blocks: Sequence[int], *borders: Sequence[int]
+) -> None:
+    check_alike(what, "blocks and borders", blocks, *borders)
+    if len(blocks) >= source.ndim:
+        raise DeclarationError(
+            f"topi.{what} of {source.name} in {len(blocks)} dimensions of the space",
+            f"it has {source.ndim} dimensions, the first of which is the batch",
+            "give a block for each dimension of the space",
+        )
+    as_pair(blocks, len(blocks), f"{what} block_shape")
+
+
 def batch_to_space_nd(
     data: Tensor,
     block_shape: Sequence[int],
@@ -316,6 +363,7 @@ def batch_to_space_nd(
 ) -> Tensor:
     """The inverse of space_to_batch_nd: blocks from the batch moved into the space, and cropped."""
     source, count = check_tensor(data, "nn.batch_to_space_nd"), len(block_shape)
+    _check_blocks(source, "nn.batch_to_space_nd", block_shape, crop_begin_list, crop_end_list)
     batch = simplify(ops.floordiv(ops.convert(source.shape[0]), prod(block_shape)))
     crops = list(zip(crop_begin_list, crop_end_list, strict=True))
     extents = [

@@ -12,13 +12,13 @@ from te_sched.ir.expr import IterVar
 from te_sched.te.reducer import Reducer
 from te_sched.te.tensor import Tensor, tensor_label
 from te_sched.topi.tag import COMM_REDUCE, COMM_REDUCE_IDX
-from te_sched.topi.utils import axis_names, check_tensor, normalized_axis, ravel_index
+from te_sched.topi.utils import Sizes, axis_names, check_tensor, normalized_axis, ravel_index
 
 _any = te.comm_reducer(lambda x, y: te.any(x, y), lambda dtype: te.const(0, dtype), "any")
 _all = te.comm_reducer(lambda x, y: te.all(x, y), lambda dtype: te.const(1, dtype), "all")
 
 
-def reduced_axes(data: Tensor, axis: Any, what: str) -> list[int]:
+def reduced_axes(data: Tensor, axis: Sizes | None, what: str) -> list[int]:
     """The axes to reduce, in their order; all of them when none is given."""
     given = list(axis) if isinstance(axis, list | tuple) else [] if axis is None else [axis]
     axes = [normalized_axis(one, data.ndim, what) for one in given]
@@ -50,7 +50,9 @@ def reduce_elements(
     return te.compute(tuple(shape), value, name=name, tag=tag, varargs_names=axis_names(len(shape)))
 
 
-def _reduction(data: Any, axis: Any, keepdims: bool, reducer: Reducer, what: str) -> Tensor:
+def _reduction(
+    data: Any, axis: Sizes | None, keepdims: bool, reducer: Reducer, what: str
+) -> Tensor:
     source = check_tensor(data, what)
     axes = reduced_axes(source, axis, what)
     if not axes:
@@ -66,34 +68,34 @@ def _reduction(data: Any, axis: Any, keepdims: bool, reducer: Reducer, what: str
     )
 
 
-def sum(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+def sum(data: Tensor, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
     """The sum of the elements along axes (all axes when None); of conditions, whether any holds."""
     reducer = _any if _is_condition(data) else te.sum
     return _reduction(data, axis, keepdims, reducer, "sum")
 
 
-def prod(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+def prod(data: Tensor, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
     """The product of the elements along axes; of conditions, whether all hold."""
     reducer = _all if _is_condition(data) else te.prod
     return _reduction(data, axis, keepdims, reducer, "prod")
 
 
-def max(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+def max(data: Tensor, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
     """The largest element along axes."""
     return _reduction(data, axis, keepdims, te.max, "max")
 
 
-def min(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+def min(data: Tensor, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
     """The smallest element along axes."""
     return _reduction(data, axis, keepdims, te.min, "min")
 
 
-def all(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+def all(data: Tensor, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
     """Whether all conditions along axes hold."""
     return _reduction(_conditions(data, "all"), axis, keepdims, _all, "all")
 
 
-def any(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+def any(data: Tensor, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
     """Whether some condition along axes holds."""
     return _reduction(_conditions(data, "any"), axis, keepdims, _any, "any")
 
@@ -115,20 +117,22 @@ def _conditions(data: Any, what: str) -> Tensor:
 
 
 def argmax(
-    data: Tensor, axis: Any = None, keepdims: bool = False, select_last_index: bool = False
+    data: Tensor, axis: Sizes | None = None, keepdims: bool = False, select_last_index: bool = False
 ) -> Tensor:
     """The index (int32) of the largest element along axes; of equal ones the first or the last."""
     return _arg_reduction(data, axis, keepdims, select_last_index, "argmax")
 
 
 def argmin(
-    data: Tensor, axis: Any = None, keepdims: bool = False, select_last_index: bool = False
+    data: Tensor, axis: Sizes | None = None, keepdims: bool = False, select_last_index: bool = False
 ) -> Tensor:
     """The index (int32) of the smallest element along axes; of equal ones the first or the last."""
     return _arg_reduction(data, axis, keepdims, select_last_index, "argmin")
 
 
-def _arg_reduction(data: Any, axis: Any, keepdims: bool, is_last: bool, what: str) -> Tensor:
+def _arg_reduction(
+    data: Any, axis: Sizes | None, keepdims: bool, is_last: bool, what: str
+) -> Tensor:
     source = check_tensor(data, what)
     axes = reduced_axes(source, axis, what)
     extents = [source.shape[at] for at in axes]

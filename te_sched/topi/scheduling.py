@@ -10,11 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from te_sched.errors import ScheduleError, kind_of
+from te_sched.errors import ScheduleError, kind_of, repr_of
 from te_sched.ir.expr import IterVar, ProducerLoad
 from te_sched.schedule.schedule import Schedule, create_schedule
 from te_sched.schedule.stage import Stage
 from te_sched.schedule.state import AttachType
+from te_sched.signatures import is_sequence
 from te_sched.te.operation import ComputeOp, Operation
 from te_sched.te.tensor import Tensor
 from te_sched.topi.tag import is_broadcast, is_injective
@@ -27,11 +28,11 @@ _CHANNELS_SECOND = ("_ncw", "_nchw", "_ncdhw")
 
 def start_schedule(outs: Any) -> Schedule:
     """The schedule of the outputs: a tensor, an operation or a sequence of them."""
-    items = list(outs) if isinstance(outs, list | tuple) else [outs]
+    items = list(outs) if is_sequence(outs) else [outs]
     for item in items:
         if not isinstance(item, Tensor | Operation):
             raise ScheduleError(
-                f"a schedule of {item!r}",
+                f"a schedule of {repr_of(item)}",
                 f"{kind_of(item)} is not an output",
                 "give the tensor that topi or te.compute returned, or a list of tensors",
             )

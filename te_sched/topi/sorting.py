@@ -11,10 +11,10 @@ from te_sched import te
 from te_sched.errors import DeclarationError
 from te_sched.ir import calls
 from te_sched.te.tensor import Tensor, tensor_label
-from te_sched.topi.utils import as_constant, check_tensor, normalized_axis
+from te_sched.topi.utils import Sizes, as_constant, check_tensor, normalized_axis
 
 
-def sort(data: Tensor, axis: int = -1, is_ascend: Any = 1) -> Tensor:
+def sort(data: Tensor, axis: int = -1, is_ascend: bool = True) -> Tensor:
     """The elements along an axis in order."""
     source = check_tensor(data, "sort")
     at = normalized_axis(axis, source.ndim, "sort")
@@ -34,7 +34,7 @@ def argsort(
     data: Tensor,
     valid_count: Tensor | None = None,
     axis: int = -1,
-    is_ascend: Any = 1,
+    is_ascend: bool = True,
     dtype: str = "float32",
 ) -> Tensor:
     """Where the elements along an axis come from when they are in order.
@@ -59,7 +59,7 @@ def argsort(
 
 def topk(
     data: Tensor,
-    k: Any = 1,
+    k: Sizes = 1,
     axis: int = -1,
     ret_type: str = "both",
     is_ascend: bool = False,

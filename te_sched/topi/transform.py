@@ -14,13 +14,19 @@ from typing import Any
 from te_sched import te
 from te_sched.errors import DeclarationError
 from te_sched.ir import ops
-from te_sched.ir.expr import Expr
+from te_sched.ir.expr import Expr, FloatImm, IntImm
 from te_sched.te.tensor import Tensor, tensor_label
 from te_sched.topi.broadcast import broadcast_index, broadcast_shape
 from te_sched.topi.tag import BROADCAST, INJECTIVE
 from te_sched.topi.utils import (
+    Count,
+    Number,
+    Size,
+    Sizes,
     as_constant,
     axis_names,
+    check_alike,
+    check_rank,
     check_same,
     check_tensor,
     get_const_int,
@@ -37,7 +43,7 @@ from te_sched.topi.utils import (
 
 
 def move(
-    shape: Sequence[Any], function: Callable[..., Any], name: str, tag: str = INJECTIVE
+    shape: Sequence[Size], function: Callable[..., Any], name: str, tag: str = INJECTIVE
 ) -> Any:
     """The tensor of this shape whose element at (i, j, ...) is `function(i, j, ...)`."""
     return te.compute(
@@ -66,7 +72,7 @@ def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
     return move(shape, lambda *i: data(*[i[at] for at in places]), "T_transpose")  # type: ignore[no-any-return]
 
 
-def reshape(a: Tensor, newshape: Any) -> Tensor:
+def reshape(a: Tensor, newshape: Sizes) -> Tensor:
     """The elements, row by row, in another shape; one extent may be -1, to be found out."""
     data = check_tensor(a, "reshape")
     shape = _known_shape(data, newshape)
@@ -84,7 +90,7 @@ def reshape(a: Tensor, newshape: Any) -> Tensor:
     )
 
 
-def _known_shape(data: Tensor, newshape: Any) -> list[Any]:
+def _known_shape(data: Tensor, newshape: Sizes) -> list[Any]:
     shape = list(newshape) if isinstance(newshape, list | tuple) else [newshape]
     unknown = [at for at, extent in enumerate(shape) if as_constant(extent) == -1]
     if len(unknown) > 1:
@@ -97,7 +103,7 @@ def _known_shape(data: Tensor, newshape: Any) -> list[Any]:
     return shape
 
 
-def expand_dims(a: Tensor, axis: int, num_newaxis: int = 1) -> Tensor:
+def expand_dims(a: Tensor, axis: int, num_newaxis: Count = 1) -> Tensor:
     """The tensor with new dimensions of extent 1 before `axis`."""
     data = check_tensor(a, "expand_dims")
     at = normalized_axis(axis, data.ndim + 1, "expand_dims")
@@ -107,7 +113,7 @@ def expand_dims(a: Tensor, axis: int, num_newaxis: int = 1) -> Tensor:
     )
 
 
-def squeeze(a: Tensor, axis: Any = None) -> Tensor:
+def squeeze(a: Tensor, axis: Sizes | None = None) -> Tensor:
     """The tensor without dimensions of extent 1: those of `axis`, or all."""
     data = check_tensor(a, "squeeze")
     if axis is None:
@@ -206,7 +212,7 @@ def stack(a: Sequence[Tensor], axis: int = 0) -> Tensor:
     return move(shape, element, "T_stack")  # type: ignore[no-any-return]
 
 
-def split(ary: Tensor, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
+def split(ary: Tensor, indices_or_sections: Sizes, axis: int = 0) -> list[Tensor]:
     """The tensor cut along an axis: into equal sections, or before each of the indices."""
     data = check_tensor(ary, "split")
     along = normalized_axis(axis, data.ndim, "split")
@@ -242,8 +248,8 @@ def _piece(data: Tensor, along: int, begin: Any, end: Any, name: str) -> Tensor:
 
 def strided_slice(
     a: Tensor,
-    begin: Sequence[Any],
-    end: Sequence[Any],
+    begin: Sequence[Size],
+    end: Sequence[Size],
     strides: Sequence[Any] | None = None,
     axes: Sequence[int] | None = None,
     slice_mode: str = "end",
@@ -262,6 +268,9 @@ def strided_slice(
             'use "end" or "size"',
         )
     where = range(len(begin)) if axes is None else axes
+    check_alike("strided_slice", "bounds and axes", begin, end, where)
+    if strides is not None and len(strides) > len(begin):
+        check_alike("strided_slice", "bounds and strides", begin, strides)
     chosen = [normalized_axis(axis, data.ndim, "strided_slice") for axis in where]
     steps = [*(strides or ()), *[1] * (len(begin) - len(strides or ()))]
     ranges = [range(get_const_int(extent)) for extent in [data.shape[at] for at in chosen]]
@@ -313,7 +322,7 @@ def flip(a: Tensor, axis: int = 0) -> Tensor:
     )
 
 
-def repeat(a: Tensor, repeats: int, axis: int) -> Tensor:
+def repeat(a: Tensor, repeats: Count, axis: int) -> Tensor:
     """Each element `repeats` times along an axis."""
     data = check_tensor(a, "repeat")
     at = normalized_axis(axis, data.ndim, "repeat")
@@ -326,7 +335,7 @@ def repeat(a: Tensor, repeats: int, axis: int) -> Tensor:
     )
 
 
-def tile(a: Tensor, reps: Any) -> Tensor:
+def tile(a: Tensor, reps: Sizes) -> Tensor:
     """The tensor several times along each dimension; missing dimensions are added in front."""
     data = check_tensor(a, "tile")
     times = list(reps) if isinstance(reps, list | tuple) else [reps]
@@ -363,6 +372,12 @@ def take(
         )
     at = normalized_axis(axis, data.ndim, "take")
     batch = batch_dims + where.ndim if batch_dims < 0 else batch_dims
+    if not 0 <= batch <= min(at, where.ndim):
+        raise DeclarationError(
+            f"topi.take along axis {at} with batch_dims={batch_dims}",
+            f"the batch lies before the axis and in the {where.ndim} dimensions of the indices",
+            f"give a number from 0 to {min(at, where.ndim)}",
+        )
     extra = where.ndim - batch
     shape = [*data.shape[:at], *where.shape[batch:], *data.shape[at + 1 :]]
 
@@ -394,8 +409,13 @@ def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
 def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
     """The elements, or slices, at index vectors, which lie along the first dimension of indices."""
     data, where = check_tensor(a, "gather_nd"), check_tensor(indices, "gather_nd")
-    depth = get_const_int(where.shape[0])
-    points = where.ndim - 1
+    depth, points = index_depth(where, "gather_nd"), where.ndim - 1
+    if not 0 <= batch_dims <= points or batch_dims + depth > data.ndim:
+        raise DeclarationError(
+            f"topi.gather_nd of {data.ndim} dimensions by vectors of {depth} indices",
+            f"there are {batch_dims} batch dimensions, and {points} of the indices",
+            "let batch_dims and the length of the vectors fit both tensors",
+        )
     shape = [*where.shape[1:], *data.shape[batch_dims + depth :]]
 
     def element(*i: Any) -> Any:
@@ -405,10 +425,30 @@ def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
     return move(shape, element, "T_gather_nd")  # type: ignore[no-any-return]
 
 
+def index_depth(where: Tensor, what: str) -> int:
+    """How many indices a vector has, of those that lie along the first dimension."""
+    depth = as_constant(where.shape[0]) if where.ndim else None
+    if not depth:
+        raise DeclarationError(
+            f"topi.{what} with indices of shape {shape_text(where.shape)}",
+            "the first dimension has the indices of a vector, of a constant number from 1 on",
+            "give a tensor of shape (indices, ...)",
+            tensor_label(where),
+        )
+    return depth
+
+
 def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
     """data[indices[0], indices[1], ...], where the indices are tensors that are broadcast."""
     source = check_tensor(data, "adv_index")
     tensors = _tensors(indices, "adv_index")
+    if len(tensors) > source.ndim:
+        raise DeclarationError(
+            f"topi.adv_index of {source.name} by {len(tensors)} tensors",
+            f"it has {source.ndim} dimensions",
+            "give at most one tensor of indices for each dimension",
+            tensor_label(source),
+        )
     common = broadcast_shape([tensor.shape for tensor in tensors], "adv_index")
     rank = len(common)
 
@@ -420,7 +460,9 @@ def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
     return move(shape, element, "advanced_index")  # type: ignore[no-any-return]
 
 
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: str = "float32") -> Tensor:
+def arange(
+    start: Number, stop: Number | None = None, step: Number = 1, dtype: str = "float32"
+) -> Tensor:
     """start, start + step, ... up to before stop; from 0 when only one bound is given."""
     first, last = (0, start) if stop is None else (start, stop)
     if all_integers(first, last, step):
@@ -428,10 +470,22 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: str = "float32") 
         if as_constant(step) is not None and get_const_int(step) < 0:
             extent = simplify(ops.floordiv(ops.convert(last) - first + step + 1, step))
     else:
-        extent = math.ceil((float(last) - float(first)) / float(step))
+        extent = _steps_of_floats(first, last, step)
     return move(  # type: ignore[no-any-return]
         [extent], lambda i: ops.cast(dtype, _term(first, step, i)), "T_arange"
     )
+
+
+def _steps_of_floats(first: Any, last: Any, step: Any) -> int:
+    begin, end, width = (ops.convert(one) for one in (first, last, step))
+    numbers = [one.value for one in (begin, end, width) if isinstance(one, IntImm | FloatImm)]
+    if len(numbers) < 3 or not all(map(math.isfinite, numbers)) or not numbers[2]:
+        raise DeclarationError(
+            f"topi.arange from {begin} to {end} in steps of {width}",
+            "the number of elements is not known",
+            "give finite constants, and a step that is not 0; or integers",
+        )
+    return math.ceil((numbers[1] - numbers[0]) / numbers[2])
 
 
 def _term(first: Any, step: Any, index: Any) -> Expr:
@@ -446,6 +500,9 @@ def all_integers(*values: Any) -> bool:
 def meshgrid(a_tuple: Sequence[Tensor], indexing: str) -> list[Tensor]:
     """One tensor of coordinates per vector; "ij" gives matrices, "xy" exchanges the first two."""
     vectors = _tensors(a_tuple, "meshgrid")
+    for vector in vectors:
+        if vector.ndim > 1:
+            check_rank(vector, 1, "meshgrid")
     if indexing not in ("ij", "xy"):
         raise DeclarationError(
             f"topi.meshgrid with indexing={indexing!r}",
@@ -467,7 +524,7 @@ def meshgrid(a_tuple: Sequence[Tensor], indexing: str) -> list[Tensor]:
 
 
 def one_hot(
-    indices: Tensor, on_value: Any, off_value: Any, depth: int, axis: int, dtype: str
+    indices: Tensor, on_value: Number, off_value: Number, depth: int, axis: int, dtype: str
 ) -> Tensor:
     """A new dimension of extent `depth`, with on_value where its index is the value of indices."""
     where = check_tensor(indices, "one_hot")
@@ -491,9 +548,11 @@ def eye(n: int, m: int | None = None, k: int = 0, dtype: str = "float32") -> Ten
     )
 
 
-def trilu(data: Tensor, k: Any, upper: bool) -> Tensor:
+def trilu(data: Tensor, k: Sizes, upper: bool) -> Tensor:
     """The upper or lower triangle of matrices from diagonal number k on, and zeros."""
     source = check_tensor(data, "trilu")
+    if source.ndim < 2:
+        check_rank(source, 2, "trilu")
 
     def element(*i: Any) -> Any:
         row, column = i[-2], ops.sub(i[-1], k)

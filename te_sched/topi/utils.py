@@ -6,54 +6,113 @@ Must not know any operator.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from te_sched import te
 from te_sched.arith.analyzer import Analyzer
-from te_sched.errors import DeclarationError, kind_of
-from te_sched.ir import ops
-from te_sched.ir.expr import Expr, FloatImm, IntImm
+from te_sched.deep import walks_deeply
+from te_sched.errors import DeclarationError, TeSchedError, kind_of, repr_of
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import Expr, FloatImm, IntImm, Operand
 from te_sched.ir.structural import structural_equal
 from te_sched.schedule.schedule import Schedule
+from te_sched.signatures import Kind, is_index, is_real, is_sequence
 from te_sched.te.operation import Operation
 from te_sched.te.tensor import Tensor, tensor_label
 from te_sched.topi.tag import is_broadcast
 
+# What users of TVM call; their arguments are checked where te_sched.topi is imported.
+PUBLIC = (
+    *("get_const_int", "get_const_float", "get_const_tuple", "get_float_tuple", "equal_const_int"),
+    *("simplify", "is_dynamic_shape", "is_empty_shape", "prod", "ceil_div", "const_matrix"),
+    *("const_vector", "swap", "get_max_power2_factor", "ravel_index", "unravel_index"),
+    *("traverse_inline",),
+)
 
-class InvalidShapeError(ValueError):
+
+class InvalidShapeError(DeclarationError, ValueError):
     """A shape that an operator or a schedule does not support."""
+
+
+class NotConstantError(DeclarationError, ValueError):
+    """A number must be known when the operator is declared."""
+
+
+def _is_size(value: Any) -> bool:
+    if isinstance(value, float):
+        return value.is_integer()
+    if isinstance(value, Tensor):
+        return value.ndim == 0 and dtypes.is_integral(value.dtype)
+    if isinstance(value, Operand):
+        return dtypes.is_integral(ops.convert(value).dtype)
+    return is_index(value)
+
+
+def _is_one_or_several(value: Any) -> bool:
+    return all(map(_is_size, value)) if is_sequence(value) else _is_size(value)
+
+
+# What parameters take that no class tells: see te_sched.signatures.
+Size = Annotated[Any, Kind(_is_size, "an integer")]
+Sizes = Annotated[Any, Kind(_is_one_or_several, "an integer, or a list or tuple of them")]
+Padding = Annotated[
+    Any,
+    Kind(
+        lambda value: isinstance(value, str) or _is_one_or_several(value),
+        '"SAME", "VALID", an integer, or a list or tuple of integers',
+    ),
+]
+Count = Annotated[
+    int, Kind(lambda value: is_index(value) and operator.index(value) >= 1, "an int from 1 on")
+]
+Number = Annotated[
+    Any, Kind(lambda value: isinstance(value, Operand) or is_real(value), "a number")
+]
 
 
 def as_constant(value: Any) -> int | None:
     """The integer that a value is, or None when it is known only when the program runs."""
-    if isinstance(value, Expr):
-        value = simplify(value)
+    if not _is_size(value):
+        raise DeclarationError(
+            f"{repr_of(value)} is not an integer",
+            f"it is {kind_of(value)}",
+            "give an int, or an integer expression where an extent is meant",
+        )
+    if isinstance(value, Operand):
+        value = simplify(ops.convert(value))
         return value.value if isinstance(value, IntImm) else None
     return int(value)
 
 
-def get_const_int(expr: Any) -> int:
-    """The integer that an expression is; a ValueError when it is not constant."""
+def get_const_int(expr: Size) -> int:
+    """The integer that an expression is; a NotConstantError when it is not constant."""
     value = as_constant(expr)
     if value is None:
-        raise ValueError(f"{expr} is not a constant integer")
+        raise NotConstantError(
+            f"{expr} is not a constant integer",
+            "its value is known only when the program runs",
+            "give an int",
+        )
     return value
 
 
 def get_const_float(expr: Any) -> float:
-    """The number that an expression is; a ValueError when it is not a constant float."""
+    """The number that an expression is; a NotConstantError when it is not a constant float."""
     if isinstance(expr, float):
         return expr
     value = simplify(expr)
     if not isinstance(value, FloatImm):
-        raise ValueError(f"{expr} is not a constant float")
+        raise NotConstantError(
+            f"{repr_of(expr)} is not a constant float", f"it is {kind_of(expr)}", "give a float"
+        )
     return float(value.value)
 
 
-def get_const_tuple(in_tuple: Iterable[Any]) -> tuple[Any, ...]:
+def get_const_tuple(in_tuple: Iterable[Size]) -> tuple[Any, ...]:
     """The shape with integers where it is constant; other extents stay expressions."""
     values = [(as_constant(value), value) for value in in_tuple]
     return tuple([value if constant is None else constant for constant, value in values])
@@ -64,11 +123,12 @@ def get_float_tuple(in_tuple: Iterable[Any]) -> tuple[float, ...]:
     return tuple([get_const_float(value) for value in in_tuple])
 
 
-def equal_const_int(expr: Any, value: int) -> bool:
+def equal_const_int(expr: Size, value: int) -> bool:
     """Whether an expression is this constant."""
     return as_constant(expr) == value
 
 
+@walks_deeply("simplify an expression", DeclarationError)
 def simplify(expr: Any) -> Any:
     """The expression in its simplest form; numbers as they are."""
     if isinstance(expr, IntImm):
@@ -76,17 +136,17 @@ def simplify(expr: Any) -> Any:
     return Analyzer().simplify(expr) if isinstance(expr, Expr) else expr
 
 
-def is_dynamic_shape(shape: Iterable[Any]) -> bool:
+def is_dynamic_shape(shape: Iterable[Size]) -> bool:
     """Whether some extent is known only when the program runs."""
     return any(as_constant(extent) is None for extent in shape)
 
 
-def is_empty_shape(shape: Iterable[Any]) -> bool:
+def is_empty_shape(shape: Iterable[Size]) -> bool:
     """Whether some extent is zero."""
     return any(as_constant(extent) == 0 for extent in shape)
 
 
-def prod(x: Iterable[Any]) -> Any:
+def prod(x: Iterable[Size]) -> Any:
     """The product of extents, 1 of none."""
     total: Any = 1
     for value in x:
@@ -94,8 +154,12 @@ def prod(x: Iterable[Any]) -> Any:
     return total
 
 
-def ceil_div(a: Any, b: Any) -> Any:
+def ceil_div(a: Size, b: Size) -> Any:
     """a / b rounded towards infinity."""
+    if equal_const_int(b, 0):
+        raise DeclarationError(
+            "topi.utils.ceil_div by 0", "nothing can be divided by 0", "give another divisor"
+        )
     return (a + (b - 1)) // b
 
 
@@ -103,15 +167,23 @@ def const_matrix(
     matrix: Any, name: str = "const_matrix", attrs: Mapping[str, Any] | None = None
 ) -> Tensor:
     """A tensor of two dimensions with the numbers of a numpy array."""
-    return _constants(np.asarray(matrix), 2, name, attrs)
+    return _constants(matrix, 2, name, attrs)
 
 
 def const_vector(vector: Any, name: str = "const_vector") -> Tensor:
     """A tensor of one dimension with the numbers of a numpy array."""
-    return _constants(np.asarray(vector), 1, name, None)
+    return _constants(vector, 1, name, None)
 
 
-def _constants(values: Any, rank: int, name: str, attrs: Mapping[str, Any] | None) -> Tensor:
+def _constants(given: Any, rank: int, name: str, attrs: Mapping[str, Any] | None) -> Tensor:
+    try:
+        values = np.asarray(given)
+    except (ValueError, TypeError, OverflowError, TeSchedError, RecursionError) as error:
+        raise DeclarationError(
+            f"topi.utils.{name} of {repr_of(given)}",
+            f"numpy cannot make an array of it: {error}",
+            "give numbers",
+        ) from None
     if values.ndim != rank:
         raise DeclarationError(
             f"topi.utils.{name} of an array of shape {values.shape}",
@@ -133,33 +205,36 @@ def _constants(values: Any, rank: int, name: str, attrs: Mapping[str, Any] | Non
 def swap(arr: Sequence[Any], axis: int) -> tuple[Any, ...]:
     """The items with that of `axis` and the last one exchanged."""
     items = list(arr)
+    axis = normalized_axis(axis, len(items), "utils.swap")
     items[axis], items[-1] = items[-1], items[axis]
     return tuple(items)
 
 
 def get_max_power2_factor(n: int, max_value: int | None = None) -> int:
     """The largest power of two that divides n and is not above max_value."""
+    n = operator.index(n)
     factor = math.gcd(n, 1 << n.bit_length()) if n > 0 else 1
     while max_value is not None and factor > max(max_value, 1):
         factor //= 2
     return factor
 
 
-def ravel_index(indices: Sequence[Any], shape: Sequence[Any]) -> Any:
+def ravel_index(indices: Sequence[Size], shape: Sequence[Size]) -> Any:
     """The place of an element in the array stored row by row."""
     index: Any = 0
+    check_alike("utils.ravel_index", "indices and extents", indices, shape)
     for position, (one, extent) in enumerate(zip(indices, shape, strict=True)):
         index = index * extent + one if position else one
     return index
 
 
-def unravel_index(idx: Any, shape: Sequence[Any]) -> list[Any]:
+def unravel_index(idx: Size, shape: Sequence[Size]) -> list[Any]:
     """The indices of the element at a place of the array stored row by row."""
     indices = []
     for extent in reversed(list(shape)[1:]):
         indices.append(ops.floormod(idx, extent))
         idx = ops.floordiv(idx, extent)
-    return [idx, *reversed(indices)] if shape else []
+    return [idx, *reversed(indices)] if len(shape) else []
 
 
 def wrapped_index(idx: Any, shape: Sequence[Any]) -> list[Any]:
@@ -171,30 +246,41 @@ def wrapped_index(idx: Any, shape: Sequence[Any]) -> list[Any]:
 def traverse_inline(s: Schedule, final_op: Operation, callback: Callable[[Operation], Any]) -> None:
     """Inline what broadcasts above `final_op`; `callback` sees each operation, inputs first."""
     visited: set[Operation] = set()
-
-    def visit(op: Operation) -> None:
+    waiting = [(final_op, False)]
+    while waiting:
+        op, is_done = waiting.pop()
+        if is_done:
+            callback(op)
+            continue
         if op in visited:
-            return
+            continue
         visited.add(op)
+        waiting.append((op, True))
         if is_broadcast(op.tag):
             if op not in s.outputs:
                 s[op].compute_inline()
-            for tensor in op.input_tensors:
-                if tensor.op.input_tensors:
-                    visit(tensor.op)
-        callback(op)
-
-    visit(final_op)
+            producers = [tensor.op for tensor in op.input_tensors]
+            waiting += [(one, False) for one in reversed(producers) if one.input_tensors]
 
 
 # What follows serves topi alone.
+
+
+def check_alike(what: str, why: str, *several: Sequence[Any]) -> None:
+    """Refuse sequences of different lengths."""
+    if len({len(one) for one in several}) > 1:
+        raise DeclarationError(
+            f"topi.{what} with {' and '.join(str(len(one)) for one in several)} {why}",
+            "there is one for each dimension concerned",
+            "let the lists have the same length",
+        )
 
 
 def check_tensor(value: Any, what: str) -> Tensor:
     """The value, which must be a tensor."""
     if not isinstance(value, Tensor):
         raise DeclarationError(
-            f"topi.{what} of {value!r}",
+            f"topi.{what} of {repr_of(value)}",
             f"{kind_of(value)} is not a tensor",
             "give what te.placeholder or te.compute returned",
         )
@@ -255,15 +341,23 @@ def normalized_axis(axis: Any, rank: int, what: str) -> int:
     return position % rank
 
 
-def as_pair(value: Any, count: int, what: str) -> tuple[Any, ...]:
+def as_pair(value: Any, count: int, what: str, least: int | None = 1) -> tuple[Any, ...]:
     """One number for each of `count` dimensions, from one number or from a sequence of them."""
-    values = tuple(value) if isinstance(value, list | tuple) else (value,)
+    values = tuple(value) if is_sequence(value) else (value,)
     if len(values) == 1:
         values = values * count
     if len(values) != count:
         raise DeclarationError(
-            f"topi.{what} with {values!r}",
+            f"topi.{what} with {repr_of(values)}",
             f"there are {len(values)} numbers for {count} dimensions",
             f"give one number or {count}",
         )
-    return get_const_tuple(values)
+    numbers = get_const_tuple(values)
+    for number in numbers:
+        if least is not None and isinstance(number, int) and number < least:
+            raise DeclarationError(
+                f"topi.{what} is {number}, expected at least {least}",
+                "no window has such a size or step",
+                f"give a number from {least} on",
+            )
+    return numbers

@@ -41,12 +41,13 @@ class Comparison:
 
 def compare(schedule: Schedule, other: Schedule) -> Comparison:
     """What `other` does otherwise than `schedule`; printed, it is a difference of lines."""
-    if not isinstance(other, Schedule):
-        raise DeclarationError(
-            f"compare a schedule with {kind_of(other)}",
-            "it is not a schedule",
-            "pass what te.create_schedule returned",
-        )
+    for one in (schedule, other):
+        if not isinstance(one, Schedule):
+            raise DeclarationError(
+                f"compare a schedule with {kind_of(one)}",
+                "it is not a schedule",
+                "pass what te.create_schedule returned",
+            )
     return Comparison(
         _difference(str(schedule.trace), str(other.trace)),
         _difference(loops_text(schedule), loops_text(other)),

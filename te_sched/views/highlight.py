@@ -10,7 +10,7 @@ import sys
 from functools import cache
 from typing import Any
 
-from te_sched.errors import DeclarationError, did_you_mean
+from te_sched.errors import DeclarationError, did_you_mean, repr_of
 from te_sched.views.theme import colours
 
 # What languages are called here, and what pygments calls them.
@@ -104,7 +104,7 @@ def _lexer(language: str) -> Any:
     name = _LEXERS.get(language)
     if name is None:
         raise DeclarationError(
-            f"highlight a text in {language!r}",
+            f"highlight a text in {repr_of(language)}",
             "no such language is known",
             f"use one of {', '.join(_LEXERS)}{did_you_mean(language, _LEXERS)}",
         )

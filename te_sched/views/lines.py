@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from te_sched.signatures import checked
+
 _STYLE = """\
 .te-tree{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;overflow-x:auto}
 .te-tree div,.te-tree summary{white-space:pre;padding-left:1.1em;list-style:none;position:relative}
@@ -43,6 +45,7 @@ class TreeLine:
     node: Any = None
 
 
+@checked
 def tree_text(lines: Sequence[TreeLine]) -> str:
     """The tree as plain text, drawn with lines."""
     drawn: list[str] = []
@@ -56,6 +59,7 @@ def tree_text(lines: Sequence[TreeLine]) -> str:
     return "\n".join(drawn)
 
 
+@checked
 def tree_html(lines: Sequence[TreeLine]) -> str:
     """The tree as HTML whose branches open and close without a script."""
     parts = [f'<div class="te-tree"><style>{_STYLE}</style>']

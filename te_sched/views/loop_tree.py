@@ -19,6 +19,7 @@ from te_sched.ir.printer.names import Names
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.lower.pipeline import scheduled_loops
 from te_sched.schedule.schedule import Schedule
+from te_sched.signatures import checked
 from te_sched.te.operation import PlaceholderOp, ScanOp
 from te_sched.te.tensor import Tensor
 from te_sched.views.lines import TreeLine, tree_html, tree_text
@@ -66,6 +67,7 @@ def loop_tree(
     return tuple(_Walk(func, {stage.origin_op.name for stage in what.stages}).lines())
 
 
+@checked
 def default_args(schedule: Schedule) -> list[Tensor]:
     """The tensors that a caller of a schedule gives and receives: inputs, then outputs."""
     states = {

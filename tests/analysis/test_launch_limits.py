@@ -9,7 +9,7 @@ import pytest
 
 import te_sched
 from te_sched import te
-from te_sched.errors import CallError
+from te_sched.errors import BuildError, CallError
 
 
 def bound(*tags: str) -> Any:
@@ -69,3 +69,60 @@ def test_dynamic_shared_memory_beyond_the_limit() -> None:
     assert (run(module, 4, 1000) == 1).all()
     with pytest.raises(CallError, match=r"bytes of dynamic shared memory, .* at most 166912"):
         run(module, 4, 50000)
+
+
+def filled(*extents: Any) -> Any:
+    """A kernel by hand over extents of blocks and threads, constants or arguments."""
+    ib = te_sched.tir.ir_builder.create()
+    buffer = te_sched.tir.decl_buffer((64,), "float32", "B")
+    for tag, extent in zip(("blockIdx.x", "threadIdx.x"), extents, strict=True):
+        ib.scope_attr(te.thread_axis(tag), "thread_extent", extent)
+    ib.buffer_ptr(buffer)[0] = 1.0
+    handle = te_sched.tir.Var("B", "handle")
+    sizes = [extent for extent in extents if not isinstance(extent, int)]
+    func = te_sched.tir.PrimFunc([handle, *sizes], ib.get(), {handle: buffer})
+    return te_sched.build(func.with_attr("global_symbol", "main"), target="cuda")
+
+
+@pytest.mark.parametrize(
+    ("extents", "match"),
+    [
+        ((-1, 32), "blockIdx.x of extent -1(.|\n)*from 1 to(.|\n)*positive extent"),
+        ((2, -3), "threadIdx.x of extent -3"),
+        ((2**31, 1), "blockIdx.x of extent 2147483648"),
+        ((1, 2**40), "threadIdx.x of extent 1099511627776"),
+    ],
+)
+def test_constant_extents_out_of_range(extents: tuple[int, int], match: str) -> None:
+    with pytest.raises(BuildError, match=match):
+        filled(*extents)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_negative_extents_of_a_call(dtype: str) -> None:
+    module = filled(te_sched.tir.Var("blocks", dtype), te_sched.tir.Var("threads", dtype))
+    array = te_sched.nd.array(np.zeros(64, "float32"), te_sched.emulated_cuda(0))
+    module(array, 0, 32)
+    assert not array.numpy().any()
+    for sizes in ((-1, 32), (2, -1), (-(2**31), -(2**31))):
+        with pytest.raises(CallError, match=r"Idx.x = \w+, which is negative"):
+            module(array, *sizes)
+    module(array, 2, 32)
+    assert array.numpy()[0] == 1
+
+
+def test_negative_sizes_of_dynamic_shared_memory() -> None:
+    n = te_sched.tir.Var("n", "int32")
+    ib = te_sched.tir.ir_builder.create()
+    buffer = te_sched.tir.decl_buffer((64,), "float32", "B")
+    tx = te.thread_axis("threadIdx.x")
+    ib.scope_attr(tx, "thread_extent", 32)
+    shared = ib.allocate("float32", n, "S", scope="shared.dyn")
+    shared[tx.var] = 1.0
+    ib.buffer_ptr(buffer)[tx.var] = shared[tx.var]
+    handle = te_sched.tir.Var("B", "handle")
+    func = te_sched.tir.PrimFunc([handle, n], ib.get(), {handle: buffer})
+    module = te_sched.build(func.with_attr("global_symbol", "main"), target="cuda")
+    assert module.check(np.zeros(64, "float32"), 32).ok
+    with pytest.raises(CallError, match="dimension 0 of S is n = -5, expected at least 32"):
+        module.check(np.zeros(64, "float32"), -5)

@@ -1,8 +1,11 @@
 """te-sched run: a program as Python would run it."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from te_sched.cli.main import main
 
@@ -104,3 +107,67 @@ def test_main_is_the_entry_point():
     scripts = tomllib.loads((root / "pyproject.toml").read_text())["project"]["scripts"]
     module, _, name = scripts["te-sched"].partition(":")
     assert getattr(sys.modules[module], name) is main
+
+
+ODD = """
+from te_sched import te
+A = te.placeholder((8,), name="A")
+s = te.create_schedule(te.compute((8,), lambda i: A[i], name="B").op)
+def work():
+    raise {}
+work()
+"""
+
+
+@pytest.mark.parametrize("command", [("run",), ("explain", "--text", "--no-measure"), ("check",)])
+@pytest.mark.parametrize(
+    "error",
+    ["BaseException('mine')", "GeneratorExit()", "type('K', (KeyboardInterrupt,), {})"],
+)
+def test_any_exception_shows_the_frames_of_the_program_alone(
+    te_sched_command, program, command, error
+):
+    done = te_sched_command(*command, program(ODD.format(error)))
+    assert done.exit_code == 1
+    frames = [line for line in done.stderr.splitlines() if line.startswith("  File ")]
+    assert [line.rpartition(", in ")[2] for line in frames] == ["<module>", "work"]
+
+
+def test_groups_show_the_frames_of_the_program_alone(te_sched_command, program):
+    done = te_sched_command(
+        "run", program("raise BaseExceptionGroup('g', [KeyboardInterrupt()])\n")
+    )
+    assert done.exit_code == 1
+    assert done.stderr.count("File ") == 1
+
+
+@pytest.mark.parametrize("ending", ["sys.stdout.close()", "sys.stdout = None"])
+def test_run_of_a_program_that_leaves_no_output(program, ending):
+    done = run("run", program(f"import sys\n{ending}\n"))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_program_whose_exit_code_has_no_text(te_sched_command, program):
+    text = "class Odd:\n    def __str__(self): raise ValueError\nraise SystemExit(Odd())\n"
+    done = te_sched_command("lower", program(text))
+    assert done.exit_code == 1
+    assert "ended itself: <Odd without a text>" in done.stderr
+
+
+def test_a_program_from_a_pipe(program, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    done = run("run", str(pipe), timeout=60)
+    assert (done.returncode, "it is a pipe to which nothing writes" in done.stderr) == (2, True)
+    shell = f"{sys.executable} -m te_sched run <(cat {program('broken')})"
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
+    assert "s[C].split(i, 4)\n" in done.stderr
+
+
+def test_names_that_the_terminal_has_not(program):
+    path = program("gemm")
+    Path(path).write_text(Path(path).read_text().replace('name="A"', 'name="Ä€"'), "utf-8")
+    done = run("check", "--no-run", path, env={**os.environ, "PYTHONIOENCODING": "latin-1"})
+    assert done.returncode == 0, done.stderr
+    done = run("build", "-q", path, env={**os.environ, "PYTHONIOENCODING": "latin-1"})
+    assert done.returncode == 0, done.stderr

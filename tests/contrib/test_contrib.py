@@ -1,11 +1,14 @@
 """Compilers, BLAS and folders."""
 
+import subprocess
+
 import numpy as np
 import pytest
 
 from te_sched import build, te, tir
+from te_sched.compat import rpc
 from te_sched.contrib import cblas, cc, clang, utils
-from te_sched.errors import BuildError, CallError
+from te_sched.errors import BuildError, CallError, DeclarationError
 from te_sched.runtime import get_global_func, load_module
 
 
@@ -144,3 +147,52 @@ def test_cblas_batch_matmul():
 
 def test_blas_is_a_registered_function():
     assert get_global_func("tvm.contrib.cblas.matmul") is not None
+
+
+def test_create_executable_leaves_the_old_file_where_it_fails(tmp_path):
+    (tmp_path / "main.c").write_text("int main( {\n")
+    (tmp_path / "main").write_text("old")
+    with pytest.raises(BuildError, match=r"main\.c.*error"):
+        cc.create_executable(str(tmp_path / "main"), str(tmp_path / "main.c"))
+    assert (tmp_path / "main").read_text() == "old"
+    (tmp_path / "main.c").write_text("int main(void) { return 7; }\n")
+    cc.create_executable(str(tmp_path / "main"), str(tmp_path / "main.c"))
+    assert subprocess.run([tmp_path / "main"], check=False).returncode == 7
+
+
+@pytest.mark.parametrize("output", ["", None, "none/there.so", "a\0b.so"])
+def test_create_shared_rejects_an_output_that_cannot_be(output, tmp_path):
+    (tmp_path / "f.c").write_text("int f;\n")
+    refusals = (CallError, BuildError, DeclarationError)
+    with pytest.raises(refusals, match=r"no path|No such file|no zero characters|expected a str"):
+        cc.create_shared(output, str(tmp_path / "f.c"))
+
+
+def test_run_compiler_rejects_words_that_no_process_has(tmp_path):
+    with pytest.raises(BuildError, match="cannot be run: embedded null byte"):
+        cc.create_shared(str(tmp_path / "f.so"), [], options=["-D\0"], cc="true")
+
+
+def test_create_llvm_takes_one_long_line_for_source():
+    text = clang.create_llvm("int long_name_" + "x" * 10_000 + "(void) { return 1; }")
+    assert "long_name_x" in text
+
+
+def test_tempdir_rejects_a_folder_that_cannot_be(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CallError, match=r"make the folder .*(.|\n)*File exists"):
+        utils.tempdir(str(tmp_path / "file"))
+    folder = utils.tempdir()
+    folder.remove()
+    with pytest.raises(CallError, match=r"list the folder .*(.|\n)*No such file"):
+        folder.listdir()
+
+
+def test_a_session_rejects_files_that_are_not_there():
+    session = rpc.LocalSession()
+    session.upload(b"content", "file")
+    assert session.download("file") == b"content"
+    with pytest.raises(CallError, match=r"upload nothing(.|\n)*No such file"):
+        session.upload("nothing")
+    with pytest.raises(CallError, match=r"download .*nothing(.|\n)*No such file"):
+        session.download("nothing")

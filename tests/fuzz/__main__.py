@@ -1,6 +1,6 @@
 """Give te_sched random programs, legal and hostile, and report what is neither right nor refused.
 
-python -m tests.fuzz --minutes 30 [--seed N] [--jobs 2] [--kind legal|illegal|calls|gpu|all]
+python -m tests.fuzz --minutes 30 [--seed N] [--jobs 2] [--kind KIND]
 python -m tests.fuzz --kind legal --one 123    the script of one case
 """
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from tests.fuzz import hostile
 from tests.fuzz.case import Case
 from tests.fuzz.generate import KINDS, generate
 from tests.fuzz.judge import Verdict
@@ -150,8 +151,14 @@ def save(folder: pathlib.Path, case: Case, verdict: Verdict) -> pathlib.Path:
     name = re.sub(r"\W+", "_", verdict.group)[:60].strip("_")
     path = folder / f"{name}_{case.kind}_{case.program.number}.py"
     note = f"{verdict.outcome}: {verdict.group}\n{verdict.detail}"
-    path.write_text(case.script(note, frozenset(verdict.lines)))
+    path.write_text(_script(case, note, verdict))
     return path
+
+
+def _script(case: Case, note: str, verdict: Verdict) -> str:
+    if case.kind == "hostile":
+        return "\n".join([*(f"# {line}" for line in note.splitlines()), *hostile.script(case), ""])
+    return case.script(note, frozenset(verdict.lines))
 
 
 def judge_one(kind: str, number: int, folder: pathlib.Path | None) -> str:
@@ -163,4 +170,4 @@ def judge_one(kind: str, number: int, folder: pathlib.Path | None) -> str:
             case, verdict = smallest(worker, case, verdict)
             save(folder, case, verdict)
     note = f"{verdict.outcome}: {verdict.group}\n{verdict.detail}"
-    return case.script(note, frozenset(verdict.lines))
+    return _script(case, note, verdict)

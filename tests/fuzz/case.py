@@ -12,17 +12,20 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tests.fuzz import words
-from tests.peer.differential.program import Dim, Program, Value
+from tests.peer.differential.arrays import extremes
+from tests.peer.differential.program import ANY, Dim, Program, Value
 
 FILE = "<case>"  # where the lines of a case are, in tracebacks and errors
-BUILD = 'function = te_sched.build(s, args, target="{}")'
+BUILD = 'function = te_sched.build(s, args, target="{0.target}", sanitize={0.sanitize})'
 
 
 @dataclass(frozen=True)
 class Case:
     """A program, and lines that change `args` before it is built and `arrays` before it is called.
 
-    kind: "legal" by construction, hostile ("illegal", "calls"), or for a device ("gpu").
+    kind: "legal" by construction, so with "indices" from memory and extreme "values", hostile
+    ("illegal", "calls"), for a device ("gpu", "kernels"), or with numbers that a call tells
+    ("sizes": `given` ends with the line of `build`, `calls` make all of `arrays`).
     """
 
     kind: str
@@ -30,6 +33,7 @@ class Case:
     given: tuple[str, ...] = ()
     calls: tuple[str, ...] = ()
     target: str = "llvm"
+    sanitize: bool = False
 
     @property
     def declarations(self) -> list[str]:
@@ -83,6 +87,7 @@ class Case:
             tuple(record["given"]),
             tuple(record["calls"]),
             record["target"],
+            record["sanitize"],
         )
 
     def script(self, note: str = "", refused: frozenset[str] = frozenset()) -> str:
@@ -95,17 +100,27 @@ class Case:
             if line in refused:
                 line = f"with contextlib.suppress(te_sched.TeSchedError):\n    {line}"
             body.append(line)
-        body += [*self.given, BUILD.format(self.target)]
+        is_told = self.kind == "sizes"
+        body += self.given if is_told else (*self.given, BUILD.format(self))
         yield from (f"# {line}".rstrip() for line in note.splitlines())
         yield "import contextlib\nfrom typing import Any\n\nimport numpy as np\n"
         yield "import te_sched\nimport te_sched as tvm\nfrom te_sched import te, tir\n"
         yield from _words_of("\n".join([*body, *self.calls]))
         yield from body
+        if is_told:
+            yield from self.calls
+            yield from _call_of_sizes(self.target)
+            return
         device = ", te_sched.emulated_cuda(0)" if self.target == "cuda" else ""
         yield "rng = np.random.default_rng(0)"
         yield f"sizes, below = {self.program.sizes}, {self.below}"
+        if ANY in self.below.values():
+            yield inspect.getsource(extremes)
         for name in self.inputs:
             yield f"shape = tuple(int(eval(str(n), {{}}, dict(sizes))) for n in {name}.shape)"
+            if self.below.get(name) == ANY:
+                yield f"{name}_ = extremes(rng, shape, {name}.dtype)"
+                continue
             yield f'high = below.get("{name}", 2 if {name}.dtype == "bool" else 8)'
             yield (
                 f"{name}_ = (rng.uniform(-2, 2, shape) if {name}.dtype.startswith('float') "
@@ -121,6 +136,16 @@ class Case:
         yield "function(*arrays)"
         if not self.calls and not self.given:
             yield from _comparison(self, bool(device))
+
+
+def _call_of_sizes(target: str) -> Iterator[str]:
+    if target == "cuda":
+        yield "on = te_sched.emulated_cuda(0)"
+        yield "arrays[-2:] = [te_sched.nd.array(array, on) for array in arrays[-2:]]"
+    yield "function(*arrays)"
+    if target == "cuda":
+        yield "arrays[-2:] = [array.numpy() for array in arrays[-2:]]"
+    yield "np.testing.assert_allclose(arrays[-1], expected(), rtol=1e-3)"
 
 
 def _comparison(case: Case, on_device: bool) -> Iterator[str]:

@@ -5,15 +5,31 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+from tests.fuzz import hostile
 from tests.fuzz.case import Case
 from tests.fuzz.declaring import Declarations
+from tests.fuzz.extremes import Extremes, bind_threads
+from tests.fuzz.kernels import generate_kernel
+from tests.fuzz.looking_up import Indices
 from tests.fuzz.mischief import Mischief
 from tests.fuzz.scheduling import Careful
+from tests.fuzz.sizes import generate_sizes
+from tests.peer.differential.dataflow import Dataflow
 from tests.peer.differential.generate import generate as generate_threads
 from tests.peer.differential.gpu_kernels import generate_kernels
 from tests.peer.differential.program import Program
 
-KINDS = ("legal", "illegal", "calls", "gpu")
+KINDS = (
+    "legal",
+    "illegal",
+    "calls",
+    "gpu",
+    "values",
+    "kernels",
+    "sizes",
+    "indices",
+    "hostile",
+)
 
 
 def generate(kind: str, number: int) -> Case:
@@ -21,7 +37,19 @@ def generate(kind: str, number: int) -> Case:
     rng = random.Random(f"{kind} {number}")
     if kind == "gpu":
         return _gpu(rng, number)
-    program = _declare(rng, number)
+    if kind == "values":
+        return _values(rng, number)
+    if kind == "kernels":
+        return generate_kernel(rng, number)
+    if kind == "sizes":
+        return generate_sizes(rng, number)
+    if kind == "hostile":
+        return hostile.generate(rng, number)
+    if kind == "indices":
+        program = _declare(number, Indices(rng))
+        steps = Careful(rng, program, gpu=False).run()
+        return Case(kind, replace(program, steps=steps), sanitize=rng.random() < 0.25)
+    program = _declare(number, Declarations(rng))
     steps = Careful(rng, program, gpu=False).run()
     if kind == "legal":
         return Case(kind, replace(program, steps=steps))
@@ -40,13 +68,23 @@ def generate(kind: str, number: int) -> Case:
     return Case(kind, replace(program, steps=steps), given)
 
 
-def _declare(rng: random.Random, number: int) -> Program:
-    flow = Declarations(rng)
-    flow.declare(rng.choice((1, 1, 2, 2, 3, 4, 5)))
+def _declare(number: int, flow: Dataflow) -> Program:
+    flow.declare(flow.rng.choice((1, 1, 2, 2, 3, 4, 5)))
     program = Program(number, tuple(flow.values), flow.outputs(), sizes=dict(flow.sizes)).pruned()
     text = program.text()
     sizes = {n: size for n, size in program.sizes.items() if f"({n}" in text or f" {n}" in text}
     return replace(program, sizes=sizes)
+
+
+def _values(rng: random.Random, number: int) -> Case:
+    extremes = Extremes(rng)
+    program = extremes.program(number)
+    fillers = extremes.fillers(program)
+    if rng.random() < 0.25:
+        program = replace(program, steps=bind_threads(program))
+        return Case("values", program, calls=fillers, target="cuda")
+    steps = Careful(rng, program, gpu=False).run()
+    return Case("values", replace(program, steps=steps), calls=fillers)
 
 
 def _gpu(rng: random.Random, number: int) -> Case:

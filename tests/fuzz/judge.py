@@ -21,7 +21,7 @@ import numpy as np
 import te_sched
 from te_sched import config, te, tir
 from te_sched.errors import InternalError, TeSchedError
-from tests.fuzz import words
+from tests.fuzz import hostile, words
 from tests.fuzz.case import BUILD, FILE, Case
 from tests.peer.differential.arrays import arrays_of, coarsest_float, difference
 from tests.schedule.programs import snapshot
@@ -46,7 +46,10 @@ ALLOWED = (
     "the loop whose iterations take turns in it",  # of different sizes, for which TVM fails too
     "is not a constant, so the number of copies is not known",  # nor for TVM
     "is not a constant, and a vector has a constant number of lanes",
+    "the divisor is the constant 0",  # in the text, where TVM fails too: a // (a - a)
 )
+# What the debug build reports, which wraps around as in numpy where it is not watched.
+SANITIZED = "which int32 does not hold"
 PYTHONS_OWN = ("te/tensor.py:Array.__getitem__",)  # places where Python's errors are right
 _NAMES = re.compile(r"'[^']*'|\"[^\"]*\"|\b[A-Za-z]\w*[\d_]\w*(?:\.\w+)*|\b[ijklm]\b|-?\b\d[\w.]*")
 
@@ -70,6 +73,9 @@ class Verdict:
         return self.outcome not in FINE
 
 
+_REFUSED = Verdict("refused")
+
+
 class _Over(Exception):
     """The case is judged."""
 
@@ -80,6 +86,9 @@ class _Over(Exception):
 
 def judge(case: Case) -> Verdict:
     """Declare, schedule, lower, build and call a case."""
+    if case.kind == "hostile":
+        line, what = hostile.problem(case)
+        return Verdict("error", what.partition(": ")[0], f"{line}\n{what}") if what else _REFUSED
     run = _Run(case)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -115,10 +124,12 @@ class _Run:
             self._must(line)
         for line in self.case.program.steps:
             self._step(line)
+        if self.case.kind == "sizes":
+            self._call_with_sizes()
         for line in self.case.given:
             self._try(line)
         self._must("text = str(te_sched.lower(s, args, simple_mode=True))")
-        self._must(BUILD.format(self.case.target))
+        self._must(BUILD.format(self.case))
         # What a schedule may do, its program may do. But one with double buffers is printed as TVM
         # does it, where the first fetch asks nobody whether there is anything to fetch.
         is_as_built = not any("double_buffer" in line for line in self.case.program.steps)
@@ -134,8 +145,52 @@ class _Run:
         for line in self.case.calls:
             self._try(line)
         before = [_copied(array) for array in self._listed()]
+        if self.case.kind == "kernels":
+            self._check(before)
         self._must("function(*arrays)")
         self._compare(before)
+
+    def _check(self, arrays: Sequence[Any]) -> None:
+        """Run in checked mode, which finds what a call refuses, and nothing else."""
+        self.names["copies"] = [_copied(array) for array in arrays]
+        if not self._try("report = function.check(*copies)"):
+            return
+        found = [one for one in self.names["report"].findings if one.kind == "out of bounds"]
+        refused = len(self.refusals)
+        self._try("function(*arrays)")
+        ended = self.refusals[refused:]
+        is_outside = bool(ended) and ended[0].startswith("AccessError")
+        if bool(found) != is_outside and (not ended or is_outside):
+            text = f"{found[:1]}\n{ended}"
+            raise _Over("wrong", "wrong: a call and the checked mode disagree", text)
+
+    def _call_with_sizes(self) -> None:
+        """Numpy's answer, or a CallError; numbers that are no mistake must be computed with."""
+        for line in [*self.case.given, *self.case.calls]:
+            self._must(line)
+        arrays = self.names["arrays"]
+        frame = arrays[-1]
+        while frame.base is not None:
+            frame = frame.base
+        if self.case.target == "cuda":
+            on = te_sched.emulated_cuda(0)
+            arrays[-2:] = [te_sched.nd.array(array, on) for array in arrays[-2:]]
+        if not self._try("function(*arrays)"):
+            if self.names["plain"]:
+                raise _Over("needless", f"needless: {self.refusals[-1]}", self.refusals[-1])
+            raise _Over("refused")
+        if self.case.target == "cuda":
+            arrays[-2:] = [array.numpy() for array in arrays[-2:]]
+        result = np.asarray(arrays[-1])
+        try:
+            wanted = self.names["expected"]()
+        except Exception as error:
+            raise _Over("accepted", f"accepted: {type(error).__name__}", str(error)) from None
+        if (frame[:64] != -7).any() or (frame[-64:] != -7).any():
+            raise _Over("wrong", "wrong: written outside of the result")
+        if wanted.shape != result.shape or not np.allclose(wanted, result, rtol=1e-3):
+            raise _Over("wrong", "wrong: sizes", f"{result} is not {wanted}"[:400])
+        raise _Over("right")
 
     # Lines
 
@@ -180,8 +235,21 @@ class _Run:
             raise _Over("vague", f"vague {group}", f"{line}\n{error}")
         self.refusals.append(group)
         self.lines.append(line)
-        if self.case.kind in ("legal", "gpu") and not self._may_be_refused(error):
+        is_legal = self.case.kind in ("legal", "indices", "gpu", "values")
+        if self.case.kind in ("kernels", "indices") and kind in ("AccessError", "BuildError"):
+            is_legal = not self.case.calls and self._is_in_bounds()
+        if is_legal and not self._may_be_refused(error):
             raise _Over("needless", group, f"{line}\n{error}")
+
+    def _is_in_bounds(self) -> bool:
+        """Whether numpy reads what a case reads; it takes what is negative from the end."""
+        arrays = self._arrays()
+        given = {name: arrays[place] for place, name in enumerate(self.case.inputs)}
+        try:
+            self._expected(given)
+        except _Over:
+            return False
+        return True
 
     def _may_be_refused(self, error: TeSchedError) -> bool:
         """Whether a legal case may be refused so; one that numpy refuses too may."""
@@ -192,6 +260,8 @@ class _Run:
         ):
             return True
         if "create_group" in str(self.case.program.steps) and "would not exist" in error.why:
+            return True
+        if self.case.sanitize and SANITIZED in error.why:
             return True
         return any(words in error.why for words in ALLOWED)
 
@@ -253,7 +323,7 @@ class _Run:
                 raise _Over("not judged", "inputs that no iteration reads are not in args")
             raise _Over("accepted", "built without an input", f"{missing} are not in args")
         given = {name: before[places[name]] for name in self.case.inputs}
-        if any(
+        if self.case.kind != "values" and any(
             isinstance(one, np.ndarray) and one.dtype.kind == "f" and np.isnan(one).any()
             for one in given.values()
         ):
@@ -290,6 +360,12 @@ class _Run:
         value = np.asarray(value)
         if result is None:
             raise _Over("accepted", "a call with strange arguments", name)
+        if self.case.kind == "values":
+            wrong = int(np.count_nonzero(~_same_values(np.asarray(result), value)))
+            if wrong:
+                detail = f"{wrong} of {value.size} elements of {name} are wrong"
+                raise _Over("wrong", f"wrong values of {value.dtype}", detail)
+            return
         precision = coarsest_float(self.names["s"])
         wrong = difference(name, np.asarray(result), value, precision, largest)
         if wrong:
@@ -324,6 +400,14 @@ def _largest(arrays: Sequence[Any]) -> float:
     floats = [one for one in map(np.asarray, arrays) if one.dtype.kind == "f"]
     finite = [np.abs(one[np.isfinite(one)]).max(initial=0.0) for one in floats]
     return max(map(float, finite), default=0.0)
+
+
+def _same_values(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Where numbers are the same, signs of zeros included; any NaN is one."""
+    same = np.asarray(a == b)
+    if a.dtype.kind == "f":
+        same = (same & (np.signbit(a) == np.signbit(b))) | (np.isnan(a) & np.isnan(b))
+    return same
 
 
 def _copied(array: Any) -> Any:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from te_sched.errors import InternalError
+from te_sched.errors import BuildError, InternalError
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import IntImm, Var
-from te_sched.ir.verify import free_variables, verify
+from te_sched.ir.verify import check_definitions, free_variables, verify
 from te_sched.lower.assemble import bind_buffer
 
 ROW, COL, F = Var("i"), Var("j"), Var("f", "float32")
@@ -133,3 +133,14 @@ def test_a_view_of_a_whole_tensor_does_not_define_its_sizes() -> None:
     verify(function(S.SeqStmt((bound, store(size))), whole.data), "tensors")
     with pytest.raises(InternalError, match="variable w is used outside"):
         verify(function(S.SeqStmt((bound, store(width))), whole.data), "tensors")
+
+
+def test_definitions_reject_a_loop_variable_after_its_loop() -> None:
+    check_definitions(function(loop(store(ROW))))
+    after = S.SeqStmt((loop(store(ROW)), store(ROW)))
+    with pytest.raises(BuildError, match="variable i is used outside of its definition"):
+        check_definitions(function(after))
+    with pytest.raises(BuildError, match="variable i is defined inside of its own definition"):
+        check_definitions(function(loop(loop(store(ROW)))))
+    with pytest.raises(BuildError, match="parameter i: it is a parameter twice"):
+        check_definitions(function(store(ROW), ROW, ROW))

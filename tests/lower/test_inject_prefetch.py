@@ -9,8 +9,9 @@ from te_sched import te
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Call, Expr
 from te_sched.ir.intrinsics import if_then_else
-from te_sched.ir.stmt import IfThenElse, PrimFunc, SeqStmt
+from te_sched.ir.stmt import For, IfThenElse, PrimFunc, SeqStmt
 from te_sched.ir.verify import verify
+from te_sched.ir.visitor import walk
 from te_sched.lower.inject_prefetch import inject_prefetch
 from tests.lower.build import attribute, expected, function, loop, read, store, text, var
 
@@ -133,3 +134,14 @@ def test_rows_that_a_loop_inside_says_are_not_fetched() -> None:
     func = te_sched.lower(s, [A, C], simple_mode=True)["main"]
     verify(func, "final")
     assert "prefetch" not in text(func)
+
+
+def test_loops_have_the_type_of_what_they_count() -> None:
+    rows = te.placeholder((4,), "uint16", name="R")
+    a = te.placeholder((8, 16), name="A")
+    b = te.compute((4, 16), lambda i, j: a[te.min(rows[i].astype("int64"), 7), j], name="B")
+    s = te.create_schedule(b.op)
+    s[b].prefetch(a, b.op.axis[0], 1)
+    whole = te_sched.lower(s, [rows, a, b], stop_after="inject_prefetch")["main"]
+    loops = [node for node in walk(whole.body) if isinstance(node, For)]
+    assert [one.loop_var.dtype for one in loops] == ["int32", "int64", "int32"]

@@ -74,3 +74,15 @@ def test_data_that_threads_widen_is_narrowed_and_widened_again() -> None:
     s[B].bind(B.op.axis[0], te.thread_axis("threadIdx.x"))
     text = te_sched.lower(s, [A, B], simple_mode=True).script()
     assert 'T.Cast("int64", T.Cast("int32", A[threadIdx_x]))' in text
+
+
+def test_operands_that_do_not_fit_make_the_operation_wide() -> None:
+    total = ops.maximum(read(LONG, tx) + Cast("int64", tx), ops.const(0, "int64"))
+    found = narrowed(loop(tx, 8, store(A, 0.0, ops.minimum(total, ops.const(63, "int64")))))
+    wide = 'LONG[tx] + T.Cast("int64", tx)'
+    assert f"A[T.min(T.max({wide}, T.int64(0)), T.int64(63))]" in found
+
+
+def test_bits_of_wide_integers_are_of_one_type() -> None:
+    index = ops.bitwise_and(read(LONG, i), ops.const(63, "int64"))
+    assert "A[T.bitwise_and(LONG[i], T.int64(63))]" in narrowed(loop(i, 8, store(A, 0.0, index)))

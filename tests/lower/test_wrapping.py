@@ -137,3 +137,85 @@ def test_a_clamp_stays_behind_what_may_wrap_around() -> None:
     largest = np.full(N, 2**31 - 1, "int32")
     te_sched.build(te.create_schedule(B.op), [A, index, B])(a, largest, b)
     np.testing.assert_array_equal(b, np.full(N, 63.0))  # 2**31 - 1 + 2 is below 66
+
+
+NUMBERS = (0, 1, -1, 46341, 65536, 2**31 - 1, -(2**31))
+# Of an index and a number that the call gives.
+GIVEN: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "larger": (lambda i, n: i + n > n, lambda i, n: i + n > n),
+    "square": (lambda i, n: n * n >= 0, lambda i, n: n * n >= 0),
+    "doubled": (lambda i, n: te.floordiv(n * 2, 2).equal(n), lambda i, n: (n * 2) // 2 == n),
+    "both": (
+        lambda i, n: te.all(n + i >= 0, n + i < 8),
+        lambda i, n: (n + i >= 0) & (n + i < 8),
+    ),
+    "rest": (
+        lambda i, n: te.floormod(5, n * n).equal(5),
+        lambda i, n: np.remainder(np.full_like(n, 5), n * n) == 5,
+    ),
+}
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+@pytest.mark.parametrize("form", GIVEN)
+def test_numbers_of_calls_wrap_around(form: str, lanes: int) -> None:
+    declared, expected = GIVEN[form]
+    n = te.var("n")
+    B = te.compute((8,), lambda i: declared(i, n), name="B")
+    s = te.create_schedule(B.op)
+    inner = s[B].split(B.op.axis[0], 4)[1]
+    if lanes > 1:
+        s[B].vectorize(inner)
+    function = te_sched.build(s, [n, B])
+    for number in NUMBERS:
+        found = np.zeros(8, bool)
+        function(number, found)
+        with np.errstate(all="ignore"):
+            wanted = expected(np.arange(8, dtype="int32"), np.full(8, number, "int32"))
+        np.testing.assert_array_equal(found, wanted, str(number))
+
+
+QUOTIENTS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "floordiv": (te.floordiv, np.floor_divide),
+    "floormod": (te.floormod, np.remainder),
+    "truncmod": (te.truncmod, np.fmod),
+    "truncdiv": (te.truncdiv, lambda a, b: np.floor_divide(a - np.fmod(a, b), b)),
+    "squares": (lambda a, b: te.floormod(a, b * b), lambda a, b: np.remainder(a, b * b)),
+    "left": (lambda a, b: a << b, np.left_shift),
+    "right": (lambda a, b: a >> b, np.right_shift),
+}
+
+
+@pytest.mark.parametrize("target", ["llvm", "cuda", "checked"])
+@pytest.mark.parametrize("dtype", ["int32", "int8", "uint8", "int64"])
+def test_quotients_and_shifts_by_any_number_are_numpys(dtype: str, target: str) -> None:
+    limits = np.iinfo(dtype)
+    ends = [0, 1, 3, 8, 64, limits.max, limits.min, limits.max // 2 + 1, 65536 & limits.max]
+    ends += [-1, -3] if limits.min else [255, 7]
+    a, b = (one.ravel().copy() for one in np.meshgrid(np.array(ends, dtype), np.array(ends, dtype)))
+    A, B = (te.placeholder(a.shape, dtype, name=name) for name in "AB")
+    for name, (declared, expected) in QUOTIENTS.items():
+        C = te.compute(a.shape, lambda i, declared=declared: declared(A[i], B[i]), name="C")
+        s = te.create_schedule(C.op)
+        _, inner = s[C].split(C.op.axis[0], 11)
+        if target == "llvm":
+            s[C].vectorize(inner)
+        else:
+            s[C].bind(inner, te.thread_axis("threadIdx.x"))
+        module = te_sched.build(s, [A, B, C], "llvm" if target == "llvm" else "cuda")
+        arrays = [a, b, np.zeros_like(a)]
+        if target == "cuda":
+            arrays = [te_sched.nd.array(array, te_sched.emulated_cuda(0)) for array in arrays]
+        (module.check if target == "checked" else module)(*arrays)
+        found = arrays[2].numpy() if target == "cuda" else arrays[2]
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(found, expected(a, b), name)
+
+
+def test_sum_of_booleans_is_a_boolean() -> None:
+    A, k = te.placeholder((4,), "bool", name="A"), te.reduce_axis((0, 4), "k")
+    B = te.compute((1,), lambda i: te.sum(A[k], axis=k), name="B")
+    function = te_sched.build(te.create_schedule(B.op), [A, B], verify=False)
+    found = np.zeros(1, bool)
+    function(np.array([True, True, False, False]), found)
+    assert found.all()

@@ -321,3 +321,37 @@ def _():
     s = te.create_schedule(C.op)
     s[C].split(k, factor=6)
     te_sched.build(s, [A, C])
+
+
+@mistake(
+    "A count of booleans by their sum",
+    BuildError,
+    r"cannot count with the sum of booleans in stage D(.|\n)*the sum of bool is bool",
+)
+def count_of_booleans():
+    D = te.compute((64,), lambda i: te.sum(A[i, k] > 0.0, axis=k), name="D")
+    te_sched.build(te.create_schedule(D.op), [A, D])
+
+
+@count_of_booleans.cure
+def _():
+    D = te.compute((64,), lambda i: te.sum((A[i, k] > 0.0).astype("int32"), axis=k), name="D")
+    te_sched.build(te.create_schedule(D.op), [A, D])
+
+
+@mistake(
+    "An index of which a part is beyond 64 bits",
+    BuildError,
+    r"cannot compute the part .* in 64 bits(.|\n)*clamp the operands",
+)
+def index_beyond_64_bits():
+    row = te.placeholder((8,), name="row")
+    far = te.compute((60000,), lambda i: row[te.min(i * i * i * i * i, 7)], name="far")
+    te_sched.build(te.create_schedule(far.op), [row, far])
+
+
+@index_beyond_64_bits.cure
+def _():
+    row = te.placeholder((8,), name="row")
+    far = te.compute((60000,), lambda i: row[te.min(i, 7)], name="far")
+    te_sched.build(te.create_schedule(far.op), [row, far])

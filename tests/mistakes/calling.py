@@ -216,6 +216,16 @@ def _():
     double.time_evaluator("double", te_sched.cpu(0), number=1)
 
 
+@mistake("Timing for ever", CallError, r"argument min_repeat_ms of time_evaluator is inf")
+def timing_for_ever():
+    double.time_evaluator("double", te_sched.cpu(0), min_repeat_ms=float("inf"))
+
+
+@timing_for_ever.cure
+def _():
+    double.time_evaluator("double", te_sched.cpu(0), min_repeat_ms=1)
+
+
 @mistake("Timing nowhere", CallError, r"no device is given(.|\n)*time_evaluator\(name, dev\)")
 def timing_nowhere():
     double.time_evaluator("double", None)
@@ -287,3 +297,38 @@ def _():
     te_sched.build(te.create_schedule(F.op), [A, F])(
         np.zeros((4, 8), "float32"), np.zeros(4, "float32")
     )
+
+
+def _split_by_a_number():
+    factor = te.var("factor")
+    s = te.create_schedule(B.op)
+    s[B].split(B.op.axis[0], factor=factor)
+    return te_sched.build(s, [A, B, factor])
+
+
+@mistake(
+    "A split factor of 0, told by the call",
+    CallError,
+    r"factor of axis i of B is factor = 0, expected at least 1(.|\n)*by argument factor",
+)
+def split_factor_told_as_zero():
+    _split_by_a_number()(np.zeros((4, 8), "float32"), np.zeros((4, 8), "float32"), 0)
+
+
+@split_factor_told_as_zero.cure
+def _():
+    _split_by_a_number()(np.zeros((4, 8), "float32"), np.zeros((4, 8), "float32"), 4)
+
+
+@mistake(
+    "More iterations than a type counts",
+    CallError,
+    r"a term of the number of iterations(.|\n)*expected at most 2147483647(.|\n)*int32 holds",
+)
+def iterations_beyond_the_type():
+    _split_by_a_number()(np.zeros((4, 8), "float32"), np.zeros((4, 8), "float32"), 2**31 - 1)
+
+
+@iterations_beyond_the_type.cure
+def _():
+    _split_by_a_number()(np.zeros((4, 8), "float32"), np.zeros((4, 8), "float32"), 1024)

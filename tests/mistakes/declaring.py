@@ -1,6 +1,6 @@
 """Declaring tensors and axes."""
 
-from te_sched import te, tir
+from te_sched import te, tir, topi
 from te_sched.errors import DeclarationError, OperandError
 from tests.mistakes.table import mistake
 
@@ -451,3 +451,90 @@ def _():
     P = X
     for number in range(30):
         P = te.compute((8,), lambda i, read=P: read[i] * read[i], name=f"P{number}")
+
+
+@mistake(
+    "A shape that reads data", DeclarationError, r"extent N\[0\] reads data(.|\n)*give a te\.var"
+)
+def shape_of_data():
+    te.compute((N[0],), lambda i: X[i], name="C")
+
+
+@shape_of_data.cure
+def _():
+    n = te.var("n")
+    te.compute((n,), lambda i: X[i], name="C")
+
+
+def _after(out):
+    ib = tir.ir_builder.create()
+    p = ib.buffer_ptr(out)
+    with ib.for_range(0, 8, name="j") as j:
+        p[j] = 1.0
+    p[j] = 2.0
+    return ib.get()
+
+
+def _inside(out):
+    ib = tir.ir_builder.create()
+    p = ib.buffer_ptr(out)
+    with ib.for_range(0, 8, name="j") as j:
+        p[j] = 1.0
+    p[7] = 2.0
+    return ib.get()
+
+
+@mistake(
+    "A loop's variable after its loop",
+    DeclarationError,
+    r"variable j is used outside of its definition(.|\n)*inside of the scope that makes it",
+)
+def variable_after_its_loop():
+    te.extern((8,), [X], lambda ins, outs: _after(outs[0]), name="C")
+
+
+@variable_after_its_loop.cure
+def _():
+    te.extern((8,), [X], lambda ins, outs: _inside(outs[0]), name="C")
+
+
+@te.hybrid.script
+def _reused(a):
+    b = output_tensor((8,), "float32")  # noqa: F821
+    j = 1.0
+    for j in range(8):
+        b[j] = a[j]
+    return b
+
+
+@te.hybrid.script
+def _of_its_own(a):
+    b = output_tensor((8,), "float32")  # noqa: F821
+    first = 1.0
+    for j in range(8):
+        b[j] = a[j] * first
+    return b
+
+
+@mistake(
+    "A loop of a hybrid script over a name that has a value",
+    DeclarationError,
+    r"j has a value before the loop(.|\n)*another name",
+)
+def loop_over_a_name():
+    _reused(X)
+
+
+@loop_over_a_name.cure
+def _():
+    _of_its_own(X)
+
+
+@mistake("An operator of topi with an axis that is no integer", DeclarationError, r"axis of topi")
+def axis_that_is_no_integer():
+    topi.sum(X, axis=0.5)
+
+
+@axis_that_is_no_integer.cure
+def _():
+    topi.sum(X, axis=0)

@@ -4,7 +4,7 @@ import numpy as np
 
 import te_sched
 from te_sched import nd, te
-from te_sched.errors import BuildError, CallError
+from te_sched.errors import AccessError, BuildError, CallError
 from tests.mistakes.table import mistake
 
 A = te.placeholder((64, 64), name="A")
@@ -254,3 +254,71 @@ def _():
     device = te_sched.emulated_cuda(0)
     a = nd.array(np.zeros((64, 64), "float32"), device)
     sums(a, nd.array(np.zeros(64, "float32"), device))
+
+
+rows = te.placeholder((64,), "int32", name="rows")
+G = te.compute((64, 64), lambda i, j: A[rows[i], j], name="G")
+
+
+def gathered(first):
+    s = te.create_schedule(G.op)
+    s[G].bind(G.op.axis[0], te.thread_axis("blockIdx.x"))
+    s[G].bind(G.op.axis[1], te.thread_axis("threadIdx.x"))
+    gather = te_sched.build(s, [A, rows, G], "cuda")
+    values = np.zeros((64, 64), "float32"), np.arange(first, first + 64, dtype="int32")
+    device = te_sched.emulated_cuda(0)
+    gather(*[nd.array(one, device) for one in (*values, values[0])])
+
+
+@mistake(
+    "An index from memory outside of a tensor, on the emulated device",
+    AccessError,
+    r"read A at 64 in dimension 0(.|\n)*blockIdx.x = 63 and threadIdx.x = 0",
+)
+def index_outside_in_a_kernel():
+    gathered(1)
+
+
+@index_outside_in_a_kernel.cure
+def _():
+    gathered(0)
+
+
+def written_by_hand(extent, index):
+    buffers = [te_sched.tir.decl_buffer((64,), "float32", name) for name in "PQ"]
+    ib = te_sched.tir.ir_builder.create()
+    tx = te.thread_axis("threadIdx.x")
+    ib.scope_attr(tx, "thread_extent", extent)
+    p, q = (ib.buffer_ptr(buffer) for buffer in buffers)
+    q[index(tx.var)] = p[tx.var]
+    handles = [te_sched.tir.Var(buffer.name, "handle") for buffer in buffers]
+    func = te_sched.tir.PrimFunc(handles, ib.get(), dict(zip(handles, buffers, strict=True)))
+    te_sched.build(func, target="cuda")
+
+
+@mistake(
+    "Threads of a kernel by hand that write one element",
+    BuildError,
+    r"meet in Q(.|\n)*threadIdx.x = 0 and threadIdx.x = 1 both write Q\[0\]",
+)
+def threads_that_meet():
+    written_by_hand(64, lambda tx: tx // 2)
+
+
+@threads_that_meet.cure
+def _():
+    written_by_hand(64, lambda tx: tx)
+
+
+@mistake(
+    "A kernel of a negative number of threads",
+    BuildError,
+    r"threadIdx.x of extent -64(.|\n)*positive",
+)
+def negative_threads():
+    written_by_hand(-64, lambda tx: tx)
+
+
+@negative_threads.cure
+def _():
+    written_by_hand(64, lambda tx: tx)

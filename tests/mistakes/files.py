@@ -1,11 +1,16 @@
 """Files, devices, switches."""
 
+import os
+import pickle
 from pathlib import Path
+
+import numpy as np
 
 import te_sched
 from te_sched import config, te
-from te_sched.errors import CallError, LoweringError, TeSchedError
+from te_sched.errors import BuildError, CallError, DeclarationError, LoweringError, TeSchedError
 from te_sched.runtime import load_module, set_num_threads
+from te_sched.runtime.callbacks import KeptViewError
 from te_sched.transform import PassContext
 from tests.mistakes.table import mistake
 
@@ -164,6 +169,45 @@ def _():
     set_num_threads(0)
 
 
+@mistake("A hundred thousand threads", CallError, r"expected at most 1024(.|\n)*0 for one thread")
+def too_many_threads():
+    set_num_threads(100_000)
+
+
+@too_many_threads.cure
+def _():
+    set_num_threads(0)
+
+
+@mistake("A module is pickled", CallError, r"cannot pickle or copy a module(.|\n)*export_library")
+def pickled_module():
+    pickle.dumps(double)
+
+
+@pickled_module.cure
+def _(folder: Path):
+    double.export_library(folder / "double.so")
+    load_module(folder / "double.so")
+
+
+@mistake("A packed function keeps a view", KeptViewError, r"keeps a view(.|\n)*keep a copy")
+def kept_view():
+    kept = []
+    te_sched.register_func("keep", lambda x: kept.append(np.from_dlpack(x)), override=True)
+    C = te.extern((64,), [A], lambda ins, outs: te_sched.tir.call_packed("keep", ins[0]), name="C")
+    x = np.ones(64, "float32")
+    te_sched.build(te.create_schedule(C.op), [A, C])(x, x.copy())
+
+
+@kept_view.cure
+def _():
+    kept = []
+    te_sched.register_func("keep", lambda x: kept.append(x.numpy()), override=True)
+    C = te.extern((64,), [A], lambda ins, outs: te_sched.tir.call_packed("keep", ins[0]), name="C")
+    x = np.ones(64, "float32")
+    te_sched.build(te.create_schedule(C.op), [A, C])(x, x.copy())
+
+
 @mistake("A name that is taken", CallError, r"registered already(.|\n)*override=True")
 def name_that_is_taken():
     te_sched.register_func("my_function", lambda: 1, override=True)
@@ -174,3 +218,78 @@ def name_that_is_taken():
 def _():
     te_sched.register_func("my_function", lambda: 1, override=True)
     te_sched.register_func("my_function", lambda: 2, override=True)
+
+
+@mistake("A pipe in the place of a file", CallError, r"it is a pipe(.|\n)*check the path")
+def pipe_for_a_file(folder: Path):
+    os.mkfifo(folder / "double.o")
+    load_module(folder / "double.o")
+
+
+@pipe_for_a_file.cure
+def _(folder: Path):
+    double.export_library(folder / "double.o")
+    load_module(folder / "double.o")
+
+
+@mistake("Saving to a folder", CallError, r"Is a directory(.|\n)*name a file")
+def saving_to_a_folder(folder: Path):
+    (folder / "double.ll").mkdir()
+    double.save(folder / "double.ll")
+
+
+@saving_to_a_folder.cure
+def _(folder: Path):
+    double.save(folder / "double.ll")
+
+
+@mistake("A path with a zero character", CallError, r"no zero characters(.|\n)*path of a file")
+def path_with_a_zero(folder: Path):
+    double.export_library(f"{folder}/double\0.o")
+
+
+@path_with_a_zero.cure
+def _(folder: Path):
+    double.export_library(f"{folder}/double.o")
+
+
+@mistake("A cache in a folder that no system has", TeSchedError, r"cache_dir is a path")
+def cache_in_no_folder():
+    with config.scoped(cache_dir="a\0b"):
+        pass
+
+
+@cache_in_no_folder.cure
+def _(folder: Path):
+    with config.scoped(cache_dir=str(folder)):
+        pass
+
+
+@mistake("An array of more than 64 dimensions", CallError, r"at most 64(.|\n)*join dimensions")
+def too_many_dimensions():
+    te_sched.nd.empty((1,) * 65)
+
+
+@too_many_dimensions.cure
+def _():
+    te_sched.nd.empty((1,) * 64)
+
+
+@mistake("A name with half of a character", DeclarationError, r"a lone surrogate(.|\n)*give a str")
+def half_of_a_character():
+    te.placeholder((64,), name="A\ud800")
+
+
+@half_of_a_character.cure
+def _():
+    te.placeholder((64,), name="A")
+
+
+@mistake("A target with a zero character", BuildError, r"a zero or a lone surrogate")
+def target_with_a_zero():
+    te_sched.target.Target("llvm -keys=cpu\0")
+
+
+@target_with_a_zero.cure
+def _():
+    te_sched.target.Target("llvm -keys=cpu")

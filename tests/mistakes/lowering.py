@@ -330,3 +330,45 @@ def _():
             A.shape, lambda i, j, read=last: read[i, j] * read[j, i], name=f"T{number}"
         )
     te_sched.lower(te.create_schedule(last.op), [A, last])
+
+
+@mistake(
+    "One buffer for two tensors",
+    LoweringError,
+    r"A and D are bound to one buffer, M(.|\n)*a buffer for each tensor",
+)
+def one_buffer_for_two_tensors():
+    D = te.compute((64, 64), lambda i, j: A[j, i] * 2.0, name="D")
+    M = tir.decl_buffer((64, 64), "float32", "M")
+    te_sched.lower(te.create_schedule(D.op), [A, D], binds={A: M, D: M})
+
+
+@one_buffer_for_two_tensors.cure
+def _():
+    D = te.compute((64, 64), lambda i, j: A[j, i] * 2.0, name="D")
+    M, R = (tir.decl_buffer((64, 64), "float32", name) for name in "MR")
+    te_sched.lower(te.create_schedule(D.op), [A, D], binds={A: M, D: R})
+
+
+@mistake("Arguments in no order", LoweringError, r"a set is no list of arguments, which have an")
+def arguments_in_a_set():
+    te_sched.lower(te.create_schedule(Y.op), {X, Y})
+
+
+@arguments_in_a_set.cure
+def _():
+    te_sched.lower(te.create_schedule(Y.op), [X, Y])
+
+
+@mistake(
+    "An option of another type",
+    LoweringError,
+    r"tir\.disable_vectorize of a PassContext is a str, expected True or False",
+)
+def option_of_another_type():
+    te_sched.transform.PassContext(config={"tir.disable_vectorize": "False"})
+
+
+@option_of_another_type.cure
+def _():
+    te_sched.transform.PassContext(config={"tir.disable_vectorize": False})

@@ -573,3 +573,65 @@ def _():
     s = te.create_schedule(D.op)
     s[C].prefetch(B, C.op.axis[0], 1)
     te_sched.build(s, [A, D])
+
+
+def _ragged():
+    lengths = te.placeholder((64,), "int32", name="L")
+
+    def row(i):
+        r = te.reduce_axis((0, lengths[i]), name="r")
+        return te.sum(A[i, r], axis=r)
+
+    total = te.compute((64,), row, name="T")
+    return lengths, total, te.create_schedule(total.op)
+
+
+@mistake(
+    "rfactor by an axis whose extent differs from element to element",
+    ScheduleError,
+    r"extent .*L\[i\].* of axis r.outer differs(.|\n)*factor the inner axis",
+)
+def rfactor_of_ragged_rows():
+    _, total, s = _ragged()
+    outer, _inner = s[total].split(total.op.reduce_axis[0], factor=4)
+    s.rfactor(total, outer)
+
+
+@rfactor_of_ragged_rows.cure
+def _():
+    lengths, total, s = _ragged()
+    _outer, inner = s[total].split(total.op.reduce_axis[0], factor=4)
+    s.rfactor(total, inner)
+    te_sched.build(s, [lengths, A, total])
+
+
+@mistake("A split factor that reads data", ScheduleError, r"L\[0\] reads data(.|\n)*te\.var")
+def split_by_data():
+    lengths, total, s = _ragged()
+    s[total].split(total.op.axis[0], factor=lengths[0])
+
+
+@split_by_data.cure
+def _():
+    lengths, total, s = _ragged()
+    factor = te.var("factor")
+    s[total].split(total.op.axis[0], factor=factor)
+    te_sched.build(s, [lengths, A, total, factor])
+
+
+@mistake(
+    "Split and fuse, many times",
+    ScheduleError,
+    r"more than 20000 characters(.|\n)*leave out splits that a fuse undoes",
+)
+def split_and_fuse_many_times():
+    s, axis = te.create_schedule(D.op), D.op.axis[0]
+    for _ in range(30):
+        axis = s[D].fuse(*s[D].split(axis, factor=4))
+
+
+@split_and_fuse_many_times.cure
+def _():
+    s = te.create_schedule(D.op)
+    s[D].split(D.op.axis[0], factor=4)
+    te_sched.build(s, [A, D])

@@ -14,6 +14,7 @@ tvm = pytest.importorskip("tvm")
 
 from te_sched import te, tir  # noqa: E402
 from te_sched.ir import ops  # noqa: E402
+from te_sched.ir.reals import as_reals  # noqa: E402
 from te_sched.ir.structural import structural_difference  # noqa: E402
 from tests.peer.bridge import from_tvm  # noqa: E402
 
@@ -36,7 +37,7 @@ def same(make: Callable[[Any], Any]) -> None:
         theirs = theirs.asobject() if hasattr(theirs, "asobject") else theirs
     except Exception:
         return
-    difference = structural_difference(from_tvm(theirs), ops.convert(make(OURS)), True)
+    difference = structural_difference(from_tvm(theirs), as_reals(ops.convert(make(OURS))), True)
     assert difference is None, difference
 
 

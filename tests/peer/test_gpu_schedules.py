@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("tvm")
 
 import te_sched
+from te_sched import config
 from te_sched.codegen.cuda import nvrtc
 from te_sched.errors import BuildError, LoweringError
 from te_sched.lower.device.pipeline import device_passes
@@ -78,9 +79,9 @@ def barriers_of(number: int) -> tuple[int, list[str]]:
     schedule, args = next(module.steps(te_sched))
     try:
         te_sched.build(schedule, args, target="cuda")
-        program = device_passes(
-            te_sched.lower(schedule, list(args), name="main", simple_mode=True)["main"]
-        )
+        with config.scoped(lowering=config.Lowering(to_run=True)):
+            lowered = te_sched.lower(schedule, list(args), name="main", simple_mode=True)["main"]
+        program = device_passes(lowered)
     except (BuildError, LoweringError):
         return 0, []
     return unreported(program, arrays_of(module, args))

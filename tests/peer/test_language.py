@@ -143,7 +143,28 @@ def factored_twice(T: Any) -> Any:
     return s, [A, B]
 
 
+def conditions_on_memory(T: Any) -> Any:
+    te, tir = T.te, T.tir
+    A, B = (te.placeholder((8,), "int32", name=name) for name in "AB")
+    X, Y = (te.placeholder((8,), name=name) for name in "XY")
+    n, ite = te.var("n"), te.if_then_else
+    forms = [
+        lambda i: ite(X[i] <= Y[i], 1, ite(X[i] > Y[i], 2, 3)),
+        lambda i: ite(X[i] < Y[i], ite(Y[i] > X[i], 2, 3), 4),
+        lambda i: ite(A[i] <= B[i], 1, ite(A[i] > B[i], 2, 3)),
+        lambda i: ite(A[i] < B[i], ite(A[i] <= B[i], 2, 3), 4),
+        lambda i: ite(A[i] < n, ite(A[i] < n, 2, 3), 4),
+        lambda i: ite(A[i] < 5, ite(A[i] < 7, 2, 3), 4),
+        lambda i: ite(n < i, ite(n < i, 2, 3), 4),
+        lambda i: tir.Select(A[i] < B[i], tir.Select(A[i] < B[i], 2 + i, i), 4 + i),
+        lambda i: X[i] * 0.0 + Y[i] - Y[i] + ite(X[i] + 0.0 < 1.0 + Y[i] * 0.0, X[i], X[i] - Y[i]),
+    ]
+    outputs = [te.compute((8,), form, name=f"R{number}") for number, form in enumerate(forms)]
+    return te.create_schedule([one.op for one in outputs]), [A, B, X, Y, n, *outputs]
+
+
 PROGRAMS = [
+    conditions_on_memory,
     scan_of_two_states,
     extern_in_a_loop,
     tensorize_without_reset,

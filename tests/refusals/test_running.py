@@ -25,7 +25,6 @@ from te_sched.runtime import (
     load_module,
     loader,
     registry,
-    threads,
 )
 from tests.refusals.cases import Case, check
 
@@ -348,11 +347,6 @@ def test_a_processor_without_kernels(tmp_path: Path) -> None:
 @pytest.mark.skipif(te_sched.cuda(0).exist, reason="there is a GPU")
 def test_without_a_gpu() -> None:
     check((lambda: nd.empty((4,), device=te_sched.cuda(0)), CallError, "TE_SCHED_EMULATE=1"))
-
-
-def test_an_openmp_runtime_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TE_SCHED_OPENMP", "/no/such/library.so")
-    check((threads.runtime.__wrapped__, CallError, "correct TE_SCHED_OPENMP"))
 
 
 def test_other_devices() -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import te_sched
+from te_sched import te, tir
 from te_sched.errors import BuildError, CallError
 from te_sched.ir import expr as E
 from te_sched.ir import ops
@@ -266,3 +268,13 @@ def test_python_gets_small_floats_as_numbers(dtype: str) -> None:
     build(function([A, B], S.BufferStore(B, call, (E.IntImm(0),))))(a, b)
     assert seen == [(1.5, 7)]
     assert b[0] == 1.5
+
+
+def test_packed_functions_get_no_more_than_64_dimensions() -> None:
+    te_sched.register_func("looks_at_it", lambda *_: None, override=True)
+    X = te.placeholder((8,), name="X")
+    deep = te.compute((1,) * 65, lambda *i: X[0], name="deep")
+    Z = te.extern((8,), [deep], lambda i, o: tir.call_packed("looks_at_it", i[0], o[0]), name="Z")
+    module = te_sched.build(te.create_schedule(Z.op), [X, Z])
+    with pytest.raises(CallError, match="cannot pass a buffer of 65 dimensions"):
+        module(np.zeros(8, "float32"), np.zeros(8, "float32"))

@@ -64,12 +64,10 @@ def test_damaged_programs_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "module.o"
     plus_one().export_library(path)
     data = libraries.unseal(path.read_bytes(), "")
-    path.write_bytes(data.replace(b"te_sched.ir.expr", b"te_sched.ir.wxyz"))
-    libraries.seal(path)
+    path.write_bytes(libraries.sealed(data.replace(b"te_sched.ir.expr", b"te_sched.ir.wxyz")))
     with pytest.raises(CallError, match="export it again"):
         load_module(path)
-    path.write_bytes(data.replace(b"te_sched.ir.expr", b"os.path.ir.wxyzz"))
-    libraries.seal(path)
+    path.write_bytes(libraries.sealed(data.replace(b"te_sched.ir.expr", b"os.path.ir.wxyzz")))
     with pytest.raises(CallError, match="is no part of a program"):
         load_module(path)
     with pytest.raises(CallError, match="is no kind of library"):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -113,8 +115,7 @@ def damaged(path: Path, old: bytes, new: bytes) -> Path:
     """Another content, as if it had been written so."""
     data = libraries.unseal(path.read_bytes(), "")
     assert old in data
-    path.write_bytes(data.replace(old, new))
-    libraries.seal(path)
+    path.write_bytes(libraries.sealed(data.replace(old, new)))
     return path
 
 
@@ -127,7 +128,7 @@ def test_load_rejects_what_it_cannot_run(tmp_path: Path) -> None:
         load_module(path)
     make().export_library(path)
     with pytest.raises(CallError, match="its format is version 9"):
-        load_module(damaged(path, b'{"version":3,', b'{"version":9,'))
+        load_module(damaged(path, b'{"version":4,', b'{"version":9,'))
     make().export_library(path)
     with pytest.raises(CallError, match="this processor lacks"):
         load_module(damaged(path, b'"features":"+', b'"features":"+x'))
@@ -138,3 +139,42 @@ def test_export_rejects_wrong_places(tmp_path: Path) -> None:
         make().export_library(tmp_path / "module.txt")
     with pytest.raises(CallError, match="its folder does not exist"):
         make().export_library(tmp_path / "none" / "module.o")
+
+
+@pytest.mark.parametrize("suffix", [*KINDS, ".tar", ".ll"])
+def test_a_save_that_fails_leaves_the_old_file(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"module{suffix}"
+    path.write_text("old")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, before[1]))
+    try:
+        with pytest.raises((CallError, BuildError), match=r"File too large|says: "):
+            make().save(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("suffix", [*KINDS, ".tar", ".ll"])
+def test_pipes_are_neither_saved_to_nor_loaded(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"module{suffix}"
+    os.mkfifo(path)
+    with pytest.raises(CallError, match="it cannot be written: No such device"):
+        make().save(path)
+    with pytest.raises(CallError, match="it cannot be read: it is a pipe"):
+        load_module(path)
+    assert path.is_fifo()
+
+
+@needs_compiler
+def test_link_rejects_a_compiler_that_writes_nothing(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("CC", "true")
+    with pytest.raises(BuildError, match="check what the compiler writes"):
+        make().export_library(tmp_path / "module.so")
+
+
+def test_link_tells_of_a_compiler_that_fails_without_a_word(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("CC", "false")
+    with pytest.raises(BuildError, match="false says: nothing, and ended with code 1"):
+        make().export_library(tmp_path / "module.so")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import weakref
 
 import numpy as np
 import pytest
 
+import te_sched
 from te_sched import nd
 from te_sched.codegen.target import Target
 from te_sched.errors import BuildError, CallError
@@ -110,8 +113,15 @@ def test_time_evaluator_repeats_for_long_enough() -> None:
 
 def test_time_evaluator_rejects() -> None:
     module = adder(1.0)
-    with pytest.raises(CallError, match="there is nothing to measure"):
-        module.time_evaluator("main", nd.cpu(0), number=0)
+    for name, value in (
+        *(("number", 0), ("number", float("inf")), ("repeat", 10**30), ("repeats_to_cooldown", -1)),
+        *(("min_repeat_ms", float("nan")), ("min_repeat_ms", float("inf"))),
+        *(("cooldown_interval_ms", 1e300), ("cooldown_interval_ms", -1)),
+    ):
+        with pytest.raises(CallError, match=f"argument {name} of time_evaluator is"):
+            module.time_evaluator("main", nd.cpu(0), **{name: value})
+    with pytest.raises(CallError, match="with unknown"):
+        module.time_evaluator("main", nd.cpu(0), unknown=1)
     with pytest.raises(CallError, match=r"there is no device cuda\(0\)"):
         module.time_evaluator("main", nd.device("cuda"))
     with pytest.raises(CallError, match="axis 0 should be 64"):
@@ -133,3 +143,18 @@ def test_code_goes_with_its_module() -> None:
 def test_empty_module_is_refused() -> None:
     with pytest.raises(BuildError, match="it has no functions"):
         build_functions({})
+
+
+def test_modules_cannot_be_pickled_or_copied() -> None:
+    module = build(elementwise(lambda x: ops.add(x, x), ["float32"], 4))
+    for one in (module, module["main"], module.entry_func):
+        for way in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(CallError, match=r"cannot pickle or copy a (module|compiled func)"):
+                way(one)
+
+
+def test_a_tiny_program_is_timed_without_the_call_from_python() -> None:
+    module = build(elementwise(lambda x: ops.add(x, x), ["float32"], 1))
+    a, b = np.ones(1, "float32"), np.zeros(1, "float32")
+    seconds = module.time_evaluator("main", te_sched.cpu(0), number=1, repeat=50)(a, b)
+    assert 0 <= seconds.min < 5e-7

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import sys
 
 import numpy as np
 import pytest
 
+import te_sched
 from te_sched import nd
 from te_sched.errors import CallError
+from te_sched.runtime.device import Device
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "float32", "float64"])
@@ -110,3 +114,13 @@ def test_memory_of_a_gpu_needs_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(CallError, match=r"cupy is not installed[^$]*TE_SCHED_EMULATE=1"):
         nd.empty((4,), "float32", nd.cuda(0))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int64", "float32", "bfloat16"])
+@pytest.mark.parametrize("device", [nd.cpu(0), te_sched.emulated_cuda(0)])
+def test_pickled_and_copied_arrays_have_memory_of_their_own(dtype: str, device: Device) -> None:
+    a = nd.array(np.arange(6).reshape(2, 3) % 2, device, dtype)
+    for b in (pickle.loads(pickle.dumps(a)), copy.copy(a), copy.deepcopy(a)):
+        assert (b.dtype, b.device, b.key) == (a.dtype, a.device, a.key)
+        assert b.address == b._array.ctypes.data != a.address
+        np.testing.assert_array_equal(b._array, a._array)

@@ -174,3 +174,39 @@ def test_processes_share_a_folder(tmp_path: Path) -> None:
     writers = [subprocess.Popen([*command, letter]) for letter in "abc"]
     assert [writer.wait(timeout=60) for writer in writers] == [0, 0, 0]
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".new-")]
+
+
+@posix
+def test_entries_that_are_no_files_are_not_there(cache: ObjectCache) -> None:
+    kinds = {
+        "ab" * 32: os.mkfifo,
+        "cd" * 32: os.mkdir,
+        "ef" * 32: lambda path: os.symlink("/dev/zero", path),
+        "01" * 32: lambda path: os.symlink(path, path),
+    }
+    for key, make in kinds.items():
+        make(cache.folder / key)
+        assert cache.get(key) is None
+        cache.put(key, b"content")
+        assert cache.get(key) == (None if (cache.folder / key).is_dir() else b"content")
+
+
+def test_an_entry_of_more_than_the_limit_is_not_read(cache: ObjectCache) -> None:
+    cache.put(KEY, b"content")
+    os.truncate(cache.folder / KEY, cache.limit + 1)
+    assert cache.get(KEY) is None
+
+
+def test_two_processes_that_write_one_entry_leave_a_whole_one(cache: ObjectCache) -> None:
+    program = f"""
+from pathlib import Path
+from te_sched.runtime.object_cache import ObjectCache
+cache = ObjectCache(Path({str(cache.folder)!r}), 1 << 28)
+for number in range(100):
+    cache.put({KEY!r}, bytes([number]) * 10_000)
+    found = cache.get({KEY!r})
+    assert found is not None and found == found[:1] * 10_000
+"""
+    writers = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(2)]
+    assert [writer.wait() for writer in writers] == [0, 0]
+    assert [path.name for path in cache.folder.iterdir()] == [KEY]

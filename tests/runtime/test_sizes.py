@@ -64,7 +64,7 @@ def test_negative_reductions_are_refused() -> None:
     np.testing.assert_array_equal(out, [3, 6])
     total(0, out)
     np.testing.assert_array_equal(out, 0)
-    with pytest.raises(CallError, match="where axis k of D is n = -2"):
+    with pytest.raises(CallError, match="axis k of D is n = -2, expected at least 0"):
         total(-2, out)
 
 
@@ -75,7 +75,9 @@ def test_negative_temporaries_are_refused() -> None:
         out, values = np.zeros(count - 4, "float32"), floats(count)
         function(values, out)
         np.testing.assert_array_equal(out, 2 * (values[:-4] + values[4:]))
-    with pytest.raises(CallError, match=r"dimension 0 of B is \(n - 4\) = -2\n(.*\n)*.*n is 2 by"):
+    with pytest.raises(
+        CallError, match=r"dimension 0 of B is \(n - 4\) = -2, .*\n(.*\n)*.*n is 2 by"
+    ):
         function(floats(2), floats(0))
 
 
@@ -93,7 +95,7 @@ def test_a_size_var_is_not_negative() -> None:
     n, m = te.size_var("n"), te.var("m")
     a = te.placeholder((m,), name="A")
     shift = build(a, n, te.compute((m,), lambda i: a[i] + n, name="B"))
-    with pytest.raises(CallError, match="where the size n is n = -5"):
+    with pytest.raises(CallError, match="the size n is n = -5, expected at least 0"):
         shift(floats(3), -5, floats(3))
 
 
@@ -108,7 +110,7 @@ def test_reductions_of_nothing_are_as_in_numpy(name: str) -> None:
         function(floats(3, 0), out := np.zeros(3, "float32"))
         np.testing.assert_array_equal(out, getattr(np, name)(floats(3, 0), axis=1))
     else:
-        with pytest.raises(CallError, match=r"axis k of B is n = 0\n(.*\n)*.*to choose from"):
+        with pytest.raises(CallError, match=r"axis k of B is n = 0, .*\n(.*\n)*.*to choose from"):
             function(floats(3, 0), np.zeros(3, "float32"))
 
 
@@ -187,7 +189,7 @@ def test_elements_that_only_large_arrays_have() -> None:
     fifth(floats(6), out)
     assert out[0] == 6
     with pytest.raises(
-        CallError, match=r"dimension 0 of A is n = 3\n(.*\n)*.*reads it at 5, and n"
+        CallError, match=r"dimension 0 of A is n = 3, .*\n(.*\n)*.*reads it at 5, and n"
     ):
         fifth(floats(3), out)
 
@@ -195,7 +197,7 @@ def test_elements_that_only_large_arrays_have() -> None:
 def test_the_first_element_of_an_empty_temporary() -> None:
     a, b, _ = window()
     first = build(a, te.compute((1,), lambda i: b[0], name="S"))
-    with pytest.raises(CallError, match=r"dimension 0 of B is \(n - 4\) = 0\n(.*\n)*.*at 0"):
+    with pytest.raises(CallError, match=r"dimension 0 of B is \(n - 4\) = 0, .*\n(.*\n)*.*at 0"):
         first(floats(4), floats(1))
 
 
@@ -206,7 +208,7 @@ def test_one_size_that_must_not_be_above_another() -> None:
     add = build(a, b, te.compute((n,), lambda i: a[i] + b[i + 1], name="C"))
     add(floats(3), floats(4), out := floats(3))
     np.testing.assert_array_equal(out, floats(3) + floats(4)[1:])
-    with pytest.raises(CallError, match=r"dimension 0 of B is m = 3\n(.*\n)*.*at least 4"):
+    with pytest.raises(CallError, match=r"dimension 0 of B is m = 3, expected at least 4"):
         add(floats(3), floats(3), out)
     add(floats(0), floats(0), floats(0))  # nothing is read
 
@@ -249,3 +251,138 @@ def test_matrix_products_of_any_size() -> None:
         out = np.full((shape[0], shape[2]), 7, "float32")
         product(left, right, out)
         np.testing.assert_allclose(out, left @ right, rtol=1e-5)
+
+
+def split_by(kind: str, threads: bool = False, dtype: str = "int32", **options: Any) -> Any:
+    """B = A + 1, of one loop that is split by f."""
+    n, f = te.var("n", dtype), te.var("f", dtype)
+    a = te.placeholder((n,), name="A")
+    b = te.compute((n,), lambda i: a[i] + 1, name="B")
+    s = te.create_schedule(b.op)
+    outer, inner = s[b].split(b.op.axis[0], **{kind: f})
+    if threads:
+        s[b].bind(outer, te.thread_axis("blockIdx.x"))
+        s[b].bind(inner, te.thread_axis("threadIdx.x"))
+    return te_sched.build(s, [a, b, f], **options)
+
+
+@pytest.mark.parametrize("kind", ["factor", "nparts"])
+@pytest.mark.parametrize("options", [{}, {"verify": False}, {"sanitize": True}])
+def test_lengths_of_splits_are_checked(kind: str, options: dict[str, bool]) -> None:
+    function = split_by(kind, **options)
+    for length in (1, 3, 9, 10, 2000):
+        function(floats(9), out := np.zeros(9, "float32"), length)
+        np.testing.assert_array_equal(out, floats(9) + 1)
+    for length in (0, -3, -(2**31)):
+        what = rf"the {kind} of axis i of B is f = {length}, expected at least 1\n"
+        with pytest.raises(CallError, match=what + r"(.*\n)*.*f is .* by argument f"):
+            function(floats(9), out, length)
+    for length in (2**31 - 1, 2**31 - 5):
+        with pytest.raises(CallError, match=r"a term of the number of iterations of i.* at most"):
+            function(floats(9), out, length)
+
+
+def test_lengths_of_splits_are_checked_in_64_bits() -> None:
+    with pytest.raises(CallError, match=r"a term of .* = 9223372036854775815, expected at most"):
+        split_by("factor", dtype="int64")(floats(9), floats(9), 2**63 - 1)
+
+
+def test_lengths_of_splits_are_checked_on_devices() -> None:
+    function = split_by("factor", threads=True, target="cuda")
+    arrays = [te_sched.nd.array(floats(9), te_sched.emulated_cuda(0)) for _ in range(2)]
+    for call in (function, function.check):
+        for length in (0, -1):
+            with pytest.raises(CallError, match=f"the factor of axis i of B is f = {length}"):
+                call(*arrays, length)
+    with pytest.raises(CallError, match=r"blockIdx.x = .* which is more than int32 can count"):
+        function(*arrays, 2**31 - 1)
+
+
+def test_lengths_of_splits_that_became_dimensions_are_checked() -> None:
+    n, f = te.var("n"), te.var("f")
+    a = te.placeholder((n,), name="A")
+    k = te.reduce_axis((0, n), name="k")
+    b = te.compute((1,), lambda i: te.sum(a[k], axis=k), name="B")
+    s = te.create_schedule(b.op)
+    s.rfactor(b, s[b].split(k, factor=f)[1])
+    function = te_sched.build(s, [a, b, f])
+    function(floats(9), out := floats(1), 4)
+    assert out[0] == 45
+    with pytest.raises(CallError, match="the factor of axis k of B is f = 0, expected at least 1"):
+        function(floats(9), out, 0)
+
+
+def test_lengths_that_a_call_cannot_compute_are_refused() -> None:
+    x = te.var("x", "float32")
+    b = te.compute((8,), lambda i: i, name="B")
+    s = te.create_schedule(b.op)
+    s[b].split(b.op.axis[0], factor=x.astype("int32"))
+    with pytest.raises(BuildError, match=r"cannot check the factor of axis i of B"):
+        te_sched.build(s, [b, x])
+
+
+def test_iterations_that_cannot_be_counted_are_refused() -> None:
+    m, n = te.var("m"), te.var("n")
+    k, r = te.reduce_axis((0, m), name="k"), te.reduce_axis((0, m), name="r")
+    b = te.compute((n,), lambda i: te.max(i + 0 * k, axis=[k, r]), name="B")
+    s = te.create_schedule(b.op)
+    s[b].fuse(k, r)
+    out = np.zeros(2, "int32")
+    for function in (te_sched.build(s, [m, b]), te_sched.build(te_sched.lower(s, [m, b]))):
+        with pytest.raises(CallError, match=r"iterations of k.*fused is \(m \* m\) = 4294967296"):
+            function(65536, out)
+
+
+def test_sizes_that_divide_by_zero_are_refused() -> None:
+    n, m = te.var("n"), te.var("m")
+    a = te.placeholder((n,), name="A")
+    b = te.compute((n // m,), lambda i: a[i], name="B")
+    total = build(a, m, te.compute((n,), lambda i: b[te.min(i, n // m - 1)], name="C"))
+    with pytest.raises(CallError, match=r"dimension 0 of B is \(n // m\) = a division by zero"):
+        total(floats(3), 0, floats(3))
+
+
+def test_threads_round_a_scan_are_checked() -> None:
+    t = te.var("t")
+    X, state = te.placeholder((4, 8), name="X"), te.placeholder((4, 8), name="state")
+    init = te.compute((1, 8), lambda _, i: X[0, i], name="init")
+    update = te.compute((4, 8), lambda j, i: state[j - 1, i] + X[j, i], name="update")
+    total = te.scan(init, update, state, inputs=[X], name="total")
+    s = te.create_schedule(total.op)
+    s[total].env_threads([te.thread_axis((0, t), "threadIdx.x")])
+    function = te_sched.build(s, [X, total, t], target="cuda", verify=False)
+    arrays = [te_sched.nd.array(floats(4, 8), te_sched.emulated_cuda(0)) for _ in range(2)]
+    with pytest.raises(CallError, match=r"threads threadIdx.x round total is t = 0, expected at l"):
+        function(*arrays, 0)
+
+
+def test_a_term_that_divides_by_zero_where_nothing_is_computed() -> None:
+    n, f = te.var("n"), te.var("f")
+    a = te.placeholder((n,), name="A")
+    b = te.compute((n,), lambda i: a[i] + 1, name="B")
+    c = te.compute((n,), lambda i: b[i] * 2, name="C")
+    s = te.create_schedule(c.op)
+    s[c].split(c.op.axis[0], nparts=f)
+    s.cache_write(c, "global")
+    function = te_sched.build(s, [a, c, f])
+    for count in (0, 1, 9):
+        function(floats(count), out := floats(count), 4)
+        np.testing.assert_array_equal(out, (floats(count) + 1) * 2)
+
+
+def test_results_whose_sizes_may_be_negative_are_judged() -> None:
+    n, m, f = te.var("n"), te.var("m"), te.var("f")
+    b = te.compute((n - m,), lambda i: i * 1.0, name="B")
+    s = te.create_schedule(b.op)
+    s[b].split(b.op.axis[0], factor=f)
+    te_sched.build(s, [n, m, f, b])(7, 3, 2, out := np.zeros(4, "float32"))
+    np.testing.assert_array_equal(out, np.arange(4))
+
+
+def test_elements_that_int64_does_not_count_are_refused() -> None:
+    n = te.var("n", "int64")
+    b = te.compute((n, n), lambda i, j: (i + j) * 1.0, name="B")
+    k = te.reduce_axis((0, n), name="k")
+    c = te.compute((1,), lambda i: te.max(b[k, k], axis=k), name="C")
+    with pytest.raises(CallError, match=r"elements of B is \(n \* n\) = .*, expected at most 922"):
+        build(n, c)(2**40, floats(1))

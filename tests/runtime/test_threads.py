@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from threading import get_ident
 
@@ -126,34 +128,22 @@ def test_number_of_threads() -> None:
         threads.set_num_threads(0)
     with pytest.raises(CallError, match="less than none"):
         threads.set_num_threads(-1)
-
-
-PROGRAM = """
-from tests.runtime.test_threads import N, build, check, elementwise, ops
-check(build(elementwise(lambda x: ops.add(x, x), ["float32"], N, "parallel")))
-"""
-
-
-def run_with(openmp: str) -> subprocess.CompletedProcess[str]:
-    variables = {**os.environ, "TE_SCHED_OPENMP": openmp}
-    command = [sys.executable, "-c", PROGRAM]
-    return subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
-
-
-def test_serial_when_asked() -> None:
-    done = run_with("serial")
-    assert done.returncode == 0, done.stderr
-
-
-def test_wrong_openmp_runtime_is_an_error() -> None:
-    done = run_with("/no/such/library.so")
-    assert "use the OpenMP runtime /no/such/library.so" in done.stderr
+    with pytest.raises(CallError, match="is 100000, expected at most 1024"):
+        threads.set_num_threads(100_000)
+    with pytest.raises(CallError, match=r"is 2\.5, expected an int"):
+        threads.set_num_threads(2.5)  # type: ignore[arg-type]
 
 
 def dealt(n: int, pragmas: dict[str, int | None], threads_wanted: int = 2) -> list[tuple[int, int]]:
     """Which iteration ran on which thread, of a parallel loop with pragmas."""
     seen: list[tuple[int, int]] = []
-    te_sched.register_extern("dealt", lambda i: seen.append((int(i), get_ident())) or 0)
+
+    def note(i: int) -> int:
+        seen.append((int(i), get_ident()))
+        time.sleep(0.01)  # in which the other threads begin, or the caller would take their shares
+        return 0
+
+    te_sched.register_extern("dealt", note)
     m = te.var("m")
     b = te.compute((m,), lambda i: te_sched.tir.call_extern("int32", "dealt", i), name="B")
     s = te.create_schedule(b.op)
@@ -181,9 +171,8 @@ def test_pragmas_leave_each_iteration_to_run_once(n: int, pragmas: dict[str, int
 
 def test_grain_leaves_small_loops_to_the_caller() -> None:
     assert {thread for _, thread in dealt(9, {"parallel_grain": 5})} == {get_ident()}
-    if threads.runtime().name != "serial":
-        assert len({thread for _, thread in dealt(10, {"parallel_grain": 5})}) == 2
-        assert len({thread for _, thread in dealt(30, {"parallel_grain": 10}, 8)}) == 3
+    assert len({thread for _, thread in dealt(10, {"parallel_grain": 5})}) == 2
+    assert len({thread for _, thread in dealt(30, {"parallel_grain": 10}, 8)}) == 3
 
 
 def test_grain_is_a_number_of_iterations() -> None:
@@ -192,7 +181,6 @@ def test_grain_is_a_number_of_iterations() -> None:
             dealt(4, {"parallel_grain": wrong})
 
 
-@pytest.mark.skipif(threads.runtime().name == "serial", reason="no threads here")
 def test_stride_pattern_deals_iterations_one_by_one() -> None:
     seen = dealt(16, {"parallel_stride_pattern": None})
     mine = sorted(i for i, thread in seen if thread == get_ident())
@@ -242,13 +230,14 @@ def test_pools_of_processes(count: str) -> None:
     subprocess.run(command, env=environment, check=True, timeout=60)
 
 
-@pytest.mark.skipif(threads.runtime().name == "serial", reason="no threads here")
 @pytest.mark.parametrize(
     ("variables", "count"),
     [
         ({"OMP_NUM_THREADS": "3"}, 3),
         ({"OMP_NUM_THREADS": "3", "TE_SCHED_NUM_THREADS": "2"}, 2),
         ({"TE_SCHED_OPENMP": "serial", "TE_SCHED_NUM_THREADS": "2"}, 1),
+        ({"OMP_NUM_THREADS": "3,2"}, 3),
+        ({"OMP_NUM_THREADS": "3", "OMP_THREAD_LIMIT": "2"}, 2),
     ],
 )
 def test_environment_says_how_many_threads(variables: dict[str, str], count: int) -> None:
@@ -257,3 +246,89 @@ def test_environment_says_how_many_threads(variables: dict[str, str], count: int
     given = {**os.environ, **variables}
     done = subprocess.run(command, env=given, check=True, capture_output=True, text=True)
     assert int(done.stdout) == count
+
+
+@pytest.mark.parametrize("text", ["abc", "-1", "0", "2.5", "100000", "9" * 5000])
+@pytest.mark.parametrize("variable", ["OMP_NUM_THREADS", "TE_SCHED_OPENMP"])
+def test_nonsense_of_openmp_is_ignored(
+    monkeypatch: pytest.MonkeyPatch, text: str, variable: str
+) -> None:
+    monkeypatch.delenv("TE_SCHED_NUM_THREADS", raising=False)
+    monkeypatch.setenv(variable, text)
+    with pytest.warns(RuntimeWarning, match=f"ignores the environment variable {variable}"):
+        assert 1 <= threads._default.__wrapped__() <= (os.cpu_count() or 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("abc", "is 'abc', expected a number of threads"), ("100000", "is 100000, expected at most")],
+)
+def test_nonsense_of_our_own_is_refused(
+    monkeypatch: pytest.MonkeyPatch, text: str, message: str
+) -> None:
+    monkeypatch.setenv("TE_SCHED_NUM_THREADS", text)
+    with pytest.raises(CallError, match=message):
+        threads._default.__wrapped__()
+
+
+def test_threads_that_the_system_refuses(monkeypatch: pytest.MonkeyPatch, double: Module) -> None:
+    check(double)
+    failed = threads._FAILED
+    real = threads._python
+    monkeypatch.setattr(
+        threads, "_python", lambda name: (lambda *_: failed) if "start" in name else real(name)
+    )
+    threads.set_num_threads(900)
+    try:
+        with pytest.raises(CallError, match=r"cannot start 900 threads(.|\n)*the system refuses"):
+            check(double)
+    finally:
+        threads.set_num_threads(0)
+    check(double)
+
+
+def test_a_loop_does_not_wait_for_threads_that_do_something_else(double: Module) -> None:
+    """The share of a thread that does not begin is run by the caller."""
+    begun, over = threading.Event(), threading.Event()
+
+    def hold(i: int) -> int:
+        if threading.current_thread() is not caller:
+            begun.set()
+            over.wait(30)
+        else:
+            begun.wait(30)
+        return 0
+
+    te_sched.register_extern("hold", hold)
+    b = te.compute((2,), lambda i: te_sched.tir.call_extern("int32", "hold", i), name="B")
+    s = te.create_schedule(b.op)
+    s[b].parallel(b.op.axis[0])
+    module = te_sched.build(s, [b])
+    threads.set_num_threads(2)
+    caller = threading.Thread(target=module, args=(np.zeros(2, "int32"),))
+    try:
+        caller.start()
+        assert begun.wait(30)  # the only thread of the team is busy from now on
+        check(double)
+        assert caller.is_alive()
+    finally:
+        over.set()
+        caller.join()
+        threads.set_num_threads(0)
+        registry.remove_extern("hold")
+
+
+def test_the_environment_stays_as_it_is() -> None:
+    code = """
+import os
+before = dict(os.environ)
+from tests.runtime.test_threads import N, build, check, elementwise, ops
+check(build(elementwise(lambda x: ops.add(x, x), ["float32"], N, "parallel")))
+assert dict(os.environ) == before
+import subprocess, sys
+child = "import os; print(sorted(os.environ))"
+shown = subprocess.run([sys.executable, "-c", child], capture_output=True, text=True).stdout
+assert all(name not in shown for name in ("GOMP_", "KMP_", "OMP_WAIT"))
+"""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("GOMP_", "KMP_", "OMP_"))}
+    subprocess.run([sys.executable, "-c", code], env=clean, check=True, timeout=60)

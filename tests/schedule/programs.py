@@ -7,6 +7,8 @@ from typing import Any
 
 from te_sched import te
 from te_sched.schedule import Schedule
+from te_sched.schedule.program import ScheduleState
+from te_sched.schedule.state import StageState
 
 
 def chain() -> SimpleNamespace:
@@ -60,16 +62,16 @@ def stages(schedule: Schedule) -> str:
 
 def snapshot(schedule: Schedule) -> list[Any]:
     """Everything that a primitive may change."""
-    slots = [name for name in type(schedule.stages[0]).__mro__[-2].__slots__ if name != "schedule"]
+    whole = [name for name in ScheduleState.__slots__ if name not in ("trace", "__weakref__")]
+    of_stage = [name for name in StageState.__slots__ if name != "schedule"]
     return [
         len(schedule.trace),
-        list(schedule.stages),
-        list(schedule.groups),
-        dict(schedule.stage_map),
+        frozenset(schedule.trace._known),
+        *[_frozen(getattr(schedule, name)) for name in whole],
         *[
             _frozen(getattr(stage, name))
             for stage in (*schedule.stages, *schedule.groups)
-            for name in slots
+            for name in of_stage
         ],
     ]
 

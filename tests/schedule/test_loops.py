@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
+import te_sched
 from te_sched import te
+from te_sched.errors import ScheduleError
 from te_sched.ir.expr import IntImm, Range
 from te_sched.ir.ops import is_const
+from te_sched.ir.visitor import walk
 from te_sched.schedule.guards import bound_checks
 from te_sched.schedule.relations import Fuse, Singleton, Split
 from tests.schedule.programs import chain, leaves, product
@@ -89,3 +94,36 @@ def test_split_that_is_promised_to_be_exact_needs_no_guard() -> None:
     ranges = {axis: Range(IntImm(0), IntImm(length)) for axis, length in lengths.items()}
     values = {parent: inner.var + outer.var * 5, other: other.var}
     assert not bound_checks(p.s[p.C], ranges, values, domains_checked=False)
+
+
+def test_split_rejects_a_factor_that_reads_data() -> None:
+    N = te.placeholder((1,), "int32", name="N")
+    B = te.compute((8,), lambda i: i, name="B")
+    s = te.create_schedule(B.op)
+    with pytest.raises(ScheduleError, match=r"factor N\[0\] reads data: split axis i"):
+        s[B].split(B.op.axis[0], factor=N[0])
+
+
+def test_fuse_rejects_names_that_grow_without_end() -> None:
+    B = te.compute((1000,), lambda i: i, name="B")
+    s = te.create_schedule(B.op)
+    axis = B.op.axis[0]
+    for _ in range(9):
+        axis = s[B].fuse(*s[B].split(axis, factor=3))
+    parts = s[B].split(axis, factor=3)
+    with pytest.raises(ScheduleError, match="the fused axis has more than 20000 characters"):
+        s[B].fuse(*parts)
+
+
+@pytest.mark.parametrize("lengths", [{"factor": 3}, {"nparts": 3}])
+def test_chains_of_split_and_fuse_do_not_double_expressions(lengths: dict[str, int]) -> None:
+    A = te.placeholder((1000,), name="A")
+    B = te.compute((1000,), lambda i: A[i] + 1, name="B")
+    C = te.compute((1000,), lambda i: B[i] * 2, name="C")
+    s = te.create_schedule(C.op)
+    axis = C.op.axis[0]
+    for _ in range(9):
+        axis = s[C].fuse(*s[C].split(axis, **lengths))
+    s[B].compute_at(s[C], axis)
+    func = te_sched.lower(s, [A, C], stop_after="schedule_ops")["main"]
+    assert sum(1 for _ in walk(func.body)) < 700

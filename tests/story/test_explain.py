@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -363,3 +364,17 @@ def test_a_source_may_be_given_as_text_or_path(tmp_path: Path) -> None:
     data = te_sched.explain(s, measure=False, source=program).data
     assert (data.program, data.program_path) == ("first = 1\n", "program.py")
     assert repr(te_sched.explain(s, measure=False)) == "<story of 1 step: The schedule of C>"
+
+
+def test_explain_does_not_wait_for_a_pipe(tmp_path: Path) -> None:
+    s, A, B, C = matmul()
+    os.mkfifo(tmp_path / "program.py")
+    story = te_sched.explain(s, [A, B, C], measure=False, source=tmp_path / "program.py")
+    assert story.data.program == ""
+
+
+@pytest.mark.parametrize("source", ["a\0b", "a\ud800b", 3])
+def test_explain_rejects_what_is_no_path_of_a_program(source: Any) -> None:
+    s, A, B, C = matmul()
+    with pytest.raises(te_sched.TeSchedError, match="explain the program"):
+        te_sched.explain(s, [A, B, C], measure=False, source=source)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from te_sched import te
+from te_sched import te, tir
 from te_sched.errors import DeclarationError
 from te_sched.ir import expr as E
 
@@ -163,3 +163,49 @@ def test_parts_of_shapes_and_axes_are_added_to_lists():
     assert [int(extent) for extent in [9] + B.shape[1:]] == [9, 3, 6]  # noqa: RUF005
     assert B.op.axis[:1] + [B.op.axis[2]] == [*B.op.axis[::2]]  # noqa: RUF005
     assert isinstance(B.shape[1:] + (A.shape[0],), tuple)  # noqa: RUF005
+
+
+@pytest.mark.parametrize(
+    "declare",
+    [
+        lambda n: te.compute((n,), lambda i: i, name="B"),
+        lambda n: te.placeholder((4, n * 2), name="B"),
+        lambda n: te.extern((n,), [], lambda ins, outs: None, name="B", dtype="int32"),
+        lambda n: te.thread_axis((0, n), "threadIdx.x"),
+    ],
+)
+def test_extents_reject_data(declare):
+    counts = te.placeholder((1,), "int32", name="N")
+    with pytest.raises(DeclarationError, match=r"the extent .*N\[0\].* reads data"):
+        declare(counts[0])
+
+
+HALF = "a\ud800b"
+
+
+@pytest.mark.parametrize(
+    "declare",
+    [
+        lambda: te.placeholder((8,), name=HALF),
+        lambda: te.compute((8,), lambda i: i, name=HALF),
+        lambda: te.compute((8,), lambda i: i, tag=HALF),
+        lambda: te.compute((8,), lambda *i: i[0], varargs_names=[HALF]),
+        lambda: te.reduce_axis((0, 8), name=HALF),
+        lambda: te.thread_axis(HALF),
+        lambda: te.thread_axis((0, 8), HALF, "name"),
+        lambda: te.var(HALF),
+        lambda: tir.decl_buffer((8,), name=HALF),
+        lambda: tir.Var(HALF, "int32"),
+        lambda: tir.call_extern("int32", HALF),
+        lambda: tir.call_packed(HALF),
+        lambda: tir.StringImm(HALF),
+    ],
+)
+def test_names_reject_halves_of_characters(declare) -> None:
+    with pytest.raises(DeclarationError, match=r"a\\ud800b(.|\n)*a lone surrogate"):
+        declare()
+
+
+def test_call_packed_rejects_what_is_no_name() -> None:
+    with pytest.raises(DeclarationError, match="is b'name', expected a str"):
+        tir.call_packed(b"name")

@@ -339,3 +339,139 @@ def test_what_is_known_when_read_rejects_a_change_at_run_time():
 
     with pytest.raises(DeclarationError, match="i is known when the script is read"):
         counted(te.placeholder((4,), name="a"))
+
+
+def test_what_is_swapped_is_read_before_it_is_written():
+    @script
+    def turned(a, b):
+        c = output_tensor((9,), "float32")  # noqa: F821
+        d = output_tensor((9,), "float32")  # noqa: F821
+        for i in range(9):
+            c[i], d[i] = a[i], b[i]
+        for i in range(9):
+            c[i], d[i] = d[i], c[i]
+        c[0], c[1], c[2] = c[1], c[2], c[0]
+        x = 1.0
+        y = 2.0
+        for i in range(9):
+            x, y = y, x + y
+            kept = (d[i], c[i])
+            c[i] = kept[0] * x
+            d[i] = kept[1] + y
+        return c, d
+
+    check(turned, te.placeholder((9,), name="a"), te.placeholder((9,), name="b"))
+
+
+def test_bounds_of_loops_are_read_once():
+    @script
+    def moved(a):
+        b = output_tensor((9,), "int32")  # noqa: F821
+        for i in range(9):
+            b[i] = ~i
+        low = 2
+        high = 7
+        for i in range(low, high):
+            low = 0
+            high = high - 2
+            b[i] = high
+        return b
+
+    check(moved, te.placeholder((9,), name="a"))
+
+
+def test_arguments_of_inner_scripts_are_read_before_they_are_written():
+    @script
+    def put(first, c):
+        c[0] = 5.0
+        c[1] = first
+        return c
+
+    @script
+    def outer(a):
+        c = output_tensor((9,), "float32")  # noqa: F821
+        for i in range(9):
+            c[i] = a[i]
+        put(c[0], c)
+        return c
+
+    @script
+    def within(a):
+        c = output_tensor((9,), "float32")  # noqa: F821
+        c[2] = c[0] + put(a[0], c)[1]
+        return c
+
+    a = te.placeholder((9,), name="a")
+    check(outer, a)
+    with pytest.raises(DeclarationError, match="which the expression round it may have read"):
+        within(a)
+
+
+def _shadowing(a):
+    b = output_tensor((9,), "int32")  # noqa: F821
+    i = 7
+    for i in range(9):
+        b[i] = 1
+    b[0] = i
+    return b
+
+
+def _leaking(a):
+    b = output_tensor((9,), "int32")  # noqa: F821
+    for counts in range(9):
+        b[counts] = 1
+    b[0] = counts
+    return b
+
+
+def _returning(a):
+    b = output_tensor((9,), "int32")  # noqa: F821
+    for i in range(9):
+        b[i] = 1
+        return b
+
+
+def _listing(a):
+    b = output_tensor((9,), "int32")  # noqa: F821
+    seen = []
+    for i in range(9):
+        seen.append(i)
+        b[i] = len(seen)
+    return b
+
+
+def _narrowing(a):
+    b = output_tensor((9,), "int64")  # noqa: F821
+    for i in range(9):
+        x = 0
+        x = int64(i) * 3000000000  # noqa: F821
+        b[i] = x
+    return b
+
+
+def _rounding(a):
+    b = output_tensor((9,), "float64")  # noqa: F821
+    for i in range(9):
+        x = 0.0
+        x = x + float64(i)  # noqa: F821
+        b[i] = x
+    return b
+
+
+counts = 3  # a name of the module, which Python does not see in a function that binds it
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (_shadowing, "i has a value before the loop"),
+        (_leaking, "counts has no value here"),
+        (_returning, "it stands in a loop or a condition"),
+        (_listing, "it changes when the script is read"),
+        (_narrowing, r"x began as int32, and this is int64\n.*int64\(0\)"),
+        (_rounding, r"x began as float32, and this is float64\n.*float64\(0\)"),
+    ],
+)
+def test_what_python_computes_otherwise_is_refused(function, why):
+    with pytest.raises(DeclarationError, match=why):
+        script(function)(te.placeholder((9,), name="a"))

@@ -118,7 +118,7 @@ def test_broadcast_to_rejects_a_smaller_shape() -> None:
 
 
 def test_elementwise_rejects_what_is_no_tensor() -> None:
-    with pytest.raises(DeclarationError, match=r"topi\.exp of 3"):
+    with pytest.raises(DeclarationError, match=r"x of topi\.exp is 3, expected a Tensor"):
         topi.exp(3)
 
 

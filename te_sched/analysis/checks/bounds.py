@@ -112,6 +112,8 @@ class Bounds(Place):
             return type(index) is Ramp and all(
                 self._is_proved(Need(need.number, end, low, extent)) for end in _ends(index)
             )
+        if self.analyzer.may_wrap(index):
+            return False  # what follows takes it that integers do not
         if self._is_spanned(need):
             return True
         place = self.analyzer.simplify(ops.sub(index, low))
@@ -132,6 +134,8 @@ class Bounds(Place):
             return type(need.at) is Ramp and all(
                 self._is_product(need._replace(at=end)) for end in _ends(need.at)
             )
+        if self.analyzer.may_wrap(need.at):
+            return False
         forms = Forms(self._least_values(), self.values)
         for loop in self.loops:
             forms.bind(loop.var, forms.of(loop.min), forms.of(loop.extent))

@@ -13,8 +13,9 @@ outside, which many lanes do at once:
     if outside: for i in range(8): if I[i] < 0 or 64 <= I[i]: fail(...)
     for i in range(8): B[i] = A[I[i]]
 
-Where what it reads is written in that loop, it stays, and a vectorized loop becomes serial. Must
-not know how accesses are judged (`bounds`), nor how a check looks (`making`).
+Where what it reads is written in that loop, it stays, and a vectorized loop becomes serial. Within
+the threads of a kernel a check notes nothing: it is the search alone. Must not know how accesses
+are judged (`bounds`), nor how a check looks (`making`).
 """
 
 from __future__ import annotations
@@ -62,7 +63,10 @@ class Guarded:
 
 
 def guard_accesses(
-    func: PrimFunc, places: Callable[[str], str] = "stage {}".format, insert: bool = True
+    func: PrimFunc,
+    places: Callable[[str], str] = "stage {}".format,
+    insert: bool = True,
+    notes: bool = True,
 ) -> Guarded:
     """The function with checks of what is not proved to be within bounds.
 
@@ -71,8 +75,9 @@ def guard_accesses(
     func : a program at any level before threads become loops.
     places : what to call a stage in messages.
     insert : False judges alone.
+    notes : False makes no loops of vectors, which are for programs that are lowered afterwards.
     """
-    walker = _Walker(func, places, insert)
+    walker = _Walker(func, places, insert, notes)
     body = walker.flushed(func.body)
     bounds = walker.bounds
     return Guarded(
@@ -87,10 +92,12 @@ def guard_accesses(
 class _Walker:
     """Rebuilds a program where it needs checks."""
 
-    def __init__(self, func: PrimFunc, places: Callable[[str], str], insert: bool) -> None:
+    def __init__(
+        self, func: PrimFunc, places: Callable[[str], str], insert: bool, notes: bool
+    ) -> None:
         self.bounds = Bounds(func)
-        self.places, self.insert = places, insert
-        self.scope: tuple[Var, ...] = ()  # variables of loops
+        self.places, self.insert, self.notes = places, insert, notes
+        self.scope: tuple[Var, ...] = ()  # variables of loops and thread axes
         self.in_vector = 0
 
     def flushed(self, node: Stmt) -> Stmt:
@@ -153,7 +160,7 @@ class _Walker:
             if is_blocked or (depends and not lifts):
                 stay.append(check)
             elif depends:
-                outside.append(check_over(node, check))
+                outside.append(check_over(node, check, self.notes))
             else:
                 outside.append(unless_empty(node, check))
         kind = "serial" if stay and is_vector else node.kind
@@ -227,17 +234,24 @@ class _Walker:
     def attribute(self, node: AttrStmt) -> tuple[Stmt, list[Check]]:
         bounds = self.bounds
         if node.key in ("thread_extent", "virtual_thread"):
-            axis = node.node
-            bounds.enter(Loop(axis.var, IntImm(0), node.value, "thread", axis.thread_tag))
-            body = self.flushed(node.body)
-            bounds.leave()
-            return _with(node, node.body, body), []
+            return self.threads(node), []
         if node.key == "buffer_bind_scope":
             return self.inside(node, [], bounds.add_view(node))
         bounds.enter_attribute(node)
         body, checks = self.statement(node.body)
         bounds.leave_attribute(node)
         return _with(node, node.body, body), checks
+
+    def threads(self, node: AttrStmt) -> Stmt:
+        """An axis of threads, out of which no check moves."""
+        axis, scope, notes = node.node, self.scope, self.notes
+        if node.key == "thread_extent":
+            self.scope, self.notes = (*scope, axis.var), False
+        self.bounds.enter(Loop(axis.var, IntImm(0), node.value, "thread", axis.thread_tag))
+        body = self.flushed(node.body)
+        self.bounds.leave()
+        self.scope, self.notes = scope, notes
+        return _with(node, node.body, body)
 
     def realize(self, node: BufferRealize) -> tuple[Stmt, list[Check]]:
         self.bounds.add_realized(node)

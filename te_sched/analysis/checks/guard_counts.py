@@ -4,15 +4,30 @@
                                  B = allocate([n * n])
 
 Indices are int32 where sizes are. Those of arguments are judged by their shapes; those of
-temporaries, whose sizes may be products of them, by an assertion. Must not know targets.
+temporaries, whose sizes may be products of them, by an assertion. Loops, and temporaries of int64
+sizes, which no wider type could count, are judged by the call (`counted_sizes`). Must not know
+targets.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import reduce
+
 from te_sched.analysis.checks.making import widen
+from te_sched.analysis.schedules.sizes import Size, within_types
 from te_sched.ir import ops
 from te_sched.ir.expr import Add, Expr, IntImm, Mul, StringImm
-from te_sched.ir.stmt import Allocate, AssertStmt, BufferStore, Evaluate, PrimFunc, Stmt
+from te_sched.ir.stmt import (
+    Allocate,
+    AssertStmt,
+    BufferRealize,
+    BufferStore,
+    Evaluate,
+    For,
+    PrimFunc,
+    Stmt,
+)
 from te_sched.ir.visitor import Mapper, replace, walk
 from te_sched.lower.statements import statements
 
@@ -23,6 +38,26 @@ def guard_counts(func: PrimFunc) -> PrimFunc:
         if type(node) is Allocate and any(is_countable(e) is not None for e in node.extents):
             return func.with_body(_Guard().visit(func.body))
     return func
+
+
+def counted_sizes(func: PrimFunc) -> Iterator[Size]:
+    """The iterations of loops, and the elements of temporaries that no assertion can count."""
+    arguments = {buffer.data for buffer in func.buffer_map.values()}
+    for node in statements(func.body):
+        kind = type(node)
+        if kind is For:
+            what, extents = f"the number of iterations of {node.loop_var.name}", (node.extent,)
+        elif kind is Allocate:
+            what, extents = f"the number of elements of {node.buffer_var.name}", node.extents
+        elif kind is BufferRealize and node.buffer.data not in arguments:
+            what = f"the number of elements of {node.buffer.name}"
+            extents = tuple([bound.extent for bound in node.bounds])
+        else:
+            continue
+        is_asserted = kind is not For and all(extent.dtype != "int64" for extent in extents)
+        if not is_asserted and not all(isinstance(extent, IntImm) for extent in extents):
+            around = extents if len(extents) > 1 else ()
+            yield from within_types(Size(what, reduce(ops.mul, extents), loops=around))
 
 
 def is_countable(e: Expr) -> Expr | None:

@@ -14,16 +14,20 @@ from te_sched.analysis.checks.place import Need, is_index_operator
 from te_sched.arith.conditions import plain
 from te_sched.ir import dtypes, ops
 from te_sched.ir.buffer import decl_buffer
+from te_sched.ir.data import may_wrap
 from te_sched.ir.expr import (
+    Add,
     Buffer,
     BufferLoad,
     Call,
     Cast,
     Expr,
     IntImm,
+    Mul,
     PointerType,
     Select,
     StringImm,
+    Sub,
     Var,
 )
 from te_sched.ir.occurrences import Guard, Occurrence, data_read_by, lane_of
@@ -141,8 +145,11 @@ def _lane_of_guard(guard: Guard, lane: Expr) -> Guard:
     return lane_of(guard, lane)
 
 
-def check_over(loop: For, check: Check) -> Check:
-    """The check in a loop of its own: whether all is well, and if not, a search for what is not."""
+def check_over(loop: For, check: Check, notes: bool = True) -> Check:
+    """The check in a loop of its own: whether all is well, and if not, a search for what is not.
+
+    It is the search alone where nothing is to be noted.
+    """
     old = loop.loop_var
     is_vector = loop.kind == "vectorized" and type(loop.extent) is IntImm and check.width == 1
     width = loop.extent.value if is_vector and type(loop.extent) is IntImm else check.width
@@ -157,10 +164,12 @@ def check_over(loop: For, check: Check) -> Check:
         return over(check.note(flags, place))
 
     def make(loops: tuple[Var, ...]) -> Stmt:
+        search = over(check.make((*loops, old)))
+        if not notes:
+            return search
         flags, lane, other = _flags(width), Var("lane"), Var("lane")
         start: Stmt = BufferStore(flags, IntImm(0), (lane,))
         start = For(lane, IntImm(0), IntImm(width), "vectorized", start)
-        search = over(check.make((*loops, old)))
         is_wrong = ops.not_equal(BufferLoad(flags, (other,)), IntImm(0))
         end = For(other, IntImm(0), IntImm(width), "serial", IfThenElse(is_wrong, search))
         body = sequence([start, note(flags, IntImm(0)), end])
@@ -206,13 +215,17 @@ def under(guards: tuple[Guard, ...], body: Stmt) -> Stmt:
 
 
 def widen(e: Any) -> Expr:
-    """An integer as int64, its sums and products too, so that they do not overflow."""
+    """An integer as int64, its sums and products too, so that they do not overflow.
+
+    But for those of integers in memory that it does not just add up: they wrap around, as in numpy.
+    """
     kind = type(e)
     if e.dtype == "int64" and not is_index_operator(e):
         return e  # type: ignore[no-any-return]
     if kind is IntImm:
         return IntImm(e.value, "int64")
-    if is_index_operator(e):
+    is_sum = isinstance(e, Add | Sub | Mul) or (is_index_operator(e) and not may_wrap(e))
+    if is_sum and dtypes.element(e.dtype) != "uint64":  # of which int64 holds the half
         return kind(widen(e.a), widen(e.b))  # type: ignore[no-any-return]
     if kind is Select:
         return Select(e.condition, widen(e.true_value), widen(e.false_value))

@@ -16,7 +16,6 @@ from te_sched.analysis.programs.accesses import Loop, Memory
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
 from te_sched.ir import dtypes, ops
-from te_sched.ir.data import may_wrap
 from te_sched.ir.expr import (
     BinaryOp,
     Buffer,
@@ -58,7 +57,7 @@ class Place:
     """The place at which a walk through a program has arrived."""
 
     def __init__(self, func: PrimFunc) -> None:
-        self.analyzer = Analyzer()
+        self.analyzer = Analyzer(exact=True)
         self.memory: dict[Var, Memory] = {}
         self.bytes: dict[Var, int] = {}  # of an element
         self.views: dict[Var, View] = {}
@@ -141,11 +140,12 @@ class Place:
         if low is not None and high is not None:
             extent = IntImm(high - low + 1, "int64")
             self.analyzer.bind(var, Range(IntImm(low, "int64"), extent))
+        self.analyzer.loaded.add(var)
 
     @contextmanager
     def assuming(self, condition: Expr) -> Iterator[None]:
         """A scope in which a condition holds; of integers that may wrap around, it says nothing."""
-        exact = [part for part in conjuncts(condition) if not may_wrap(part)]
+        exact = [part for part in conjuncts(condition) if not self.analyzer.may_wrap(part)]
         if not exact:
             yield
             return

@@ -260,7 +260,8 @@ class _Sanitizer:
                 if type(part) not in (Add, Sub, Mul) or part.dtype != "int32":
                     continue
                 low, high = self.here.analyzer.const_bounds(part)
-                if low is None or high is None or low < _INT32[0] or high > _INT32[1]:
+                is_unknown = low is None or high is None or low < _INT32[0] or high > _INT32[1]
+                if is_unknown or self.here.analyzer.may_wrap(part):
                     yield self.overflow(occurrence, part, index)
 
     def overflow(self, occurrence: Occurrence, part: Expr, index: Expr) -> Stmt:

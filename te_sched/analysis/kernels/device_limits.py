@@ -100,11 +100,13 @@ def _check_threads(kernel: PrimFunc, limits: Limits) -> None:
     launch = _launch(kernel)
     for axis in thread_axes(kernel)[0]:
         most = limits.longest(axis.tag)
-        if isinstance(axis.extent, IntImm) and axis.extent.value > most:
+        if isinstance(axis.extent, IntImm) and not 0 <= axis.extent.value <= most:
             raise BuildError(
                 f"launch kernel {_name(kernel)!r} with {axis.tag} of extent {axis.extent.value}",
                 f"{axis.tag} must be from 1 to {most}; the launch is {launch}",
-                "split the axis and bind a shorter part of it",
+                "split the axis and bind a shorter part of it"
+                if axis.extent.value > 0
+                else f"give {axis.tag} a positive extent",
                 where=f"stage {_stages(kernel)}, axis {axis.tag}",
             )
     count, most = block_size(kernel), limits.threads

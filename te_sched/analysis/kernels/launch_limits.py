@@ -14,9 +14,10 @@ from te_sched.analysis.kernels.device_limits import Limits
 from te_sched.ir import ops
 from te_sched.ir.expr import Call, Expr, IntImm, StringImm
 from te_sched.ir.ops import const
-from te_sched.ir.stmt import AssertStmt, BufferStore, Evaluate, IRModule, PrimFunc, Stmt
-from te_sched.ir.visitor import Mapper
+from te_sched.ir.stmt import Allocate, AssertStmt, BufferStore, Evaluate, IRModule, PrimFunc, Stmt
+from te_sched.ir.visitor import Mapper, substitute
 from te_sched.lower.device.kernel import LAUNCH, is_kernel, static_shared_bytes, thread_axes
+from te_sched.lower.statements import statements
 
 
 def guard_launches(program: IRModule, limits: Limits) -> IRModule:
@@ -59,6 +60,22 @@ class _Guard(Mapper):
         for extent in given[: len(axes)]:
             if not isinstance(extent, IntImm):
                 empty = ops.logical_or(empty, ops.less_equal(extent, 0))
+        for axis, extent in zip(axes, given, strict=False):
+            if not isinstance(extent, IntImm):
+                yield (
+                    ops.less_equal(IntImm(0, extent.dtype), extent),
+                    f"kernel {name} is launched with {axis.tag} = {extent}, which is negative; "
+                    "pass sizes of which none makes it less than 0",
+                )
+        values = dict(zip(kernel.params, call.args[1:], strict=False))
+        for node in statements(kernel.body):
+            for extent in node.extents if type(node) is Allocate else ():
+                if not isinstance(extent, IntImm):
+                    yield (
+                        ops.less_equal(IntImm(0, extent.dtype), substitute(extent, values)),
+                        f"kernel {name} allocates {node.buffer_var.name} with {extent} elements, "
+                        "which is negative; pass sizes of which none makes it less than 0",
+                    )
         for size, most, message in self.sizes(name, kernel, given):
             if not isinstance(size, IntImm):
                 within = ops.less_equal(widen(size), IntImm(most, "int64"))

@@ -82,7 +82,7 @@ def _missing(program: Program, memory: Memory, writes: Sequence[Access], rank_: 
     try:
         for sizes in samples_of(program):
             shape = [int(evaluate(one, dict(sizes), program.values)) for one in memory.shape]
-            if prod(shape) > _LIMIT:
+            if prod(shape) > _LIMIT or min(shape, default=0) < 0:  # a call refuses these
                 return None
             written = np.zeros(shape if rank_ == len(shape) else prod(shape), bool)
             for access in writes:

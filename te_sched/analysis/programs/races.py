@@ -15,6 +15,7 @@ from te_sched.analysis.findings import PROVED, RACE, REFUTED, UNPROVED, Finding
 from te_sched.analysis.programs.accesses import Access, Loop, Program
 from te_sched.analysis.programs.facts import forms_for
 from te_sched.analysis.programs.meetings import Meeting, find_meeting
+from te_sched.analysis.programs.thread_races import thread_races
 from te_sched.arith.apart import Apart, Touch
 from te_sched.arith.same import all_same
 from te_sched.ir.expr import Var
@@ -27,6 +28,10 @@ def judge_races(program: Program) -> list[Finding]:
     found: list[Finding] = []
     for loops in _at_once(program):
         found.extend(_Judge(program, loops).findings())
+    for threads, meeting in thread_races(program):
+        name = program.memory[meeting.first.data].name
+        names = " and ".join(loop.name for loop in threads)
+        found.append(_Judge(program, threads).refusal(name, names, meeting))
     return found
 
 
@@ -101,7 +106,7 @@ class _Judge:
             return Finding(RACE, PROVED, what, name, names, name)
         verdict = find_meeting(self.program, self.loops, unique)
         if isinstance(verdict, Meeting):
-            return self._refusal(name, names, verdict)
+            return self.refusal(name, names, verdict)
         what = f"{subject}: iterations may touch the same element of {name}"
         if verdict is True:
             what = f"{subject}: no two iterations touch the same element of {name}"
@@ -125,7 +130,8 @@ class _Judge:
         loop = self.loops[0]
         return _VERBS.get(loop.kind, "run at once the iterations of")
 
-    def _refusal(self, name: str, names: str, meeting: Meeting) -> Finding:
+    def refusal(self, name: str, names: str, meeting: Meeting) -> Finding:
+        """What is said of iterations that meet."""
         loop = self.loops[0]
         how = f'bind to "{loop.tag}"' if loop.tag else self._verb()
         cure = "let each iteration write elements of its own"

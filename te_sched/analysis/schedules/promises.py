@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from te_sched.analysis.schedules.sizes import Size
 from te_sched.errors import BuildError
-from te_sched.ir.expr import BufferLoad, Expr, IntImm, ProducerLoad, Var
-from te_sched.ir.visitor import variables_of, walk
+from te_sched.ir.expr import Expr, IntImm, Var
+from te_sched.ir.visitor import reads_data, variables_of
 from te_sched.lower.bounds import infer_bound
 from te_sched.schedule.guards import unproved_promises
 from te_sched.schedule.places import At
@@ -67,8 +67,7 @@ def _size(stage: Stage, split: Split, ranges: Ranges, loops: set[Var]) -> Size:
 
 def _is_of_call(extent: Expr, loops: set[Var]) -> bool:
     """Whether an extent depends on the sizes of a call alone."""
-    is_read = any(type(part) in (BufferLoad, ProducerLoad) for part in walk(extent))
-    return not is_read and loops.isdisjoint(variables_of(extent))
+    return not reads_data(extent) and loops.isdisjoint(variables_of(extent))
 
 
 def _refusal(stage: Stage, split: Split, why: str) -> BuildError:

@@ -5,14 +5,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from te_sched.errors import BuildError
-from te_sched.ir.expr import Buffer
+from te_sched.ir import dtypes
+from te_sched.ir.expr import Add, Buffer, Max, Min, Reduce
+from te_sched.schedule.places import At
 from te_sched.schedule.schedule import Schedule
-from te_sched.te.operation import ExternOp, PlaceholderOp
+from te_sched.schedule.stage import Stage
+from te_sched.te.operation import ComputeOp, ExternOp, PlaceholderOp
 from te_sched.te.tensor import Tensor
+
+
+def check_sums(schedule: Schedule) -> None:
+    """Refuse sums of booleans, which count nothing.
+
+    Raises
+    ------
+    BuildError for the first one.
+    """
+    for stage, reduction in _reductions(schedule):
+        results = reduction.combiner.result
+        if any(isinstance(value, Add) and dtypes.is_bool(value.dtype) for value in results):
+            raise BuildError(
+                f"cannot count with the sum of booleans in stage {stage.op.name}",
+                "the sum of bool is bool here, as in TVM, where numpy's sum is an integer",
+                'cast first, te.sum(x.astype("int32"), axis=k), or use te.max for "is any true"',
+                At(stage),
+            )
+
+
+def warn_of_extrema(schedule: Schedule) -> None:
+    """Warn where the extremum of NaN or infinities is another one than numpy's."""
+    names = [
+        stage.op.name
+        for stage, reduction in _reductions(schedule)
+        if not reduction.init
+        and any(
+            isinstance(value, Max | Min) and dtypes.is_float(value.dtype)
+            for value in reduction.combiner.result
+        )
+    ]
+    if names:
+        warnings.warn(
+            f"the largest or smallest float in {', '.join(names)} is found among finite numbers: "
+            "a NaN may be passed over, and infinities alone give the limit of the type, where "
+            "numpy gives NaN and infinities (docs/legality.md)",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _reductions(schedule: Schedule) -> Iterator[tuple[Stage, Reduce]]:
+    for stage in schedule.stages:
+        if isinstance(stage.op, ComputeOp) and isinstance(stage.op.body[0], Reduce):
+            yield stage, stage.op.body[0]
 
 
 def check_results(schedule: Schedule, args: Sequence[Any], binds: Mapping[Tensor, Buffer]) -> None:

@@ -4,7 +4,9 @@ An extent is never negative. Where it is 0 there are no elements, and nothing is
 numpy; but a reduction that chooses one of its values (max, min, argmax) has nothing to choose from
 then, and sums and products give their identity. `check_sizes` judges the extents that are known
 when a program is built, `symbolic_sizes` names the others: a call judges these, by their values.
-Must not know loops: the rule holds whatever the schedule.
+So it does the lengths of splits, which are at least 1 (`StageState.lengths` has those that a call
+tells), and what sizes are computed of, which their types must hold (`within_types`).
+Must not know statements.
 """
 
 from __future__ import annotations
@@ -14,12 +16,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from te_sched.errors import BuildError
-from te_sched.ir.expr import Call, Expr, IntImm, Max, Min, Reduce, Select
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import Add, Call, Cast, Expr, IntImm, Max, Min, Mul, Reduce, Select, Sub
+from te_sched.ir.visitor import walk
 from te_sched.schedule.schedule import Schedule
 from te_sched.te.operation import ComputeOp, Operation, ScanOp
 
 ATTRIBUTE = "te_sched.sizes"  # of a function to be compiled: its symbolic sizes
 
+LENGTH = "a loop that a split makes has at least one iteration"
 NOT_NEGATIVE = "an extent is 0 or more"
 NOTHING_TO_CHOOSE = "a reduction like max, min or argmax needs at least one value to choose from"
 
@@ -30,7 +35,8 @@ _CHOOSING = (Max, Min, Select)
 class Size:
     """An extent or index, of what it is one ("axis k of B"), the least that it may be, and why.
 
-    It is of no account where one of `loops`, the extents of what happens round it, is 0.
+    It is of no account where one of `loops`, the extents of what happens round it, is 0. `most` is
+    the largest that it may be. What is `needed` must be told by a call, which then checks it.
     """
 
     what: str
@@ -38,6 +44,8 @@ class Size:
     least: int | Expr = 0
     why: str = NOT_NEGATIVE
     loops: tuple[Expr, ...] = ()
+    most: int | None = None
+    needed: bool = False
 
 
 def symbolic_sizes(schedule: Schedule) -> list[Size]:
@@ -46,7 +54,17 @@ def symbolic_sizes(schedule: Schedule) -> list[Size]:
     for size in _sizes(schedule):
         if not isinstance(size.extent, IntImm):
             found.setdefault((size.extent, size.least), size)
-    return list(found.values())
+    return [one for size in found.values() for one in (size, *within_types(size))]
+
+
+def within_types(size: Size) -> Iterator[Size]:
+    """The numbers that are computed on the way to a size, which their types must hold."""
+    for part in walk(size.extent):
+        if type(part) in (Add, Sub, Mul, Cast) and dtypes.is_integral(part.dtype):
+            low, high = ops.int_limits(part.dtype)
+            why = f"{part.dtype} holds {low} to {high}"
+            what = size.what if part is size.extent else f"a term of {size.what}"
+            yield Size(what, part, low, why, size.loops, high)
 
 
 def check_sizes(schedule: Schedule) -> None:
@@ -66,6 +84,14 @@ def check_sizes(schedule: Schedule) -> None:
 
 
 def _sizes(schedule: Schedule) -> Iterator[Size]:
+    for stage in schedule.stages:  # what else is computed of them is told in their words
+        for text, value, dtype in stage.lengths:
+            most = ops.int_limits(dtype)[1]
+            yield Size(text, value, 1, LENGTH, most=most, needed=True)
+        for thread in stage.launched_threads:
+            if thread.dom is not None:
+                what = f"the number of threads {thread.var.name} round {stage.op.name}"
+                yield Size(what, thread.dom.extent, 1, "no thread would compute it")
     for stage in schedule.stages:
         op = stage.origin_op
         for tensor in op.outputs:

@@ -8,6 +8,7 @@ barriers, accesses out of bounds, reads of what nobody wrote, and how memory is 
     statements.py   statements as closures      expressions.py, intrinsics.py, warps.py   values
     accesses.py     loads, stores, atomics      memory.py, shadow.py   what memory holds, and who
                                                 touched it since the last barrier
+    checks.py       what the program checks itself
     counters.py     banks and sectors           occupancy.py   blocks that fit a multiprocessor
     report.py       findings as data and as text
 """

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from te_sched import config
-from te_sched.codegen.checker import accesses, intrinsics, occupancy, warps
+from te_sched.codegen.checker import accesses, checks, intrinsics, occupancy, warps
 from te_sched.codegen.checker.expressions import CallCompiler, Code, Compiler
 from te_sched.codegen.checker.machine import Machine, Stopped
 from te_sched.codegen.checker.memory import Memory
@@ -213,7 +213,7 @@ class _Program:
                 f"a block has at most {_MOST_THREADS}",
                 "split by smaller factors before binding to threadIdx",
             )
-        if not threads or not blocks:
+        if min(*grid, *block) < 1:
             return
         slots = {axis.tag: machine.slot(axis.var) for axis in axes}
         compiler.threads.update(slots.values())
@@ -231,6 +231,7 @@ class _Program:
             machine.memories.update(globals_)
             machine.fragments.clear()
             machine.loops.clear()
+            machine.outside.clear()
             for tag, slot in slots.items():
                 machine.assign(slot, machine.space.axis(tag))
             try:
@@ -349,4 +350,9 @@ def _compile_launch(c: Compiler, node: E.Call) -> Code:
     return Code(run, frozenset(), False)
 
 
-CALLS: dict[str, CallCompiler] = {**intrinsics.CALLS, **warps.CALLS, **accesses.CALLS}
+CALLS: dict[str, CallCompiler] = {
+    **intrinsics.CALLS,
+    **warps.CALLS,
+    **accesses.CALLS,
+    **checks.CALLS,
+}

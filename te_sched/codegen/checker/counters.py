@@ -21,6 +21,8 @@ _BLOCKS = 4
 
 def count(machine: Machine, site: Site, memory: Memory, place: Place, mask: Mask) -> None:
     """Count one execution of an access."""
+    if not site.is_counted:
+        return
     counter = site.counter
     if counter is None:
         scope = "global" if memory.scope == "global" else "shared"

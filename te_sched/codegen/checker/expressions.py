@@ -56,6 +56,7 @@ class Compiler:
         self.machine, self.calls = machine, calls
         self.threads: set[int] = set()  # slots of values that may differ between threads
         self.indices: dict[Any, Code] = {}
+        self.is_counted = True  # whether a GPU does what is compiled
 
     # -- what others use ---------------------------------------------------------------------------
 
@@ -106,6 +107,7 @@ class Compiler:
         name = buffer.name.replace(".", "_")  # as it is printed
         text = f"{name}[{', '.join(str(index) for index in indices)}]"
         site = Site(len(self.machine.sites), name, text, does, buffer.name)
+        site.is_counted = self.is_counted
         self.machine.sites.append(site)
         return site
 
@@ -230,11 +232,16 @@ def _remainder(a: Value, b: Value) -> Value:
 
 
 def _smaller(a: Value, b: Value) -> Value:
-    return min(a, b) if type(a) is int and type(b) is int else plain(np.minimum(a, b))
+    """Of a NaN and a number the second operand, as on devices."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.where(a < b, a, b)
+    return a if a < b else b
 
 
 def _larger(a: Value, b: Value) -> Value:
-    return max(a, b) if type(a) is int and type(b) is int else plain(np.maximum(a, b))
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.where(a > b, a, b)
+    return a if a > b else b
 
 
 _ARITHMETIC: dict[type, Callable[[Value, Value], Value]] = {

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from te_sched.arith.fold import FOLDED_CALLS
 from te_sched.codegen.checker.expressions import (
     CallCompiler,
     Code,
@@ -114,13 +116,18 @@ def _classify(function: Callable[..., Any]) -> CallCompiler:
     return compile_call
 
 
-def _bits(function: Callable[[Value, Value], Value]) -> CallCompiler:
+def _bits(
+    of_ints: Callable[[int, int], int], of_arrays: Callable[[Value, Value], Value]
+) -> CallCompiler:
     def compile_call(c: Compiler, node: E.Call) -> Code:
         a, b = parts = c.operands(node.args)
         left, right, dtype = a.run, b.run, node.dtype
 
         def run() -> Value:
-            result = plain(function(left(), right()))
+            x, y = left(), right()
+            if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
+                return plain(of_arrays(typed(x, dtype), typed(y, dtype)))
+            result = of_ints(x, y)
             return wrapped(result, dtype) if type(result) is int else result
 
         return c.joined(run, parts)
@@ -241,11 +248,11 @@ def _vector_half(upper: bool) -> CallCompiler:
 CALLS: Mapping[str, CallCompiler] = {
     **{name: _mathematics(function) for name, function in _FUNCTIONS.items()},
     **{name: _classify(getattr(np, name)) for name in ("isnan", "isinf", "isfinite")},
-    "bitwise_and": _bits(lambda a, b: a & b),
-    "bitwise_or": _bits(lambda a, b: a | b),
-    "bitwise_xor": _bits(lambda a, b: a ^ b),
-    "shift_left": _bits(lambda a, b: a << b),
-    "shift_right": _bits(lambda a, b: a >> b),
+    "bitwise_and": _bits(operator.and_, operator.and_),
+    "bitwise_or": _bits(operator.or_, operator.or_),
+    "bitwise_xor": _bits(operator.xor, operator.xor),
+    "shift_left": _bits(FOLDED_CALLS["tir.shift_left"], np.left_shift),
+    "shift_right": _bits(FOLDED_CALLS["tir.shift_right"], np.right_shift),
     "bitwise_not": _unary(_bitwise_not),
     "popcount": _unary(_popcount),
     "clz": _unary(_leading_zeros),

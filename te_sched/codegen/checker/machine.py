@@ -32,6 +32,7 @@ class Site:
     stage: str = ""
     counter: AccessCounter | None = None
     times: int = 0
+    is_counted: bool = True  # a GPU does it
 
 
 @dataclass(slots=True)
@@ -62,6 +63,7 @@ class Machine:
     found: dict[tuple[Any, ...], Finding] = field(default_factory=dict)
     launch: Callable[..., None] | None = None
     written: frozenset[Var] = frozenset()
+    outside: dict[str, np.ndarray] = field(default_factory=dict)  # threads that a check has found
     _version: int = 0
 
     def slot(self, var: Var) -> int:
@@ -115,7 +117,7 @@ class Machine:
 
     def loop_values(self, position: tuple[int, ...]) -> dict[str, int]:
         """The values of the loops round what is done now, for one thread."""
-        return {self.names[slot]: int(_at(self.values[slot], position)) for slot in self.loops}
+        return {self.names[slot]: int(value_at(self.values[slot], position)) for slot in self.loops}
 
     def add(self, finding: Finding, key: tuple[Any, ...], count: int = 1) -> None:
         """Add a finding, or count one that is known."""
@@ -130,9 +132,14 @@ class Machine:
 
     def find(self, kind: Kind, site: Site, bad: np.ndarray, values: Any, detail: str = "") -> None:
         """Add what is wrong where `bad` holds, at elements `values`."""
+        bad, values = np.broadcast_arrays(bad, values)
+        if kind is Kind.OUT_OF_BOUNDS and site.buffer in self.outside:
+            bad = bad & ~self.outside[site.buffer]
+            if not bad.any():
+                return
         position = first_of(bad)
         finding = self.new_finding(kind, site, position)
-        finding.index = int(np.broadcast_to(values, bad.shape)[position])
+        finding.index = int(values[position])
         finding.detail = detail
         self.add(finding, (), int(bad.sum()))
 
@@ -144,7 +151,8 @@ def first_of(bad: np.ndarray) -> tuple[int, ...]:
     return (0,) * (4 - len(shape)) + tuple(int(one) for one in place)
 
 
-def _at(value: Any, position: tuple[int, ...]) -> Any:
+def value_at(value: Any, position: tuple[int, ...]) -> Any:
+    """The value of the thread at a place of an array over threads."""
     if not isinstance(value, np.ndarray):
         return value
     shape = (1,) * (4 - value.ndim) + value.shape

@@ -76,8 +76,8 @@ def cast(value: Value, source: str, dtype: str) -> Value:
         return rounded(numpy_dtype(dtype).type(value), dtype)
     if dtypes.is_bool(dtype):
         return bool(value)
-    if dtypes.is_float(source) and not np.isfinite(value):
-        return 0
+    if dtypes.is_float(source):
+        return plain(np.asarray(value).astype(numpy_dtype(dtype)))
     return wrapped(int(value), dtype)
 
 

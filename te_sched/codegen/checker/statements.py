@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from te_sched.codegen.checker import accesses, warps
+from te_sched.codegen.checker.checks import is_check
 from te_sched.codegen.checker.expressions import Code, Compiler, owned
 from te_sched.codegen.checker.machine import Machine
 from te_sched.codegen.checker.memory import Memory
@@ -142,7 +143,9 @@ def _while(c: Compiler, node: S.While) -> Do:
 
 def _if(c: Compiler, node: S.IfThenElse) -> Do:
     machine = c.machine
+    c.is_counted = not is_check(node.then_case)
     condition = c.value(node.condition)
+    c.is_counted = True
     first = statement(c, node.then_case)
     second = statement(c, node.else_case) if node.else_case is not None else None
     # What the last condition came to; objects are kept, so that the same one is known again.

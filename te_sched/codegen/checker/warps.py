@@ -135,9 +135,10 @@ def _shuffle(c: Compiler, node: E.Call) -> Code:
         active = _active(machine)
         wrong = np.zeros(active.shape, np.bool_)
         if name == "up":
-            source = np.where(own - wanted >= start, own - wanted, own)
+            source = np.where((wanted >= 0) & (own - wanted >= start), own - wanted, own)
         elif name == "down":
-            source = np.where(own + wanted < start + width, own + wanted, own)
+            is_there = (wanted >= 0) & (wanted < start + width - own)
+            source = np.where(is_there, own + wanted, own)
         else:
             wrong = active & ((wanted < 0) | (wanted >= width))
             source = start + wanted % width
@@ -178,10 +179,17 @@ class Fragment:
         m, n, k = self.sizes
         return {"matrix_a": (m, k), "matrix_b": (k, n)}.get(self.use, (m, n))
 
-    def part(self, number: int) -> slice:
-        """The elements of one fragment."""
+    def part(self, machine: Machine, site: Site, number: int) -> slice | None:
+        """The elements of one fragment; None where there is no such fragment."""
         rows, columns = self.extents()
-        return slice(number * rows * columns, (number + 1) * rows * columns)
+        part = slice(number * rows * columns, (number + 1) * rows * columns)
+        if part.start >= 0 and part.stop <= len(self.data):
+            return part
+        finding = machine.new_finding(Kind.OUT_OF_BOUNDS, site, machine.first_active())
+        count = len(self.data) // max(rows * columns, 1)
+        finding.detail = f"{self.name} has {count} fragments, and number {number} is asked for"
+        machine.add(finding, (self.name,))
+        return None
 
 
 def _fragment_call(c: Compiler, node: E.Call) -> tuple[E.Var, tuple[int, int, int], Code]:
@@ -202,12 +210,14 @@ def _number(c: Compiler, value: Value) -> int:
 
 def _fill(c: Compiler, node: E.Call) -> Code:
     var, sizes, number = _fragment_call(c, node)
-    value, machine = c.value(node.args[5]), c.machine
+    value, machine, site = c.value(node.args[5]), c.machine, _site(c, node, "fill")
 
     def run() -> int:
         fragment: Fragment = machine.fragments[var]
         fragment.sizes = sizes
-        part = fragment.part(_number(c, number.run()))
+        part = fragment.part(machine, site, _number(c, number.run()))
+        if part is None:
+            return 0
         filled = value.run()
         if isinstance(filled, np.ndarray):
             filled = machine.space.by_warp(filled)[:, 0]
@@ -232,8 +242,10 @@ def _rows_of(c: Compiler, node: E.Call, does: str) -> Any:
         _check_together(machine, barrier, space.by_warp, axis=1)
         fragment: Fragment = machine.fragments[var]
         fragment.sizes = sizes
-        part = fragment.part(_number(c, number.run()))
-        place, step = start.run(), int(stride.run())
+        part = fragment.part(machine, site, _number(c, number.run()))
+        if part is None:
+            return 0
+        place, step = start.run(), _number(c, stride.run())
         first = place.values if isinstance(place, Index) else np.full((1, 1, 1, 1), place)
         rows, columns = fragment.extents()
         leads = space.from_warps(
@@ -309,7 +321,9 @@ def _multiply(c: Compiler, node: E.Call) -> Code:
         operands = []
         for fragment, number in zip(fragments, numbers, strict=True):
             fragment.sizes = fragment.sizes if fragment.sizes[0] else known
-            part = fragment.part(_number(c, number.run()))
+            part = fragment.part(machine, site, _number(c, number.run()))
+            if part is None:
+                return 0
             operands.append((fragment, part))
         for fragment, part in operands[1:]:
             if not fragment.written[part].all():

@@ -2,7 +2,8 @@
 
 Results are those of numpy and of the processor's code: narrow integers wrap, conversions of floats
 to narrow integers go through int. Signed integers of 32 and 64 bits are added and multiplied as C++
-does, which is free to assume that they do not overflow. float16 and bfloat16 are computed with
+does, which is free to assume that they do not overflow, but those from memory as unsigned ones,
+which wrap around. float16 and bfloat16 are computed with
 their own operators, which round as float32 arithmetic rounded to them does; vectors of them by
 pairs (`pairs`).
 Must not know expressions.
@@ -20,9 +21,13 @@ SYMBOLS = {"add": "+", "sub": "-", "mul": "*"}
 COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
-def linear(unit: Unit, name: str, a: Piece, b: Piece, dtype: str) -> Piece:
+def linear(unit: Unit, name: str, a: Piece, b: Piece, dtype: str, may_wrap: bool = False) -> Piece:
     """add, sub, mul"""
     unit.type_of(dtype)
+    if may_wrap and dtype in ("int32", "int64"):
+        unsigned = unit.type_of(f"u{dtype}")
+        value = operation(SYMBOLS[name], converted(unsigned, a), converted(unsigned, b))
+        return converted(unit.type_of(dtype), value)
     if dtype == "uint16" and name == "mul":
         a = converted("unsigned int", a)  # as int the product may overflow
     return narrowed(unit, operation(SYMBOLS[name], a, b), dtype)
@@ -57,6 +62,15 @@ def division(
     else:
         helper = f"te_{name}" + ("_positive" if low > 0 else "")
     return _of_type(unit, helper, a, b, dtype)
+
+
+def shift(unit: Unit, left: bool, a: Piece, b: Piece, dtype: str, bounds: Bounds) -> Piece:
+    """a << b, a >> b; `bounds` are those of b."""
+    low, high = bounds
+    if not 0 <= low <= high < dtypes.bits(dtype):
+        return _of_type(unit, "te_shift_left" if left else "te_shift_right", a, b, dtype)
+    result = operation("<<" if left else ">>", a, b)
+    return narrowed(unit, result, dtype) if left or dtypes.is_bool(dtype) else result
 
 
 def _of_type(unit: Unit, helper: str, a: Piece, b: Piece, dtype: str) -> Piece:

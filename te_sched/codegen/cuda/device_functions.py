@@ -26,6 +26,7 @@ from te_sched.ir.expr import (
     Let,
     Max,
     Min,
+    Select,
     Shuffle,
     StringImm,
     Var,
@@ -39,7 +40,7 @@ _EXTERN = ("tir.call_extern", "tir.call_pure_extern")
 _MATHEMATICS = (
     *("exp", "exp2", "exp10", "log", "log2", "log10", "log1p", "expm1", "sqrt", "rsqrt", "cbrt"),
     *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh"),
-    *("atanh", "erf", "floor", "ceil", "trunc", "rint", "nearbyint", "round", "fabs"),
+    *("atanh", "erf", "floor", "ceil", "trunc", "rint", "nearbyint", "fabs"),
     *("atan2", "pow", "copysign", "hypot", "nextafter", "fmod", "fma", "ldexp"),
 )
 _FAST = ("exp", "exp10", "log", "log2", "log10", "sin", "cos", "tan", "pow")
@@ -141,6 +142,21 @@ def _multiplied_and_added(_: _Expander, dtype: str, args: Sequence[Expr]) -> Exp
 
 def _saturated(_: _Expander, dtype: str, args: Sequence[Expr]) -> Expr:
     return Max(Min(args[0], FloatImm(1.0, dtype)), FloatImm(0.0, dtype))
+
+
+def _rounded(wanted: str) -> _Build:
+    """C's round, which takes halves away from zero."""
+
+    def build(_: _Expander, given: str, args: Sequence[Expr]) -> Expr:
+        dtype = wanted or given
+        value = Var("x", dtype)
+        whole = Call(dtype, "tir.trunc", (value,))
+        rest = Call(dtype, "tir.fabs", (ops.sub(value, whole),))
+        one = Select(ops.less(rest, FloatImm(0.5, dtype)), FloatImm(0, dtype), FloatImm(1, dtype))
+        result = ops.add(whole, Call(dtype, "tir.copysign", (one, value)))
+        return Let(value, args[0] if args[0].dtype == dtype else Cast(dtype, args[0]), result)
+
+    return build
 
 
 def _reciprocal(_: _Expander, dtype: str, args: Sequence[Expr]) -> Expr:
@@ -256,6 +272,8 @@ def _mathematics() -> dict[str, tuple[tuple[int, ...], _Build]]:
 
 _FUNCTIONS: Mapping[str, tuple[tuple[int, ...], _Build]] = {
     **_mathematics(),
+    "round": ((1,), _rounded("")),
+    "roundf": ((1,), _rounded("float32")),
     "fmaf": ((3,), _multiplied_and_added),
     "__fmaf_rn": ((3,), _multiplied_and_added),
     "fdividef": ((2,), _operator(Div, "float32")),

@@ -20,6 +20,7 @@ from te_sched.codegen.cuda.pieces import (
 from te_sched.codegen.cuda.writer import ExpressionWriter, KernelText
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
+from te_sched.ir.data import depends_on_data
 
 
 def _var(out: KernelText, node: E.Var) -> list[Piece]:
@@ -68,8 +69,9 @@ def _linear(name: str) -> ExpressionWriter:
             found = pairs.compute_pairs(out, name, first, second, node.dtype)
             if found is not None:
                 return found
+        wraps = depends_on_data(node)
         return [
-            arithmetic.linear(out.unit, name, a, b, dtype)
+            arithmetic.linear(out.unit, name, a, b, dtype, wraps)
             for a, b in zip(first, second, strict=True)
         ]
 

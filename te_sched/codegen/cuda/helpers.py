@@ -17,6 +17,15 @@ HELPERS: dict[str, str] = {
 {_INLINE} T te_max(T a, T b) {{
   return a > b ? a : b;
 }}""",
+    # Shifts by the width or more, or by less than 0, leave no bit.
+    "te_shift_left": f"""template <typename T>
+{_INLINE} T te_shift_left(T a, T b) {{
+  return b >= 0 && b < T(8 * sizeof(T)) ? T(a << b) : T(0);
+}}""",
+    "te_shift_right": f"""template <typename T>
+{_INLINE} T te_shift_right(T a, T b) {{
+  return b >= 0 && b < T(8 * sizeof(T)) ? T(a >> b) : T(a < 0 ? -1 : 0);
+}}""",
     # Divisors that may be 0, or -1 where the quotient overflows.
     "te_div": f"""template <typename T>
 {_INLINE} T te_div(T a, T b) {{

@@ -34,8 +34,10 @@ _OF_TWO = ("atan2", "pow", "copysign", "hypot", "nextafter", "fmod")
 _MATH = {**dict.fromkeys(_OF_ONE, 1), **dict.fromkeys(_OF_TWO, 2), "fma": 3}
 _BITS = {
     **{"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"},
-    **{"shift_left": "<<", "shift_right": ">>"},
 }
+
+
+_OTHER_NAMES = {"round": "rint"}  # CUDA's round takes halves away from zero
 
 
 def _each(out: KernelText, node: E.Call) -> list[tuple[Piece, ...]]:
@@ -60,6 +62,7 @@ def _mathematics(name: str, count: int) -> CallWriter:
 
 def _function(out: KernelText, name: str, values: tuple[Piece, ...], dtype: str) -> Piece:
     """A function of floats; of small ones in float32."""
+    name = _OTHER_NAMES.get(name, name)
     if types.is_small_float(dtype):
         wide = tuple(arithmetic.to_float(out.unit, value) for value in values)
         return converted(out.unit.type_of(dtype), call(f"{name}f", *wide))
@@ -129,9 +132,17 @@ def _bits(symbol: str) -> CallWriter:
     def write(out: KernelText, node: E.Call) -> list[Piece]:
         dtype = dtypes.element(node.dtype)
         results = [operation(symbol, a, b) for a, b in _each(out, node)]
-        if symbol == "<<" or dtypes.is_bool(dtype):
+        if dtypes.is_bool(dtype):
             return [arithmetic.narrowed(out.unit, result, dtype) for result in results]
         return results
+
+    return write
+
+
+def _shift(left: bool) -> CallWriter:
+    def write(out: KernelText, node: E.Call) -> list[Piece]:
+        dtype, bounds = dtypes.element(node.dtype), out.bounds(node.args[1])
+        return [arithmetic.shift(out.unit, left, a, b, dtype, bounds) for a, b in _each(out, node)]
 
     return write
 
@@ -391,6 +402,8 @@ _INTEGERS = "int32 uint32 uint64"
 CALLS: Mapping[str, Callable[[KernelText, E.Call], list[Piece]]] = {
     **{name: _mathematics(name, count) for name, count in _MATH.items()},
     **{name: _bits(symbol) for name, symbol in _BITS.items()},
+    "shift_left": _shift(left=True),
+    "shift_right": _shift(left=False),
     **{name: _classify(name) for name in ("isnan", "isinf", "isfinite")},
     "if_then_else": _if_then_else,
     "likely": _same,

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from te_sched.codegen.cuda.libraries import Toolkit, find_toolkit
 from te_sched.codegen.cuda.resources import ResourceUsage, read_usage
 from te_sched.errors import BuildError
+from te_sched.worker_thread import can_be_left
 
 DEFAULT_ARCH = "sm_80"
 _ARCH = re.compile(r"sm_\d+[af]?\Z")
@@ -113,6 +114,7 @@ def _library(path: str) -> ctypes.CDLL:
     return library
 
 
+@can_be_left
 def _compile(source: str, arch: str, options: tuple[str, ...]) -> Compiled:
     toolkit = _toolkit()
     library = _library(toolkit.library)

@@ -8,28 +8,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from te_sched import config
+from te_sched.analysis.checks.guard_accesses import guard_accesses
+from te_sched.analysis.schedules.sizes import ATTRIBUTE
 from te_sched.codegen.cuda.device_functions import expand_device_functions
 from te_sched.codegen.emulator.count_steps import DEFAULT_LIMIT, count_steps
-from te_sched.codegen.emulator.poll_interrupts import poll_interrupts
 from te_sched.codegen.emulator.serialize_threads import serialize_threads
 from te_sched.ir.expr import Call, StringImm
 from te_sched.ir.stmt import Evaluate, IRModule, PrimFunc, Stmt
-from te_sched.ir.visitor import Mapper
+from te_sched.ir.visitor import Mapper, walk
 from te_sched.lower.device.kernel import LAUNCH, is_kernel
 from te_sched.lower.statements import fresh_copy
 
 
-def emulate(module: IRModule) -> dict[str, PrimFunc]:
+def emulate(module: IRModule, is_checked: bool = False) -> dict[str, PrimFunc]:
     """The functions of the host, as programs that need no device.
 
     A kernel that never ends fails after `config.max_steps` steps of a thread (`count_steps`).
-    It calls `poll_interrupts.POLL` now and then, through which Ctrl-C stops it.
+
+    Parameters
+    ----------
+    is_checked : what kernels do by pointers stays within bounds, or ends the call. Which elements
+        that are is seen here alone; all other accesses were judged before.
 
     Raises
     ------
     BuildError when a kernel does what the emulated device cannot do, such as a barrier that not all
-    threads come by.
+    threads come by, or is certainly out of bounds.
     """
+    has_pointers = is_checked and any(map(_has_pointers, module.functions.values()))
     module = expand_device_functions(module)
     limit = config.current().max_steps or DEFAULT_LIMIT
     kernels = {
@@ -37,11 +43,30 @@ def emulate(module: IRModule) -> dict[str, PrimFunc]:
         for name, func in module.functions.items()
         if is_kernel(func)
     }
-    return {
-        name: func.with_body(poll_interrupts(_Launcher(kernels).visit(func.body)))
-        for name, func in module.functions.items()
-        if not is_kernel(func)
-    }
+    functions: dict[str, PrimFunc] = {}
+    for name, func in module.functions.items():
+        if not is_kernel(func):
+            func = func.with_body(_Launcher(kernels).visit(func.body))
+            functions[name] = _guarded(func) if has_pointers else func
+    return functions
+
+
+def _has_pointers(func: PrimFunc) -> bool:
+    """Whether a kernel gives pointers to intrinsics or functions."""
+    return is_kernel(func) and any(
+        type(node) is Call
+        and any(arg.dtype == "handle" and type(arg) is not StringImm for arg in node.args)
+        for node in walk(func.body)
+    )
+
+
+def _guarded(func: PrimFunc) -> PrimFunc:
+    """The function with checks, and with what its calls must fulfil."""
+    guarded = guard_accesses(func, notes=False)
+    guarded.findings.raise_refuted()
+    if not guarded.sizes:
+        return guarded.func
+    return guarded.func.with_attr(ATTRIBUTE, [*func.attrs.get(ATTRIBUTE, ()), *guarded.sizes])
 
 
 class _Launcher(Mapper):

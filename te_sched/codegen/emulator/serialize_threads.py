@@ -67,6 +67,7 @@ _SHUFFLES = frozenset(
     ("tir.tvm_warp_shuffle", "tir.tvm_warp_shuffle_up", "tir.tvm_warp_shuffle_down")
 )
 _PRIVATE = ("local",)
+_WIDTHS = (1, 2, 4, 8, 16, 32)  # of the groups of lanes that shuffle
 
 
 def serialize_threads(kernel: PrimFunc) -> PrimFunc:
@@ -84,19 +85,21 @@ def _over_blocks(blocks: Sequence[ThreadAxis], body: Stmt) -> Stmt:
     """The blocks in parallel, threadIdx.x fastest."""
     if not blocks:
         return body
-    count: Expr = IntImm(1)
-    for axis in blocks:
-        count = ops.mul(count, axis.extent)
     if len(blocks) == 1:
-        return For(blocks[0].var, IntImm(0), count, "parallel", body)
-    block = Var("block", "int32")
+        return For(blocks[0].var, IntImm(0), blocks[0].extent, "parallel", body)
+    count: Expr = IntImm(1, "int64")  # there may be more than int32 counts
+    for axis in blocks:
+        count = ops.mul(count, ops.cast("int64", axis.extent))
+    dtype = "int32" if isinstance(count, IntImm) and count.value < 1 << 31 else "int64"
+    block = Var("block", dtype)
     rest: Expr = block
     for position, axis in enumerate(blocks):
         last = position == len(blocks) - 1
-        value = rest if last else ops.floormod(rest, axis.extent)
-        body = LetStmt(axis.var, value, body)
-        rest = rest if last else ops.floordiv(rest, axis.extent)
-    return For(block, IntImm(0), count, "parallel", body)
+        extent = ops.cast(dtype, axis.extent)
+        value = rest if last else ops.floormod(rest, extent)
+        body = LetStmt(axis.var, ops.cast(axis.var.dtype, value), body)
+        rest = rest if last else ops.floordiv(rest, extent)
+    return For(block, IntImm(0, dtype), ops.cast(dtype, count), "parallel", body)
 
 
 class _Serializer:
@@ -354,8 +357,14 @@ class _Exchange(Mapper):
         if node.op not in _SHUFFLES:
             return self.generic(node)  # type: ignore[no-any-return]
         _, value, lane, width, _ = node.args
+        if not isinstance(width, IntImm) or width.value not in _WIDTHS:
+            raise BuildError(
+                f"emulate a shuffle of kernel {self.serializer.name!r}",
+                f"its width is {width}, and a group has 1, 2, 4, 8, 16 or 32 lanes",
+                "give one of these numbers as its width",
+            )
         memory = self.serializer.new_exchange(node.dtype)
-        thread = self.serializer.thread
+        thread, lane = self.serializer.thread, ops.cast("int32", self.visit(lane))
         self.told.append(BufferStore(memory, self.visit(value), (thread,)))
         first = ops.sub(thread, ops.floormod(thread, width))
         own = ops.floormod(thread, width)
@@ -364,11 +373,12 @@ class _Exchange(Mapper):
             there: Expr = ops.less(source, self.serializer.count)
         elif node.op == "tir.tvm_warp_shuffle_up":
             source = ops.sub(thread, lane)
-            there = ops.less_equal(lane, own)
+            there = ops.logical_and(ops.less_equal(0, lane), ops.less_equal(lane, own))
         else:
             source = ops.add(thread, lane)
-            inside = ops.less(ops.add(own, lane), width)
-            there = ops.logical_and(inside, ops.less(source, self.serializer.count))
+            inside = ops.less(lane, ops.sub(width, own))  # which does not overflow
+            there = ops.logical_and(ops.less_equal(0, lane), inside)
+            there = ops.logical_and(there, ops.less(source, self.serializer.count))
         place = Call("int32", "tir.if_then_else", (there, source, thread))
         return BufferLoad(memory, (place,))
 

@@ -79,13 +79,17 @@ def _linear(name: str) -> Callable[[FunctionText, Value, Value], Value]:
             return Value(
                 out.emit(f"{_FLOAT[name]} {flags}{kind} {a.text}, {b.text}"), a.dtype, data=data
             )
+        if dtypes.is_bool(a.dtype) and name == "add":
+            return Value(out.emit(f"or {kind} {a.text}, {b.text}"), a.dtype, 0, 1, data)
         lo, hi = _BOUNDS[name](a, b)
         least, most = integer_range(a.dtype)
         flags = ""
         if least <= lo and hi <= most:
             flags = "nsw " if least < 0 else "nuw "
         else:
-            if least < 0 and (out.indexing or (out.deciding and not data)):
+            # What 64 bits of memory add up to no check has seen in more.
+            is_checked = out.indexing and (not data or dtypes.element(a.dtype) != "int64")
+            if least < 0 and (is_checked or (out.deciding and not data)):
                 flags = "nsw "
                 out.assumed += 1
                 lo, hi = max(lo, least), min(hi, most)
@@ -118,16 +122,21 @@ _BOUNDS: dict[str, Callable[[Value, Value], tuple[int, int]]] = {
 }
 
 
-def _safe_divisor(out: FunctionText, a: Value, b: Value) -> tuple[Value, str | None]:
-    """A divisor that does not trap, and the condition (if any) that the real one is zero.
+def _safe_operands(out: FunctionText, a: Value, b: Value) -> tuple[Value, Value, str | None]:
+    """A dividend, a divisor that does not trap, and the condition (if any) that it was zero.
 
     Division by zero gives 0, as numpy's does, and the smallest integer divided by -1 gives itself.
     """
     kind, least = llvm_type(b.dtype), integer_range(a.dtype)[0]
     bad, zero = None, None
-    if b.lo <= 0 <= b.hi:
+    may_be_zero = b.lo <= 0 <= b.hi
+    may_overflow = least < 0 and b.lo <= -1 <= b.hi and a.lo == least
+    if may_be_zero or may_overflow:
+        # LLVM drops the tests of what is taken not to overflow, as if it did not.
+        a, b = frozen(out, a), frozen(out, b)
+    if may_be_zero:
         bad = zero = out.emit(f"icmp eq {kind} {b.text}, zeroinitializer")
-    if least < 0 and b.lo <= -1 <= b.hi and a.lo == least:
+    if may_overflow:
         minus_one, smallest = constant_like(-1, b.dtype).text, constant_like(least, a.dtype).text
         negates = out.emit(f"icmp eq {kind} {b.text}, {minus_one}")
         overflows = out.emit(f"icmp eq {kind} {a.text}, {smallest}")
@@ -135,11 +144,37 @@ def _safe_divisor(out: FunctionText, a: Value, b: Value) -> tuple[Value, str | N
         both = out.emit(f"and {bools} {negates}, {overflows}")
         bad = both if bad is None else out.emit(f"or {bools} {bad}, {both}")
     if bad is None:
-        return b, None
+        return a, b, None
     one = constant_like(1, b.dtype)
     bools = llvm_type(dtypes.with_lanes("bool", dtypes.lanes(b.dtype)))
     text = out.emit(f"select {bools} {bad}, {kind} {one.text}, {kind} {b.text}")
-    return Value(text, b.dtype, b.lo, b.hi, b.data), zero
+    return a, Value(text, b.dtype, b.lo, b.hi, b.data), zero
+
+
+def frozen(out: FunctionText, value: Value) -> Value:
+    """The value, or some number where LLVM takes it that there is none (its poison)."""
+    if not value.text.startswith("%"):
+        return value
+    text = out.emit(f"freeze {llvm_type(value.dtype)} {value.text}")
+    return Value(text, value.dtype, value.lo, value.hi, value.data, value.multiple)
+
+
+def shift(out: FunctionText, left: bool, a: Value, b: Value) -> Value:
+    """a << b or a >> b; by the width or more, or less than 0, all bits go, as in numpy."""
+    width, kind = dtypes.bits(a.dtype), llvm_type(a.dtype)
+    name = "shl" if left else "ashr" if dtypes.is_int(a.dtype) else "lshr"
+    inside = None
+    if not 0 <= b.lo <= b.hi < width:
+        limit = constant_like(width, b.dtype)
+        inside = out.emit(f"icmp ult {kind} {b.text}, {limit.text}")
+        most = constant_like(width - 1 if name == "ashr" else 0, b.dtype)
+        bools = llvm_type(dtypes.with_lanes("bool", dtypes.lanes(a.dtype)))
+        text = out.emit(f"select {bools} {inside}, {kind} {b.text}, {kind} {most.text}")
+        b = Value(text, b.dtype, b.lo, b.hi, b.data)
+    text = out.emit(f"{name} {kind} {a.text}, {b.text}")
+    if inside is not None and name != "ashr":
+        text = out.emit(f"select {bools} {inside}, {kind} {text}, {kind} zeroinitializer")
+    return Value(text, a.dtype, *integer_range(a.dtype), a.data or b.data)
 
 
 def _zero_where(out: FunctionText, zero: str | None, text: str, dtype: str) -> str:
@@ -161,7 +196,7 @@ def _division(quotient: bool, floor: bool) -> Callable[[FunctionText, Value, Val
                 if floor
                 else _linear(float_name)(out, a, b)
             )
-        b, zero = _safe_divisor(out, a, b)
+        a, b, zero = _safe_operands(out, a, b)
         plain = not floor or dtypes.is_uint(a.dtype) or (a.lo >= 0 and b.lo > 0)
         text = (
             _plain_division(out, quotient, a, b) if plain else _floor_division(out, quotient, a, b)

@@ -111,11 +111,14 @@ def _from_float(out: FunctionText, value: Value, dtype: str) -> Value:
         target.bits < 32
     ):  # through a wider integer, so that values out of range wrap as C compilers do
         wide = _like(dtype, "int32")
-        return _resize(
-            out, unknown(_convert(out, "fptosi", value.text, value.dtype, wide), wide), dtype
-        )
-    instruction = "fptosi" if target.code == "int" else "fptoui"
-    return unknown(_convert(out, instruction, value.text, value.dtype, dtype), dtype, value.data)
+        return _resize(out, _whole(out, "fptosi", value, wide), dtype)
+    return _whole(out, "fptosi" if target.code == "int" else "fptoui", value, dtype)
+
+
+def _whole(out: FunctionText, instruction: str, value: Value, dtype: str) -> Value:
+    """A float cut to an integer: some number, where it is NaN or out of range."""
+    text = _convert(out, instruction, value.text, value.dtype, dtype)
+    return unknown(out.emit(f"freeze {llvm_type(dtype)} {text}"), dtype, value.data)
 
 
 def _resize(out: FunctionText, value: Value, dtype: str) -> Value:

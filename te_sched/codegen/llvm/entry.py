@@ -2,8 +2,8 @@
 
 int32 te_sched_<name>(one pointer or scalar for each argument, then the symbols of shapes); 0 is
 success, a positive code is a row of `Signature.failures`, a negative one names an exception that a
-Python callback raised. Beside it, `<symbol>.repeat` calls the function a number of times, which is
-what timing uses.
+Python callback raised. Beside it, `<symbol>.repeat` calls the function a number of times and says
+how long that took, which is what timing uses.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from te_sched.codegen.llvm.types import Value, integer, llvm_type, quote, unknow
 from te_sched.codegen.signature import Signature, SignatureBuilder
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
+from te_sched.ir.data import numbers_of_calls
 from te_sched.ir.stmt import BufferStore, PrimFunc
 from te_sched.ir.visitor import walk
 
 __all__ = ["WRITTEN", "write_function"]
 assert _intrinsics is not None
+_UNOPTIMISED = "nounwind noinline optnone"  # what is called for timing alone builds faster so
 WRITTEN = "te_sched.written"  # attribute of a function: the memory that those it calls write
 
 
@@ -64,12 +66,13 @@ def _bind_arguments(out: FunctionText, func: PrimFunc, builder: SignatureBuilder
     """Give the variables of the function their values; the texts of its parameters."""
     noalias = bool(func.attrs.get("tir.noalias"))
     texts = []
+    numbers = numbers_of_calls(func)
     for number, (param, parameter) in enumerate(
         zip(func.params, builder.signature.parameters, strict=True)
     ):
         name = f"%a{number}"
         if parameter.kind == "scalar":
-            texts.append(_scalar(out, param, name, param in builder.sizes))
+            texts.append(_scalar(out, param, name, param in builder.sizes, param in numbers))
             continue
         buffer = func.buffer_map.get(param)
         out.environment[param if buffer is None else buffer.data] = Value(
@@ -92,9 +95,9 @@ def _pointer_text(noalias: bool) -> str:
     return "ptr noalias" if noalias else "ptr"
 
 
-def _scalar(out: FunctionText, var: E.Var, name: str, size: bool) -> str:
+def _scalar(out: FunctionText, var: E.Var, name: str, size: bool, data: bool = False) -> str:
     """A number; a symbol of a shape is never negative."""
-    value = unknown(name, var.dtype, data=False)
+    value = unknown(name, var.dtype, data)
     if size or var.is_size:
         value.lo = 0
     if dtypes.is_bool(var.dtype):
@@ -118,27 +121,49 @@ def _finish(out: FunctionText, parameters: list[str]) -> None:
         "entry:",
     ]
     out.module.functions.append("\n".join([*lines, *out.prologue, *out.lines, "}"]))
-    out.module.functions.append(_repeat_text(out.signature.symbol, parameters))
+    out.module.functions.append(_repeat_text(out, parameters))
 
 
-def _repeat_text(symbol: str, parameters: list[str]) -> str:
-    """int32 symbol.repeat(int64 count, arguments...): `count` calls, unless one fails."""
+def _repeat_text(out: FunctionText, parameters: list[str]) -> str:
+    """int32 symbol.repeat(int64 count, int64* nanoseconds, arguments...): calls, unless one fails.
+
+    The clock and `poll`, for calls that do not poll themselves, are in slots.
+    """
     plain = [text.replace(" noalias", "") for text in parameters]
-    name = quote(symbol + ".repeat")
-    return f"""define i32 @{name}({", ".join(["i64 %count", *plain])}) nounwind {{
+    symbol, name = quote(out.signature.symbol), quote(out.signature.symbol + ".repeat")
+    slots = {one: out.module.slot(kind="thread", name=one) for one in ("now", "poll")}
+    loads = [
+        f"  %{one} = load ptr, ptr getelementptr inbounds (ptr, ptr @te_sched_slots, i64 {number})"
+        for one, number in slots.items()
+    ]
+    given = ", ".join(["i64 %count", "ptr %spent", *plain])
+    return f"""define i32 @{name}({given}) {_UNOPTIMISED} {{
 entry:
+{chr(10).join(loads)}
+  %start = call i64 %now()
   br label %head
 head:
-  %done = phi i64 [ 0, %entry ], [ %next, %again ]
+  %done = phi i64 [ 0, %entry ], [ %next, %again ], [ %next, %ask ]
   %more = icmp slt i64 %done, %count
   br i1 %more, label %again, label %good
 again:
-  %code = call i32 @{quote(symbol)}({", ".join(plain)})
+  %code = call i32 @{symbol}({", ".join(plain)})
   %next = add nsw i64 %done, 1
   %failed = icmp ne i32 %code, 0
-  br i1 %failed, label %bad, label %head
+  %turn = and i64 %next, 15
+  %asks = icmp eq i64 %turn, 0
+  %either = or i1 %failed, %asks
+  br i1 %either, label %ask, label %head
+ask:
+  %asked = call i32 %poll()
+  %result = select i1 %failed, i32 %code, i32 %asked
+  %stops = icmp ne i32 %result, 0
+  br i1 %stops, label %bad, label %head
 good:
+  %stop = call i64 %now()
+  %nanoseconds = sub i64 %stop, %start
+  store i64 %nanoseconds, ptr %spent
   ret i32 0
 bad:
-  ret i32 %code
+  ret i32 %result
 }}"""

@@ -47,6 +47,18 @@ def evaluate_condition(out: FunctionText, node: E.Expr) -> Value:
     return value
 
 
+def _apart(out: FunctionText, writer: Callable[[FunctionText, Any], Value], node: Any) -> Value:
+    """What is no sum, in an index too: only what depends on loop variables alone does not overflow.
+
+    What an index adds up of memory was checked; what comes of it otherwise may wrap.
+    """
+    indexing, out.indexing = out.indexing, 0
+    out.deciding += indexing
+    value = writer(out, node)
+    out.indexing, out.deciding = indexing, out.deciding - indexing
+    return value
+
+
 def is_speculatable(node: E.Expr) -> bool:
     """Whether evaluating it early is safe and cheap: no memory, calls or divisions."""
     return not any(type(part) in _NOT_SPECULATABLE for part in walk(node))
@@ -95,7 +107,7 @@ def _string(out: FunctionText, node: E.StringImm) -> Value:
 
 
 def _cast(out: FunctionText, node: E.Cast) -> Value:
-    value = evaluate(out, node.value)
+    value = _apart(out, evaluate, node.value)
     if dtypes.lanes(node.dtype) != dtypes.lanes(value.dtype):
         value = memory.broadcast(out, value, dtypes.lanes(node.dtype))
     return cast(out, value, node.dtype)
@@ -105,6 +117,8 @@ def _binary(name: str) -> Callable[[FunctionText, Any], Value]:
     def write(out: FunctionText, node: E.BinaryOp) -> Value:
         return arithmetic.binary(out, name, evaluate(out, node.a), evaluate(out, node.b))
 
+    if name not in ("add", "sub", "mul"):
+        return lambda out, node: _apart(out, write, node)
     return write
 
 
@@ -234,7 +248,9 @@ def _let(out: FunctionText, node: E.Let) -> Value:
 
 def _call(out: FunctionText, node: E.Call) -> Value:
     writer: Callable[[FunctionText, E.Call], Value] = _CALLS["write"]
-    return writer(out, node)
+    if node.op in ("tir.if_then_else", "tir.likely"):
+        return writer(out, node)
+    return _apart(out, writer, node)
 
 
 _CALLS: dict[str, Any] = {}

@@ -80,6 +80,7 @@ class FunctionText:
         self.live: list[str] = []  # heap blocks to free when the function ends early
         self.captured: list[tuple[int, Value]] = []  # offset in the struct, value in the parent
         self.captured_bytes = 0
+        self.steps_left = ""  # the stack slot that says how many steps there are until a poll
         self.error_slot = ""  # where a parallel body reports an error
         self.indexing = 0  # inside indices and bounds: integers are assumed not to overflow
         self.deciding = 0  # inside conditions: the same for what depends on loop variables alone

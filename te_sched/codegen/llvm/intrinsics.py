@@ -32,12 +32,12 @@ _LLVM_MATH = {
         for name in ("exp", "exp2", "exp10", "log", "log2", "log10", "sqrt", "sin", "cos", "tan")
     },
     **{name: name for name in ("asin", "acos", "atan", "sinh", "cosh", "tanh", "atan2", "pow")},
+    "round": "roundeven",
     **{
         name: name
         for name in (
             "floor",
             "ceil",
-            "round",
             "nearbyint",
             "trunc",
             "rint",
@@ -223,17 +223,24 @@ def _classify(out: FunctionText, node: E.Call, name: str) -> Value:
 def _bits(instruction: str) -> Callable[[FunctionText, E.Call], Value]:
     def write(out: FunctionText, node: E.Call) -> Value:
         a, b = evaluate(out, node.args[0]), evaluate(out, node.args[1])
-        name = "lshr" if instruction == "ashr" and not dtypes.is_int(a.dtype) else instruction
-        return _with_bounds(
-            Value(out.emit(f"{name} {llvm_type(a.dtype)} {a.text}, {b.text}"), a.dtype), name, a, b
-        )
+        text = out.emit(f"{instruction} {llvm_type(a.dtype)} {a.text}, {b.text}")
+        return _with_bounds(Value(text, a.dtype), instruction, a, b)
+
+    return write
+
+
+def _shift(left: bool) -> Callable[[FunctionText, E.Call], Value]:
+    def write(out: FunctionText, node: E.Call) -> Value:
+        a, b = evaluate(out, node.args[0]), evaluate(out, node.args[1])
+        name = "shl" if left else "shr"
+        return _with_bounds(arithmetic.shift(out, left, a, b), name, a, b)
 
     return write
 
 
 def _with_bounds(result: Value, name: str, a: Value, b: Value) -> Value:
     value = unknown(result.text, result.dtype, a.data or b.data)
-    if name in ("ashr", "lshr") and a.lo >= 0 and b.lo == b.hi >= 0:
+    if name == "shr" and a.lo >= 0 and b.lo == b.hi >= 0:
         value.lo, value.hi = a.lo >> b.lo, a.hi >> b.lo
     elif name == "and" and max(a.lo, b.lo) >= 0:
         value.lo, value.hi = 0, min(x.hi for x in (a, b) if x.lo >= 0)
@@ -375,8 +382,8 @@ _WRITERS: dict[str, Callable[[FunctionText, E.Call], Value]] = {
     "bitwise_or": _bits("or"),
     "bitwise_xor": _bits("xor"),
     "bitwise_not": _bitwise_not,
-    "shift_left": _bits("shl"),
-    "shift_right": _bits("ashr"),
+    "shift_left": _shift(left=True),
+    "shift_right": _shift(left=False),
     "popcount": _popcount,
     "clz": _leading_zeros,
     "reinterpret": _reinterpret,

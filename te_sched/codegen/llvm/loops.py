@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from te_sched.arith.detect import detect_linear_equation
 from te_sched.codegen.llvm.function import FunctionText
+from te_sched.codegen.llvm.polling import count_steps, part_end, part_of, poll
 from te_sched.codegen.llvm.types import Value, llvm_type
 from te_sched.codegen.llvm.vector_math import is_known
 from te_sched.ir import dtypes
@@ -15,6 +16,7 @@ from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import children, substitute, walk
 from te_sched.lower.vectorize_loops import SCALAR_SUFFIX
 
+_Body = Callable[[FunctionText, S.Stmt], None]
 _MOST_CONDITIONS = 32  # of a loop; from some 60, LLVM looks for vectors for minutes
 _LEAST_LANES = 4  # LLVM makes no vectors of two with masks, and prints that it does not
 _MOST_LANES = 16
@@ -28,14 +30,32 @@ _LANEWISE = (
 )
 
 
-def serial_loop(
-    out: FunctionText,
-    node: S.For,
-    start: Value,
-    end: Value,
-    body: Callable[[FunctionText, S.Stmt], None],
-) -> None:
-    """for loop_var in start .. end - 1: body"""
+def serial_loop(out: FunctionText, node: S.For, start: Value, end: Value, body: _Body) -> None:
+    """for loop_var in start .. end - 1: body, in parts between which it polls if it is long."""
+    part = part_of(out, node, end.hi - start.lo)
+    if part is None:
+        _run(out, node, start, end, body)
+        return
+    kind = llvm_type(start.dtype)
+    before, head, ask, after = out.block, out.label("part"), out.label("ask"), out.label("parted")
+    out.branch(head)
+    out.open(head)
+    begin = Value(f"%{head}.begin", start.dtype, start.lo, max(start.hi, end.hi), False)
+    place = len(out.lines)
+    out.do("")  # the phi
+    cut = part_end(out, begin.text, end, part)
+    _run(out, node, begin, Value(cut, end.dtype, start.lo, end.hi, False), body)
+    out.branch_if(out.emit(f"icmp slt {kind} {cut}, {end.text}"), ask, after)
+    out.open(ask)
+    poll(out)
+    out.lines[place] = (
+        f"  {begin.text} = phi {kind} [ {start.text}, %{before} ], [ {cut}, %{out.block} ]"
+    )
+    out.branch(head)
+    out.open(after)
+
+
+def _run(out: FunctionText, node: S.For, start: Value, end: Value, body: _Body) -> None:
     kind = llvm_type(start.dtype)
     before, head, inside, after = (
         out.block,
@@ -55,6 +75,7 @@ def serial_loop(
         counter, start.dtype, start.lo, max(start.lo, end.hi - 1), False
     )
     body(out, node.body)
+    count_steps(out, node)
     out.do(f"{following} = add nsw {kind} {counter}, 1")
     out.lines[place] = (
         f"  {counter} = phi {kind} [ {start.text}, %{before} ], [ {following}, %{out.block} ]"

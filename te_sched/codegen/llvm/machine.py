@@ -20,6 +20,7 @@ import llvmlite.binding as llvm
 from te_sched.codegen.llvm.processors import check_names
 from te_sched.codegen.target import Target
 from te_sched.errors import BuildError
+from te_sched.worker_thread import can_be_left
 
 _LOCK = threading.Lock()
 _IMPORTED = "the LLVM IR of a pragma import_llvm"
@@ -274,11 +275,13 @@ def _give_way(module: Any, part: Any) -> None:
             defined[function.name].linkage = "weak_any"
 
 
+@can_be_left
 def compile_object(text: str, linked: tuple[str, ...], machine: Machine) -> bytes:
     """LLVM text optimised and compiled to an object file."""
     return bytes(machine.handle.emit_object(_optimized(text, linked, machine)))
 
 
+@can_be_left
 def show_source(text: str, linked: tuple[str, ...], machine: Machine, kind: str) -> str:
     """The optimised LLVM IR ("ll") or the assembly ("asm") of LLVM text."""
     shown = "\n".join(
@@ -288,6 +291,7 @@ def show_source(text: str, linked: tuple[str, ...], machine: Machine, kind: str)
     return str(machine.handle.emit_assembly(module)) if kind == "asm" else str(module)
 
 
+@can_be_left
 def show_sources(text: str, linked: tuple[str, ...], machine: Machine) -> tuple[str, str]:
     """The optimised LLVM IR and the assembly of LLVM text."""
     module = _optimized(text, linked, machine)

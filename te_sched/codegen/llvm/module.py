@@ -1,6 +1,6 @@
 """What the functions of one LLVM module share: declarations, constants, metadata, imports.
 
-Everything that is known only when code is loaded (OpenMP, Python callbacks, registered functions)
+Everything that is known only when code is loaded (threads, Python callbacks, registered functions)
 is reached through the global array `te_sched_slots`; `imports[k]` says what the loader puts into
 slot k. Must not know statements.
 """
@@ -14,8 +14,10 @@ from typing import Any
 from te_sched.codegen.llvm.debug import Locations
 from te_sched.codegen.llvm.types import quote, string_bytes
 from te_sched.codegen.signature import Signature
+from te_sched.ir.expr import Expr
+from te_sched.ir.stmt import Stmt
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 METADATA_MAGIC = "te_sched-module:"
 
 
@@ -40,6 +42,7 @@ class ModuleText:
         # the operands, each with its value if that is constant.
         self.intrinsics: dict[str, tuple[Any, ...]] = {}
         self.externs: set[str] = set()  # symbols that the process or a linked module must define
+        self.steps: dict[Stmt, Expr] = {}  # that statements take (`polling`)
         self.linked_ir: list[str] = []  # LLVM IR text of "import_llvm" pragmas
         self._declarations: dict[str, str] = {}
         self._metadata: list[str] = []

@@ -1,9 +1,8 @@
-"""Parallel loops: the body becomes a function that OpenMP runs on every thread of a team.
+"""Parallel loops: the body becomes a function of a share, which threads of a team run.
 
-The loader puts GOMP_parallel and friends of the OpenMP runtime into slots (or serial stand-ins with
-the same interface), so nothing here depends on which runtime there is. A parallel loop may be
-anywhere in the nest; inside a parallel loop it runs serially. Each thread takes one contiguous
-share of the iterations, and the loop ends when all have.
+The loader puts what starts the team into a slot, and into another one where its size stands. A
+parallel loop may be anywhere in the nest; inside a parallel loop it runs serially. A share is a
+contiguous part of the iterations, one for each thread, and the loop ends when all are done.
 
 Pragmas on the axis of a parallel loop, or on one outside it, say more:
 
@@ -30,6 +29,7 @@ from te_sched.ir import stmt as S
 
 _Body = Callable[[FunctionText, S.Stmt], None]
 _GRAIN, _STRIDE = "pragma_parallel_grain", "pragma_parallel_stride_pattern"
+_NUMBER, _COUNT = "%share", "%shares"  # of this share, and of all, as i64
 TEAM_PRAGMAS = frozenset({_GRAIN, _STRIDE})
 
 
@@ -53,11 +53,10 @@ def _write_share(
     """The loop over this thread's share: extent * id / count up to extent * (id + 1) / count."""
     first = inner.import_value(start)
     total = cast(inner, inner.import_value(extent), "int64")
-    me, count = _position(inner)
     bounds = []
-    for rank in (me, inner.emit(f"add nuw nsw i64 {me}, 1")):
+    for rank in (_NUMBER, inner.emit(f"add nuw nsw i64 {_NUMBER}, 1")):
         product = inner.emit(f"mul nsw i64 {total.text}, {rank}")
-        bounds.append(inner.emit(f"sdiv i64 {product}, {count}"))
+        bounds.append(inner.emit(f"sdiv i64 {product}, {_COUNT}"))
     kind = llvm_type(start.dtype)
     values = []
     for bound in bounds:
@@ -78,16 +77,16 @@ def _deal_iterations(
     """The loop over the iterations id, id + count, id + 2 * count, ... of this thread."""
     first = inner.import_value(start)
     total = cast(inner, inner.import_value(extent), "int64")
-    me, count = _position(inner)
-    left = inner.emit(f"sub nsw i64 {total.text}, {me}")
-    rounded = inner.emit(f"add nsw i64 {left}, {count}")
-    turns = inner.emit(f"sdiv i64 {inner.emit(f'sub nsw i64 {rounded}, 1')}, {count}")
+    left = inner.emit(f"sub nsw i64 {total.text}, {_NUMBER}")
+    rounded = inner.emit(f"add nsw i64 {left}, {_COUNT}")
+    turns = inner.emit(f"sdiv i64 {inner.emit(f'sub nsw i64 {rounded}, 1')}, {_COUNT}")
     kind = llvm_type(start.dtype)
     low, high = start.lo, start.hi + max(extent.hi, 1) - 1
 
     def turn(inside: FunctionText, stmt: S.Stmt) -> None:
         number = cast(inside, inside.environment[node.loop_var], "int64").text
-        dealt = inside.emit(f"add nsw i64 {inside.emit(f'mul nsw i64 {number}, {count}')}, {me}")
+        before = inside.emit(f"mul nsw i64 {number}, {_COUNT}")
+        dealt = inside.emit(f"add nsw i64 {before}, {_NUMBER}")
         cut = dealt if kind == "i64" else inside.emit(f"trunc i64 {dealt} to {kind}")
         text = inside.emit(f"add nsw {kind} {cut}, {first.text}")
         inside.environment[node.loop_var] = Value(text, start.dtype, low, high, False)
@@ -101,34 +100,20 @@ def _deal_iterations(
     inner.do("ret void")
 
 
-def _position(inner: FunctionText) -> tuple[str, str]:
-    """The number of this thread in its team, and how many there are, as i64."""
-    identity = inner.emit(f"call i32 {inner.load_slot(kind='thread', name='id')}()")
-    team = inner.emit(f"call i32 {inner.load_slot(kind='thread', name='count')}()")
-    me, count = (inner.emit(f"zext i32 {text} to i64") for text in (identity, team))
-    return me, count
-
-
 def _team_limit(out: FunctionText, extent: Value) -> str:
-    """How many threads to ask for, as i32; 0 leaves it to the OpenMP runtime."""
-    limit = out.emit(f"load i32, ptr {out.load_slot(kind='thread', name='limit')}, align 4")
-    grain = out.team_wishes.get(_GRAIN)
-    if grain is None:
-        return limit
+    """How many shares to ask for, as i32."""
+    size = out.emit(f"load i32, ptr {out.load_slot(kind='thread', name='size')}, align 4")
+    grain = out.team_wishes.get(_GRAIN, E.IntImm(1))
     if not isinstance(grain, E.IntImm) or grain.value < 1:
         raise BuildError(
             f"build a parallel loop with parallel_grain={grain}",
             "it is how many iterations a thread has at least",
             "give a number: s[C].pragma(axis, 'parallel_grain', 64)",
         )
-    most = out.emit(f"call i32 {out.load_slot(kind='thread', name='most')}()")
-    unlimited = out.emit(f"icmp slt i32 {limit}, 1")
-    allowed = out.emit(f"select i1 {unlimited}, i32 {most}, i32 {limit}")
     total = cast(out, extent, "int64").text
     shares = out.emit(f"sdiv i64 {total}, {grain.value}")
-    wanted = _extreme(out, "smax", shares, "1")
-    threads = _extreme(out, "smin", wanted, out.emit(f"sext i32 {allowed} to i64"))
-    return out.emit(f"trunc i64 {threads} to i32")
+    threads = _extreme(out, "smin", shares, out.emit(f"sext i32 {size} to i64"))
+    return out.emit(f"trunc i64 {_extreme(out, 'smax', threads, '1')} to i32")
 
 
 def _extreme(out: FunctionText, kind: str, a: str, b: str) -> str:
@@ -146,17 +131,18 @@ def _fill_captures(out: FunctionText, inner: FunctionText) -> str:
 
 
 def _start_team(out: FunctionText, name: str, data: str, limit: str) -> str:
-    """Call the OpenMP runtime; gives the address of the error code."""
+    """Run the shares; gives the address of the error code."""
     out.do(f"store i64 0, ptr {data}, align 8")
     fork = out.load_slot(kind="thread", name="fork")
-    out.do(f"call void {fork}(ptr @{quote(name)}, ptr {data}, i32 {limit}, i32 0)")
+    out.do(f"call void {fork}(ptr @{quote(name)}, ptr {data}, i32 {limit})")
     return data
 
 
 def _finish_function(inner: FunctionText, name: str) -> None:
     attributes = inner.module.function_attributes + "nounwind"
     lines = [
-        f"define internal void @{quote(name)}(ptr %error) {attributes} {inner.debug_attachment}{{",
+        f"define internal void @{quote(name)}(ptr %error, i64 {_NUMBER}, i64 {_COUNT}) "
+        f"{attributes} {inner.debug_attachment}{{",
         "entry:",
         "  %data = getelementptr inbounds i8, ptr %error, i64 8",
         *inner.prologue,

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
+from te_sched import files
 from te_sched.codegen.llvm import memory
 from te_sched.codegen.llvm.casts import cast
 from te_sched.codegen.llvm.expressions import (
@@ -23,9 +23,10 @@ from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.heap import ALIGNMENT, define_heap
 from te_sched.codegen.llvm.loops import serial_loop
 from te_sched.codegen.llvm.parallel import TEAM_PRAGMAS, run_parallel
+from te_sched.codegen.llvm.polling import count_steps
 from te_sched.codegen.llvm.split_lanes import split_lanes
 from te_sched.codegen.llvm.streaming import run_streaming
-from te_sched.codegen.llvm.types import Value, integer, llvm_type, slot_type
+from te_sched.codegen.llvm.types import Value, integer, integer_range, llvm_type, slot_type
 from te_sched.errors import BuildError, kind_of
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
@@ -57,7 +58,8 @@ def _for(out: FunctionText, node: S.For) -> None:
         )
     if isinstance(node.extent, E.IntImm) and node.extent.value <= 0:
         return
-    start, extent = evaluate_index(out, node.min), evaluate_index(out, node.extent)
+    # As in conditions, what memory says of them may wrap around.
+    start, extent = evaluate_condition(out, node.min), evaluate_condition(out, node.extent)
     if start.dtype != node.loop_var.dtype:
         start = cast(out, start, node.loop_var.dtype)
     if extent.dtype != start.dtype:
@@ -76,8 +78,12 @@ def _end(out: FunctionText, start: Value, extent: Value) -> Value:
         return Value(extent.text, extent.dtype, extent.lo, extent.hi, False)
     if not start.text.startswith("%") and not extent.text.startswith("%"):
         return integer(start.lo + extent.lo, start.dtype)
-    text = out.emit(f"add nsw {llvm_type(start.dtype)} {start.text}, {extent.text}")
-    return Value(text, start.dtype, start.lo + extent.lo, start.hi + extent.hi, False)
+    low, high = start.lo + extent.lo, start.hi + extent.hi
+    least, most = integer_range(start.dtype)
+    wraps = (start.data or extent.data) and not (least <= low and high <= most)
+    kind = f"{'' if wraps else 'nsw '}{llvm_type(start.dtype)}"
+    text = out.emit(f"add {kind} {start.text}, {extent.text}")
+    return Value(text, start.dtype, *((least, most) if wraps else (low, high)), False)
 
 
 def _while(out: FunctionText, node: S.While) -> None:
@@ -87,6 +93,7 @@ def _while(out: FunctionText, node: S.While) -> None:
     out.branch_if(evaluate(out, node.condition).text, inside, after)
     out.open(inside)
     execute(out, node.body)
+    count_steps(out, node)
     out.branch(head)
     out.open(after)
 
@@ -146,14 +153,7 @@ def _read_ir(text: str) -> str:
     """LLVM IR text; the text of a .ll file where its path is given."""
     if "\n" in text or not text.endswith(".ll"):
         return text
-    try:
-        return Path(text).read_text()
-    except OSError as error:
-        raise BuildError(
-            f"import the LLVM IR of {text}",
-            f"it cannot be read: {error.strerror}",
-            "check the path",
-        ) from None
+    return files.read_text(text, "import the LLVM IR of", "check the path", BuildError)
 
 
 def _needs_device(tag: str) -> BuildError:

@@ -174,12 +174,12 @@ def quote(name: str) -> str:
 
 
 def _escaped(character: str) -> str:
-    return "".join(f"\\{byte:02X}" for byte in character.encode())
+    return "".join(f"\\{byte:02X}" for byte in character.encode(errors="surrogatepass"))
 
 
 def string_bytes(text: str | bytes) -> tuple[int, str]:
     """Length and LLVM text (c"...") of a zero-terminated string."""
-    data = (text.encode() if isinstance(text, str) else text) + b"\0"
+    data = (text.encode(errors="surrogatepass") if isinstance(text, str) else text) + b"\0"
     body = "".join(
         chr(byte) if 32 <= byte < 127 and byte not in (34, 92) else f"\\{byte:02X}" for byte in data
     )

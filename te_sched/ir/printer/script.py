@@ -20,6 +20,7 @@ from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Var
 from te_sched.ir.printer.names import Names, identifier
 from te_sched.ir.printer.script_expr import ExprPrinter, quoted
 from te_sched.ir.printer.uses import Uses
+from te_sched.ir.reals import as_reals
 from te_sched.ir.visitor import walk
 
 _TIR = "# from tvm.script import tir as T"
@@ -42,7 +43,7 @@ def script(node: Any) -> str:
     elif isinstance(node, S.Stmt):
         lines = printer.fragment(node)
     else:
-        lines = [printer.expression(node)]
+        lines = [printer.expression(as_reals(node))]
     return "\n".join([*lines, *printer.footer(isinstance(node, S.PrimFunc))])
 
 

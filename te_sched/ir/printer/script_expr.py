@@ -74,7 +74,7 @@ def quoted(text: str) -> str:
     escapes = {ord('"'): '\\"', ord("\\"): "\\\\", ord("\t"): "\\t", ord("\r"): "\\r"}
     return '"' + "".join(
         escapes.get(byte) or (chr(byte) if 32 <= byte < 127 else f"\\x{byte:02X}")
-        for byte in text.encode()
+        for byte in text.encode(errors="surrogatepass")
     ) + '"'  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import re
 import warnings
 from typing import Any
 
-from te_sched.errors import ScheduleError, did_you_mean, kind_of, with_article
+from te_sched.errors import ScheduleError, did_you_mean, kind_of, repr_of, with_article
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Expr, IterVar
 from te_sched.schedule.places import At
@@ -117,14 +117,17 @@ class AnnotationPrimitives(StageState):
         where = At(self, var)
         if not isinstance(pragma_type, str) or not pragma_type:
             raise ScheduleError(
-                f"pragma {pragma_type!r}", "a pragma is known by its name", "give a string", where
+                f"pragma {repr_of(pragma_type)}",
+                "a pragma is known by its name",
+                "give a string",
+                where,
             )
         value = None
         if pragma_value is not None:
             value = as_expr(pragma_value, f"pragma {pragma_type}={brief(pragma_value)}", where)
         if pragma_type not in _PRAGMAS and (question := did_you_mean(pragma_type, _PRAGMAS)):
             warnings.warn(
-                f"the pragma {pragma_type!r} of {stage_label(self)} does nothing{question}",
+                f"the pragma {repr_of(pragma_type)} of {stage_label(self)} does nothing{question}",
                 stacklevel=2,
             )
         if pragma_type == "unroll":

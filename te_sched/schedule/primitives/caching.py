@@ -55,9 +55,10 @@ class CachingPrimitives(ScheduleState):
         chosen = _readers(self, source, as_items(readers), what)
         declared = stage.origin_op.output(tensor.value_index)
         cache = _copy(source, self._cache_name(declared, scope))
+        changed = self.rewired({}, {reader: {source: cache} for reader in chosen})
         made = type(stage)(cache.op, self)
         made.scope = scope
-        self.rewire({}, {reader: {source: cache} for reader in chosen})
+        self.rewire(changed)
         self.add_stage(made, self.stages.index(stage) + 1, stage)
         self.trace.record(
             None,
@@ -106,12 +107,13 @@ class CachingPrimitives(ScheduleState):
         cache = _computed(op, f"{op.name}.{scope}", layout)
         loads = [ProducerLoad(output, layout.indices) for output in cache.outputs]
         copy = ComputeOp(op.name, op.tag, op.attrs, op.axis, tuple(loads))
+        changed = self.rewired(dict(zip(op.outputs, copy.outputs, strict=True)))
         made = type(stage)(cache, self)
         made.scope = scope
         stage.reset_axes(copy, Fate(f"made an axis of {cache.name} by cache_write", user_place()))
         self.replace_operation(stage, copy)
         self.add_stage(made, self.stages.index(stage), stage)
-        self.rewire(dict(zip(op.outputs, copy.outputs, strict=True)))
+        self.rewire(changed)
         results = tuple([cache.output(one.value_index) for one in tensors])
         declared = [stage.origin_op.output(one.value_index) for one in tensors]
         is_list = isinstance(tensor, (list, tuple))

@@ -10,9 +10,17 @@ from collections.abc import Iterable
 from operator import index
 from typing import Any
 
-from te_sched.errors import DeclarationError, ScheduleError, TeSchedError, did_you_mean, kind_of
+from te_sched.errors import (
+    DeclarationError,
+    ScheduleError,
+    TeSchedError,
+    did_you_mean,
+    kind_of,
+    repr_of,
+)
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, IterVar
+from te_sched.ir.visitor import reads_data
 from te_sched.schedule.places import At, draw_loops
 from te_sched.schedule.relations import spread_down
 from te_sched.schedule.state import StageState
@@ -135,6 +143,13 @@ def positive_integer(
             f"give an int >= 1 or an integer expression{_rounded(value)}",
             where,
         )
+    if reads_data(expr):
+        raise ScheduleError(
+            f"{name} {expr} reads data: {what}",
+            "the length of a loop is known before the program runs, or told by its call",
+            "give an int, or a te.var that is an argument of the program",
+            where,
+        )
     if isinstance(expr, IntImm) and expr.value < 1:
         raise ScheduleError(
             f"{what} with {name}={expr.value}",
@@ -191,7 +206,7 @@ def integer(value: Any, name: str, what: str, stage: StageState) -> int:
     low, high = ops.int_limits("int32")
     if not low <= number <= high:
         raise ScheduleError(
-            f"{what} with {name}={number}",
+            f"{what} with {name}={repr_of(number)}",
             f"{name} lies between {low} and {high}",
             "give a smaller number",
             At(stage),
@@ -213,7 +228,7 @@ def check_scope(scope: Any, what: str, where: object, is_empty_allowed: bool = F
         return ""
     if not isinstance(scope, str) or scope.split(".")[0] not in STORAGE_SCOPES:
         raise ScheduleError(
-            f"{what} with the scope {scope!r}",
+            f"{what} with the scope {repr_of(scope)}",
             "there is no such memory",
             f"use one of {', '.join(STORAGE_SCOPES)}, with a tag after a dot where it has one"
             + did_you_mean(scope, STORAGE_SCOPES),
@@ -243,5 +258,4 @@ def brief(value: Any) -> str:
         return f"{type(value).__name__} {value.name}"
     if isinstance(value, IntImm):
         return str(value.value)
-    text = repr(value)
-    return text if len(text) <= 40 else kind_of(value)
+    return repr_of(value, 40)

@@ -10,7 +10,7 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import ScheduleError, user_place
 from te_sched.ir import ops
 from te_sched.ir.expr import Call, Expr, IterVar, ProducerLoad, Range, Reduce, Select, Var
-from te_sched.ir.visitor import replace, substitute
+from te_sched.ir.visitor import reads_data, replace, substitute, variables_of
 from te_sched.schedule.guards import bound_checks, check_promises
 from te_sched.schedule.places import At
 from te_sched.schedule.primitives.caching import output_axes, stage_of_tensor
@@ -56,12 +56,13 @@ class FactoringPrimitives(ScheduleState):
         parts = _take_apart(stage, op, axis, what)
         factored = _factored(op, reduce, axis, place, parts)
         remaining = _remaining(op, reduce, axis, place, factored)
+        changed = self.rewired(dict(zip(op.outputs, remaining.outputs, strict=True)))
         made = type(stage)(factored, self)
         self.trace.introduce(axis, stage)
         stage.reset_axes(remaining, Fate(f"factored into {factored.name}", user_place()))
         self.replace_operation(stage, remaining)
         self.add_stage(made, self.stages.index(stage), stage)
-        self.rewire(dict(zip(op.outputs, remaining.outputs, strict=True)))
+        self.rewire(changed)
         given = () if factor_axis == 0 else (factor_axis,)
         source = stage.origin_op.output(tensor.value_index)
         self.trace.record(None, "rfactor", (source, axis, *given), {}, factored.outputs)
@@ -134,6 +135,14 @@ def _take_apart(stage: StageState, op: ComputeOp, axis: IterVar, what: str) -> _
             f"{what} by axis {axis.var.name}",
             "it does not start at zero",
             "split it first and factor one of the parts",
+            At(stage, axis),
+        )
+    extent = ranges[axis].extent
+    if reads_data(extent) or variables_of(extent) & {one.var for one in op.axis}:
+        raise ScheduleError(
+            f"the extent {extent} of axis {axis.var.name} differs from element to element",
+            f"{what} would make it a dimension of a tensor",
+            "split it by a number, and factor the inner axis",
             At(stage, axis),
         )
     check_promises(stage, ranges, f"{what} by axis {axis.var.name}", touched)

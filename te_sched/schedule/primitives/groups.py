@@ -91,6 +91,7 @@ def group_of(
         parent = _common(parent, stage.group)
     tops = list(dict.fromkeys([_child_of(parent, stage) for stage in members]))
     _check_whole(schedule, tops, members, what)
+    moved = _attached_outside(members)
     group = type(members[0])(None, schedule)
     group.group = parent
     if parent is not None:
@@ -99,7 +100,9 @@ def group_of(
         top.group = group
     group.num_child_stages = len(tops)
     schedule.groups.append(group)
-    _keep_inside(members, group)
+    for stage in moved:
+        stage.attach_type = AttachType.GROUP_ROOT
+        stage.attach_stage = stage.attach_ivar = None
     return group
 
 
@@ -160,16 +163,18 @@ def _check_whole(
             )
 
 
-def _keep_inside(members: Iterable[Stage], group: Stage) -> None:
-    """Stages of a group are computed with it: those attached outside of it go to its root."""
-    for stage in members:
-        if stage.attach_type == AttachType.SCOPE:
-            assert stage.attach_stage is not None
-            if group not in _ancestors(stage.attach_stage.group):
-                warnings.warn(
-                    f"the group takes stage {stage.op.name} away from "
-                    f"{stage.attach_stage.op.name}, at which it was computed",
-                    stacklevel=4,
-                )
-                stage.attach_type = AttachType.GROUP_ROOT
-                stage.attach_stage = stage.attach_ivar = None
+def _attached_outside(members: Sequence[Stage]) -> list[Stage]:
+    """Stages that go to the root of their new group, since they are computed with it."""
+    moved = [
+        stage
+        for stage in members
+        if stage.attach_type == AttachType.SCOPE and stage.attach_stage not in members
+    ]
+    for stage in moved:
+        assert stage.attach_stage is not None
+        warnings.warn(
+            f"the group takes stage {stage.op.name} away from "
+            f"{stage.attach_stage.op.name}, at which it was computed",
+            stacklevel=4,
+        )
+    return moved

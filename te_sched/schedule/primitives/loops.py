@@ -18,8 +18,9 @@ from te_sched.schedule.primitives.checks import (
     positive_integer,
 )
 from te_sched.schedule.relations import Fuse, Singleton, Split
-from te_sched.schedule.state import Fate, StageState
+from te_sched.schedule.state import Fate, Length, StageState
 
+_LONGEST_NAME = 20_000  # characters, as after ten times split and fuse of one axis
 _LOOPS = ("DataPar", "CommReduce", "Ordered")
 _MOVABLE = ("DataPar", "CommReduce", "ThreadIndex")
 
@@ -85,6 +86,7 @@ class LoopPrimitives(StageState):
             fused = _singleton(self)
         else:
             fused = args[0]
+            _check_length(self, args)
             for axis in args[1:]:
                 fused = _fuse(self, fused, axis)
         self.schedule.trace.record(self, "fuse", args, {}, (fused,))
@@ -137,6 +139,9 @@ def _split(
     outer, inner = _derived(parent, ".outer"), _derived(parent, ".inner")
     if isinstance(length, IntImm):
         length = ops.cast(parent.var.dtype, length)
+    else:
+        text = f"the {given} of axis {parent.var.name} of {stage.op.name}"
+        stage.lengths += (Length(text, length, parent.var.dtype),)
     factor, nparts = (length, None) if given == "factor" else (None, length)
     stage.relations.append(Split(parent, outer, inner, factor, nparts, is_exact))
     stage.all_iter_vars += (outer, inner)
@@ -170,6 +175,19 @@ def _check_consecutive(stage: StageState, axes: tuple[IterVar, ...]) -> None:
                 At(stage, axis),
             )
         low, high = min(low, place), max(high, place)
+
+
+def _check_length(stage: StageState, axes: tuple[IterVar, ...]) -> None:
+    """The name of an axis tells all that it was made of: it doubles where the parts are one's."""
+    length = sum(len(axis.var.name) for axis in axes)
+    if length > _LONGEST_NAME:
+        raise ScheduleError(
+            f"the name of the fused axis has more than {_LONGEST_NAME} characters",
+            f"it is made of the names of the {len(axes)} axes, which have {length}: each split and "
+            "fuse of the same axis doubles them",
+            "leave out splits that a fuse undoes",
+            At(stage),
+        )
 
 
 def _fuse(stage: StageState, first: IterVar, second: IterVar) -> IterVar:

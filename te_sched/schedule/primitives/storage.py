@@ -20,6 +20,7 @@ from te_sched.schedule.primitives.checks import (
     names,
     stage_label,
 )
+from te_sched.schedule.primitives.groups import as_items
 from te_sched.schedule.state import StageState
 from te_sched.te.operation import PlaceholderOp, ScanOp
 
@@ -97,7 +98,7 @@ class StoragePrimitives(StageState):
                 "give all threads in one call",
                 At(self),
             )
-        given = (threads,) if isinstance(threads, IterVar) else tuple(threads)
+        given = as_items(threads)
         for thread in given:
             check_thread(thread, f"{what} of {stage_label(self)}", At(self))
         self.launched_threads = given

@@ -5,9 +5,11 @@ All names apply the same rules, which look at the stages and not at the name.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from te_sched.schedule.schedule import Schedule
+from te_sched.signatures import check_arguments
 from te_sched.te.tensor import Tensor
 from te_sched.topi.cuda.rules import apply_rules, schedule_injective_stage
 from te_sched.topi.scheduling import start_schedule
@@ -59,3 +61,5 @@ schedule_depthwise_conv2d_nhwc = _schedule_for("depthwise_conv2d_nhwc")
 schedule_conv2d_transpose_nchw = _schedule_for("conv2d_transpose_nchw")
 schedule_conv3d_ncdhw = _schedule_for("conv3d_ncdhw")
 schedule_conv3d_ndhwc = _schedule_for("conv3d_ndhwc")
+
+check_arguments(sys.modules[__name__], [name for name in dir() if "schedule_" in name])

@@ -5,9 +5,11 @@ They are correct everywhere and fast nowhere; `topi.x86` and `topi.cuda` schedul
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from te_sched.schedule.schedule import Schedule
+from te_sched.signatures import check_arguments
 from te_sched.te.tensor import Tensor
 from te_sched.topi.scheduling import fuse_axes, inline_injective, start_schedule
 
@@ -82,3 +84,7 @@ schedule_depthwise_conv2d_nhwc = _plain("depthwise_conv2d_nhwc")
 schedule_conv2d_transpose_nchw = _plain("conv2d_transpose_nchw")
 schedule_conv3d_ncdhw = _plain("conv3d_ncdhw")
 schedule_conv3d_ndhwc = _plain("conv3d_ndhwc")
+
+check_arguments(
+    sys.modules[__name__], [name for name in dir() if "schedule" in name and name[0].islower()]
+)

@@ -1,5 +1,8 @@
 """Layers of neural networks, with TVM's names."""
 
+import sys
+
+from te_sched.signatures import check_arguments
 from te_sched.topi.nn.activation import (
     leaky_relu,
     prelu,
@@ -158,3 +161,5 @@ __all__ = [
     "upsampling",
     "upsampling3d",
 ]  # fmt: skip
+
+check_arguments(sys.modules[__name__], __all__)

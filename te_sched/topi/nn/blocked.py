@@ -11,15 +11,15 @@ from te_sched.ir import ops
 from te_sched.te.tensor import Tensor
 from te_sched.topi.nn.padding import get_pad_tuple_generic, padded
 from te_sched.topi.transform import move
-from te_sched.topi.utils import as_pair, check_rank, check_same, simplify
+from te_sched.topi.utils import Padding, Sizes, as_pair, check_rank, check_same, simplify
 
 
 def conv2d_NCHWc(
     data: Tensor,
     kernel: Tensor,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
+    stride: Sizes,
+    padding: Padding,
+    dilation: Sizes,
     layout: str,
     out_layout: str,
     out_dtype: str = "float32",
@@ -63,9 +63,9 @@ def conv2d_NCHWc(
 def depthwise_conv2d_NCHWc(
     Input: Tensor,
     Filter: Tensor,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
+    stride: Sizes,
+    padding: Padding,
+    dilation: Sizes,
     layout: str,
     out_layout: str,
     out_dtype: str | None = None,
@@ -97,7 +97,7 @@ def depthwise_conv2d_NCHWc(
     return te.compute(shape, element, name="DepthwiseConv2d", tag=name)  # type: ignore[no-any-return]
 
 
-def _window(source: Tensor, window: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+def _window(source: Tensor, window: Any, stride: Sizes, padding: Padding, dilation: Sizes) -> Any:
     """The padded data, the extents of the result, and the place that a window reads."""
     steps, gaps = as_pair(stride, 2, "nn stride"), as_pair(dilation, 2, "nn dilation")
     widths = [simplify((size - 1) * gap + 1) for size, gap in zip(window, gaps, strict=True)]

@@ -14,7 +14,16 @@ from te_sched.errors import DeclarationError
 from te_sched.ir import ops
 from te_sched.te.tensor import Tensor
 from te_sched.topi.nn.padding import get_pad_tuple_generic, padded
-from te_sched.topi.utils import as_pair, check_rank, check_same, is_different, simplify
+from te_sched.topi.utils import (
+    Count,
+    Padding,
+    Sizes,
+    as_pair,
+    check_rank,
+    check_same,
+    is_different,
+    simplify,
+)
 
 _SPACES = {1: "W", 2: "HW", 3: "DHW"}
 # Data layouts with the kernel layout that belongs to them unless another is asked for.
@@ -32,10 +41,10 @@ _KERNEL_LAYOUTS = {
 def conv(
     inp: Tensor,
     filt: Tensor,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    groups: int,
+    stride: Sizes,
+    padding: Padding,
+    dilation: Sizes,
+    groups: Count,
     data_layout: str,
     kernel_layout: str = "",
     out_dtype: str | None = None,
@@ -60,6 +69,13 @@ def conv(
         )
     weights = kernel_layout or _KERNEL_LAYOUTS[data_layout]
     rank = len(data_layout)
+    if sorted(weights) != sorted(_KERNEL_LAYOUTS[data_layout]):
+        raise DeclarationError(
+            f"a convolution with kernel_layout={weights!r}",
+            f"of data of layout {data_layout} a kernel has the dimensions "
+            f"{', '.join(_KERNEL_LAYOUTS[data_layout])}",
+            f"write them in any order, as in {_KERNEL_LAYOUTS[data_layout]!r}",
+        )
     kind = f"{'group_' if groups > 1 else ''}conv{rank - 2}d_{data_layout.lower()}"
     data, kernel = check_rank(inp, rank, f"nn.{kind}"), check_rank(filt, rank, f"nn.{kind}")
     space = _SPACES[rank - 2]
@@ -113,7 +129,7 @@ def conv(
     )
 
 
-def _check_channels(channels: Any, of_kernel: dict[str, Any], groups: int, kind: str) -> None:
+def _check_channels(channels: Any, of_kernel: dict[str, Any], groups: Count, kind: str) -> None:
     check_same(
         channels,
         simplify(of_kernel["I"] * groups),
@@ -129,7 +145,7 @@ def _check_channels(channels: Any, of_kernel: dict[str, Any], groups: int, kind:
 
 
 def _borders(
-    padding: Any, space: str, widths: dict[str, Any]
+    padding: Padding, space: str, widths: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     before, after = get_pad_tuple_generic(padding, [widths[d] for d in space])
     return dict(zip(space, before, strict=True)), dict(zip(space, after, strict=True))
@@ -146,10 +162,10 @@ def _reduction_order(data_layout: str, kernel_layout: str) -> str:
 def conv1d(
     data: Tensor,
     kernel: Tensor,
-    strides: Any = 1,
-    padding: Any = "VALID",
-    dilation: Any = 1,
-    groups: int = 1,
+    strides: Sizes = 1,
+    padding: Padding = "VALID",
+    dilation: Sizes = 1,
+    groups: Count = 1,
     data_layout: str = "NCW",
     kernel_layout: str = "",
     out_dtype: str | None = None,
@@ -163,9 +179,9 @@ def conv1d(
 def conv1d_ncw(
     data: Tensor,
     kernel: Tensor,
-    strides: Any = 1,
-    padding: Any = "VALID",
-    dilation: Any = 1,
+    strides: Sizes = 1,
+    padding: Padding = "VALID",
+    dilation: Sizes = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
     """A convolution of (batch, channel, width) with (out, in, width)."""
@@ -175,9 +191,9 @@ def conv1d_ncw(
 def conv1d_nwc(
     data: Tensor,
     kernel: Tensor,
-    strides: Any = 1,
-    padding: Any = "VALID",
-    dilation: Any = 1,
+    strides: Sizes = 1,
+    padding: Padding = "VALID",
+    dilation: Sizes = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
     """A convolution of (batch, width, channel) with (width, in, out)."""
@@ -187,10 +203,10 @@ def conv1d_nwc(
 def group_conv1d_ncw(
     data: Tensor,
     kernel: Tensor,
-    strides: Any = 1,
-    padding: Any = "VALID",
-    dilation: Any = 1,
-    groups: int = 1,
+    strides: Sizes = 1,
+    padding: Padding = "VALID",
+    dilation: Sizes = 1,
+    groups: Count = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
     """conv1d_ncw in groups."""
@@ -200,10 +216,10 @@ def group_conv1d_ncw(
 def group_conv1d_nwc(
     data: Tensor,
     kernel: Tensor,
-    strides: Any = 1,
-    padding: Any = "VALID",
-    dilation: Any = 1,
-    groups: int = 1,
+    strides: Sizes = 1,
+    padding: Padding = "VALID",
+    dilation: Sizes = 1,
+    groups: Count = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
     """conv1d_nwc in groups."""
@@ -213,9 +229,9 @@ def group_conv1d_nwc(
 def conv2d(
     input: Tensor,
     filter: Tensor,
-    strides: Any,
-    padding: Any,
-    dilation: Any,
+    strides: Sizes,
+    padding: Padding,
+    dilation: Sizes,
     data_layout: str = "NCHW",
     kernel_layout: str = "",
     out_dtype: str | None = None,
@@ -227,9 +243,9 @@ def conv2d(
 def conv2d_nchw(
     Input: Tensor,
     Filter: Tensor,
-    stride: Any,
-    padding: Any,
-    dilation: Any = 1,
+    stride: Sizes,
+    padding: Padding,
+    dilation: Sizes = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
     """A convolution of (batch, channel, height, width) with (out, in, height, width)."""
@@ -239,9 +255,9 @@ def conv2d_nchw(
 def conv2d_nhwc(
     Input: Tensor,
     Filter: Tensor,
-    stride: Any,
-    padding: Any,
-    dilation: Any = 1,
+    stride: Sizes,
+    padding: Padding,
+    dilation: Sizes = 1,
     out_dtype: str | None = "float32",
     auto_scheduler_rewritten_layout: str = "",
     meta_schedule_original_shape: Any = None,
@@ -253,9 +269,9 @@ def conv2d_nhwc(
 def conv2d_hwcn(
     Input: Tensor,
     Filter: Tensor,
-    stride: Any,
-    padding: Any,
-    dilation: Any = 1,
+    stride: Sizes,
+    padding: Padding,
+    dilation: Sizes = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
     """A convolution of (height, width, channel, batch) with (height, width, in, out)."""
@@ -265,10 +281,10 @@ def conv2d_hwcn(
 def group_conv2d_nchw(
     Input: Tensor,
     Filter: Tensor,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    groups: int,
+    stride: Sizes,
+    padding: Padding,
+    dilation: Sizes,
+    groups: Count,
     out_dtype: str | None = None,
 ) -> Tensor:
     """conv2d_nchw in groups."""
@@ -278,10 +294,10 @@ def group_conv2d_nchw(
 def group_conv2d_nhwc(
     Input: Tensor,
     Filter: Tensor,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    groups: int,
+    stride: Sizes,
+    padding: Padding,
+    dilation: Sizes,
+    groups: Count,
     out_dtype: str | None = None,
 ) -> Tensor:
     """conv2d_nhwc in groups."""
@@ -291,10 +307,10 @@ def group_conv2d_nhwc(
 def conv3d_ncdhw(
     Input: Tensor,
     Filter: Tensor,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    groups: int = 1,
+    stride: Sizes,
+    padding: Padding,
+    dilation: Sizes,
+    groups: Count = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
     """A convolution of (batch, channel, depth, height, width)."""
@@ -304,10 +320,10 @@ def conv3d_ncdhw(
 def conv3d_ndhwc(
     Input: Tensor,
     Filter: Tensor,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    groups: int = 1,
+    stride: Sizes,
+    padding: Padding,
+    dilation: Sizes,
+    groups: Count = 1,
     out_dtype: str | None = "float32",
 ) -> Tensor:
     """A convolution of (batch, depth, height, width, channel)."""
@@ -317,9 +333,9 @@ def conv3d_ndhwc(
 def depthwise_conv2d_nchw(
     Input: Tensor,
     Filter: Tensor,
-    stride: Any,
-    padding: Any,
-    dilation: Any = 1,
+    stride: Sizes,
+    padding: Padding,
+    dilation: Sizes = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
     """Each channel convolved alone with its filters: (batch, channel, height, width) with
@@ -330,9 +346,9 @@ def depthwise_conv2d_nchw(
 def depthwise_conv2d_nhwc(
     Input: Tensor,
     Filter: Tensor,
-    stride: Any,
-    padding: Any,
-    dilation: Any = 1,
+    stride: Sizes,
+    padding: Padding,
+    dilation: Sizes = 1,
     kernel_layout: str = "HWOI",
     out_dtype: str | None = None,
 ) -> Tensor:
@@ -351,9 +367,9 @@ def depthwise_conv2d_nhwc(
 def _depthwise(
     inp: Tensor,
     filt: Tensor,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
+    stride: Sizes,
+    padding: Padding,
+    dilation: Sizes,
     layout: str,
     weights: str,
     out_dtype: str | None,

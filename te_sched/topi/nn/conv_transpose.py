@@ -8,25 +8,40 @@ from te_sched import te
 from te_sched.ir import ops
 from te_sched.te.tensor import Tensor
 from te_sched.topi.nn.padding import dilate, get_pad_tuple_generic, pad
-from te_sched.topi.utils import as_pair, check_rank, check_same, simplify
+from te_sched.topi.utils import Count, Padding, Sizes, as_pair, check_rank, check_same, simplify
 
 
 def conv1d_transpose_ncw(
-    data: Tensor, kernel: Tensor, stride: Any, padding: Any, out_dtype: str, output_padding: Any
+    data: Tensor,
+    kernel: Tensor,
+    stride: Sizes,
+    padding: Padding,
+    out_dtype: str,
+    output_padding: Sizes,
 ) -> Tensor:
     """(batch, in, width) with (in, out, width): stride times as wide, the padding cut off."""
     return _transposed(data, kernel, stride, padding, out_dtype, output_padding, 1)
 
 
 def conv2d_transpose_nchw(
-    Input: Tensor, Filter: Tensor, strides: Any, padding: Any, out_dtype: str, output_padding: Any
+    Input: Tensor,
+    Filter: Tensor,
+    strides: Sizes,
+    padding: Padding,
+    out_dtype: str,
+    output_padding: Sizes,
 ) -> Tensor:
     """(batch, in, height, width) with (in, out, height, width)."""
     return _transposed(Input, Filter, strides, padding, out_dtype, output_padding, 2)
 
 
 def conv3d_transpose_ncdhw(
-    Input: Tensor, Filter: Tensor, strides: Any, padding: Any, out_dtype: str, output_padding: Any
+    Input: Tensor,
+    Filter: Tensor,
+    strides: Sizes,
+    padding: Padding,
+    out_dtype: str,
+    output_padding: Sizes,
 ) -> Tensor:
     """(batch, in, depth, height, width) with (in, out, depth, height, width)."""
     return _transposed(Input, Filter, strides, padding, out_dtype, output_padding, 3)
@@ -35,11 +50,11 @@ def conv3d_transpose_ncdhw(
 def group_conv1d_transpose_ncw(
     data: Tensor,
     kernel: Tensor,
-    stride: Any,
-    padding: Any,
+    stride: Sizes,
+    padding: Padding,
     out_dtype: str,
-    output_padding: Any,
-    groups: int,
+    output_padding: Sizes,
+    groups: Count,
 ) -> Tensor:
     """conv1d_transpose_ncw in groups; the kernel has the outputs of one group."""
     return _transposed(data, kernel, stride, padding, out_dtype, output_padding, 1, groups)
@@ -48,11 +63,11 @@ def group_conv1d_transpose_ncw(
 def group_conv2d_transpose_nchw(
     data: Tensor,
     kernel: Tensor,
-    stride: Any,
-    padding: Any,
+    stride: Sizes,
+    padding: Padding,
     out_dtype: str,
-    output_padding: Any,
-    groups: int,
+    output_padding: Sizes,
+    groups: Count,
 ) -> Tensor:
     """conv2d_transpose_nchw in groups; the kernel has the outputs of one group."""
     return _transposed(data, kernel, stride, padding, out_dtype, output_padding, 2, groups)
@@ -61,19 +76,19 @@ def group_conv2d_transpose_nchw(
 def _transposed(
     inp: Tensor,
     filt: Tensor,
-    strides: Any,
-    padding: Any,
+    strides: Sizes,
+    padding: Padding,
     out_dtype: str | None,
-    output_padding: Any,
+    output_padding: Sizes,
     count: int,
-    groups: int = 1,
+    groups: Count = 1,
 ) -> Tensor:
     kind = f"conv{count}d_transpose_{('ncw', 'nchw', 'ncdhw')[count - 1]}"
     kind = f"group_{kind}" if groups > 1 else kind
     data, kernel = check_rank(inp, count + 2, kind), check_rank(filt, count + 2, kind)
     check_same(data.shape[1], kernel.shape[0], f"nn.{kind}", "data and kernel differ in channels")
     steps = as_pair(strides, count, f"nn.{kind} strides")
-    extra = as_pair(output_padding, count, f"nn.{kind} output_padding")
+    extra = as_pair(output_padding, count, f"nn.{kind} output_padding", None)
     window = list(kernel.shape[2:])
     low, high = get_pad_tuple_generic(padding, window)
     before = [simplify(k - 1 - p) for k, p in zip(window, low, strict=True)]

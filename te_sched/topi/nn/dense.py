@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from te_sched import te
 from te_sched.te.tensor import Tensor
 from te_sched.topi import broadcast, elementwise
 from te_sched.topi.utils import (
+    Size,
     as_constant,
     check_rank,
     check_same,
@@ -30,6 +32,7 @@ def matmul(
     """The product of two matrices, each transposed if wanted, plus a bias for each column."""
     tag = "dense" if transpose_b and not transpose_a else "matmul"
     a, b = check_rank(tensor_a, 2, "nn.matmul"), check_rank(tensor_b, 2, "nn.matmul")
+    transpose_a, transpose_b = bool(transpose_a), bool(transpose_b)
     rows, inner = a.shape[int(transpose_a)], a.shape[1 - int(transpose_a)]
     columns = b.shape[1 - int(transpose_b)]
     check_same(inner, b.shape[int(transpose_b)], "nn.matmul", "the inner extents differ")
@@ -63,7 +66,7 @@ def dense(
 def batch_matmul(
     tensor_a: Tensor,
     tensor_b: Tensor,
-    oshape: Any = None,
+    oshape: Sequence[Size] | None = None,
     out_dtype: str | None = None,
     transpose_a: bool = False,
     transpose_b: bool = True,
@@ -72,6 +75,7 @@ def batch_matmul(
 ) -> Tensor:
     """The product of the matrices of each batch; a batch of one goes with all of the other."""
     a, b = check_rank(tensor_a, 3, "nn.batch_matmul"), check_rank(tensor_b, 3, "nn.batch_matmul")
+    transpose_a, transpose_b = bool(transpose_a), bool(transpose_b)
     rows, inner = a.shape[1 + int(transpose_a)], a.shape[2 - int(transpose_a)]
     columns = b.shape[2 - int(transpose_b)]
     check_same(inner, b.shape[1 + int(transpose_b)], "nn.batch_matmul", "inner extents differ")

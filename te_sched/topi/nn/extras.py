@@ -13,6 +13,7 @@ from te_sched.topi import broadcast, reduction, transform
 from te_sched.topi.nn.normalization import layer_norm
 from te_sched.topi.transform import move
 from te_sched.topi.utils import (
+    Count,
     check_rank,
     check_same,
     check_tensor,
@@ -48,7 +49,7 @@ def group_norm(
     data: Tensor,
     gamma: Tensor,
     beta: Tensor,
-    num_groups: int,
+    num_groups: Count,
     channel_axis: int,
     axes: Sequence[int],
     epsilon: float = 1e-5,

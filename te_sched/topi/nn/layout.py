@@ -9,12 +9,23 @@ from te_sched.errors import DeclarationError
 from te_sched.ir import ops
 from te_sched.te.tensor import Tensor
 from te_sched.topi.tag import INJECTIVE
-from te_sched.topi.utils import axis_names, check_rank, check_tensor, prod, simplify, wrapped_index
+from te_sched.topi.utils import (
+    Count,
+    Sizes,
+    axis_names,
+    check_rank,
+    check_tensor,
+    prod,
+    simplify,
+    wrapped_index,
+)
 
 
 def flatten(data: Tensor) -> Tensor:
     """(batch, rest): all dimensions but the first in one."""
     source = check_tensor(data, "nn.flatten")
+    if not source.ndim:
+        check_rank(source, 2, "nn.flatten")
     rest = source.shape[1:]
     return te.compute(
         (source.shape[0], simplify(prod(rest))),
@@ -25,8 +36,8 @@ def flatten(data: Tensor) -> Tensor:
 
 def upsampling(
     data: Tensor,
-    scale_h: int,
-    scale_w: int,
+    scale_h: Count,
+    scale_w: Count,
     layout: str = "NCHW",
     method: str = "nearest_neighbor",
 ) -> Tensor:
@@ -52,9 +63,9 @@ def upsampling(
 
 def upsampling3d(
     data: Tensor,
-    scale_d: int,
-    scale_h: int,
-    scale_w: int,
+    scale_d: Count,
+    scale_h: Count,
+    scale_w: Count,
     layout: str = "NCDHW",
     method: str = "nearest_neighbor",
 ) -> Tensor:
@@ -78,11 +89,11 @@ def upsampling3d(
     )
 
 
-def space_to_depth(data: Tensor, block_size: int, layout: str = "NCHW") -> Tensor:
+def space_to_depth(data: Tensor, block_size: Count, layout: str = "NCHW") -> Tensor:
     """Blocks of the space moved into channels: H and W shrink by block_size."""
     n, c, h, w = _extents(data, layout, "space_to_depth")
 
-    def element(b: Any, k: Any, y: Any, x: Any) -> Any:
+    def element(b: Any, k: Sizes, y: Any, x: Any) -> Any:
         block = ops.truncdiv(k, c)
         row = y * block_size + ops.truncdiv(block, block_size)
         column = x * block_size + ops.truncmod(block, block_size)
@@ -93,7 +104,7 @@ def space_to_depth(data: Tensor, block_size: int, layout: str = "NCHW") -> Tenso
 
 
 def depth_to_space(
-    data: Tensor, block_size: int, layout: str = "NCHW", mode: str = "DCR"
+    data: Tensor, block_size: Count, layout: str = "NCHW", mode: str = "DCR"
 ) -> Tensor:
     """Channels moved into blocks of the space; DCR: the block is the outer part of the channel."""
     n, c, h, w = _extents(data, layout, "depth_to_space")
@@ -105,7 +116,7 @@ def depth_to_space(
         )
     channels = ops.floordiv(c, block_size**2)
 
-    def element(b: Any, k: Any, y: Any, x: Any) -> Any:
+    def element(b: Any, k: Sizes, y: Any, x: Any) -> Any:
         block = ops.truncmod(y, block_size) * block_size + ops.truncmod(x, block_size)
         channel = block * channels + k if mode == "DCR" else k * block_size**2 + block
         return b, channel, ops.truncdiv(y, block_size), ops.truncdiv(x, block_size)

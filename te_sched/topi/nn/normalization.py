@@ -12,6 +12,7 @@ from te_sched.topi import broadcast, elementwise, reduction, transform
 from te_sched.topi.nn.padding import padded
 from te_sched.topi.tag import BROADCAST, COMM_REDUCE, ELEMWISE, INJECTIVE
 from te_sched.topi.utils import (
+    Sizes,
     axis_names,
     check_rank,
     check_same,
@@ -123,7 +124,7 @@ def _moments(data: Tensor, axes: list[int]) -> tuple[Any, Any]:
 
 
 def layer_norm(
-    data: Tensor, gamma: Tensor, beta: Tensor | None, axis: Any, epsilon: float = 1e-5
+    data: Tensor, gamma: Tensor, beta: Tensor | None, axis: Sizes | None, epsilon: float = 1e-5
 ) -> Tensor:
     """(data - mean) / sqrt(variance + epsilon) * gamma + beta; the moments along `axis`."""
     source = check_tensor(data, "nn.layer_norm")
@@ -159,7 +160,7 @@ def _check_parameters(
             check_same(data.shape[at], extent, what, f"{one.name} and the data differ in extent")
 
 
-def rms_norm(data: Tensor, weight: Tensor, axis: Any, epsilon: float = 1e-5) -> Tensor:
+def rms_norm(data: Tensor, weight: Tensor, axis: Sizes | None, epsilon: float = 1e-5) -> Tensor:
     """data / sqrt(mean of the squares along `axis` + epsilon) * weight."""
     source = check_tensor(data, "nn.rms_norm")
     axes = reduction.reduced_axes(source, axis, "nn.rms_norm")

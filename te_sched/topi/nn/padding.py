@@ -6,13 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from te_sched import te
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir import ops
+from te_sched.signatures import is_sequence
 from te_sched.te.tensor import Tensor, tensor_label
 from te_sched.topi.tag import INJECTIVE
 from te_sched.topi.utils import (
+    Number,
+    Padding,
+    Size,
+    Sizes,
     as_constant,
+    as_pair,
     axis_names,
+    check_alike,
     check_tensor,
     equal_const_int,
     get_const_tuple,
@@ -24,9 +31,9 @@ PAD_TAG = f"{INJECTIVE},pad"
 
 def pad(
     data: Tensor,
-    pad_before: Sequence[Any],
-    pad_after: Sequence[Any] | None = None,
-    pad_value: Any = 0.0,
+    pad_before: Sequence[Size],
+    pad_after: Sequence[Size] | None = None,
+    pad_value: Number = 0.0,
     name: str = "PadInput",
     attrs: Mapping[str, Any] | None = None,
 ) -> Tensor:
@@ -41,7 +48,7 @@ def padded(
     data: Tensor,
     before: Sequence[Any],
     after: Sequence[Any],
-    pad_value: Any,
+    pad_value: Number,
     name: str,
     tag: str = PAD_TAG,
     prefix: str = "i",
@@ -120,7 +127,7 @@ def dilate(
 ) -> Tensor:
     """The tensor with strides[d] - 1 elements of dilation_value between those of dimension d."""
     source = check_tensor(data, "nn.dilate")
-    steps = get_const_tuple(strides)
+    steps = as_pair(strides, len(strides), "nn.dilate strides")
     if len(steps) != source.ndim:
         raise DeclarationError(
             f"topi.nn.dilate of {source.name} by {steps}",
@@ -147,7 +154,7 @@ def dilate(
 
 
 def get_pad_tuple_generic(
-    padding: Any, kernel: Sequence[Any]
+    padding: Padding, kernel: Sequence[Size]
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """The padding (before, after) of each dimension.
 
@@ -157,14 +164,14 @@ def get_pad_tuple_generic(
     count = len(kernel)
     if isinstance(padding, str):
         return _named_padding(padding, kernel)
-    given = tuple(padding) if isinstance(padding, list | tuple) else (padding,) * count
+    given = tuple(padding) if is_sequence(padding) else (padding,) * count
     if len(given) == 1:
         given = given * count
     if len(given) == count:
         given = given * 2
     if len(given) != 2 * count:
         raise DeclarationError(
-            f"a padding of {padding!r}",
+            f"a padding of {repr_of(padding)}",
             f"there are {count} dimensions",
             f'give "SAME", "VALID", one number, {count} numbers or {2 * count}',
         )
@@ -172,13 +179,13 @@ def get_pad_tuple_generic(
     return amounts[:count], amounts[count:]
 
 
-def _named_padding(padding: str, kernel: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def _named_padding(padding: str, kernel: Sequence[Size]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     if padding == "VALID":
         zeros = (0,) * len(kernel)
         return zeros, zeros
     if padding != "SAME":
         raise DeclarationError(
-            f"a padding of {padding!r}",
+            f"a padding of {repr_of(padding)}",
             "there is no such padding",
             'use "SAME", "VALID" or numbers',
         )
@@ -188,20 +195,23 @@ def _named_padding(padding: str, kernel: Sequence[Any]) -> tuple[tuple[Any, ...]
     return get_const_tuple(before), get_const_tuple(after)
 
 
-def get_pad_tuple(padding: Any, kernel: Sequence[Any]) -> tuple[Any, Any, Any, Any]:
+def get_pad_tuple(padding: Padding, kernel: Sequence[Size]) -> tuple[Any, Any, Any, Any]:
     """The padding (top, left, bottom, right) of two dimensions."""
+    check_alike("nn.get_pad_tuple", "extents of the kernel, of 2 dimensions", kernel, "HW")
     (top, left), (bottom, right) = get_pad_tuple_generic(padding, kernel)
     return top, left, bottom, right
 
 
-def get_pad_tuple1d(padding: Any, kernel: Any) -> tuple[Any, Any]:
+def get_pad_tuple1d(padding: Padding, kernel: Sizes) -> tuple[Any, Any]:
     """The padding (left, right) of one dimension."""
-    extents = kernel if isinstance(kernel, list | tuple) else (kernel,)
+    extents = kernel if is_sequence(kernel) else (kernel,)
+    check_alike("nn.get_pad_tuple1d", "extents of the kernel, of 1 dimension", extents, "W")
     (left,), (right,) = get_pad_tuple_generic(padding, extents)
     return left, right
 
 
-def get_pad_tuple3d(padding: Any, kernel: Sequence[Any]) -> tuple[Any, ...]:
+def get_pad_tuple3d(padding: Padding, kernel: Sequence[Size]) -> tuple[Any, ...]:
     """The padding (front, top, left, back, bottom, right) of three dimensions."""
+    check_alike("nn.get_pad_tuple3d", "extents of the kernel, of 3 dimensions", kernel, "DHW")
     before, after = get_pad_tuple_generic(padding, kernel)
     return (*before, *after)

@@ -13,6 +13,8 @@ from te_sched.te.tensor import Tensor
 from te_sched.topi.nn.padding import padded
 from te_sched.topi.tag import ELEMWISE
 from te_sched.topi.utils import (
+    Padding,
+    Sizes,
     as_constant,
     as_pair,
     axis_names,
@@ -25,10 +27,10 @@ from te_sched.topi.utils import (
 
 def pool1d(
     data: Tensor,
-    kernel: Any,
-    stride: Any,
-    dilation: Any,
-    padding: Any,
+    kernel: Sizes,
+    stride: Sizes,
+    dilation: Sizes,
+    padding: Padding,
     pool_type: str,
     ceil_mode: bool = False,
     layout: str = "NCW",
@@ -42,10 +44,10 @@ def pool1d(
 
 def pool2d(
     data: Tensor,
-    kernel: Any,
-    stride: Any,
-    dilation: Any,
-    padding: Any,
+    kernel: Sizes,
+    stride: Sizes,
+    dilation: Sizes,
+    padding: Padding,
     pool_type: str,
     ceil_mode: bool = False,
     layout: str = "NCHW",
@@ -67,10 +69,10 @@ def pool2d(
 
 def pool3d(
     data: Tensor,
-    kernel: Any,
-    stride: Any,
-    dilation: Any,
-    padding: Any,
+    kernel: Sizes,
+    stride: Sizes,
+    dilation: Sizes,
+    padding: Padding,
     pool_type: str,
     ceil_mode: bool = False,
     layout: str = "NCDHW",
@@ -105,10 +107,10 @@ def _places(layout: str, count: int) -> list[int]:
 
 def _pool(
     given: Tensor,
-    kernel: Any,
-    stride: Any,
-    dilation: Any,
-    padding: Any,
+    kernel: Sizes,
+    stride: Sizes,
+    dilation: Sizes,
+    padding: Padding,
     pool_type: str,
     ceil_mode: bool,
     layout: str,
@@ -163,12 +165,12 @@ def _pool(
     return _mean(reduced, lambda *i: size_of_window(i), "pool_avg")
 
 
-def _paddings(padding: Any, count: int, what: str) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def _paddings(padding: Padding, count: int, what: str) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     amounts = tuple(padding) if isinstance(padding, list | tuple) else (padding,)
     if len(amounts) == 2 * count:
         both = get_const_tuple(amounts)
         return both[:count], both[count:]
-    each = as_pair(padding, count, f"{what} padding")
+    each = as_pair(padding, count, f"{what} padding", None)
     return each, each
 
 
@@ -207,18 +209,20 @@ def _mean(total: Tensor, size_of_window: Any, name: str) -> Tensor:
     )
 
 
-def adaptive_pool(data: Tensor, output_size: Any, pool_type: str, layout: str = "NCHW") -> Tensor:
+def adaptive_pool(data: Tensor, output_size: Sizes, pool_type: str, layout: str = "NCHW") -> Tensor:
     """Pooling of H and W to an output of this size: windows of nearly equal extents."""
     return _adaptive(data, output_size, pool_type, layout, 2)
 
 
-def adaptive_pool1d(data: Tensor, output_size: Any, pool_type: str, layout: str = "NCW") -> Tensor:
+def adaptive_pool1d(
+    data: Tensor, output_size: Sizes, pool_type: str, layout: str = "NCW"
+) -> Tensor:
     """adaptive_pool of W."""
     return _adaptive(data, output_size, pool_type, layout, 1)
 
 
 def adaptive_pool3d(
-    data: Tensor, output_size: Any, pool_type: str, layout: str = "NCDHW"
+    data: Tensor, output_size: Sizes, pool_type: str, layout: str = "NCDHW"
 ) -> Tensor:
     """adaptive_pool of D, H and W."""
     return _adaptive(data, output_size, pool_type, layout, 3)
@@ -229,7 +233,7 @@ def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
     return _adaptive(data, (1, 1), pool_type, layout, 2)
 
 
-def _adaptive(given: Tensor, output_size: Any, pool_type: str, layout: str, count: int) -> Tensor:
+def _adaptive(given: Tensor, output_size: Sizes, pool_type: str, layout: str, count: int) -> Tensor:
     _check_kind(pool_type)
     what = "nn.adaptive_pool"
     data = check_rank(given, len(layout), what)

@@ -284,3 +284,21 @@ def test_refuses_kernel_names_that_c_does_not_allow():
     body = S.BufferStore(c, E.FloatImm(0.0), (tx,))
     with pytest.raises(BuildError, match="print the kernel 'a-b'"):
         print_kernels({"a-b": kernel(tx, [c], body)})
+
+
+def test_integers_from_memory_wrap_around():
+    (line,) = printed(elementwise(lambda a: a + 1, ["int32"]))
+    assert "(int)((unsigned int)A[" in line
+
+
+def test_shift_by_a_number_from_memory_asks_for_its_range():
+    lines = printed(elementwise(lambda a, b: a << b, ["int32"] * 2))
+    assert "te_shift_left(A[" in lines[-1]
+    assert "te_shift" not in printed(elementwise(lambda a: a << 3, ["int32"]))[-1]
+
+
+def test_refuses_kernel_names_that_nvrtc_would_crash_of():
+    tx, c = thread(), array("C", 32)
+    body = S.BufferStore(c, E.FloatImm(0.0), (tx,))
+    with pytest.raises(BuildError, match="print the kernel 'xxx"):
+        print_kernels({"x" * 100_000: kernel(tx, [c], body)})

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tests.golden import execution
+from tests.peer.differential.program import ANY
 
 TOLERANCE = {2: 3e-2, 4: 2e-4, 8: 1e-9}
 
@@ -29,10 +30,23 @@ def arrays_of(module: Any, args: Sequence[Any]) -> list[np.ndarray]:
             found.append(np.full(extents, filler, dtype))
         elif dtype.kind == "f":
             found.append(generator.uniform(-2.0, 2.0, extents).astype(dtype))
+        elif below.get(arg.op.name) == ANY:
+            found.append(extremes(generator, extents, dtype))
         else:
             limit = below.get(arg.op.name, 2 if dtype.kind == "b" else 8)
             found.append(generator.integers(0, limit, extents).astype(dtype))
     return found
+
+
+def extremes(generator: np.random.Generator, shape: Any, dtype: Any) -> np.ndarray:
+    """Integers of all sizes, of which two in three are near 0 or a limit of a type."""
+    limits = np.iinfo(dtype)
+    low, high = int(limits.min), int(limits.max)
+    ends = [0, *(sign * (1 << bits) for bits in (7, 8, 15, 16, 31, 32, 62) for sign in (-1, 1))]
+    near = [end + step for end in (low, high, *ends) for step in range(-3, 4)]
+    chosen = np.array([one for one in near if low <= one <= high], dtype)
+    found = generator.integers(low, high, shape, dtype, endpoint=True)
+    return np.where(generator.random(shape) < 0.67, generator.choice(chosen, shape), found)
 
 
 def is_in(tensor: Any, tensors: Sequence[Any]) -> bool:

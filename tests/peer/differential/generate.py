@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 
 from tests.peer.differential.dataflow import Dataflow
+from tests.peer.differential.lookups import Lookups
 from tests.peer.differential.program import Program
 from tests.peer.differential.scheduling import Scheduler
 
@@ -13,7 +14,7 @@ from tests.peer.differential.scheduling import Scheduler
 def generate(number: int, gpu: bool = False) -> Program:
     """The random program of this number; `gpu` makes it one for GPU threads, as one in five is."""
     rng = random.Random(number)
-    flow = Dataflow(rng)
+    flow = Lookups(rng) if number % 8 == 5 else Dataflow(rng)
     flow.declare(rng.choice((1, 2, 2, 3, 3, 4, 5)))
     program = Program(number, tuple(flow.values), flow.outputs(), sizes=dict(flow.sizes)).pruned()
     text = program.text()

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 
+ANY = -1  # as Value.below
+
 
 @dataclass(frozen=True)
 class Dim:
@@ -30,7 +32,8 @@ class Value:
     """A declaration: one or several tensors of one shape.
 
     `lines` declare them, `numpy` says what each of them is. A placeholder has neither; the values
-    of one with `below` are indices less than that.
+    of one with `below` are indices less than that, or with ANY any, of which many are near the
+    limits of their type.
     """
 
     names: tuple[str, ...]

@@ -1,0 +1,235 @@
+"""Threads of a block that race: within one statement, or in a kernel in which none ever waits.
+
+    for tx in threads(32):  C[tx // 2] = A[tx]        two threads store different values
+    for tx in threads(32):  C[tx] = C[31 - tx]        a thread reads what another one writes
+
+Where threads store the same value there is no harm: a stage that each of them computes. What is
+stored is known as far as it is made of numbers and of arguments that nothing writes. Other races
+are for the checked mode, which knows the barriers. Must not know schedules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from te_sched.analysis.programs.accesses import OF_BLOCK, Access, Loop, Program
+from te_sched.analysis.programs.evaluate import (
+    Points,
+    Unevaluable,
+    Values,
+    elements_of,
+    evaluate,
+    held,
+    numbered,
+    points_of,
+    samples_of,
+)
+from te_sched.analysis.programs.facts import forms_for
+from te_sched.analysis.programs.meetings import Meeting
+from te_sched.arith.apart import Apart, Touch
+from te_sched.ir.calls import Effect, call_effect
+from te_sched.ir.expr import BufferLoad, Call, Expr, Var
+from te_sched.ir.stmt import AttrStmt, BufferStore
+from te_sched.ir.visitor import children, walk
+from te_sched.lower.statements import statements
+
+_MOST = 64  # accesses of one memory that are held against each other
+_LIMIT = 1 << 15  # iterations that are executed, and elements that these touch
+_COMMON = ("global", "shared")  # scopes of memory that threads have in common
+_AXES = ("block", "thread")
+
+
+def thread_races(program: Program) -> Iterator[tuple[tuple[Loop, ...], Meeting]]:
+    """The threads that certainly race in a store, and where, for whatever sizes."""
+    of_data: dict[Var, list[Access]] = {}
+    of_store: dict[BufferStore, list[Access]] = {}
+    for access in program.accesses:
+        of_data.setdefault(access.data, []).append(access)
+        if access.store is not None:
+            of_store.setdefault(access.store, []).append(access)
+    changed = {access.data for access in program.accesses if access.writes}
+    unordered = set(_unordered(program))
+    told: set[Var] = set()
+    for write in program.accesses:
+        threads = tuple(loop for loop in write.loops if loop.kind == "thread")
+        if not threads or write.data in told or not _is_common(program, write):
+            continue
+        first = next(loop for loop in write.loops if loop.kind in _AXES)
+        is_free = first in unordered and len(of_data[write.data]) <= _MOST
+        ordered = [loop for loop in write.loops if loop.kind not in _AXES and not is_free]
+        others = [
+            other
+            for other in (of_data[write.data] if is_free else of_store[write.store])  # type: ignore[index]
+            if other.data is write.data
+            and first in other.loops
+            and not (other.writes and other.store is write.store)
+        ]
+        found = _Store(program, threads, write, others, ordered, changed).meeting()
+        if found is not None:
+            told.add(write.data)
+            yield threads, found
+
+
+def _is_common(program: Program, write: Access) -> bool:
+    """Whether an access certainly stores into memory that threads have in common."""
+    memory = program.memory.get(write.data)
+    is_store = write.writes and write.is_sure and write.store is not None
+    return is_store and memory is not None and memory.scope.startswith(_COMMON)
+
+
+def _unordered(program: Program) -> Iterator[Loop]:
+    """The first axis of kernels without barriers: they call nothing and share no memory."""
+    sharing = {
+        loop
+        for access in program.accesses
+        if access.data in program.memory and program.memory[access.data].scope.startswith(OF_BLOCK)
+        for loop in access.loops
+    }
+    calling = {
+        node.node.var
+        for node in statements(program.func.body)
+        if type(node) is AttrStmt
+        and node.key == "thread_extent"
+        and any(type(e) is Call and call_effect(e.op) >= Effect.UPDATE_STATE for e in walk(node))
+    }
+    for loop in program.loops:
+        if loop.kind in _AXES and loop not in sharing and loop.var not in calling:
+            yield loop
+
+
+class _Store:
+    """A store, and others who touch its memory, as no barrier parts them.
+
+    Iterations of `ordered` loops are not compared with each other: a barrier may stand in them.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        threads: tuple[Loop, ...],
+        write: Access,
+        others: Sequence[Access],
+        ordered: Sequence[Loop],
+        changed: set[Var],
+    ) -> None:
+        self.program, self.threads, self.write, self.changed = program, threads, write, changed
+        blocks = [loop for loop in write.loops if loop.kind == "block"]
+        self.serial = tuple([*blocks, *ordered])
+        self.others = [
+            one
+            for one in others
+            if one.is_sure and self._may_harm(one) and not self._are_apart(one)
+        ]
+        self.names = tuple(loop.name for loop in threads)
+
+    def meeting(self) -> Meeting | None:
+        """Where two threads meet, whatever the sizes are."""
+        assert self.write.store is not None
+        differs = self._depends(self.write.store.value) and not self._are_apart(self.write)
+        if not differs and not self.others:
+            return None
+        found: Meeting | None = None
+        try:
+            for sizes in samples_of(self.program):
+                found = self._meeting(sizes, differs)
+                if found is None:
+                    return None
+        except Unevaluable:
+            return None
+        return found
+
+    def _may_harm(self, other: Access) -> bool:
+        """Whether a read, or another store, may meet more than the same value."""
+        stores = (self.write.store, other.store)
+        return not other.writes or any(one and self._depends(one.value) for one in stores)
+
+    def _depends(self, value: Expr) -> bool:
+        """Whether a value may differ between threads."""
+        own = {loop.var for loop in self.threads} | self.program.values.keys()
+        return any(part in own for part in walk(value) if type(part) is Var)
+
+    def _are_apart(self, other: Access) -> bool:
+        """Whether it is proved that no thread touches what another one writes."""
+        a, b = self.write, other
+        if a.index is None or b.index is None:
+            return True  # nobody knows
+        apart = Apart(
+            forms_for(self.program, a, b),
+            [loop.var for loop in self.threads],
+            [loop.var for loop in self.serial],
+            self.program.memory.keys(),
+        )
+        return apart.is_proved(
+            Touch(a.index, a.sizes, a.conditions), Touch(b.index, b.sizes, b.conditions)
+        )
+
+    def _meeting(self, sizes: Values, differs: bool) -> Meeting | None:
+        points, elements, threads = self._touched(self.write, sizes)
+        for other in self.others:
+            _, others, of_others = self._touched(other, sizes)
+            (written, wanted), count = numbered([elements, others])
+            (turns, names), _ = numbered([threads, of_others])
+            owner = np.full(count, -1, np.int64)
+            owner[written] = turns
+            clash = (owner[wanted] >= 0) & (owner[wanted] != names)
+            if clash.any():
+                place = int(np.argmax(clash))
+                first = int(np.argmax((written == wanted[place]) & (turns == owner[wanted[place]])))
+                return self._found(other, elements, threads[first], of_others[place], first, sizes)
+        columns = self._columns(self.write.store.value, points) if differs else None  # type: ignore[union-attr]
+        if columns is None:
+            return None
+        whole = [np.broadcast_to(column, (points.count,)) for column in columns]
+        table = np.stack(whole, axis=1) if whole else np.zeros((points.count, 0), np.int64)
+        (written,), count = numbered([elements])
+        (values,), _ = numbered([table])
+        owner = np.full(count, -1, np.int64)
+        owner[written] = values
+        clash = owner[written] != values
+        if not clash.any():
+            return None
+        place = int(np.argmax(clash))
+        last = int(np.argmax((written == written[place]) & (values == owner[written[place]])))
+        return self._found(self.write, elements, threads[place], threads[last], place, sizes)
+
+    def _touched(self, access: Access, sizes: Values) -> tuple[Points, Any, Any]:
+        """The points of an access, the element of each (after serial loops), and its thread."""
+        lets = self.program.values
+        points = held(points_of(access.loops, sizes, lets, {}, _LIMIT), access.conditions, lets)
+        serial = [loop for loop in access.loops if loop in self.serial]
+        elements, which = elements_of(access, points, serial, sizes, lets, _LIMIT)
+        if len(which) != points.count:
+            raise Unevaluable  # vectors, of which it is not known what lanes store
+        turns = [np.broadcast_to(points.values[loop.var], (points.count,)) for loop in self.threads]
+        return points, elements, np.stack(turns, axis=1)
+
+    def _columns(self, value: Expr, points: Points) -> list[Any] | None:
+        """Numbers by which stored values differ; None where it is not known what they are."""
+        if type(value) is BufferLoad and value.buffer.data in self.changed:
+            return None
+        if type(value) is Var:
+            if value not in self.program.values:
+                return [points.values[value]] if value in points.values else None
+            return self._columns(self.program.values[value], points)
+        try:
+            return [evaluate(value, dict(points.values), self.program.values)]
+        except Unevaluable:
+            pass
+        found: list[Any] = []
+        for part in children(value):
+            columns = self._columns(part, points) if isinstance(part, Expr) else []
+            if columns is None:
+                return None
+            found += columns
+        return found
+
+    def _found(
+        self, second: Access, elements: Any, one: Any, other: Any, row: int, sizes: Values
+    ) -> Meeting:
+        place = tuple(map(int, elements[row][len(self.serial) :]))
+        told = ", ".join(f"{var.name} = {int(value)}" for var, value in sizes.items())
+        iterations = tuple(map(int, one)), tuple(map(int, other))
+        return Meeting(self.write, second, place, iterations, self.names, told)

@@ -1,0 +1,174 @@
+"""Files that users name: read whole, and written whole or not at all.
+
+A path may name anything: a folder, a pipe to which nothing writes, a device without an end. What
+cannot be read or written is a te_sched error, nothing is waited for, and a file that was there
+survives a write that fails. Must not know what files contain.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from te_sched.errors import CallError, TeSchedError, repr_of
+
+Refusal = Callable[[str, str, str], TeSchedError]  # of what, why and cure
+
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # Windows has no pipes among its files
+_KINDS = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+_STREAMS = ("/dev/fd/", "/dev/std", "/proc/")  # paths of what a process has open
+
+
+def check_path(path: Any, verb: str, error: Refusal = CallError) -> str:
+    """The text of a path; refuses what no file can be called."""
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else path
+    if not isinstance(text, str) or not text:
+        raise error(
+            f"{verb} {repr_of(path)}", "it is no path of a file", "give a str or a pathlib.Path"
+        )
+    if (why := why_no_path(text)) is not None:
+        raise error(f"{verb} {text!r}", why, "give the path of a file")
+    return text
+
+
+def why_no_path(text: str) -> str | None:
+    """Why the system has no file of a path; None where it may have one."""
+    if "\0" in text:
+        return "a path has no zero characters"
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return "it has characters that the system cannot encode"
+    return None
+
+
+def read(path: Any, verb: str, cure: str, error: Refusal = CallError) -> bytes:
+    """The content of a regular file.
+
+    Raises
+    ------
+    An `error` whose first line is the verb and the path.
+    """
+    text = check_path(path, verb, error)
+    with refusing(f"{verb} {text}", "it cannot be read", cure, error):
+        return read_at_once(text)
+
+
+def read_text(path: Any, verb: str, cure: str, error: Refusal = CallError) -> str:
+    """The text of a regular file, which is UTF-8; raises as `read` does."""
+    try:
+        return read(path, verb, cure, error).decode()
+    except UnicodeDecodeError:
+        raise error(f"{verb} {path}", "it cannot be read: it is no text in UTF-8", cure) from None
+
+
+def write(
+    path: Any,
+    content: bytes | str,
+    verb: str,
+    cure: str = "name a file in a folder that exists and may be written",
+    error: Refusal = CallError,
+    executable: bool = False,
+) -> None:
+    """Write a file, which appears complete or not at all; pipes and devices are written in place.
+
+    Raises
+    ------
+    An `error` whose first line is the verb and the path.
+    """
+    text = check_path(path, verb, error)
+    data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
+    with refusing(f"{verb} {text}", "it cannot be written", cure, error):
+        try:
+            kept = os.stat(text).st_mode
+        except FileNotFoundError:
+            kept = None
+        if (kept is not None and not stat.S_ISREG(kept)) or text.startswith(_STREAMS):
+            with open(text, "ab", opener=at_once) as file:
+                file.write(data)
+            return
+        _replace(os.path.realpath(text), data, kept, executable)
+
+
+@contextmanager
+def temporary_folder(what: str, error: Refusal = CallError) -> Iterator[Path]:
+    """A folder that goes again."""
+    cure = "make room for temporary files, or name another folder for them in TMPDIR"
+    with refusing(what, "no temporary folder can be made", cure, error):
+        folder = tempfile.TemporaryDirectory(prefix="te_sched", ignore_cleanup_errors=True)
+    with folder as name:
+        yield Path(name)
+
+
+def read_at_once(path: str, pipes: bool = False) -> bytes:
+    """The content of a regular file, or of a pipe to which something writes.
+
+    Raises
+    ------
+    OSError also for other kinds of files.
+    """
+    with open(path, "rb", opener=at_once) as file:
+        kind = stat.S_IFMT(os.fstat(file.fileno()).st_mode)
+        if kind in _KINDS and not (pipes and (kind == stat.S_IFIFO or file.isatty())):
+            raise OSError(errno.EINVAL, f"it is {_KINDS[kind]}")
+        content = file.read()
+    if kind in _KINDS and not content:
+        raise OSError(errno.EINVAL, f"it is {_KINDS[kind]} to which nothing writes")
+    return content
+
+
+def is_special(path: str) -> bool:
+    """Whether there is something of a path that others would wait for: a pipe, a device."""
+    try:
+        return stat.S_IFMT(os.stat(path).st_mode) in _KINDS
+    except (OSError, ValueError):
+        return False
+
+
+def at_once(path: str, flags: int) -> int:
+    """What `open` takes as an opener: one that does not wait for the other end of a pipe."""
+    handle = os.open(path, flags | _NONBLOCK, 0o666)
+    if _NONBLOCK:
+        os.set_blocking(handle, True)
+    return handle
+
+
+def _replace(path: str, data: bytes, kept: int | None, executable: bool) -> None:
+    """Put a new file in the place of the one that is there, whose mode it keeps."""
+    if kept is not None and not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    mode = 0o777 if executable else 0o666
+    part = os.path.join(os.path.dirname(path), f".te_sched-{secrets.token_hex(8)}")
+    try:
+        with open(part, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+            file.write(data)
+        if kept is not None:
+            os.chmod(part, stat.S_IMODE(kept) | ((kept & 0o444) >> 2 if executable else 0))
+        os.replace(part, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(part)
+        raise
+
+
+@contextmanager
+def refusing(what: str, whether: str, cure: str, error: Refusal = CallError) -> Iterator[None]:
+    """What the system says of files, as a te_sched error."""
+    try:
+        yield
+    except OSError as problem:
+        raise error(what, f"{whether}: {problem.strerror or problem}", cure) from None
+    except MemoryError:
+        raise error(what, f"{whether}: there is no memory for it", cure) from None

@@ -1,0 +1,373 @@
+"""Indices and conditions are computed in 64 bits where 32 bits may not hold what they count.
+
+    for i in range(60000):                  for i in range(60000):
+        B[i] = A[max(0 - i * i, -7) + 7]        wide = cast("int64", i)
+                                       ->       B[i] = A[max(0 - wide * wide, -7) + 7]
+
+Proofs and checks of accesses, and the simplifier, take it that what is computed of loop variables
+alone does not overflow: this makes it true of programs to run. What must be within an array says
+how large the terms of an index may be, so that A[i * m + j] stays as it is for all sizes. Integers
+in memory wrap around, as numpy's do; where an index adds them up it is checked before, and its
+terms are widened like others. Must not know how indices are judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from te_sched.arith.const_bounds import (
+    EVERYTHING,
+    INFINITY,
+    ConstBounds,
+    Interval,
+    add,
+    of_dtype,
+    product,
+)
+from te_sched.errors import BuildError
+from te_sched.ir import dtypes, ops
+from te_sched.ir.data import depends_on_data, numbers_of_calls
+from te_sched.ir.expr import (
+    Add,
+    BinaryOp,
+    Broadcast,
+    Buffer,
+    BufferLoad,
+    Call,
+    Cast,
+    CompareOp,
+    Expr,
+    IntImm,
+    IterVar,
+    Let,
+    Mul,
+    Not,
+    Ramp,
+    Range,
+    Select,
+    Sub,
+    Var,
+)
+from te_sched.ir.stmt import (
+    AssertStmt,
+    AttrStmt,
+    BufferStore,
+    For,
+    IfThenElse,
+    LetStmt,
+    PrimFunc,
+    Stmt,
+    While,
+)
+from te_sched.ir.visitor import NODE_CLASSES, Mapper, replace, variables_of
+
+NARROW, WIDE = "int32", "int64"
+# Sizes that a call tells are at most this, which the runtime checks of arrays: so that the sums in
+# loops over tiles of them, which end a little later, are 32-bit integers.
+LARGEST_SIZE = 2**31 - 2**16
+_INT32 = of_dtype(NARROW)
+
+
+def widen_indices(func: PrimFunc) -> PrimFunc:
+    """The function with wider arithmetic where it is needed; the same one where it is not."""
+    body = _Widener(func).visit(func.body)
+    return func if body is func.body else func.with_body(body)
+
+
+class _Widener(Mapper):
+    """Rebuilds statements; `exact` rebuilds what must be computed without overflow."""
+
+    def __init__(self, func: PrimFunc) -> None:
+        self.bounds = ConstBounds(exact=True)
+        self.bounds.loaded.update(numbers_of_calls(func))
+        self.widened: dict[Var, Var] = {}
+        self.sizes = {var for var in func.params if var.dtype != "handle"}
+        for buffer in func.buffer_map.values():
+            for part in (*buffer.shape, *buffer.strides, buffer.elem_offset):
+                for var in variables_of(part):
+                    self.sizes.add(var)
+                    self.bounds.variables[var] = (0, LARGEST_SIZE)
+        for buffer in func.buffer_map.values():
+            self.note_sizes(buffer)
+
+    def note_sizes(self, buffer: Buffer) -> None:
+        """Note that the elements of an array, and of its rows, can be counted."""
+        size: Expr | None = None
+        for extent in reversed(buffer.shape):
+            size = extent if size is None else ops.mul(extent, size)
+            if type(size) is Mul:
+                self.bounds.facts.append((size, 0, LARGEST_SIZE))
+
+    # -- expressions -------------------------------------------------------------------------------
+
+    def exact(self, e: Any, room: Interval | None = None) -> Expr:
+        """An integer or a condition as it is without overflow, in 32 or 64 bits.
+
+        `room` is where the value of a sum must lie that is an index, or part of one.
+        """
+        method = _EXACT.get(type(e))
+        return method(self, e, room) if method is not None else self.visit(e)
+
+    def exact_var(self, e: Var, room: Interval | None) -> Expr:
+        return self.widened.get(e, e)
+
+    def exact_sum(self, e: Any, room: Interval | None) -> Expr:
+        """A sum, difference or product."""
+        if dtypes.element(e.dtype) != NARROW:
+            return self.exact_operands(e, None)
+        if room is None and depends_on_data(e, self.bounds.loaded):
+            a, b = (ops.cast(e.dtype, self.exact(operand)) for operand in (e.a, e.b))
+            return e if a is e.a and b is e.b else type(e)(a, b)  # type: ignore[no-any-return]
+        rooms = self.rooms(e, room) if room is not None else (None, None)
+        a, b = self.exact(e.a, rooms[0]), self.exact(e.b, rooms[1])
+        if not self.fits(e, room):
+            wide = dtypes.with_lanes(WIDE, dtypes.lanes(e.dtype))
+            a, b = ops.cast(wide, a), ops.cast(wide, b)
+        return _rebuilt(e, a, b)
+
+    def fits(self, e: Any, room: Interval | None) -> bool:
+        """Whether the value of a sum is a 32-bit integer.
+
+        Raises
+        ------
+        BuildError when 64 bits do not hold it either.
+        """
+        a, b = self.bounds.of(e.a), self.bounds.of(e.b)
+        low, high = _SUMS[type(e)](a, b)
+        if max(-low, high) == INFINITY and not self.sizes and not _is_infinite(*a, *b):
+            raise BuildError(
+                f"cannot compute the part {e} of an index in 64 bits",
+                f"its operands run from {a[0]} to {a[1]}, and from {b[0]} to {b[1]}",
+                "clamp the operands in place of the result, as in te.min(i, 8) * te.min(j, 8)",
+            )
+        if room is not None:
+            low, high = max(low, room[0]), min(high, room[1])
+        if _is_narrow(self.bounds.within_facts(e, (low, high))):
+            return True
+        # Rows that were found within their array are counted by its strides: so far it reaches.
+        return room is not None and not self.sizes.isdisjoint(variables_of(e))
+
+    def rooms(self, e: Any, room: Interval) -> tuple[Interval, Interval]:
+        """Where the operands of a sum must lie."""
+        a, b = self.bounds.of(e.a), self.bounds.of(e.b)
+        low, high = room
+        if type(e) is Add:
+            return (add(low, -b[1]), add(high, -b[0])), (add(low, -a[1]), add(high, -a[0]))
+        if type(e) is Sub:
+            return (add(low, b[0]), add(high, b[1])), (add(a[0], -high), add(a[1], -low))
+        if type(e.b) is IntImm and e.b.value > 0:
+            return (-(-low // e.b.value), high // e.b.value), EVERYTHING
+        return EVERYTHING, EVERYTHING
+
+    def exact_operands(self, e: Any, room: Interval | None) -> Expr:
+        """An operation on two operands that no sum is."""
+        return _rebuilt(e, self.exact(e.a), self.exact(e.b))
+
+    def exact_not(self, e: Not, room: Interval | None) -> Expr:
+        a = self.exact(e.a)
+        return e if a is e.a else Not(a)
+
+    def exact_ramp(self, e: Ramp, room: Interval | None) -> Expr:
+        base, stride = self.exact(e.base, room), self.exact(e.stride)
+        low, high = self.bounds.of(e)
+        if room is not None:
+            low, high = max(low, room[0]), min(high, room[1])
+        elif depends_on_data(e, self.bounds.loaded):
+            low, high = 0, 0
+        if base.dtype == NARROW and not _is_narrow((low, high)):
+            base = ops.cast(WIDE, base)
+        if base is e.base and stride is e.stride:
+            return e
+        base, stride = ops.match_types(base, stride)
+        return Ramp(base, stride, e.lanes)
+
+    def exact_broadcast(self, e: Broadcast, room: Interval | None) -> Expr:
+        value = self.exact(e.value, room)
+        return e if value is e.value else Broadcast(value, e.lanes)
+
+    def exact_cast(self, e: Cast, room: Interval | None) -> Expr:
+        value = self.exact(e.value)
+        if value is e.value:
+            return e
+        return ops.cast(e.dtype, value)
+
+    def exact_select(self, e: Select, room: Interval | None) -> Expr:
+        condition = self.exact(e.condition)
+        yes, no = self.exact(e.true_value, room), self.exact(e.false_value, room)
+        if condition is e.condition and yes is e.true_value and no is e.false_value:
+            return e
+        return Select(condition, *ops.match_types(yes, no))
+
+    def exact_call(self, e: Call, room: Interval | None) -> Expr:
+        if e.op == "tir.if_then_else":
+            args = [self.exact(e.args[0]), *[self.exact(arg, room) for arg in e.args[1:]]]
+            args[1:] = ops.match_types(args[1], args[2])
+        elif e.op in ops.BITWISE:
+            args = [*ops.match_types(self.exact(e.args[0]), self.exact(e.args[1]))]
+            if self.shifts_out(e):
+                args = [ops.cast(dtypes.with_lanes(WIDE, dtypes.lanes(e.dtype)), x) for x in args]
+        else:
+            args = [self.exact(arg) for arg in e.args]
+            args = [ops.cast(old.dtype, arg) for arg, old in zip(args, e.args, strict=True)]
+        if all(new is old for new, old in zip(args, e.args, strict=True)):
+            return e
+        is_of_args = e.dtype == e.args[-1].dtype
+        return Call(args[-1].dtype if is_of_args else e.dtype, e.op, tuple(args))
+
+    def shifts_out(self, e: Call) -> bool:
+        """Whether bits may get lost of what loop variables alone say."""
+        is_shift = e.op == "tir.shift_left" and dtypes.element(e.dtype) == NARROW
+        return (
+            is_shift
+            and not _is_narrow(self.bounds.of(e))
+            and not depends_on_data(e, self.bounds.loaded)
+        )
+
+    def exact_let(self, e: Let, room: Interval | None) -> Expr:
+        var, value = self.named(e)
+        body = self.exact(e.body, room)
+        return e if value is e.value and body is e.body else Let(var, value, body)
+
+    # -- what is data ------------------------------------------------------------------------------
+
+    def visit_Var(self, node: Var) -> Expr:
+        """Elsewhere a variable is what it was: 32 bits of it."""
+        wide = self.widened.get(node)
+        return node if wide is None else Cast(node.dtype, wide)
+
+    def visit_Select(self, node: Select) -> Expr:
+        return self.choice(node, node.condition, self.generic(node))  # type: ignore[no-any-return]
+
+    def visit_Call(self, node: Call) -> Expr:
+        new: Call = self.generic(node)
+        if node.op != "tir.if_then_else":
+            return new
+        condition = self.exact(node.args[0])
+        if condition is new.args[0]:
+            return new
+        return Call(node.dtype, node.op, (condition, *new.args[1:]))
+
+    def choice(self, node: Any, condition: Expr, new: Any) -> Any:
+        """A node with its condition exact."""
+        condition = self.exact(condition)
+        return new if condition is new.condition else replace(new, condition=condition)
+
+    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        indices = self.indices(node.buffer, node.indices)
+        return node if indices is node.indices else BufferLoad(node.buffer, indices)
+
+    def indices(self, buffer: Buffer, old: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """Indices, which lie within their buffer."""
+        if all(type(index) in (Var, IntImm) and index not in self.widened for index in old):
+            return old
+        sizes = buffer.shape if len(buffer.shape) == len(old) and not buffer.strides else ()
+        ends = [size.value if type(size) is IntImm else LARGEST_SIZE for size in sizes]
+        rooms = [(0, end) for end in ends or [LARGEST_SIZE] * len(old)]
+        new = tuple([self.exact(e, room) for e, room in zip(old, rooms, strict=True)])
+        return old if all(a is b for a, b in zip(new, old, strict=True)) else new
+
+    # -- statements --------------------------------------------------------------------------------
+
+    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        value, indices = self.visit(node.value), self.indices(node.buffer, node.indices)
+        if value is node.value and indices is node.indices:
+            return node
+        return BufferStore(node.buffer, value, indices)
+
+    def visit_For(self, node: For) -> Stmt:
+        self.bind(node.loop_var, Range(node.min, node.extent))
+        low, extent = (ops.cast(e.dtype, self.exact(e)) for e in (node.min, node.extent))
+        body = self.visit(node.body)
+        if low is node.min and extent is node.extent and body is node.body:
+            return node
+        return replace(node, min=low, extent=extent, body=body)  # type: ignore[no-any-return]
+
+    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
+        if isinstance(node.node, IterVar):
+            self.bind(node.node.var, Range(IntImm(0, node.value.dtype), node.value))
+        return self.generic(node)  # type: ignore[no-any-return]
+
+    def visit_LetStmt(self, node: LetStmt) -> Stmt:
+        var, value = self.named(node)
+        body = self.visit(node.body)
+        if value is node.value and body is node.body:
+            return node
+        return LetStmt(var, value, body)
+
+    def named(self, node: LetStmt | Let) -> tuple[Var, Expr]:
+        """A variable and its value, of the type that it needs."""
+        var, kind = node.var, dtypes.parse(node.var.dtype).code
+        value: Expr = self.exact(node.value) if kind in ("int", "bool") else self.visit(node.value)
+        if value.dtype != var.dtype:
+            var = self.widened[node.var] = Var(var.name, value.dtype)
+        if kind == "int":
+            self.bind(node.var, node.value)
+        return var, value
+
+    def bind(self, var: Var, value: Range | Expr) -> None:
+        """Note the values of a variable, which are of its type."""
+        bounds = self.bounds
+        if var in bounds.variables:
+            bounds.memo = {}
+        bounds.bind(var, value)
+        low, high = bounds.variables[var]
+        least, most = of_dtype(WIDE if var in self.widened else var.dtype)
+        bounds.variables[var] = max(low, least), min(high, most)
+
+    def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
+        return self.choice(node, node.condition, self.generic(node))  # type: ignore[no-any-return]
+
+    def visit_AssertStmt(self, node: AssertStmt) -> Stmt:
+        return self.choice(node, node.condition, self.generic(node))  # type: ignore[no-any-return]
+
+    def visit_While(self, node: While) -> Stmt:
+        return self.choice(node, node.condition, self.generic(node))  # type: ignore[no-any-return]
+
+
+def _is_narrow(interval: Interval) -> bool:
+    return _INT32[0] <= interval[0] and interval[1] <= _INT32[1]
+
+
+def _is_infinite(*ends: int) -> bool:
+    return INFINITY in map(abs, ends)
+
+
+def _rebuilt(e: Any, a: Expr, b: Expr) -> Expr:
+    """An operation on other operands, of the wider type."""
+    if a is e.a and b is e.b:
+        return e  # type: ignore[no-any-return]
+    return type(e)(*ops.match_types(a, b))  # type: ignore[no-any-return]
+
+
+def _negated(interval: Interval) -> Interval:
+    return -interval[1], -interval[0]
+
+
+def _sum(a: Interval, b: Interval) -> Interval:
+    return add(a[0], b[0]), add(a[1], b[1])
+
+
+_SUMS: dict[type, Callable[[Interval, Interval], Interval]] = {
+    Add: _sum,
+    Sub: lambda a, b: _sum(a, _negated(b)),
+    Mul: product,
+}
+
+_Exact = Callable[[_Widener, Any, Interval | None], Expr]
+_EXACT: dict[type, _Exact] = {
+    **{
+        kind: _Widener.exact_operands
+        for kind in NODE_CLASSES
+        if issubclass(kind, BinaryOp | CompareOp)
+    },
+    **dict.fromkeys(_SUMS, _Widener.exact_sum),
+    Var: _Widener.exact_var,
+    Ramp: _Widener.exact_ramp,
+    Broadcast: _Widener.exact_broadcast,
+    Cast: _Widener.exact_cast,
+    Select: _Widener.exact_select,
+    Call: _Widener.exact_call,
+    Not: _Widener.exact_not,
+    Let: _Widener.exact_let,
+}

@@ -1,0 +1,242 @@
+"""Public functions check their arguments against the annotations of their parameters.
+
+`checked` reads what an annotation says: an int, a str, a class, an optional one, a sequence of
+them, or `Annotated[Any, Kind(...)]` for what no class says. `Any` and what is not known here are
+left to the function. Must not know what the functions do.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import wraps
+from inspect import Parameter, signature, unwrap
+from os import PathLike
+from types import ModuleType
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+from te_sched.errors import (
+    DeclarationError,
+    TeSchedError,
+    kind_of,
+    repr_of,
+    with_article,
+)
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+class Kind(NamedTuple):
+    """What a parameter takes: a test of values, and words for it."""
+
+    fits: Callable[[Any], bool]
+    words: str
+
+
+def is_index(value: Any) -> bool:
+    """Whether a value is an integer of 64 bits: Python's, numpy's, or a constant."""
+    try:
+        return -(1 << 63) <= operator.index(value) < 1 << 64
+    except (TypeError, TeSchedError):  # also of arrays
+        return False
+
+
+def is_real(value: Any) -> bool:
+    """Whether a value is a number that a float can hold, at least as an infinity."""
+    if isinstance(value, str | bytes | bytearray):
+        return False
+    try:
+        float(value)
+    except (TypeError, ValueError, OverflowError, TeSchedError):
+        return is_index(value)
+    return not hasattr(value, "shape") or value.shape == ()
+
+
+def has_truth(value: Any) -> bool:
+    """Whether a value is true or false."""
+    try:
+        bool(value)
+    except (TypeError, ValueError, TeSchedError):  # of arrays and expressions
+        return False
+    return True
+
+
+def is_sequence(value: Any) -> bool:
+    """Whether a value is a list, a tuple, or an array of one dimension; not a text."""
+    if type(value).__module__ == "numpy":
+        return getattr(value, "ndim", 0) == 1
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
+
+
+_ANYTHING = Kind(lambda value: True, "anything")
+_SIMPLE = {
+    "Any": _ANYTHING,
+    "object": _ANYTHING,
+    "None": Kind(lambda value: value is None, "None"),
+    "int": Kind(is_index, "an int"),
+    "float": Kind(is_real, "a number"),
+    "bool": Kind(has_truth, "True or False"),
+    "str": Kind(lambda value: isinstance(value, str), "a str"),
+    "Callable": Kind(callable, "a function"),
+    "os.PathLike[str]": Kind(lambda value: isinstance(value, PathLike), "a path"),
+}
+
+
+# Parameters of which the functions say better themselves what is wrong.
+_LEFT = ("dtype", "dtypes", "out_dtype")
+_SEVERAL = re.compile(r"(Sequence|Iterable|list|tuple|Mapping|Callable|dict)\[(.*)\]")
+
+
+class _Signature(NamedTuple):
+    """The names and kinds of parameters: by place, by name, and of what `*args` takes."""
+
+    by_place: list[tuple[str, Kind]]
+    by_name: dict[str, Kind]
+    rest: tuple[str, Kind]
+
+
+def checked(
+    function: Callable[_P, _T],
+    error: type[TeSchedError] = DeclarationError,
+    face: str = "",
+    but: Iterable[str] = (),
+) -> Callable[_P, _T]:
+    """The function with a check of its arguments in front; `face` is the module users name."""
+    known: list[_Signature] = []  # annotations are read when it is first called
+
+    @wraps(function)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        if not known:
+            known.append(_signature(function, {*_LEFT, *but}))
+        by_place, by_name, rest = known[0]
+        for number, value in enumerate(args):
+            name, expected = by_place[number] if number < len(by_place) else rest
+            if not expected.fits(value):
+                raise unfit(error, f"{face}{function.__name__}", name, value, expected)
+        for name, value in kwargs.items():
+            expected = by_name.get(name, _ANYTHING)
+            if not expected.fits(value):
+                raise unfit(error, f"{face}{function.__name__}", name, value, expected)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def checked_as(
+    error: type[TeSchedError], but: Iterable[str] = ()
+) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
+    """`checked` with errors of another kind, of all parameters but some."""
+    return lambda function: checked(function, error, "", but)
+
+
+def check_arguments(module: ModuleType, names: Iterable[str]) -> None:
+    """Let these functions check their arguments when they are called by the names of a module."""
+    face = module.__name__.removeprefix("te_sched.") + "."
+    for name in names:
+        value = getattr(module, name)
+        if callable(value) and not isinstance(value, type):
+            setattr(module, name, checked(value, face=face))
+
+
+def check_fields(node: Any) -> None:
+    """Refuse a node of the IR whose fields are not what their annotations say."""
+    kind = type(node)
+    kinds = _OF_FIELDS.get(kind)
+    if kinds is None:
+        names = vars(sys.modules[kind.__module__])
+        kinds = [
+            (field.name, kind_of_annotation(str(field.type), names))
+            for field in dataclasses.fields(kind)
+        ]
+        _OF_FIELDS[kind] = kinds
+    for name, expected in kinds:
+        value = getattr(node, name)
+        if not expected.fits(value):
+            raise unfit(DeclarationError, kind.__name__, name, value, expected)
+
+
+_OF_FIELDS: dict[type, list[tuple[str, Kind]]] = {}
+
+
+def _signature(function: Callable[..., Any], left: set[str]) -> _Signature:
+    parameters = list(signature(function).parameters.values())
+    names = getattr(unwrap(function), "__globals__", {})
+    kinds = {
+        one.name: _ANYTHING if one.name in left else kind_of_annotation(str(one.annotation), names)
+        for one in parameters
+    }
+    places = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    rest = [one.name for one in parameters if one.kind is Parameter.VAR_POSITIONAL]
+    return _Signature(
+        [(one.name, kinds[one.name]) for one in parameters if one.kind in places],
+        kinds,
+        (rest[0], kinds[rest[0]]) if rest else ("", _ANYTHING),
+    )
+
+
+def kind_of_annotation(annotation: str, names: Mapping[str, Any]) -> Kind:
+    """What an annotation says, in the names of the module that it stands in."""
+    parts = list(_alternatives(annotation))
+    if len(parts) > 1:
+        kinds = [kind_of_annotation(part, names) for part in parts]
+        if _ANYTHING in kinds:
+            return _ANYTHING
+        tests = [one.fits for one in kinds]
+        words = " or ".join(one.words for one in kinds)
+        return Kind(lambda value: any(fits(value) for fits in tests), words)
+    several = _SEVERAL.fullmatch(annotation)
+    if several is not None:
+        return _kind_of_several(several[1], several[2], names)
+    if annotation in _SIMPLE:
+        return _SIMPLE[annotation]
+    first, *parts_of_name = annotation.split(".")
+    found = names.get(first)
+    for part in parts_of_name:
+        found = getattr(found, part, None)
+    if isinstance(found, type):
+        return Kind(lambda value: isinstance(value, found), with_article(found.__name__))
+    marks = [one for one in getattr(found, "__metadata__", ()) if isinstance(one, Kind)]
+    return marks[0] if marks else _ANYTHING
+
+
+def _alternatives(annotation: str) -> Iterator[str]:
+    """The parts of `A | B`, of which each may have brackets."""
+    depth, start = 0, 0
+    for place, sign in enumerate(annotation):
+        depth += (sign == "[") - (sign == "]")
+        if sign == "|" and not depth:
+            yield annotation[start:place].strip()
+            start = place + 1
+    yield annotation[start:].strip()
+
+
+def _kind_of_several(outer: str, inner: str, names: Mapping[str, Any]) -> Kind:
+    if outer == "Callable":
+        return Kind(callable, "a function")
+    if outer in ("Mapping", "dict"):
+        return Kind(lambda value: isinstance(value, Mapping), "a dictionary")
+    part = kind_of_annotation(inner.removesuffix(", ..."), names)
+    of = "" if part is _ANYTHING else f", each {part.words}"
+
+    def fits(value: Any) -> bool:
+        is_stream = outer == "Iterable" and not is_sequence(value)
+        if is_stream:  # which may be read but once
+            return isinstance(value, Iterable) and not isinstance(value, str | bytes)
+        return is_sequence(value) and all(map(part.fits, value))
+
+    return Kind(fits, f"a list or tuple{of}")
+
+
+def unfit(
+    error: type[TeSchedError], function: str, name: str, value: Any, expected: Kind
+) -> TeSchedError:
+    """The error for an argument that is not what was expected."""
+    return error(
+        f"argument {name} of {function} is {repr_of(value)}, expected {expected.words}",
+        f"it is {kind_of(value)}",
+        f"give {expected.words}",
+    )

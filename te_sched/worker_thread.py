@@ -1,0 +1,60 @@
+"""Calls on a thread of their own, for which the caller waits: with another stack, or to be left.
+
+Native code that runs for long, such as a compiler, does not let Python handle signals meanwhile;
+a caller that waits does. After a Ctrl-C the thread goes on until its call ends, and nobody hears of
+that. Must not know what is called.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextvars import copy_context
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from te_sched.errors import called_from, user_place
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_LOOK = 0.1  # seconds between two looks for signals, on systems where these do not end a wait
+
+
+def run_in_thread(call: Callable[[], _T], without: Callable[[], _T]) -> _T:
+    """What a call gives, or raises; what `without` does if the system refuses a thread."""
+    results: list[_T] = []
+    failures: list[BaseException] = []
+    is_done = threading.Event()
+
+    def run() -> None:
+        try:
+            results.append(call())
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            is_done.set()
+
+    with called_from(user_place()):
+        thread = threading.Thread(target=copy_context().run, args=(run,), daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:
+        return without()
+    while not is_done.wait(_LOOK):
+        pass
+    if failures:
+        # Nothing else may hold it: what its frames hold, LLVM's objects, has an order to go in.
+        raise failures.pop()
+    return results[0]
+
+
+def can_be_left(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Lets Ctrl-C end a call of native code in the main thread, where signals are handled."""
+
+    @wraps(function)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        if threading.current_thread() is not threading.main_thread():
+            return function(*args, **kwargs)
+        return run_in_thread(*[lambda: function(*args, **kwargs)] * 2)
+
+    return call

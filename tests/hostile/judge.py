@@ -1,0 +1,124 @@
+"""What becomes of a line: a result or a proper refusal, or something that no user should see.
+
+Must not know how lines are made.
+"""
+
+from __future__ import annotations
+
+import decimal
+import fractions
+import importlib
+import linecache
+import os
+import warnings
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+import te_sched
+from te_sched import nd, te, tir, topi
+from te_sched.errors import InternalError, TeSchedError
+from tests.hostile import words
+from tests.hostile.surface import FACES, MODULES
+
+FILE = "<hostile>"
+PACKAGE = os.path.dirname(te_sched.__file__) + os.sep
+# What these raise is what they are for.
+MEANT = {
+    "te_sched.testing.assert_allclose": AssertionError,
+    "te_sched.ir.assert_structural_equal": AssertionError,
+    "te_sched.testing.assert_structural_equal": AssertionError,
+}
+
+
+# Where functions of the user, or constructors of nodes, are called: a TypeError from there says
+# that the arguments do not bind.
+CALLERS = (
+    *("tir/constructors.py:Constructor.__call__", "tir/constructors.py:_by_fields.<locals>.build"),
+    *("te/declare.py:compute", "te/extern.py:extern", "tir/stmt_functor.py:_Rewriter.rewrite"),
+    "runtime/libraries.py:write_library",
+    *("tir/stmt_functor.py:post_order_visit", "tir/stmt_functor.py:pre_order_visit"),
+    *("schedule/primitives/rearranging.py:RearrangingPrimitives.transform_layout",),
+)
+
+
+def names() -> dict[str, Any]:
+    """What lines may name."""
+    import sympy
+
+    for name in MODULES:
+        if name not in FACES:
+            importlib.import_module(name)
+    return {
+        **{"te_sched": te_sched, "te": te, "tir": tir, "topi": topi, "nd": nd, "np": np},
+        **{"words": words, "sympy": sympy, "decimal": decimal, "fractions": fractions},
+    }
+
+
+def judge(line: str, known: dict[str, Any]) -> str:
+    """Nothing where the line ended well, else what is wrong with how it ended."""
+    linecache.cache[FILE] = (len(line), None, [line], FILE)
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            exec(compile(line, FILE, "exec"), known)
+    except TeSchedError as error:
+        return _of_refusal(error)
+    except BaseException as error:
+        return "" if _is_meant(line, error) else _of_foreign(error)
+    return ""
+
+
+def _of_refusal(error: TeSchedError) -> str:
+    if isinstance(error, InternalError):
+        return f"InternalError at {_place(error)}: {error.what}"
+    try:
+        str(error)
+    except Exception as failed:
+        return f"an error without a text at {_place(error)}: {type(failed).__name__}"
+    if not error.why or not error.cure:
+        return f"vague {type(error).__name__} at {_place(error)}: {error.what}"
+    return ""
+
+
+def _is_meant(line: str, error: BaseException) -> bool:
+    kind = next((kind for name, kind in MEANT.items() if f"{name}(" in line), None)
+    return kind is not None and isinstance(error, kind)
+
+
+def _of_foreign(error: BaseException) -> str:
+    """An exception of Python: of the call itself, of the user's functions, or a bug."""
+    if isinstance(error, KeyboardInterrupt):
+        raise error
+    files = _files(error.__traceback__)
+    is_deep = isinstance(error, RecursionError | MemoryError)
+    inside = [file for file in files if file.startswith(PACKAGE)]
+    if not inside:
+        return ""
+    if isinstance(error, TypeError) and _place(error) in CALLERS:
+        return ""
+    if isinstance(error, AttributeError) and _place(error).endswith("__getattr__"):
+        return ""  # of a name that is not there
+    is_users = files[-1] in (FILE, words.__file__) or files[-1].startswith("<")
+    if is_users and not is_deep:
+        return ""
+    return f"{type(error).__name__} at {_place(error)}: {str(error)[:200]}"
+
+
+def _files(trace: TracebackType | None) -> list[str]:
+    found = []
+    while trace is not None:
+        found.append(trace.tb_frame.f_code.co_filename)
+        trace = trace.tb_next
+    return found
+
+
+def _place(error: BaseException) -> str:
+    trace, found = error.__traceback__, "?"
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename.startswith(PACKAGE):
+            found = f"{code.co_filename[len(PACKAGE) :]}:{code.co_qualname}"
+        trace = trace.tb_next
+    return found

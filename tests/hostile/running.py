@@ -1,0 +1,104 @@
+"""Judging many lines in a process that may crash or hang: another one goes on after the line.
+
+Must not know what lines do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+MEMORY = 8 << 30  # bytes of addresses that a process may use
+SLOW = 10  # seconds after which a line is interrupted
+STARTING = 120.0  # seconds that a process may take to begin
+HUNG = 30.0  # seconds after which a process that says nothing is killed
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def findings(lines: Sequence[str]) -> list[tuple[str, str]]:
+    """The lines that did not end well, each with what was wrong."""
+    found: list[tuple[str, str]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "lines.json")
+        path.write_text(json.dumps(list(lines)))
+        start = 0
+        while start < len(lines):
+            start = _go_on(path, start, lines, found)
+    return found
+
+
+def _go_on(path: Path, start: int, lines: Sequence[str], found: list[tuple[str, str]]) -> int:
+    """Judge from a line on; gives the line to begin with next."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.hostile.running", str(path), str(start)],
+        cwd=path.parent,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        bufsize=1,
+        env={**os.environ, "TE_SCHED_CACHE": "0", "PYTHONPATH": str(ROOT)},
+    )
+    assert process.stdout is not None
+    at = start
+    patience = STARTING
+    while select.select([process.stdout], [], [], patience)[0]:
+        patience, text = HUNG, process.stdout.readline()
+        if not text:
+            break
+        at, verdict = json.loads(text)
+        if verdict:
+            found.append((lines[at], verdict))
+    else:
+        found.append((lines[at], "hung"))
+        process.kill()
+    code = process.wait()
+    if code == 0:
+        return len(lines)
+    if found[-1:] != [(lines[at], "hung")]:
+        found.append((lines[at], f"crashed: {code}"))
+    return at + 1
+
+
+class _Slow(BaseException):
+    pass
+
+
+def _ring(*_: object) -> None:
+    raise _Slow
+
+
+def work(path: str, start: int) -> None:
+    """Judge lines of a file; says which one comes, and what was wrong with it."""
+    from tests.hostile import judge
+
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what lines print
+    signal.signal(signal.SIGALRM, _ring)
+    lines, known = json.loads(Path(path).read_text()), judge.names()
+    for number in range(start, len(lines)):
+        answers.write(f"[{number}, null]\n")
+        signal.alarm(SLOW)
+        try:
+            verdict = judge.judge(lines[number], dict(known))
+        except _Slow:
+            verdict = f"slow: more than {SLOW} s"
+        finally:
+            signal.alarm(0)
+        if verdict:
+            answers.write(json.dumps([number, verdict]) + "\n")
+    answers.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    work(sys.argv[1], int(sys.argv[2]))

@@ -1,0 +1,142 @@
+"""Arguments are checked against annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import nd, te, tir, topi
+from te_sched.compat import arith
+from te_sched.errors import DeclarationError, ElementError, TeSchedError, repr_of
+from te_sched.signatures import Kind, checked, checked_as
+from te_sched.te.tensor import Tensor
+
+A = te.placeholder((8, 8), name="A")
+Even = Annotated[Any, Kind(lambda value: value % 2 == 0, "an even number")]
+
+
+@checked
+def taken(
+    count: int = 0,
+    text: str | None = None,
+    tensors: Sequence[Tensor] = (),
+    even: Even = 0,
+    flag: bool = False,
+    size: float = 0.0,
+    table: Mapping[str, Any] | None = None,
+    dtype: str = "",
+    *rest: int,
+) -> tuple[Any, ...]:
+    return (count, text, tensors, even, flag, size, table, dtype, *rest)
+
+
+def test_checked_takes_what_annotations_say() -> None:
+    right = (np.int64(2), None, [A], 4, 1, te.const(1.5), {"a": 1}, None, 5)
+    assert taken(*right) == right  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ({"count": 1.5}, r"argument count of taken is 1\.5, expected an int"),
+        ({"count": 10**5000}, r"count of taken is an int of 16610 bits"),
+        ({"text": 3}, "text of taken is 3, expected a str or None"),
+        ({"tensors": [A, 3]}, "expected a list or tuple, each a Tensor"),
+        ({"tensors": A}, "expected a list or tuple"),
+        ({"even": 3}, "expected an even number"),
+        ({"flag": np.zeros(3)}, "expected True or False"),
+        ({"size": 1j}, "size of taken is 1j, expected a number"),
+        ({"table": [1]}, "expected a dictionary or None"),
+    ],
+)
+def test_checked_rejects(given: dict[str, Any], match: str) -> None:
+    with pytest.raises(DeclarationError, match=match):
+        taken(**given)
+
+
+def test_checked_rejects_of_many() -> None:
+    with pytest.raises(DeclarationError, match="argument rest of taken is 'x'"):
+        taken(0, None, (), 0, False, 0.0, None, "", 1, "x")  # type: ignore[arg-type]
+
+
+def test_checked_as_leaves_parameters_to_the_function() -> None:
+    function = checked_as(te_sched.CallError, but=("left",))(lambda left: left)
+    assert function(object)
+
+
+def test_long_values_are_named_by_their_kind() -> None:
+    inner: list[Any] = []
+    for _ in range(100_000):
+        inner = [inner]
+    assert repr_of(inner) == "a list"
+    assert repr_of("x" * 1000) == "a str"
+
+
+def deep(depth: int) -> Any:
+    total: Any = te.var("n")
+    for _ in range(depth):
+        total = tir.Add(total, 1)
+    return total
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda e: te_sched.ir.structural_equal(e, deep(60_000)),
+        lambda e: tir.stmt_functor.substitute(e, {te.var("m"): 1}),
+        lambda e: tir.stmt_functor.ir_transform(e, None, lambda node: None),
+        lambda e: arith.Analyzer().simplify(e),
+        lambda e: topi.utils.get_const_int(e),
+        lambda e: str(e),
+    ],
+)
+def test_deep_expressions_are_refused(use: Any) -> None:
+    with pytest.raises(TeSchedError, match="nested too deeply"):
+        use(deep(60_000))
+
+
+@pytest.mark.parametrize(
+    ("use", "match"),
+    [
+        (lambda: topi.sum(A, axis=1.5), "axis of topi.sum is 1.5, expected an integer"),
+        (lambda: topi.reshape(A, None), "newshape of topi.reshape is None"),
+        (lambda: topi.nn.relu(3), "expected a Tensor"),
+        (lambda: topi.nn.pool2d(A, (0, 2), 1, 1, 0, "max", False, "HW"), "expected at least 1"),
+        (lambda: topi.nn.pool2d(A, 2, -1, 1, 0, "max", False, "HW"), "stride is -1"),
+        (lambda: topi.arange(0, 1, 0.0), "a step that is not 0"),
+        (lambda: topi.gather_nd(A, te.placeholder((9,), "int32"), 0), "the indices"),
+        (lambda: topi.strided_slice(A, (0,), (1, 2)), "1 and 2 and 1 bounds and axes"),
+        (lambda: topi.utils.get_const_int(te.var("n")), "not a constant integer"),
+        (lambda: topi.utils.get_const_float(3), "not a constant float"),
+        (lambda: topi.utils.ceil_div(1, 0), "ceil_div by 0"),
+        (lambda: topi.utils.const_vector([[1], [1, 2]]), "cannot make an array"),
+        (lambda: te.const(1j), "holds it"),
+        (lambda: te.const(10**400, "float32"), "holds it"),
+        (lambda: te.reinterpret(3, te.const(1.0)), "unknown data type 3"),  # type: ignore[arg-type]
+        (lambda: tir.Allocate(3, "float32", 4, True, 0), "buffer_var of tir.Allocate is 3"),
+        (lambda: tir.For("i", 0, 8, 0, 0), "expected a Var"),
+        (lambda: tir.IterVar(3, "i", 0), "an axis has a name"),
+        (lambda: te_sched.IRModule(3), "functions of IRModule"),  # type: ignore[arg-type]
+        (lambda: nd.device("cpu", "x"), "device_id of device is 'x'"),  # type: ignore[arg-type]
+        (lambda: te_sched.cpu("x"), "device number 'x'"),  # type: ignore[arg-type]
+        (lambda: te_sched.contrib.cblas.matmul(A, te.placeholder((4,))), "2 are needed"),
+        (lambda: te_sched.testing.requires_llvm(int), "neither a function nor a class"),
+        (lambda: te_sched.testing.assert_allclose("a", 1), "has no numbers"),
+    ],
+)
+def test_hostile_arguments_are_refused(use: Any, match: str) -> None:
+    with pytest.raises(TeSchedError, match=match):
+        use()
+
+
+def test_elements_that_are_not_there_are_index_errors() -> None:
+    array = nd.array(np.zeros(4, "float32"))
+    assert len(list(array)) == 4
+    with pytest.raises(ElementError, match=r"read element 2\*\*70|read element \d+"):
+        array[2**70]
+    with pytest.raises(IndexError, match="write element 9"):
+        array[9] = 1.0
