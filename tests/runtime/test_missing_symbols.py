@@ -5,6 +5,7 @@ A packed function may be registered later, so that there is a warning alone.
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,19 @@ def built(element: Any, imported: str = "") -> Any:
 def packed(name: str) -> Any:
     c = te.extern((4,), [A], lambda i, o: tir.call_packed(name, i[0], o[0]), name="C")
     return te_sched.build(te.create_schedule(c.op), [A, c])
+
+
+def test_errors_of_llvm_in_a_cycle() -> None:
+    """The collector frees what their frames hold, LLVM's objects too, in any order."""
+    text = "define void @f() {\n call void @llvm.no.such()\n ret void\n}\n"
+    text += "declare void @llvm.no.such()\n"
+    for _ in range(50):
+        with pytest.raises(BuildError, match=r"intrinsic llvm\.no\.such") as caught:
+            built(lambda i: A[i], text)
+        error: Any = caught.value
+        error.itself = error
+        del caught, error
+        gc.collect()
 
 
 @pytest.mark.parametrize("call", [tir.call_extern, tir.call_pure_extern])

@@ -1,7 +1,8 @@
 """LLVM itself: target machines, the optimiser, object code. Only this module loads llvmlite here.
 
 Text in, bytes out. Every compilation uses an LLVM context of its own, so threads may compile at
-once.
+once. A module must be freed before its context, which the garbage collector does not know: modules
+are held by `with` statements.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import re
 import sys
 import threading
 from collections import Counter
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -127,9 +129,10 @@ def host_features() -> str:
 def has_masks(machine: Machine) -> bool:
     """Whether the processor has instructions that store some lanes of a vector."""
     with suppress(RuntimeError):
-        module = llvm.parse_assembly(f"{machine.header}\n{_MASKED_STORE}", llvm.create_context())
-        module.verify()
-        assembly = str(machine.handle.emit_assembly(module))
+        text = f"{machine.header}\n{_MASKED_STORE}"
+        with llvm.parse_assembly(text, llvm.create_context()) as module:
+            module.verify()
+            assembly = str(machine.handle.emit_assembly(module))
         return "vmaskmov" in assembly or "{%k" in assembly or "st1w" in assembly
     return False
 
@@ -143,16 +146,30 @@ declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, <8 x i1>)
 """
 
 
-def _optimized(text: str, linked: tuple[str, ...], machine: Machine) -> Any:
+@contextmanager
+def _optimized(text: str, linked: tuple[str, ...], machine: Machine) -> Iterator[Any]:
     """The module after LLVM's passes.
 
     LLVM 22 moves shuffles before what they take, now and then, where it has made vectors or
     unrolled loops: then it is done with less and less of that. It does nothing to very many loops,
     for which its time grows with the square.
     """
+    if text.count("!llvm.loop !") < _MANY_LOOPS:
+        options = _options_for(text, machine)
+        for left_out in ("", "slp_vectorization", "loop_vectorization", "loop_unrolling"):
+            if left_out:
+                setattr(options, left_out, False)
+            with _after_passes(text, linked, machine, options) as module:
+                if _is_valid(module):
+                    yield module
+                    return
     nothing = llvm.create_pipeline_tuning_options(speed_level=0)
-    if text.count("!llvm.loop !") >= _MANY_LOOPS:
-        return _after_passes(text, linked, machine, nothing)
+    with _after_passes(text, linked, machine, nothing) as module:
+        yield module
+
+
+def _options_for(text: str, machine: Machine) -> Any:
+    """What LLVM may do to a program of this size."""
     blocks = _LABEL.split(text)
     lines = max([block.count("\n") for block in blocks])
     lanes = max([len(_LANE_SET.findall(block)) for block in blocks])
@@ -161,13 +178,7 @@ def _optimized(text: str, linked: tuple[str, ...], machine: Machine) -> Any:
     options.loop_unrolling = machine.level > 1 and len(blocks) < _MANY_BLOCKS
     is_short = lines < _LONG_BLOCK and lanes < _MANY_LANES
     options.slp_vectorization = machine.level > 1 and is_short
-    for left_out in ("", "slp_vectorization", "loop_vectorization", "loop_unrolling"):
-        if left_out:
-            setattr(options, left_out, False)
-        module = _after_passes(text, linked, machine, options)
-        if _is_valid(module):
-            return module
-    return _after_passes(text, linked, machine, nothing)
+    return options
 
 
 def _is_valid(module: Any) -> bool:
@@ -178,20 +189,23 @@ def _is_valid(module: Any) -> bool:
     return True
 
 
-def _after_passes(text: str, linked: tuple[str, ...], machine: Machine, options: Any) -> Any:
+@contextmanager
+def _after_passes(
+    text: str, linked: tuple[str, ...], machine: Machine, options: Any
+) -> Iterator[Any]:
     context = llvm.create_context()
-    module = _parse(text, context, "the generated code")
-    for extra in without_superseded(linked):
-        part = _parse(extra, context, _IMPORTED)
-        _give_way(module, part)
-        module.link_in(part)
-    # One for each program: a run leaves callbacks in it that are gone when the run is over.
-    # llvmlite never frees the place for them, 1.5 KB (`benchmarks.memory` counts them).
-    builder = llvm.create_pass_builder(machine.handle, options)
-    passes = builder.getModulePassManager()
-    passes.run(module, builder)
-    _free_passes(passes)
-    return module
+    with _parsed(text, context, "the generated code") as module:
+        for extra in without_superseded(linked):
+            with _parsed(extra, context, _IMPORTED) as part:
+                _give_way(module, part)
+                module.link_in(part)
+        # One for each program: a run leaves callbacks in it that are gone when the run is over.
+        # llvmlite never frees the place for them, 1.5 KB (`benchmarks.memory` counts them).
+        builder = llvm.create_pass_builder(machine.handle, options)
+        passes = builder.getModulePassManager()
+        passes.run(module, builder)
+        _free_passes(passes)
+        yield module
 
 
 def _free_passes(passes: Any) -> None:
@@ -200,36 +214,43 @@ def _free_passes(passes: Any) -> None:
         llvm.NewPassManager._dispose(passes)
 
 
-def _parse(text: str, context: Any, what: str) -> Any:
+@contextmanager
+def _parsed(text: str, context: Any, what: str) -> Iterator[Any]:
     try:
-        module = llvm.parse_assembly(text, context)
-        module.verify()
+        parsed = llvm.parse_assembly(text, context)
     except RuntimeError as error:
-        raise BuildError(
-            f"compile {what}",
-            f"LLVM says: {error}",
-            "correct the text, or report a bug of te_sched",
-        ) from None
-    unknown = [
-        function.name
-        for function in module.functions
-        if function.name.startswith("llvm.") and "; Unknown intrinsic" in str(function)
-    ]
-    if unknown:
-        raise BuildError(
-            f"compile {what} with the intrinsic{'s' if len(unknown) > 1 else ''} "
-            f"{', '.join(unknown)}",
-            f"LLVM {llvm_version()} has none of this name",
-            "see the list of intrinsics in LLVM's language reference",
-        )
-    return module
+        raise _wrong(what, error) from None
+    with parsed as module:
+        try:
+            module.verify()
+        except RuntimeError as error:
+            raise _wrong(what, error) from None
+        unknown = [
+            function.name
+            for function in module.functions
+            if function.name.startswith("llvm.") and "; Unknown intrinsic" in str(function)
+        ]
+        if unknown:
+            raise BuildError(
+                f"compile {what} with the intrinsic{'s' if len(unknown) > 1 else ''} "
+                f"{', '.join(unknown)}",
+                f"LLVM {llvm_version()} has none of this name",
+                "see the list of intrinsics in LLVM's language reference",
+            )
+        yield module
+
+
+def _wrong(what: str, error: RuntimeError) -> BuildError:
+    return BuildError(
+        f"compile {what}", f"LLVM says: {error}", "correct the text, or report a bug of te_sched"
+    )
 
 
 def missing_symbols(text: str) -> set[str]:
     """Names of the functions that LLVM IR text calls and does not define, intrinsics aside."""
     _initialize()
-    module = _parse(text, llvm.create_context(), _IMPORTED)
-    names = {one.name for one in module.functions if one.is_declaration}
+    with _parsed(text, llvm.create_context(), _IMPORTED) as module:
+        names = {one.name for one in module.functions if one.is_declaration}
     named = Counter(_NAMED.findall(text))  # once is the declaration
     return {name for name in names if not name.startswith("llvm.") and named[name] > 1}
 
@@ -237,8 +258,8 @@ def missing_symbols(text: str) -> set[str]:
 def defined_symbols(text: str) -> set[str]:
     """Names of the functions that LLVM IR text defines, in its assembly too."""
     _initialize()
-    module = _parse(text, llvm.create_context(), _IMPORTED)
-    functions = {function.name for function in module.functions if not function.is_declaration}
+    with _parsed(text, llvm.create_context(), _IMPORTED) as module:
+        functions = {one.name for one in module.functions if not one.is_declaration}
     return functions.union(_GLOBAL_IN_ASSEMBLY.findall(text))
 
 
@@ -278,7 +299,8 @@ def _give_way(module: Any, part: Any) -> None:
 @can_be_left
 def compile_object(text: str, linked: tuple[str, ...], machine: Machine) -> bytes:
     """LLVM text optimised and compiled to an object file."""
-    return bytes(machine.handle.emit_object(_optimized(text, linked, machine)))
+    with _optimized(text, linked, machine) as module:
+        return bytes(machine.handle.emit_object(module))
 
 
 @can_be_left
@@ -287,15 +309,15 @@ def show_source(text: str, linked: tuple[str, ...], machine: Machine, kind: str)
     shown = "\n".join(
         line for line in text.splitlines() if not line.startswith("@te_sched_metadata")
     )
-    module = _optimized(shown, linked, machine)
-    return str(machine.handle.emit_assembly(module)) if kind == "asm" else str(module)
+    with _optimized(shown, linked, machine) as module:
+        return str(machine.handle.emit_assembly(module)) if kind == "asm" else str(module)
 
 
 @can_be_left
 def show_sources(text: str, linked: tuple[str, ...], machine: Machine) -> tuple[str, str]:
     """The optimised LLVM IR and the assembly of LLVM text."""
-    module = _optimized(text, linked, machine)
-    return str(module), str(machine.handle.emit_assembly(module))
+    with _optimized(text, linked, machine) as module:
+        return str(module), str(machine.handle.emit_assembly(module))
 
 
 def process_symbol(name: str) -> int | None:
