@@ -48,6 +48,11 @@ class Analyzer:
         self._facts.forget()
 
     @property
+    def is_exact(self) -> bool:
+        """Whether floats and what is computed with data are what they are when a program runs."""
+        return self._facts.is_exact
+
+    @property
     def loaded(self) -> set[Var]:
         """The variables that depend on integers in memory, or that a call gives."""
         return self._facts.bounds.loaded

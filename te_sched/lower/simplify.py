@@ -22,7 +22,6 @@ from contextlib import AbstractContextManager, nullcontext
 from operator import is_not
 from typing import Any
 
-from te_sched import config
 from te_sched.arith import build
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import ops
@@ -82,11 +81,10 @@ class _Simplifier(Mapper):
     def __init__(self, func: PrimFunc) -> None:
         self.analyzer = Analyzer()
         self.loaded = self.analyzer.loaded
-        self.is_exact = config.current().lowering.to_run
-        exact = Exact(self.analyzer)
+        self.is_exact = self.analyzer.is_exact
         if self.is_exact:
             self.loaded.update(numbers_of_calls(func))
-        self.value = exact.part if self.is_exact else self.analyzer.simplify
+        self.value = Exact(self.analyzer).part if self.is_exact else self.analyzer.simplify
         self.index = index_simplifier(self.analyzer)
 
     def assuming(self, condition: Expr, holds: bool = True) -> AbstractContextManager[None]:
@@ -194,7 +192,7 @@ def _is_nothing(stmt: Stmt) -> bool:
 
 def index_simplifier(analyzer: Analyzer) -> Callable[[Expr], Expr]:
     """What simplifies an index: exactly in programs to run."""
-    return Exact(analyzer).index if config.current().lowering.to_run else analyzer.simplify
+    return Exact(analyzer).index if analyzer.is_exact else analyzer.simplify
 
 
 class Exact(Mapper):
@@ -231,6 +229,8 @@ class Exact(Mapper):
         It stays as it is where a part of the simple form may wrap around: x is at least 5 in
         max(x, 5) - 5, and any number in max(x - 5, 0).
         """
+        if not depends_on_data(e, self.loaded):
+            return self.analyzer.simplify(e)
         if not self.may_wrap(e):
             simple = self.analyzer.simplify(e)
             return e if self.may_wrap(simple) else simple
