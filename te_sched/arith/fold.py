@@ -80,12 +80,11 @@ def _fold_exactly(e: Any) -> Any | None:
     if type(e) is Div:
         is_alike = type(e.b) is FloatImm and _is_invertible(e.b)
         return _fold_float(Div, e.a, e.b) if is_alike else None
-    function = _EXACT_FOLDS.get(type(e))
-    folded = None if function is None else function(e.a, e.b)
+    folded = ops.BUILDERS[type(e)](e.a, e.b) if type(e) in _EXACT_FOLDS else None
     return None if type(folded) is type(e) else folded
 
 
-_EXACT_FOLDS = {Add: ops.add, Sub: ops.sub, Mul: ops.mul, Min: ops.minimum, Max: ops.maximum}
+_EXACT_FOLDS = (Add, Sub, Mul, Min, Max)
 
 
 def _is_invertible(divisor: FloatImm) -> bool:

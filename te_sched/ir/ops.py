@@ -592,6 +592,27 @@ def of_reals(kind: type, a: Any, b: Any) -> Expr | None:
     return None
 
 
+# What builds a node of each class of two operands.
+BUILDERS: dict[type[Expr], _Binary] = {
+    Add: add,
+    Sub: sub,
+    Mul: mul,
+    Div: div,
+    FloorDiv: floordiv,
+    FloorMod: floormod,
+    Min: minimum,
+    Max: maximum,
+    EQ: equal,
+    NE: not_equal,
+    LT: less,
+    LE: less_equal,
+    GT: greater,
+    GE: greater_equal,
+    And: logical_and,
+    Or: logical_or,
+}
+
+
 def is_const(value: Any, constant: int) -> bool:
     """Whether an expression is this integer constant."""
     return type(value) is IntImm and value.value == constant

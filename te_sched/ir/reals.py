@@ -25,7 +25,7 @@ class _Folder(Mapper):
 def _visit_operation(folder: _Folder, node: Any) -> Any:
     new = folder.generic(node)
     if new is not node:
-        new = _OPERATORS[type(node)](new.a, new.b)
+        new = _BUILDERS[type(node)](new.a, new.b)
     if type(new) not in _ARITHMETIC or not dtypes.is_float(new.dtype):
         return new
     folded = ops.of_reals(type(new), new.a, new.b)
@@ -42,27 +42,11 @@ def _quotient(a: E.Expr, b: E.Expr) -> E.Expr:
     return E.Div(a, b) if is_refused else ops.div(a, b)
 
 
-_ARITHMETIC: dict[type, Any] = {
-    E.Add: ops.add,
-    E.Sub: ops.sub,
-    E.Mul: ops.mul,
-    E.Div: _quotient,
-    E.Min: ops.minimum,
-    E.Max: ops.maximum,
-}
-_OPERATORS: dict[type, Any] = {
-    **_ARITHMETIC,
-    E.EQ: ops.equal,
-    E.NE: ops.not_equal,
-    E.LT: ops.less,
-    E.LE: ops.less_equal,
-    E.GT: ops.greater,
-    E.GE: ops.greater_equal,
-    E.And: ops.logical_and,
-    E.Or: ops.logical_or,
-}
+_BUILDERS = {**ops.BUILDERS, E.Div: _quotient}
+del _BUILDERS[E.FloorDiv], _BUILDERS[E.FloorMod]  # of integers, and refuse to be divided by 0
+_ARITHMETIC = (E.Add, E.Sub, E.Mul, E.Div, E.Min, E.Max)
 _Folder._methods = {
     **_Folder._methods,
-    **dict.fromkeys(_OPERATORS, _visit_operation),
+    **dict.fromkeys(_BUILDERS, _visit_operation),
     E.Cast: _visit_cast,
 }

@@ -31,23 +31,6 @@ _BINARY: dict[type, tuple[str, int]] = {
 _LEVEL: dict[type, int] = {E.Not: _NOT, **{kind: level for kind, (_, level) in _BINARY.items()}}
 _FUNCTION: dict[type, str] = {E.Min: "min", E.Max: "max", E.Mod: "truncmod"}
 
-# What the operators would build; where that is another node, the text names the class.
-_BUILD: dict[type, Callable[[Any, Any], Expr]] = {
-    E.Or: ops.logical_or,
-    E.And: ops.logical_and,
-    E.EQ: ops.equal,
-    E.NE: ops.not_equal,
-    E.LT: ops.less,
-    E.LE: ops.less_equal,
-    E.GT: ops.greater,
-    E.GE: ops.greater_equal,
-    E.Add: ops.add,
-    E.Sub: ops.sub,
-    E.Mul: ops.mul,
-    E.FloorDiv: ops.floordiv,
-    E.FloorMod: ops.floormod,
-    E.Div: lambda a, b: a / b,
-}
 _CONSTANT = (IntImm, FloatImm)
 
 # Intrinsics whose text has the data type, first or last, and those with another name.
@@ -260,12 +243,14 @@ def _is_operator(node: Any) -> bool:
 
 
 def _folds(node: Any) -> bool:
-    """Whether the operator would fold these operands instead of building this node."""
+    """Whether the operator would build another node of these operands; then the text names the
+    class.
+    """
     kind, a, b = type(node), node.a, node.b
     if kind is E.Div and not dtypes.is_float(node.dtype):
         return False
     try:
-        built = _BUILD[kind](a, b)
+        built = ops.BUILDERS[kind](a, b)
     except DeclarationError:  # what nobody may build can still be looked at
         return False
     return built is a or built is b or type(built) is not kind
