@@ -23,12 +23,13 @@ _OF_THREAD = threading.local()
 
 
 def walks_deeply(
-    what: str, kind: type[TeSchedError] = LoweringError
+    what: str, kind: type[TeSchedError] = LoweringError, *, again: bool = True
 ) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
     """Lets a function recurse as deeply as a program asks for.
 
-    It is called again where Python's limit stops it, so it must not have changed anything by then.
-    What no stack holds is an error of this `kind`, about `what` was asked.
+    It is called again where Python's limit stops it, so it must not have changed anything by then;
+    one that must not be called `again` ends there. What no stack holds is an error of this `kind`,
+    about `what` was asked.
     """
 
     def decorate(function: Callable[_P, _T]) -> Callable[_P, _T]:
@@ -37,30 +38,12 @@ def walks_deeply(
             try:
                 return function(*args, **kwargs)
             except RecursionError:
+                if not again:
+                    raise _too_deep(what, kind) from None
                 if getattr(_OF_THREAD, "is_large", False):
                     raise
             try:
                 return _on_large_stack(lambda: function(*args, **kwargs))
-            except RecursionError:
-                raise _too_deep(what, kind) from None
-
-        return walk
-
-    return decorate
-
-
-def refuses_depth(
-    what: str, kind: type[TeSchedError] = LoweringError
-) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
-    """As `walks_deeply`, for a function that must not be called again: where Python's limit stops
-    it, that is the error.
-    """
-
-    def decorate(function: Callable[_P, _T]) -> Callable[_P, _T]:
-        @wraps(function)
-        def walk(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-            try:
-                return function(*args, **kwargs)
             except RecursionError:
                 raise _too_deep(what, kind) from None
 

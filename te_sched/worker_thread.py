@@ -43,8 +43,7 @@ def run_in_thread(call: Callable[[], _T], without: Callable[[], _T]) -> _T:
     while not is_done.wait(_LOOK):
         pass
     if failures:
-        # Nothing else may hold it: what its frames hold, LLVM's objects, has an order to go in.
-        raise failures.pop()
+        raise failures.pop()  # the list would keep it, and it keeps the frame that has the list
     return results[0]
 
 
@@ -55,6 +54,10 @@ def can_be_left(function: Callable[_P, _T]) -> Callable[_P, _T]:
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         if threading.current_thread() is not threading.main_thread():
             return function(*args, **kwargs)
-        return run_in_thread(*[lambda: function(*args, **kwargs)] * 2)
+
+        def itself() -> _T:
+            return function(*args, **kwargs)
+
+        return run_in_thread(itself, without=itself)
 
     return call

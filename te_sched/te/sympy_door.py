@@ -17,13 +17,13 @@ from functools import reduce
 from typing import Any
 from weakref import WeakValueDictionary
 
-from te_sched.deep import refuses_depth
+from te_sched.deep import walks_deeply
 from te_sched.errors import DeclarationError
 from te_sched.ir import dtypes, expr, intrinsics, ops
 from te_sched.ir.expr import Expr, IterVar, Operand, Var
 from te_sched.ir.operators import declaring
 
-_not_deeply = refuses_depth("an expression in sympy", DeclarationError)
+_not_deeply = walks_deeply("an expression in sympy", DeclarationError, again=False)
 
 
 def _sympy() -> Any:

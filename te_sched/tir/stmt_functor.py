@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from te_sched.deep import refuses_depth, walks_deeply
+from te_sched.deep import walks_deeply
 from te_sched.errors import DeclarationError
 from te_sched.ir import ops, visitor
 from te_sched.ir.expr import Expr, Var
@@ -45,7 +45,7 @@ def substitute(node: Expr | Stmt | PrimFunc, vmap: Mapping[Var, Any]) -> Any:
 
 
 @checked
-@refuses_depth("rewrite a program", DeclarationError)
+@walks_deeply("rewrite a program", DeclarationError, again=False)
 def ir_transform(
     stmt: Expr | Stmt | PrimFunc,
     preorder: Callable[[Any], Any] | None,
