@@ -122,7 +122,12 @@ def test_negative_sizes_of_dynamic_shared_memory() -> None:
     ib.buffer_ptr(buffer)[tx.var] = shared[tx.var]
     handle = te_sched.tir.Var("B", "handle")
     func = te_sched.tir.PrimFunc([handle, n], ib.get(), {handle: buffer})
-    module = te_sched.build(func.with_attr("global_symbol", "main"), target="cuda")
-    assert module.check(np.zeros(64, "float32"), 32).ok
-    with pytest.raises(CallError, match="dimension 0 of S is n = -5, expected at least 32"):
-        module.check(np.zeros(64, "float32"), -5)
+    func = func.with_attr("global_symbol", "main")
+    for verify, why in (
+        (True, "dimension 0 of S is n = -5, expected at least 32"),
+        (False, "kernel main_kernel allocates S with n elements, which is negative"),
+    ):
+        module = te_sched.build(func, target="cuda", verify=verify)
+        assert module.check(np.zeros(64, "float32"), 32).ok
+        with pytest.raises(CallError, match=why):
+            module.check(np.zeros(64, "float32"), -5)

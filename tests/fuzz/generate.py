@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 
 from tests.fuzz import hostile
@@ -19,53 +20,43 @@ from tests.peer.differential.generate import generate as generate_threads
 from tests.peer.differential.gpu_kernels import generate_kernels
 from tests.peer.differential.program import Program
 
-KINDS = (
-    "legal",
-    "illegal",
-    "calls",
-    "gpu",
-    "values",
-    "kernels",
-    "sizes",
-    "indices",
-    "hostile",
-)
-
 
 def generate(kind: str, number: int) -> Case:
     """A case; the same for the same number."""
-    rng = random.Random(f"{kind} {number}")
-    if kind == "gpu":
-        return _gpu(rng, number)
-    if kind == "values":
-        return _values(rng, number)
-    if kind == "kernels":
-        return generate_kernel(rng, number)
-    if kind == "sizes":
-        return generate_sizes(rng, number)
-    if kind == "hostile":
-        return hostile.generate(rng, number)
-    if kind == "indices":
-        program = _declare(number, Indices(rng))
-        steps = Careful(rng, program, gpu=False).run()
-        return Case(kind, replace(program, steps=steps), sanitize=rng.random() < 0.25)
+    return _GENERATORS[kind](random.Random(f"{kind} {number}"), number)
+
+
+def _legal(rng: random.Random, number: int) -> Case:
+    program = _declare(number, Declarations(rng))
+    return Case("legal", replace(program, steps=Careful(rng, program, gpu=False).run()))
+
+
+def _indices(rng: random.Random, number: int) -> Case:
+    program = _declare(number, Indices(rng))
+    steps = Careful(rng, program, gpu=False).run()
+    return Case("indices", replace(program, steps=steps), sanitize=rng.random() < 0.25)
+
+
+def _calls(rng: random.Random, number: int) -> Case:
     program = _declare(number, Declarations(rng))
     steps = Careful(rng, program, gpu=False).run()
-    if kind == "legal":
-        return Case(kind, replace(program, steps=steps))
-    if kind == "calls":
-        calls = Mischief(rng, program).spoil_call()
-        return Case(kind, replace(program, steps=steps[: rng.choice((0, 0, 3, 9))]), calls=calls)
+    calls = Mischief(rng, program).spoil_call()
+    return Case("calls", replace(program, steps=steps[: rng.choice((0, 0, 3, 9))]), calls=calls)
+
+
+def _illegal(rng: random.Random, number: int) -> Case:
+    program = _declare(number, Declarations(rng))
+    steps = Careful(rng, program, gpu=False).run()
     mischief = Mischief(rng, program)
     what = rng.random()
     if what < 0.2:
-        return Case(kind, replace(mischief.spoil_declarations(), steps=steps))
+        return Case("illegal", replace(mischief.spoil_declarations(), steps=steps))
     given: tuple[str, ...] = ()
     if what < 0.3:
         given = mischief.spoil_arguments()
     steps = steps if rng.random() < 0.7 else ()
     steps = mischief.spoil_schedule(steps, rng.choice((1, 1, 2, 3, 5, 8)))
-    return Case(kind, replace(program, steps=steps), given)
+    return Case("illegal", replace(program, steps=steps), given)
 
 
 def _declare(number: int, flow: Dataflow) -> Program:
@@ -94,3 +85,17 @@ def _gpu(rng: random.Random, number: int) -> Case:
         return Case("gpu", program, target="cuda")
     steps = Mischief(rng, program).spoil_schedule(program.steps, rng.choice((1, 1, 2, 4)))
     return Case("illegal", replace(program, steps=steps), target="cuda")
+
+
+_GENERATORS: dict[str, Callable[[random.Random, int], Case]] = {
+    "legal": _legal,
+    "illegal": _illegal,
+    "calls": _calls,
+    "gpu": _gpu,
+    "values": _values,
+    "kernels": generate_kernel,
+    "sizes": generate_sizes,
+    "indices": _indices,
+    "hostile": hostile.generate,
+}
+KINDS = tuple(_GENERATORS)

@@ -13,7 +13,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from types import SimpleNamespace, TracebackType
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,8 @@ from tests.fuzz import hostile, words
 from tests.fuzz.case import BUILD, FILE, Case
 from tests.peer.differential.arrays import arrays_of, coarsest_float, difference
 from tests.schedule.programs import snapshot
+from tests.tracebacks import PACKAGE, files_of, place_of
 
-PACKAGE = os.path.dirname(te_sched.__file__) + os.sep
 LARGEST = 1 << 26  # bytes of all arrays of a case that is run
 
 FINE = ("right", "refused", "not judged")
@@ -228,7 +228,9 @@ class _Run:
 
     def _refused(self, line: str, error: TeSchedError) -> None:
         if isinstance(error, InternalError):
-            raise _Over("error", f"InternalError at {_place(error)}", f"{line}\n{error}") from None
+            raise _Over(
+                "error", f"InternalError at {place_of(error)}", f"{line}\n{error}"
+            ) from None
         kind, message = type(error).__name__, f"{error.what} | {error.why}"
         group = f"{kind}: {_normal(message)}"
         if not error.why or not error.cure:
@@ -267,16 +269,18 @@ class _Run:
 
     def _foreign(self, line: str, error: Exception) -> None:
         """An exception that is not te_sched's: the user's own, or a bug."""
-        frames = _files(error.__traceback__)
+        frames = files_of(error)
         inside = any(name.startswith(PACKAGE) for name in frames)
         last = frames[-1]
         is_own = last == FILE or last == words.__file__ or not inside
-        is_own = is_own or _place(error) in PYTHONS_OWN
+        is_own = is_own or place_of(error) in PYTHONS_OWN
         if isinstance(error, (RecursionError, MemoryError)) and inside:
             is_own = False
         if not is_own:
             name = type(error).__name__
-            raise _Over("error", f"{name} at {_place(error)}", f"{line}\n{name}: {error}") from None
+            raise _Over(
+                "error", f"{name} at {place_of(error)}", f"{line}\n{name}: {error}"
+            ) from None
         self.refusals.append(f"Python: {type(error).__name__}: {_normal(str(error))}")
         self.lines.append(line)
 
@@ -429,26 +433,6 @@ def _same(a: Sequence[Any], b: Sequence[Any]) -> bool:
         return len(a) == len(b) and all(x is y or x == y for x, y in zip(a, b, strict=True))
     except TeSchedError:  # different expressions
         return False
-
-
-def _files(trace: TracebackType | None) -> list[str]:
-    found = []
-    while trace is not None:
-        found.append(trace.tb_frame.f_code.co_filename)
-        trace = trace.tb_next
-    return found
-
-
-def _place(error: Exception) -> str:
-    """The function of te_sched that an exception comes from."""
-    trace, found = error.__traceback__, "?"
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        if code.co_filename.startswith(PACKAGE):
-            file = code.co_filename[len(PACKAGE) :]
-            found = f"{file}:{code.co_qualname}"
-        trace = trace.tb_next
-    return found
 
 
 def _normal(message: str) -> str:

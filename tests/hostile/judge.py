@@ -9,9 +9,7 @@ import decimal
 import fractions
 import importlib
 import linecache
-import os
 import warnings
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -21,9 +19,9 @@ from te_sched import nd, te, tir, topi
 from te_sched.errors import InternalError, TeSchedError
 from tests.hostile import words
 from tests.hostile.surface import FACES, MODULES
+from tests.tracebacks import PACKAGE, files_of, place_of
 
 FILE = "<hostile>"
-PACKAGE = os.path.dirname(te_sched.__file__) + os.sep
 # What these raise is what they are for.
 MEANT = {
     "te_sched.testing.assert_allclose": AssertionError,
@@ -72,13 +70,13 @@ def judge(line: str, known: dict[str, Any]) -> str:
 
 def _of_refusal(error: TeSchedError) -> str:
     if isinstance(error, InternalError):
-        return f"InternalError at {_place(error)}: {error.what}"
+        return f"InternalError at {place_of(error)}: {error.what}"
     try:
         str(error)
     except Exception as failed:
-        return f"an error without a text at {_place(error)}: {type(failed).__name__}"
+        return f"an error without a text at {place_of(error)}: {type(failed).__name__}"
     if not error.why or not error.cure:
-        return f"vague {type(error).__name__} at {_place(error)}: {error.what}"
+        return f"vague {type(error).__name__} at {place_of(error)}: {error.what}"
     return ""
 
 
@@ -91,34 +89,16 @@ def _of_foreign(error: BaseException) -> str:
     """An exception of Python: of the call itself, of the user's functions, or a bug."""
     if isinstance(error, KeyboardInterrupt):
         raise error
-    files = _files(error.__traceback__)
+    files = files_of(error)
     is_deep = isinstance(error, RecursionError | MemoryError)
     inside = [file for file in files if file.startswith(PACKAGE)]
     if not inside:
         return ""
-    if isinstance(error, TypeError) and _place(error) in CALLERS:
+    if isinstance(error, TypeError) and place_of(error) in CALLERS:
         return ""
-    if isinstance(error, AttributeError) and _place(error).endswith("__getattr__"):
+    if isinstance(error, AttributeError) and place_of(error).endswith("__getattr__"):
         return ""  # of a name that is not there
     is_users = files[-1] in (FILE, words.__file__) or files[-1].startswith("<")
     if is_users and not is_deep:
         return ""
-    return f"{type(error).__name__} at {_place(error)}: {str(error)[:200]}"
-
-
-def _files(trace: TracebackType | None) -> list[str]:
-    found = []
-    while trace is not None:
-        found.append(trace.tb_frame.f_code.co_filename)
-        trace = trace.tb_next
-    return found
-
-
-def _place(error: BaseException) -> str:
-    trace, found = error.__traceback__, "?"
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        if code.co_filename.startswith(PACKAGE):
-            found = f"{code.co_filename[len(PACKAGE) :]}:{code.co_qualname}"
-        trace = trace.tb_next
-    return found
+    return f"{type(error).__name__} at {place_of(error)}: {str(error)[:200]}"
