@@ -201,12 +201,6 @@ def _lowering_of(options: Mapping[str, Any], disabled_pass: Sequence[str]) -> sw
 
 
 def _accept(name: str) -> None:
-    if not isinstance(name, str):
-        raise LoweringError(
-            f"PassContext(config={{{repr_of(name)}: ...}})",
-            f"the name of an option is {kind_of(name)}",
-            'write {"tir.disable_vectorize": True}',
-        )
     if name in _WITHOUT_EFFECT:
         warn_once(name, _WITHOUT_EFFECT[name])
     elif name.startswith(_OTHER_PREFIXES):

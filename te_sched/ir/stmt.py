@@ -167,14 +167,15 @@ class PrimFunc(Node):
 
     def with_attr(self, attr_key_or_dict: Any, attr_value: Any = None) -> PrimFunc:
         """The function with an attribute, or a mapping of them, added."""
-        is_one = isinstance(attr_key_or_dict, str)
-        if not is_one and not isinstance(attr_key_or_dict, Mapping):
-            raise DeclarationError(
-                f"an attribute called {repr_of(attr_key_or_dict)}",
-                f"it is {kind_of(attr_key_or_dict)}",
-                "give a name and a value, or a dictionary",
-            )
-        added = {attr_key_or_dict: attr_value} if is_one else dict(attr_key_or_dict)
+        is_several = isinstance(attr_key_or_dict, Mapping)
+        added = dict(attr_key_or_dict) if is_several else {attr_key_or_dict: attr_value}
+        for key in added:
+            if not isinstance(key, str):
+                raise DeclarationError(
+                    f"an attribute called {repr_of(key)}",
+                    f"it is {kind_of(key)}",
+                    "give a name and a value, or a dictionary",
+                )
         return replace_fields(self, attrs={**self.attrs, **added})
 
     with_attrs = with_attr

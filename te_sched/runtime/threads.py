@@ -16,7 +16,7 @@ import warnings
 from functools import cache
 from typing import Any
 
-from te_sched.errors import CallError, kind_of
+from te_sched.errors import CallError
 from te_sched.runtime import interrupts, jit, team
 from te_sched.signatures import checked_as
 
@@ -40,14 +40,7 @@ _boxes: list[Any] = []  # of each process that forked; threads may still look at
 def set_num_threads(count: int) -> None:
     """Run parallel loops on this many threads; 0 means OMP_NUM_THREADS, or all cores."""
     global _asked, is_ready
-    try:
-        count = operator.index(count)
-    except TypeError:
-        raise CallError(
-            f"the number of threads is {kind_of(count)}, expected an int",
-            "threads are counted",
-            "use 1 or more, or 0 for the default",
-        ) from None
+    count = operator.index(count)
     if count < 0:
         raise CallError(
             f"run on {count} threads", "it is less than none", "use 1 or more, or 0 for the default"

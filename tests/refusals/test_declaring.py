@@ -12,7 +12,7 @@ from te_sched.errors import DeclarationError, OperandError
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir.builder import IRBuilder
-from te_sched.ir.op import register_intrin_lowering
+from te_sched.ir.op import register_intrin_lowering, register_op_attr
 from te_sched.ir.stmt import IRModule
 from te_sched.te.hybrid import script
 from te_sched.te.tag import TagScope
@@ -177,6 +177,21 @@ CASES: dict[str, Case] = {
         built(lambda ib: ib.for_range(0, 1, kind="fast").__enter__()),
         DeclarationError,
         "a loop of the kind 'fast'",
+    ),
+    "buffer outside of all scopes": (
+        built(lambda ib: ib.realize("float32", (4,), "R", outside=5)),
+        DeclarationError,
+        "a buffer 5 scopes from here",
+    ),
+    "no effect": (
+        lambda: register_op_attr("tir.exp", "TCallEffectKind", 77),
+        DeclarationError,
+        "the effect 77 of tir.exp",
+    ),
+    "name of an attribute": (
+        lambda: tir.PrimFunc([], tir.Evaluate(0), {}).with_attr({3: 4}),
+        DeclarationError,
+        "an attribute called 3",
     ),
     "rule twice": (
         lambda: [

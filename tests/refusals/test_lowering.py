@@ -16,7 +16,7 @@ from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.lower.inject_double_buffer import inject_double_buffer
 from te_sched.tir import transform
-from te_sched.transform import PassContext
+from te_sched.transform import PassContext, Sequential
 from tests.codegen.programs import buffer, build, function, loop
 from tests.lower.test_tensorize import called, intrinsic, product
 from tests.refusals.cases import Case, check
@@ -192,6 +192,11 @@ SCHEDULED: dict[str, Case] = {
     "scan without state": (unfed_scan, ScheduleError, "does not read the state"),
 }
 LOWERED: dict[str, Case] = {
+    "passes on a number": (
+        lambda: Sequential([])(3),  # type: ignore[arg-type]
+        LoweringError,
+        "run the passes sequential on an int",
+    ),
     "rearranged and prefetched": (
         lowered(C, [A, C], prefetched),
         LoweringError,

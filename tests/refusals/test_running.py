@@ -206,6 +206,11 @@ CASES: dict[str, Case] = {
         CallError,
         "this processor lacks magic",
     ),
+    "command of no words": (
+        lambda: cc.run_compiler([], "compile"),
+        BuildError,
+        "there is no command to run",
+    ),
     "path of nothing": (
         lambda: config._read_path("TE_SCHED_CACHE_DIR", "a\0b"),
         TeSchedError,

@@ -15,6 +15,7 @@ V = te.placeholder((8,), name="V")
 M = te.placeholder((8, 8), name="M")
 IMAGE = te.placeholder((1, 4, 8, 8), name="IMAGE")
 VOLUME = te.placeholder((1, 4, 8, 8, 8), name="VOLUME")
+WHERE = te.placeholder((8,), "int32", name="WHERE")
 KERNEL = te.placeholder((3, 2, 3, 3), name="KERNEL")
 NHWC = te.placeholder((1, 8, 8, 4), name="NHWC")
 HWOI = te.placeholder((3, 3, 4, 1), name="HWOI")
@@ -69,6 +70,27 @@ ACTIONS = {
     ),
     "meshgrid": (lambda: topi.meshgrid([V, V], "yx"), r'use "ij" or "xy"'),
     "sequence_mask": (lambda: topi.sequence_mask(V, V), r"sequence_mask of V along axis 0"),
+    "no tensor": (lambda: topi.transform.take("x", WHERE), r"topi\.take of 'x'(.|\n)*not a tensor"),
+    "no size": (lambda: topi.utils.get_const_tuple(iter(["x"])), r"'x' is not an integer"),
+    "searchsorted": (lambda: topi.searchsorted(M, V), r"sequence of 2 dimensions(.|\n)*have 1"),
+    "tensordot of too many axes": (lambda: topi.tensordot(M, M, 3), r"tensordot over 3 axes"),
+    "convolution": (
+        lambda: topi.nn.conv(IMAGE, KERNEL, 1, 0, 1, 1, data_layout="XYZ"),
+        r"a convolution of layout 'XYZ'",
+    ),
+    "strided_set": (lambda: topi.strided_set(M, M, [0] * 3, [1] * 3), r"M with 3 bounds"),
+    "matrix_set_diag": (lambda: topi.matrix_set_diag(V, V), r"the diagonals have 1"),
+    "collapse_sum": (lambda: topi.collapse_sum(V, (1, 1)), r"collapse_sum of V to \(1, 1\)"),
+    "blocks": (
+        lambda: topi.nn.space_to_batch_nd(V, [2, 2], [0, 0], [0, 0]),
+        r"space_to_batch_nd of V in 2 dimensions",
+    ),
+    "take": (lambda: topi.take(M, WHERE, 0, batch_dims=2), r"axis 0 with batch_dims=2"),
+    "gather_nd": (
+        lambda: topi.gather_nd(M, te.placeholder((0, 3), "int32", name="W")),
+        r"indices of shape \(0, 3\)",
+    ),
+    "adv_index": (lambda: topi.adv_index(V, [WHERE, WHERE]), r"adv_index of V by 2 tensors"),
     "const_vector": (
         lambda: topi.utils.const_vector(np.zeros((2, 2))),
         r"an array of shape \(2, 2\)",
