@@ -14,6 +14,7 @@ from te_sched.arith import build
 from te_sched.arith.const_bounds import INFINITY
 from te_sched.arith.facts import Facts
 from te_sched.arith.full import Simplifier
+from te_sched.ir.data import depends_on_data
 from te_sched.ir.expr import Add, Expr, IntImm, Range, Sub, Var
 from te_sched.ir.visitor import walk
 
@@ -112,7 +113,12 @@ class Analyzer:
 
     def may_wrap(self, e: Expr) -> bool:
         """Whether a part that depends on integers in memory may not fit its type."""
-        return any(map(self._facts.bounds.wraps, walk(e)))
+        bounds = self._facts.bounds
+        return any(bounds.wraps(part) and depends_on_data(part, bounds.loaded) for part in walk(e))
+
+    def wraps(self, e: Expr) -> bool:
+        """Whether an operation may not fit its type, where that wraps around."""
+        return self._facts.bounds.wraps(e)
 
     def modular_set(self, e: Expr) -> tuple[int, int]:
         """(coeff, base): e is coeff * k + base for some integer k."""

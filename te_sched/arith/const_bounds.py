@@ -145,24 +145,21 @@ class ConstBounds:
         if found is None:
             method = _METHODS.get(kind)
             found = method(self, e) if method is not None else of_dtype(e.dtype)
-            if self.exact and kind in _WRAPPING and self._leaves_type(e, found):
+            if self.exact and self.wraps(e, found) and depends_on_data(e, self.loaded):
                 found = of_dtype(e.dtype)
             if self.facts:
                 found = self.within_facts(e, found)
             self.memo[e] = found
         return found
 
-    def wraps(self, e: Expr) -> bool:
-        """Whether an operation depends on integers in memory and may not fit its type."""
+    def wraps(self, e: Expr, interval: Interval | None = None) -> bool:
+        """Whether an operation on integers, with results in an interval, may not fit its type."""
         kind = type(e)
-        return kind in _WRAPPING and self._leaves_type(e, _METHODS[kind](self, e))
-
-    def _leaves_type(self, e: Expr, interval: Interval) -> bool:
-        low, high = interval
-        least, most = of_dtype(e.dtype)
-        if max(least, 1 - INFINITY) <= low and high <= min(most, INFINITY - 1):
+        if kind not in _WRAPPING or not dtypes.is_integral(e.dtype):
             return False
-        return dtypes.is_integral(e.dtype) and depends_on_data(e, self.loaded)
+        low, high = _METHODS[kind](self, e) if interval is None else interval
+        least, most = of_dtype(e.dtype)
+        return low < max(least, 1 - INFINITY) or high > min(most, INFINITY - 1)
 
     def within_facts(self, e: Expr, interval: Interval) -> Interval:
         """An interval of e, with what is known of expressions that are written alike."""

@@ -140,5 +140,4 @@ FOLDED_CALLS: dict[str, Callable[..., int]] = {
     "tir.bitwise_or": lambda x, y: x | y,
     "tir.bitwise_xor": lambda x, y: x ^ y,
     "tir.bitwise_not": lambda x: ~x,
-    "tir.clz": lambda x: 32 - x.bit_length(),
 }

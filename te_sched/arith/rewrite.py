@@ -420,6 +420,9 @@ class Rewriter:
         e = self._children.generic(e)
         if e.op == "tir.likely" and type(e.args[0]) is IntImm:
             return e.args[0]
+        if e.op == "tir.clz" and type(e.args[0]) is IntImm:
+            bits, value = dtypes.bits(e.args[0].dtype), e.args[0].value
+            return build.imm(0 if value < 0 else bits - value.bit_length(), e.dtype)
         method = FOLDED_CALLS.get(e.op)
         if method is not None and all(type(arg) is IntImm for arg in e.args):
             return build.imm(method(*(arg.value for arg in e.args)), e.dtype)

@@ -1,7 +1,9 @@
 """What depends on integers in memory, or on numbers that a call gives: they may be any number, and
 sums of them wrap around.
 
-Indices and what is computed of loop variables and sizes alone is taken not to overflow.
+What is computed of loop variables and sizes alone, in int32 or int64, is taken not to overflow in
+indices, conditions and extents; `lower.widen_indices` makes that true. In other types, and in
+values that are stored, it wraps around too.
 """
 
 from __future__ import annotations
@@ -11,13 +13,25 @@ from typing import Any
 
 from te_sched.ir import dtypes
 from te_sched.ir.calls import Effect, call_effect
-from te_sched.ir.expr import BinaryOp, BufferLoad, Call, Expr, Max, Min, ProducerLoad, Var
+from te_sched.ir.expr import (
+    BinaryOp,
+    BufferLoad,
+    Call,
+    Cast,
+    Expr,
+    IntImm,
+    Max,
+    Min,
+    ProducerLoad,
+    Var,
+)
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferRealize, For, PrimFunc
 from te_sched.ir.visitor import children, variables_of, walk
 
 
 def depends_on_data(e: Any, loaded: Collection[Var] = ()) -> bool:
-    """Whether the value of an expression depends on integers in memory, or from elsewhere.
+    """Whether the value of an expression depends on integers in memory, or from elsewhere, or on
+    integers of types that nobody counts in.
 
     `loaded` are variables that do. What is loaded by such an index is another value.
     """
@@ -25,13 +39,19 @@ def depends_on_data(e: Any, loaded: Collection[Var] = ()) -> bool:
     if kind is BufferLoad or kind is ProducerLoad:
         return dtypes.is_int(e.dtype) or dtypes.is_uint(e.dtype)
     if kind is Var:
-        return e in loaded
+        return e in loaded or _is_narrow(e.dtype)
+    if kind is Cast and _is_narrow(e.dtype) and type(e.value) is not IntImm:
+        return True
     if kind is Call and call_effect(e.op) > Effect.PURE:
         return True
     return any(depends_on_data(child, loaded) for child in children(e))
 
 
-def may_wrap(e: Expr, loaded: Collection[Var] = ()) -> bool:
+def _is_narrow(dtype: str) -> bool:
+    return dtypes.is_integral(dtype) and not dtypes.counts(dtype)
+
+
+def computes_with_data(e: Expr, loaded: Collection[Var] = ()) -> bool:
     """Whether a sum or product in an expression depends on integers in memory, or on `loaded`."""
     return any(
         isinstance(part, BinaryOp)

@@ -119,6 +119,12 @@ def is_integral(dtype: str) -> bool:
 
 
 @cache
+def counts(dtype: str) -> bool:
+    """int32 and int64, in which loop variables and sizes are counted, also of lanes."""
+    return element(dtype) in ("int32", "int64")
+
+
+@cache
 def is_float(dtype: str) -> bool:
     """float16/32/64 and bfloat16."""
     return parse(dtype).code in ("float", "bfloat")

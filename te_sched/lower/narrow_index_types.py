@@ -134,9 +134,9 @@ class _Narrower(Mapper):
     def matched(self, *old: Expr) -> tuple[Expr, Expr]:
         """Two operands of one type. Those that differ are narrowed as indices are, both."""
         a, b = [self.visit(operand) for operand in old]
-        if a.dtype != b.dtype:
-            a, b = ops.match_types(*self.indices(old))
-        return a, b
+        if a.dtype == b.dtype:
+            return a, b
+        return ops.match_types(*((a, b) if self.in_index else self.indices(old)))
 
     def visit_Select(self, node: Select) -> Expr:
         condition = self.visit(node.condition)

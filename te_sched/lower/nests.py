@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from te_sched.errors import LoweringError
 from te_sched.ir import ops
 from te_sched.ir.expr import (
+    BinaryOp,
     Buffer,
     BufferLoad,
     Call,
+    CompareOp,
     DataProducer,
     Expr,
     IntImm,
@@ -40,7 +43,11 @@ VIRTUAL_THREADS = ("vthread", "cthread")
 
 
 class BindTensors(Mapper):
-    """Replaces variables by values and reads of tensors by reads of their buffers."""
+    """Replaces variables by values and reads of tensors by reads of their buffers.
+
+    A value may be wider than its variable, where indices of 64 bits say what is needed of a stage;
+    then what is computed with it is wider too.
+    """
 
     def __init__(
         self, values: Mapping[Var, Expr], buffer_of: Callable[[DataProducer], Buffer]
@@ -54,6 +61,19 @@ class BindTensors(Mapper):
         return BufferLoad(
             self.buffer_of(node.producer), tuple([self.visit(index) for index in node.indices])
         )
+
+
+def _visit_operation(bind: BindTensors, node: Any) -> Expr:
+    new = bind.generic(node)
+    if new.a.dtype == new.b.dtype:
+        return new  # type: ignore[no-any-return]
+    return type(new)(*ops.match_types(new.a, new.b))  # type: ignore[no-any-return]
+
+
+BindTensors._methods = {
+    kind: _visit_operation if issubclass(kind, BinaryOp | CompareOp) else method
+    for kind, method in BindTensors._methods.items()
+}
 
 
 class ReplaceBuffers(Mapper):

@@ -11,8 +11,8 @@ expressions are simplified.
 Simplifying takes it that integers do not overflow, as TVM does, and as indices do not. What is
 loaded, or given by a call, may be anything: in programs to run (`to_run`) only the parts are
 simplified of what is computed with such integers, for `B[i] - 2 > A[i]` is another thing than
-`B[i] > A[i] + 2` where that wraps around. There, floats are not taken for real numbers either
-(`arith.facts`).
+`B[i] > A[i] + 2` where that wraps around, and so it is with values that are stored. There, floats
+are not taken for real numbers either (`arith.facts`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from typing import Any
 
 from te_sched.arith import build
 from te_sched.arith.analyzer import Analyzer
-from te_sched.ir import ops
-from te_sched.ir.data import depends_on_data, may_wrap, numbers_of_calls
+from te_sched.ir import dtypes, ops
+from te_sched.ir.data import depends_on_data, numbers_of_calls
 from te_sched.ir.expr import (
     Add,
     And,
@@ -58,7 +58,7 @@ from te_sched.ir.stmt import (
     SeqStmt,
     Stmt,
 )
-from te_sched.ir.visitor import Mapper, replace, substitute, walk
+from te_sched.ir.visitor import Mapper, children, replace, substitute
 from te_sched.lower.statements import keeps_memory
 
 _THREAD_KEYS = frozenset(("thread_extent", "virtual_thread"))
@@ -84,14 +84,16 @@ class _Simplifier(Mapper):
         self.is_exact = self.analyzer.is_exact
         if self.is_exact:
             self.loaded.update(numbers_of_calls(func))
-        self.value = Exact(self.analyzer).part if self.is_exact else self.analyzer.simplify
+        exact = Exact(self.analyzer)
+        self.value = exact.part if self.is_exact else self.analyzer.simplify
+        self.condition = exact.condition if self.is_exact else self.analyzer.simplify
         self.index = index_simplifier(self.analyzer)
 
     def assuming(self, condition: Expr, holds: bool = True) -> AbstractContextManager[None]:
         """A scope in which a condition holds, or does not; one that may wrap around says nothing
         of the integers in it.
         """
-        if self.is_exact and may_wrap(condition, self.loaded):
+        if self.is_exact and self.analyzer.may_wrap(condition):
             return nullcontext()
         if not holds:
             condition = self.analyzer.rewrite_simplify(build.negate(condition))
@@ -112,7 +114,8 @@ class _Simplifier(Mapper):
         return self.generic(node)  # type: ignore[no-any-return]
 
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
-        value = self.value(node.value)
+        is_float = dtypes.is_float(node.var.dtype)
+        value = self.value(node.value) if is_float else self.condition(node.value)
         if type(value) in (IntImm, FloatImm, Var):
             self.analyzer.bind(node.var, value)
             return self.visit(node.body)  # type: ignore[no-any-return]
@@ -124,7 +127,7 @@ class _Simplifier(Mapper):
         return LetStmt(node.var, value, body)
 
     def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
-        condition: Any = self.value(node.condition)
+        condition: Any = self.condition(node.condition)
         known = condition.args[0] if _is_likely(condition) else condition
         if type(known) is IntImm:
             if known.value:
@@ -142,7 +145,7 @@ class _Simplifier(Mapper):
         return IfThenElse(condition, then_case, else_case, node.owner_guard)
 
     def visit_AssertStmt(self, node: AssertStmt) -> Stmt:
-        condition = self.value(node.condition)
+        condition = self.condition(node.condition)
         if type(condition) is IntImm and condition.value:
             return self.visit(node.body)  # type: ignore[no-any-return]
         with self.assuming(condition):
@@ -196,32 +199,51 @@ def index_simplifier(analyzer: Analyzer) -> Callable[[Expr], Expr]:
 
 
 class Exact(Mapper):
-    """Simplifies what is computed; of what depends on integers that are loaded, the parts alone."""
+    """Simplifies what is computed; of what may wrap around, the parts alone."""
 
     def __init__(self, analyzer: Analyzer) -> None:
         self.analyzer = analyzer
         self.loaded = analyzer.loaded
+        self.is_condition = False  # what is computed of loop variables alone does not overflow
+
+    def condition(self, e: Expr) -> Expr:
+        """A condition, or an integer for one."""
+        outside, self.is_condition = self.is_condition, True
+        new = self.part(e)
+        self.is_condition = outside
+        return new
 
     def part(self, e: Any) -> Expr:
-        """An expression."""
+        """A value."""
         if type(e) is BufferLoad:
             indices = tuple(map(self.index, e.indices))
             changed = any(map(is_not, indices, e.indices))
             return BufferLoad(e.buffer, indices) if changed else e
-        if not depends_on_data(e, self.loaded) and not any(map(self.is_wrapping_load, walk(e))):
+        if not depends_on_data(e, self.loaded) and not self.wraps(e, self.is_condition):
             return self.analyzer.simplify(e)
         if type(e) is Let:
             self.loaded.add(e.var)
-        new: Expr = self.generic(e)
+        new: Expr = self.choice(e) if _is_choice(e) else self.generic(e)
         return _folded(new)
 
-    def is_wrapping_load(self, e: Any) -> bool:
-        """Whether something is loaded at what may wrap around."""
-        return type(e) is BufferLoad and any(map(self.may_wrap, e.indices))
+    def choice(self, e: Any) -> Expr:
+        """Select or if_then_else."""
+        old: list[Any] = list(children(e))
+        parts = [self.condition(old[0]), *map(self.part, old[1:])]
+        if not any(map(is_not, parts, old)):
+            return e  # type: ignore[no-any-return]
+        return Select(*parts) if type(e) is Select else Call(e.dtype, e.op, tuple(parts))
 
-    def may_wrap(self, e: Expr) -> bool:
-        """Whether something in an index that is computed with loaded integers may wrap around."""
-        return depends_on_data(e, self.loaded) and self.analyzer.may_wrap(e)
+    def wraps(self, e: Any, is_condition: bool) -> bool:
+        """Whether something in a value may wrap around, or in an index at which it is loaded."""
+        if type(e) is BufferLoad:
+            return any(map(self.analyzer.may_wrap, e.indices))
+        if not is_condition and self.analyzer.wraps(e):
+            return True
+        below = list(children(e))
+        if _is_choice(e) and self.wraps(below.pop(0), True):
+            return True
+        return any(self.wraps(child, is_condition) for child in below)
 
     def index(self, e: Expr) -> Expr:
         """An index: a sum, of which the parts are hidden that may wrap around.
@@ -231,9 +253,9 @@ class Exact(Mapper):
         """
         if not depends_on_data(e, self.loaded):
             return self.analyzer.simplify(e)
-        if not self.may_wrap(e):
+        if not self.analyzer.may_wrap(e):
             simple = self.analyzer.simplify(e)
-            return e if self.may_wrap(simple) else simple
+            return e if self.analyzer.may_wrap(simple) else simple
         hidden: dict[Var, Expr] = {}
         shown = self.hide(e, hidden)
         return substitute(self.analyzer.simplify(shown), hidden)  # type: ignore[no-any-return]
@@ -243,12 +265,16 @@ class Exact(Mapper):
         if isinstance(e, Add | Sub | Mul):
             a, b = self.hide(e.a, hidden), self.hide(e.b, hidden)
             return e if a is e.a and b is e.b else type(e)(a, b)
-        if not self.may_wrap(e):
+        if not self.analyzer.may_wrap(e):
             return e  # type: ignore[no-any-return]
         new: Expr = self.generic(e)
         var = Var("wrapping", new.dtype)
         hidden[var] = _folded(new)
         return var
+
+
+def _is_choice(e: Any) -> bool:
+    return type(e) is Select or (type(e) is Call and e.op == "tir.if_then_else")
 
 
 def _folded(e: Expr) -> Expr:

@@ -115,6 +115,8 @@ class _Widener(Mapper):
     def exact_sum(self, e: Any, room: Interval | None) -> Expr:
         """A sum, difference or product."""
         if dtypes.element(e.dtype) != NARROW:
+            if dtypes.element(e.dtype) == WIDE and not depends_on_data(e, self.bounds.loaded):
+                self.fits(e, room)  # at least
             return self.exact_operands(e, None)
         if room is None and depends_on_data(e, self.bounds.loaded):
             a, b = (ops.cast(e.dtype, self.exact(operand)) for operand in (e.a, e.b))
@@ -194,14 +196,18 @@ class _Widener(Mapper):
 
     def exact_select(self, e: Select, room: Interval | None) -> Expr:
         condition = self.exact(e.condition)
-        yes, no = self.exact(e.true_value, room), self.exact(e.false_value, room)
+        yes, no = self.side(e.true_value, room), self.side(e.false_value, room)
         if condition is e.condition and yes is e.true_value and no is e.false_value:
             return e
         return Select(condition, *ops.match_types(yes, no))
 
+    def side(self, e: Expr, room: Interval | None) -> Expr:
+        """One of two values to choose from; one of data wraps around, as it does in conditions."""
+        return self.exact(e, None if depends_on_data(e, self.bounds.loaded) else room)
+
     def exact_call(self, e: Call, room: Interval | None) -> Expr:
         if e.op == "tir.if_then_else":
-            args = [self.exact(e.args[0]), *[self.exact(arg, room) for arg in e.args[1:]]]
+            args = [self.exact(e.args[0]), *[self.side(arg, room) for arg in e.args[1:]]]
             args[1:] = ops.match_types(args[1], args[2])
         elif e.op in ops.BITWISE:
             args = [*ops.match_types(self.exact(e.args[0]), self.exact(e.args[1]))]

@@ -38,6 +38,8 @@ ALLOWED = (
     "is computed in the iteration itself",  # what a double buffer needs one iteration ahead
     "so there is no next iteration to fetch for",
     "threads count from zero",
+    "has a constant size, and its size is",  # of kernels
+    "; the launch is blockIdx.x = -",  # less than no blocks, as constants say
     "cannot be read from any argument",
     "it is declared in scope 'global', and",  # what a body outside reads
     "is an output, which must be there when the program ends",  # of a group

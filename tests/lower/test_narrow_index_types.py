@@ -86,3 +86,11 @@ def test_operands_that_do_not_fit_make_the_operation_wide() -> None:
 def test_bits_of_wide_integers_are_of_one_type() -> None:
     index = ops.bitwise_and(read(LONG, i), ops.const(63, "int64"))
     assert "A[T.bitwise_and(LONG[i], T.int64(63))]" in narrowed(loop(i, 8, store(A, 0.0, index)))
+
+
+def test_nested_operands_of_other_types_are_looked_at_once() -> None:
+    wide = Cast("int64", i) * ops.const(2**40, "int64")
+    for k in range(60):
+        wide = ops.minimum(tx + ops.const(k, "int64"), wide)
+    found = narrowed(thread("threadIdx.x", 8, tx, loop(i, 8, store(A, 0.0, wide))))
+    assert "T.min" in found

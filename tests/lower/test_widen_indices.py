@@ -186,3 +186,60 @@ def test_region_of_what_wraps_around_is_all() -> None:
     x, b = np.array([0, -1, -300, 5], "int16"), np.zeros(4, "float32")
     te_sched.build(s, [X, A, B])(x, np.array([10, 20], "float32"), b)
     np.testing.assert_array_equal(b, [20, 20, 10, 20])
+
+
+def test_wide_index_that_64_bits_do_not_hold_is_rejected() -> None:
+    large = tir.const(2**40, "int64")
+
+    def index(i: Any) -> Any:
+        square = i.astype("int64") * large * i.astype("int64")
+        return te.max(te.min(square, tir.const(5, "int64")), tir.const(0, "int64"))
+
+    s, B = looked_up(60000, index)
+    with pytest.raises(BuildError, match="of an index in 64 bits"):
+        te_sched.build(s, [T, B])
+
+
+def test_stage_at_a_wide_place_computes_with_its_axis() -> None:
+    """An index of 64 bits says where its tile begins, and the axis of the tile has 32."""
+    A = te.placeholder((64,), "int32", name="A")
+    P = te.compute((64,), lambda i: A[i] + (3 - i * i), name="P")
+
+    def index(i: Any) -> Any:
+        five, last = tir.const(5, "int64"), tir.const(63, "int64")
+        return te.min(te.min(T[i].astype("int64"), i.astype("int64")) * five, last)
+
+    B = te.compute((8,), lambda i: P[index(i)], name="B")
+    s = te.create_schedule(B.op)
+    s[P].compute_at(s[B], B.op.axis[0])
+    s[P].split(P.op.axis[0], 13)
+    i, result = np.arange(64, dtype="int32"), np.zeros(8, "int32")
+    te_sched.build(s, [A, T, B])(i, TABLE, result)
+    np.testing.assert_array_equal(result, (i + 3 - i * i)[np.minimum(i[:8], TABLE[:8]) * 5])
+
+
+def test_choice_of_what_wraps_around_is_as_its_condition() -> None:
+    X = te.placeholder((8,), "uint8", name="X")
+
+    def index(i: Any) -> Any:
+        large = X[i].astype("int32") * (2**31 - 1)
+        return te.if_then_else(te.all(0 <= large, large < 16), large, 15)
+
+    B = te.compute((8,), lambda i: T[index(i)], name="B")
+    x, result = np.array([0, 1, 2, 3, 4, 254, 255, 128], "uint8"), np.zeros(8, "int32")
+    te_sched.build(te.create_schedule(B.op), [T, X, B])(TABLE, x, result)
+    large = x.astype("int32") * np.int32(2**31 - 1)
+    np.testing.assert_array_equal(result, np.where((large >= 0) & (large < 16), large, 15))
+
+
+def test_check_of_an_index_of_unsigned_data_wraps_around() -> None:
+    X = te.placeholder((4,), "int32", name="X")
+
+    def index(i: Any) -> Any:
+        product = X[i].astype("uint32") * tir.const(96, "uint32")
+        return te.if_then_else(product < tir.const(97, "uint32"), product, tir.const(3, "uint32"))
+
+    B = te.compute((4,), lambda i: T[index(i)], name="B")
+    x, result = np.array([-(2**31), 1, 2**30, -1], "int32"), np.zeros(4, "int32")
+    te_sched.build(te.create_schedule(B.op), [T, X, B])(TABLE, x, result)
+    assert result.tolist() == [0, 96, 0, 3]

@@ -10,7 +10,7 @@ import pytest
 
 import te_sched
 from te_sched import te, tir
-from te_sched.errors import AccessError
+from te_sched.errors import AccessError, BuildError
 
 N = 16
 # Of two values and what makes constants of their type.
@@ -219,3 +219,102 @@ def test_sum_of_booleans_is_a_boolean() -> None:
     found = np.zeros(1, bool)
     function(np.array([True, True, False, False]), found)
     assert found.all()
+
+
+def c(value: int, dtype: str) -> Any:
+    return tir.const(value, dtype)
+
+
+# Of a loop variable, in types that nobody counts in: (index, what numpy computes of arange(97)).
+NARROW: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "squares": (
+        lambda i: (i.astype("int8") * i.astype("int8")).astype("int32") % 97,
+        lambda i: (i.astype("int8") * i.astype("int8")).astype("int32") % 97,
+    ),
+    "below zero": (
+        lambda i: (i.astype("uint8") - c(5, "uint8")).astype("int32") % 97,
+        lambda i: (i.astype("uint8") - np.uint8(5)).astype("int32") % 97,
+    ),
+    "unsigned": (
+        lambda i: (i.astype("uint32") - c(5, "uint32")).astype("int64") % c(7, "int64"),
+        lambda i: (i.astype("uint32") - np.uint32(5)).astype("int64") % 7,
+    ),
+    "comparison": (
+        lambda i: tir.Select(
+            i.astype("int16") * c(700, "int16") < c(0, "int16"), c(1, "int32"), c(0, "int32")
+        ),
+        lambda i: (i.astype("int16") * np.int16(700) < 0).astype("int32"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NARROW)
+@pytest.mark.parametrize("vectorized", [False, True])
+def test_narrow_and_unsigned_arithmetic_of_loops_wraps_around(name: str, vectorized: bool) -> None:
+    index, expected = NARROW[name]
+    T = te.placeholder((97,), "int32", name="T")
+    B = te.compute((96,), lambda i: T[index(i)], name="B")
+    s = te.create_schedule(B.op)
+    if vectorized:
+        s[B].vectorize(s[B].split(B.op.axis[0], 8)[1])
+    table, result = np.arange(97, dtype="int32"), np.zeros(96, "int32")
+    te_sched.build(s, [T, B])(table, result)
+    np.testing.assert_array_equal(result, table[expected(np.arange(96))])
+
+
+def test_proof_knows_that_narrow_arithmetic_wraps_around() -> None:
+    A = te.placeholder((20000,), "int32", name="A")
+
+    def square(i: Any) -> Any:
+        return (i.astype("int8") * i.astype("int8")).astype("int32")
+
+    B = te.compute((128,), lambda i: A[square(i)], name="B")
+    with pytest.raises(BuildError, match="reads A at -112"):
+        te_sched.build(te.create_schedule(B.op), [A, B])
+    B = te.compute((128,), lambda i: te.if_then_else(square(i) >= 0, A[square(i)], -1), name="B")
+    result, i = np.zeros(128, "int32"), np.arange(128, dtype="int8")
+    te_sched.build(te.create_schedule(B.op), [A, B])(np.arange(20000, dtype="int32"), result)
+    np.testing.assert_array_equal(result, np.maximum((i * i).astype("int32"), -1))
+
+
+N_LARGE = 60000
+VALUES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "max": (lambda i: te.max(i * i, 0), lambda i: np.maximum(i * i, 0)),
+    "wide max": (
+        lambda i: te.max((i * i).astype("int64"), c(0, "int64")),
+        lambda i: np.maximum((i * i).astype("int64"), 0),
+    ),
+    "quotient": (lambda i: (i * N_LARGE) // N_LARGE, lambda i: (i * N_LARGE) // np.int32(N_LARGE)),
+    "branch": (
+        lambda i: te.if_then_else(i > 5, te.max(i * i, 0), i),
+        lambda i: np.where(i > 5, np.maximum(i * i, 0), i),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_values_of_loop_variables_wrap_around(name: str) -> None:
+    value, expected = VALUES[name]
+    B = te.compute((N_LARGE,), value, name="B")
+    result = np.zeros(N_LARGE, B.dtype)
+    te_sched.build(te.create_schedule(B.op), [B])(result)
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(result, expected(np.arange(N_LARGE, dtype="int32")))
+
+
+def test_values_of_sizes_wrap_around() -> None:
+    n = te.var("n")
+    A = te.placeholder((n,), "int32", name="A")
+    B = te.compute((n,), lambda i: te.max(n * n, 0), name="B")
+    result = np.zeros(50000, "int32")
+    te_sched.build(te.create_schedule(B.op), [A, B])(result.copy(), result)
+    assert not result.any()
+
+
+@pytest.mark.parametrize(("dtype", "value", "zeros"), [("int64", 1, 63), ("int32", -1, 0)])
+def test_leading_zeros_of_constants_are_those_of_data(dtype: str, value: int, zeros: int) -> None:
+    A = te.placeholder((1,), dtype, name="A")
+    B = te.compute((2,), lambda i: te.if_then_else(i < 1, te.clz(A[0]), te.clz(c(value, dtype))))
+    result = np.zeros(2, "int32")
+    te_sched.build(te.create_schedule(B.op), [A, B])(np.array([value], dtype), result)
+    assert result.tolist() == [zeros, zeros]

@@ -45,6 +45,10 @@ LONG = {
 f, x = exponentials(False)
 begin()
 f(*x)""",
+    "a loop beside an empty one that counts steps": """
+f, x = beside_an_empty_loop()
+begin()
+f(x, 0)""",
     "a parallel loop": """
 f, x = exponentials(True)
 begin()
@@ -110,6 +114,21 @@ def exponentials(parallel: bool) -> tuple[te_sched.runtime.Module, list[np.ndarr
     if parallel:
         s[b].parallel(b.op.axis[0])
     return te_sched.build(s, [a, b]), [np.ones(1 << 22, "float32") for _ in range(2)]
+
+
+def beside_an_empty_loop() -> tuple[te_sched.runtime.Module, np.ndarray]:
+    """Much work, and a loop that counts the steps of another one but has no iterations."""
+    n, ib = te_sched.tir.Var("n", "int32"), te_sched.tir.ir_builder.create()
+    b = te_sched.tir.decl_buffer((1000,), "int32", "B")
+    elements = ib.buffer_ptr(b)
+    with ib.for_range(0, 1 << 30, name="i") as i:
+        with ib.for_range(0, 1000, name="t") as t:
+            elements[t] = elements[t] * 3 + i
+        with ib.for_range(0, n), ib.for_range(0, n):
+            elements[0] = elements[0] + 1
+    handle = te_sched.tir.Var("B", "handle")
+    function = te_sched.tir.PrimFunc([handle, n], ib.get(), {handle: b})
+    return te_sched.build(function), np.zeros(1000, "int32")
 
 
 def waiting(count: int) -> tuple[te_sched.runtime.Module, np.ndarray]:

@@ -14,7 +14,7 @@ from te_sched.analysis.checks.place import Need, is_index_operator
 from te_sched.arith.conditions import plain
 from te_sched.ir import dtypes, ops
 from te_sched.ir.buffer import decl_buffer
-from te_sched.ir.data import may_wrap
+from te_sched.ir.data import computes_with_data
 from te_sched.ir.expr import (
     Add,
     Buffer,
@@ -224,11 +224,12 @@ def widen(e: Any) -> Expr:
         return e  # type: ignore[no-any-return]
     if kind is IntImm:
         return IntImm(e.value, "int64")
-    is_sum = isinstance(e, Add | Sub | Mul) or (is_index_operator(e) and not may_wrap(e))
-    if is_sum and dtypes.element(e.dtype) != "uint64":  # of which int64 holds the half
+    is_exact = not computes_with_data(e)
+    is_sum = isinstance(e, Add | Sub | Mul) or (is_index_operator(e) and is_exact)
+    if is_sum and dtypes.counts(e.dtype):
         return kind(widen(e.a), widen(e.b))  # type: ignore[no-any-return]
-    if kind is Select:
+    if kind is Select and is_exact:
         return Select(e.condition, widen(e.true_value), widen(e.false_value))
-    if kind is Call and e.op == "tir.if_then_else":
+    if kind is Call and e.op == "tir.if_then_else" and is_exact:
         return Call("int64", e.op, (e.args[0], widen(e.args[1]), widen(e.args[2])))
     return Cast("int64", e)

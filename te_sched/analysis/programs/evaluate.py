@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from te_sched.analysis.programs.accesses import Access, Loop, Program
+from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
-from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.visitor import walk
 
@@ -79,13 +79,14 @@ def evaluate(e: Any, values: Values, lets: Mapping[Var, Expr]) -> Any:
         a, b = evaluate(e.a, values, lets), evaluate(e.b, values, lets)
         if (kind is E.FloorDiv or kind is E.FloorMod) and not np.all(b):
             raise Unevaluable
-        return operator(a, b)
+        return operator(a, b) if dtypes.counts(e.dtype) else _in_type(e.dtype, operator(a, b))
     if kind is E.Not:
         return np.logical_not(evaluate(e.a, values, lets))
-    if kind is E.Cast and e.dtype.startswith(("int", "uint", "bool")):
-        return evaluate(e.value, values, lets)
+    if kind is E.Cast and not dtypes.is_float(e.value.dtype):
+        return _in_type(e.dtype, evaluate(e.value, values, lets))
     if kind is E.Div or kind is E.Mod:
-        return _truncated(kind, evaluate(e.a, values, lets), evaluate(e.b, values, lets))
+        a, b = evaluate(e.a, values, lets), evaluate(e.b, values, lets)
+        return _in_type(e.dtype, _truncated(kind, a, b))
     if kind is E.Select:
         return np.where(*[evaluate(part, values, lets) for part in _parts(e)])
     if kind is E.Call:
@@ -94,10 +95,21 @@ def evaluate(e: Any, values: Values, lets: Mapping[Var, Expr]) -> Any:
         if e.op == "tir.if_then_else":
             return np.where(*[evaluate(part, values, lets) for part in e.args])
         if e.op in _CALLS:
-            return _CALLS[e.op](*[evaluate(part, values, lets) for part in e.args])
+            args = [evaluate(part, values, lets) for part in e.args]
+            return _in_type(e.dtype, _CALLS[e.op](*args))
     if kind is E.Let:
         return evaluate(e.body, {**values, e.var: evaluate(e.value, values, lets)}, lets)
     raise Unevaluable
+
+
+def _in_type(dtype: str, value: Any) -> Any:
+    """What wraps around in a type, as integers of 64 bits."""
+    kind = dtypes.parse(dtype)
+    if kind.code == "bool":
+        return np.not_equal(value, 0)
+    if kind.code not in ("int", "uint") or (kind.code == "uint" and kind.bits == 64):
+        raise Unevaluable
+    return np.asarray(value, "int64").astype(dtype).astype("int64")
 
 
 def _parts(e: E.Select) -> tuple[Expr, Expr, Expr]:

@@ -89,7 +89,7 @@ def _linear(name: str) -> Callable[[FunctionText, Value, Value], Value]:
         else:
             # What 64 bits of memory add up to no check has seen in more.
             is_checked = out.indexing and (not data or dtypes.element(a.dtype) != "int64")
-            if least < 0 and (is_checked or (out.deciding and not data)):
+            if dtypes.counts(a.dtype) and (is_checked or (out.deciding and not data)):
                 flags = "nsw "
                 out.assumed += 1
                 lo, hi = max(lo, least), min(hi, most)

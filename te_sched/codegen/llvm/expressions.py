@@ -32,7 +32,7 @@ def evaluate(out: FunctionText, node: E.Expr) -> Value:
 
 
 def evaluate_index(out: FunctionText, node: E.Expr) -> Value:
-    """An expression whose integers are assumed not to overflow: an index, a bound, an extent."""
+    """An index: its sums do not overflow; those of integers from memory were checked."""
     out.indexing += 1
     value = evaluate(out, node)
     out.indexing -= 1
@@ -40,7 +40,7 @@ def evaluate_index(out: FunctionText, node: E.Expr) -> Value:
 
 
 def evaluate_condition(out: FunctionText, node: E.Expr) -> Value:
-    """A condition; what depends on loop variables alone is assumed not to overflow."""
+    """A condition, a bound or an extent: what depends on loop variables alone does not overflow."""
     out.deciding += 1
     value = evaluate(out, node)
     out.deciding -= 1
@@ -166,6 +166,10 @@ def _not(out: FunctionText, node: E.Not) -> Value:
 
 
 def _select(out: FunctionText, node: E.Select) -> Value:
+    return _apart(out, _chosen, node)
+
+
+def _chosen(out: FunctionText, node: E.Select) -> Value:
     condition = evaluate_condition(out, node.condition)
     return arithmetic.select(
         out, condition, evaluate(out, node.true_value), evaluate(out, node.false_value)
@@ -248,7 +252,7 @@ def _let(out: FunctionText, node: E.Let) -> Value:
 
 def _call(out: FunctionText, node: E.Call) -> Value:
     writer: Callable[[FunctionText, E.Call], Value] = _CALLS["write"]
-    if node.op in ("tir.if_then_else", "tir.likely"):
+    if node.op == "tir.likely":
         return writer(out, node)
     return _apart(out, writer, node)
 

@@ -82,8 +82,8 @@ class FunctionText:
         self.captured_bytes = 0
         self.steps_left = ""  # the stack slot that says how many steps there are until a poll
         self.error_slot = ""  # where a parallel body reports an error
-        self.indexing = 0  # inside indices and bounds: integers are assumed not to overflow
-        self.deciding = 0  # inside conditions: the same for what depends on loop variables alone
+        self.indexing = 0  # inside indices: integers are assumed not to overflow
+        self.deciding = 0  # inside conditions and bounds: the same for loop variables alone
         self.assumed = 0  # how often that assumption was needed
         # Pointers through which aligned vectors are stored past the caches.
         self.team_wishes: dict[str, Expr] = {}  # pragmas about the parallel loops to come

@@ -11,8 +11,8 @@ and asks after each part but the last, so that its body stays as it is:
                                     if begin < n: leave if poll()
 
 One whose iterations have loops of extents that only a call tells counts the steps that they take,
-and asks when that many are over. Loops of few steps, and those that have such loops inside, stay
-as they are.
+and asks when that many are over; so does one that has such a loop inside, which may have no
+iterations, of the steps beside it. Loops of few steps stay as they are.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ATTRIBUTES = "cold nounwind memory(inaccessiblemem: readwrite)"
 
 def part_of(out: FunctionText, node: S.For, most: int) -> int | None:
     """How many iterations a part of a loop has, which has at most `most`; None if it is whole."""
-    if node.kind in ("vectorized", "unrolled") or _counts(out, node.body):
+    if node.kind in ("vectorized", "unrolled") or _has_counting(out.module.steps, node.body):
         return None
     steps = _steps(out.module.steps, node.body)
     if not isinstance(steps, E.IntImm):
@@ -71,13 +71,13 @@ def poll(out: FunctionText) -> None:
 
 def count_steps(out: FunctionText, node: S.For | S.While) -> None:
     """At the end of an iteration: count its steps, and poll after many, if it has to be here."""
-    steps = _steps(out.module.steps, node.body)
-    if isinstance(node, S.For) and (isinstance(steps, E.IntImm) or _counts(out, node.body)):
+    counted = out.module.steps
+    if not _is_counting(counted, node):
         return
     if not out.steps_left:
         out.steps_left = out.allocate_static("i64", 8)
         out.prologue.append(f"  store i64 {PART}, ptr {out.steps_left}, align 8")
-    taken = evaluate(out, steps).text
+    taken = evaluate(out, _steps_beside(counted, node.body)).text
     before = out.emit(f"load i64, ptr {out.steps_left}, align 8")
     left = out.emit(f"sub i64 {before}, {taken}")
     out.do(f"store i64 {left}, ptr {out.steps_left}, align 8")
@@ -90,14 +90,31 @@ def count_steps(out: FunctionText, node: S.For | S.While) -> None:
     out.open(after)
 
 
-def _counts(out: FunctionText, body: S.Stmt) -> bool:
-    """Whether a loop inside counts, since there are loops inside of it of unknown extents."""
-    counted = out.module.steps
+def _is_counting(counted: dict[S.Stmt, E.Expr], node: S.Stmt) -> bool:
+    """Whether a loop counts its steps, since there are loops inside of it of unknown extents."""
+    if not isinstance(node, S.For):
+        return isinstance(node, S.While)
+    return not isinstance(_steps(counted, node.body), E.IntImm) or _has_counting(counted, node.body)
+
+
+def _has_counting(counted: dict[S.Stmt, E.Expr], body: S.Stmt) -> bool:
+    """Whether there is a loop that counts its steps."""
     return any(
         isinstance(one, S.While)
         or (isinstance(one, S.For) and not isinstance(_steps(counted, one.body), E.IntImm))
         for one in walk(body)
     )
+
+
+def _steps_beside(counted: dict[S.Stmt, E.Expr], node: S.Stmt) -> E.Expr:
+    """The steps of a statement without those that loops inside count themselves."""
+    if not _has_counting(counted, node):
+        return _steps(counted, node)
+    if isinstance(node, S.For | S.While):
+        return _ONE
+    parts = [_steps_beside(counted, one) for one in children(node) if isinstance(one, S.Stmt)]
+    steps = functools.reduce(ops.add, parts)
+    return _without(steps, node.var, node.value) if isinstance(node, S.LetStmt) else steps
 
 
 def _has_loops(body: S.Stmt) -> bool:

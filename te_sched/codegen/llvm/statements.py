@@ -16,7 +16,6 @@ from te_sched.codegen.llvm.expressions import (
     bind,
     evaluate,
     evaluate_condition,
-    evaluate_index,
     evaluate_place,
 )
 from te_sched.codegen.llvm.function import FunctionText
@@ -227,7 +226,7 @@ def _heap_block(out: FunctionText, node: S.Allocate, item: int) -> str:
     larger = out.module.declare("llvm.smax.i64", "i64", ("i64", "i64"))
     overflow = "false"
     for extent in node.extents:
-        wide = cast(out, evaluate_index(out, extent), "int64")
+        wide = cast(out, evaluate_condition(out, extent), "int64")
         positive = out.emit(f"call i64 {larger}(i64 {wide.text}, i64 0)")
         pair = out.emit(f"call {{i64, i1}} {multiply}(i64 {size}, i64 {positive})")
         size = out.emit(f"extractvalue {{i64, i1}} {pair}, 0")

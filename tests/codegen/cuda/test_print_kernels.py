@@ -291,6 +291,13 @@ def test_integers_from_memory_wrap_around():
     assert "(int)((unsigned int)A[" in line
 
 
+def test_what_is_named_of_memory_wraps_around():
+    tx, t, a, c = thread(), E.Var("t", "int32"), array("A", 32, "int32"), array("C", 32, "int32")
+    store = S.BufferStore(c, t + 1, (tx,))
+    lines = text_of(kernel(tx, [a, c], S.LetStmt(t, E.BufferLoad(a, (tx,)), store)))
+    assert "(int)((unsigned int)t + (unsigned int)1)" in lines[-1]
+
+
 def test_shift_by_a_number_from_memory_asks_for_its_range():
     lines = printed(elementwise(lambda a, b: a << b, ["int32"] * 2))
     assert "te_shift_left(A[" in lines[-1]
