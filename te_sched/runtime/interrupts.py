@@ -12,8 +12,8 @@ import os
 import sys
 import threading
 import time
-from functools import cache
 
+from te_sched.locks import once
 from te_sched.runtime import jit
 
 STOPPED = -(2**31) + 1  # what `poll` gives, and code that stops returns: `take` has the exception
@@ -91,7 +91,7 @@ _PYTHONS = (
 )
 
 
-@cache
+@once
 def _linked() -> jit.Linked:
     imports = python_symbols(_PYTHONS)
     if sys.platform == "win32":
