@@ -120,16 +120,17 @@ def address(name: str) -> int:
     return _linked().address(name)
 
 
-def take() -> BaseException:
-    """The exception that a handler raised; the caller raises it."""
+def take() -> BaseException | None:
+    """The exception that a handler raised, for the caller to raise; None in other threads."""
+    if threading.current_thread() is not threading.main_thread():
+        return None
     kept = (ctypes.c_void_p * 3).from_address(address("kept"))
     objects = [None if one is None else ctypes.cast(one, ctypes.py_object).value for one in kept]
     for place, one in enumerate(objects):
         if one is not None:
             kept[place] = None
             ctypes.pythonapi.Py_DecRef(ctypes.py_object(one))
-    error = objects[1]
-    return error if isinstance(error, BaseException) else KeyboardInterrupt()
+    return objects[1]
 
 
 def _set_main_thread(linked: jit.Linked) -> None:

@@ -167,14 +167,14 @@ class Function(Unpicklable):
         return extra
 
     def _fail(self, code: int, args: tuple[Any, ...]) -> None:
-        if code == interrupts.STOPPED:
-            raise interrupts.take()
+        stopped = interrupts.take()  # there may be one that came after the error of a thread
         if code < 0:
             error = registry.take_exception(code)
             if isinstance(error, KeptViewError):
                 _viewed.append((self, args))
-            raise error
-        raise CallError(*self.signature.failures[code - 1])
+        else:
+            error = CallError(*self.signature.failures[code - 1])
+        raise error if stopped is None else stopped
 
     @checked_as(CallError)
     def time_evaluator(self, name: str, dev: Device, **options: Any) -> Evaluator:
