@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import addressof
 from pathlib import Path
@@ -23,7 +24,7 @@ from te_sched.errors import CallError, did_you_mean, repr_of
 from te_sched.ir import dtypes
 from te_sched.runtime import interrupts, registry, threads
 from te_sched.runtime.arguments import check, refuse_names, view_of
-from te_sched.runtime.callbacks import KeptViewError, ctype_of
+from te_sched.runtime.callbacks import ctype_of
 from te_sched.runtime.device import Device, check_usable
 from te_sched.runtime.libraries import check_place, write_library
 from te_sched.runtime.loader import Code, load_objects, read_metadata
@@ -166,15 +167,21 @@ class Function(Unpicklable):
         self._good[key] = extra
         return extra
 
-    def _fail(self, code: int, args: tuple[Any, ...]) -> None:
-        stopped = interrupts.take()  # there may be one that came after the error of a thread
-        if code < 0:
-            error = registry.take_exception(code)
-            if isinstance(error, KeptViewError):
-                _viewed.append((self, args))
-        else:
-            error = CallError(*self.signature.failures[code - 1])
-        raise error if stopped is None else stopped
+    def _fail(self, code: int, args: tuple[Any, ...]) -> NoReturn:
+        error = self._error_of(code, args)
+        stopped = interrupts.take()  # it may have come after the error of a thread
+        try:
+            raise error if stopped is None else stopped
+        finally:  # the exception has this frame
+            del error, stopped
+
+    def _error_of(self, code: int, args: tuple[Any, ...]) -> BaseException:
+        if code > 0:
+            return CallError(*self.signature.failures[code - 1])
+        error, memory = registry.take_exception(code)
+        for one in filter(None, memory):  # views of it reach the arguments, or constants
+            weakref.finalize(one, _nothing, self, args).atexit = False
+        return error
 
     @checked_as(CallError)
     def time_evaluator(self, name: str, dev: Device, **options: Any) -> Evaluator:
@@ -187,7 +194,8 @@ class Function(Unpicklable):
         return f"<te_sched function {self.name}({names})>"
 
 
-_viewed: list[Any] = []  # what views may reach that were refused, and are there all the same
+def _nothing(*kept: Any) -> None:
+    """What is done when kept objects go."""
 
 
 def _widest(signature: Signature) -> int:
