@@ -146,8 +146,8 @@ def _default() -> int:
             RuntimeWarning,
             stacklevel=2,
         )
-    text = os.environ.get("TE_SCHED_NUM_THREADS", "").strip()
-    if text and text != "0":
+    text = os.environ.get("TE_SCHED_NUM_THREADS", "").strip().lstrip("0")
+    if text:
         return _read_count("TE_SCHED_NUM_THREADS", text)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     default = _read_openmp("OMP_NUM_THREADS", min(cores or 1, MOST))
