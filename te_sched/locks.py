@@ -1,4 +1,4 @@
-"""Locks that a forked process has too, and values that all threads compute once.
+"""Locks that are free in a forked process, and values that all threads compute once.
 
 Must not know what is guarded.
 """
@@ -41,11 +41,16 @@ def once(function: Callable[[], _T]) -> Callable[[], _T]:
     return result
 
 
+def after_fork(call: Callable[[], None]) -> None:
+    """Has a call made in each process that is forked, after its locks are free."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=call)
+
+
 def _renew() -> None:
     lock: Any
     for lock in _locks:
         lock._at_fork_reinit()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew)
+after_fork(_renew)

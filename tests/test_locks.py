@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
+from te_sched.codegen.cuda import nvrtc
 from te_sched.locks import new_lock, once
 
 
@@ -43,4 +44,16 @@ def test_a_lock_is_free_in_a_child_process() -> None:
         child = os.fork()
         if child == 0:
             os._exit(0 if lock.acquire(blocking=False) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_process_waits_for_no_compiler_of_its_parent() -> None:
+    key = ("source", "sm_80", ())
+    nvrtc._compiled[key] = Future()
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if key not in nvrtc._compiled else 1)
+    del nvrtc._compiled[key]
     assert os.waitpid(child, 0)[1] == 0

@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import itertools
 import os
-import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,6 +27,7 @@ from te_sched.codegen.signature import SignatureBuilder
 from te_sched.codegen.target import Target, as_target
 from te_sched.errors import CallError, did_you_mean, repr_of
 from te_sched.ir.stmt import IRModule
+from te_sched.locks import new_lock
 from te_sched.lower.device.kernel import is_kernel
 from te_sched.runtime.arguments import check_sizes, place_of_array, refuse_names
 from te_sched.runtime.build import build_functions
@@ -65,7 +65,7 @@ class CudaModule(Shown, Unpicklable):
         self.imported_modules = [DeviceCode(self)] if self.kernels else []
         self._hosts: dict[int | str, Module] = {}
         self._launchers: list[Launcher] = []
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     @functools.cached_property
     def source(self) -> str:

@@ -8,12 +8,11 @@ poll lets them run every tenth of a second, if it is called there. What they rai
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
 import threading
 import time
 
-from te_sched.locks import once
+from te_sched.locks import after_fork, once
 from te_sched.runtime import jit
 
 STOPPED = -(2**31) + 1  # what `poll` gives, and code that stops returns: `take` has the exception
@@ -105,8 +104,7 @@ def _linked() -> jit.Linked:
         clock = _POSIX_CLOCK.format(number=time.CLOCK_MONOTONIC)
     linked = jit.link_text(clock + _POLL, ("now", "poll", "main", "kept"), imports)
     _set_main_thread(linked)
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=lambda: _set_main_thread(linked))
+    after_fork(lambda: _set_main_thread(linked))
     return linked
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import ctypes
 import importlib
 import itertools
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from te_sched.errors import CallError, did_you_mean, kind_of, repr_of
+from te_sched.locks import new_lock
 from te_sched.runtime import access_reports, blas, sorting
 from te_sched.signatures import checked_as
 
@@ -159,7 +159,7 @@ def _address_of(function: Any) -> int | None:
 
 _pending: dict[int, tuple[BaseException, Sequence[Any]]] = {}
 _tickets = itertools.count(1)
-_lock = threading.Lock()
+_lock = new_lock()
 _PENDING_LIMIT = 64
 
 

@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 
 from te_sched.errors import CallError
-from te_sched.locks import new_lock, once
+from te_sched.locks import after_fork, new_lock, once
 from te_sched.runtime import interrupts, jit, team
 from te_sched.signatures import checked_as
 
@@ -119,8 +119,7 @@ def _linked() -> jit.Linked:
     pause = team.PAUSES.get(platform.machine().lower().replace("amd64", "x86_64"), "")
     text = team.TEXT + team.PAUSE.format(pause)
     native = jit.link_text(text, ("fork", "wait", "boxes", "size", "locks", "taken"), imports)
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=lambda: _forget_threads(native))
+    after_fork(lambda: _forget_threads(native))
     return native
 
 
