@@ -12,14 +12,23 @@ from functools import wraps
 from typing import NoReturn, ParamSpec, TypeVar
 
 from te_sched.errors import LoweringError, TeSchedError
+from te_sched.locks import after_fork, new_lock
 from te_sched.worker_thread import run_in_thread
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _STACK = 256 << 20  # bytes, of which the system gives what is used
 _FRAMES = 50_000
-_ONE_AT_A_TIME = threading.Lock()  # the limit is the whole process's
-_OF_THREAD = threading.local()
+_ONE_AT_A_TIME = new_lock()  # the limit is the whole process's
+_usual: list[tuple[int, int]] = []  # the limit and the size of stacks, while they are larger
+
+
+class _OfThread(threading.local):
+    is_large = False  # whether its stack is
+    is_repeatable = False  # whether what it walks is walked again on a larger stack
+
+
+_OF_THREAD = _OfThread()
 
 
 def walks_deeply(
@@ -28,20 +37,27 @@ def walks_deeply(
     """Lets a function recurse as deeply as a program asks for.
 
     It is called again where Python's limit stops it, so it must not have changed anything by then;
-    one that must not be called `again` ends there. What no stack holds is an error of this `kind`,
-    about `what` was asked.
+    one that must not be called `again` ends there, unless it is part of a walk that is. What no
+    stack holds is an error of this `kind`, about `what` was asked.
+
+    The larger limit is the whole process's meanwhile: under Python 3.11, where it also counts calls
+    from C, another thread whose own recursion has no end may overflow its stack.
     """
 
     def decorate(function: Callable[_P, _T]) -> Callable[_P, _T]:
         @wraps(function)
         def walk(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+            is_repeatable = _OF_THREAD.is_repeatable
+            _OF_THREAD.is_repeatable = is_repeatable or again
             try:
                 return function(*args, **kwargs)
             except RecursionError:
-                if not again:
+                if not again and not is_repeatable:
                     raise _too_deep(what, kind) from None
-                if getattr(_OF_THREAD, "is_large", False):
+                if not again or _OF_THREAD.is_large:
                     raise
+            finally:
+                _OF_THREAD.is_repeatable = is_repeatable
             try:
                 return _on_large_stack(lambda: function(*args, **kwargs))
             except RecursionError:
@@ -68,13 +84,26 @@ def _on_large_stack(call: Callable[[], _T]) -> _T:
         return call()
 
     with _ONE_AT_A_TIME:
-        limit, size = sys.getrecursionlimit(), threading.stack_size(_STACK)
+        limit = sys.getrecursionlimit()
+        _usual.append((limit, threading.stack_size()))
         try:
+            threading.stack_size(_STACK)
             sys.setrecursionlimit(max(limit, _FRAMES))
             return run_in_thread(run, _refuse)
         finally:
-            threading.stack_size(size)
-            sys.setrecursionlimit(limit)
+            _restore()
+
+
+def _restore() -> None:
+    """Go back to the usual limit and size of stacks, except for a large stack that forks."""
+    while _usual and not _OF_THREAD.is_large:
+        limit, size = _usual[-1]
+        threading.stack_size(size)
+        sys.setrecursionlimit(limit)
+        _usual.pop()
+
+
+after_fork(_restore)
 
 
 def _refuse() -> NoReturn:

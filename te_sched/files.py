@@ -150,12 +150,25 @@ def _replace(path: str, data: bytes, kept: int | None, executable: bool) -> None
     if kept is not None and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     mode = 0o777 if executable else 0o666
-    part = os.path.join(os.path.dirname(path), f".te_sched-{secrets.token_hex(8)}")
+    exact = None
+    if kept is not None:
+        exact = stat.S_IMODE(kept) | ((kept & 0o444) >> 2 if executable else 0)
+    put_in_place(path, data, mode, exact)
+
+
+def put_in_place(
+    path: str, data: bytes, mode: int, exact: int | None = None, prefix: str = ".te_sched-"
+) -> None:
+    """Write a file of another name, and give it the name of the one that is there.
+
+    Its mode is as the process's mask leaves it, or `exact`.
+    """
+    part = os.path.join(os.path.dirname(path), prefix + secrets.token_hex(8))
     try:
         with open(part, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             file.write(data)
-        if kept is not None:
-            os.chmod(part, stat.S_IMODE(kept) | ((kept & 0o444) >> 2 if executable else 0))
+        if exact is not None:
+            os.chmod(part, exact)
         os.replace(part, path)
     except BaseException:
         with suppress(OSError):

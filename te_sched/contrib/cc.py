@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from te_sched import files
 from te_sched.errors import BuildError
-from te_sched.runtime.csource import find_compiler, read_part, run_compiler
+from te_sched.runtime.csource import compiler_command, find_compiler, read_part, run_compiler
 from te_sched.runtime.libraries import seal_linked
 from te_sched.signatures import checked
 
@@ -28,7 +28,7 @@ def create_shared(
 ) -> None:
     """Link object files (or compile C sources) to a shared library."""
     parts = [objects] if isinstance(objects, str) else list(objects)
-    command = [_compiler(cc, output), "-shared", "-fPIC", *parts, *(options or [])]
+    command = [*_compiler(cc, output), "-shared", "-fPIC", *parts, *(options or [])]
     files.write(output, seal_linked(_linked(command, output), parts), "write", executable=True)
 
 
@@ -41,7 +41,7 @@ def create_executable(
 ) -> None:
     """Link object files (or compile C sources) to a program."""
     parts = [objects] if isinstance(objects, str) else list(objects)
-    whole = _linked([_compiler(cc, output), *parts, *(options or [])], output)
+    whole = _linked([*_compiler(cc, output), *parts, *(options or [])], output)
     files.write(output, whole, "write", executable=True)
 
 
@@ -56,9 +56,9 @@ def _linked(command: Sequence[str], output: str | os.PathLike[str]) -> bytes:
 create_shared.output_format = "so"  # type: ignore[attr-defined]  # as TVM's callers ask
 
 
-def _compiler(cc: str | None, output: str | os.PathLike[str]) -> str:
-    found = cc or find_compiler()
-    if found is None:
+def _compiler(cc: str | None, output: str | os.PathLike[str]) -> list[str]:
+    found = [cc] if cc else compiler_command()
+    if not found:
         raise BuildError(
             f"write {output}", "no C compiler is installed", "install gcc or clang, or set CC"
         )

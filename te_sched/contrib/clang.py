@@ -11,7 +11,7 @@ from pathlib import Path
 
 from te_sched import files
 from te_sched.errors import BuildError
-from te_sched.runtime.csource import find_compiler, read_part, run_compiler, write_part
+from te_sched.runtime.csource import compiler_command, read_part, run_compiler, write_part
 from te_sched.signatures import checked
 
 __all__ = ["create_llvm", "find_clang"]
@@ -50,8 +50,8 @@ def create_llvm(
     is neither inlined nor optimised any further.
     """
     sources = [inputs] if isinstance(inputs, str) else list(inputs)
-    compiler = cc or next(iter(find_clang(required=False)), None) or find_compiler()
-    compiler = compiler or find_clang()[0]  # which says what to install
+    compiler = [cc] if cc else find_clang(required=False)[:1] or compiler_command()
+    compiler = compiler or find_clang()[:1]  # which says what to install
     with files.temporary_folder("compile C source to LLVM IR", BuildError) as folder:
         paths = [_as_file(source, folder / f"source{k}") for k, source in enumerate(sources)]
         if len(paths) != 1:
@@ -62,7 +62,7 @@ def create_llvm(
             )
         made = folder / "code.ll"
         is_clang = _is_clang(compiler)
-        command = [compiler, "-O3", *(_TO_LLVM if is_clang else _TO_ASSEMBLY)]
+        command = [*compiler, "-O3", *(_TO_LLVM if is_clang else _TO_ASSEMBLY)]
         command += ["-x", _language(paths[0]), *paths, "-o", str(made), *(options or [])]
         run_compiler(command, "compile C source to LLVM IR")
         text = read_part(made).decode(errors="replace")
@@ -76,11 +76,11 @@ _TO_LLVM = ("-emit-llvm", "-S")
 _TO_ASSEMBLY = ("-S", "-fPIC", "-fno-asynchronous-unwind-tables")
 
 
-def _is_clang(compiler: str) -> bool:
+def _is_clang(compiler: list[str]) -> bool:
     """Whether a compiler is clang, which may be called cc; then it says so."""
-    if "clang" in Path(compiler).name:
+    if "clang" in Path(compiler[0]).name:
         return True
-    version = run_compiler([compiler, "--version"], "ask the C compiler for its version")
+    version = run_compiler([*compiler, "--version"], "ask the C compiler for its version")
     return "clang" in version
 
 

@@ -78,25 +78,26 @@ def make_packed(name: str, args: list[dict[str, Any]], result: str) -> Any:
     """The entry point int32 f(result, 64-bit words) of a registered function."""
 
     def call(place: int, packet: int) -> int:
+        lent: list[_Lent] = []
         try:
             words = iter(_Words(packet))
             function = registry.get_global_func(name)
             assert function is not None
             values = [_read(kind, words) for kind in args]
-            lent = [_Lent(value) for value in values if isinstance(value, NDArray)]
+            lent += [_Lent(value) for value in values if isinstance(value, NDArray)]
             try:
                 answer = function(*values)
+                if not isinstance(answer, (int, float, np.number)):
+                    answer = None  # an array, for chaining, is no result
             finally:
                 values.clear()
                 for one in lent:
                     one.detach()
-            if isinstance(answer, (int, float, np.number)):  # an array, for chaining, is no result
-                _write_result(place, result, answer)
-            del answer
+            _write_result(place, result, answer)
             if any(one.is_held() for one in lent):
                 raise _kept(name)
         except BaseException as error:
-            return registry.keep_exception(error)
+            return registry.keep_exception(error, [one.memory() for one in lent])
         return DONE
 
     return _PACKED(call)
@@ -106,7 +107,7 @@ class _Lent:
     """An array over the caller's memory, which a function may have kept."""
 
     def __init__(self, array: NDArray) -> None:
-        self._array, self._memory = weakref.ref(array), weakref.ref(array.base)
+        self._array, self.memory = weakref.ref(array), weakref.ref(array.base)
 
     def detach(self) -> None:
         """Give the array memory of its own, if somebody has it still."""
@@ -120,17 +121,13 @@ class _Lent:
 
         A cycle of objects that nobody has does not count.
         """
-        if self._memory() is not None:
+        if self.memory() is not None:
             gc.collect()
-        return self._memory() is not None
-
-
-class KeptViewError(CallError):
-    """A packed function keeps a view of memory that it was given for the call."""
+        return self.memory() is not None
 
 
 def _kept(name: str) -> CallError:
-    return KeptViewError(
+    return CallError(
         f"packed function {name!r} keeps a view of an array that it was given",
         "the memory is the caller's, and valid during the call alone",
         "keep a copy (x.numpy()), or the array itself, which becomes one",

@@ -18,13 +18,19 @@ from te_sched.errors import BuildError
 from te_sched.signatures import checked
 
 
-def find_compiler() -> str | None:
-    """The C compiler: $CC, cc, gcc or clang."""
-    for name in (os.environ.get("CC", ""), "cc", "gcc", "clang"):
-        found = shutil.which(name.split()[0]) if name.split() else None
+def compiler_command() -> list[str]:
+    """The words that call the C compiler: $CC ("ccache gcc"), cc, gcc or clang; empty if none."""
+    for text in (os.environ.get("CC", ""), "cc", "gcc", "clang"):
+        words = text.split()
+        found = shutil.which(words[0]) if words else None
         if found is not None:
-            return found
-    return None
+            return [found, *words[1:]]
+    return []
+
+
+def find_compiler() -> str | None:
+    """The path of the C compiler, without further words of $CC."""
+    return next(iter(compiler_command()), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +88,14 @@ def read_part(path: Path) -> bytes:
 
 
 def _compiler(what: str) -> list[str]:
-    found = find_compiler()
-    if found is None:
+    found = compiler_command()
+    if not found:
         raise BuildError(
             what,
             "no C compiler is installed",
             "install gcc or clang, or set CC; a .o file needs none",
         )
-    return [found]
+    return found
 
 
 @checked

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 from te_sched.errors import CallError
+from te_sched.locks import new_lock
 from te_sched.runtime.cuda_driver import check, loaded, using
 
 _MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -27,7 +27,7 @@ class LoadedKernels:
         self._module = module
         self._functions: dict[str, ctypes.c_void_p] = {}
         self._allowed: dict[str, int] = {}
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         weakref.finalize(self, _unload, self._driver, module, device_id).atexit = False
 
     def launch(

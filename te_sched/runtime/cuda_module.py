@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import itertools
 import os
-import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,8 +25,9 @@ from te_sched.codegen.cuda.resources import ResourceUsage
 from te_sched.codegen.emulator.emulate import emulate
 from te_sched.codegen.signature import SignatureBuilder
 from te_sched.codegen.target import Target, as_target
-from te_sched.errors import CallError, did_you_mean, repr_of
+from te_sched.errors import CallError, repr_of
 from te_sched.ir.stmt import IRModule
+from te_sched.locks import new_lock
 from te_sched.lower.device.kernel import is_kernel
 from te_sched.runtime.arguments import check_sizes, place_of_array, refuse_names
 from te_sched.runtime.build import build_functions
@@ -37,17 +37,16 @@ from te_sched.runtime.cuda_sass import disassemble
 from te_sched.runtime.cuda_streams import seconds_of as seconds_on
 from te_sched.runtime.device import DEVICE_TYPES, Device, check_usable, cuda, emulated_cuda
 from te_sched.runtime.libraries import check_place, pack, write_library
-from te_sched.runtime.module import Function, Module, Unpicklable, make_evaluator
+from te_sched.runtime.module import Function, Module, ModuleOf, Unpicklable, make_evaluator
 from te_sched.runtime.ndarray import NDArray
 from te_sched.runtime.timing import Evaluator
-from te_sched.shown import Shown
+from te_sched.signatures import checked_as
 
 _CUDA = DEVICE_TYPES["cuda"]
-_ENTRY_ALIASES = ("__tvm_main__", "default_function")
 _numbers = itertools.count()
 
 
-class CudaModule(Shown, Unpicklable):
+class CudaModule(ModuleOf["CudaFunction"]):
     """Functions that launch kernels: `module(...)` calls the entry function.
 
     `imported_modules[0]` is the device's part, with `get_source()` for the CUDA source.
@@ -60,53 +59,16 @@ class CudaModule(Shown, Unpicklable):
         self.program, self.target, self._checked = program, target, checked
         self.kernels = {name: f for name, f in program.functions.items() if is_kernel(f)}
         names = [name for name in program.functions if name not in self.kernels]
-        self._functions = {name: CudaFunction(self, name) for name in names}
-        self.entry_name = "main" if "main" in names else names[0]
+        super().__init__({name: CudaFunction(self, name) for name in names})
         self.imported_modules = [DeviceCode(self)] if self.kernels else []
         self._hosts: dict[int | str, Module] = {}
         self._launchers: list[Launcher] = []
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     @functools.cached_property
     def source(self) -> str:
         """The kernels as CUDA source."""
         return print_kernels(self.kernels, self.target)
-
-    def __call__(self, *args: Any, **named: Any) -> None:
-        """Call the entry function."""
-        self.entry_func(*args, **named)
-
-    @property
-    def entry_func(self) -> CudaFunction:
-        """The function that a call of the module calls."""
-        return self._functions[self.entry_name]
-
-    @property
-    def function_names(self) -> tuple[str, ...]:
-        """The names of its functions."""
-        return tuple(self._functions)
-
-    def __getitem__(self, name: str) -> CudaFunction:
-        function = self._functions.get(name)
-        if function is None and name in _ENTRY_ALIASES:
-            return self.entry_func
-        if function is None:
-            raise CallError(
-                f"find function {repr_of(name)} in a module",
-                "it has no such function",
-                f"use one of {', '.join(self._functions)}{did_you_mean(name, self._functions)}",
-            )
-        return function
-
-    def get_function(self, name: str, query_imports: bool = False) -> CudaFunction:
-        """A function by name."""
-        del query_imports
-        return self[name]
-
-    def implements_function(self, name: str, query_imports: bool = False) -> bool:
-        """Whether there is a function of a name."""
-        del query_imports
-        return name in self._functions
 
     def time_evaluator(
         self, func_name: str, dev: Device | None = None, *args: Any, **options: Any
@@ -117,12 +79,14 @@ class CudaModule(Shown, Unpicklable):
         """
         return self[func_name].time_evaluator(func_name, dev, *args, **options)
 
+    @checked_as(CallError)
     def get_source(self, fmt: str = "") -> str:
         """The host's part as TVMScript; the kernels' source is imported_modules[0].get_source()."""
         del fmt
         hosts = {name: self.program[name].without_attr(ATTRIBUTE) for name in self._functions}
         return IRModule(hosts).script()
 
+    @checked_as(CallError)
     def resource_usage(self, arch: str | None = None) -> dict[str, ResourceUsage]:
         """Registers, shared memory and spills of each kernel, as NVRTC's compiler says."""
         return dict(self.imported_modules[0].compiled(arch).resource_usage) if self.kernels else {}
@@ -185,6 +149,7 @@ class CudaModule(Shown, Unpicklable):
             module[name].expect(memory, device, alignments_of_arguments(self.program, name))
         return module
 
+    @checked_as(CallError, but=("path",))
     def export_library(
         self,
         path: str | os.PathLike[str],
@@ -199,6 +164,7 @@ class CudaModule(Shown, Unpicklable):
         objects = (pack((self.program, self.target.text, self._checked)),)
         write_library(check_place(path), objects, fcompile, options)
 
+    @checked_as(CallError)
     def save(self, path: str | os.PathLike[str], fmt: str = "") -> None:
         """Save as export_library does; `imported_modules[0].save` saves the kernels."""
         del fmt
@@ -302,6 +268,7 @@ class DeviceCode(Unpicklable):
     @overload
     def get_source(self, fmt: str = "") -> str: ...
 
+    @checked_as(CallError)
     def get_source(self, fmt: str = "") -> str | bytes:
         """The CUDA source ("", "cu" or "cuda"), or what NVRTC makes of it: "ptx", "cubin", "sass".
 
@@ -322,12 +289,14 @@ class DeviceCode(Unpicklable):
             'use "cu", "ptx", "cubin" or "sass"',
         )
 
+    @checked_as(CallError)
     def save(self, path: str | os.PathLike[str], fmt: str = "") -> None:
         """Save what get_source gives for the format, or for the suffix of the file."""
         form = fmt or Path(files.check_path(path, "save to")).suffix.removeprefix(".")
         data = self.compiled().cubin if form == "cubin" else self.get_source(form).encode()
         files.write(path, data, "save to")
 
+    @checked_as(CallError)
     def compiled(self, arch: str | None = None) -> nvrtc.Compiled:
         """The kernels as NVRTC compiles them for an architecture such as "sm_80"."""
         return nvrtc.compile(self._module.source, arch or architecture_of(self._module.target))

@@ -194,12 +194,13 @@ def make_capsule(view: View, keep_alive: Any, code: str, bits: int) -> Any:
     """A capsule for an array; `keep_alive` lives until its consumer lets go."""
     managed = _Managed()
     shape = (ctypes.c_int64 * len(view.shape))(*view.shape)
+    strides = None if view.strides is None else (ctypes.c_int64 * len(view.strides))(*view.strides)
     tensor = managed.tensor
     tensor.data, tensor.ndim = view.address, len(view.shape)
     tensor.device_type, tensor.device_id = view.device_type, view.device_id
     tensor.code, tensor.bits, tensor.lanes = _NUMBERS[code], bits, 1
-    tensor.shape = ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64))
+    tensor.shape, tensor.strides = shape, strides
     managed.deleter = _RELEASE
     address = ctypes.addressof(managed)
-    _exported[address] = (managed, shape, keep_alive)
+    _exported[address] = (managed, shape, strides, keep_alive)
     return _new(address, b"dltensor", ctypes.cast(_DESTROY, ctypes.c_void_p))

@@ -8,12 +8,11 @@ poll lets them run every tenth of a second, if it is called there. What they rai
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
 import threading
 import time
-from functools import cache
 
+from te_sched.locks import after_fork, once
 from te_sched.runtime import jit
 
 STOPPED = -(2**31) + 1  # what `poll` gives, and code that stops returns: `take` has the exception
@@ -91,7 +90,7 @@ _PYTHONS = (
 )
 
 
-@cache
+@once
 def _linked() -> jit.Linked:
     imports = python_symbols(_PYTHONS)
     if sys.platform == "win32":
@@ -105,8 +104,7 @@ def _linked() -> jit.Linked:
         clock = _POSIX_CLOCK.format(number=time.CLOCK_MONOTONIC)
     linked = jit.link_text(clock + _POLL, ("now", "poll", "main", "kept"), imports)
     _set_main_thread(linked)
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=lambda: _set_main_thread(linked))
+    after_fork(lambda: _set_main_thread(linked))
     return linked
 
 
@@ -120,16 +118,17 @@ def address(name: str) -> int:
     return _linked().address(name)
 
 
-def take() -> BaseException:
-    """The exception that a handler raised; the caller raises it."""
+def take() -> BaseException | None:
+    """The exception that a handler raised, for the caller to raise; None in other threads."""
+    if threading.current_thread() is not threading.main_thread():
+        return None
     kept = (ctypes.c_void_p * 3).from_address(address("kept"))
     objects = [None if one is None else ctypes.cast(one, ctypes.py_object).value for one in kept]
     for place, one in enumerate(objects):
         if one is not None:
             kept[place] = None
             ctypes.pythonapi.Py_DecRef(ctypes.py_object(one))
-    error = objects[1]
-    return error if isinstance(error, BaseException) else KeyboardInterrupt()
+    return objects[1]
 
 
 def _set_main_thread(linked: jit.Linked) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import itertools
 import re
-import threading
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -13,8 +12,9 @@ import llvmlite.binding as llvm
 from te_sched.codegen.llvm.machine import machine_of
 from te_sched.codegen.target import Target
 from te_sched.errors import BuildError
+from te_sched.locks import new_lock
 
-_lock = threading.Lock()
+_lock = new_lock()
 _numbers = itertools.count()
 _state: dict[str, Any] = {}
 _LINKS_OF_ENGINE = 64
@@ -34,9 +34,10 @@ class Linked:
 def _engine() -> Any:
     """An engine of LLVM's: a new one now and then, since each keeps the names of all it linked."""
     with _lock:
-        _state["links"] = _state.get("links", 0) + 1
-        if _state["links"] % _LINKS_OF_ENGINE == 1:
+        links = _state.get("links", 0)
+        if links % _LINKS_OF_ENGINE == 0:
             _state["engine"] = llvm.create_lljit_compiler(machine_of(Target("llvm")).handle)
+        _state["links"] = links + 1
         return _state["engine"]
 
 

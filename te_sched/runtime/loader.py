@@ -12,6 +12,7 @@ import json
 import os
 import warnings
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from te_sched import files
@@ -30,9 +31,12 @@ class Code:
     """Loaded code: signatures and addresses of functions. It stays while this object lives."""
 
     def __init__(
-        self, metadata: dict[str, Any], slots: int, functions: int, keep_alive: Any
+        self, metadata: dict[str, Any], address: Callable[[str], int], loaded: Any
     ) -> None:
-        self._keep_alive = [keep_alive]
+        """`loaded` holds the code, and `address` gives the addresses of what it exports."""
+        slots, functions, trim = map(address, _EXPORTS)
+        weakref.finalize(self, _unload, trim, loaded).atexit = False
+        self._keep_alive = [loaded]
         self.signatures = [Signature.from_json(data) for data in metadata["functions"]]
         count = len(self.signatures)
         table = (ctypes.c_void_p * (2 * count)).from_address(functions)
@@ -131,10 +135,7 @@ def _check_machine(target: dict[str, Any], where: str) -> None:
 def load_objects(objects: tuple[bytes, ...], metadata: dict[str, Any]) -> Code:
     """Link object files into this process."""
     linked = jit.link_objects(objects, _EXPORTS)
-    slots, functions, trim = map(linked.address, _EXPORTS)
-    code = Code(metadata, slots, functions, linked)
-    weakref.finalize(code, _unload, trim, linked).atexit = False
-    return code
+    return Code(metadata, linked.address, linked)
 
 
 def _unload(trim: int, loaded: Any) -> None:
@@ -155,12 +156,9 @@ def load_code(data: bytes, suffix: str, where: str) -> Code:
         raise CallError(
             f"load {where}", f"the system's loader says: {error}", "check what it depends on"
         ) from None
-    slots, functions, trim = (
-        ctypes.addressof(ctypes.c_char.in_dll(library, name)) for name in _EXPORTS
+    return Code(
+        metadata, lambda name: ctypes.addressof(ctypes.c_char.in_dll(library, name)), library
     )
-    code = Code(metadata, slots, functions, library)
-    weakref.finalize(code, _unload, trim, library).atexit = False
-    return code
 
 
 def _load_library(data: bytes, suffix: str, where: str) -> ctypes.CDLL:

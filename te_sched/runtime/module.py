@@ -9,10 +9,11 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import addressof
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from te_sched.errors import CallError, did_you_mean, repr_of
 from te_sched.ir import dtypes
 from te_sched.runtime import interrupts, registry, threads
 from te_sched.runtime.arguments import check, refuse_names, view_of
-from te_sched.runtime.callbacks import KeptViewError, ctype_of
+from te_sched.runtime.callbacks import ctype_of
 from te_sched.runtime.device import Device, check_usable
 from te_sched.runtime.libraries import check_place, write_library
 from te_sched.runtime.loader import Code, load_objects, read_metadata
@@ -166,15 +167,21 @@ class Function(Unpicklable):
         self._good[key] = extra
         return extra
 
-    def _fail(self, code: int, args: tuple[Any, ...]) -> None:
-        if code == interrupts.STOPPED:
-            raise interrupts.take()
-        if code < 0:
-            error = registry.take_exception(code)
-            if isinstance(error, KeptViewError):
-                _viewed.append((self, args))
-            raise error
-        raise CallError(*self.signature.failures[code - 1])
+    def _fail(self, code: int, args: tuple[Any, ...]) -> NoReturn:
+        error = self._error_of(code, args)
+        stopped = interrupts.take()  # it may have come after the error of a thread
+        try:
+            raise error if stopped is None else stopped
+        finally:  # the exception has this frame
+            del error, stopped
+
+    def _error_of(self, code: int, args: tuple[Any, ...]) -> BaseException:
+        if code > 0:
+            return CallError(*self.signature.failures[code - 1])
+        error, memory = registry.take_exception(code)
+        for one in filter(None, memory):  # views of it reach the arguments, or constants
+            weakref.finalize(one, _nothing, self, args).atexit = False
+        return error
 
     @checked_as(CallError)
     def time_evaluator(self, name: str, dev: Device, **options: Any) -> Evaluator:
@@ -187,7 +194,8 @@ class Function(Unpicklable):
         return f"<te_sched function {self.name}({names})>"
 
 
-_viewed: list[Any] = []  # what views may reach that were refused, and are there all the same
+def _nothing(*kept: Any) -> None:
+    """What is done when kept objects go."""
 
 
 def _widest(signature: Signature) -> int:
@@ -247,30 +255,25 @@ def make_evaluator(
     )
 
 
-class Module(Shown, Unpicklable):
-    """Compiled functions: `module(...)` calls the entry function, `module["name"]` is any."""
+_F = TypeVar("_F", bound=Callable[..., None])
 
-    type_key = "llvm"
 
-    def __init__(
-        self, code: Code, compiled: Compiled | None = None, extra_objects: tuple[bytes, ...] = ()
-    ) -> None:
-        self._code, self._compiled, self._extra_objects = code, compiled, extra_objects
-        self._functions = {
-            signature.name: Function(code, signature) for signature in code.signatures
-        }
-        names = list(self._functions)
-        self.entry_name = "main" if "main" in names else names[0]
-        self._entry = self._functions[self.entry_name]
-        self.imported_modules: list[Module] = []
+class ModuleOf(Shown, Unpicklable, Generic[_F]):
+    """Functions by name: `module(...)` calls the entry function, `module["name"]` is any."""
+
+    def __init__(self, functions: dict[str, _F]) -> None:
+        self._functions = functions
+        self.entry_name = "main" if "main" in functions else next(iter(functions))
+        self._entry = functions[self.entry_name]
 
     def __call__(self, *args: Any, **named: Any) -> None:
         """Call the entry function."""
         if named:
-            refuse_names(self._entry.signature, named)
-        self._entry(*args)
+            self._entry(*args, **named)
+        else:
+            self._entry(*args)
 
-    def __getitem__(self, name: str) -> Function:
+    def __getitem__(self, name: str) -> _F:
         function = self._functions.get(name) if isinstance(name, str) else None
         if function is None and isinstance(name, str) and name in _ENTRY_ALIASES:
             return self._entry
@@ -283,7 +286,7 @@ class Module(Shown, Unpicklable):
         return function
 
     @checked_as(CallError)
-    def get_function(self, name: str, query_imports: bool = False) -> Function:
+    def get_function(self, name: str, query_imports: bool = False) -> _F:
         """A function by name."""
         del query_imports
         return self[name]
@@ -292,6 +295,30 @@ class Module(Shown, Unpicklable):
     def function_names(self) -> tuple[str, ...]:
         """The names of its functions."""
         return tuple(self._functions)
+
+    @property
+    def entry_func(self) -> _F:
+        """The function that a call of the module calls."""
+        return self._entry
+
+    @checked_as(CallError)
+    def implements_function(self, name: str, query_imports: bool = False) -> bool:
+        """Whether there is a function of a name."""
+        del query_imports
+        return name in self._functions
+
+
+class Module(ModuleOf[Function]):
+    """Compiled functions: `module(...)` calls the entry function, `module["name"]` is any."""
+
+    type_key = "llvm"
+
+    def __init__(
+        self, code: Code, compiled: Compiled | None = None, extra_objects: tuple[bytes, ...] = ()
+    ) -> None:
+        self._code, self._compiled, self._extra_objects = code, compiled, extra_objects
+        super().__init__({one.name: Function(code, one) for one in code.signatures})
+        self.imported_modules: list[Module] = []
 
     def time_evaluator(
         self,
@@ -360,17 +387,6 @@ class Module(Shown, Unpicklable):
             files.write(path, self.get_source(form), "save to")
         else:
             self.export_library(path)
-
-    @property
-    def entry_func(self) -> Function:
-        """The function that a call of the module calls."""
-        return self._entry
-
-    @checked_as(CallError)
-    def implements_function(self, name: str, query_imports: bool = False) -> bool:
-        """Whether there is a function of a name."""
-        del query_imports
-        return name in self._functions
 
     def __repr__(self) -> str:
         return f"<te_sched module: {', '.join(self._functions)}>"

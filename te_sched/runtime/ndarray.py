@@ -73,7 +73,7 @@ class NDArray:
 
     @property
     def base(self) -> Any:
-        """The object whose memory this is; None where it is the array's own."""
+        """numpy's (or cupy's) `base`: what the storage is a view of, if it is one."""
         return self._array.base
 
     def own_memory(self) -> None:

@@ -17,7 +17,6 @@ import hashlib
 import os
 import stat
 import sys
-import tempfile
 import time
 import warnings
 from collections.abc import Iterator
@@ -25,7 +24,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from te_sched import config
-from te_sched.files import at_once
+from te_sched.files import at_once, put_in_place
 
 _MAGIC = b"te_sched 1\n"
 _DIGEST = 32
@@ -80,19 +79,12 @@ class ObjectCache:
                 self._trim()
 
     def _write(self, key: str, content: bytes) -> None:
+        path = str(self.folder / key)
         try:
-            handle, name = tempfile.mkstemp(prefix=_NEW, dir=self.folder)
+            put_in_place(path, content, 0o600, prefix=_NEW)
         except FileNotFoundError:  # somebody cleaned up
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(prefix=_NEW, dir=self.folder)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            os.replace(name, self.folder / key)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(name)
-            raise
+            put_in_place(path, content, 0o600, prefix=_NEW)
 
     def _trim(self) -> None:
         entries = sorted(self._entries())

@@ -9,12 +9,12 @@ from __future__ import annotations
 import ctypes
 import importlib
 import itertools
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from te_sched.errors import CallError, did_you_mean, kind_of, repr_of
+from te_sched.locks import new_lock
 from te_sched.runtime import access_reports, blas, sorting
 from te_sched.signatures import checked_as
 
@@ -157,26 +157,30 @@ def _address_of(function: Any) -> int | None:
     return address if isinstance(address, int) else None
 
 
-_pending: dict[int, BaseException] = {}
+_pending: dict[int, tuple[BaseException, Sequence[Any]]] = {}
 _tickets = itertools.count(1)
-_lock = threading.Lock()
+_lock = new_lock()
 _PENDING_LIMIT = 64
 
 
-def keep_exception(error: BaseException) -> int:
-    """Keep an exception; gives the (negative) code by which its caller finds it."""
+def keep_exception(error: BaseException, memory: Sequence[Any] = ()) -> int:
+    """Keep an exception; gives the (negative) code by which its caller finds it.
+
+    `memory` is what views may still reach of the memory that the callback was lent; None is none.
+    """
     code = -(next(_tickets) % (1 << 30) + 1)
     with _lock:
-        _pending[code] = error
+        _pending[code] = error, memory
         while len(_pending) > _PENDING_LIMIT:  # those of threads whose error was not the first
             _pending.pop(next(iter(_pending)))
     return code
 
 
-def take_exception(code: int) -> BaseException:
-    """The exception that a callback raised; of one that came to no report, what stopped it."""
+def take_exception(code: int) -> tuple[BaseException, Sequence[Any]]:
+    """The exception that a callback raised, and the memory that was kept with it.
+
+    Of a callback that came to no report, it is what stopped it.
+    """
+    stopped = KeyboardInterrupt("a callback of compiled code was stopped before it began")
     with _lock:
-        found = _pending.pop(code, None)
-    if found is None:
-        return KeyboardInterrupt("a callback of compiled code was stopped before it began")
-    return found
+        return _pending.pop(code, (stopped, ()))

@@ -11,12 +11,12 @@ import operator
 import os
 import platform
 import sys
-import threading
 import warnings
 from functools import cache
 from typing import Any
 
 from te_sched.errors import CallError
+from te_sched.locks import after_fork, new_lock, once
 from te_sched.runtime import interrupts, jit, team
 from te_sched.signatures import checked_as
 
@@ -32,7 +32,7 @@ _FAILED = ctypes.c_ulong(-1).value
 is_ready = False  # whether as many threads run as are asked for
 _asked = 0  # by set_num_threads; 0 leaves it to the environment
 _team_size = ctypes.c_int32(1)  # of parallel loops, the caller counts
-_starting = threading.Lock()
+_starting = new_lock()
 _boxes: list[Any] = []  # of each process that forked; threads may still look at them
 
 
@@ -107,7 +107,7 @@ def _python(name: str) -> Any:
     return ctypes.PYFUNCTYPE(*_PYTHON_TYPES[name])((name, ctypes.pythonapi))
 
 
-@cache
+@once
 def _linked() -> jit.Linked:
     imports = interrupts.python_symbols(_PYTHONS)
     imports |= {name: interrupts.address(name) for name in ("now", "poll")}
@@ -118,7 +118,9 @@ def _linked() -> jit.Linked:
     imports["yield_core"] = jit.address_of(let_others_run)
     pause = team.PAUSES.get(platform.machine().lower().replace("amd64", "x86_64"), "")
     text = team.TEXT + team.PAUSE.format(pause)
-    return jit.link_text(text, ("fork", "wait", "boxes", "size", "locks", "taken"), imports)
+    native = jit.link_text(text, ("fork", "wait", "boxes", "size", "locks", "taken"), imports)
+    after_fork(lambda: _forget_threads(native))
+    return native
 
 
 def slot_value(name: str) -> int:
@@ -143,8 +145,8 @@ def _default() -> int:
             RuntimeWarning,
             stacklevel=2,
         )
-    text = os.environ.get("TE_SCHED_NUM_THREADS", "").strip()
-    if text and text != "0":
+    text = os.environ.get("TE_SCHED_NUM_THREADS", "").strip().lstrip("0")
+    if text:
         return _read_count("TE_SCHED_NUM_THREADS", text)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     default = _read_openmp("OMP_NUM_THREADS", min(cores or 1, MOST))
@@ -189,16 +191,9 @@ def _check_most(count: int, what: str) -> None:
         )
 
 
-def _after_fork() -> None:
+def _forget_threads(native: jit.Linked) -> None:
     """The child has the memory of the threads, but not them."""
-    global is_ready, _starting
-    _starting = threading.Lock()
+    global is_ready
     is_ready = False
-    if _linked.cache_info().currsize:
-        for name in ("size", "boxes"):
-            kind = ctypes.c_int32 if name == "size" else ctypes.c_void_p
-            kind.from_address(_linked().address(name)).value = 0
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    ctypes.c_int32.from_address(native.address("size")).value = 0
+    ctypes.c_void_p.from_address(native.address("boxes")).value = None

@@ -320,8 +320,8 @@ def test_running_refuses(name: str) -> None:
 
 
 def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(csource, "find_compiler", lambda: None)
-    monkeypatch.setattr(cc, "find_compiler", lambda: None)
+    monkeypatch.setattr(csource, "compiler_command", lambda: [])
+    monkeypatch.setattr(cc, "compiler_command", lambda: [])
     check((lambda: double().export_library(tmp_path / "m.so"), BuildError, "no C compiler"))
     check((lambda: cc.create_shared(str(tmp_path / "m.so"), []), BuildError, "no C compiler"))
 

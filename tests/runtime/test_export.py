@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from te_sched.contrib import cc
 from te_sched.errors import BuildError, CallError
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
-from te_sched.runtime import csource, libraries, load_module, registry
+from te_sched.runtime import csource, libraries, load_module, loader, registry
 from te_sched.runtime.module import Module
 from tests.codegen.programs import build, elementwise
 
@@ -72,17 +73,30 @@ def test_two_loads_of_one_file_live_apart(suffix: str, tmp_path: Path) -> None:
     registry.remove_extern("plus_one")
 
 
-def test_missing_extern_is_named_when_loading(tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", KINDS)
+def test_missing_extern_is_named_when_loading(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the code is unloaded again."""
+    unloaded = []
+    monkeypatch.setattr(
+        loader, "_unload", lambda *args, unload=loader._unload: unloaded.append(unload(*args))
+    )
+    path = tmp_path / f"module{suffix}"
     registry.register_extern("soon_gone", lambda x: x)
     program = elementwise(
         lambda x: E.Call("float32", "tir.call_extern", (E.StringImm("soon_gone"), x)),
         ["float32"],
         N,
     )
-    build(program).export_library(tmp_path / "module.o")
+    build(program).export_library(path)
     registry.remove_extern("soon_gone")
+    gc.collect()
+    unloaded.clear()
     with pytest.raises(BuildError, match="link external function soon_gone"):
-        load_module(tmp_path / "module.o")
+        load_module(path)
+    gc.collect()
+    assert len(unloaded) == 1
 
 
 @needs_compiler
@@ -172,6 +186,15 @@ def test_link_rejects_a_compiler_that_writes_nothing(tmp_path: Path, monkeypatch
     monkeypatch.setenv("CC", "true")
     with pytest.raises(BuildError, match="check what the compiler writes"):
         make().export_library(tmp_path / "module.so")
+
+
+@needs_compiler
+def test_a_compiler_may_be_called_by_several_words(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("CC", f"env {csource.find_compiler()}")
+    make().export_library(tmp_path / "module.so")
+    check(load_module(tmp_path / "module.so"))
+    (tmp_path / "one.c").write_text("int one(void) { return 1; }\n")
+    cc.create_shared(str(tmp_path / "one.so"), str(tmp_path / "one.c"))
 
 
 def test_link_tells_of_a_compiler_that_fails_without_a_word(tmp_path: Path, monkeypatch) -> None:

@@ -222,3 +222,42 @@ def test_a_callback_that_was_interrupted_at_once_is_no_success(monkeypatch, caps
     with pytest.raises(KeyboardInterrupt):
         module(np.zeros(4, "float32"), np.zeros(4, "float32"))
     registry.remove_global_func("test.interrupted")
+
+
+_ANOTHER_FAILED = """
+import ctypes, os, signal, threading, time
+import numpy as np, te_sched
+from te_sched import te
+from te_sched.runtime import interrupts, registry
+te_sched.runtime.set_num_threads(3)
+failed = []
+def share(i):
+    if threading.current_thread() is threading.main_thread():
+        time.sleep(0.2)
+    elif not failed:
+        failed.append(i)
+        time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGINT)
+        raise ValueError("mine")
+    else:
+        time.sleep(1)
+    return 0
+te_sched.register_extern("share", share)
+b = te.compute((3,), lambda i: te_sched.tir.call_extern("int32", "share", i), name="B")
+s = te.create_schedule(b.op)
+s[b].parallel(b.op.axis[0])
+module = te_sched.build(s, [b])
+try:
+    module(np.zeros(3, "int32"))
+except KeyboardInterrupt:
+    print("stopped")
+assert not any((ctypes.c_void_p * 3).from_address(interrupts.address("kept")))
+assert not registry._pending
+"""
+
+
+def test_ctrl_c_counts_after_the_error_of_another_share() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _ANOTHER_FAILED], capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ("stopped\n", "")

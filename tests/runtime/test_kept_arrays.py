@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -76,16 +79,61 @@ def test_a_view_that_is_kept_is_refused(n: int, view: str) -> None:
         call(keep, n)
 
 
-def test_a_refused_view_of_an_argument_stays_valid() -> None:
-    kept: list[Any] = []
-    te_sched.register_func("test.keep", lambda x, y: kept.append(np.asarray(x)), override=True)
-    a = te.placeholder((1 << 20,), name="A")
+def build(function: Callable[[NDArray, NDArray], Any], n: int) -> te_sched.runtime.Module:
+    """B is what a function makes of A, both of them arguments."""
+    te_sched.register_func("test.keep", function, override=True)
+    a = te.placeholder((n,), name="A")
     packed = te_sched.tir.call_packed
-    b = te.extern((1 << 20,), [a], lambda i, o: packed("test.keep", i[0], o[0]), name="B")
-    module = te_sched.build(te.create_schedule(b.op), [a, b])
-    with pytest.raises(CallError, match="keeps a view"):
-        module(np.arange(1 << 20, dtype="float32"), np.zeros(1 << 20, "float32"))
-    np.testing.assert_array_equal(kept[0], np.arange(1 << 20))
+    b = te.extern((n,), [a], lambda i, o: packed("test.keep", i[0], o[0]), name="B")
+    return te_sched.build(te.create_schedule(b.op), [a, b])
+
+
+@pytest.mark.parametrize("is_raised", [False, True])
+def test_arguments_live_as_long_as_a_refused_view(is_raised: bool) -> None:
+    kept: list[Any] = []
+
+    def keep(x: NDArray, y: NDArray) -> None:
+        kept.append(np.asarray(x))
+        if is_raised:
+            raise CallError("keep", "of this test", "do not")
+
+    module, n = build(keep, 1 << 20), 1 << 20
+    values = np.arange(n, dtype="float32")
+    argument = weakref.ref(values)
+    with pytest.raises(CallError, match="keep"):
+        module(values, np.zeros(n, "float32"))
+    del values
+    gc.collect()
+    np.testing.assert_array_equal(kept[0], np.arange(n))
+    kept.clear()
+    gc.collect()
+    assert argument() is None
+
+
+def test_what_a_failed_call_had_goes_without_a_collection() -> None:
+    def fail(x: NDArray, y: NDArray) -> None:
+        raise ValueError("mine")
+
+    module, values = build(fail, 8), np.zeros(8, "float32")
+    argument = weakref.ref(values)
+    gc.disable()
+    try:
+        with contextlib.suppress(ValueError):
+            module(values, np.zeros(8, "float32"))
+        del values
+        assert argument() is None
+    finally:
+        gc.enable()
+
+
+def test_an_array_that_is_returned_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    copies = []
+    monkeypatch.setattr(NDArray, "own_memory", lambda one: copies.append(one))
+    module = build(lambda x, y: y.copyfrom(x), 8)
+    result = np.zeros(8, "float32")
+    module(np.arange(8, dtype="float32"), result)
+    np.testing.assert_array_equal(result, np.arange(8))
+    assert not copies
 
 
 def test_a_kept_capsule_of_bfloat16_is_refused() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 
@@ -119,3 +121,30 @@ def test_builds(target: str, cached: bool, tmp_path) -> None:
                 check(smooth(n, target), n, number, device)
 
     in_threads(work)
+
+
+_FIRST_BUILDS = """
+import threading, numpy as np, te_sched
+from te_sched import te
+begin, built = threading.Barrier(4), []
+def work(number):
+    a = te.placeholder((4096,), name="A")
+    b = te.compute((4096,), lambda i: a[i] + float(number), name="B")
+    s = te.create_schedule(b.op)
+    s[b].parallel(b.op.axis[0])
+    begin.wait()
+    built.append((number, te_sched.build(s, [a, b])))
+threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+for number, module in built:
+    x, y = np.ones(4096, "float32"), np.zeros(4096, "float32")
+    module(x, y)
+    assert (y == 1 + number).all()
+"""
+
+
+def test_first_parallel_loops_of_several_threads() -> None:
+    """All use one team; that of the second thread to start one would be unloaded."""
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", _FIRST_BUILDS], check=True, timeout=60)

@@ -6,12 +6,14 @@ import copy
 import gc
 import pickle
 import weakref
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 import te_sched
-from te_sched import nd
+from te_sched import nd, te
 from te_sched.codegen.target import Target
 from te_sched.errors import BuildError, CallError
 from te_sched.ir import ops
@@ -158,3 +160,25 @@ def test_a_tiny_program_is_timed_without_the_call_from_python() -> None:
     a, b = np.ones(1, "float32"), np.zeros(1, "float32")
     seconds = module.time_evaluator("main", te_sched.cpu(0), number=1, repeat=50)(a, b)
     assert 0 <= seconds.min < 5e-7
+
+
+WRONG_ARGUMENTS: dict[str, Callable[[Any], object]] = {
+    "find function": lambda module: module[["x"]],
+    "argument name of get_function": lambda module: module.get_function(3),
+    "argument name of implements_function": lambda module: module.implements_function(["x"]),
+    "argument fmt of get_source": lambda module: module.get_source(3),
+    "argument fcompile of export_library": lambda module: module.export_library("x.so", 3),
+    "argument fmt of save": lambda module: module.save("x.so", 3),
+}
+
+
+@pytest.mark.parametrize("target", ["llvm", "cuda"])
+@pytest.mark.parametrize("fault", WRONG_ARGUMENTS)
+def test_modules_of_all_targets_refuse_the_same(target: str, fault: str) -> None:
+    a = te.placeholder((8,), name="A")
+    b = te.compute((8,), lambda i: a[i] + 1.0, name="B")
+    s = te.create_schedule(b.op)
+    if target == "cuda":
+        s[b].bind(b.op.axis[0], te.thread_axis("threadIdx.x"))
+    with pytest.raises(CallError, match=fault):
+        WRONG_ARGUMENTS[fault](te_sched.build(s, [a, b], target))

@@ -237,6 +237,8 @@ def test_pools_of_processes(count: str) -> None:
         ({"OMP_NUM_THREADS": "3", "TE_SCHED_NUM_THREADS": "2"}, 2),
         ({"TE_SCHED_OPENMP": "serial", "TE_SCHED_NUM_THREADS": "2"}, 1),
         ({"OMP_NUM_THREADS": "3,2"}, 3),
+        ({"TE_SCHED_NUM_THREADS": "0" * 30 + "2"}, 2),
+        ({"OMP_NUM_THREADS": "3", "TE_SCHED_NUM_THREADS": "00"}, 3),
         ({"OMP_NUM_THREADS": "3", "OMP_THREAD_LIMIT": "2"}, 2),
     ],
 )
@@ -261,7 +263,11 @@ def test_nonsense_of_openmp_is_ignored(
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("abc", "is 'abc', expected a number of threads"), ("100000", "is 100000, expected at most")],
+    [
+        ("abc", "is 'abc', expected a number of threads"),
+        ("100000", "is 100000, expected at most"),
+        ("0" * 20 + "5000", "is 5000, expected"),
+    ],
 )
 def test_nonsense_of_our_own_is_refused(
     monkeypatch: pytest.MonkeyPatch, text: str, message: str

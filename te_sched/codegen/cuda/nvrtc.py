@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import re
-import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from te_sched.codegen.cuda.libraries import Toolkit, find_toolkit
 from te_sched.codegen.cuda.resources import ResourceUsage, read_usage
 from te_sched.errors import BuildError
+from te_sched.locks import after_fork, new_lock
 from te_sched.worker_thread import can_be_left
 
 DEFAULT_ARCH = "sm_80"
@@ -40,8 +40,17 @@ class Compiled:
 
 
 _Key = tuple[str, str, tuple[str, ...]]
-_lock = threading.Lock()
+_lock = new_lock()
 _compiled: dict[_Key, Future[Compiled]] = {}
+
+
+def _forget_unfinished() -> None:
+    """Forget what other threads of the parent process compile, which nobody finishes here."""
+    for key in [key for key, future in _compiled.items() if not future.done()]:
+        del _compiled[key]
+
+
+after_fork(_forget_unfinished)
 
 
 def is_available() -> bool:

@@ -143,21 +143,21 @@ entry:
   %start = call i64 %now()
   br label %head
 head:
-  %done = phi i64 [ 0, %entry ], [ %next, %again ], [ %next, %ask ]
+  %done = phi i64 [ 0, %entry ], [ %next, %further ], [ %next, %ask ]
   %more = icmp slt i64 %done, %count
   br i1 %more, label %again, label %good
 again:
   %code = call i32 @{symbol}({", ".join(plain)})
   %next = add nsw i64 %done, 1
   %failed = icmp ne i32 %code, 0
+  br i1 %failed, label %bad, label %further
+further:
   %turn = and i64 %next, 15
   %asks = icmp eq i64 %turn, 0
-  %either = or i1 %failed, %asks
-  br i1 %either, label %ask, label %head
+  br i1 %asks, label %ask, label %head
 ask:
   %asked = call i32 %poll()
-  %result = select i1 %failed, i32 %code, i32 %asked
-  %stops = icmp ne i32 %result, 0
+  %stops = icmp ne i32 %asked, 0
   br i1 %stops, label %bad, label %head
 good:
   %stop = call i64 %now()
@@ -165,5 +165,6 @@ good:
   store i64 %nanoseconds, ptr %spent
   ret i32 0
 bad:
+  %result = phi i32 [ %code, %again ], [ %asked, %ask ]
   ret i32 %result
 }}"""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import sys
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -22,9 +21,10 @@ import llvmlite.binding as llvm
 from te_sched.codegen.llvm.processors import check_names
 from te_sched.codegen.target import Target
 from te_sched.errors import BuildError
+from te_sched.locks import new_lock
 from te_sched.worker_thread import can_be_left
 
-_LOCK = threading.Lock()
+_LOCK = new_lock()
 _IMPORTED = "the LLVM IR of a pragma import_llvm"
 _GLOBAL_IN_ASSEMBLY = re.compile(
     r'^module asm "(?:\\09|\s)*\.globl(?:\\09|\s)+([\w.$]+)"', re.MULTILINE

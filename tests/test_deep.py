@@ -1,0 +1,88 @@
+"""The larger stack: what it leaves as it was, and what is walked again on it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from te_sched import deep
+from te_sched.deep import walks_deeply
+from te_sched.errors import LoweringError
+
+
+def descend(depth: int) -> int:
+    return 1 + descend(depth - 1) if depth else 0
+
+
+@walks_deeply("descend", again=False)
+def descend_once(depth: int) -> int:
+    return descend(depth)
+
+
+@walks_deeply("descend")
+def descend_through_it(depth: int) -> int:
+    return descend_once(depth)
+
+
+def test_what_is_walked_once_is_walked_again_as_part_of_another_walk() -> None:
+    depth = sys.getrecursionlimit() + 1000
+    with pytest.raises(LoweringError, match="nested too deeply"):
+        descend_once(depth)
+    assert descend_through_it(depth) == depth
+    with pytest.raises(LoweringError, match="nested too deeply"):
+        descend_once(depth)
+
+
+def test_ctrl_c_leaves_the_usual_stacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it comes as soon as stacks are larger."""
+    set_size, usual = threading.stack_size, (sys.getrecursionlimit(), threading.stack_size())
+
+    def stop(*size: int) -> int:
+        before = set_size(*size)
+        if size == (deep._STACK,):
+            raise KeyboardInterrupt
+        return before
+
+    monkeypatch.setattr(threading, "stack_size", stop)
+    with pytest.raises(KeyboardInterrupt):
+        descend_through_it(sys.getrecursionlimit() + 1000)
+    assert (sys.getrecursionlimit(), set_size()) == usual
+
+
+_FORKED = """
+import os, signal, sys, threading
+from te_sched.deep import walks_deeply
+usual = sys.getrecursionlimit(), threading.stack_size()
+begun, over = threading.Event(), threading.Event()
+def descend(depth, at_the_end):
+    if depth:
+        descend(depth - 1, at_the_end)
+    else:
+        at_the_end()
+walk = walks_deeply("descend")(descend)
+def wait():
+    begun.set()
+    over.wait(60)
+other = threading.Thread(target=walk, args=(5000, wait))
+other.start()
+assert begun.wait(60)
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    is_usual = (sys.getrecursionlimit(), threading.stack_size()) == usual
+    walk(5000, lambda: None)
+    os._exit(0 if is_usual else 1)
+over.set()
+other.join()
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_process_forked_meanwhile_has_the_usual_limit() -> None:
+    command = [sys.executable, "-W", "ignore", "-c", _FORKED]
+    subprocess.run(command, check=True, timeout=90)
