@@ -23,7 +23,7 @@ def apply_layouts(func: PrimFunc, layouts: Layouts) -> PrimFunc:
         return func
     mapper = _Rearranger(layouts)
     buffers = {var: mapper.renewed.get(one, one) for var, one in func.buffer_map.items()}
-    return replace(func, body=mapper.visit(func.body), buffer_map=buffers)  # type: ignore[no-any-return]
+    return replace(func, body=mapper.visit(func.body), buffer_map=buffers)
 
 
 class _Rearranger(Mapper):
@@ -53,7 +53,7 @@ class _Rearranger(Mapper):
         body = self.visit(node.body)
         buffer = self.renewed.get(node.buffer)
         if buffer is None:
-            return replace(node, body=body)  # type: ignore[no-any-return]
+            return replace(node, body=body)
         whole = tuple([Range(IntImm(0, extent.dtype), extent) for extent in buffer.shape])
         return BufferRealize(buffer, whole, node.condition, body)
 
@@ -65,13 +65,11 @@ class _Rearranger(Mapper):
             if node.key in ("buffer_dim_align", "prefetch_scope"):
                 raise _refusal(node.node, "storage_align or prefetch")
             node = AttrStmt(renewed[node.node], node.key, node.value, node.body)
-        return self.generic(node)  # type: ignore[no-any-return]
+        return self.generic(node)
 
 
 def _renewed(buffer: Buffer, layout: LayoutMap) -> Buffer:
-    return replace(  # type: ignore[no-any-return]
-        buffer, shape=layout.extents, strides=(), axis_separators=layout.separators
-    )
+    return replace(buffer, shape=layout.extents, strides=(), axis_separators=layout.separators)
 
 
 def _refusal(buffer: Buffer, user: str) -> LoweringError:

@@ -60,7 +60,7 @@ def inject_double_buffer(func: PrimFunc) -> PrimFunc:
     """The function without `double_buffer_scope`; fetches ahead have `double_buffer_write`."""
     if not has_attribute(func.body, _SCOPE):
         return func
-    return replace(func, body=_Injector(func.body).visit(func.body))  # type: ignore[no-any-return]
+    return replace(func, body=_Injector(func.body).visit(func.body))
 
 
 @dataclass(slots=True)
@@ -96,7 +96,7 @@ class _Injector(Mapper):
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
         if node.buffer_var not in self.names:
-            return self.generic(node)  # type: ignore[no-any-return]
+            return self.generic(node)
         room = node.extents[0]
         for extent in node.extents[1:]:
             room = ops.mul(room, extent)
@@ -105,9 +105,9 @@ class _Injector(Mapper):
         extents = (ops.mul(room, 2),)
         enlarged = replace(node, extents=extents, body=body)
         if double.loop is None:  # nothing fills it
-            return enlarged  # type: ignore[no-any-return]
+            return enlarged
         self.turns[double.loop].allocations.append(enlarged)
-        return body  # type: ignore[no-any-return]
+        return body
 
     def visit_For(self, node: For) -> Stmt:
         self.loops.append(node)
@@ -183,7 +183,7 @@ class _Injector(Mapper):
 
     def visit_Call(self, node: Call) -> Expr:
         if node.op != "tir.tvm_access_ptr" or node.args[1] not in self.doubles:
-            return self.generic(node)  # type: ignore[no-any-return]
+            return self.generic(node)
         double = self.doubles[node.args[1]]  # type: ignore[index]
         element, data, offset, extent, mask = node.args
         room = double.room
@@ -246,7 +246,7 @@ class _NoMarks(Mapper):
     """Removes the marks of fetches ahead."""
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
-        return self.visit(node.body) if node.key == _WRITE else self.generic(node)  # type: ignore[no-any-return]
+        return self.visit(node.body) if node.key == _WRITE else self.generic(node)
 
 
 def _same(a: Any, b: Any) -> bool:

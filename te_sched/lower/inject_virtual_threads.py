@@ -48,7 +48,7 @@ def inject_virtual_threads(func: PrimFunc) -> PrimFunc:
     """The function without `virtual_thread` attributes."""
     if not has_attribute(func.body, "virtual_thread"):
         return func
-    return replace(func, body=_Injector().visit(func.body))  # type: ignore[no-any-return]
+    return replace(func, body=_Injector().visit(func.body))
 
 
 class _Injector(Mapper):
@@ -68,7 +68,7 @@ class _Injector(Mapper):
             )
         shares = axis.thread_tag.startswith(_SHARING_TAG)
         replicator = _Replicator(axis.var, node.value.value, _touched(body, axis.var), shares)
-        return replicator.visit(body)  # type: ignore[no-any-return]
+        return replicator.visit(body)
 
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
         parts = [self.visit(part) for part in node.seq]
@@ -159,7 +159,7 @@ class _Replicator(Mapper):
 
     def visit_Call(self, node: Call) -> Expr:
         if node.op != "tir.tvm_access_ptr" or node.args[1] not in self.rooms:
-            return self.generic(node)  # type: ignore[no-any-return]
+            return self.generic(node)
         self.depends = True
         element, data, offset, extent, mask = node.args
         room = self.rooms[data]  # type: ignore[index]
@@ -237,10 +237,10 @@ class _Replicator(Mapper):
             return self.whole(node)
         var = node.buffer_var
         if self.inside or (var not in self.touched and self.shares):
-            return self.generic(node)  # type: ignore[no-any-return]
+            return self.generic(node)
         self.rooms[var] = _product(extents)
         extents[0] = ops.mul(extents[0], self.count)
-        return replace(node, extents=tuple(extents), body=self.visit(node.body))  # type: ignore[no-any-return]
+        return replace(node, extents=tuple(extents), body=self.visit(node.body))
 
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
         return sequence([self.visit(part) for part in node.seq])

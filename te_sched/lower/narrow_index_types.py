@@ -193,7 +193,7 @@ class _Narrower(Mapper):
         outside, self.in_index = self.in_index, self.in_index or node.key == "thread_extent"
         mapped = self.generic(node)
         self.in_index = outside
-        return mapped  # type: ignore[no-any-return]
+        return mapped
 
     def visit_For(self, node: For) -> Stmt:
         narrow = node.loop_var.dtype == WIDE and node.loop_var not in self.wide
@@ -207,14 +207,14 @@ class _Narrower(Mapper):
         body = self.visit(node.body)
         if low is node.min and extent is node.extent and body is node.body:
             return node
-        return replace(node, loop_var=loop_var, min=low, extent=extent, body=body)  # type: ignore[no-any-return]
+        return replace(node, loop_var=loop_var, min=low, extent=extent, body=body)
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
         extents = self.indices(node.extents)
         body = self.visit(node.body)
         if extents is node.extents and body is node.body:
             return node
-        return replace(node, extents=extents, body=body)  # type: ignore[no-any-return]
+        return replace(node, extents=extents, body=body)
 
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
         value = self.visit(node.value)

@@ -469,7 +469,7 @@ class _Rewriter(Mapper):
             return body
         for slot in reversed(slots):
             new = _allocation(slot, new)
-        return new  # type: ignore[no-any-return]
+        return new
 
     def visit_Allocate(self, node: Allocate) -> Any:
         body = self.visit(node.body)

@@ -101,21 +101,21 @@ class _Simplifier(Mapper):
         self.analyzer.bind(node.loop_var, Range(node.min, node.extent))
         steps = _steps_if_any(node.extent)
         if steps is None:
-            return self.generic(node)  # type: ignore[no-any-return]
+            return self.generic(node)
         with self.analyzer.constraint(build.less(node.loop_var, build.add(node.min, steps))):
-            return self.generic(node)  # type: ignore[no-any-return]
+            return self.generic(node)
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if node.key in _THREAD_KEYS and isinstance(node.node, IterVar):
             zero = const(0, node.value.dtype)
             self.analyzer.bind(node.node.var, Range(zero, node.value))
-        return self.generic(node)  # type: ignore[no-any-return]
+        return self.generic(node)
 
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
         value = self.value(node.value)
         if type(value) in (IntImm, FloatImm, Var):
             self.analyzer.bind(node.var, value)
-            return self.visit(node.body)  # type: ignore[no-any-return]
+            return self.visit(node.body)
         if depends_on_data(value, self.loaded):
             self.loaded.add(node.var)
         body = self.visit(node.body)
@@ -128,7 +128,7 @@ class _Simplifier(Mapper):
         known = condition.args[0] if _is_likely(condition) else condition
         if type(known) is IntImm:
             if known.value:
-                return self.visit(node.then_case)  # type: ignore[no-any-return]
+                return self.visit(node.then_case)
             return Evaluate(const(0)) if node.else_case is None else self.visit(node.else_case)
         with self.assuming(known):
             then_case = self.visit(node.then_case)
@@ -144,7 +144,7 @@ class _Simplifier(Mapper):
     def visit_AssertStmt(self, node: AssertStmt) -> Stmt:
         condition = self.value(node.condition)
         if type(condition) is IntImm and condition.value:
-            return self.visit(node.body)  # type: ignore[no-any-return]
+            return self.visit(node.body)
         with self.assuming(condition):
             body = self.visit(node.body)
         if condition is node.condition and body is node.body:
@@ -236,7 +236,7 @@ class Exact(Mapper):
             return e if self.may_wrap(simple) else simple
         hidden: dict[Var, Expr] = {}
         shown = self.hide(e, hidden)
-        return substitute(self.analyzer.simplify(shown), hidden)  # type: ignore[no-any-return]
+        return substitute(self.analyzer.simplify(shown), hidden)
 
     def hide(self, e: Any, hidden: dict[Var, Expr]) -> Expr:
         """Variables in the place of what may wrap around in a sum."""

@@ -104,7 +104,7 @@ def fresh_copy(statement: Stmt, values: dict[Var, Expr]) -> Stmt:
 
     A program defines a variable once: loops, allocations and lets of a copy need their own.
     """
-    return _FreshCopy(values).visit(statement)  # type: ignore[no-any-return]
+    return _FreshCopy(values).visit(statement)
 
 
 class _FreshCopy(Mapper):
@@ -137,12 +137,12 @@ class _FreshCopy(Mapper):
         low, extent = self.visit(node.min), self.visit(node.extent)
         loop_var = self.fresh(node.loop_var)
         body = self.visit(node.body)
-        return replace(node, loop_var=loop_var, min=low, extent=extent, body=body)  # type: ignore[no-any-return]
+        return replace(node, loop_var=loop_var, min=low, extent=extent, body=body)
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
         extents = tuple([self.visit(extent) for extent in node.extents])
         buffer_var = self.fresh(node.buffer_var)
-        return replace(  # type: ignore[no-any-return]
+        return replace(
             node,
             buffer_var=buffer_var,
             extents=extents,

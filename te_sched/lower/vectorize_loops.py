@@ -50,7 +50,7 @@ def vectorize_loops(func: PrimFunc) -> PrimFunc:
     if not any(type(stmt) is S.For and stmt.kind == "vectorized" for stmt in statements(func.body)):
         return func
     loops = _Loops() if config.current().lowering.vectorize else _SerialLoops()
-    return replace(func, body=loops.visit(func.body))  # type: ignore[no-any-return]
+    return replace(func, body=loops.visit(func.body))
 
 
 class _SerialLoops(Mapper):
@@ -381,9 +381,7 @@ class _LanesOfMemory(Mapper):
         """The wider buffer; as in TVM, one for each access."""
         shape = (*buffer.shape[:-1], self.analyzer.simplify(self._times_lanes(buffer.shape[-1])))
         strides = tuple([self.analyzer.simplify(self._times_lanes(s)) for s in buffer.strides[:-1]])
-        return replace(  # type: ignore[no-any-return]
-            buffer, shape=shape, strides=strides + buffer.strides[-1:]
-        )
+        return replace(buffer, shape=shape, strides=strides + buffer.strides[-1:])
 
     def _times_lanes(self, expr: Expr) -> Expr:
         return ops.mul(expr, IntImm(self.lanes, expr.dtype))

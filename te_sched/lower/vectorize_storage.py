@@ -24,7 +24,7 @@ def vectorize_storage(func: PrimFunc) -> PrimFunc:
     if not lanes:
         return func
     body = _Rewriter(lanes).visit(func.body)
-    return replace(func, body=body)  # type: ignore[no-any-return]
+    return replace(func, body=body)
 
 
 def _lanes_of_memory(func: PrimFunc) -> dict[Var, int]:

@@ -281,12 +281,12 @@ class _Widener(Mapper):
         body = self.visit(node.body)
         if low is node.min and extent is node.extent and body is node.body:
             return node
-        return replace(node, min=low, extent=extent, body=body)  # type: ignore[no-any-return]
+        return replace(node, min=low, extent=extent, body=body)
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if isinstance(node.node, IterVar):
             self.bind(node.node.var, Range(IntImm(0, node.value.dtype), node.value))
-        return self.generic(node)  # type: ignore[no-any-return]
+        return self.generic(node)
 
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
         var, value = self.named(node)

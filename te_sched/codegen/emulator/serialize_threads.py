@@ -167,7 +167,7 @@ class _Serializer:
         self.check_uniform(node.min, f"loop {node.loop_var.name}")
         self.check_uniform(node.extent, f"loop {node.loop_var.name}")
         low, extent = self.outside(node.min), self.outside(node.extent)
-        return replace(node, min=low, extent=extent, kind="serial", body=self.block(node.body))  # type: ignore[no-any-return]
+        return replace(node, min=low, extent=extent, kind="serial", body=self.block(node.body))
 
     def branch(self, node: IfThenElse) -> Stmt:
         self.check_uniform(node.condition, f"the condition {node.condition}")
@@ -215,12 +215,12 @@ class _Serializer:
                 node.condition,
                 self.block(node.body),
             )
-        return replace(node, body=self.block(node.body))  # type: ignore[no-any-return]
+        return replace(node, body=self.block(node.body))
 
     def fragment(self, node: Allocate) -> Stmt:
         self.check_whole_warps("the fragments")
         room = self.fragments.room(node, ops.floordiv(ops.add(self.count, WARP - 1), WARP))
-        return replace(room, body=self.block(node.body))  # type: ignore[no-any-return]
+        return replace(room, body=self.block(node.body))
 
     def evaluate(self, node: Evaluate) -> Stmt:
         if _is_barrier(node.value):
@@ -254,7 +254,7 @@ class _Serializer:
 
     def outside(self, e: Expr) -> Expr:
         """An expression that does not depend on the thread, outside of the loops over threads."""
-        return substitute(e, self.values)  # type: ignore[no-any-return]
+        return substitute(e, self.values)
 
     def check_uniform(self, e: Expr, what: str) -> None:
         """Refuse a cut that not all threads would come by."""
@@ -355,7 +355,7 @@ class _Exchange(Mapper):
 
     def visit_Call(self, node: Call) -> Expr:
         if node.op not in _SHUFFLES:
-            return self.generic(node)  # type: ignore[no-any-return]
+            return self.generic(node)
         _, value, lane, width, _ = node.args
         if not isinstance(width, IntImm) or width.value not in _WIDTHS:
             raise BuildError(

@@ -127,13 +127,13 @@ class _Lowering(Mapper):
     def visit_Allocate(self, node: Allocate) -> Stmt:
         data = self.pointers.get(node.buffer_var)
         if data is None:
-            return self.generic(node)  # type: ignore[no-any-return]
+            return self.generic(node)
         if not all(isinstance(extent, IntImm) for extent in node.extents):
             raise self.error(data.name, "its size is not constant")
         size = math.prod(extent.value for extent in node.extents if isinstance(extent, IntImm))
         run = self.runs[node.buffer_var]
         room = IntImm(-(-size // (run * self.width)) * run)
-        return replace(node, buffer_var=data, extents=(room,), body=self.visit(node.body))  # type: ignore[no-any-return]
+        return replace(node, buffer_var=data, extents=(room,), body=self.visit(node.body))
 
     def visit_BufferStore(self, node: BufferStore) -> Stmt:
         value, indices = self.visit(node.value), tuple(map(self.visit, node.indices))
@@ -176,7 +176,7 @@ class _Lowering(Mapper):
     def visit_Call(self, node: Call) -> Expr:
         if any(isinstance(arg, Var) and arg in self.pointers for arg in node.args):
             raise self.error("a buffer", f"{node.op} takes its address")
-        return self.generic(node)  # type: ignore[no-any-return]
+        return self.generic(node)
 
     def place(self, buffer: Buffer, index: Expr) -> Expr:
         """Where the lane that keeps an element keeps it."""

@@ -280,20 +280,20 @@ def _computed(op: ComputeOp, name: str, layout: _Layout) -> ComputeOp:
     if isinstance(first, Reduce):
         reduce = _substituted(first, layout.values)
         reduce = replace(reduce, condition=_all([*layout.guards, reduce.condition]))
-        body = tuple([replace(reduce, value_index=index) for index in range(len(op.body))])
+        parts: list[Expr] = [replace(reduce, value_index=index) for index in range(len(op.body))]
     else:
-        body = tuple([substitute(value, layout.values) for value in op.body])
+        parts = [substitute(value, layout.values) for value in op.body]
         if layout.guards:
             guard = _all(layout.guards)
-            body = tuple([Select(guard, value, ops.const(0, value.dtype)) for value in body])
-    return ComputeOp(name, op.tag, op.attrs, layout.axes, body)
+            parts = [Select(guard, value, ops.const(0, value.dtype)) for value in parts]
+    return ComputeOp(name, op.tag, op.attrs, layout.axes, tuple(parts))
 
 
 def _substituted(reduce: Reduce, values: Mapping[Var, Expr]) -> Reduce:
     mapping = dict(values)
     changed: Reduce = substitute(reduce, mapping)
     axes = tuple([_with_domain(axis, mapping) for axis in reduce.axis])
-    return replace(changed, axis=axes)  # type: ignore[no-any-return]
+    return replace(changed, axis=axes)
 
 
 def _with_domain(axis: IterVar, mapping: dict[Var, Expr]) -> IterVar:
