@@ -236,7 +236,7 @@ class ReferenceMapper(Mapper):
     visit_Buffer = visit_IterVar = visit_CommReducer = visit_shared
 
 
-class Substitute(Mapper):
+class Substitute(ReferenceMapper):
     """Replaces variables by expressions (`mapping` is keyed by the Var object)."""
 
     def __init__(self, mapping: dict[Var, Expr]) -> None:
@@ -251,5 +251,8 @@ def substitute(node: Var, mapping: dict[Var, Expr]) -> Expr: ...
 @overload
 def substitute(node: _N, mapping: dict[Var, Expr]) -> _N: ...
 def substitute(node: Any, mapping: dict[Var, Expr]) -> Any:
-    """The expression or statement with variables replaced."""
+    """A node with variables replaced, also in buffers, domains of axes, attributes and annotations.
+
+    Where only a variable may stand (the pointer of a buffer), only a variable replaces it.
+    """
     return Substitute(mapping).visit(node) if mapping else node
