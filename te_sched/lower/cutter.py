@@ -55,6 +55,9 @@ class Cutter(Mapper):
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
         return _in_sequence(self, node)
 
+    def visit_Expr(self, node: Expr) -> Expr:
+        return node
+
     def settled(self, node: For) -> tuple[For, Cut | None]:
         """The loop without guards that all iterations decide alike, and where to cut it then."""
         whole = Range(node.min, node.extent)
@@ -127,15 +130,6 @@ class Cutter(Mapper):
         body = fresh_copy(body, {node.loop_var: build.add(var, begin)})
         zero = build.imm(0, var.dtype)
         return replace(node, loop_var=var, min=zero, extent=extent, body=body)
-
-
-def _same(mapper: Any, node: Expr) -> Expr:
-    return node
-
-
-Cutter._methods = {
-    kind: _same if issubclass(kind, Expr) else method for kind, method in Cutter._methods.items()
-}
 
 
 class _BlockChooser(Mapper):

@@ -153,9 +153,8 @@ class _Levels(Mapper):
         assert variable is not None
         return variable
 
-    def term(self, node: Expr) -> Expr:
-        """An expression with terms replaced."""
-        term = self.terms.of(node)
+    def visit_Expr(self, node: Expr) -> Expr:
+        term = self.terms.of(node) if type(node) in TERM_KINDS else None
         if term is None:
             return self.generic(node)
         if self.renaming is None:
@@ -213,10 +212,6 @@ class _Levels(Mapper):
         if self.renaming is None and not self.tables.has_let:
             return node
         return self.generic(node)
-
-
-for _kind in TERM_KINDS:
-    _Levels._methods[_kind] = _Levels.term
 
 
 class _Tables:

@@ -11,7 +11,6 @@ Must not know what the indices mean.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
@@ -31,7 +30,7 @@ from te_sched.ir.expr import (
     Var,
 )
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferStore, For, LetStmt, PrimFunc, Stmt
-from te_sched.ir.visitor import NODE_CLASSES, Mapper, children, replace
+from te_sched.ir.visitor import Mapper, children, replace
 from te_sched.lower.statements import nodes_of
 
 WIDE, NARROW = "int64", "int32"
@@ -124,12 +123,12 @@ class _Narrower(Mapper):
             return ops.cast(NARROW, value)
         return node if value is node.value else Cast(node.dtype, value)
 
-    def two_operands(self, node: Any) -> Expr:
+    def two_operands(self, node: BinaryOp | CompareOp) -> Expr:
         """An operation on two operands, of the wider type when they differ now."""
         a, b = self.matched(node.a, node.b)
-        if a is node.a and b is node.b:
-            return node  # type: ignore[no-any-return]
-        return type(node)(a, b)  # type: ignore[no-any-return]
+        return node if a is node.a and b is node.b else type(node)(a, b)
+
+    visit_BinaryOp = visit_CompareOp = two_operands
 
     def matched(self, *old: Expr) -> tuple[Expr, Expr]:
         """Two operands of one type. Those that differ are narrowed as indices are, both."""
@@ -232,13 +231,3 @@ class _Narrower(Mapper):
             return var
         copy = self.narrowed[var] = Var(var.name, value.dtype, var.pointer, var.is_size)
         return copy
-
-
-def _use_for_all(kind: type, method: Callable[[Any, Any], Expr]) -> None:
-    for cls in NODE_CLASSES:
-        if issubclass(cls, kind):
-            _Narrower._methods[cls] = method
-
-
-_use_for_all(BinaryOp, _Narrower.two_operands)
-_use_for_all(CompareOp, _Narrower.two_operands)

@@ -84,7 +84,7 @@ class _Simplifier(Mapper):
         self.is_exact = self.analyzer.is_exact
         if self.is_exact:
             self.loaded.update(numbers_of_calls(func))
-        self.value = Exact(self.analyzer).part if self.is_exact else self.analyzer.simplify
+        self.value = Exact(self.analyzer).visit if self.is_exact else self.analyzer.simplify
         self.index = index_simplifier(self.analyzer)
 
     def assuming(self, condition: Expr, holds: bool = True) -> AbstractContextManager[None]:
@@ -96,6 +96,9 @@ class _Simplifier(Mapper):
         if not holds:
             condition = self.analyzer.rewrite_simplify(build.negate(condition))
         return self.analyzer.constraint(condition)
+
+    def visit_Expr(self, node: Expr) -> Expr:
+        return self.analyzer.simplify(node)
 
     def visit_For(self, node: For) -> Stmt:
         self.analyzer.bind(node.loop_var, Range(node.min, node.extent))
@@ -202,8 +205,7 @@ class Exact(Mapper):
         self.analyzer = analyzer
         self.loaded = analyzer.loaded
 
-    def part(self, e: Any) -> Expr:
-        """An expression."""
+    def visit_Expr(self, e: Any) -> Expr:
         if type(e) is BufferLoad:
             indices = tuple(map(self.index, e.indices))
             changed = any(map(is_not, indices, e.indices))
@@ -264,18 +266,3 @@ def _folded(e: Expr) -> Expr:
     if isinstance(e, Call) and e.op == "tir.if_then_else" and isinstance(e.args[0], IntImm):
         return e.args[1] if e.args[0].value else e.args[2]
     return e
-
-
-def _visit_expression(simplifier: Any, e: Expr) -> Expr:
-    return simplifier.analyzer.simplify(e)  # type: ignore[no-any-return]
-
-
-def _visit_part(exact: Any, e: Expr) -> Expr:
-    return exact.part(e)  # type: ignore[no-any-return]
-
-
-for _mapper, _visit in ((_Simplifier, _visit_expression), (Exact, _visit_part)):
-    _mapper._methods = {
-        kind: _visit if issubclass(kind, Expr) else method
-        for kind, method in _mapper._methods.items()
-    }

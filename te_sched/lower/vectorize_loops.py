@@ -124,6 +124,8 @@ class _Vectorizer(Mapper):
             return node
         return type(node)(*_same_lanes(a, b))
 
+    visit_BinaryOp = visit_CompareOp = binary
+
     def visit_Add(self, node: E.Add) -> Any:
         return self._sum(node, ops.add)
 
@@ -239,10 +241,11 @@ class _Vectorizer(Mapper):
 
     # Statements.
 
-    def statement(self, node: Any) -> Any:
+    def visit_Stmt(self, node: Stmt) -> Stmt:
         """A statement, or the loop over its lanes when it has no vector form."""
         try:
-            return _STATEMENTS[type(node)](self, node)
+            vectorized: Stmt = _STATEMENTS.get(type(node), _Vectorizer.generic)(self, node)
+            return vectorized
         except _HasNoVectorForm:
             return self._loop(node)
 
@@ -331,14 +334,8 @@ class _Vectorizer(Mapper):
         return replace(node, extents=tuple(extents), condition=condition, body=self.visit(body))
 
 
-for _kind in (
-    *(E.Div, E.Mod, E.FloorDiv, E.FloorMod, E.Min, E.Max, E.And, E.Or),
-    *(E.EQ, E.NE, E.LT, E.LE, E.GT, E.GE),
-):
-    _Vectorizer._methods[_kind] = _Vectorizer.binary
 _STATEMENTS: dict[type, Any] = {
     S.BufferStore: _Vectorizer.store,
-    S.Evaluate: _Vectorizer.generic,
     S.LetStmt: _Vectorizer.let,
     S.IfThenElse: _Vectorizer.branch,
     S.For: _Vectorizer.loop,
@@ -347,8 +344,6 @@ _STATEMENTS: dict[type, Any] = {
     S.AssertStmt: _Vectorizer.assertion,
     S.Allocate: _Vectorizer.allocation,
 }
-for _statement in _STATEMENTS:
-    _Vectorizer._methods[_statement] = _Vectorizer.statement
 
 
 class _LanesOfMemory(Mapper):
