@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from operator import is_not
 from typing import Any, ClassVar, TypeVar, overload
 
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
-from te_sched.ir.expr import Expr, Node, Var
+from te_sched.ir.expr import Buffer, Expr, Node, Var
 from te_sched.ir.roles import CHILDREN, EVERY_ROLE, Role, roles_of
 
 _N = TypeVar("_N", bound=Node)
@@ -90,7 +90,7 @@ class Mapper:
     _rebuilders: ClassVar[dict[type, _Method]]
 
     def __init_subclass__(cls) -> None:
-        cls._rebuilders = _REBUILDERS[cls.reached]
+        cls._rebuilders = _rebuilders(cls.reached)
         cls._methods = {kind: _method_of(cls, kind) for kind in NODE_CLASSES}
 
     @overload
@@ -202,16 +202,15 @@ def _rebuilder(kind: type, reached: Collection[Role]) -> _Method:
     return two_operands if init_fields == ("a", "b") else rebuild
 
 
-_REBUILDERS: dict[frozenset[Role], dict[type, _Method]] = {
-    reached: {kind: _rebuilder(kind, reached) for kind in NODE_CLASSES}
-    for reached in (CHILDREN, EVERY_ROLE)
-}
+@cache
+def _rebuilders(reached: frozenset[Role]) -> dict[type, _Method]:
+    return {kind: _rebuilder(kind, reached) for kind in NODE_CLASSES}
 
 
 class ReferenceMapper(Mapper):
     """Maps also what nodes refer to: buffers, reducers, axes, attributes and annotations.
 
-    A buffer, axis or reducer is rebuilt once, so that all its uses agree (`visit_shared`). Where a
+    A buffer, axis or reducer is rebuilt once, by `renewed`, so that all its uses agree. Where a
     node defines a variable, `define` gives the one in its place.
     """
 
@@ -226,14 +225,37 @@ class ReferenceMapper(Mapper):
         """The variable that a node defines in the place of this one."""
         return var
 
+    def renewed(self, node: Any) -> Any:
+        """What takes the place of a buffer, axis or reducer."""
+        return self.generic(node)
+
     def visit_shared(self, node: Any) -> Any:
         """A node that several others refer to."""
         found = self.shared.get(node)
         if found is None:
-            found = self.shared[node] = self.generic(node)
+            found = self.shared[node] = self.renewed(node)
         return found
 
     visit_Buffer = visit_IterVar = visit_CommReducer = visit_shared
+
+
+class AccessMapper(ReferenceMapper):
+    """Moves accesses to other buffers: `renewed` gives the buffer, `moved` the indices."""
+
+    reached = CHILDREN | {Role.BUFFER}
+
+    def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """Indices of a buffer, mapped already, as those of the buffer in its place."""
+        return indices
+
+    def visit_access(self, node: Any) -> Any:
+        """A load or store."""
+        new = self.generic(node)
+        if new.buffer is node.buffer:
+            return new
+        return replace(new, indices=self.moved(node.buffer, new.indices))
+
+    visit_BufferLoad = visit_BufferStore = visit_access
 
 
 class Substitute(ReferenceMapper):

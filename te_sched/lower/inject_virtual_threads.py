@@ -34,7 +34,7 @@ from te_sched.ir.stmt import (
     Stmt,
     While,
 )
-from te_sched.ir.visitor import Mapper, replace, substitute, walk
+from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute, walk
 from te_sched.lower.statements import fresh_copy, has_attribute, sequence, statements
 
 # As many virtual threads as this, or more, are a loop.
@@ -130,14 +130,13 @@ def _written(value: Expr) -> set[Var]:
     return written
 
 
-class _Replicator(Mapper):
+class _Replicator(AccessMapper):
     """Removes one virtual thread from a statement."""
 
     def __init__(self, var: Var, count: int, touched: set[Var], shares: bool) -> None:
         self.var, self.count, self.touched, self.shares = var, count, touched, shares
         self.analyzer = Analyzer()
         self.rooms: dict[Var, Expr] = {}  # elements that each virtual thread has of a buffer
-        self.buffers: dict[Buffer, Buffer] = {}
         self.depends = False  # an expression just visited depends on the virtual thread
         self.inside = False  # inside of a statement that is done for each virtual thread
 
@@ -148,15 +147,6 @@ class _Replicator(Mapper):
             self.depends = True
         return node
 
-    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
-        indices = tuple([self.visit(index) for index in node.indices])
-        buffer = node.buffer
-        if buffer.data in self.rooms:
-            return BufferLoad(self.enlarged(buffer), self.shifted(buffer, indices))
-        if all(new is old for new, old in zip(indices, node.indices, strict=True)):
-            return node
-        return BufferLoad(buffer, indices)
-
     def visit_Call(self, node: Call) -> Expr:
         if node.op != "tir.tvm_access_ptr" or node.args[1] not in self.rooms:
             return self.generic(node)
@@ -166,28 +156,27 @@ class _Replicator(Mapper):
         count = dtypes.lanes(element.dtype)
         if count > 1:
             room = ops.floordiv(room, count)
-        offset = self.moved(self.visit(offset), room)
+        offset = self.shifted(self.visit(offset), room)
         return Call(node.dtype, node.op, (element, data, offset, self.visit(extent), mask))
 
-    def shifted(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """Indices into the part of a buffer that belongs to the virtual thread."""
         self.depends = True
-        return (*indices[:-1], self.moved(indices[-1], self.rooms[buffer.data]))
+        return (*indices[:-1], self.shifted(indices[-1], self.rooms[buffer.data]))
 
-    def moved(self, index: Expr, room: Expr) -> Expr:
+    def shifted(self, index: Expr, room: Expr) -> Expr:
         lanes = dtypes.lanes(index.dtype)
         start = ops.mul(self.var, room)
         if lanes > 1:
             start = Broadcast(start, lanes)
         return self.analyzer.simplify(ops.add(index, start))
 
-    def enlarged(self, buffer: Buffer) -> Buffer:
+    def renewed(self, buffer: Buffer) -> Buffer:
         """The buffer as those of all virtual threads."""
-        found = self.buffers.get(buffer)
-        if found is None:
-            shape = (*buffer.shape[:-1], ops.mul(buffer.shape[-1], self.rooms[buffer.data]))
-            found = self.buffers[buffer] = replace(buffer, shape=shape)
-        return found
+        room = self.rooms.get(buffer.data)
+        if room is None:
+            return buffer
+        return replace(buffer, shape=(*buffer.shape[:-1], ops.mul(buffer.shape[-1], room)))
 
     def mapped(self, *exprs: Expr) -> tuple[list[Expr], bool]:
         """Expressions with indices moved, and whether they depend on the virtual thread."""
@@ -199,13 +188,9 @@ class _Replicator(Mapper):
     # -- statements --------------------------------------------------------------------------------
 
     def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        (value, *indices), depends = self.mapped(node.value, *node.indices)
-        buffer = node.buffer
-        if buffer.data in self.rooms:
-            depends = True
-            store = BufferStore(self.enlarged(buffer), value, self.shifted(buffer, tuple(indices)))
-        else:
-            store = BufferStore(buffer, value, tuple(indices))
+        self.depends = False
+        store = self.visit_access(node)
+        depends, self.depends = self.depends, False
         return self.copies(store) if depends and not self.inside else store
 
     def visit_Evaluate(self, node: Evaluate) -> Stmt:

@@ -26,8 +26,8 @@ from te_sched.ir.expr import (
     Var,
 )
 from te_sched.ir.ops import TRUE
-from te_sched.ir.stmt import AttrStmt, BufferStore, For, IfThenElse, Stmt
-from te_sched.ir.visitor import Mapper
+from te_sched.ir.stmt import AttrStmt, For, IfThenElse, Stmt
+from te_sched.ir.visitor import AccessMapper, Mapper
 from te_sched.schedule.places import At
 from te_sched.schedule.relations import Ranges, Values
 from te_sched.schedule.stage import IterVarAttr, Stage
@@ -56,21 +56,14 @@ class BindTensors(Mapper):
         )
 
 
-class ReplaceBuffers(Mapper):
+class ReplaceBuffers(AccessMapper):
     """Reads and writes other buffers, at the same indices."""
 
     def __init__(self, buffers: Mapping[Buffer, Buffer]) -> None:
         self.buffers = buffers
 
-    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
-        load: BufferLoad = self.generic(node)
-        other = self.buffers.get(load.buffer)
-        return load if other is None else BufferLoad(other, load.indices)
-
-    def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        store: BufferStore = self.generic(node)
-        other = self.buffers.get(store.buffer)
-        return store if other is None else BufferStore(other, store.value, store.indices)
+    def renewed(self, node: Buffer) -> Buffer:
+        return self.buffers.get(node, node)
 
 
 @dataclass(frozen=True, slots=True)

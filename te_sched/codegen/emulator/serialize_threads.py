@@ -59,7 +59,7 @@ from te_sched.ir.stmt import (
     Stmt,
     While,
 )
-from te_sched.ir.visitor import Mapper, replace, substitute, walk
+from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute, walk
 from te_sched.lower.device.kernel import BARRIER, WARP, ThreadAxis, scope_of, thread_axes
 from te_sched.lower.statements import fresh_copy, sequence
 
@@ -304,47 +304,29 @@ class _Spread:
         return ops.add(ops.mul(index, factor), start)
 
 
-class _Spreader(Mapper):
+class _Spreader(AccessMapper):
     """Gives accesses to what threads keep their places; replaces lets across cuts."""
 
     def __init__(
         self, spread: dict[Var, _Spread], values: dict[Var, Expr], thread: Expr, count: Expr
     ) -> None:
         self.spread, self.values, self.thread, self.count = spread, values, thread, count
-        self.buffers: dict[Buffer, Buffer] = {}
 
     def visit_Var(self, node: Var) -> Expr:
         value = self.values.get(node)
         return node if value is None else self.visit(value)
 
-    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
-        indices = tuple([self.visit(index) for index in node.indices])
-        spread = self.spread.get(node.buffer.data)
-        if spread is None:
-            return BufferLoad(node.buffer, indices)
+    def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
         (index,) = indices
-        place = spread.index(index, self.thread, self.count)
-        return BufferLoad(self.buffer(node.buffer, spread), (place,))
+        return (self.spread[buffer.data].index(index, self.thread, self.count),)
 
-    def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        indices = tuple([self.visit(index) for index in node.indices])
-        value = self.visit(node.value)
-        spread = self.spread.get(node.buffer.data)
-        if spread is None:
-            return BufferStore(node.buffer, value, indices)
-        (index,) = indices
-        place = spread.index(index, self.thread, self.count)
-        return BufferStore(self.buffer(node.buffer, spread), value, (place,))
-
-    def buffer(self, buffer: Buffer, spread: _Spread) -> Buffer:
+    def renewed(self, buffer: Buffer) -> Buffer:
         """The view of the memory of all threads."""
-        found = self.buffers.get(buffer)
-        if found is None:
-            size = ops.mul(spread.size, self.count)
-            found = self.buffers[buffer] = replace(
-                buffer, data=spread.data, shape=(size,), strides=(), elem_offset=IntImm(0)
-            )
-        return found
+        spread = self.spread.get(buffer.data)
+        if spread is None:
+            return buffer
+        shape = (ops.mul(spread.size, self.count),)
+        return replace(buffer, data=spread.data, shape=shape, strides=(), elem_offset=IntImm(0))
 
 
 class _Exchange(Mapper):
