@@ -18,17 +18,21 @@ from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, IterVar, Range, Var
 from te_sched.ir.printer.primfn import primfn
 from te_sched.ir.roles import Role
-from te_sched.ir.visitor import NODE_CLASSES, children, fields_with
+from te_sched.ir.visitor import children, fields_with
 
 _Nodes = frozenset[type]
 
 _PRODUCERS: _Nodes = frozenset([E.ProducerLoad])
 _REALIZED: _Nodes = frozenset([S.BufferRealize, S.Prefetch])
-_PLAIN: _Nodes = (
-    frozenset(cls for cls in NODE_CLASSES if issubclass(cls, (Expr, S.Stmt, Range)))
-    - {E.BinaryOp, E.CompareOp, E.Reduce}
-    - _PRODUCERS
-    - _REALIZED
+_PLAIN: _Nodes = frozenset(
+    [
+        *(E.Var, E.IntImm, E.FloatImm, E.StringImm, E.Cast, E.Range),
+        *(E.Add, E.Sub, E.Mul, E.Div, E.Mod, E.FloorDiv, E.FloorMod, E.Min, E.Max),
+        *(E.EQ, E.NE, E.LT, E.LE, E.GT, E.GE, E.And, E.Or, E.Not, E.Select),
+        *(E.Ramp, E.Broadcast, E.Shuffle, E.Call, E.Let, E.BufferLoad),
+        *(S.For, S.While, S.IfThenElse, S.SeqStmt, S.LetStmt, S.AttrStmt, S.AssertStmt),
+        *(S.Allocate, S.BufferStore, S.Evaluate),
+    ]
 )
 _THREADS = ("thread_extent", "virtual_thread")
 
