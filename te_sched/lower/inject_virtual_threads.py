@@ -230,7 +230,7 @@ class _Replicator(AccessMapper):
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
         return sequence([self.visit(part) for part in node.seq])
 
-    def outer(self, node: Any, fields: tuple[str, ...]) -> Stmt:
+    def outer(self, node: Stmt, fields: tuple[str, ...]) -> Stmt:
         """A statement with others inside; as a whole for each thread if its head depends on it."""
         heads, depends = self.mapped(*[getattr(node, name) for name in fields])
         if depends and not self.inside:
@@ -245,11 +245,11 @@ class _Replicator(AccessMapper):
             if old is not None and (new := self.visit(old)) is not old:
                 changes[name] = new
         if not changes:
-            return node  # type: ignore[no-any-return]
-        if type(node) is AttrStmt:  # its field `node` is in the way of `replace`
+            return node
+        if isinstance(node, AttrStmt):  # its field `node` is in the way of `replace`
             value, body = changes.get("value", node.value), changes.get("body", node.body)
             return AttrStmt(node.node, node.key, value, body)
-        return replace(node, **changes)  # type: ignore[no-any-return]
+        return replace(node, **changes)
 
     def whole(self, node: Stmt) -> Stmt:
         """A statement with all that is in it, for each virtual thread."""

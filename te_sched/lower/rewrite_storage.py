@@ -321,11 +321,11 @@ class _Plan:
         last = bisect.bisect_right(self.free, bits * _SIZE_RANGE, key=_size)
         first = bisect.bisect_left(self.free, bits // _SIZE_RANGE, key=_size)
         for position in (*range(middle, last), *range(middle - 1, first - 1, -1)):
-            slot = self.free[position][1]
-            if self._fits(slot, allocate, scope, is_smaller=position < middle):
-                slot.bits = max(slot.bits, bits)
+            found: _Slot = self.free[position][1]
+            if self._fits(found, allocate, scope, is_smaller=position < middle):
+                found.bits = max(found.bits, bits)
                 del self.free[position]
-                return slot  # type: ignore[no-any-return]
+                return found
         return None
 
     def _fits(self, slot: _Slot, allocate: Allocate, scope: str, is_smaller: bool = True) -> bool:

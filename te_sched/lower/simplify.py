@@ -240,13 +240,13 @@ class Exact(Mapper):
         shown = self.hide(e, hidden)
         return substitute(self.analyzer.simplify(shown), hidden)
 
-    def hide(self, e: Any, hidden: dict[Var, Expr]) -> Expr:
+    def hide(self, e: Expr, hidden: dict[Var, Expr]) -> Expr:
         """Variables in the place of what may wrap around in a sum."""
         if isinstance(e, Add | Sub | Mul):
             a, b = self.hide(e.a, hidden), self.hide(e.b, hidden)
             return e if a is e.a and b is e.b else type(e)(a, b)
         if not self.may_wrap(e):
-            return e  # type: ignore[no-any-return]
+            return e
         new: Expr = self.generic(e)
         var = Var("wrapping", new.dtype)
         hidden[var] = _folded(new)

@@ -219,14 +219,16 @@ def widen(e: Any) -> Expr:
 
     But for those of integers in memory that it does not just add up: they wrap around, as in numpy.
     """
-    kind = type(e)
+    kind: type[Any] = type(e)
+    wide: Expr = e
     if e.dtype == "int64" and not is_index_operator(e):
-        return e  # type: ignore[no-any-return]
+        return wide
     if kind is IntImm:
         return IntImm(e.value, "int64")
     is_sum = isinstance(e, Add | Sub | Mul) or (is_index_operator(e) and not may_wrap(e))
     if is_sum and dtypes.element(e.dtype) != "uint64":  # of which int64 holds the half
-        return kind(widen(e.a), widen(e.b))  # type: ignore[no-any-return]
+        wide = kind(widen(e.a), widen(e.b))
+        return wide
     if kind is Select:
         return Select(e.condition, widen(e.true_value), widen(e.false_value))
     if kind is Call and e.op == "tir.if_then_else":

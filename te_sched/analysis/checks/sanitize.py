@@ -126,7 +126,8 @@ class _Sanitizer:
             return self.attribute(node)
         if kind is BufferRealize:
             self.here.add_realized(node)
-            return replace(node, body=self.temporary(node.buffer.data, node.body))  # type: ignore[no-any-return]
+            whole: Stmt = replace(node, body=self.temporary(node.buffer.data, node.body))
+            return whole
         if kind is Allocate:
             self.here.add_allocated(node)
             inner = replace(node, body=self.temporary(node.buffer_var, node.body))

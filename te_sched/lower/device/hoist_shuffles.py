@@ -114,9 +114,9 @@ class _Hoist(Mapper):
             raise self.error(f"it stands under {node.condition}")
         outside = self.conditions
         self.conditions = (*outside, node.condition)
-        body = self.visit(node.then_case)
+        body: Stmt = self.visit(node.then_case)
         self.conditions = outside
-        return body  # type: ignore[no-any-return]
+        return body
 
     def visit_BufferStore(self, node: BufferStore) -> Stmt:
         return self.leaf(node, (node.value, *node.indices))
