@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from te_sched.arith.same import all_same
-from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, Var
+from te_sched.ir.expr import BufferLoad, Expr, IntImm, Var
+from te_sched.ir.roles import Role
 from te_sched.ir.stmt import (
     AttrStmt,
     BufferStore,
@@ -18,9 +19,10 @@ from te_sched.ir.stmt import (
     SeqStmt,
     Stmt,
 )
-from te_sched.ir.visitor import CHILD_FIELDS, Substitute, replace, variables_of
+from te_sched.ir.visitor import CHILD_FIELDS, Substitute, fields_with, replace, variables_of
 
 NOTHING = Evaluate(IntImm(0))
+_USES = fields_with(Role.USE)
 
 
 def statements(root: Stmt) -> Iterator[Any]:
@@ -119,6 +121,6 @@ class _FreshCopy(Substitute):
 
 
 def _mentions(node: Any, var: Var) -> bool:
-    """Whether a buffer or an axis is described by a variable."""
-    subject = node.data if type(node) is Buffer else node.var
-    return subject is var or var in variables_of(node)
+    """Whether a buffer, axis or reducer is described by a variable."""
+    is_used = any(getattr(node, name) is var for name in _USES[type(node)])
+    return is_used or var in variables_of(node)
