@@ -26,7 +26,7 @@ from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Broadcast, Buffer, Expr, IntImm, Ramp, Var
 from te_sched.ir.stmt import PrimFunc, Stmt
-from te_sched.ir.visitor import Mapper, replace, substitute
+from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute
 from te_sched.lower.statements import sequence, statements
 
 # Calls whose arguments may be vectors.
@@ -346,7 +346,7 @@ _STATEMENTS: dict[type, Any] = {
 }
 
 
-class _LanesOfMemory(Mapper):
+class _LanesOfMemory(AccessMapper):
     """Moves the accesses of memory that is made inside of the loop to the part of their lane."""
 
     def __init__(self, memory: Var, lane: Var, lanes: int) -> None:
@@ -355,28 +355,17 @@ class _LanesOfMemory(Mapper):
         self.lanes = lanes
         self.analyzer = Analyzer()
 
-    def visit_BufferLoad(self, node: E.BufferLoad) -> Any:
-        return self._access(node)
-
-    def visit_BufferStore(self, node: S.BufferStore) -> Any:
-        return self._access(node)
-
-    def _access(self, node: Any) -> Any:
-        new = self.generic(node)
-        if node.buffer.data is not self.memory:
-            return new
-        index = ops.add(self._times_lanes(new.indices[-1]), self.lane)
-        return replace(
-            new,
-            buffer=self._buffer(node.buffer),
-            indices=(*new.indices[:-1], self.analyzer.simplify(index)),
-        )
-
-    def _buffer(self, buffer: Buffer) -> Buffer:
+    def visit_Buffer(self, buffer: Buffer) -> Buffer:
         """The wider buffer; as in TVM, one for each access."""
+        if buffer.data is not self.memory:
+            return buffer
         shape = (*buffer.shape[:-1], self.analyzer.simplify(self._times_lanes(buffer.shape[-1])))
         strides = tuple([self.analyzer.simplify(self._times_lanes(s)) for s in buffer.strides[:-1]])
         return replace(buffer, shape=shape, strides=strides + buffer.strides[-1:])
+
+    def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        index = ops.add(self._times_lanes(indices[-1]), self.lane)
+        return (*indices[:-1], self.analyzer.simplify(index))
 
     def _times_lanes(self, expr: Expr) -> Expr:
         return ops.mul(expr, IntImm(self.lanes, expr.dtype))
