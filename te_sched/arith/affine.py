@@ -27,7 +27,7 @@ def collect(e: Any, factor: int, scales: dict[Var, int], values: Mapping[Var, Ex
         scales[e] = scales.get(e, 0) + factor
         return 0
     if kind is IntImm:
-        return e.value * factor  # type: ignore[no-any-return]
+        return int(e.value) * factor
     if kind is Add:
         left = collect(e.a, factor, scales, values)
         return left + collect(e.b, factor, scales, values)

@@ -12,10 +12,11 @@ from te_sched.arith.forms import Form, Forms, constant, plus
 from te_sched.ir.expr import EQ, GE, GT, LE, LT, And, Call, Expr, IntImm, Var
 
 
-def plain(condition: Any) -> Expr:
+def plain(condition: Expr) -> Expr:
     """A condition without the mark that it is likely."""
-    is_marked = type(condition) is Call and condition.op == "tir.likely"
-    return condition.args[0] if is_marked else condition  # type: ignore[no-any-return]
+    if isinstance(condition, Call) and condition.op == "tir.likely":
+        return condition.args[0]
+    return condition
 
 
 def conjuncts(condition: Expr) -> Iterator[Expr]:

@@ -48,13 +48,15 @@ def _mentions(e: Expr, variables: set[Var]) -> bool:
 def _plus(a: Expr | None, b: Expr | None) -> Expr | None:
     if a is None or b is None:
         return b if a is None else a
-    return build.add(a, b)  # type: ignore[no-any-return]
+    total: Expr = build.add(a, b)
+    return total
 
 
 def _minus(a: Expr | None, b: Expr | None) -> Expr | None:
     if b is None:
         return a
-    return build.sub(build.imm(0, b.dtype) if a is None else a, b)  # type: ignore[no-any-return]
+    total: Expr = build.sub(build.imm(0, b.dtype) if a is None else a, b)
+    return total
 
 
 def _split(e: Any, var: Var) -> _Pair | None:

@@ -370,7 +370,7 @@ def _lesser(a: Expr | None, b: Expr | None, choose: Callable[[Any, Any], Any]) -
     return chosen
 
 
-def _end(operation: Callable[[Any, Any], Any], a: Expr | None, b: Expr | None) -> Expr | None:
+def _end(operation: Callable[[Any, Any], Expr], a: Expr | None, b: Expr | None) -> Expr | None:
     """What is computed of two ends; of constants that leave their type no end."""
     if a is None or b is None:
         return None
@@ -379,7 +379,7 @@ def _end(operation: Callable[[Any, Any], Any], a: Expr | None, b: Expr | None) -
         low, high = ops.int_limits(a.dtype)
         if not low <= exactly(a.value, b.value) <= high:
             return None
-    return operation(a, b)  # type: ignore[no-any-return]
+    return operation(a, b)
 
 
 _EXACTLY: dict[Callable[[Any, Any], Any], Callable[[int, int], int]] = {

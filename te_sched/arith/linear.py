@@ -167,7 +167,7 @@ def to_expr(a: Form) -> Expr:
     terms.sort(key=_order)
     if len(terms) == 1 and a.base == 0 and not a.is_sum:
         return terms[0].expr(terms[0].scale)
-    e: Any = None
+    e: Expr | None = None
     for term in terms:
         if term.scale > 0:
             part = term.expr(term.scale)
@@ -180,7 +180,7 @@ def to_expr(a: Form) -> Expr:
             e = Sub(e, term.expr(-term.scale))
     if a.base < 0:
         e = Sub(e, build.imm(-a.base, a.dtype))
-    return e  # type: ignore[no-any-return]
+    return e
 
 
 def term_of(e: Any) -> Term:

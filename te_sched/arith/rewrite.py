@@ -486,15 +486,8 @@ class _Children(Mapper):
     def __init__(self, rewriter: Rewriter) -> None:
         self._rewriter = rewriter
 
-
-def _visit_below(mapper: Any, node: Any) -> Any:
-    return mapper._rewriter.visit(node)
-
-
-_Children._methods = {
-    kind: _visit_below if issubclass(kind, Expr) else method
-    for kind, method in _Children._methods.items()
-}
+    def visit_Expr(self, node: Expr) -> Any:
+        return self._rewriter.visit(node)
 
 
 def _method_table() -> dict[type, Callable[[Any, Any], Any]]:

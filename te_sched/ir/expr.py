@@ -1,12 +1,10 @@
 """Expressions: the grammar of values.
 
-The annotated fields of each class are the grammar: generic visitors, mappers, comparers and the
-verifier read
-them (`ir.visitor.children`). Nodes are immutable by contract: the type checker refuses assignments,
-and a plain
-`__init__` is three times faster than a run-time check. Equality is identity, but `==` between
-expressions
-builds an `EQ` node, so inside te_sched compare with `is` or `structural_equal`.
+The fields of each class, with their roles (`ir.roles`), are the grammar: walkers, mappers,
+comparers and the verifier read them. Nodes are immutable by contract: the type checker refuses
+assignments, and a plain `__init__` is three times faster than a run-time check. Equality is
+identity, but `==` between expressions builds an `EQ` node, so inside te_sched compare with `is` or
+`structural_equal`.
 
 Calling a class builds exactly that node. The functions `add`, `sub`, ... (and the operators `+`,
 `-`, ... that
@@ -21,12 +19,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, dataclass_transform
 
 from te_sched.errors import DeclarationError, why_no_text
 from te_sched.ir import dtypes
+from te_sched.ir.roles import Role, role
 from te_sched.signatures import check_fields
 
 _Class = TypeVar("_Class", bound=type)
 
 
-@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field, role))
 def node(cls: _Class) -> _Class:
     """Make a class an IR node: a slotted dataclass with identity equality."""
     made: _Class = dataclass(slots=True, eq=False, repr=False)(cls)  # type: ignore[assignment]
@@ -175,15 +174,15 @@ class Cast(Expr):
     """Convert `value` to `dtype` (same number of lanes)."""
 
     dtype: str
-    value: Expr
+    value: Expr = role(Role.CHILD)
 
 
 @node
 class BinaryOp(Expr):
     """Two operands of one dtype, a result of the same dtype."""
 
-    a: Expr
-    b: Expr
+    a: Expr = role(Role.CHILD)
+    b: Expr = role(Role.CHILD)
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -239,8 +238,8 @@ class Max(BinaryOp):
 class CompareOp(Expr):
     """Two operands of one dtype, a bool result (with their lanes)."""
 
-    a: Expr
-    b: Expr
+    a: Expr = role(Role.CHILD)
+    b: Expr = role(Role.CHILD)
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -292,7 +291,7 @@ class Or(CompareOp):
 class Not(Expr):
     """not a, of a bool."""
 
-    a: Expr
+    a: Expr = role(Role.CHILD)
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -303,9 +302,9 @@ class Not(Expr):
 class Select(Expr):
     """true_value where condition holds, else false_value; both may be evaluated."""
 
-    condition: Expr
-    true_value: Expr
-    false_value: Expr
+    condition: Expr = role(Role.CHILD)
+    true_value: Expr = role(Role.CHILD)
+    false_value: Expr = role(Role.CHILD)
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -316,8 +315,8 @@ class Select(Expr):
 class Ramp(Expr):
     """The vector base, base + stride, ..., of `lanes` lanes."""
 
-    base: Expr
-    stride: Expr
+    base: Expr = role(Role.CHILD)
+    stride: Expr = role(Role.CHILD)
     lanes: int
     dtype: str = field(init=False)
 
@@ -329,7 +328,7 @@ class Ramp(Expr):
 class Broadcast(Expr):
     """The vector of `lanes` copies of a scalar."""
 
-    value: Expr
+    value: Expr = role(Role.CHILD)
     lanes: int
     dtype: str = field(init=False)
 
@@ -341,8 +340,8 @@ class Broadcast(Expr):
 class Shuffle(Expr):
     """Lanes `indices` of the concatenation of `vectors`."""
 
-    vectors: tuple[Expr, ...]
-    indices: tuple[Expr, ...]
+    vectors: tuple[Expr, ...] = role(Role.CHILD)
+    indices: tuple[Expr, ...] = role(Role.CHILD)
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -357,16 +356,16 @@ class Call(Expr):
 
     dtype: str
     op: str
-    args: tuple[Expr, ...]
+    args: tuple[Expr, ...] = role(Role.CHILD)
 
 
 @node
 class Let(Expr):
     """The value of body where var stands for value."""
 
-    var: Var
-    value: Expr
-    body: Expr
+    var: Var = role(Role.DEFINITION)
+    value: Expr = role(Role.CHILD)
+    body: Expr = role(Role.BODY)
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -377,8 +376,8 @@ class Let(Expr):
 class Range(Node):
     """The integers min, min + 1, ..., min + extent - 1."""
 
-    min: Expr
-    extent: Expr
+    min: Expr = role(Role.CHILD)
+    extent: Expr = role(Role.CHILD)
 
 
 @node
@@ -388,8 +387,8 @@ class IterVar(Node, Operand):
     `kind` is one of ITER_KINDS. Equality is identity, so axes are keys of dictionaries.
     """
 
-    dom: Range | None
-    var: Var
+    dom: Range | None = role(Role.CHILD)
+    var: Var = role(Role.USE)
     kind: str
     thread_tag: str = ""
 
@@ -429,8 +428,8 @@ class DataProducer(Node):
 class ProducerLoad(Expr):
     """An element of a tensor that has no buffer yet."""
 
-    producer: DataProducer
-    indices: tuple[Expr, ...]
+    producer: DataProducer = role(Role.BUFFER)
+    indices: tuple[Expr, ...] = role(Role.CHILD)
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -450,11 +449,11 @@ class Buffer(Node):
     by which users access them.
     """
 
-    data: Var
+    data: Var = role(Role.USE)
     dtype: str
-    shape: tuple[Expr, ...]
-    strides: tuple[Expr, ...]
-    elem_offset: Expr
+    shape: tuple[Expr, ...] = role(Role.CHILD)
+    strides: tuple[Expr, ...] = role(Role.CHILD)
+    elem_offset: Expr = role(Role.CHILD)
     name: str
     data_alignment: int = DEFAULT_ALIGNMENT
     offset_factor: int = 1
@@ -486,8 +485,8 @@ class Buffer(Node):
 class BufferLoad(Expr):
     """An element of a buffer; a vector of elements when the last index is a vector."""
 
-    buffer: Buffer
-    indices: tuple[Expr, ...]
+    buffer: Buffer = role(Role.BUFFER)
+    indices: tuple[Expr, ...] = role(Role.CHILD)
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -502,10 +501,10 @@ class BufferLoad(Expr):
 class CommReducer(Node):
     """A commutative reduction: result[i] = f(lhs..., rhs...), with an identity per component."""
 
-    lhs: tuple[Var, ...]
-    rhs: tuple[Var, ...]
-    result: tuple[Expr, ...]
-    identity: tuple[Expr, ...]
+    lhs: tuple[Var, ...] = role(Role.DEFINITION)
+    rhs: tuple[Var, ...] = role(Role.DEFINITION)
+    result: tuple[Expr, ...] = role(Role.BODY)
+    identity: tuple[Expr, ...] = role(Role.BODY)
 
 
 @node
@@ -514,11 +513,11 @@ class Reduce(Expr):
     from `init`.
     """
 
-    combiner: CommReducer
-    source: tuple[Expr, ...]
-    init: tuple[Expr, ...]
-    axis: tuple[IterVar, ...]
-    condition: Expr
+    combiner: CommReducer = role(Role.USE)
+    source: tuple[Expr, ...] = role(Role.BODY)
+    init: tuple[Expr, ...] = role(Role.BODY)
+    axis: tuple[IterVar, ...] = role(Role.DEFINITION)
+    condition: Expr = role(Role.BODY)
     value_index: int
     dtype: str = field(init=False)
 

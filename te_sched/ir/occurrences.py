@@ -178,7 +178,8 @@ def lane_of(e: Expr, number: Expr) -> Expr:
     ------
     ValueError for a vector that is none of sums, loads and the like.
     """
-    return _Lane(number).visit(e)  # type: ignore[no-any-return]
+    lane: Expr = _Lane(number).visit(e)
+    return lane
 
 
 class _Lane(Mapper):

@@ -163,7 +163,8 @@ def convert(value: Any) -> Expr:
     if isinstance(value, str):
         return StringImm(value)
     if hasattr(value, "_te_expr_"):  # an element of a tensor
-        return value._te_expr_()  # type: ignore[no-any-return]
+        element: Expr = value._te_expr_()
+        return element
     for conversion in FOREIGN_CONVERSIONS:
         if (found := conversion(value)) is not None:
             return found
@@ -187,7 +188,10 @@ class _NumpyFloating(metaclass=_FloatingMeta):
     pass
 
 
-def operands(a: Any, b: Any) -> tuple[Any, Any]:
+_Binary = Callable[[Any, Any], Expr]
+
+
+def operands(a: Any, b: Any) -> tuple[Expr, Expr]:
     """Two values that meet in an operation: expressions of one dtype."""
     if not isinstance(a, Expr):
         a = convert(a)
@@ -294,42 +298,42 @@ def _is_zero(value: Any, sign: float) -> bool:
 
 def add(a: Any, b: Any) -> Expr:
     """a + b"""
-    a, b = operands(a, b)
-    if type(a) in _CONSTANTS:
-        if (folded := _folded(operator.add, a, b)) is not None:
+    x, y = operands(a, b)
+    if type(x) in _CONSTANTS:
+        if (folded := _folded(operator.add, x, y)) is not None:
             return folded
-        if _is_zero(a, -1.0):
-            return b  # type: ignore[no-any-return]
-    return a if type(b) in _CONSTANTS and _is_zero(b, -1.0) else Add(a, b)
+        if _is_zero(x, -1.0):
+            return y
+    return x if type(y) in _CONSTANTS and _is_zero(y, -1.0) else Add(x, y)
 
 
 def sub(a: Any, b: Any) -> Expr:
     """a - b"""
-    a, b = operands(a, b)
-    if type(b) in _CONSTANTS:
-        if (folded := _folded(operator.sub, a, b)) is not None:
+    x, y = operands(a, b)
+    if type(y) in _CONSTANTS:
+        if (folded := _folded(operator.sub, x, y)) is not None:
             return folded
-        if _is_zero(b, 1.0):
-            return a  # type: ignore[no-any-return]
-    return Sub(a, b)
+        if _is_zero(y, 1.0):
+            return x
+    return Sub(x, y)
 
 
 def mul(a: Any, b: Any) -> Expr:
     """a * b"""
-    a, b = operands(a, b)
-    if type(a) in _CONSTANTS:
-        if (folded := _folded(operator.mul, a, b)) is not None:
+    x, y = operands(a, b)
+    if type(x) in _CONSTANTS:
+        if (folded := _folded(operator.mul, x, y)) is not None:
             return folded
-        if a.value == 1:
-            return b  # type: ignore[no-any-return]
-        if is_const(a, 0):
-            return a  # type: ignore[no-any-return]
-    if type(b) in _CONSTANTS:
-        if b.value == 1:
-            return a  # type: ignore[no-any-return]
-        if is_const(b, 0):
-            return b  # type: ignore[no-any-return]
-    return Mul(a, b)
+        if _is(x, 1):
+            return y
+        if is_const(x, 0):
+            return x
+    if type(y) in _CONSTANTS:
+        if _is(y, 1):
+            return x
+        if is_const(y, 0):
+            return y
+    return Mul(x, y)
 
 
 def negative(a: Any) -> Expr:
@@ -404,14 +408,14 @@ def floormod(a: Any, b: Any) -> Expr:
     return _modulo(FloorMod, operator.mod, *_divisible(a, b, "floormod"))
 
 
-def _modulo(kind: type[Any], function: Callable[[Any, Any], Any], a: Any, b: Any) -> Expr:
+def _modulo(kind: _Binary, function: Callable[[Any, Any], Any], a: Any, b: Any) -> Expr:
     _check_divisor(b)
     if is_index_type(a.dtype):
         if type(a) is IntImm and (a.value == 0 or type(b) is IntImm):
             return IntImm(function(a.value, b.value) if a.value else 0, a.dtype)
         if _is(b, 1):
             return IntImm(0, a.dtype)
-    return kind(a, b)  # type: ignore[no-any-return]
+    return kind(a, b)
 
 
 def is_index_type(dtype: str) -> bool:
@@ -435,23 +439,25 @@ def maximum(a: Any, b: Any) -> Expr:
     return _extremum(Max, max, a, b)
 
 
-def _extremum(kind: type[Any], function: Callable[[Any, Any], Any], a: Any, b: Any) -> Expr:
-    a, b = operands(a, b)
-    is_constant = type(a) in _CONSTANTS and type(b) is type(a)
-    if is_constant and (type(a) is IntImm or a.value < b.value or a.value > b.value):
-        chosen: Expr = type(a)(function(a.value, b.value), a.dtype)
-        return chosen
-    return a if a is b else kind(a, b)  # type: ignore[no-any-return]
+def _extremum(kind: _Binary, function: Callable[[Any, Any], Any], a: Any, b: Any) -> Expr:
+    x, y = operands(a, b)
+    if (
+        isinstance(x, _CONSTANTS)
+        and isinstance(y, type(x))
+        and (type(x) is IntImm or x.value < y.value or x.value > y.value)
+    ):
+        return type(x)(function(x.value, y.value), x.dtype)
+    return x if x is y else kind(x, y)
 
 
 def _comparison(
-    kind: type[Any], function: Callable[[Any, Any], bool], sign: str
+    kind: _Binary, function: Callable[[Any, Any], bool], sign: str
 ) -> Callable[[Any, Any], Expr]:
     def compare(a: Any, b: Any) -> Expr:
         a, b = operands(a, b)
         if type(a) in _CONSTANTS and type(b) in _CONSTANTS:
             return TRUE if function(a.value, b.value) else FALSE
-        return kind(a, b)  # type: ignore[no-any-return]
+        return kind(a, b)
 
     compare.__doc__ = f"The condition a {sign} b."
     return compare
@@ -500,7 +506,7 @@ def logical_not(a: Any) -> Expr:
     return IntImm(1 - a.value, "bool") if type(a) is IntImm else Not(a)
 
 
-def _bit_operands(a: Any, b: Any, name: str) -> tuple[Any, Any]:
+def _bit_operands(a: Any, b: Any, name: str) -> tuple[Expr, Expr]:
     """A plain number takes the type of the other operand here."""
     if isinstance(b, numbers.Integral) and not isinstance(a, numbers.Integral):
         a = convert(a)
@@ -516,9 +522,6 @@ def _bit_operands(a: Any, b: Any, name: str) -> tuple[Any, Any]:
     return a, b
 
 
-_Binary = Callable[[Any, Any], Expr]
-
-
 def _bitwise(name: str, function: Callable[[Any, Any], int], meaning: str) -> _Binary:
     def build(a: Any, b: Any) -> Expr:
         a, b = _bit_operands(a, b, name)
@@ -531,19 +534,19 @@ def _bitwise(name: str, function: Callable[[Any, Any], int], meaning: str) -> _B
 
 def _shift(name: str, function: Callable[[Any, Any], int], meaning: str) -> _Binary:
     def build(a: Any, b: Any) -> Expr:
-        a, b = _bit_operands(a, b, name)
-        if type(b) is IntImm and is_index_type(a.dtype):
-            if not 0 <= b.value < dtypes.bits(a.dtype):
+        x, y = _bit_operands(a, b, name)
+        if type(y) is IntImm and is_index_type(x.dtype):
+            if not 0 <= y.value < dtypes.bits(x.dtype):
                 raise DeclarationError(
-                    f"a shift of {a.dtype} by {b.value}",
-                    f"it goes from 0 to {dtypes.bits(a.dtype) - 1}",
+                    f"a shift of {x.dtype} by {y.value}",
+                    f"it goes from 0 to {dtypes.bits(x.dtype) - 1}",
                     "shift by less",
                 )
-            if type(a) is IntImm:
-                return const(function(a.value, b.value), a.dtype)
-            if b.value == 0:
-                return a  # type: ignore[no-any-return]
-        return Call(a.dtype, f"tir.{name}", (a, b))
+            if type(x) is IntImm:
+                return const(function(x.value, y.value), x.dtype)
+            if y.value == 0:
+                return x
+        return Call(x.dtype, f"tir.{name}", (x, y))
 
     return _named(build, name, meaning)
 
@@ -573,22 +576,22 @@ def bitwise_not(a: Any) -> Expr:
     return Call(a.dtype, "tir.bitwise_not", (a,))
 
 
-def of_reals(kind: type, a: Any, b: Any) -> Expr | None:
+def of_reals(kind: type, a: Expr, b: Expr) -> Expr | None:
     """What TVM's operators make of an operation with constant floats, which it takes for real
     numbers: x * 0 is 0. None where they leave it.
     """
     if kind in (Min, Max):
-        is_constant = type(a) is FloatImm and type(b) is FloatImm
-        function = min if kind is Min else max
-        return FloatImm(function(a.value, b.value), a.dtype) if is_constant else None
+        if not (isinstance(a, FloatImm) and isinstance(b, FloatImm)):
+            return None
+        return FloatImm((min if kind is Min else max)(a.value, b.value), a.dtype)
     if kind is Mul and (_is(a, 0) or _is(b, 1)):
-        return a  # type: ignore[no-any-return]
+        return a
     if kind is Mul and (_is(b, 0) or _is(a, 1)):
-        return b  # type: ignore[no-any-return]
+        return b
     if kind is Add and _is(a, 0):
-        return b  # type: ignore[no-any-return]
+        return b
     if (kind in (Add, Sub) and _is(b, 0)) or (kind is Div and (_is(a, 0) or _is(b, 1))):
-        return a  # type: ignore[no-any-return]
+        return a
     return None
 
 

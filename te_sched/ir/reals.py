@@ -21,20 +21,21 @@ def as_reals(node: Any) -> Any:
 class _Folder(Mapper):
     """Builds again what has an operand that became constant, and folds operations with zero."""
 
+    def operation(self, node: Any) -> Any:
+        """An operation on two operands."""
+        new = self.generic(node)
+        if new is not node and type(node) in _BUILDERS:
+            new = _BUILDERS[type(node)](new.a, new.b)
+        if type(new) not in _ARITHMETIC or not dtypes.is_float(new.dtype):
+            return new
+        folded = ops.of_reals(type(new), new.a, new.b)
+        return new if folded is None else folded
 
-def _visit_operation(folder: _Folder, node: Any) -> Any:
-    new = folder.generic(node)
-    if new is not node:
-        new = _BUILDERS[type(node)](new.a, new.b)
-    if type(new) not in _ARITHMETIC or not dtypes.is_float(new.dtype):
-        return new
-    folded = ops.of_reals(type(new), new.a, new.b)
-    return new if folded is None else folded
+    visit_BinaryOp = visit_CompareOp = operation
 
-
-def _visit_cast(folder: _Folder, node: E.Cast) -> Any:
-    new = folder.generic(node)
-    return new if new is node else ops.cast(new.dtype, new.value)
+    def visit_Cast(self, node: E.Cast) -> E.Expr:
+        new = self.generic(node)
+        return new if new is node else ops.cast(new.dtype, new.value)
 
 
 def _quotient(a: E.Expr, b: E.Expr) -> E.Expr:
@@ -45,8 +46,3 @@ def _quotient(a: E.Expr, b: E.Expr) -> E.Expr:
 _BUILDERS = {**ops.BUILDERS, E.Div: _quotient}
 del _BUILDERS[E.FloorDiv], _BUILDERS[E.FloorMod]  # of integers, and refuse to be divided by 0
 _ARITHMETIC = (E.Add, E.Sub, E.Mul, E.Div, E.Min, E.Max)
-_Folder._methods = {
-    **_Folder._methods,
-    **dict.fromkeys(_BUILDERS, _visit_operation),
-    E.Cast: _visit_cast,
-}

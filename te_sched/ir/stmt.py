@@ -1,18 +1,18 @@
 """Statements, functions and modules: the grammar of programs.
 
-The same contract as `ir.expr`: immutable nodes, identity equality, annotated fields are the
+The same contract as `ir.expr`: immutable nodes, identity equality, fields with their roles are the
 grammar.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from dataclasses import replace as replace_fields
 from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.ir.expr import Buffer, Expr, IterVar, Node, Range, Var, node
+from te_sched.ir.roles import Role, role
 from te_sched.signatures import check_fields, checked
 
 
@@ -30,30 +30,30 @@ FOR_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread_binding")
 class For(Stmt):
     """for loop_var in min .. min + extent - 1: body. `kind` is one of FOR_KINDS."""
 
-    loop_var: Var
-    min: Expr
-    extent: Expr
+    loop_var: Var = role(Role.DEFINITION)
+    min: Expr = role(Role.CHILD)
+    extent: Expr = role(Role.CHILD)
     kind: str
-    body: Stmt
-    thread_binding: IterVar | None = None
-    annotations: Mapping[str, Any] = field(default_factory=dict)
+    body: Stmt = role(Role.BODY)
+    thread_binding: IterVar | None = role(Role.ANNOTATION, default=None)
+    annotations: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)
 
 
 @node
 class While(Stmt):
     """while condition: body"""
 
-    condition: Expr
-    body: Stmt
+    condition: Expr = role(Role.CHILD)
+    body: Stmt = role(Role.CHILD)
 
 
 @node
 class LetStmt(Stmt):
     """body, where var stands for value."""
 
-    var: Var
-    value: Expr
-    body: Stmt
+    var: Var = role(Role.DEFINITION)
+    value: Expr = role(Role.CHILD)
+    body: Stmt = role(Role.BODY)
 
 
 @node
@@ -62,65 +62,65 @@ class AttrStmt(Stmt):
     ...).
     """
 
-    node: Any
+    node: Any = role(Role.ANNOTATION)
     key: str
-    value: Expr
-    body: Stmt
+    value: Expr = role(Role.CHILD)
+    body: Stmt = role(Role.BODY)
 
 
 @node
 class AssertStmt(Stmt):
     """Stop with message unless condition holds; then body."""
 
-    condition: Expr
-    message: Expr
-    body: Stmt
+    condition: Expr = role(Role.CHILD)
+    message: Expr = role(Role.CHILD)
+    body: Stmt = role(Role.CHILD)
 
 
 @node
 class BufferStore(Stmt):
     """buffer[indices] = value"""
 
-    buffer: Buffer
-    value: Expr
-    indices: tuple[Expr, ...]
+    buffer: Buffer = role(Role.BUFFER)
+    value: Expr = role(Role.CHILD)
+    indices: tuple[Expr, ...] = role(Role.CHILD)
 
 
 @node
 class BufferRealize(Stmt):
     """body, during which the region `bounds` of a buffer exists, if condition holds."""
 
-    buffer: Buffer
-    bounds: tuple[Range, ...]
-    condition: Expr
-    body: Stmt
+    buffer: Buffer = role(Role.DEFINITION)
+    bounds: tuple[Range, ...] = role(Role.REGION)
+    condition: Expr = role(Role.CHILD)
+    body: Stmt = role(Role.BODY)
 
 
 @node
 class Allocate(Stmt):
     """body, during which buffer_var points to room for prod(extents) elements of dtype."""
 
-    buffer_var: Var
+    buffer_var: Var = role(Role.DEFINITION)
     dtype: str
-    extents: tuple[Expr, ...]
-    condition: Expr
-    body: Stmt
-    annotations: Mapping[str, Any] = field(default_factory=dict)
+    extents: tuple[Expr, ...] = role(Role.CHILD)
+    condition: Expr = role(Role.CHILD)
+    body: Stmt = role(Role.BODY)
+    annotations: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)
 
 
 @node
 class Prefetch(Stmt):
     """Bring a region of a buffer towards the processor."""
 
-    buffer: Buffer
-    bounds: tuple[Range, ...]
+    buffer: Buffer = role(Role.BUFFER)
+    bounds: tuple[Range, ...] = role(Role.REGION)
 
 
 @node
 class SeqStmt(Stmt):
     """One statement after the other; never nested, never of one statement (`seq` builds it)."""
 
-    seq: tuple[Stmt, ...]
+    seq: tuple[Stmt, ...] = role(Role.CHILD)
 
 
 @node
@@ -130,9 +130,9 @@ class IfThenElse(Stmt):
     `owner_guard` marks the guard by which one thread stores the result of a cross-thread reduction.
     """
 
-    condition: Expr
-    then_case: Stmt
-    else_case: Stmt | None = None
+    condition: Expr = role(Role.CHILD)
+    then_case: Stmt = role(Role.CHILD)
+    else_case: Stmt | None = role(Role.CHILD, default=None)
     owner_guard: bool = False
 
 
@@ -140,7 +140,7 @@ class IfThenElse(Stmt):
 class Evaluate(Stmt):
     """Evaluate an expression for its effect; Evaluate(0) does nothing."""
 
-    value: Expr
+    value: Expr = role(Role.CHILD)
 
 
 @node
@@ -151,10 +151,10 @@ class PrimFunc(Node):
     `attrs` holds "global_symbol", "tir.noalias", "from_legacy_te_schedule", ...
     """
 
-    params: tuple[Var, ...]
-    body: Stmt
-    buffer_map: Mapping[Var, Buffer]
-    attrs: Mapping[str, Any] = field(default_factory=dict)
+    params: tuple[Var, ...] = role(Role.DEFINITION)
+    body: Stmt = role(Role.BODY)
+    buffer_map: Mapping[Var, Buffer] = role(Role.BUFFER)
+    attrs: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)
     ret_type: str = "void"
 
     def __post_init__(self) -> None:
@@ -197,7 +197,7 @@ class PrimFunc(Node):
 class IRModule(Node):
     """Functions by name."""
 
-    functions: Mapping[str, PrimFunc] = field(default_factory=dict)
+    functions: Mapping[str, PrimFunc] = role(Role.ANNOTATION, default_factory=dict)
 
     def __post_init__(self) -> None:
         check_fields(self)

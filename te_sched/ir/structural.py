@@ -2,7 +2,7 @@
 
 `structural_equal` answers, `structural_difference` says where they first differ, and
 `structural_key` makes a hashable value of an expression. Must not know what any node means beyond
-which of its fields bind variables.
+the roles of its fields.
 """
 
 from __future__ import annotations
@@ -17,16 +17,11 @@ from te_sched.errors import DeclarationError, TeSchedError, repr_of
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, FloatImm, IntImm, IterVar, Node, StringImm, Var
-from te_sched.ir.visitor import INIT_FIELDS, NODE_CLASSES
+from te_sched.ir.roles import Role
+from te_sched.ir.visitor import INIT_FIELDS, NODE_CLASSES, fields_with
 
-# Fields that bind variables; they come into being before the rest of the node is compared.
-_BINDING_FIELDS: dict[type, tuple[str, ...]] = {
-    S.For: ("loop_var",),
-    S.LetStmt: ("var",),
-    E.Let: ("var",),
-    S.Allocate: ("buffer_var",),
-    E.CommReducer: ("lhs", "rhs"),
-}
+# What a node defines comes into being before the rest of the node is compared.
+_DEFINITIONS = fields_with(Role.DEFINITION)
 _BINDING_ATTRIBUTES = ("thread_extent", "virtual_thread")
 
 
@@ -105,7 +100,7 @@ class _Comparer:
     def fields(self, a: Any, b: Any) -> None:
         """Compare two nodes of one class field by field, what they bind first."""
         kind = type(a)
-        binding = _BINDING_FIELDS.get(kind, ())
+        binding = _DEFINITIONS[kind]
         for name in binding:
             self.path.append(f".{name}")
             self.bind(getattr(a, name), getattr(b, name))
@@ -135,10 +130,22 @@ class _Comparer:
                 raise _Differ(f"{len(a)} variables != {len(b)} variables")
             for left, right in zip(a, b, strict=True):
                 self.bind(left, right)
-            return
-        self.signature(a, b)
-        self.right_of[a] = b
-        self.left_of[b] = a
+        elif isinstance(a, Var):
+            self.signature(a, b)
+            self.right_of[a] = b
+            self.left_of[b] = a
+        else:
+            self.defined(a, b)
+
+    def defined(self, a: Any, b: Any) -> None:
+        """From here on, the axis or buffer a on the left is b on the right."""
+        if isinstance(a, Buffer):
+            if a.data not in self.right_of:
+                self.bind(a.data, b.data)
+        else:
+            self.bind(a.var, b.var)
+            self.at(".dom", a.dom, b.dom)
+        self.compare(a, b)
 
     def signature(self, a: Var, b: Var) -> None:
         """Compare everything of two variables but names."""
@@ -172,12 +179,6 @@ class _Comparer:
         # More than a cache line is a matter of taste: it changes no access.
         self.at(".data_alignment", min(a.data_alignment, 64), min(b.data_alignment, 64))
 
-    def realize(self, a: S.BufferRealize, b: S.BufferRealize) -> None:
-        """A BufferRealize brings its buffer into being."""
-        if a.buffer.data not in self.right_of:
-            self.bind(a.buffer.data, b.buffer.data)
-        self.fields(a, b)
-
     def attribute(self, a: S.AttrStmt, b: S.AttrStmt) -> None:
         """Some attributes bind the variable of a thread, others name a buffer before it exists."""
         if a.key != b.key:
@@ -204,15 +205,6 @@ class _Comparer:
         if self.right_of.get(a.var) is None and self.left_of.get(b.var) is None:
             self.bind(a.var, b.var)
         self.at(".var", a.var, b.var)
-
-    def reduction(self, a: E.Reduce, b: E.Reduce) -> None:
-        """A reduction binds its axes."""
-        if len(a.axis) != len(b.axis):
-            raise _Differ(f"{len(a.axis)} axes != {len(b.axis)} axes")
-        for left, right in zip(a.axis, b.axis, strict=True):
-            self.bind(left.var, right.var)
-            self.at(".axis", left.dom, right.dom)
-        self.fields(a, b)
 
     def function(self, a: S.PrimFunc, b: S.PrimFunc) -> None:
         """A function binds its parameters, and their buffers bind pointers and symbolic shapes."""
@@ -244,8 +236,6 @@ _METHODS: dict[type, Callable[[_Comparer, Any, Any], None]] = {
     Buffer: _Comparer.buffer,
     IterVar: _Comparer.axis,
     FloatImm: _Comparer.constant,
-    E.Reduce: _Comparer.reduction,
-    S.BufferRealize: _Comparer.realize,
     S.AttrStmt: _Comparer.attribute,
     S.PrimFunc: _Comparer.function,
 }

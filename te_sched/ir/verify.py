@@ -17,17 +17,22 @@ from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, IterVar, Range, Var
 from te_sched.ir.printer.primfn import primfn
-from te_sched.ir.visitor import NODE_CLASSES, children
+from te_sched.ir.roles import Role
+from te_sched.ir.visitor import children, fields_with
 
 _Nodes = frozenset[type]
 
 _PRODUCERS: _Nodes = frozenset([E.ProducerLoad])
 _REALIZED: _Nodes = frozenset([S.BufferRealize, S.Prefetch])
-_PLAIN: _Nodes = (
-    frozenset(cls for cls in NODE_CLASSES if issubclass(cls, (Expr, S.Stmt, Range)))
-    - {E.BinaryOp, E.CompareOp, E.Reduce}
-    - _PRODUCERS
-    - _REALIZED
+_PLAIN: _Nodes = frozenset(
+    [
+        *(E.Var, E.IntImm, E.FloatImm, E.StringImm, E.Cast, E.Range),
+        *(E.Add, E.Sub, E.Mul, E.Div, E.Mod, E.FloorDiv, E.FloorMod, E.Min, E.Max),
+        *(E.EQ, E.NE, E.LT, E.LE, E.GT, E.GE, E.And, E.Or, E.Not, E.Select),
+        *(E.Ramp, E.Broadcast, E.Shuffle, E.Call, E.Let, E.BufferLoad),
+        *(S.For, S.While, S.IfThenElse, S.SeqStmt, S.LetStmt, S.AttrStmt, S.AssertStmt),
+        *(S.Allocate, S.BufferStore, S.Evaluate),
+    ]
 )
 _THREADS = ("thread_extent", "virtual_thread")
 
@@ -165,29 +170,19 @@ class _Verifier:
     # Statements
 
     def statement(self, node: Any) -> None:
-        """Check a statement and all below it."""
+        """Check a statement and all below it; chains of statements are followed without
+        recursion.
+        """
         while True:
             self.known(node)
-            if type(node) is S.SeqStmt:
-                for item in node.seq:
-                    self.statement(item)
-                return
-            if type(node) is S.IfThenElse:
-                self.expression(node.condition)
-                self.statement(node.then_case)
-                if node.else_case is not None:
-                    self.statement(node.else_case)
-                return
-            body = getattr(node, "body", None)
-            if body is None:
-                self.leaf(node)
-                return
             added = self.header(node)
-            if added:
-                self.statement(body)
+            below = [child for child in children(node) if isinstance(child, S.Stmt)]
+            if len(below) != 1 or added:
+                for child in below:
+                    self.statement(child)
                 self.scope.difference_update(added)
                 return
-            node = body
+            node = below[0]
 
     def known(self, node: Any) -> None:
         """The node may occur at this level, and its rule holds."""
@@ -199,33 +194,30 @@ class _Verifier:
         if complaint is not None:
             self.fail(node, complaint)
 
-    def leaf(self, node: Any) -> None:
-        """Check a statement without a body."""
-        buffer = getattr(node, "buffer", None)
-        if isinstance(buffer, Buffer):
-            self.use(buffer.data, node)
-        for child in children(node):
-            self.part(child)
-
     def header(self, node: Any) -> list[Var]:
         """Check what a statement says before its body; returns what it defines for the body."""
-        outside = dict(self.free)
-        for child in children(node):
-            if not isinstance(child, S.Stmt):
-                self.part(child)
+        found = self.free
         if isinstance(node, S.Allocate) and not self.collect:
             # TVM hoists a temporary even out of the loop on which its size depends. What it prints
             # is ill-defined, but it is what it prints: whoever runs programs has to judge.
-            self.free = outside
+            self.free = dict(found)
+        self.accesses(node)
+        for child in children(node):
+            if not isinstance(child, S.Stmt):
+                self.part(child)
+        self.free = found
         if isinstance(node, S.AttrStmt):
             return self.attribute(node)
         if isinstance(node, S.BufferRealize) and node.buffer.data in self.scope:
             return []  # a parameter
-        var = _DEFINES.get(type(node), lambda one: None)(node)
-        if var is None:
-            return []
-        self.define(var, node)
-        return [var]
+        return [var for var in _defined_by(node) if self.define(var, node)]
+
+    def accesses(self, node: Any) -> None:
+        """The memory of the buffers that a node accesses is used."""
+        for name in _BUFFERS[type(node)]:
+            buffer = getattr(node, name)
+            if isinstance(buffer, Buffer):
+                self.use(buffer.data, node)
 
     def attribute(self, node: S.AttrStmt) -> list[Var]:
         """Check an attribute; a launch defines its thread, if it does not run already, and the
@@ -247,16 +239,13 @@ class _Verifier:
     # Expressions
 
     def part(self, node: Any) -> None:
-        """Check an expression or range."""
-        if isinstance(node, Range):
-            self.expression(node.min)
-            self.expression(node.extent)
-        else:
-            self.expression(node)
+        """Check an expression, or the ends of a range."""
+        for one in children(node) if isinstance(node, Range) else (node,):
+            self.expression(one)
 
-    def expression(self, root: Expr) -> None:
+    def expression(self, root: Any) -> None:
         """Check an expression and all below it."""
-        stack: list[Any] = [root]
+        stack = [root]
         while stack:
             node = stack.pop()
             kind = type(node)
@@ -264,27 +253,23 @@ class _Verifier:
                 self.use(node, root)
                 continue
             self.known(node)
-            if kind is E.Let:
-                self.let(node)
-            elif kind is E.Reduce:
-                self.reduction(node)
+            if _DEFINITIONS[kind]:
+                self.binder(node)
             else:
-                if kind is E.BufferLoad:
-                    self.use(node.buffer.data, node)
+                self.accesses(node)
                 stack.extend(children(node))
 
-    def let(self, node: E.Let) -> None:
-        """Check an expression with a variable of its own."""
-        self.expression(node.value)
-        self.define(node.var, node)
-        self.expression(node.body)
-        self.scope.discard(node.var)
-
-    def reduction(self, node: E.Reduce) -> None:
-        """Check a reduction, which defines its axes."""
-        added = [axis.var for axis in node.axis if self.define(axis.var, node)]
-        for one in (*node.source, *node.init, node.condition):
-            self.expression(one)
+    def binder(self, node: Any) -> None:
+        """Check an expression with variables of its own."""
+        kind = type(node)
+        for child in _parts(node, _OUTSIDE[kind]):
+            self.part(child)
+        added = [var for var in _defined_by(node) if self.define(var, node)]
+        for axis in _parts(node, _DEFINITIONS[kind]):
+            for domain in children(axis):
+                self.part(domain)
+        for child in _parts(node, _BODIES[kind]):
+            self.part(child)
         self.scope.difference_update(added)
 
 
@@ -329,12 +314,23 @@ def _described(buffer: Buffer) -> set[Var]:
     return found
 
 
-_DEFINES: dict[type, Callable[[Any], Var | None]] = {
-    S.For: lambda node: node.loop_var,
-    S.LetStmt: lambda node: node.var,
-    S.Allocate: lambda node: node.buffer_var,
-    S.BufferRealize: lambda node: node.buffer.data,
-}
+_DEFINITIONS, _BUFFERS = fields_with(Role.DEFINITION), fields_with(Role.BUFFER)
+_OUTSIDE, _BODIES = fields_with(Role.CHILD, Role.REGION), fields_with(Role.BODY)
+
+
+def _parts(node: Any, names: tuple[str, ...]) -> list[Any]:
+    """The values of these fields, in one list."""
+    values = [getattr(node, name) for name in names]
+    return [one for value in values for one in (value if type(value) is tuple else (value,))]
+
+
+def _defined_by(node: Any) -> list[Var]:
+    """The variables that a node defines, by themselves or in an axis or a buffer."""
+    return [
+        one if isinstance(one, Var) else one.data if isinstance(one, Buffer) else one.var
+        for one in _parts(node, _DEFINITIONS[type(node)])
+    ]
+
 
 # Rules: what is wrong with a node, or None.
 

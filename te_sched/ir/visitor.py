@@ -1,4 +1,4 @@
-"""Walking and rebuilding the IR, driven by the annotated fields of the nodes.
+"""Walking and rebuilding the IR, driven by the roles of the nodes' fields (`ir.roles`).
 
 `Mapper` rebuilds a program; a subclass overrides `visit_<Class>` for the nodes it changes and calls
 `self.generic(node)` to go on below. Where nothing changes, the same object comes back.
@@ -8,40 +8,41 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache, cached_property
 from operator import is_not
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, overload
 
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
-from te_sched.ir.expr import Expr, Node, Var
+from te_sched.ir.expr import Buffer, Expr, Node, Var
+from te_sched.ir.roles import CHILDREN, EVERY_ROLE, Role, roles_of
 
-_CHILD_TYPES = {
-    *("Expr", "Stmt", "Stmt | None", "Range", "Range | None"),
-    *("tuple[Expr, ...]", "tuple[Stmt, ...]", "tuple[Range, ...]"),
-}
+_N = TypeVar("_N", bound=Node)
+_Method = Callable[[Any, Any], Any]
 
-
-def _child_fields(cls: type) -> tuple[str, ...]:
-    """Names of the fields that hold expressions, statements or ranges (not variables, buffers or
-    reducers).
-    """
-    return tuple(f.name for f in dataclasses.fields(cls) if f.init and f.type in _CHILD_TYPES)
-
-
-NODE_CLASSES: tuple[type, ...] = tuple(
+NODE_CLASSES: tuple[type[Node], ...] = tuple(
     cls
     for module in (E, S)
     for cls in vars(module).values()
     if isinstance(cls, type) and issubclass(cls, Node) and dataclasses.is_dataclass(cls)
 )
-CHILD_FIELDS: dict[type, tuple[str, ...]] = {cls: _child_fields(cls) for cls in NODE_CLASSES}
-INIT_FIELDS: dict[type, tuple[str, ...]] = {
-    cls: tuple(f.name for f in dataclasses.fields(cls) if f.init) for cls in NODE_CLASSES
-}
+FIELD_ROLES: dict[type, dict[str, Role]] = {cls: roles_of(cls) for cls in NODE_CLASSES}
+INIT_FIELDS: dict[type, tuple[str, ...]] = {cls: (*FIELD_ROLES[cls],) for cls in NODE_CLASSES}
 
 
-def replace(node: Any, **changes: Any) -> Any:
+def fields_with(*roles: Role) -> dict[type, tuple[str, ...]]:
+    """The fields with one of these roles, of each class of nodes."""
+    return {
+        kind: tuple([name for name, what in fields.items() if what in roles])
+        for kind, fields in FIELD_ROLES.items()
+    }
+
+
+CHILD_FIELDS = fields_with(*CHILDREN)
+
+
+def replace(node: _N, **changes: Any) -> _N:
     """A copy of a node with some fields changed."""
     return type(node)(
         **{name: changes.get(name, getattr(node, name)) for name in INIT_FIELDS[type(node)]}
@@ -80,31 +81,88 @@ def variables_of(*exprs: Expr) -> set[Var]:
 
 
 class Mapper:
-    """Rebuilds a program bottom-up. Override `visit_<Class>(node)`; call `generic(node)` to map
-    what is below.
+    """Rebuilds a program bottom-up. Override `visit_<Class>(node)`, of a class of nodes or of one
+    that it derives from (`visit_Expr`); call `generic(node)` to map what is below.
     """
 
-    _methods: ClassVar[dict[type, Callable[[Any, Any], Any]]]
+    reached: ClassVar[frozenset[Role]] = CHILDREN  # the roles of the fields that are mapped
+    _methods: ClassVar[dict[type, _Method]]
+    _rebuilders: ClassVar[dict[type, _Method]]
 
     def __init_subclass__(cls) -> None:
-        cls._methods = {
-            kind: getattr(cls, f"visit_{kind.__name__}", _GENERIC[kind]) for kind in NODE_CLASSES
-        }
+        cls._rebuilders = _rebuilders(cls.reached)
+        cls._methods = {kind: _method_of(cls, kind) for kind in NODE_CLASSES}
 
+    @overload
+    def visit(self, node: Expr) -> Expr: ...
+    @overload
+    def visit(self, node: S.Stmt) -> S.Stmt: ...
+    @overload
+    def visit(self, node: _N) -> _N: ...
     def visit(self, node: Any) -> Any:
         """The mapped node."""
         return self._methods[type(node)](self, node)
 
-    def generic(self, node: Any) -> Any:
+    def generic(self, node: _N) -> _N:
         """The node with its children mapped; the node itself when none changed."""
-        return _GENERIC[type(node)](self, node)
+        mapped: _N = self._rebuilders[type(node)](self, node)
+        return mapped
 
 
-def _generic_method(kind: type) -> Callable[[Mapper, Any], Any]:
+def _method_of(mapper: type[Mapper], kind: type) -> _Method:
+    """The method for the class of nodes, else for the nearest class that it derives from."""
+    for base in kind.__mro__:
+        method: _Method | None = getattr(mapper, f"visit_{base.__name__}", None)
+        if method is not None:
+            return method
+    return mapper._rebuilders[kind]
+
+
+def _map_definition(mapper: Any, old: Any) -> Any:
+    """What a node defines: variables by themselves, or in an axis or a buffer."""
+    if type(old) is Var:
+        return mapper.define(old)
+    return _map_reference(mapper, old, _map_definition)
+
+
+def _map_use(mapper: Any, old: Node) -> Node:
+    """What a node refers to, in a field that takes nothing of another class."""
+    new = mapper.visit(old)
+    return new if type(new) is type(old) else old
+
+
+def _map_reference(mapper: Any, old: Any, map_item: _Method | None = None) -> Any:
+    """Nodes anywhere in a value; other values stay."""
+    method = mapper._methods.get(type(old))
+    if method is not None:
+        return method(mapper, old)
+    map_item = map_item or _map_reference
+    if type(old) in (tuple, list):
+        items = type(old)([map_item(mapper, item) for item in old])
+        return items if any(map(is_not, items, old)) else old
+    if isinstance(old, Mapping):
+        values = {key: map_item(mapper, value) for key, value in old.items()}
+        return values if any(values[key] is not old[key] for key in old) else old
+    return old
+
+
+_FIELD_MAPPERS: dict[Role, _Method] = {
+    Role.DEFINITION: _map_definition,
+    Role.USE: _map_use,
+    Role.BUFFER: _map_reference,
+    Role.ANNOTATION: _map_reference,
+}
+
+
+def _rebuilder(kind: type, reached: Collection[Role]) -> _Method:
     """How a Mapper rebuilds one class of nodes: decided once, here, because every pass runs through
-    it.
+    it. What a node defines is mapped after what is outside of its scope, and before its body.
     """
-    child_fields, init_fields = CHILD_FIELDS[kind], INIT_FIELDS[kind]
+    roles = {name: what for name, what in FIELD_ROLES[kind].items() if what in reached}
+    in_scope = {Role.DEFINITION: 1, Role.BODY: 2}
+    order = sorted(roles, key=lambda name: in_scope.get(roles[name], 0))
+    plan = [(name, _FIELD_MAPPERS.get(roles[name])) for name in order]
+    init_fields = INIT_FIELDS[kind]
 
     def leaf(mapper: Mapper, node: Any) -> Any:
         return node
@@ -117,12 +175,16 @@ def _generic_method(kind: type) -> Callable[[Mapper, Any], Any]:
 
     def rebuild(mapper: Mapper, node: Any) -> Any:
         methods, changes = mapper._methods, {}
-        for name in child_fields:
+        for name, map_field in plan:
             old = getattr(node, name)
             if old is None:
                 continue
-            if type(old) is tuple:
-                new: Any = tuple([methods[type(item)](mapper, item) for item in old])
+            if map_field is not None:
+                new: Any = map_field(mapper, old)
+                if new is not old:
+                    changes[name] = new
+            elif type(old) is tuple:
+                new = tuple([methods[type(item)](mapper, item) for item in old])
                 if any(map(is_not, new, old)):
                     changes[name] = new
             else:
@@ -135,17 +197,68 @@ def _generic_method(kind: type) -> Callable[[Mapper, Any], Any]:
             *[changes[name] if name in changes else getattr(node, name) for name in init_fields]
         )
 
-    if not child_fields:
+    if not plan:
         return leaf
     return two_operands if init_fields == ("a", "b") else rebuild
 
 
-_GENERIC: dict[type, Callable[[Any, Any], Any]] = {
-    kind: _generic_method(kind) for kind in NODE_CLASSES
-}
+@cache
+def _rebuilders(reached: frozenset[Role]) -> dict[type, _Method]:
+    return {kind: _rebuilder(kind, reached) for kind in NODE_CLASSES}
 
 
-class Substitute(Mapper):
+class ReferenceMapper(Mapper):
+    """Maps also what nodes refer to: buffers, reducers, axes, attributes and annotations.
+
+    A buffer, axis or reducer is rebuilt once, by `renewed`, so that all its uses agree. Where a
+    node defines a variable, `define` gives the one in its place.
+    """
+
+    reached = EVERY_ROLE
+
+    @cached_property
+    def shared(self) -> dict[Node, Node]:
+        """What each buffer, axis and reducer became."""
+        return {}
+
+    def define(self, var: Var) -> Var:
+        """The variable that a node defines in the place of this one."""
+        return var
+
+    def renewed(self, node: Any) -> Any:
+        """What takes the place of a buffer, axis or reducer."""
+        return self.generic(node)
+
+    def visit_shared(self, node: Any) -> Any:
+        """A node that several others refer to."""
+        found = self.shared.get(node)
+        if found is None:
+            found = self.shared[node] = self.renewed(node)
+        return found
+
+    visit_Buffer = visit_IterVar = visit_CommReducer = visit_shared
+
+
+class AccessMapper(ReferenceMapper):
+    """Moves accesses to other buffers: `renewed` gives the buffer, `moved` the indices."""
+
+    reached = CHILDREN | {Role.BUFFER}
+
+    def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """Indices of a buffer, mapped already, as those of the buffer in its place."""
+        return indices
+
+    def visit_access(self, node: Any) -> Any:
+        """A load or store."""
+        new = self.generic(node)
+        if new.buffer is node.buffer:
+            return new
+        return replace(new, indices=self.moved(node.buffer, new.indices))
+
+    visit_BufferLoad = visit_BufferStore = visit_access
+
+
+class Substitute(ReferenceMapper):
     """Replaces variables by expressions (`mapping` is keyed by the Var object)."""
 
     def __init__(self, mapping: dict[Var, Expr]) -> None:
@@ -155,6 +268,13 @@ class Substitute(Mapper):
         return self.mapping.get(node, node)
 
 
+@overload
+def substitute(node: Var, mapping: dict[Var, Expr]) -> Expr: ...
+@overload
+def substitute(node: _N, mapping: dict[Var, Expr]) -> _N: ...
 def substitute(node: Any, mapping: dict[Var, Expr]) -> Any:
-    """The expression or statement with variables replaced."""
+    """A node with variables replaced, also in buffers, domains of axes, attributes and annotations.
+
+    Where only a variable may stand (the pointer of a buffer), only a variable replaces it.
+    """
     return Substitute(mapping).visit(node) if mapping else node

@@ -35,18 +35,18 @@ class Cutter(Mapper):
             loop = node.body if type(node.body) is For else None
             about = node.node.var if isinstance(node.node, IterVar) else node.node
             self.hinted.add(about if loop is None else loop.loop_var)
-            return self.visit(node.body)  # type: ignore[no-any-return]
+            return self.visit(node.body)
         bound = thread_range(node)
         if bound is None:
-            return self.generic(node)  # type: ignore[no-any-return]
+            return self.generic(node)
         var, tag = node.node.var, node.node.thread_tag
         self.analyzer.bind(var, bound)
         if tag.startswith("threadIdx"):
             self.threads[var] = values(bound)
         cut = self.find(var, bound, node.body) if tag.startswith("blockIdx") else None
         if cut is None:
-            return self.generic(node)  # type: ignore[no-any-return]
-        return replace(node, body=_BlockChooser(var, cut).visit(node.body))  # type: ignore[no-any-return]
+            return self.generic(node)
+        return replace(node, body=_BlockChooser(var, cut).visit(node.body))
 
     def visit_For(self, node: For) -> Stmt:
         node, cut = self.settled(node)
@@ -54,6 +54,9 @@ class Cutter(Mapper):
 
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
         return _in_sequence(self, node)
+
+    def visit_Expr(self, node: Expr) -> Expr:
+        return node
 
     def settled(self, node: For) -> tuple[For, Cut | None]:
         """The loop without guards that all iterations decide alike, and where to cut it then."""
@@ -65,7 +68,7 @@ class Cutter(Mapper):
 
     def decided(self, body: Stmt, cut: Cut) -> Stmt:
         """The body of a loop as it is in a cut."""
-        return Decider(cut.known).visit(body)  # type: ignore[no-any-return]
+        return Decider(cut.known).visit(body)
 
     def find(self, var: Var, whole: Range, body: Stmt) -> Cut | None:
         """The cut of a loop that may be cut."""
@@ -88,7 +91,7 @@ class Cutter(Mapper):
             and node.loop_var in self.hinted
             and type(node.extent) is IntImm
         )
-        return replace(new, kind="unrolled") if is_unrolled else new  # type: ignore[no-any-return]
+        return replace(new, kind="unrolled") if is_unrolled else new
 
     def split(self, node: For, cut: Cut) -> Stmt:
         """The loops before, in and after the cut, one after the other."""
@@ -103,7 +106,7 @@ class Cutter(Mapper):
             is_hinted, is_known = part.loop_var in self.hinted, type(part.extent) is IntImm
         if part is None or not (is_known and (self.cuts_constant_loops or is_hinted)):
             return part
-        return self.visit(part)  # type: ignore[no-any-return]
+        return self.visit(part)
 
     def parts(self, node: For, cut: Cut) -> list[Stmt | None]:
         """The three parts of a loop; None for one without iterations."""
@@ -126,16 +129,7 @@ class Cutter(Mapper):
             self.hinted.add(var)
         body = fresh_copy(body, {node.loop_var: build.add(var, begin)})
         zero = build.imm(0, var.dtype)
-        return replace(node, loop_var=var, min=zero, extent=extent, body=body)  # type: ignore[no-any-return]
-
-
-def _same(mapper: Any, node: Expr) -> Expr:
-    return node
-
-
-Cutter._methods = {
-    kind: _same if issubclass(kind, Expr) else method for kind, method in Cutter._methods.items()
-}
+        return replace(node, loop_var=var, min=zero, extent=extent, body=body)
 
 
 class _BlockChooser(Mapper):
@@ -152,7 +146,7 @@ class _BlockChooser(Mapper):
         inside = self.decider.visit(node.body)
         if type(self.condition) is not IntImm:
             inside = IfThenElse(self.condition, inside, fresh_copy(node.body, {}))
-        return replace(node, body=inside)  # type: ignore[no-any-return]
+        return replace(node, body=inside)
 
 
 class Decider(Mapper):

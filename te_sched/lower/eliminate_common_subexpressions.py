@@ -153,11 +153,10 @@ class _Levels(Mapper):
         assert variable is not None
         return variable
 
-    def term(self, node: Expr) -> Expr:
-        """An expression with terms replaced."""
-        term = self.terms.of(node)
+    def visit_Expr(self, node: Expr) -> Expr:
+        term = self.terms.of(node) if type(node) in TERM_KINDS else None
         if term is None:
-            return self.generic(node)  # type: ignore[no-any-return]
+            return self.generic(node)
         if self.renaming is None:
             return node
         new = self.renaming.apply(term)
@@ -170,7 +169,7 @@ class _Levels(Mapper):
         self.defined.discard(node.loop_var)
         if low is node.min and extent is node.extent and body is node.body:
             return node
-        return replace(node, min=low, extent=extent, body=body)  # type: ignore[no-any-return]
+        return replace(node, min=low, extent=extent, body=body)
 
     def visit_IfThenElse(self, node: S.IfThenElse) -> S.IfThenElse:
         condition = self.level(node.condition, E.Let)
@@ -212,11 +211,7 @@ class _Levels(Mapper):
     def visit_BufferStore(self, node: S.BufferStore) -> S.BufferStore:
         if self.renaming is None and not self.tables.has_let:
             return node
-        return self.generic(node)  # type: ignore[no-any-return]
-
-
-for _kind in TERM_KINDS:
-    _Levels._methods[_kind] = _Levels.term
+        return self.generic(node)
 
 
 class _Tables:

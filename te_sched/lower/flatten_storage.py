@@ -101,7 +101,7 @@ class _Flattener(Mapper):
         if node.op == "tir.address_of" and type(node.args[0]) is BufferLoad:
             load = self.visit_BufferLoad(node.args[0])
             return Call(node.dtype, node.op, (load.value if type(load) is Cast else load,))
-        return self.generic(node)  # type: ignore[no-any-return]
+        return self.generic(node)
 
     def places(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """The flat index of an element, one for each dimension of its memory."""
@@ -178,7 +178,7 @@ class _Flattener(Mapper):
         if type(node.node) is Buffer:
             data = self.layout_of(node.node).flat.data
             return AttrStmt(data, node.key, self.visit(node.value), self.visit(node.body))
-        return self.generic(node)  # type: ignore[no-any-return]
+        return self.generic(node)
 
     def roll(self, node: AttrStmt) -> Stmt:
         """rolling_buffer: known by the shape of the region, not by its memory."""
@@ -198,19 +198,19 @@ class _Flattener(Mapper):
         self.threads.append(node.node.thread_tag)
         inside = self.generic(node)
         self.threads.pop()
-        return inside  # type: ignore[no-any-return]
+        return inside
 
     def align(self, node: AttrStmt) -> Stmt:
         """storage_align: remembered for the realisation inside."""
         assert isinstance(node.value, Call)
         dim, factor, offset = [_integer(arg) for arg in node.value.args]
         self.alignments.setdefault(node.node, {})[dim] = (factor, offset)
-        return self.visit(node.body)  # type: ignore[no-any-return]
+        return self.visit(node.body)
 
     def visit_BufferRealize(self, node: BufferRealize) -> Stmt:
         buffer = node.buffer
         if buffer in self.params:
-            return self.visit(node.body)  # type: ignore[no-any-return]
+            return self.visit(node.body)
         origin = tuple([self.visit(bound.min) for bound in node.bounds])
         shape = tuple([self.visit(bound.extent) for bound in node.bounds])
         strides = self.aligned_strides(buffer, shape)
@@ -226,8 +226,8 @@ class _Flattener(Mapper):
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
         if len(node.extents) < 2:
-            return self.generic(node)  # type: ignore[no-any-return]
-        return self.generic(replace(node, extents=(_product(node.extents),)))  # type: ignore[no-any-return]
+            return self.generic(node)
+        return self.generic(replace(node, extents=(_product(node.extents),)))
 
     def aligned_strides(self, buffer: Buffer, shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """Strides of a realised region, enlarged as storage_align asks; empty when compact."""
@@ -292,7 +292,7 @@ class _Flattener(Mapper):
         binder.release()
         for condition, message in reversed(binder.asserts):
             body = AssertStmt(condition, StringImm(message), body)
-        return body  # type: ignore[no-any-return]
+        return body
 
     def strides_of(self, buffer: Buffer) -> tuple[Expr, ...]:
         """The strides of a buffer, also where they are compact."""

@@ -27,7 +27,7 @@ def hoist_conditions(func: PrimFunc) -> PrimFunc:
     finder.visit(func.body, [])
     if not finder.hoisted:
         return func
-    return replace(func, body=_Hoister(finder.hoisted).visit(func.body))  # type: ignore[no-any-return]
+    return replace(func, body=_Hoister(finder.hoisted).visit(func.body))
 
 
 class _Finder:
@@ -102,7 +102,7 @@ class _Hoister(Mapper):
     def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
         then_case = self.visit(node.then_case)
         if node in self.gone:
-            return then_case  # type: ignore[no-any-return]
+            return then_case
         else_case = None if node.else_case is None else self.visit(node.else_case)
         if then_case is node.then_case and else_case is node.else_case:
             return node

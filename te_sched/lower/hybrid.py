@@ -26,7 +26,7 @@ def scheduled_loops(body: Stmt, stage: Stage, scope: Scope) -> Stmt:
     is_plain = not any(isinstance(relation, Split | Fuse) for relation in stage.relations)
     if is_empty and is_plain and not stage.iter_var_attrs and _in_order(stage, roots):
         return body
-    return _Loops(stage, scope).visit(body)  # type: ignore[no-any-return]
+    return _Loops(stage, scope).visit(body)
 
 
 class _Loops(Mapper):

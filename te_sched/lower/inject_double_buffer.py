@@ -42,14 +42,13 @@ from te_sched.ir.ops import TRUE
 from te_sched.ir.stmt import (
     Allocate,
     AttrStmt,
-    BufferStore,
     For,
     IfThenElse,
     PrimFunc,
     SeqStmt,
     Stmt,
 )
-from te_sched.ir.visitor import Mapper, replace, substitute, walk
+from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute, walk
 from te_sched.lower.statements import fresh_copy, has_attribute, sequence, statements
 
 _SCOPE = "double_buffer_scope"
@@ -60,7 +59,7 @@ def inject_double_buffer(func: PrimFunc) -> PrimFunc:
     """The function without `double_buffer_scope`; fetches ahead have `double_buffer_write`."""
     if not has_attribute(func.body, _SCOPE):
         return func
-    return replace(func, body=_Injector(func.body).visit(func.body))  # type: ignore[no-any-return]
+    return replace(func, body=_Injector(func.body).visit(func.body))
 
 
 @dataclass(slots=True)
@@ -81,7 +80,7 @@ class _Turns:
     first_fetches: list[Stmt] = field(default_factory=list)
 
 
-class _Injector(Mapper):
+class _Injector(AccessMapper):
     """Rebuilds the body; `loops` are those round the present place."""
 
     def __init__(self, body: Stmt) -> None:
@@ -89,14 +88,13 @@ class _Injector(Mapper):
             node.node for node in statements(body) if type(node) is AttrStmt and node.key == _SCOPE
         }
         self.doubles: dict[Var, _Double] = {}
-        self.buffers: dict[Buffer, Buffer] = {}
         self.loops: list[For] = []
         self.turns: dict[For, _Turns] = {}
         self.filled: frozenset[Var] = frozenset()  # the buffers that are being filled
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
         if node.buffer_var not in self.names:
-            return self.generic(node)  # type: ignore[no-any-return]
+            return self.generic(node)
         room = node.extents[0]
         for extent in node.extents[1:]:
             room = ops.mul(room, extent)
@@ -105,9 +103,9 @@ class _Injector(Mapper):
         extents = (ops.mul(room, 2),)
         enlarged = replace(node, extents=extents, body=body)
         if double.loop is None:  # nothing fills it
-            return enlarged  # type: ignore[no-any-return]
+            return enlarged
         self.turns[double.loop].allocations.append(enlarged)
-        return body  # type: ignore[no-any-return]
+        return body
 
     def visit_For(self, node: For) -> Stmt:
         self.loops.append(node)
@@ -163,27 +161,27 @@ class _Injector(Mapper):
 
     # -- accesses ----------------------------------------------------------------------------------
 
-    def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        value = self.visit(node.value)
-        indices = tuple([self.visit(index) for index in node.indices])
-        double = self.doubles.get(node.buffer.data)
-        if double is not None:
-            buffer = self.doubled(node.buffer)
-            return BufferStore(buffer, value, self.in_half(double, indices))
-        same = value is node.value and all(map(_same, indices, node.indices))
-        return node if same else BufferStore(node.buffer, value, indices)
+    def renewed(self, buffer: Buffer) -> Buffer:
+        """The buffer with two halves."""
+        double = self.doubles.get(buffer.data)
+        if double is None:
+            return buffer
+        # TVM 0.9 declared far more than it allocated: the square of a half.
+        grown = ops.mul if config.current().lowering.as_older else ops.add
+        return replace(buffer, shape=(grown(buffer.shape[0], double.room), *buffer.shape[1:]))
 
-    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
-        indices = tuple([self.visit(index) for index in node.indices])
-        double = self.doubles.get(node.buffer.data)
-        if double is not None:
-            return BufferLoad(self.doubled(node.buffer), self.in_half(double, indices))
-        same = all(map(_same, indices, node.indices))
-        return node if same else BufferLoad(node.buffer, indices)
+    def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """Indices into one of the halves."""
+        double = self.doubles[buffer.data]
+        start: Expr = Mul(self.half(double), double.room)
+        lanes = dtypes.lanes(indices[-1].dtype)
+        if lanes > 1:
+            start = Broadcast(start, lanes)
+        return (*indices[:-1], ops.add(start, indices[-1]))
 
     def visit_Call(self, node: Call) -> Expr:
         if node.op != "tir.tvm_access_ptr" or node.args[1] not in self.doubles:
-            return self.generic(node)  # type: ignore[no-any-return]
+            return self.generic(node)
         double = self.doubles[node.args[1]]  # type: ignore[index]
         element, data, offset, extent, mask = node.args
         room = double.room
@@ -199,25 +197,6 @@ class _Injector(Mapper):
         if double.allocation.buffer_var in self.filled:
             return double.half_written
         return FloorMod(double.loop.loop_var, IntImm(2, double.loop.loop_var.dtype))
-
-    def in_half(self, double: _Double, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        """Indices into one of the halves."""
-        start: Expr = Mul(self.half(double), double.room)
-        lanes = dtypes.lanes(indices[-1].dtype)
-        if lanes > 1:
-            start = Broadcast(start, lanes)
-        return (*indices[:-1], ops.add(start, indices[-1]))
-
-    def doubled(self, buffer: Buffer) -> Buffer:
-        """The buffer with two halves."""
-        found = self.buffers.get(buffer)
-        if found is None:
-            room = self.doubles[buffer.data].room
-            # TVM 0.9 declared far more than it allocated: the square of a half.
-            grown = ops.mul if config.current().lowering.as_older else ops.add
-            shape = (grown(buffer.shape[0], room), *buffer.shape[1:])
-            found = self.buffers[buffer] = replace(buffer, shape=shape)
-        return found
 
 
 def _filled_at_once(node: AttrStmt) -> tuple[list[Var], Stmt]:
@@ -246,7 +225,7 @@ class _NoMarks(Mapper):
     """Removes the marks of fetches ahead."""
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
-        return self.visit(node.body) if node.key == _WRITE else self.generic(node)  # type: ignore[no-any-return]
+        return self.visit(node.body) if node.key == _WRITE else self.generic(node)
 
 
 def _same(a: Any, b: Any) -> bool:

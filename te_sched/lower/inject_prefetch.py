@@ -81,7 +81,7 @@ class _Injector(Mapper):
         mapped = self.generic(node)
         self.loops.pop()
         self.vectorized.pop(node.loop_var, None)
-        return mapped  # type: ignore[no-any-return]
+        return mapped
 
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
         return sequence([self.visit(part) for part in node.seq])
@@ -89,10 +89,10 @@ class _Injector(Mapper):
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         mapped = self.generic(node)
         if node.key != "prefetch_scope":
-            return mapped  # type: ignore[no-any-return]
+            return mapped
         region = _region_read(mapped.body, node.node)
         if region is None or _depends_on_parts(region, mapped.body):
-            return mapped.body  # type: ignore[no-any-return]
+            return mapped.body
         bounds = [self._ahead(bound, node.value) for bound in region]
         rest = mapped.body.seq if type(mapped.body) is SeqStmt else (mapped.body,)
         return SeqStmt((_prefetch_lines(node.node, bounds), *rest))

@@ -34,7 +34,7 @@ from te_sched.ir.stmt import (
     Stmt,
     While,
 )
-from te_sched.ir.visitor import Mapper, replace, substitute, walk
+from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute, walk
 from te_sched.lower.statements import fresh_copy, has_attribute, sequence, statements
 
 # As many virtual threads as this, or more, are a loop.
@@ -48,7 +48,7 @@ def inject_virtual_threads(func: PrimFunc) -> PrimFunc:
     """The function without `virtual_thread` attributes."""
     if not has_attribute(func.body, "virtual_thread"):
         return func
-    return replace(func, body=_Injector().visit(func.body))  # type: ignore[no-any-return]
+    return replace(func, body=_Injector().visit(func.body))
 
 
 class _Injector(Mapper):
@@ -68,7 +68,7 @@ class _Injector(Mapper):
             )
         shares = axis.thread_tag.startswith(_SHARING_TAG)
         replicator = _Replicator(axis.var, node.value.value, _touched(body, axis.var), shares)
-        return replicator.visit(body)  # type: ignore[no-any-return]
+        return replicator.visit(body)
 
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
         parts = [self.visit(part) for part in node.seq]
@@ -130,14 +130,13 @@ def _written(value: Expr) -> set[Var]:
     return written
 
 
-class _Replicator(Mapper):
+class _Replicator(AccessMapper):
     """Removes one virtual thread from a statement."""
 
     def __init__(self, var: Var, count: int, touched: set[Var], shares: bool) -> None:
         self.var, self.count, self.touched, self.shares = var, count, touched, shares
         self.analyzer = Analyzer()
         self.rooms: dict[Var, Expr] = {}  # elements that each virtual thread has of a buffer
-        self.buffers: dict[Buffer, Buffer] = {}
         self.depends = False  # an expression just visited depends on the virtual thread
         self.inside = False  # inside of a statement that is done for each virtual thread
 
@@ -148,46 +147,36 @@ class _Replicator(Mapper):
             self.depends = True
         return node
 
-    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
-        indices = tuple([self.visit(index) for index in node.indices])
-        buffer = node.buffer
-        if buffer.data in self.rooms:
-            return BufferLoad(self.enlarged(buffer), self.shifted(buffer, indices))
-        if all(new is old for new, old in zip(indices, node.indices, strict=True)):
-            return node
-        return BufferLoad(buffer, indices)
-
     def visit_Call(self, node: Call) -> Expr:
         if node.op != "tir.tvm_access_ptr" or node.args[1] not in self.rooms:
-            return self.generic(node)  # type: ignore[no-any-return]
+            return self.generic(node)
         self.depends = True
         element, data, offset, extent, mask = node.args
         room = self.rooms[data]  # type: ignore[index]
         count = dtypes.lanes(element.dtype)
         if count > 1:
             room = ops.floordiv(room, count)
-        offset = self.moved(self.visit(offset), room)
+        offset = self.shifted(self.visit(offset), room)
         return Call(node.dtype, node.op, (element, data, offset, self.visit(extent), mask))
 
-    def shifted(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """Indices into the part of a buffer that belongs to the virtual thread."""
         self.depends = True
-        return (*indices[:-1], self.moved(indices[-1], self.rooms[buffer.data]))
+        return (*indices[:-1], self.shifted(indices[-1], self.rooms[buffer.data]))
 
-    def moved(self, index: Expr, room: Expr) -> Expr:
+    def shifted(self, index: Expr, room: Expr) -> Expr:
         lanes = dtypes.lanes(index.dtype)
         start = ops.mul(self.var, room)
         if lanes > 1:
             start = Broadcast(start, lanes)
         return self.analyzer.simplify(ops.add(index, start))
 
-    def enlarged(self, buffer: Buffer) -> Buffer:
+    def renewed(self, buffer: Buffer) -> Buffer:
         """The buffer as those of all virtual threads."""
-        found = self.buffers.get(buffer)
-        if found is None:
-            shape = (*buffer.shape[:-1], ops.mul(buffer.shape[-1], self.rooms[buffer.data]))
-            found = self.buffers[buffer] = replace(buffer, shape=shape)
-        return found
+        room = self.rooms.get(buffer.data)
+        if room is None:
+            return buffer
+        return replace(buffer, shape=(*buffer.shape[:-1], ops.mul(buffer.shape[-1], room)))
 
     def mapped(self, *exprs: Expr) -> tuple[list[Expr], bool]:
         """Expressions with indices moved, and whether they depend on the virtual thread."""
@@ -199,13 +188,9 @@ class _Replicator(Mapper):
     # -- statements --------------------------------------------------------------------------------
 
     def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        (value, *indices), depends = self.mapped(node.value, *node.indices)
-        buffer = node.buffer
-        if buffer.data in self.rooms:
-            depends = True
-            store = BufferStore(self.enlarged(buffer), value, self.shifted(buffer, tuple(indices)))
-        else:
-            store = BufferStore(buffer, value, tuple(indices))
+        self.depends = False
+        store = self.visit_access(node)
+        depends, self.depends = self.depends, False
         return self.copies(store) if depends and not self.inside else store
 
     def visit_Evaluate(self, node: Evaluate) -> Stmt:
@@ -237,15 +222,15 @@ class _Replicator(Mapper):
             return self.whole(node)
         var = node.buffer_var
         if self.inside or (var not in self.touched and self.shares):
-            return self.generic(node)  # type: ignore[no-any-return]
+            return self.generic(node)
         self.rooms[var] = _product(extents)
         extents[0] = ops.mul(extents[0], self.count)
-        return replace(node, extents=tuple(extents), body=self.visit(node.body))  # type: ignore[no-any-return]
+        return replace(node, extents=tuple(extents), body=self.visit(node.body))
 
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
         return sequence([self.visit(part) for part in node.seq])
 
-    def outer(self, node: Any, fields: tuple[str, ...]) -> Stmt:
+    def outer(self, node: Stmt, fields: tuple[str, ...]) -> Stmt:
         """A statement with others inside; as a whole for each thread if its head depends on it."""
         heads, depends = self.mapped(*[getattr(node, name) for name in fields])
         if depends and not self.inside:
@@ -260,11 +245,11 @@ class _Replicator(Mapper):
             if old is not None and (new := self.visit(old)) is not old:
                 changes[name] = new
         if not changes:
-            return node  # type: ignore[no-any-return]
-        if type(node) is AttrStmt:  # its field `node` is in the way of `replace`
+            return node
+        if isinstance(node, AttrStmt):  # its field `node` is in the way of `replace`
             value, body = changes.get("value", node.value), changes.get("body", node.body)
             return AttrStmt(node.node, node.key, value, body)
-        return replace(node, **changes)  # type: ignore[no-any-return]
+        return replace(node, **changes)
 
     def whole(self, node: Stmt) -> Stmt:
         """A statement with all that is in it, for each virtual thread."""

@@ -12,9 +12,9 @@ from __future__ import annotations
 from functools import reduce
 
 from te_sched.ir import ops
-from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, Ramp
-from te_sched.ir.stmt import BufferStore, PrimFunc, Stmt
-from te_sched.ir.visitor import Mapper, replace
+from te_sched.ir.expr import Buffer, Expr, IntImm, Ramp
+from te_sched.ir.stmt import PrimFunc
+from te_sched.ir.visitor import AccessMapper, replace
 
 
 def join_dimensions(func: PrimFunc) -> PrimFunc:
@@ -23,31 +23,14 @@ def join_dimensions(func: PrimFunc) -> PrimFunc:
     return func if body is func.body else func.with_body(body)
 
 
-class _Joiner(Mapper):
-    def __init__(self) -> None:
-        self.buffers: dict[Buffer, Buffer] = {}
+class _Joiner(AccessMapper):
+    def renewed(self, buffer: Buffer) -> Buffer:
+        if len(buffer.shape) == 1 and not buffer.strides:
+            return buffer
+        return replace(buffer, axis_separators=()).get_flattened_buffer()
 
-    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
-        new: BufferLoad = self.generic(node)
-        buffer = node.buffer
-        if len(node.indices) == 1 and not buffer.strides:
-            return new
-        return BufferLoad(self.joined(buffer), (_flat(buffer, new.indices),))
-
-    def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        new: BufferStore = self.generic(node)
-        buffer = node.buffer
-        if len(node.indices) == 1 and not buffer.strides:
-            return new
-        return BufferStore(self.joined(buffer), new.value, (_flat(buffer, new.indices),))
-
-    def joined(self, buffer: Buffer) -> Buffer:
-        """The buffer in one dimension."""
-        found = self.buffers.get(buffer)
-        if found is None:
-            whole = replace(buffer, axis_separators=())
-            found = self.buffers[buffer] = whole.get_flattened_buffer()
-        return found
+    def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return (_flat(buffer, indices),)
 
 
 def _flat(buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:

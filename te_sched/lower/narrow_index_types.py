@@ -11,7 +11,6 @@ Must not know what the indices mean.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
@@ -31,7 +30,7 @@ from te_sched.ir.expr import (
     Var,
 )
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferStore, For, LetStmt, PrimFunc, Stmt
-from te_sched.ir.visitor import NODE_CLASSES, Mapper, children, replace
+from te_sched.ir.visitor import Mapper, children, replace
 from te_sched.lower.statements import nodes_of
 
 WIDE, NARROW = "int64", "int32"
@@ -124,12 +123,12 @@ class _Narrower(Mapper):
             return ops.cast(NARROW, value)
         return node if value is node.value else Cast(node.dtype, value)
 
-    def two_operands(self, node: Any) -> Expr:
+    def two_operands(self, node: BinaryOp | CompareOp) -> Expr:
         """An operation on two operands, of the wider type when they differ now."""
         a, b = self.matched(node.a, node.b)
-        if a is node.a and b is node.b:
-            return node  # type: ignore[no-any-return]
-        return type(node)(a, b)  # type: ignore[no-any-return]
+        return node if a is node.a and b is node.b else type(node)(a, b)
+
+    visit_BinaryOp = visit_CompareOp = two_operands
 
     def matched(self, *old: Expr) -> tuple[Expr, Expr]:
         """Two operands of one type. Those that differ are narrowed as indices are, both."""
@@ -193,7 +192,7 @@ class _Narrower(Mapper):
         outside, self.in_index = self.in_index, self.in_index or node.key == "thread_extent"
         mapped = self.generic(node)
         self.in_index = outside
-        return mapped  # type: ignore[no-any-return]
+        return mapped
 
     def visit_For(self, node: For) -> Stmt:
         narrow = node.loop_var.dtype == WIDE and node.loop_var not in self.wide
@@ -207,14 +206,14 @@ class _Narrower(Mapper):
         body = self.visit(node.body)
         if low is node.min and extent is node.extent and body is node.body:
             return node
-        return replace(node, loop_var=loop_var, min=low, extent=extent, body=body)  # type: ignore[no-any-return]
+        return replace(node, loop_var=loop_var, min=low, extent=extent, body=body)
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
         extents = self.indices(node.extents)
         body = self.visit(node.body)
         if extents is node.extents and body is node.body:
             return node
-        return replace(node, extents=extents, body=body)  # type: ignore[no-any-return]
+        return replace(node, extents=extents, body=body)
 
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
         value = self.visit(node.value)
@@ -232,13 +231,3 @@ class _Narrower(Mapper):
             return var
         copy = self.narrowed[var] = Var(var.name, value.dtype, var.pointer, var.is_size)
         return copy
-
-
-def _use_for_all(kind: type, method: Callable[[Any, Any], Expr]) -> None:
-    for cls in NODE_CLASSES:
-        if issubclass(cls, kind):
-            _Narrower._methods[cls] = method
-
-
-_use_for_all(BinaryOp, _Narrower.two_operands)
-_use_for_all(CompareOp, _Narrower.two_operands)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from te_sched.errors import LoweringError
 from te_sched.ir import ops
@@ -19,7 +18,6 @@ from te_sched.ir.expr import (
     Buffer,
     BufferLoad,
     Call,
-    CompareOp,
     DataProducer,
     Expr,
     IntImm,
@@ -29,8 +27,8 @@ from te_sched.ir.expr import (
     Var,
 )
 from te_sched.ir.ops import TRUE
-from te_sched.ir.stmt import AttrStmt, BufferStore, For, IfThenElse, Stmt
-from te_sched.ir.visitor import Mapper
+from te_sched.ir.stmt import AttrStmt, For, IfThenElse, Stmt
+from te_sched.ir.visitor import AccessMapper, Mapper
 from te_sched.schedule.places import At
 from te_sched.schedule.relations import Ranges, Values
 from te_sched.schedule.stage import IterVarAttr, Stage
@@ -57,40 +55,28 @@ class BindTensors(Mapper):
     def visit_Var(self, node: Var) -> Expr:
         return self.values.get(node, node)
 
+    def visit_BinaryOp(self, node: BinaryOp) -> Expr:
+        new = self.generic(node)
+        if new.a.dtype == new.b.dtype:
+            return new
+        return type(new)(*ops.match_types(new.a, new.b))
+
+    visit_CompareOp = visit_BinaryOp
+
     def visit_ProducerLoad(self, node: ProducerLoad) -> Expr:
         return BufferLoad(
             self.buffer_of(node.producer), tuple([self.visit(index) for index in node.indices])
         )
 
 
-def _visit_operation(bind: BindTensors, node: Any) -> Expr:
-    new = bind.generic(node)
-    if new.a.dtype == new.b.dtype:
-        return new  # type: ignore[no-any-return]
-    return type(new)(*ops.match_types(new.a, new.b))  # type: ignore[no-any-return]
-
-
-BindTensors._methods = {
-    kind: _visit_operation if issubclass(kind, BinaryOp | CompareOp) else method
-    for kind, method in BindTensors._methods.items()
-}
-
-
-class ReplaceBuffers(Mapper):
+class ReplaceBuffers(AccessMapper):
     """Reads and writes other buffers, at the same indices."""
 
     def __init__(self, buffers: Mapping[Buffer, Buffer]) -> None:
         self.buffers = buffers
 
-    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
-        load: BufferLoad = self.generic(node)
-        other = self.buffers.get(load.buffer)
-        return load if other is None else BufferLoad(other, load.indices)
-
-    def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        store: BufferStore = self.generic(node)
-        other = self.buffers.get(store.buffer)
-        return store if other is None else BufferStore(other, store.value, store.indices)
+    def renewed(self, node: Buffer) -> Buffer:
+        return self.buffers.get(node, node)
 
 
 @dataclass(frozen=True, slots=True)

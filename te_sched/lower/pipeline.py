@@ -283,7 +283,7 @@ def _name_of(one: Pass) -> str:
 
 
 def _named(func: PrimFunc, name: str) -> PrimFunc:
-    return replace(func, attrs={**func.attrs, "global_symbol": name})  # type: ignore[no-any-return]
+    return replace(func, attrs={**func.attrs, "global_symbol": name})
 
 
 def _check_name(name: str) -> None:

@@ -54,7 +54,7 @@ class _Remover(Mapper):
         if is_nothing(body):
             return _evaluations(node.value)
         if not _uses(body, node.var) and effect_of(node.value) <= Effect.READ_STATE:
-            return body  # type: ignore[no-any-return]
+            return body
         return node if body is node.body else LetStmt(node.var, node.value, body)
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:

@@ -41,9 +41,10 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, Var
+from te_sched.ir.roles import EVERY_ROLE
 from te_sched.ir.stmt import Allocate, PrimFunc, Stmt
 from te_sched.ir.structural import structural_key
-from te_sched.ir.visitor import Mapper, children, replace, walk
+from te_sched.ir.visitor import AccessMapper, children, replace, walk
 from te_sched.lower.statements import sequence
 from te_sched.lower.vectorize_storage import vectorize_storage
 
@@ -320,11 +321,11 @@ class _Plan:
         last = bisect.bisect_right(self.free, bits * _SIZE_RANGE, key=_size)
         first = bisect.bisect_left(self.free, bits // _SIZE_RANGE, key=_size)
         for position in (*range(middle, last), *range(middle - 1, first - 1, -1)):
-            slot = self.free[position][1]
-            if self._fits(slot, allocate, scope, is_smaller=position < middle):
-                slot.bits = max(slot.bits, bits)
+            found: _Slot = self.free[position][1]
+            if self._fits(found, allocate, scope, is_smaller=position < middle):
+                found.bits = max(found.bits, bits)
                 del self.free[position]
-                return slot  # type: ignore[no-any-return]
+                return found
         return None
 
     def _fits(self, slot: _Slot, allocate: Allocate, scope: str, is_smaller: bool = True) -> bool:
@@ -445,13 +446,14 @@ def _keys(exprs: Iterable[Expr]) -> list[Any]:
     return [structural_key(expr) for expr in exprs]
 
 
-class _Rewriter(Mapper):
+class _Rewriter(AccessMapper):
     """Puts the slots in place of the allocations."""
+
+    reached = EVERY_ROLE
 
     def __init__(self, plan: _Plan) -> None:
         self.replaced = {var: slot.var for var, slot in plan.slot_of.items() if slot.var is not var}
-        self.buffers: dict[Buffer, Buffer] = {}
-        self.moved = plan.allocations
+        self.moved_away = plan.allocations
         self.slots_of_region: dict[int, list[_Slot]] = {}
         for slot in plan.slots:
             self.slots_of_region.setdefault(id(slot.region), []).append(slot)
@@ -469,11 +471,11 @@ class _Rewriter(Mapper):
             return body
         for slot in reversed(slots):
             new = _allocation(slot, new)
-        return new  # type: ignore[no-any-return]
+        return new
 
     def visit_Allocate(self, node: Allocate) -> Any:
         body = self.visit(node.body)
-        if node.buffer_var in self.moved:
+        if node.buffer_var in self.moved_away:
             return body
         return node if body is node.body else replace(node, body=body)
 
@@ -493,45 +495,27 @@ class _Rewriter(Mapper):
         return replace(node, min=low, extent=extent, body=body)
 
     def visit_AttrStmt(self, node: S.AttrStmt) -> Any:
-        new = node
-        if id(node) in self.slots_of_region:
-            value, body = self.visit(node.value), self.region_body(node, node.body)
-            if value is not node.value or body is not node.body:
-                new = replace(node, value=value, body=body)
-        else:
-            new = self.generic(node)
-        if type(node.node) is Var and node.node in self.replaced:
-            new = S.AttrStmt(self.replaced[node.node], new.key, new.value, new.body)
-        return new
+        if id(node) not in self.slots_of_region:
+            return self.generic(node)
+        value, body = self.visit(node.value), self.region_body(node, node.body)
+        if value is node.value and body is node.body:
+            return node
+        return S.AttrStmt(node.node, node.key, value, body)
 
     def visit_Evaluate(self, node: S.Evaluate) -> Any:
+        return self.generic(node) if self.replaced else node
+
+    def visit_BufferStore(self, node: S.BufferStore) -> Any:
         return self.generic(node) if self.replaced else node
 
     def visit_Var(self, node: Var) -> Var:
         return self.replaced.get(node, node)
 
-    def visit_BufferLoad(self, node: E.BufferLoad) -> Any:
-        return self._access(node)
-
-    def visit_BufferStore(self, node: S.BufferStore) -> Any:
-        return self._access(node)
-
-    def _access(self, node: Any) -> Any:
-        if not self.replaced:
-            return node
+    def renewed(self, node: Any) -> Any:
+        """A buffer has the name of its slot."""
         new = self.generic(node)
-        buffer = self._buffer(node.buffer)
-        return new if buffer is node.buffer else replace(new, buffer=buffer)
-
-    def _buffer(self, buffer: Buffer) -> Buffer:
-        """The buffer in the slot of its memory."""
-        var = self.replaced.get(buffer.data)
-        if var is None:
-            return buffer
-        found = self.buffers.get(buffer)
-        if found is None:
-            found = self.buffers[buffer] = replace(buffer, data=var, name=var.name)
-        return found
+        is_moved = type(node) is Buffer and new.data is not node.data
+        return replace(new, name=new.data.name) if is_moved else new
 
 
 def _allocation(slot: _Slot, body: Stmt) -> Stmt:

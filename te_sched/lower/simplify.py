@@ -85,7 +85,7 @@ class _Simplifier(Mapper):
         if self.is_exact:
             self.loaded.update(numbers_of_calls(func))
         exact = Exact(self.analyzer)
-        self.value = exact.part if self.is_exact else self.analyzer.simplify
+        self.value = exact.visit if self.is_exact else self.analyzer.simplify
         self.condition = exact.condition if self.is_exact else self.analyzer.simplify
         self.index = index_simplifier(self.analyzer)
 
@@ -99,26 +99,29 @@ class _Simplifier(Mapper):
             condition = self.analyzer.rewrite_simplify(build.negate(condition))
         return self.analyzer.constraint(condition)
 
+    def visit_Expr(self, node: Expr) -> Expr:
+        return self.analyzer.simplify(node)
+
     def visit_For(self, node: For) -> Stmt:
         self.analyzer.bind(node.loop_var, Range(node.min, node.extent))
         steps = _steps_if_any(node.extent)
         if steps is None:
-            return self.generic(node)  # type: ignore[no-any-return]
+            return self.generic(node)
         with self.analyzer.constraint(build.less(node.loop_var, build.add(node.min, steps))):
-            return self.generic(node)  # type: ignore[no-any-return]
+            return self.generic(node)
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if node.key in _THREAD_KEYS and isinstance(node.node, IterVar):
             zero = const(0, node.value.dtype)
             self.analyzer.bind(node.node.var, Range(zero, node.value))
-        return self.generic(node)  # type: ignore[no-any-return]
+        return self.generic(node)
 
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
         is_float = dtypes.is_float(node.var.dtype)
         value = self.value(node.value) if is_float else self.condition(node.value)
         if type(value) in (IntImm, FloatImm, Var):
             self.analyzer.bind(node.var, value)
-            return self.visit(node.body)  # type: ignore[no-any-return]
+            return self.visit(node.body)
         if depends_on_data(value, self.loaded):
             self.loaded.add(node.var)
         body = self.visit(node.body)
@@ -131,7 +134,7 @@ class _Simplifier(Mapper):
         known = condition.args[0] if _is_likely(condition) else condition
         if type(known) is IntImm:
             if known.value:
-                return self.visit(node.then_case)  # type: ignore[no-any-return]
+                return self.visit(node.then_case)
             return Evaluate(const(0)) if node.else_case is None else self.visit(node.else_case)
         with self.assuming(known):
             then_case = self.visit(node.then_case)
@@ -147,7 +150,7 @@ class _Simplifier(Mapper):
     def visit_AssertStmt(self, node: AssertStmt) -> Stmt:
         condition = self.condition(node.condition)
         if type(condition) is IntImm and condition.value:
-            return self.visit(node.body)  # type: ignore[no-any-return]
+            return self.visit(node.body)
         with self.assuming(condition):
             body = self.visit(node.body)
         if condition is node.condition and body is node.body:
@@ -209,11 +212,11 @@ class Exact(Mapper):
     def condition(self, e: Expr) -> Expr:
         """A condition, or an integer for one."""
         outside, self.is_condition = self.is_condition, True
-        new = self.part(e)
+        new = self.visit(e)
         self.is_condition = outside
         return new
 
-    def part(self, e: Any) -> Expr:
+    def visit_Expr(self, e: Any) -> Expr:
         """A value."""
         if type(e) is BufferLoad:
             indices = tuple(map(self.index, e.indices))
@@ -229,7 +232,7 @@ class Exact(Mapper):
     def choice(self, e: Any) -> Expr:
         """Select or if_then_else."""
         old: list[Any] = list(children(e))
-        parts = [self.condition(old[0]), *map(self.part, old[1:])]
+        parts = [self.condition(old[0]), *map(self.visit, old[1:])]
         if not any(map(is_not, parts, old)):
             return e  # type: ignore[no-any-return]
         return Select(*parts) if type(e) is Select else Call(e.dtype, e.op, tuple(parts))
@@ -258,15 +261,15 @@ class Exact(Mapper):
             return e if self.analyzer.may_wrap(simple) else simple
         hidden: dict[Var, Expr] = {}
         shown = self.hide(e, hidden)
-        return substitute(self.analyzer.simplify(shown), hidden)  # type: ignore[no-any-return]
+        return substitute(self.analyzer.simplify(shown), hidden)
 
-    def hide(self, e: Any, hidden: dict[Var, Expr]) -> Expr:
+    def hide(self, e: Expr, hidden: dict[Var, Expr]) -> Expr:
         """Variables in the place of what may wrap around in a sum."""
         if isinstance(e, Add | Sub | Mul):
             a, b = self.hide(e.a, hidden), self.hide(e.b, hidden)
             return e if a is e.a and b is e.b else type(e)(a, b)
         if not self.analyzer.may_wrap(e):
-            return e  # type: ignore[no-any-return]
+            return e
         new: Expr = self.generic(e)
         var = Var("wrapping", new.dtype)
         hidden[var] = _folded(new)
@@ -290,18 +293,3 @@ def _folded(e: Expr) -> Expr:
     if isinstance(e, Call) and e.op == "tir.if_then_else" and isinstance(e.args[0], IntImm):
         return e.args[1] if e.args[0].value else e.args[2]
     return e
-
-
-def _visit_expression(simplifier: Any, e: Expr) -> Expr:
-    return simplifier.analyzer.simplify(e)  # type: ignore[no-any-return]
-
-
-def _visit_part(exact: Any, e: Expr) -> Expr:
-    return exact.part(e)  # type: ignore[no-any-return]
-
-
-for _mapper, _visit in ((_Simplifier, _visit_expression), (Exact, _visit_part)):
-    _mapper._methods = {
-        kind: _visit if issubclass(kind, Expr) else method
-        for kind, method in _mapper._methods.items()
-    }

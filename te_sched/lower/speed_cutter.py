@@ -66,12 +66,12 @@ class SpeedCutter(Cutter):
     cuts_constant_loops = True
 
     def decided(self, body: Stmt, cut: Cut) -> Stmt:
-        return Cleaner(cut.known, is_last=False).visit(body)  # type: ignore[no-any-return]
+        return Cleaner(cut.known, is_last=False).visit(body)
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
         # Room whose size moves with the loops outside will be allocated before them.
         extents = tuple([self._largest(extent) for extent in node.extents])
-        return self.generic(replace(node, extents=extents))  # type: ignore[no-any-return]
+        return self.generic(replace(node, extents=extents))
 
     def _largest(self, extent: Expr) -> Expr:
         if not all(map(self._is_bounded, [part for part in walk(extent) if type(part) is Var])):
@@ -127,7 +127,7 @@ class SpeedCutter(Cutter):
             inside = self.visit(inside)
         with self.repeated(max(self.count(node.extent) - self.count(count), 1)):
             others = self.visit(others)
-        return replace(node, body=IfThenElse(cut.has(var), inside, others))  # type: ignore[no-any-return]
+        return replace(node, body=IfThenElse(cut.has(var), inside, others))
 
     def versions(self, node: For, cut: Cut) -> Stmt:
         """The loop without guards where they hold throughout, and with them elsewhere."""

@@ -9,21 +9,20 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from te_sched.arith.same import all_same
-from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, Let, Var
+from te_sched.ir.expr import BufferLoad, Expr, IntImm, Var
+from te_sched.ir.roles import Role
 from te_sched.ir.stmt import (
-    Allocate,
     AttrStmt,
     BufferStore,
     Evaluate,
-    For,
     IfThenElse,
-    LetStmt,
     SeqStmt,
     Stmt,
 )
-from te_sched.ir.visitor import CHILD_FIELDS, Mapper, replace
+from te_sched.ir.visitor import CHILD_FIELDS, Substitute, fields_with, replace, variables_of
 
 NOTHING = Evaluate(IntImm(0))
+_USES = fields_with(Role.USE)
 
 
 def statements(root: Stmt) -> Iterator[Any]:
@@ -104,76 +103,24 @@ def fresh_copy(statement: Stmt, values: dict[Var, Expr]) -> Stmt:
 
     A program defines a variable once: loops, allocations and lets of a copy need their own.
     """
-    return _FreshCopy(values).visit(statement)  # type: ignore[no-any-return]
+    return _FreshCopy(dict(values)).visit(statement)
 
 
-class _FreshCopy(Mapper):
-    """Copies a statement; `values` grows by the variables that are met."""
+class _FreshCopy(Substitute):
+    """Copies a statement; `mapping` grows by the variables that are met."""
 
-    def __init__(self, values: dict[Var, Expr]) -> None:
-        self.values = dict(values)
-        self.buffers: dict[tuple[Buffer, Expr], Buffer] = {}  # of a buffer and its new pointer
-
-    def visit_Var(self, node: Var) -> Expr:
-        return self.values.get(node, node)
-
-    def fresh(self, var: Var) -> Var:
-        """A new variable in the place of one that the statement defines."""
-        copy = self.values[var] = Var(var.name, var.dtype, var.pointer, var.is_size)
+    def define(self, var: Var) -> Var:
+        copy = self.mapping[var] = Var(var.name, var.dtype, var.pointer, var.is_size)
+        for node in [node for node in self.shared if _mentions(node, var)]:
+            del self.shared[node]
         return copy
 
-    def buffer(self, buffer: Buffer) -> Buffer:
-        """The buffer over the new pointer."""
-        data = self.values.get(buffer.data)
-        if data is None:
-            return buffer
-        found = self.buffers.get((buffer, data))
-        if found is None:
-            shape = tuple([self.visit(extent) for extent in buffer.shape])
-            found = self.buffers[buffer, data] = replace(buffer, data=data, shape=shape)
-        return found
-
-    def visit_For(self, node: For) -> Stmt:
-        low, extent = self.visit(node.min), self.visit(node.extent)
-        loop_var = self.fresh(node.loop_var)
-        body = self.visit(node.body)
-        return replace(node, loop_var=loop_var, min=low, extent=extent, body=body)  # type: ignore[no-any-return]
-
-    def visit_Allocate(self, node: Allocate) -> Stmt:
-        extents = tuple([self.visit(extent) for extent in node.extents])
-        buffer_var = self.fresh(node.buffer_var)
-        return replace(  # type: ignore[no-any-return]
-            node,
-            buffer_var=buffer_var,
-            extents=extents,
-            condition=self.visit(node.condition),
-            body=self.visit(node.body),
-        )
-
-    def visit_LetStmt(self, node: LetStmt) -> Stmt:
-        value = self.visit(node.value)
-        return LetStmt(self.fresh(node.var), value, self.visit(node.body))
-
-    def visit_Let(self, node: Let) -> Expr:
-        value = self.visit(node.value)
-        return Let(self.fresh(node.var), value, self.visit(node.body))
-
-    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
-        return BufferLoad(self.buffer(node.buffer), self.many(node.indices))
-
-    def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        return BufferStore(
-            self.buffer(node.buffer), self.visit(node.value), self.many(node.indices)
-        )
-
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
-        about = node.node
-        if type(about) is Var:
-            about = self.values.get(about, about)
-        elif type(about) is Buffer:
-            about = self.buffer(about)
-        return AttrStmt(about, node.key, self.visit(node.value), self.visit(node.body))
+        new = self.generic(node)
+        return replace(node) if new is node else new  # regions are told apart by identity
 
-    def many(self, exprs: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        """Several expressions mapped."""
-        return tuple([self.visit(expr) for expr in exprs])
+
+def _mentions(node: Any, var: Var) -> bool:
+    """Whether a buffer, axis or reducer is described by a variable."""
+    is_used = any(getattr(node, name) is var for name in _USES[type(node)])
+    return is_used or var in variables_of(node)

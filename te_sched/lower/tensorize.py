@@ -364,7 +364,7 @@ def _body_text(body: Expr, values: Sequence[Expr]) -> str:
 
 
 def _simplified(value: Expr, analyzer: Analyzer) -> Expr:
-    return _Relative({}, {}, {}, analyzer).visit(value)  # type: ignore[no-any-return]
+    return _Relative({}, {}, {}, analyzer).visit(value)
 
 
 def _region_text(tensor: Tensor, region: Sequence[Range]) -> str:

@@ -166,7 +166,7 @@ _PARTS: dict[type, tuple[tuple[str, ...], str]] = {
     E.Broadcast: (("value",), "lanes"),
 }
 
-TERM_KINDS = (*_PARTS, *_LEAVES)
+TERM_KINDS = frozenset([*_PARTS, *_LEAVES])
 
 
 def _infix(sign: str) -> Callable[[Any, list[str]], str]:

@@ -26,7 +26,7 @@ from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Broadcast, Buffer, Expr, IntImm, Ramp, Var
 from te_sched.ir.stmt import PrimFunc, Stmt
-from te_sched.ir.visitor import Mapper, replace, substitute
+from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute
 from te_sched.lower.statements import sequence, statements
 
 # Calls whose arguments may be vectors.
@@ -50,7 +50,7 @@ def vectorize_loops(func: PrimFunc) -> PrimFunc:
     if not any(type(stmt) is S.For and stmt.kind == "vectorized" for stmt in statements(func.body)):
         return func
     loops = _Loops() if config.current().lowering.vectorize else _SerialLoops()
-    return replace(func, body=loops.visit(func.body))  # type: ignore[no-any-return]
+    return replace(func, body=loops.visit(func.body))
 
 
 class _SerialLoops(Mapper):
@@ -123,6 +123,8 @@ class _Vectorizer(Mapper):
         if a is node.a and b is node.b:
             return node
         return type(node)(*_same_lanes(a, b))
+
+    visit_BinaryOp = visit_CompareOp = binary
 
     def visit_Add(self, node: E.Add) -> Any:
         return self._sum(node, ops.add)
@@ -239,10 +241,11 @@ class _Vectorizer(Mapper):
 
     # Statements.
 
-    def statement(self, node: Any) -> Any:
+    def visit_Stmt(self, node: Stmt) -> Stmt:
         """A statement, or the loop over its lanes when it has no vector form."""
         try:
-            return _STATEMENTS[type(node)](self, node)
+            vectorized: Stmt = _STATEMENTS.get(type(node), _Vectorizer.generic)(self, node)
+            return vectorized
         except _HasNoVectorForm:
             return self._loop(node)
 
@@ -331,14 +334,8 @@ class _Vectorizer(Mapper):
         return replace(node, extents=tuple(extents), condition=condition, body=self.visit(body))
 
 
-for _kind in (
-    *(E.Div, E.Mod, E.FloorDiv, E.FloorMod, E.Min, E.Max, E.And, E.Or),
-    *(E.EQ, E.NE, E.LT, E.LE, E.GT, E.GE),
-):
-    _Vectorizer._methods[_kind] = _Vectorizer.binary
 _STATEMENTS: dict[type, Any] = {
     S.BufferStore: _Vectorizer.store,
-    S.Evaluate: _Vectorizer.generic,
     S.LetStmt: _Vectorizer.let,
     S.IfThenElse: _Vectorizer.branch,
     S.For: _Vectorizer.loop,
@@ -347,11 +344,9 @@ _STATEMENTS: dict[type, Any] = {
     S.AssertStmt: _Vectorizer.assertion,
     S.Allocate: _Vectorizer.allocation,
 }
-for _statement in _STATEMENTS:
-    _Vectorizer._methods[_statement] = _Vectorizer.statement
 
 
-class _LanesOfMemory(Mapper):
+class _LanesOfMemory(AccessMapper):
     """Moves the accesses of memory that is made inside of the loop to the part of their lane."""
 
     def __init__(self, memory: Var, lane: Var, lanes: int) -> None:
@@ -360,30 +355,17 @@ class _LanesOfMemory(Mapper):
         self.lanes = lanes
         self.analyzer = Analyzer()
 
-    def visit_BufferLoad(self, node: E.BufferLoad) -> Any:
-        return self._access(node)
-
-    def visit_BufferStore(self, node: S.BufferStore) -> Any:
-        return self._access(node)
-
-    def _access(self, node: Any) -> Any:
-        new = self.generic(node)
-        if node.buffer.data is not self.memory:
-            return new
-        index = ops.add(self._times_lanes(new.indices[-1]), self.lane)
-        return replace(
-            new,
-            buffer=self._buffer(node.buffer),
-            indices=(*new.indices[:-1], self.analyzer.simplify(index)),
-        )
-
-    def _buffer(self, buffer: Buffer) -> Buffer:
+    def visit_Buffer(self, buffer: Buffer) -> Buffer:
         """The wider buffer; as in TVM, one for each access."""
+        if buffer.data is not self.memory:
+            return buffer
         shape = (*buffer.shape[:-1], self.analyzer.simplify(self._times_lanes(buffer.shape[-1])))
         strides = tuple([self.analyzer.simplify(self._times_lanes(s)) for s in buffer.strides[:-1]])
-        return replace(  # type: ignore[no-any-return]
-            buffer, shape=shape, strides=strides + buffer.strides[-1:]
-        )
+        return replace(buffer, shape=shape, strides=strides + buffer.strides[-1:])
+
+    def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        index = ops.add(self._times_lanes(indices[-1]), self.lane)
+        return (*indices[:-1], self.analyzer.simplify(index))
 
     def _times_lanes(self, expr: Expr) -> Expr:
         return ops.mul(expr, IntImm(self.lanes, expr.dtype))

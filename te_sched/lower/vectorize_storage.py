@@ -14,8 +14,9 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, IntImm, PointerType, Ramp, Var
+from te_sched.ir.roles import EVERY_ROLE
 from te_sched.ir.stmt import PrimFunc
-from te_sched.ir.visitor import Mapper, replace, walk
+from te_sched.ir.visitor import AccessMapper, replace, walk
 
 
 def vectorize_storage(func: PrimFunc) -> PrimFunc:
@@ -24,7 +25,7 @@ def vectorize_storage(func: PrimFunc) -> PrimFunc:
     if not lanes:
         return func
     body = _Rewriter(lanes).visit(func.body)
-    return replace(func, body=body)  # type: ignore[no-any-return]
+    return replace(func, body=body)
 
 
 def _lanes_of_memory(func: PrimFunc) -> dict[Var, int]:
@@ -69,61 +70,40 @@ def _is_multiple(expr: Expr, factor: int, analyzer: Analyzer) -> bool:
     return coefficient % factor == 0 and base % factor == 0
 
 
-class _Rewriter(Mapper):
+class _Rewriter(AccessMapper):
     """Replaces pointers, buffers and indices."""
+
+    reached = EVERY_ROLE
 
     def __init__(self, lanes: dict[Var, int]) -> None:
         self.lanes = lanes
-        self.buffers: dict[Buffer, Buffer] = {}
         self.vars = {var: _vector_pointer(var, count) for var, count in lanes.items()}
 
-    def visit_Var(self, node: Var) -> Var:
-        return self.vars.get(node, node)
+    def visit_Var(self, var: Var) -> Var:
+        return self.vars.get(var, var)
+
+    define = visit_Var
 
     def visit_Allocate(self, node: S.Allocate) -> Any:
         new = self.generic(node)
         count = self.lanes.get(node.buffer_var)
         if count is None:
             return new
-        return replace(
-            new,
-            buffer_var=self.vars[node.buffer_var],
-            dtype=dtypes.with_lanes(node.dtype, count),
-            extents=(*new.extents[:-1], ops.div(new.extents[-1], count)),
-        )
+        extents = (*new.extents[:-1], ops.div(new.extents[-1], count))
+        return replace(new, dtype=dtypes.with_lanes(node.dtype, count), extents=extents)
 
-    def visit_AttrStmt(self, node: S.AttrStmt) -> Any:
+    def renewed(self, node: Any) -> Any:
         new = self.generic(node)
-        if type(node.node) is Var and node.node in self.vars:
-            new = S.AttrStmt(self.vars[node.node], new.key, new.value, new.body)
-        return new
-
-    def visit_BufferLoad(self, node: E.BufferLoad) -> Any:
-        return self._access(node)
-
-    def visit_BufferStore(self, node: S.BufferStore) -> Any:
-        return self._access(node)
-
-    def _access(self, node: Any) -> Any:
-        new = self.generic(node)
-        count = self.lanes.get(node.buffer.data)
+        count = self.lanes.get(node.data) if type(node) is Buffer else None
         if count is None:
             return new
-        element = ops.div(new.indices[-1].base, count)
-        return replace(
-            new, buffer=self._buffer(node.buffer, count), indices=(*new.indices[:-1], element)
-        )
+        shape = (*new.shape[:-1], ops.div(new.shape[-1], count))
+        return replace(new, dtype=dtypes.with_lanes(node.dtype, count), shape=shape)
 
-    def _buffer(self, buffer: Buffer, count: int) -> Buffer:
-        found = self.buffers.get(buffer)
-        if found is None:
-            found = self.buffers[buffer] = replace(
-                buffer,
-                data=self.vars[buffer.data],
-                dtype=dtypes.with_lanes(buffer.dtype, count),
-                shape=(*buffer.shape[:-1], ops.div(buffer.shape[-1], count)),
-            )
-        return found
+    def moved(self, buffer: Buffer, indices: tuple[Any, ...]) -> tuple[Expr, ...]:
+        if buffer.data not in self.lanes:
+            return indices
+        return (*indices[:-1], ops.div(indices[-1].base, self.lanes[buffer.data]))
 
 
 def _vector_pointer(var: Var, count: int) -> Var:

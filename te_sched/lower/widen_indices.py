@@ -14,7 +14,7 @@ terms are widened like others. Must not know how indices are judged.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from te_sched.arith.const_bounds import (
     EVERYTHING,
@@ -61,6 +61,8 @@ from te_sched.ir.stmt import (
     While,
 )
 from te_sched.ir.visitor import NODE_CLASSES, Mapper, replace, variables_of
+
+_Choice = TypeVar("_Choice", Select, IfThenElse, AssertStmt, While)
 
 NARROW, WIDE = "int32", "int64"
 # Sizes that a call tells are at most this, which the runtime checks of arrays: so that the sums in
@@ -112,7 +114,7 @@ class _Widener(Mapper):
     def exact_var(self, e: Var, room: Interval | None) -> Expr:
         return self.widened.get(e, e)
 
-    def exact_sum(self, e: Any, room: Interval | None) -> Expr:
+    def exact_sum(self, e: BinaryOp, room: Interval | None) -> Expr:
         """A sum, difference or product."""
         if dtypes.element(e.dtype) != NARROW:
             if dtypes.element(e.dtype) == WIDE and not depends_on_data(e, self.bounds.loaded):
@@ -120,7 +122,7 @@ class _Widener(Mapper):
             return self.exact_operands(e, None)
         if room is None and depends_on_data(e, self.bounds.loaded):
             a, b = (ops.cast(e.dtype, self.exact(operand)) for operand in (e.a, e.b))
-            return e if a is e.a and b is e.b else type(e)(a, b)  # type: ignore[no-any-return]
+            return e if a is e.a and b is e.b else type(e)(a, b)
         rooms = self.rooms(e, room) if room is not None else (None, None)
         a, b = self.exact(e.a, rooms[0]), self.exact(e.b, rooms[1])
         if not self.fits(e, room):
@@ -243,7 +245,7 @@ class _Widener(Mapper):
         return node if wide is None else Cast(node.dtype, wide)
 
     def visit_Select(self, node: Select) -> Expr:
-        return self.choice(node, node.condition, self.generic(node))  # type: ignore[no-any-return]
+        return self.choice(node)
 
     def visit_Call(self, node: Call) -> Expr:
         new: Call = self.generic(node)
@@ -254,9 +256,9 @@ class _Widener(Mapper):
             return new
         return Call(node.dtype, node.op, (condition, *new.args[1:]))
 
-    def choice(self, node: Any, condition: Expr, new: Any) -> Any:
+    def choice(self, node: _Choice) -> _Choice:
         """A node with its condition exact."""
-        condition = self.exact(condition)
+        new, condition = self.generic(node), self.exact(node.condition)
         return new if condition is new.condition else replace(new, condition=condition)
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:
@@ -287,12 +289,12 @@ class _Widener(Mapper):
         body = self.visit(node.body)
         if low is node.min and extent is node.extent and body is node.body:
             return node
-        return replace(node, min=low, extent=extent, body=body)  # type: ignore[no-any-return]
+        return replace(node, min=low, extent=extent, body=body)
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if isinstance(node.node, IterVar):
             self.bind(node.node.var, Range(IntImm(0, node.value.dtype), node.value))
-        return self.generic(node)  # type: ignore[no-any-return]
+        return self.generic(node)
 
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
         var, value = self.named(node)
@@ -322,13 +324,13 @@ class _Widener(Mapper):
         bounds.variables[var] = max(low, least), min(high, most)
 
     def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
-        return self.choice(node, node.condition, self.generic(node))  # type: ignore[no-any-return]
+        return self.choice(node)
 
     def visit_AssertStmt(self, node: AssertStmt) -> Stmt:
-        return self.choice(node, node.condition, self.generic(node))  # type: ignore[no-any-return]
+        return self.choice(node)
 
     def visit_While(self, node: While) -> Stmt:
-        return self.choice(node, node.condition, self.generic(node))  # type: ignore[no-any-return]
+        return self.choice(node)
 
 
 def _is_narrow(interval: Interval) -> bool:
@@ -339,11 +341,11 @@ def _is_infinite(*ends: int) -> bool:
     return INFINITY in map(abs, ends)
 
 
-def _rebuilt(e: Any, a: Expr, b: Expr) -> Expr:
+def _rebuilt(e: BinaryOp | CompareOp, a: Expr, b: Expr) -> Expr:
     """An operation on other operands, of the wider type."""
     if a is e.a and b is e.b:
-        return e  # type: ignore[no-any-return]
-    return type(e)(*ops.match_types(a, b))  # type: ignore[no-any-return]
+        return e
+    return type(e)(*ops.match_types(a, b))
 
 
 def _negated(interval: Interval) -> Interval:

@@ -369,7 +369,5 @@ def replace_tensors(body: tuple[Expr, ...], mapping: Mapping[Tensor, Tensor]) ->
     mapper = _ReplaceTensors(mapping)
     first = mapper.visit(body[0])
     if isinstance(first, Reduce):
-        rest = [replace(first, value_index=index) for index in range(1, len(body))]
-    else:
-        rest = [mapper.visit(value) for value in body[1:]]
-    return (first, *rest)
+        return (first, *[replace(first, value_index=index) for index in range(1, len(body))])
+    return (first, *[mapper.visit(value) for value in body[1:]])

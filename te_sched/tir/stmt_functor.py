@@ -67,10 +67,7 @@ class _Rewriter(Mapper):
     ) -> None:
         self._before, self._after, self._kinds = before, after, kinds
 
-    def visit(self, node: Any) -> Any:
-        return _rewrite(self, node)
-
-    def rewrite(self, node: Any) -> Any:
+    def visit_Node(self, node: Any) -> Any:
         if self._kinds is not None and type(node).__name__ not in self._kinds:
             return self.generic(node)
         found = self._before(node) if self._before is not None else None
@@ -79,14 +76,6 @@ class _Rewriter(Mapper):
         new = self.generic(node)
         found = self._after(new) if self._after is not None else None
         return new if found is None else found
-
-
-def _rewrite(rewriter: _Rewriter, node: Any) -> Any:
-    return rewriter.rewrite(node)
-
-
-# Every class of nodes goes through the callbacks.
-_Rewriter._methods = dict.fromkeys(visitor.NODE_CLASSES, _rewrite)
 
 
 def _roots(stmt: Any) -> list[Any]:

@@ -11,7 +11,15 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr
 from te_sched.te.tensor import Tensor, tensor_label
 from te_sched.topi.tag import BROADCAST, ELEMWISE
-from te_sched.topi.utils import Size, as_constant, axis_names, check_tensor, is_same, shape_text
+from te_sched.topi.utils import (
+    Size,
+    as_constant,
+    axis_names,
+    check_tensor,
+    compute,
+    is_same,
+    shape_text,
+)
 
 
 def broadcast_shape(shapes: Sequence[Sequence[Any]], what: str) -> tuple[Any, ...]:
@@ -69,7 +77,7 @@ def broadcast_to(data: Tensor, shape: Sequence[Size]) -> Tensor:
             "extents stay the same, or 1 becomes any number",
             tensor_label(source),
         )
-    return te.compute(  # type: ignore[no-any-return]
+    return compute(
         target,
         lambda *i: element(source, i, target),
         name="T_broadcast_to",

@@ -11,7 +11,7 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr
 from te_sched.te.tensor import Tensor
 from te_sched.topi.tag import ELEMWISE
-from te_sched.topi.utils import Number, Size, axis_names, check_same, check_tensor
+from te_sched.topi.utils import Number, Size, axis_names, check_same, check_tensor, compute
 
 
 def map_elements(
@@ -19,7 +19,7 @@ def map_elements(
 ) -> Tensor:
     """The tensor of `function` of each element of x."""
     data = check_tensor(x, what)
-    return te.compute(  # type: ignore[no-any-return]
+    return compute(
         data.shape,
         lambda *i: function(data(*i)),
         name=name,
@@ -203,6 +203,4 @@ def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
         return value
 
     names = axis_names(first.ndim)
-    return te.compute(  # type: ignore[no-any-return]
-        first.shape, total, name="T_elemwise_sum", tag=ELEMWISE, varargs_names=names
-    )
+    return compute(first.shape, total, name="T_elemwise_sum", tag=ELEMWISE, varargs_names=names)

@@ -24,6 +24,7 @@ from te_sched.topi.utils import (
     check_rank,
     check_same,
     check_tensor,
+    extern,
     normalized_axis,
     prod,
 )
@@ -52,7 +53,7 @@ def _made(shape: Any, inputs: list[Tensor], write: Any, name: str, dtype: str) -
         write(ib, [ib.buffer_ptr(one) for one in ins], ib.buffer_ptr(outs[0]))
         return ib.get()
 
-    return te.extern([tuple(shape)], inputs, statement, name=name, dtype=[dtype], tag=name)  # type: ignore[no-any-return]
+    return extern([tuple(shape)], inputs, statement, name=name, dtype=[dtype], tag=name)
 
 
 def _copy(ib: IRBuilder, source: BufferVar, target: BufferVar, shape: Sequence[Size]) -> None:
@@ -264,4 +265,4 @@ def unravel_index(indices: Tensor, shape: Tensor) -> Tensor:
             value = te.if_then_else(ops.equal(part, number), found[rank - 1 - number], value)
         return value
 
-    return move([rank, *where.shape], element, "T_unravel_index")  # type: ignore[no-any-return]
+    return move([rank, *where.shape], element, "T_unravel_index")

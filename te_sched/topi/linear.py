@@ -13,6 +13,7 @@ from te_sched.topi.utils import (
     check_rank,
     check_same,
     check_tensor,
+    compute,
     get_const_int,
     normalized_axis,
     prod,
@@ -32,7 +33,7 @@ def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False)
         x = left(k, i) if transp_a else left(i, k)
         return te.sum(x * (right(j, k) if transp_b else right(k, j)), axis=k)
 
-    return te.compute(  # type: ignore[no-any-return]
+    return compute(
         (rows, columns), lambda *i: element(*i), "T_matmul", "matmul", varargs_names=axis_names(2)
     )
 
@@ -57,7 +58,7 @@ def tensordot(a: Tensor, b: Tensor, axes: Any) -> Tensor:
         return te.sum(product, axis=over) if over else product
 
     names = axis_names(len(shape))
-    return te.compute(tuple(shape), element, "T_tensordot", "matmul", varargs_names=names)  # type: ignore[no-any-return]
+    return compute(tuple(shape), element, "T_tensordot", "matmul", varargs_names=names)
 
 
 def _summed_axes(left: Tensor, right: Tensor, axes: Any) -> tuple[list[int], list[int]]:
@@ -109,7 +110,7 @@ def einsum(subscripts: str, *operand: Any) -> Tensor:
 
     shape = tuple([extents[letter] for letter in output])
     names = axis_names(len(shape))
-    return te.compute(shape, element, "T_einsum", "einsum", varargs_names=names)  # type: ignore[no-any-return]
+    return compute(shape, element, "T_einsum", "einsum", varargs_names=names)
 
 
 def _subscripts(text: str, tensors: Sequence[Tensor]) -> tuple[list[str], str]:

@@ -26,6 +26,7 @@ from te_sched.topi.utils import (
     check_rank,
     check_same,
     check_tensor,
+    compute,
     get_const_int,
     get_const_tuple,
     is_different,
@@ -116,7 +117,7 @@ def layout_transform(
         return data(*_split(source, places))
 
     attrs = {"schedule_rule": schedule_rule, "src_layout": src_layout, "dst_layout": dst_layout}
-    return te.compute(  # type: ignore[no-any-return]
+    return compute(
         shape,
         lambda *i: element(*i),
         name="T_layout_trans",
@@ -160,7 +161,7 @@ def sliding_window(
         places = [a * step + b for a, step, b in zip(moving, strides, inside, strict=True)]
         return source(*i[:at], *places)
 
-    return move([*source.shape[:at], *stands, *window_shape], element, "T_sliding_window")  # type: ignore[no-any-return]
+    return move([*source.shape[:at], *stands, *window_shape], element, "T_sliding_window")
 
 
 def reverse_sequence(
@@ -181,7 +182,7 @@ def reverse_sequence(
         place = te.if_then_else(i[along] < length, length - 1 - i[along], i[along])
         return source(*i[:along], place, *i[along + 1 :])
 
-    return move(source.shape, element, "T_reverse_sequence")  # type: ignore[no-any-return]
+    return move(source.shape, element, "T_reverse_sequence")
 
 
 def strided_set(
@@ -222,7 +223,7 @@ def strided_set(
             inside += [far >= 0, ops.equal(ops.floormod(far, width), 0), places[-1] < len(cut)]
         return te.if_then_else(te.all(*inside), value(*places), source(*i))
 
-    return move(source.shape, element, "strided_set")  # type: ignore[no-any-return]
+    return move(source.shape, element, "strided_set")
 
 
 def matrix_set_diag(
@@ -265,7 +266,7 @@ def matrix_set_diag(
             value = new(*i[:-2], place)
         return te.if_then_else(te.all(number >= first, number <= last), value, source(*i))
 
-    return move(source.shape, element, "matrix_set_diag")  # type: ignore[no-any-return]
+    return move(source.shape, element, "matrix_set_diag")
 
 
 def collapse_sum(data: Tensor, target_shape: Sequence[Size]) -> Tensor:
@@ -292,7 +293,7 @@ def collapse_sum(data: Tensor, target_shape: Sequence[Size]) -> Tensor:
     summed = reduction.sum(source, over, keepdims=True) if over else source
     if not extra:
         return summed
-    return move(target, lambda *i: summed(*[0] * extra, *i), "collapse_sum")  # type: ignore[no-any-return]
+    return move(target, lambda *i: summed(*[0] * extra, *i), "collapse_sum")
 
 
 def space_to_batch_nd(
@@ -339,7 +340,7 @@ def space_to_batch_nd(
         ]
         return te.if_then_else(te.all(*inside), value, fill) if inside else value
 
-    return move([*shape, *source.shape[count + 1 :]], element, "space_to_batch_nd")  # type: ignore[no-any-return]
+    return move([*shape, *source.shape[count + 1 :]], element, "space_to_batch_nd")
 
 
 def _check_blocks(
@@ -380,4 +381,4 @@ def batch_to_space_nd(
         outer = [ops.floordiv(place, block) for place, block in pairs]
         return source(offset * batch + i[0], *outer, *i[count + 1 :])
 
-    return move([batch, *extents, *source.shape[count + 1 :]], element, "batch_to_space_nd")  # type: ignore[no-any-return]
+    return move([batch, *extents, *source.shape[count + 1 :]], element, "batch_to_space_nd")

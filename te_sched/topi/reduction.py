@@ -12,7 +12,14 @@ from te_sched.ir.expr import IterVar
 from te_sched.te.reducer import Reducer
 from te_sched.te.tensor import Tensor, tensor_label
 from te_sched.topi.tag import COMM_REDUCE, COMM_REDUCE_IDX
-from te_sched.topi.utils import Sizes, axis_names, check_tensor, normalized_axis, ravel_index
+from te_sched.topi.utils import (
+    Sizes,
+    axis_names,
+    check_tensor,
+    compute,
+    normalized_axis,
+    ravel_index,
+)
 
 _any = te.comm_reducer(lambda x, y: te.any(x, y), lambda dtype: te.const(0, dtype), "any")
 _all = te.comm_reducer(lambda x, y: te.all(x, y), lambda dtype: te.const(1, dtype), "all")
@@ -59,13 +66,14 @@ def _reduction(
         raise DeclarationError(
             f"topi.{what} of {source.name}", "it has no dimensions", "reduce a tensor that has some"
         )
-    return reduce_elements(  # type: ignore[no-any-return]
+    reduced: Tensor = reduce_elements(
         source,
         axes,
         bool(keepdims),
         lambda indices, over: reducer(source(*indices), axis=over),
         f"{source.op.name}_red",
     )
+    return reduced
 
 
 def sum(data: Tensor, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
@@ -148,7 +156,7 @@ def _arg_reduction(
         COMM_REDUCE_IDX,
     )
     index = found[0]
-    return te.compute(  # type: ignore[no-any-return]
+    return compute(
         index.shape,
         lambda *i: index(*i),
         name=f"{source.op.name}_red",

@@ -11,14 +11,14 @@ from te_sched import te
 from te_sched.errors import DeclarationError
 from te_sched.ir import calls
 from te_sched.te.tensor import Tensor, tensor_label
-from te_sched.topi.utils import Sizes, as_constant, check_tensor, normalized_axis
+from te_sched.topi.utils import Sizes, as_constant, check_tensor, extern, normalized_axis
 
 
 def sort(data: Tensor, axis: int = -1, is_ascend: bool = True) -> Tensor:
     """The elements along an axis in order."""
     source = check_tensor(data, "sort")
     at = normalized_axis(axis, source.ndim, "sort")
-    return te.extern(  # type: ignore[no-any-return]
+    return extern(
         source.shape,
         [source],
         lambda ins, outs: calls.call_packed(
@@ -45,7 +45,7 @@ def argsort(
     at = normalized_axis(axis, source.ndim, "argsort")
     inputs = [source, *([] if valid_count is None else [check_tensor(valid_count, "argsort")])]
     name = "argsort" if valid_count is None else "argsort_nms"
-    return te.extern(  # type: ignore[no-any-return]
+    return extern(
         source.shape,
         inputs,
         lambda ins, outs: calls.call_packed(

@@ -29,6 +29,7 @@ from te_sched.topi.utils import (
     check_rank,
     check_same,
     check_tensor,
+    compute,
     get_const_int,
     get_const_tuple,
     is_different,
@@ -44,9 +45,9 @@ from te_sched.topi.utils import (
 
 def move(
     shape: Sequence[Size], function: Callable[..., Any], name: str, tag: str = INJECTIVE
-) -> Any:
+) -> Tensor:
     """The tensor of this shape whose element at (i, j, ...) is `function(i, j, ...)`."""
-    return te.compute(
+    return compute(
         tuple(shape),
         lambda *i: function(*i),
         name=name,
@@ -69,7 +70,7 @@ def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
         )
     places = [order.index(at) for at in range(data.ndim)]
     shape = [data.shape[at] for at in order]
-    return move(shape, lambda *i: data(*[i[at] for at in places]), "T_transpose")  # type: ignore[no-any-return]
+    return move(shape, lambda *i: data(*[i[at] for at in places]), "T_transpose")
 
 
 def reshape(a: Tensor, newshape: Sizes) -> Tensor:
@@ -84,8 +85,8 @@ def reshape(a: Tensor, newshape: Sizes) -> Tensor:
             tensor_label(data),
         )
     if any(as_constant(extent) == 0 for extent in shape):
-        return move(shape, lambda *i: te.const(0, data.dtype), "T_reshape")  # type: ignore[no-any-return]
-    return move(  # type: ignore[no-any-return]
+        return move(shape, lambda *i: te.const(0, data.dtype), "T_reshape")
+    return move(
         shape, lambda *i: data(*wrapped_index(ravel_index(i, shape), data.shape)), "T_reshape"
     )
 
@@ -108,9 +109,7 @@ def expand_dims(a: Tensor, axis: int, num_newaxis: Count = 1) -> Tensor:
     data = check_tensor(a, "expand_dims")
     at = normalized_axis(axis, data.ndim + 1, "expand_dims")
     shape = [*data.shape[:at], *[1] * num_newaxis, *data.shape[at:]]
-    return move(  # type: ignore[no-any-return]
-        shape, lambda *i: data(*i[:at], *i[at + num_newaxis :]), "T_expand_dims", BROADCAST
-    )
+    return move(shape, lambda *i: data(*i[:at], *i[at + num_newaxis :]), "T_expand_dims", BROADCAST)
 
 
 def squeeze(a: Tensor, axis: Sizes | None = None) -> Tensor:
@@ -129,7 +128,7 @@ def squeeze(a: Tensor, axis: Sizes | None = None) -> Tensor:
         outer = dict(zip(kept, i, strict=True))
         return data(*[outer.get(at, 0) for at in range(data.ndim)])
 
-    return move([data.shape[at] for at in kept], element, "T_squeeze")  # type: ignore[no-any-return]
+    return move([data.shape[at] for at in kept], element, "T_squeeze")
 
 
 def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
@@ -151,7 +150,7 @@ def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
             value = te.if_then_else(inside >= 0, chosen, value)
         return value
 
-    return move(shape, element, "T_concat")  # type: ignore[no-any-return]
+    return move(shape, element, "T_concat")
 
 
 def sum_of(extents: Any) -> Any:
@@ -209,7 +208,7 @@ def stack(a: Sequence[Tensor], axis: int = 0) -> Tensor:
         return value
 
     shape = [*first.shape[:at], len(tensors), *first.shape[at:]]
-    return move(shape, element, "T_stack")  # type: ignore[no-any-return]
+    return move(shape, element, "T_stack")
 
 
 def split(ary: Tensor, indices_or_sections: Sizes, axis: int = 0) -> list[Tensor]:
@@ -241,9 +240,7 @@ def _equal_bounds(data: Tensor, along: int, sections: int) -> list[int]:
 
 def _piece(data: Tensor, along: int, begin: Any, end: Any, name: str) -> Tensor:
     shape = [*data.shape[:along], simplify(end - begin), *data.shape[along + 1 :]]
-    return move(  # type: ignore[no-any-return]
-        shape, lambda *i: data(*i[:along], i[along] + begin, *i[along + 1 :]), name
-    )
+    return move(shape, lambda *i: data(*i[:along], i[along] + begin, *i[along + 1 :]), name)
 
 
 def strided_slice(
@@ -289,7 +286,7 @@ def strided_slice(
         )
 
     name = "T_strided_slice" if axes is None else "T_strided_slice_with_axes"
-    return move(shape, element, name)  # type: ignore[no-any-return]
+    return move(shape, element, name)
 
 
 def _cut(whole: builtins.range, begin: Any, end: Any, step: Any, mode: str) -> builtins.range:
@@ -317,7 +314,7 @@ def flip(a: Tensor, axis: int = 0) -> Tensor:
     data = check_tensor(a, "flip")
     at = normalized_axis(axis, data.ndim, "flip")
     last = data.shape[at] - 1
-    return move(  # type: ignore[no-any-return]
+    return move(
         data.shape, lambda *i: data(*i[:at], last - i[at], *i[at + 1 :]), "T_reverse_sequence"
     )
 
@@ -327,7 +324,7 @@ def repeat(a: Tensor, repeats: Count, axis: int) -> Tensor:
     data = check_tensor(a, "repeat")
     at = normalized_axis(axis, data.ndim, "repeat")
     shape = [*data.shape[:at], simplify(data.shape[at] * repeats), *data.shape[at + 1 :]]
-    return move(  # type: ignore[no-any-return]
+    return move(
         shape,
         lambda *i: data(*i[:at], ops.floordiv(i[at], repeats), *i[at + 1 :]),
         "T_repeat",
@@ -348,7 +345,7 @@ def tile(a: Tensor, reps: Sizes) -> Tensor:
     def element(*i: Any) -> Any:
         return data(*[ops.floormod(x, e) for x, e in zip(i[lead:], data.shape, strict=True)])
 
-    return move(shape, element, "T_tile", BROADCAST)  # type: ignore[no-any-return]
+    return move(shape, element, "T_tile", BROADCAST)
 
 
 def take(
@@ -365,7 +362,7 @@ def take(
         )
     if axis is None:
         count = prod(data.shape)
-        return move(  # type: ignore[no-any-return]
+        return move(
             where.shape,
             lambda *i: data(*wrapped_index(_inside(where(*i), count, mode), data.shape)),
             "T_take",
@@ -385,7 +382,7 @@ def take(
         index = where(*i[:batch], *i[at : at + extra])
         return data(*i[:at], _inside(index, data.shape[at], mode), *i[at + extra :])
 
-    return move(shape, element, "T_take")  # type: ignore[no-any-return]
+    return move(shape, element, "T_take")
 
 
 def _inside(index: Any, extent: Any, mode: str) -> Any:
@@ -401,9 +398,7 @@ def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
     source, where = check_tensor(data, "gather"), check_tensor(indices, "gather")
     check_same(source.ndim, where.ndim, "gather", "data and indices differ in dimensions")
     at = normalized_axis(axis, source.ndim, "gather")
-    return move(  # type: ignore[no-any-return]
-        where.shape, lambda *i: source(*i[:at], where(*i), *i[at + 1 :]), "T_gather"
-    )
+    return move(where.shape, lambda *i: source(*i[:at], where(*i), *i[at + 1 :]), "T_gather")
 
 
 def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
@@ -422,7 +417,7 @@ def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
         index = [where(part, *i[:points]) for part in range(depth)]
         return data(*i[:batch_dims], *index, *i[points:])
 
-    return move(shape, element, "T_gather_nd")  # type: ignore[no-any-return]
+    return move(shape, element, "T_gather_nd")
 
 
 def index_depth(where: Tensor, what: str) -> int:
@@ -457,7 +452,7 @@ def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
         return source(*inner, *i[rank:])
 
     shape = [*common, *source.shape[len(tensors) :]]
-    return move(shape, element, "advanced_index")  # type: ignore[no-any-return]
+    return move(shape, element, "advanced_index")
 
 
 def arange(
@@ -471,9 +466,7 @@ def arange(
             extent = simplify(ops.floordiv(ops.convert(last) - first + step + 1, step))
     else:
         extent = _steps_of_floats(first, last, step)
-    return move(  # type: ignore[no-any-return]
-        [extent], lambda i: ops.cast(dtype, _term(first, step, i)), "T_arange"
-    )
+    return move([extent], lambda i: ops.cast(dtype, _term(first, step, i)), "T_arange")
 
 
 def _steps_of_floats(first: Any, last: Any, step: Any) -> int:
@@ -516,9 +509,7 @@ def meshgrid(a_tuple: Sequence[Tensor], indexing: str) -> list[Tensor]:
 
     def grid(number: int, vector: Tensor) -> Tensor:
         place = order.index(number)
-        return move(  # type: ignore[no-any-return]
-            shape, lambda *i: vector(i[place]) if vector.ndim else vector(), "T_meshgrid"
-        )
+        return move(shape, lambda *i: vector(i[place]) if vector.ndim else vector(), "T_meshgrid")
 
     return [grid(number, vector) for number, vector in enumerate(vectors)]
 
@@ -531,7 +522,7 @@ def one_hot(
     at = normalized_axis(axis, where.ndim + 1, "one_hot")
     on, off = (ops.cast(dtype, ops.convert(value)) for value in (on_value, off_value))
     shape = [*where.shape[:at], depth, *where.shape[at:]]
-    return move(  # type: ignore[no-any-return]
+    return move(
         shape,
         lambda *i: te.select(ops.equal(where(*i[:at], *i[at + 1 :]), i[at]), on, off),
         "T_one_hot",
@@ -541,7 +532,7 @@ def one_hot(
 def eye(n: int, m: int | None = None, k: int = 0, dtype: str = "float32") -> Tensor:
     """The matrix with ones on diagonal number k."""
     one, zero = te.const(1, dtype), te.const(0, dtype)
-    return te.compute(
+    return compute(
         (n, n if m is None else m),
         lambda i, j: te.if_then_else(ops.equal(i, j - k), one, zero),
         name="eye",
@@ -559,7 +550,7 @@ def trilu(data: Tensor, k: Sizes, upper: bool) -> Tensor:
         inside = row <= column if upper else row >= column
         return te.select(inside, source(*i), te.const(0, source.dtype))
 
-    return te.compute(source.shape, lambda *i: element(*i), name="trilu", tag="elemwise")  # type: ignore[no-any-return]
+    return compute(source.shape, lambda *i: element(*i), name="trilu", tag="elemwise")
 
 
 def sequence_mask(
@@ -575,7 +566,7 @@ def sequence_mask(
             "use axis 0 or 1 of a tensor of at least two dimensions",
         )
     mask = te.const(mask_value, source.dtype)
-    return move(  # type: ignore[no-any-return]
+    return move(
         source.shape,
         lambda *i: te.if_then_else(i[axis] >= lengths(i[1 - axis]), mask, source(*i)),
         "T_sequence_mask",
@@ -592,14 +583,14 @@ def shape(array: Tensor, dtype: str = "int32") -> Tensor:
             value = te.if_then_else(ops.equal(i, at), ops.cast(dtype, extent), value)
         return value
 
-    return move([data.ndim], element, "T_shape")  # type: ignore[no-any-return]
+    return move([data.ndim], element, "T_shape")
 
 
 def ndarray_size(array: Tensor, dtype: str = "int32") -> Tensor:
     """The number of elements as a tensor without dimensions."""
     data = check_tensor(array, "ndarray_size")
     count = ops.cast(dtype, ops.convert(prod(data.shape)))
-    return move([], lambda: count, "ndarray_size")  # type: ignore[no-any-return]
+    return move([], lambda: count, "ndarray_size")
 
 
 def expand_like(a: Tensor, shape_like: Tensor, axis: Sequence[int]) -> Tensor:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 
@@ -32,6 +32,10 @@ PUBLIC = (
     *("const_vector", "swap", "get_max_power2_factor", "ravel_index", "unravel_index"),
     *("traverse_inline",),
 )
+
+# Declarations of one tensor: which of its results `te` gives depends on what a function returns.
+compute = cast(Callable[..., Tensor], te.compute)
+extern = cast(Callable[..., Tensor], te.extern)
 
 
 class InvalidShapeError(DeclarationError, ValueError):
@@ -198,8 +202,7 @@ def _constants(given: Any, rank: int, name: str, attrs: Mapping[str, Any] | None
             value = te.select(here, ops.const(values[place].item(), str(values.dtype)), value)
         return value
 
-    made = te.compute(values.shape, lambda *i: element(*i), name=name, attrs=attrs)
-    return made  # type: ignore[no-any-return]
+    return compute(values.shape, lambda *i: element(*i), name=name, attrs=attrs)
 
 
 def swap(arr: Sequence[Any], axis: int) -> tuple[Any, ...]:
@@ -287,16 +290,17 @@ def check_tensor(value: Any, what: str) -> Tensor:
     return value
 
 
-def check_rank(tensor: Any, rank: int, what: str) -> Tensor:
+def check_rank(value: Any, rank: int, what: str) -> Tensor:
     """The value, which must be a tensor of `rank` dimensions."""
-    if check_tensor(tensor, what).ndim != rank:
+    tensor = check_tensor(value, what)
+    if tensor.ndim != rank:
         raise DeclarationError(
             f"topi.{what} of {tensor.name} of shape {shape_text(tensor.shape)}",
             f"it has {tensor.ndim} dimensions and {rank} are needed",
             "reshape it, or add dimensions with topi.expand_dims",
             tensor_label(tensor),
         )
-    return tensor  # type: ignore[no-any-return]
+    return tensor
 
 
 def check_same(a: Any, b: Any, what: str, why: str) -> None:

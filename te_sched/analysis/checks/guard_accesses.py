@@ -314,8 +314,8 @@ _METHODS: dict[type, Callable[[_Walker, Any], tuple[Stmt, list[Check]]]] = {
 }
 
 
-def _with(node: Any, old: Stmt, new: Stmt) -> Stmt:
-    return node if new is old else replace(node, body=new)  # type: ignore[no-any-return]
+def _with(node: Stmt, old: Stmt, new: Stmt) -> Stmt:
+    return node if new is old else replace(node, body=new)
 
 
 def _as_loop(node: For) -> Loop:

@@ -219,15 +219,17 @@ def widen(e: Any) -> Expr:
 
     But for those of integers in memory that it does not just add up: they wrap around, as in numpy.
     """
-    kind = type(e)
+    kind: type[Any] = type(e)
+    wide: Expr = e
     if e.dtype == "int64" and not is_index_operator(e):
-        return e  # type: ignore[no-any-return]
+        return wide
     if kind is IntImm:
         return IntImm(e.value, "int64")
     is_exact = not computes_with_data(e)
     is_sum = isinstance(e, Add | Sub | Mul) or (is_index_operator(e) and is_exact)
     if is_sum and dtypes.counts(e.dtype):
-        return kind(widen(e.a), widen(e.b))  # type: ignore[no-any-return]
+        wide = kind(widen(e.a), widen(e.b))
+        return wide
     if kind is Select and is_exact:
         return Select(e.condition, widen(e.true_value), widen(e.false_value))
     if kind is Call and e.op == "tir.if_then_else" and is_exact:

@@ -99,7 +99,7 @@ class _Sanitizer:
         body = allocated([one for shadow in made for one in shadow.buffers()], body)
         if self.survey.deepest:
             body = allocated([self.clock], body, 1)
-        return replace(func, body=body)  # type: ignore[no-any-return]
+        return replace(func, body=body)
 
     def add_shadow(self, data: Var, with_written: bool) -> Shadow:
         """Shadow memory for what a pointer points to."""
@@ -126,7 +126,8 @@ class _Sanitizer:
             return self.attribute(node)
         if kind is BufferRealize:
             self.here.add_realized(node)
-            return replace(node, body=self.temporary(node.buffer.data, node.body))  # type: ignore[no-any-return]
+            whole: Stmt = replace(node, body=self.temporary(node.buffer.data, node.body))
+            return whole
         if kind is Allocate:
             self.here.add_allocated(node)
             inner = replace(node, body=self.temporary(node.buffer_var, node.body))
@@ -188,7 +189,7 @@ class _Sanitizer:
         self.here.enter_attribute(node)
         body = self.statement(node.body)
         self.here.leave_attribute(node)
-        return replace(node, body=body)  # type: ignore[no-any-return]
+        return replace(node, body=body)
 
     def temporary(self, data: Var, body: Stmt) -> Stmt:
         """What happens while a temporary exists."""

@@ -33,7 +33,7 @@ def inside(machine: Machine, memory: Memory, place: Place, site: Site) -> tuple[
             return place, mask
         known = place.masked
         if known is not None and known[0] is mask and known[1] == memory.size:
-            return known[2]  # type: ignore[no-any-return]
+            return known[2]
         values = place.values
     outside = (values < 0) | (values >= memory.size)
     bad = outside if mask is None else outside & mask

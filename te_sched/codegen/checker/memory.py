@@ -36,7 +36,7 @@ class Index:
         self.values = all_dimensions(values).astype(np.intp, copy=False)
         self.low, self.high = int(self.values.min()), int(self.values.max())
         # What is left of it under a mask, where some elements do not exist: (mask, size, rest).
-        self.masked: tuple[Any, int, Any] | None = None
+        self.masked: tuple[Any, int, tuple[Any, Any] | None] | None = None
 
 
 Place = int | Index

@@ -57,7 +57,7 @@ def _with_inner(outer: Stmt, old: Stmt, new: Stmt) -> Stmt:
     if outer is old:
         return new
     assert isinstance(outer, AttrStmt)
-    return replace(outer, body=_with_inner(outer.body, old, new))  # type: ignore[no-any-return]
+    return replace(outer, body=_with_inner(outer.body, old, new))
 
 
 class _Counter(Mapper):

@@ -125,7 +125,7 @@ class Fragments:
 
     def expand(self, node: Stmt) -> Stmt:
         """A statement of a warp with loops in place of its calls."""
-        return _Expander(self).visit(node)  # type: ignore[no-any-return]
+        return _Expander(self).visit(node)
 
     def place(self, var: Expr, number: Expr) -> _Place:
         """A fragment by its allocation and its number there."""

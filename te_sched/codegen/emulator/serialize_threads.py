@@ -59,7 +59,7 @@ from te_sched.ir.stmt import (
     Stmt,
     While,
 )
-from te_sched.ir.visitor import Mapper, replace, substitute, walk
+from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute, walk
 from te_sched.lower.device.kernel import BARRIER, WARP, ThreadAxis, scope_of, thread_axes
 from te_sched.lower.statements import fresh_copy, sequence
 
@@ -167,7 +167,7 @@ class _Serializer:
         self.check_uniform(node.min, f"loop {node.loop_var.name}")
         self.check_uniform(node.extent, f"loop {node.loop_var.name}")
         low, extent = self.outside(node.min), self.outside(node.extent)
-        return replace(node, min=low, extent=extent, kind="serial", body=self.block(node.body))  # type: ignore[no-any-return]
+        return replace(node, min=low, extent=extent, kind="serial", body=self.block(node.body))
 
     def branch(self, node: IfThenElse) -> Stmt:
         self.check_uniform(node.condition, f"the condition {node.condition}")
@@ -215,12 +215,12 @@ class _Serializer:
                 node.condition,
                 self.block(node.body),
             )
-        return replace(node, body=self.block(node.body))  # type: ignore[no-any-return]
+        return replace(node, body=self.block(node.body))
 
     def fragment(self, node: Allocate) -> Stmt:
         self.check_whole_warps("the fragments")
         room = self.fragments.room(node, ops.floordiv(ops.add(self.count, WARP - 1), WARP))
-        return replace(room, body=self.block(node.body))  # type: ignore[no-any-return]
+        return replace(room, body=self.block(node.body))
 
     def evaluate(self, node: Evaluate) -> Stmt:
         if _is_barrier(node.value):
@@ -254,7 +254,7 @@ class _Serializer:
 
     def outside(self, e: Expr) -> Expr:
         """An expression that does not depend on the thread, outside of the loops over threads."""
-        return substitute(e, self.values)  # type: ignore[no-any-return]
+        return substitute(e, self.values)
 
     def check_uniform(self, e: Expr, what: str) -> None:
         """Refuse a cut that not all threads would come by."""
@@ -304,47 +304,29 @@ class _Spread:
         return ops.add(ops.mul(index, factor), start)
 
 
-class _Spreader(Mapper):
+class _Spreader(AccessMapper):
     """Gives accesses to what threads keep their places; replaces lets across cuts."""
 
     def __init__(
         self, spread: dict[Var, _Spread], values: dict[Var, Expr], thread: Expr, count: Expr
     ) -> None:
         self.spread, self.values, self.thread, self.count = spread, values, thread, count
-        self.buffers: dict[Buffer, Buffer] = {}
 
     def visit_Var(self, node: Var) -> Expr:
         value = self.values.get(node)
         return node if value is None else self.visit(value)
 
-    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
-        indices = tuple([self.visit(index) for index in node.indices])
-        spread = self.spread.get(node.buffer.data)
-        if spread is None:
-            return BufferLoad(node.buffer, indices)
+    def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
         (index,) = indices
-        place = spread.index(index, self.thread, self.count)
-        return BufferLoad(self.buffer(node.buffer, spread), (place,))
+        return (self.spread[buffer.data].index(index, self.thread, self.count),)
 
-    def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        indices = tuple([self.visit(index) for index in node.indices])
-        value = self.visit(node.value)
-        spread = self.spread.get(node.buffer.data)
-        if spread is None:
-            return BufferStore(node.buffer, value, indices)
-        (index,) = indices
-        place = spread.index(index, self.thread, self.count)
-        return BufferStore(self.buffer(node.buffer, spread), value, (place,))
-
-    def buffer(self, buffer: Buffer, spread: _Spread) -> Buffer:
+    def renewed(self, buffer: Buffer) -> Buffer:
         """The view of the memory of all threads."""
-        found = self.buffers.get(buffer)
-        if found is None:
-            size = ops.mul(spread.size, self.count)
-            found = self.buffers[buffer] = replace(
-                buffer, data=spread.data, shape=(size,), strides=(), elem_offset=IntImm(0)
-            )
-        return found
+        spread = self.spread.get(buffer.data)
+        if spread is None:
+            return buffer
+        shape = (ops.mul(spread.size, self.count),)
+        return replace(buffer, data=spread.data, shape=shape, strides=(), elem_offset=IntImm(0))
 
 
 class _Exchange(Mapper):
@@ -355,7 +337,7 @@ class _Exchange(Mapper):
 
     def visit_Call(self, node: Call) -> Expr:
         if node.op not in _SHUFFLES:
-            return self.generic(node)  # type: ignore[no-any-return]
+            return self.generic(node)
         _, value, lane, width, _ = node.args
         if not isinstance(width, IntImm) or width.value not in _WIDTHS:
             raise BuildError(

@@ -89,8 +89,8 @@ def _broadcast(e: E.Broadcast, start: int, count: int) -> E.Expr:
     return E.Broadcast(e.value, count)
 
 
-def _binary(e: Any, start: int, count: int) -> E.Expr:
-    return replace(e, a=_part(e.a, start, count), b=_part(e.b, start, count))  # type: ignore[no-any-return]
+def _binary(e: E.BinaryOp | E.CompareOp, start: int, count: int) -> E.Expr:
+    return replace(e, a=_part(e.a, start, count), b=_part(e.b, start, count))
 
 
 def _cast(e: E.Cast, start: int, count: int) -> E.Expr:

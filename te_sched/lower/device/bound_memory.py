@@ -31,18 +31,18 @@ class _Bounds(Mapper):
         if node.key == "thread_extent":
             zero = IntImm(0, node.node.var.dtype)
             self.analyzer.bind(node.node.var, Range(zero, node.value))
-        return self.generic(node)  # type: ignore[no-any-return]
+        return self.generic(node)
 
     def visit_For(self, node: For) -> Stmt:
         self.analyzer.bind(node.loop_var, Range(node.min, node.extent))
-        return self.generic(node)  # type: ignore[no-any-return]
+        return self.generic(node)
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
         extents = tuple(map(self.largest, node.extents))
         body = self.visit(node.body)
         if body is node.body and all(a is b for a, b in zip(extents, node.extents, strict=True)):
             return node
-        return replace(node, extents=extents, body=body)  # type: ignore[no-any-return]
+        return replace(node, extents=extents, body=body)
 
     def largest(self, extent: Expr) -> Expr:
         """The largest value of an extent; the extent itself where there is none."""

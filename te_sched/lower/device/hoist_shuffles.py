@@ -84,7 +84,7 @@ class _Hoist(Mapper):
             places = range(self.sizes[node.buffer_var])
             stores = [BufferStore(buffer, zero, (IntImm(place),)) for place in places]
             body = sequence([*stores, body])
-        return replace(node, body=body)  # type: ignore[no-any-return]
+        return replace(node, body=body)
 
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
         self.analyzer.bind(node.var, node.value)
@@ -97,26 +97,26 @@ class _Hoist(Mapper):
     def visit_For(self, node: For) -> Stmt:
         if _shuffles(node.body) and (self.differs(node.min) or self.differs(node.extent)):
             raise self.error(f"threads run the loop over {node.loop_var.name} not equally often")
-        return replace(node, body=self.visit(node.body))  # type: ignore[no-any-return]
+        return replace(node, body=self.visit(node.body))
 
     def visit_While(self, node: While) -> Stmt:
         if _shuffles(node) and (self.conditions or self.differs(node.condition)):
             raise self.error("threads run a loop not equally often")
-        return replace(node, body=self.visit(node.body))  # type: ignore[no-any-return]
+        return replace(node, body=self.visit(node.body))
 
     def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
         if not _shuffles(node):
             return node
         if not self.differs(node.condition) and not self.conditions:
             other = None if node.else_case is None else self.visit(node.else_case)
-            return replace(node, then_case=self.visit(node.then_case), else_case=other)  # type: ignore[no-any-return]
+            return replace(node, then_case=self.visit(node.then_case), else_case=other)
         if node.else_case is not None or _loads(node.condition) or _shuffles(node.condition):
             raise self.error(f"it stands under {node.condition}")
         outside = self.conditions
         self.conditions = (*outside, node.condition)
-        body = self.visit(node.then_case)
+        body: Stmt = self.visit(node.then_case)
         self.conditions = outside
-        return body  # type: ignore[no-any-return]
+        return body
 
     def visit_BufferStore(self, node: BufferStore) -> Stmt:
         return self.leaf(node, (node.value, *node.indices))
@@ -150,7 +150,7 @@ class _Hoist(Mapper):
             place = Min(place, IntImm(size - 1, place.dtype))
         self.cleared[load.buffer.data] = load.buffer
         kept = BufferLoad(load.buffer, (place,))
-        return replace(shuffle, args=(shuffle.args[0], kept, *shuffle.args[2:]))  # type: ignore[no-any-return]
+        return replace(shuffle, args=(shuffle.args[0], kept, *shuffle.args[2:]))
 
     def differs(self, e: Expr) -> bool:
         """Whether threads may have different values of an expression."""
@@ -176,7 +176,7 @@ class _Taker(Mapper):
     def visit_Call(self, node: Call) -> Expr:
         new = self.generic(node)
         if new.op != SHUFFLE:
-            return new  # type: ignore[no-any-return]
+            return new
         var = Var(f"shuffled_{len(self.found)}" if self.found else "shuffled", new.dtype)
         self.found.append((var, new))
         return var

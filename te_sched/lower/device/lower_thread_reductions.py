@@ -94,7 +94,7 @@ class _Lowering(Mapper):
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if node.key != _SCOPE:
-            return self.generic(node)  # type: ignore[no-any-return]
+            return self.generic(node)
         reducer: CommReducer = node.node
         call = node.body.value if isinstance(node.body, Evaluate) else None
         if not isinstance(call, Call) or call.op != "tir.tvm_thread_allreduce":
@@ -129,8 +129,8 @@ class _Lowering(Mapper):
         """One thread stores the result, unless each has a place for it, as registers are."""
         kept = [part.buffer for part in statements(node.then_case) if type(part) is BufferStore]
         if node.owner_guard and all(scope_of(buffer.data) == "local" for buffer in kept):
-            return self.visit(node.then_case)  # type: ignore[no-any-return]
-        return self.generic(node)  # type: ignore[no-any-return]
+            return self.visit(node.then_case)
+        return self.generic(node)
 
     def team(self, reduced: Sequence[Expr]) -> _Team:
         """Which threads are combined."""

@@ -15,7 +15,6 @@ takes the one that it wants. (TVM's name: LowerWarpMemory.) Must not know what k
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.detect import detect_linear_equation
@@ -41,7 +40,7 @@ from te_sched.ir.stmt import (
     PrimFunc,
     Stmt,
 )
-from te_sched.ir.visitor import Mapper, replace, substitute
+from te_sched.ir.visitor import AccessMapper, replace, substitute
 from te_sched.lower.device.hoist_shuffles import hoist_shuffles
 from te_sched.lower.device.kernel import WARP, allocations, lane_mask, thread_axes
 from te_sched.lower.statements import statements
@@ -78,7 +77,7 @@ def lower_warp_memory(kernel: PrimFunc) -> PrimFunc:
     return hoist_shuffles(kernel.with_body(lowering.visit(kernel.body)), lowering.analyzer)
 
 
-class _Lowering(Mapper):
+class _Lowering(AccessMapper):
     """Replaces warp memory; `runs` has the m of each buffer, by its pointer."""
 
     def __init__(self, kernel: str, thread: Var, width: int) -> None:
@@ -88,7 +87,6 @@ class _Lowering(Mapper):
         self.runs: dict[Var, int] = {}
         self.single: set[Var] = set()  # of which no lane keeps more than one run
         self.pointers: dict[Var, Var] = {}
-        self.buffers: dict[Buffer, Buffer] = {}
 
     def plan(self, allocation: Allocate) -> None:
         """Find out which elements a lane keeps."""
@@ -127,26 +125,20 @@ class _Lowering(Mapper):
     def visit_Allocate(self, node: Allocate) -> Stmt:
         data = self.pointers.get(node.buffer_var)
         if data is None:
-            return self.generic(node)  # type: ignore[no-any-return]
+            return self.generic(node)
         if not all(isinstance(extent, IntImm) for extent in node.extents):
             raise self.error(data.name, "its size is not constant")
         size = math.prod(extent.value for extent in node.extents if isinstance(extent, IntImm))
         run = self.runs[node.buffer_var]
         room = IntImm(-(-size // (run * self.width)) * run)
-        return replace(node, buffer_var=data, extents=(room,), body=self.visit(node.body))  # type: ignore[no-any-return]
-
-    def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        value, indices = self.visit(node.value), tuple(map(self.visit, node.indices))
-        if node.buffer.data not in self.pointers:
-            return BufferStore(node.buffer, value, indices)
-        place = self.place(node.buffer, indices[0])
-        return BufferStore(self.buffer(node.buffer), value, (place,))
+        return replace(node, buffer_var=data, extents=(room,), body=self.visit(node.body))
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:
-        indices = tuple(map(self.visit, node.indices))
-        if node.buffer.data not in self.pointers:
-            return BufferLoad(node.buffer, indices)
-        buffer, place = self.buffer(node.buffer), self.place(node.buffer, indices[0])
+        load = self.generic(node)
+        buffer, indices = load.buffer, load.indices
+        if buffer is node.buffer:
+            return load
+        (place,) = self.moved(node.buffer, indices)
         run = self.runs[node.buffer.data]
         lane = ops.floormod(ops.floordiv(indices[0], run), self.width)
         lane = self.analyzer.simplify(lane)
@@ -176,23 +168,23 @@ class _Lowering(Mapper):
     def visit_Call(self, node: Call) -> Expr:
         if any(isinstance(arg, Var) and arg in self.pointers for arg in node.args):
             raise self.error("a buffer", f"{node.op} takes its address")
-        return self.generic(node)  # type: ignore[no-any-return]
+        return self.generic(node)
 
-    def place(self, buffer: Buffer, index: Expr) -> Expr:
+    def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """Where the lane that keeps an element keeps it."""
+        (index,) = indices
         run = self.runs[buffer.data]
         row = ops.mul(ops.floordiv(index, run * self.width), run)
         if buffer.data in self.single:
             row = IntImm(0, index.dtype)
-        place: Expr = self.analyzer.simplify(ops.add(row, ops.floormod(index, run)))
-        return place
+        return (self.analyzer.simplify(ops.add(row, ops.floormod(index, run))),)
 
-    def buffer(self, buffer: Buffer) -> Buffer:
+    def renewed(self, buffer: Buffer) -> Buffer:
         """The view of a lane's registers."""
-        if buffer not in self.buffers:
-            shape: tuple[Any, ...] = (IntImm(self.runs[buffer.data]),)
-            self.buffers[buffer] = replace(buffer, data=self.pointers[buffer.data], shape=shape)
-        return self.buffers[buffer]
+        data = self.pointers.get(buffer.data)
+        if data is None:
+            return buffer
+        return replace(buffer, data=data, shape=(IntImm(self.runs[buffer.data]),))
 
     def error(self, name: str, why: str) -> BuildError:
         """Warp memory that cannot be registers."""

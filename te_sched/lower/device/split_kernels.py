@@ -79,7 +79,7 @@ class _Splitter(Mapper):
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if node.key != "thread_extent":
-            return self.generic(node)  # type: ignore[no-any-return]
+            return self.generic(node)
         count = len(self.kernels)
         name = f"{self.name}_kernel" + (f"_{count}" if count else "")
         used = free_variables(node)
@@ -111,15 +111,15 @@ class _Splitter(Mapper):
                 "(compute_at)",
             )
         self.defined[node.buffer_var] = None
-        return self.generic(node)  # type: ignore[no-any-return]
+        return self.generic(node)
 
     def visit_For(self, node: For) -> Stmt:
         self.defined[node.loop_var] = None
-        return self.generic(node)  # type: ignore[no-any-return]
+        return self.generic(node)
 
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
         self.defined[node.var] = None
-        return self.generic(node)  # type: ignore[no-any-return]
+        return self.generic(node)
 
 
 def free_variables(statement: Stmt) -> set[Var]:

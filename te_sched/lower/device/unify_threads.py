@@ -41,7 +41,7 @@ class _Kernels(Mapper):
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if node.key != _LAUNCH:
-            return self.generic(node)  # type: ignore[no-any-return]
+            return self.generic(node)
         collector = _Collector(self.name, launched(node))
         body = collector.visit(node)
         body = fresh_copy(body, collector.values)
@@ -49,7 +49,7 @@ class _Kernels(Mapper):
             domain = Range(const(0, axis.var.dtype), axis.extent)
             thread = IterVar(domain, axis.var, "thread", axis.tag)
             body = AttrStmt(thread, _LAUNCH, axis.extent, body)
-        return body  # type: ignore[no-any-return]
+        return body
 
     def visit_BufferStore(self, node: Stmt) -> Stmt:
         return node
@@ -69,7 +69,7 @@ class _Collector(Mapper):
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if node.key != _LAUNCH:
-            return self.generic(node)  # type: ignore[no-any-return]
+            return self.generic(node)
         thread: IterVar = node.node
         tag = thread.thread_tag
         if tag not in TAGS:

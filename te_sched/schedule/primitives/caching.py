@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from te_sched.arith.analyzer import Analyzer
@@ -278,31 +278,15 @@ def _dom(axis: IterVar) -> Range:
 def _computed(op: ComputeOp, name: str, layout: _Layout) -> ComputeOp:
     first = op.body[0]
     if isinstance(first, Reduce):
-        reduce = _substituted(first, layout.values)
+        reduce = substitute(first, layout.values)
         reduce = replace(reduce, condition=_all([*layout.guards, reduce.condition]))
-        body = tuple([replace(reduce, value_index=index) for index in range(len(op.body))])
+        parts: list[Expr] = [replace(reduce, value_index=index) for index in range(len(op.body))]
     else:
-        body = tuple([substitute(value, layout.values) for value in op.body])
+        parts = [substitute(value, layout.values) for value in op.body]
         if layout.guards:
             guard = _all(layout.guards)
-            body = tuple([Select(guard, value, ops.const(0, value.dtype)) for value in body])
-    return ComputeOp(name, op.tag, op.attrs, layout.axes, body)
-
-
-def _substituted(reduce: Reduce, values: Mapping[Var, Expr]) -> Reduce:
-    mapping = dict(values)
-    changed: Reduce = substitute(reduce, mapping)
-    axes = tuple([_with_domain(axis, mapping) for axis in reduce.axis])
-    return replace(changed, axis=axes)  # type: ignore[no-any-return]
-
-
-def _with_domain(axis: IterVar, mapping: dict[Var, Expr]) -> IterVar:
-    """A reduction axis whose domain depends on other axes, in terms of the new ones."""
-    bound = _dom(axis)
-    low, extent = substitute(bound.min, mapping), substitute(bound.extent, mapping)
-    if low is bound.min and extent is bound.extent:
-        return axis
-    return IterVar(Range(low, extent), axis.var, axis.kind)
+            parts = [Select(guard, value, ops.const(0, value.dtype)) for value in parts]
+    return ComputeOp(name, op.tag, op.attrs, layout.axes, tuple(parts))
 
 
 def _all(conditions: Sequence[Expr]) -> Expr:

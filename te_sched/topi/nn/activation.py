@@ -9,7 +9,14 @@ from te_sched.ir import ops
 from te_sched.te.tensor import Tensor
 from te_sched.topi.elementwise import map_elements
 from te_sched.topi.tag import BROADCAST
-from te_sched.topi.utils import axis_names, check_rank, check_same, check_tensor, normalized_axis
+from te_sched.topi.utils import (
+    axis_names,
+    check_rank,
+    check_same,
+    check_tensor,
+    compute,
+    normalized_axis,
+)
 
 
 def relu(x: Tensor) -> Tensor:
@@ -37,6 +44,4 @@ def prelu(x: Tensor, slope: Tensor, axis: int = 1) -> Tensor:
         return te.select(v > te.const(0, v.dtype), v, v * slopes(i[at]))
 
     names = axis_names(data.ndim, "i")
-    return te.compute(  # type: ignore[no-any-return]
-        data.shape, value, name="compute", tag=BROADCAST, varargs_names=names
-    )
+    return compute(data.shape, value, name="compute", tag=BROADCAST, varargs_names=names)

@@ -11,7 +11,7 @@ from te_sched.ir import ops
 from te_sched.te.tensor import Tensor
 from te_sched.topi.nn.padding import get_pad_tuple_generic, padded
 from te_sched.topi.transform import move
-from te_sched.topi.utils import Padding, Sizes, as_pair, check_rank, check_same, simplify
+from te_sched.topi.utils import Padding, Sizes, as_pair, check_rank, check_same, compute, simplify
 
 
 def conv2d_NCHWc(
@@ -57,7 +57,7 @@ def conv2d_NCHWc(
         return te.sum(value.astype(out_dtype) * weight.astype(out_dtype), axis=[channel, kh, kw])
 
     shape = (source.shape[0], weights.shape[0], h, w, out_block)
-    return te.compute(shape, element, name="conv2d_NCHWc", tag="conv2d_NCHWc")  # type: ignore[no-any-return]
+    return compute(shape, element, name="conv2d_NCHWc", tag="conv2d_NCHWc")
 
 
 def depthwise_conv2d_NCHWc(
@@ -94,7 +94,7 @@ def depthwise_conv2d_NCHWc(
 
     shape = (source.shape[0], weights.shape[0], h, w, out_block)
     name = "depthwise_conv2d_NCHWc"
-    return te.compute(shape, element, name="DepthwiseConv2d", tag=name)  # type: ignore[no-any-return]
+    return compute(shape, element, name="DepthwiseConv2d", tag=name)
 
 
 def _window(source: Tensor, window: Any, stride: Sizes, padding: Padding, dilation: Sizes) -> Any:
@@ -148,4 +148,4 @@ def dense_pack(
     )
     if bias is None:
         return product
-    return move(product.shape, lambda i, j: product(i, j) + bias(j), "bias_add", "broadcast")  # type: ignore[no-any-return]
+    return move(product.shape, lambda i, j: product(i, j) + bias(j), "bias_add", "broadcast")

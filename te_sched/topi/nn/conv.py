@@ -21,6 +21,7 @@ from te_sched.topi.utils import (
     as_pair,
     check_rank,
     check_same,
+    compute,
     is_different,
     simplify,
 )
@@ -120,7 +121,7 @@ def conv(
         return te.sum(value.astype(dtype) * weight.astype(dtype), axis=order)
 
     axes = {"N": "nn", "C": "ff", **{d: names[d] * 2 for d in space}}
-    return te.compute(  # type: ignore[no-any-return]
+    return compute(
         tuple([out[d] for d in data_layout]),
         element,
         name=kind,
@@ -408,7 +409,7 @@ def _depthwise(
         )
 
     axes = {"N": "b", "C": "c", "H": "i", "W": "j"}
-    return te.compute(  # type: ignore[no-any-return]
+    return compute(
         tuple([out[d] for d in layout]),
         element,
         name="DepthwiseConv2d",

@@ -8,7 +8,16 @@ from te_sched import te
 from te_sched.ir import ops
 from te_sched.te.tensor import Tensor
 from te_sched.topi.nn.padding import dilate, get_pad_tuple_generic, pad
-from te_sched.topi.utils import Count, Padding, Sizes, as_pair, check_rank, check_same, simplify
+from te_sched.topi.utils import (
+    Count,
+    Padding,
+    Sizes,
+    as_pair,
+    check_rank,
+    check_same,
+    compute,
+    simplify,
+)
 
 
 def conv1d_transpose_ncw(
@@ -118,7 +127,7 @@ def _transposed(
         weight = flipped(output, channel, *over).astype(dtype)
         return te.sum(bordered(b, channel, *places).astype(dtype) * weight, axis=[dc, *over])
 
-    return te.compute(  # type: ignore[no-any-return]
+    return compute(
         (data.shape[0], simplify(outputs * groups), *extents),
         element,
         tag=kind,

@@ -14,6 +14,7 @@ from te_sched.topi.utils import (
     check_rank,
     check_same,
     check_tensor,
+    compute,
     is_same,
     normalized_axis,
 )
@@ -95,7 +96,7 @@ def batch_matmul(
 
     shape = tuple(oshape) if oshape is not None else (batch, rows, columns)
     name = f"T_batch_matmul_{'NT'[int(transpose_a)]}{'NT'[int(transpose_b)]}"
-    return te.compute(  # type: ignore[no-any-return]
+    return compute(
         shape, lambda *i: element(*i), name, "batch_matmul", varargs_names=["b", "i", "j"]
     )
 

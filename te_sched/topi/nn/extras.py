@@ -35,7 +35,8 @@ def instance_norm(
     column = [source.shape[1] if at == 1 else 1 for at in range(source.ndim)]
     plain = _normalized(source, axes, epsilon)
     scaled = broadcast.multiply(plain, transform.reshape(gamma, column))
-    return broadcast.add(scaled, transform.reshape(beta, column))  # type: ignore[no-any-return]
+    shifted: Tensor = broadcast.add(scaled, transform.reshape(beta, column))
+    return shifted
 
 
 def _normalized(source: Tensor, axes: list[int], epsilon: float) -> Any:
@@ -69,13 +70,14 @@ def group_norm(
     column = [channels if one == at else 1 for one in range(source.ndim)]
     whole = transform.reshape(plain, list(source.shape))
     scaled = broadcast.multiply(whole, transform.reshape(gamma, column))
-    return broadcast.add(scaled, transform.reshape(beta, column))  # type: ignore[no-any-return]
+    shifted: Tensor = broadcast.add(scaled, transform.reshape(beta, column))
+    return shifted
 
 
 def scale_shift_nchwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
     """Input * Scale + Shift, which are (channel, block), of (batch, channel, h, w, block)."""
     source = check_rank(Input, 5, "nn.scale_shift_nchwc")
-    return move(  # type: ignore[no-any-return]
+    return move(
         source.shape,
         lambda n, c, y, x, b: source(n, c, y, x, b) * Scale(c, b) + Shift(c, b),
         "ScaleShift",
@@ -100,7 +102,7 @@ def nll_loss(
         )
     zero = te.const(0, scores.dtype)
 
-    def chosen(value: Any) -> Any:
+    def chosen(value: Any) -> Tensor:
         return move(
             wanted.shape,
             lambda *i: te.if_then_else(
@@ -115,14 +117,15 @@ def nll_loss(
 
     losses = chosen(loss)
     if reduction == "none":
-        return losses  # type: ignore[no-any-return]
+        return losses
     total = _sum(losses)
     if reduction == "sum":
-        return total  # type: ignore[no-any-return]
-    return broadcast.divide(total, _sum(chosen(lambda kind, i: weights(kind))))  # type: ignore[no-any-return]
+        return total
+    mean: Tensor = broadcast.divide(total, _sum(chosen(lambda kind, i: weights(kind))))
+    return mean
 
 
-def _sum(data: Tensor) -> Any:
+def _sum(data: Tensor) -> Tensor:
     return reduction.sum(data, list(range(data.ndim))) if data.ndim else data
 
 
@@ -137,4 +140,4 @@ def fifo_buffer(data: Tensor, buffer: Tensor, axis: int) -> Tensor:
         fresh = new(*i[:at], i[at] - (length - count), *i[at + 1 :])
         return te.if_then_else(i[at] < length - count, kept, fresh)
 
-    return move(old.shape, element, "new_buffer")  # type: ignore[no-any-return]
+    return move(old.shape, element, "new_buffer")

@@ -15,6 +15,7 @@ from te_sched.topi.utils import (
     axis_names,
     check_rank,
     check_tensor,
+    compute,
     prod,
     simplify,
     wrapped_index,
@@ -56,9 +57,7 @@ def upsampling(
     def element(*i: Any) -> Any:
         return source(*[ops.truncdiv(x, factor) for x, factor in zip(i, factors, strict=True)])
 
-    return te.compute(  # type: ignore[no-any-return]
-        shape, element, name="resize", tag=INJECTIVE, varargs_names=axis_names(4, "i")
-    )
+    return compute(shape, element, name="resize", tag=INJECTIVE, varargs_names=axis_names(4, "i"))
 
 
 def upsampling3d(
@@ -84,7 +83,7 @@ def upsampling3d(
     def element(*i: Any) -> Any:
         return source(*[ops.truncdiv(x, factor) for x, factor in zip(i, factors, strict=True)])
 
-    return te.compute(  # type: ignore[no-any-return]
+    return compute(
         tuple(shape), element, name="resize", tag=INJECTIVE, varargs_names=axis_names(5, "i")
     )
 
@@ -145,6 +144,4 @@ def _moved(data: Tensor, shape: list[Any], element: Any, layout: str, name: str)
         return data(*[read["NCHW".index(letter)] for letter in layout])
 
     extents = tuple([simplify(shape["NCHW".index(letter)]) for letter in layout])
-    return te.compute(  # type: ignore[no-any-return]
-        extents, value, name=name, tag=INJECTIVE, varargs_names=axis_names(4, "i")
-    )
+    return compute(extents, value, name=name, tag=INJECTIVE, varargs_names=axis_names(4, "i"))

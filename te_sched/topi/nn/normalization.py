@@ -17,6 +17,7 @@ from te_sched.topi.utils import (
     check_rank,
     check_same,
     check_tensor,
+    compute,
     normalized_axis,
     prod,
 )
@@ -142,7 +143,7 @@ def layer_norm(
         value = value * gamma(*inner)
         return value if beta is None else value + beta(*inner)
 
-    return te.compute(  # type: ignore[no-any-return]
+    return compute(
         source.shape,
         element,
         name="T_layer_norm",
@@ -180,7 +181,7 @@ def rms_norm(data: Tensor, weight: Tensor, axis: Sizes | None, epsilon: float = 
     def element(*i: Any) -> Any:
         return factor(*[i[at] for at in kept]) * source(*i) * weight(*[i[at] for at in axes])
 
-    return te.compute(  # type: ignore[no-any-return]
+    return compute(
         source.shape,
         element,
         name="T_rms_norm",
@@ -221,4 +222,5 @@ def lrn(
         return te.power(te.const(bias, kind) + mean, te.const(beta, kind))
 
     divisors = te.compute(source.shape, divisor, "tensor", ELEMWISE, varargs_names=names)
-    return broadcast.divide(source, divisors)  # type: ignore[no-any-return]
+    normalized: Tensor = broadcast.divide(source, divisors)
+    return normalized

@@ -21,6 +21,7 @@ from te_sched.topi.utils import (
     axis_names,
     check_alike,
     check_tensor,
+    compute,
     equal_const_int,
     get_const_tuple,
     simplify,
@@ -69,9 +70,7 @@ def padded(
         return te.if_then_else(te.all(*inside), value, border) if inside else value
 
     names = axis_names(len(shape), prefix)
-    return te.compute(  # type: ignore[no-any-return]
-        shape, element, name=name, tag=tag, attrs=attrs, varargs_names=names
-    )
+    return compute(shape, element, name=name, tag=tag, attrs=attrs, varargs_names=names)
 
 
 def _amounts(data: Tensor, given: Sequence[Any]) -> tuple[Any, ...]:
@@ -119,7 +118,7 @@ def mirror_pad(
 
     shape = tuple([simplify(low + extent + high) for low, extent, high in amounts])
     names = axis_names(source.ndim, "i")
-    return te.compute(shape, element, name=name, tag=PAD_TAG, varargs_names=names)  # type: ignore[no-any-return]
+    return compute(shape, element, name=name, tag=PAD_TAG, varargs_names=names)
 
 
 def dilate(
@@ -144,7 +143,7 @@ def dilate(
         on_grid = [ops.equal(ops.floormod(a, s), 0) for a, s in pairs if not equal_const_int(s, 1)]
         return te.if_then_else(te.all(*on_grid), value, gap) if on_grid else value
 
-    return te.compute(  # type: ignore[no-any-return]
+    return compute(
         tuple(shape),
         element,
         name=name,

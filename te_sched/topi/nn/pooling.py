@@ -19,6 +19,7 @@ from te_sched.topi.utils import (
     as_pair,
     axis_names,
     check_rank,
+    compute,
     get_const_tuple,
     prod,
     simplify,
@@ -190,7 +191,7 @@ def _reduced(
 ) -> Tensor:
     reducer = te.max if pool_type == "max" else te.sum
     kind = f"{name}_{'max' if pool_type == 'max' else 'sum'}"
-    return te.compute(  # type: ignore[no-any-return]
+    return compute(
         shape,
         lambda *i: reducer(read(*i), axis=over),
         name=kind,
@@ -260,10 +261,9 @@ def _adaptive(given: Tensor, output_size: Sizes, pool_type: str, layout: str, co
 
     kind = "adaptive_pool_max" if pool_type == "max" else "adaptive_pool_sum"
     names = axis_names(len(shape))
-    total = te.compute(tuple(shape), element, name=kind, tag=kind, varargs_names=names)
+    total: Tensor = te.compute(tuple(shape), element, name=kind, tag=kind, varargs_names=names)
     if pool_type == "max":
-        return total  # type: ignore[no-any-return]
-
+        return total
     return _mean(total, lambda *i: prod(extent for _, extent in window(i)), "adaptive_pool_avg")
 
 

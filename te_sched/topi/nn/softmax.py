@@ -7,7 +7,7 @@ from typing import Any
 
 from te_sched import te
 from te_sched.te.tensor import Tensor
-from te_sched.topi.utils import axis_names, check_tensor, normalized_axis
+from te_sched.topi.utils import axis_names, check_tensor, compute, normalized_axis
 
 
 def _without(i: Sequence[Any], at: int) -> list[Any]:
@@ -17,7 +17,7 @@ def _without(i: Sequence[Any], at: int) -> list[Any]:
 def _reduced(data: Tensor, at: int, reducer: Any, element: Any, name: str, tag: str) -> Tensor:
     k = te.reduce_axis((0, data.shape[at]), "k")
     shape = _without(data.shape, at)
-    return te.compute(  # type: ignore[no-any-return]
+    return compute(
         tuple(shape),
         lambda *i: reducer(element(*i[:at], k, *i[at:]), axis=k),
         name=name,

@@ -1,0 +1,36 @@
+"""What the fields of nodes hold: each class of nodes declares it, and whoever walks, rebuilds,
+compares or checks programs reads it. Must not know any class of nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, field, fields
+from enum import Enum
+from typing import Any
+
+
+class Role(Enum):
+    """What a field holds. A field that declares nothing holds a plain value: a name, a number."""
+
+    VALUE = "a plain value"
+    CHILD = "expressions, statements or ranges below the node"
+    BODY = "a child in which the definitions of the node are in force"
+    REGION = "ranges of the dimensions of a buffer"
+    DEFINITION = "variables, axes or a buffer that the node defines for its body"
+    USE = "a variable or reducer that is defined elsewhere"
+    BUFFER = "buffers or tensors that the node accesses"
+    ANNOTATION = "any value or mapping, which may hold nodes"
+
+
+CHILDREN = frozenset([Role.CHILD, Role.BODY, Role.REGION])
+EVERY_ROLE = frozenset(Role) - {Role.VALUE}
+
+
+def role(what: Role, *, default: Any = MISSING, default_factory: Any = MISSING) -> Any:
+    """A field of a node, with its role."""
+    return field(default=default, default_factory=default_factory, metadata={"role": what})
+
+
+def roles_of(kind: type) -> dict[str, Role]:
+    """The roles of the fields that a class of nodes is built of, in their order."""
+    return {one.name: one.metadata.get("role", Role.VALUE) for one in fields(kind) if one.init}
