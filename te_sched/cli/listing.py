@@ -10,9 +10,9 @@ from te_sched.cli.options import json_option, of_programs
 from te_sched.cli.programs import execute
 from te_sched.cli.recording import Found, short
 from te_sched.cli.showing import show_json
-from te_sched.schedule.entries import OWN_AXES, THREAD
 from te_sched.schedule.schedule import Schedule
 from te_sched.tools.table import table
+from te_sched.trace.entries import OWN_AXES, THREAD
 
 
 @click.command("schedules")

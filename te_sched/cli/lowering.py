@@ -21,9 +21,9 @@ from te_sched.cli.showing import show, show_json, show_title
 from te_sched.errors import Place, TeSchedError, did_you_mean
 from te_sched.ir.stmt import IRModule
 from te_sched.lower.pipeline import lower, pass_names
-from te_sched.schedule.entries import OWN_AXES, THREAD
-from te_sched.schedule.replaying import Replay
 from te_sched.schedule.schedule import Schedule, create_schedule
+from te_sched.trace.entries import OWN_AXES, THREAD
+from te_sched.trace.replaying import Replay
 
 _DIALECTS = ("script", "primfn")
 

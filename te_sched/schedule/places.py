@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from te_sched.errors import TeSchedError
 from te_sched.ir.expr import IterVar
-from te_sched.schedule.entries import Entry, StageOf
 from te_sched.schedule.relations import Rebase
 from te_sched.schedule.state import AttachType, StageState
+from te_sched.trace.entries import Entry, StageOf
 
 if TYPE_CHECKING:
     from te_sched.schedule.program import ScheduleState

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from te_sched.schedule.trace import Trace
 from te_sched.te.operation import Operation
 from te_sched.te.tensor import Tensor
+from te_sched.trace.trace import Trace
 
 if TYPE_CHECKING:
     from te_sched.schedule.stage import Stage

@@ -14,11 +14,11 @@ from typing import Any
 
 from te_sched import files
 from te_sched.errors import Place, TeSchedError, repeating
-from te_sched.schedule.entries import OWN_AXES, THREAD, Entry, StageOf
-from te_sched.schedule.replaying import Replay
 from te_sched.schedule.schedule import Schedule, create_schedule
 from te_sched.schedule.stage import Stage
 from te_sched.te.tensor import Tensor
+from te_sched.trace.entries import OWN_AXES, THREAD, Entry, StageOf
+from te_sched.trace.replaying import Replay
 
 _HEAD = 3  # lines of a trace's text before those of its entries
 _NAMING = (*OWN_AXES, THREAD)

@@ -34,7 +34,7 @@ FACES = {"te_sched.tir.ir_builder": "te_sched.ir.builder"}  # names of faces
 RECEIVERS = {
     "made.s": "te_sched.schedule.schedule:Schedule",
     "made.stage": "te_sched.schedule.stage:Stage",
-    "made.s.trace": "te_sched.schedule.trace:Trace",
+    "made.s.trace": "te_sched.trace.trace:Trace",
     "words.matrix()": "te_sched.te.tensor:Tensor",
     "te.var('v')": "te_sched.ir.expr:Var",
     "te.reduce_axis((0, 8))": "te_sched.ir.expr:IterVar",

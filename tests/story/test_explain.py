@@ -270,7 +270,7 @@ def test_a_program_that_gets_very_long_is_not_compiled() -> None:
 
 
 def test_what_observers_are_told_has_nothing_of_a_story() -> None:
-    from te_sched.schedule.observing import Observer, observed_by
+    from te_sched.trace.observing import Observer, observed_by
 
     class Counting(Observer):
         count = 0

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from te_sched.errors import ScheduleError
 from te_sched.ir.expr import Expr, IterVar, Var
 from te_sched.ir.visitor import substitute
-from te_sched.schedule.entries import OWN_AXES, THREAD, Entry, StageOf
 from te_sched.te.declare import thread_axis
 from te_sched.te.operation import Operation
 from te_sched.te.tensor import Tensor
-
-if TYPE_CHECKING:
-    from te_sched.schedule.schedule import Schedule
+from te_sched.trace.entries import OWN_AXES, THREAD, Entry, StageOf, is_stage
 
 
 def replay(
     declared: Sequence[Operation],
     entries: Iterable[Entry],
-    schedule: Schedule,
+    schedule: Any,
     target: Sequence[Operation],
 ) -> None:
     """Repeat the entries on a schedule whose declared operations are `target`."""
@@ -33,7 +30,7 @@ class Replay:
     """A trace on another schedule, one entry at a time: what its objects are there."""
 
     def __init__(
-        self, declared: Sequence[Operation], schedule: Schedule, target: Sequence[Operation]
+        self, declared: Sequence[Operation], schedule: Any, target: Sequence[Operation]
     ) -> None:
         _check_declarations(declared, target)
         self.schedule = schedule
@@ -75,7 +72,7 @@ class Replay:
             return type(value)([self.find(item) for item in value])
         if isinstance(value, Expr):
             return substitute(value, self.variables)
-        if isinstance(value, (IterVar, Tensor)) or hasattr(value, "is_group"):
+        if isinstance(value, (IterVar, Tensor)) or is_stage(value):
             return self.twins[value]
         return value
 

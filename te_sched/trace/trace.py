@@ -6,21 +6,17 @@ gave; names are made when the trace is printed. Must not know what any primitive
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from te_sched.errors import ScheduleError, kind_of, user_place
 from te_sched.ir.expr import IterVar
-from te_sched.schedule.entries import OWN_AXES, THREAD, Entry, StageOf
-from te_sched.schedule.listing import Listing
-from te_sched.schedule.records import entry_records
-from te_sched.schedule.replaying import replay
-from te_sched.schedule.state import StageState
 from te_sched.te.operation import Operation, ScanOp
+from te_sched.trace.entries import OWN_AXES, THREAD, Entry, StageOf, is_stage
+from te_sched.trace.listing import Listing
+from te_sched.trace.replaying import replay
 
-if TYPE_CHECKING:
-    from te_sched.schedule.program import ScheduleState
-    from te_sched.schedule.schedule import Schedule
+_S = TypeVar("_S")
 
 
 class Trace:
@@ -32,9 +28,8 @@ class Trace:
 
     __slots__ = ("_known", "declared", "entries", "outputs")
 
-    def __init__(self, schedule: ScheduleState) -> None:
-        self.outputs = tuple(schedule.outputs)
-        self.declared = tuple([stage.op for stage in schedule.stages])
+    def __init__(self, outputs: Iterable[Operation], declared: Iterable[Operation]) -> None:
+        self.outputs, self.declared = tuple(outputs), tuple(declared)
         self.entries: list[Entry] = []
         self._known: set[IterVar] = set()
 
@@ -47,22 +42,22 @@ class Trace:
 
     def record(
         self,
-        stage: StageState | None,
+        stage: Any,
         method: str,
         args: tuple[Any, ...],
         options: Mapping[str, Any],
         results: tuple[Any, ...],
     ) -> None:
         """Append a call that was made, and what it returned."""
-        owners = [owner for owner in (stage, *args) if isinstance(owner, StageState)]
+        owners = [owner for owner in (stage, *args) if is_stage(owner)]
         for axis in _axes_in(args):
             self.introduce(axis, *owners)
         target = _named(stage) if stage is not None else None
-        given = tuple([_named(arg) if isinstance(arg, StageState) else arg for arg in args])
+        given = tuple([_named(arg) if is_stage(arg) else arg for arg in args])
         self.entries.append(Entry(target, method, given, options, results, user_place()))
         self._known.update([result for result in results if isinstance(result, IterVar)])
 
-    def introduce(self, axis: IterVar, *owners: StageState) -> None:
+    def introduce(self, axis: IterVar, *owners: Any) -> None:
         """Say where an axis comes from that is used for the first time: it belongs to the operation
         of one of some stages, or it is a new thread axis.
         """
@@ -80,7 +75,7 @@ class Trace:
         given = (dom, axis.thread_tag, axis.var.name)
         self.entries.append(Entry(None, THREAD, given, {}, (axis,)))
 
-    def replay(self, schedule: Schedule) -> Schedule:
+    def replay(self, schedule: _S) -> _S:
         """Do the same to a schedule of the same declarations, and return it.
 
         Its declarations may be the same objects, or others made by the same program.
@@ -91,10 +86,10 @@ class Trace:
                 "it is not a schedule",
                 "pass what te.create_schedule returned",
             )
-        replay(self.declared, list(self.entries), schedule, schedule.trace.declared)
+        replay(self.declared, list(self.entries), schedule, schedule.trace.declared)  # type: ignore[attr-defined]
         return schedule
 
-    def apply(self, schedule: Schedule) -> Schedule:
+    def apply(self, schedule: _S) -> _S:
         """The same as `replay`."""
         return self.replay(schedule)
 
@@ -110,7 +105,18 @@ class Trace:
         "number", "stage" (its name, or "" for the schedule), "method", "code" (its line of
         `str(trace)`), and the "file" and "line" of the user's call.
         """
-        return entry_records(self.entries, self._listing().calls)
+        calls = self._listing().calls
+        return [
+            {
+                "number": number,
+                "stage": entry.target.tensor.op.name if isinstance(entry.target, StageOf) else "",
+                "method": entry.method,
+                "code": call,
+                "file": entry.place.file,
+                "line": entry.place.line,
+            }
+            for number, (entry, call) in enumerate(zip(self.entries, calls, strict=True))
+        ]
 
     def _listing(self) -> Listing:
         return Listing(self.outputs, self.declared, self.entries)
@@ -135,7 +141,7 @@ def _own_axes(op: Operation, name: str) -> tuple[IterVar, ...]:
     return axes
 
 
-def _named(stage: StageState) -> Any:
+def _named(stage: Any) -> Any:
     """A stage by the tensor it was made for, which lasts; a group stands for itself."""
     return stage if stage.is_group else StageOf(stage.origin_op.output(0))
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from te_sched.ir import expr as E
 from te_sched.ir.expr import Expr, FloatImm, IntImm, IterVar, StringImm, Var
-from te_sched.schedule.entries import OWN_AXES, THREAD, Entry, StageOf
 from te_sched.te.operation import Operation
 from te_sched.te.tensor import Tensor
 from te_sched.te.tensor_intrin import TensorIntrin
+from te_sched.trace.entries import OWN_AXES, THREAD, Entry, StageOf
 
 _OPERATORS = {
     E.Add: "{} + {}",

@@ -35,3 +35,8 @@ class Entry:
     options: Mapping[str, Any]
     results: tuple[Any, ...]
     place: Place = NOWHERE
+
+
+def is_stage(value: Any) -> bool:
+    """Whether a value is a stage or a group of a schedule."""
+    return hasattr(value, "is_group")
