@@ -4,39 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import Place
-from te_sched.te.tensor import Tensor
+from te_sched.trace.handles import Reference
 
-# Entries that no primitive makes: they say where axes come from that a primitive was given.
-OWN_AXES = ("axis", "reduce_axis", "scan_axis")
-THREAD = "thread_axis"
+if TYPE_CHECKING:
+    from te_sched.trace.primitive import Primitive
 
 NOWHERE = Place()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StageOf:
-    """The stage of a tensor, as an argument or the target of a call."""
-
-    tensor: Tensor
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """One call of a method: of the stage `target`, of a group, or of the schedule (None); and the
-    user's line of it.
+    """One call of a primitive: of the part `target` of the schedule, or of the schedule (None);
+    the user's line of it, and the value that was sampled, where the primitive samples one.
     """
 
+    primitive: Primitive
     target: Any
-    method: str
-    args: tuple[Any, ...]
-    options: Mapping[str, Any]
+    arguments: Mapping[str, Any]
     results: tuple[Any, ...]
     place: Place = NOWHERE
+    decision: Any = None
 
+    @property
+    def method(self) -> str:
+        """The name of the primitive."""
+        return self.primitive.name
 
-def is_stage(value: Any) -> bool:
-    """Whether a value is a stage or a group of a schedule."""
-    return hasattr(value, "is_group")
+    @property
+    def target_name(self) -> str:
+        """What users call the part of the schedule, "" if it has no name."""
+        return self.target.name if isinstance(self.target, Reference) else ""

@@ -1,20 +1,19 @@
-"""The trace: what was done to a schedule, as a program that can be printed and replayed.
+"""The trace: what was done to a schedule, as a program that can be printed, replayed and saved.
 
-Each primitive appends one entry when it has done its work. Entries keep the objects that the user
+Each primitive appends its entries when it has done its work. Entries keep the objects that the user
 gave; names are made when the trace is printed. Must not know what any primitive does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
-from te_sched.errors import ScheduleError, kind_of, user_place
-from te_sched.ir.expr import IterVar
-from te_sched.te.operation import Operation, ScanOp
-from te_sched.trace.entries import OWN_AXES, THREAD, Entry, StageOf, is_stage
+from te_sched.errors import ScheduleError, kind_of
+from te_sched.trace.entries import Entry
+from te_sched.trace.handles import Handles
 from te_sched.trace.listing import Listing
-from te_sched.trace.replaying import replay
+from te_sched.trace.replaying import Replay
 
 _S = TypeVar("_S")
 
@@ -26,67 +25,36 @@ class Trace:
     `names()` has what it needs. `replay` does the same to another schedule.
     """
 
-    __slots__ = ("_known", "declared", "entries", "outputs")
+    __slots__ = ("entries", "handles", "known")
 
-    def __init__(self, outputs: Iterable[Operation], declared: Iterable[Operation]) -> None:
-        self.outputs, self.declared = tuple(outputs), tuple(declared)
+    def __init__(self, handles: Handles) -> None:
+        self.handles = handles
         self.entries: list[Entry] = []
-        self._known: set[IterVar] = set()
+        self.known: set[Any] = set()
 
     def copy(self) -> Trace:
         """A trace that goes its own way from here."""
-        twin = object.__new__(Trace)
-        twin.outputs, twin.declared = self.outputs, self.declared
-        twin.entries, twin._known = list(self.entries), set(self._known)
+        twin = Trace(self.handles)
+        twin.entries, twin.known = list(self.entries), set(self.known)
         return twin
 
-    def record(
-        self,
-        stage: Any,
-        method: str,
-        args: tuple[Any, ...],
-        options: Mapping[str, Any],
-        results: tuple[Any, ...],
-    ) -> None:
-        """Append a call that was made, and what it returned."""
-        owners = [owner for owner in (stage, *args) if is_stage(owner)]
-        for axis in _axes_in(args):
-            self.introduce(axis, *owners)
-        target = _named(stage) if stage is not None else None
-        given = tuple([_named(arg) if is_stage(arg) else arg for arg in args])
-        self.entries.append(Entry(target, method, given, options, results, user_place()))
-        self._known.update([result for result in results if isinstance(result, IterVar)])
-
-    def introduce(self, axis: IterVar, *owners: Any) -> None:
-        """Say where an axis comes from that is used for the first time: it belongs to the operation
-        of one of some stages, or it is a new thread axis.
-        """
-        if axis in self._known:
-            return
-        for owner in owners:
-            for name in OWN_AXES if not owner.is_group else ():
-                axes = _own_axes(owner.op, name)
-                if any(axis is one for one in axes):
-                    self._known.update(axes)
-                    self.entries.append(Entry(_named(owner), name, (), {}, axes))
-                    return
-        self._known.add(axis)
-        dom = None if axis.dom is None else (axis.dom.min, axis.dom.min + axis.dom.extent)
-        given = (dom, axis.thread_tag, axis.var.name)
-        self.entries.append(Entry(None, THREAD, given, {}, (axis,)))
+    def extend(self, introduced: Iterable[Entry], entry: Entry) -> None:
+        """Append what was done, after the entries that say where its handles come from."""
+        for one in introduced:
+            self.entries.append(one)
+            self.known.update(one.results)
+        self.entries.append(entry)
+        self.known.update(entry.results)
 
     def replay(self, schedule: _S) -> _S:
         """Do the same to a schedule of the same declarations, and return it.
 
         Its declarations may be the same objects, or others made by the same program.
         """
-        if not isinstance(getattr(schedule, "trace", None), Trace):
-            raise ScheduleError(
-                f"replay a trace on {kind_of(schedule)}",
-                "it is not a schedule",
-                "pass what te.create_schedule returned",
-            )
-        replay(self.declared, list(self.entries), schedule, schedule.trace.declared)  # type: ignore[attr-defined]
+        check_schedule(schedule, "replay a trace")
+        world = Replay(self.handles, schedule)
+        for entry in list(self.entries):
+            world.call(entry)
         return schedule
 
     def apply(self, schedule: _S) -> _S:
@@ -109,7 +77,7 @@ class Trace:
         return [
             {
                 "number": number,
-                "stage": entry.target.tensor.op.name if isinstance(entry.target, StageOf) else "",
+                "stage": entry.target_name,
                 "method": entry.method,
                 "code": call,
                 "file": entry.place.file,
@@ -119,7 +87,7 @@ class Trace:
         ]
 
     def _listing(self) -> Listing:
-        return Listing(self.outputs, self.declared, self.entries)
+        return Listing(self.handles, self.entries)
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -134,21 +102,11 @@ class Trace:
         return f"<trace of {len(self.entries)} entries>"
 
 
-def _own_axes(op: Operation, name: str) -> tuple[IterVar, ...]:
-    if name == "scan_axis":
-        return (op.scan_axis,) if isinstance(op, ScanOp) else ()
-    axes: tuple[IterVar, ...] = getattr(op, name)
-    return axes
-
-
-def _named(stage: Any) -> Any:
-    """A stage by the tensor it was made for, which lasts; a group stands for itself."""
-    return stage if stage.is_group else StageOf(stage.origin_op.output(0))
-
-
-def _axes_in(value: Any) -> Iterator[IterVar]:
-    if isinstance(value, IterVar):
-        yield value
-    elif isinstance(value, (tuple, list)):
-        for item in value:
-            yield from _axes_in(item)
+def check_schedule(schedule: Any, what: str) -> None:
+    """Refuse to apply a trace to what is no schedule."""
+    if not isinstance(getattr(schedule, "trace", None), Trace):
+        raise ScheduleError(
+            f"{what} on {kind_of(schedule)}",
+            "it is not a schedule",
+            "pass what te.create_schedule returned",
+        )

@@ -56,7 +56,7 @@ _METHODS: dict[type, dict[str, Callable[..., Any]]] = {
     Trace: {"_repr_html_": _calling(_CARDS, "trace_html")},
     Entry: {
         "_repr_html_": _calling(_CARDS, "entry_html"),
-        "__repr__": _calling("te_sched.trace.listing", "call_text"),
+        "__repr__": _calling("te_sched.schedule.handles", "entry_text"),
     },
     TeSchedError: {
         "_repr_html_": _calling(_CARDS, "error_html"),

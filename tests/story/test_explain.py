@@ -219,7 +219,9 @@ def test_a_trace_that_cannot_be_done_again_ends_the_story() -> None:
     s, A, B, C = matmul()
     s[C].split(C.op.axis[0], 4)
     s[C].split(C.op.axis[1], 4)
-    s.trace.entries[1] = replace(s.trace.entries[1], options={"factor": 0})
+    s.trace.entries[1] = replace(
+        s.trace.entries[1], arguments={**s.trace.entries[1].arguments, "factor": 0}
+    )
     story = te_sched.explain(s, [A, B, C], measure=False)
     assert [phase for _, phase, _ in problems(story)] == ["schedule"]
     assert len(story.steps) == 2
