@@ -168,14 +168,14 @@ class PrimFunc(Node):
     def with_attr(self, attr_key_or_dict: Any, attr_value: Any = None) -> PrimFunc:
         """The function with an attribute, or a mapping of them, added."""
         is_several = isinstance(attr_key_or_dict, Mapping)
-        added = dict(attr_key_or_dict) if is_several else {attr_key_or_dict: attr_value}
-        for key in added:
+        for key in attr_key_or_dict if is_several else [attr_key_or_dict]:
             if not isinstance(key, str):
                 raise DeclarationError(
                     f"an attribute called {repr_of(key)}",
                     f"it is {kind_of(key)}",
                     "give a name and a value, or a dictionary",
                 )
+        added = attr_key_or_dict if is_several else {attr_key_or_dict: attr_value}
         return replace_fields(self, attrs={**self.attrs, **added})
 
     with_attrs = with_attr

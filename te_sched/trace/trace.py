@@ -6,14 +6,16 @@ gave; names are made when the trace is printed. Must not know what any primitive
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from te_sched.errors import ScheduleError, kind_of
+from te_sched.signatures import checked_as
 from te_sched.trace.entries import Entry
 from te_sched.trace.handles import Handles
 from te_sched.trace.listing import Listing
 from te_sched.trace.replaying import Replay
+from te_sched.trace.saving import apply_json, as_json
 
 _S = TypeVar("_S")
 
@@ -22,7 +24,8 @@ class Trace:
     """The history of a schedule: a sequence of entries.
 
     `str(trace)` is a Python program that makes the schedule from the declared tensors, and
-    `names()` has what it needs. `replay` does the same to another schedule.
+    `names()` has what it needs. `replay` does the same to another schedule; `as_json` saves it, for
+    `apply_json_to_schedule`.
     """
 
     __slots__ = ("entries", "handles", "known")
@@ -60,6 +63,29 @@ class Trace:
     def apply(self, schedule: _S) -> _S:
         """The same as `replay`."""
         return self.replay(schedule)
+
+    def as_json(self) -> list[Any]:
+        """The trace as JSON, `[instructions, decisions]`: for `apply_json_to_schedule`, also of
+        another process.
+        """
+        return as_json(self.handles, self.entries)
+
+    @staticmethod
+    @checked_as(ScheduleError, ("json_obj",))
+    def apply_json_to_schedule(
+        json_obj: list[Any], sch: Any, names: Mapping[str, Any] | None = None
+    ) -> None:
+        """Do to a schedule of the same declarations what `as_json` of a trace says.
+
+        Parameters
+        ----------
+        json_obj : what `as_json` returned.
+        sch : the schedule.
+        names : what no JSON holds, by the names that `names()` of the trace has: tensor intrinsics,
+            functions, and variables that are no extents of the declared tensors.
+        """
+        check_schedule(sch, "apply the JSON of a trace")
+        apply_json(json_obj, sch, {} if names is None else names)
 
     def names(self) -> dict[str, Any]:
         """What `exec(str(trace), ...)` needs, by the names that the program uses: the declared
