@@ -168,7 +168,7 @@ class PrimFunc(Node):
     def with_attr(self, attr_key_or_dict: Any, attr_value: Any = None) -> PrimFunc:
         """The function with an attribute, or a mapping of them, added."""
         is_several = isinstance(attr_key_or_dict, Mapping)
-        for key in attr_key_or_dict if is_several else [attr_key_or_dict]:
+        for key in attr_key_or_dict if is_several else (attr_key_or_dict,):
             if not isinstance(key, str):
                 raise DeclarationError(
                     f"an attribute called {repr_of(key)}",

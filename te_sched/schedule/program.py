@@ -18,6 +18,40 @@ if TYPE_CHECKING:
     from te_sched.schedule.state import Fate, StageState
 
 
+class ScheduleDraft(Draft):
+    """The new state of a schedule: what primitives change."""
+
+    __slots__ = ()
+
+    groups: list[Stage]
+    stage_map: dict[Operation, Stage]
+    stages: list[Stage]
+    stages_by_op: dict[Operation, Stage]
+
+    def add_stage(self, stage: Stage, position: int, neighbour: Stage) -> None:
+        """Put a stage of a new operation among the others, in the group of a neighbour."""
+        self.stages.insert(position, stage)
+        self.stage_map[stage.op] = stage
+        self.stages_by_op[stage.op] = stage
+        stage.group = neighbour.group
+        if stage.group is not None:
+            stage.group.draft.num_child_stages += 1
+
+    def split_stage(self, stage: Stage, op: Operation, made: Stage, fate: Fate) -> None:
+        """Let a stage compute an operation that copies or combines what another, `made`, computes
+        before it. Its loops start again, which the old ones have as their fate.
+        """
+        stage.draft.reset_axes(op, fate)
+        self.stages_by_op[op] = stage
+        self.add_stage(made, self.stages.index(stage), stage)
+
+    def rewire(self, changed: Mapping[Stage, Operation]) -> None:
+        """Let stages compute other operations."""
+        for stage, op in changed.items():
+            stage.draft.op = op
+            self.stages_by_op[op] = stage
+
+
 class ScheduleState:
     """The state of a schedule.
 
@@ -26,15 +60,8 @@ class ScheduleState:
     """
 
     __slots__ = (
-        "__weakref__",
-        "changes",
-        "declared",
-        "groups",
-        "outputs",
-        "stage_map",
-        "stages",
-        "stages_by_op",
-        "trace",
+        *("__weakref__", "changes", "declared", "outputs", "trace"),
+        *ScheduleDraft.__annotations__,
     )
 
     changes: Changes | None  # of the primitive that is applied
@@ -134,37 +161,3 @@ class ScheduleState:
         assert self.changes is not None
         draft: ScheduleDraft = self.changes.draft(self, ScheduleDraft)
         return draft
-
-
-class ScheduleDraft(Draft):
-    """The new state of a schedule: what primitives change."""
-
-    __slots__ = ()
-
-    groups: list[Stage]
-    stage_map: dict[Operation, Stage]
-    stages: list[Stage]
-    stages_by_op: dict[Operation, Stage]
-
-    def add_stage(self, stage: Stage, position: int, neighbour: Stage) -> None:
-        """Put a stage of a new operation among the others, in the group of a neighbour."""
-        self.stages.insert(position, stage)
-        self.stage_map[stage.op] = stage
-        self.stages_by_op[stage.op] = stage
-        stage.group = neighbour.group
-        if stage.group is not None:
-            stage.group.draft.num_child_stages += 1
-
-    def split_stage(self, stage: Stage, op: Operation, made: Stage, fate: Fate) -> None:
-        """Let a stage compute an operation that copies or combines what another, `made`, computes
-        before it. Its loops start again, which the old ones have as their fate.
-        """
-        stage.draft.reset_axes(op, fate)
-        self.stages_by_op[op] = stage
-        self.add_stage(made, self.stages.index(stage), stage)
-
-    def rewire(self, changed: Mapping[Stage, Operation]) -> None:
-        """Let stages compute other operations."""
-        for stage, op in changed.items():
-            stage.draft.op = op
-            self.stages_by_op[op] = stage
