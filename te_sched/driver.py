@@ -44,13 +44,13 @@ from te_sched.lower.replace_intrinsics import replace_intrinsics
 from te_sched.lower.specialize_strides import specialize_strides
 from te_sched.lower.statements import stores_and_calls
 from te_sched.lower.widen_indices import widen_indices
-from te_sched.schedule.observing import observers
 from te_sched.schedule.places import add_places, place_named
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.state import Fate
-from te_sched.schedule.trace import Trace
 from te_sched.signatures import checked_as
 from te_sched.te.tensor import Tensor
+from te_sched.trace.observing import observers
+from te_sched.trace.trace import Trace
 
 if TYPE_CHECKING:
     from te_sched.runtime.cuda_module import CudaModule

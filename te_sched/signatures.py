@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, signature, unwrap
+from itertools import repeat
 from os import PathLike
 from types import ModuleType
 from typing import Any, NamedTuple, ParamSpec, TypeVar
@@ -80,7 +81,7 @@ _SIMPLE = {
     "int": Kind(is_index, "an int"),
     "float": Kind(is_real, "a number"),
     "bool": Kind(has_truth, "True or False"),
-    "str": Kind(lambda value: isinstance(value, str), "a str"),
+    "str": Kind(str.__instancecheck__, "a str"),
     "Callable": Kind(callable, "a function"),
     "os.PathLike[str]": Kind(lambda value: isinstance(value, PathLike), "a path"),
 }
@@ -187,7 +188,7 @@ def kind_of_annotation(annotation: str, names: Mapping[str, Any]) -> Kind:
             return _ANYTHING
         tests = [one.fits for one in kinds]
         words = " or ".join(one.words for one in kinds)
-        return Kind(lambda value: any(fits(value) for fits in tests), words)
+        return Kind(lambda value: any(map(operator.call, tests, repeat(value))), words)
     several = _SEVERAL.fullmatch(annotation)
     if several is not None:
         return _kind_of_several(several[1], several[2], names)
@@ -198,7 +199,7 @@ def kind_of_annotation(annotation: str, names: Mapping[str, Any]) -> Kind:
     for part in parts_of_name:
         found = getattr(found, part, None)
     if isinstance(found, type):
-        return Kind(lambda value: isinstance(value, found), with_article(found.__name__))
+        return Kind(found.__instancecheck__, with_article(found.__name__))
     marks = [one for one in getattr(found, "__metadata__", ()) if isinstance(one, Kind)]
     return marks[0] if marks else _ANYTHING
 

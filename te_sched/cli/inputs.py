@@ -143,7 +143,7 @@ def operations(schedule: Any, sizes: Sizes) -> int | None:
     """
     if not isinstance(schedule, Schedule):
         return None
-    declared = schedule.trace.declared
+    declared = schedule.declared
     computed = list(_computations(schedule))
     if any(not isinstance(op, ComputeOp | PlaceholderOp) for op in declared):
         return None
@@ -158,7 +158,7 @@ def operations(schedule: Any, sizes: Sizes) -> int | None:
 
 def _computations(schedule: Any) -> Iterable[ComputeOp]:
     if isinstance(schedule, Schedule):
-        yield from (op for op in schedule.trace.declared if isinstance(op, ComputeOp))
+        yield from (op for op in schedule.declared if isinstance(op, ComputeOp))
 
 
 def _points(op: ComputeOp, sizes: Sizes) -> int | None:

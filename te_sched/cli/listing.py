@@ -10,7 +10,6 @@ from te_sched.cli.options import json_option, of_programs
 from te_sched.cli.programs import execute
 from te_sched.cli.recording import Found, short
 from te_sched.cli.showing import show_json
-from te_sched.schedule.entries import OWN_AXES, THREAD
 from te_sched.schedule.schedule import Schedule
 from te_sched.tools.table import table
 
@@ -54,7 +53,7 @@ def describe(found: Found) -> dict[str, Any]:
 def _primitives(inputs: Any) -> int | None:
     if not isinstance(inputs, Schedule):
         return None
-    return sum(one.method not in (*OWN_AXES, THREAD) for one in inputs.trace)
+    return sum(not one.primitive.is_naming for one in inputs.trace)
 
 
 def _cells(found: Found, row: dict[str, Any]) -> list[str]:

@@ -21,9 +21,8 @@ from te_sched.cli.showing import show, show_json, show_title
 from te_sched.errors import Place, TeSchedError, did_you_mean
 from te_sched.ir.stmt import IRModule
 from te_sched.lower.pipeline import lower, pass_names
-from te_sched.schedule.entries import OWN_AXES, THREAD
-from te_sched.schedule.replaying import Replay
 from te_sched.schedule.schedule import Schedule, create_schedule
+from te_sched.trace.replaying import Replay
 
 _DIALECTS = ("script", "primfn")
 
@@ -162,13 +161,13 @@ def _steps(found: Found, asked: _Asked, each: bool, passes: bool) -> Iterator[_S
 
 def _after_each_primitive(found: Found, schedule: Schedule, asked: _Asked) -> Iterator[_Step]:
     trace = schedule.trace
-    again = create_schedule(trace.outputs)
-    replay = Replay(trace.declared, again, again.trace.declared)
+    again = create_schedule(schedule.outputs)
+    replay = Replay(trace.handles, again)
     told = str(again.trace).splitlines()
     yield _lowered("\n".join(told[2:]), found.place, found, again, asked)
     for entry in trace:
         replay.call(entry)
-        if entry.method in (*OWN_AXES, THREAD):
+        if entry.primitive.is_naming:
             continue
         lines = str(again.trace).splitlines()
         yield _lowered("\n".join(lines[len(told) :]), entry.place, found, again, asked)

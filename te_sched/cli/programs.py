@@ -24,7 +24,7 @@ from te_sched.cli.recording import Found, Recorder
 from te_sched.cli.tracebacks import traceback_of
 from te_sched.errors import did_you_mean
 from te_sched.runtime.device import cuda
-from te_sched.schedule.observing import observed_by
+from te_sched.trace.observing import observed_by
 
 # TVM walks programs in C++, where hundreds of stages inside each other are nothing special.
 _NESTING = 20_000

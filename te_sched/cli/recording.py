@@ -16,8 +16,8 @@ from te_sched.config import Lowering
 from te_sched.errors import Place
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.schedule.bindings import has_threads
-from te_sched.schedule.observing import Observer
 from te_sched.schedule.schedule import Schedule
+from te_sched.trace.observing import Observer
 from te_sched.views.loop_tree import default_args
 
 

@@ -38,12 +38,12 @@ from te_sched.lower.simplify import simplify
 from te_sched.lower.unroll_loops import unroll_loops
 from te_sched.lower.vectorize_loops import vectorize_loops
 from te_sched.schedule.normalize import fold_reals
-from te_sched.schedule.observing import observers
 from te_sched.schedule.places import add_places
 from te_sched.schedule.schedule import Schedule
 from te_sched.signatures import checked_as
 from te_sched.te.extern import check_buffer_of
 from te_sched.te.tensor import Tensor
+from te_sched.trace.observing import observers
 
 Pass = Callable[[PrimFunc], PrimFunc]
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from te_sched.errors import TeSchedError
 from te_sched.ir.expr import IterVar
-from te_sched.schedule.entries import Entry, StageOf
+from te_sched.schedule.handles import StageOf
 from te_sched.schedule.relations import Rebase
 from te_sched.schedule.state import AttachType, StageState
+from te_sched.trace.entries import Entry
 
 if TYPE_CHECKING:
     from te_sched.schedule.program import ScheduleState
@@ -64,7 +65,7 @@ def _decision(stage: StageState, axis: IterVar) -> Entry | None:
         if type(target) is not StageOf or target.tensor.op is not stage.origin_op:
             continue
         if entry.method in _SAYS_HOW and any(
-            part in known for part in entry.args if isinstance(part, IterVar)
+            part in known for part in entry.arguments.values() if isinstance(part, IterVar)
         ):
             return entry
         if made is None and entry.place.file and any(part in known for part in entry.results):

@@ -7,13 +7,49 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from te_sched.schedule.trace import Trace
+from te_sched.schedule.handles import TensorHandles
 from te_sched.te.operation import Operation
 from te_sched.te.tensor import Tensor
+from te_sched.trace.drafts import Changes, Draft
+from te_sched.trace.trace import Trace
 
 if TYPE_CHECKING:
     from te_sched.schedule.stage import Stage
-    from te_sched.schedule.state import StageState
+    from te_sched.schedule.state import Fate, StageState
+
+
+class ScheduleDraft(Draft):
+    """The new state of a schedule: what primitives change."""
+
+    __slots__ = ()
+
+    groups: list[Stage]
+    stage_map: dict[Operation, Stage]
+    stages: list[Stage]
+    stages_by_op: dict[Operation, Stage]
+
+    def add_stage(self, stage: Stage, position: int, neighbour: Stage) -> None:
+        """Put a stage of a new operation among the others, in the group of a neighbour."""
+        self.stages.insert(position, stage)
+        self.stage_map[stage.op] = stage
+        self.stages_by_op[stage.op] = stage
+        stage.group = neighbour.group
+        if stage.group is not None:
+            stage.group.draft.num_child_stages += 1
+
+    def split_stage(self, stage: Stage, op: Operation, made: Stage, fate: Fate) -> None:
+        """Let a stage compute an operation that copies or combines what another, `made`, computes
+        before it. Its loops start again, which the old ones have as their fate.
+        """
+        stage.draft.reset_axes(op, fate)
+        self.stages_by_op[op] = stage
+        self.add_stage(made, self.stages.index(stage), stage)
+
+    def rewire(self, changed: Mapping[Stage, Operation]) -> None:
+        """Let stages compute other operations."""
+        for stage, op in changed.items():
+            stage.draft.op = op
+            self.stages_by_op[op] = stage
 
 
 class ScheduleState:
@@ -23,11 +59,17 @@ class ScheduleState:
     with the new one.
     """
 
-    __slots__ = ("__weakref__", "groups", "outputs", "stage_map", "stages", "stages_by_op", "trace")
+    __slots__ = (
+        *("__weakref__", "changes", "declared", "outputs", "trace"),
+        *ScheduleDraft.__annotations__,
+    )
 
-    trace: Trace
+    changes: Changes | None  # of the primitive that is applied
 
     def __init__(self, outputs: list[Operation], stages: list[Stage]) -> None:
+        self.declared = tuple([stage.op for stage in stages])
+        self.trace = Trace(TensorHandles(outputs, self.declared))
+        self.changes = None
         self.outputs = outputs
         self.stages = stages
         self.groups: list[Stage] = []
@@ -36,6 +78,7 @@ class ScheduleState:
 
     def copy_from(self, other: ScheduleState, kind: type[Stage]) -> None:
         """Become a copy: stages of its own, the operations shared."""
+        self.changes, self.declared = None, other.declared
         self.outputs = list(other.outputs)
         self.stages = [kind.__new__(kind) for _ in other.stages]
         self.groups = [kind.__new__(kind) for _ in other.groups]
@@ -87,15 +130,6 @@ class ScheduleState:
                 members.append(candidate)
         return members
 
-    def add_stage(self, stage: Stage, position: int, neighbour: Stage) -> None:
-        """Put a stage of a new operation among the others, in the group of a neighbour."""
-        self.stages.insert(position, stage)
-        self.stage_map[stage.op] = stage
-        self.stages_by_op[stage.op] = stage
-        stage.group = neighbour.group
-        if stage.group is not None:
-            stage.group.num_child_stages += 1
-
     def replace_operation(self, stage: Stage, op: Operation) -> None:
         """Let a stage compute another operation; the caller updates the readers."""
         stage.op = op
@@ -121,7 +155,9 @@ class ScheduleState:
                 changed[stage] = new
         return changed
 
-    def rewire(self, changed: Mapping[Stage, Operation]) -> None:
-        """Let stages compute other operations, as `rewired` gave them."""
-        for stage, op in changed.items():
-            self.replace_operation(stage, op)
+    @property
+    def draft(self) -> ScheduleDraft:
+        """The new state of the schedule, while a primitive computes it."""
+        assert self.changes is not None
+        draft: ScheduleDraft = self.changes.draft(self, ScheduleDraft)
+        return draft

@@ -1,13 +1,10 @@
-"""A schedule and its trace as lists of plain dicts, which pandas makes tables of. Must not know
-pandas.
-"""
+"""A schedule as a list of plain dicts, which pandas makes a table of. Must not know pandas."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
-from te_sched.schedule.entries import Entry, StageOf
 from te_sched.schedule.state import AttachType, StageState
 from te_sched.te.operation import ExternOp, PlaceholderOp, ScanOp
 
@@ -40,18 +37,3 @@ def _stage(number: int, stage: StageState) -> dict[str, Any]:
         "scope": stage.scope or "global",
         "is_output": stage.is_output,
     }
-
-
-def entry_records(entries: Iterable[Entry], calls: Sequence[str]) -> list[dict[str, Any]]:
-    """A record per entry, whose line of the program is in `calls`; see Trace.records."""
-    return [
-        {
-            "number": number,
-            "stage": entry.target.tensor.op.name if isinstance(entry.target, StageOf) else "",
-            "method": entry.method,
-            "code": call,
-            "file": entry.place.file,
-            "line": entry.place.line,
-        }
-        for number, (entry, call) in enumerate(zip(entries, calls, strict=True))
-    ]

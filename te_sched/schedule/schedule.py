@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import ScheduleError, kind_of, user_place
 from te_sched.schedule.normalize import normalize
-from te_sched.schedule.observing import observers
 from te_sched.schedule.primitives.caching import CachingPrimitives
 from te_sched.schedule.primitives.checks import brief, names
 from te_sched.schedule.primitives.factoring import FactoringPrimitives
@@ -19,9 +18,10 @@ from te_sched.schedule.program import ScheduleState
 from te_sched.schedule.records import stage_records
 from te_sched.schedule.stage import Stage
 from te_sched.schedule.state import AttachType
-from te_sched.schedule.trace import Trace
 from te_sched.te.operation import Operation, PlaceholderOp, ScanOp
 from te_sched.te.tensor import Tensor
+from te_sched.trace.drafts import Changes
+from te_sched.trace.observing import observers
 
 
 class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
@@ -104,7 +104,6 @@ def create_schedule(ops: Any) -> Schedule:
     outputs = _outputs(ops)
     schedule = Schedule.__new__(Schedule)
     ScheduleState.__init__(schedule, outputs, [Stage(op, schedule) for op in _sorted(outputs)])
-    schedule.trace = Trace(schedule)
     for op in outputs:
         schedule[op].is_output = True
     for stage in list(schedule.stages):
@@ -158,7 +157,8 @@ def _group_scan(schedule: Schedule, stage: Stage, op: ScanOp) -> None:
     updates = [tensor.op for tensor in op.update]
     if not any(schedule.stage_of(one) is not None for one in boundary):
         raise _reads_no_state(op, updates[0])
-    group = group_of(schedule, updates, boundary, False, f"create_schedule of scan {op.name}")
+    with Changes(schedule, user_place()):
+        group = group_of(schedule, updates, boundary, False, f"create_schedule of scan {op.name}")
     group.attach_type = AttachType.SCAN_UPDATE
     group.attach_stage = stage
     for update in updates:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from te_sched.errors import Place
@@ -18,6 +19,7 @@ from te_sched.schedule.relations import Relation
 from te_sched.te.operation import Operation
 from te_sched.te.tensor import Tensor
 from te_sched.te.tensor_intrin import TensorIntrin
+from te_sched.trace.drafts import Draft
 
 if TYPE_CHECKING:
     from te_sched.schedule.program import ScheduleState
@@ -69,33 +71,55 @@ class Fate(NamedTuple):
     place: Place
 
 
+class StageDraft(Draft):
+    """The new state of a stage: what primitives change."""
+
+    __slots__ = ()
+
+    all_iter_vars: list[IterVar]
+    attach_ivar: IterVar | None
+    attach_stage: Stage | None
+    attach_type: AttachType
+    fates: dict[IterVar, Fate]
+    group: Stage | None
+    is_double_buffered: bool
+    is_rolling: bool
+    iter_var_attrs: dict[IterVar, IterVarAttr]
+    launched_threads: tuple[IterVar, ...]
+    layouts: tuple[LayoutMap, ...]
+    leaf_iter_vars: list[IterVar]
+    lengths: tuple[Length, ...]
+    num_child_stages: int
+    op: Operation
+    relations: list[Relation]
+    scope: str
+    store_predicate: Expr | None
+
+    def set_attr(self, axis: IterVar, **changes: Any) -> None:
+        """Decide something about an axis."""
+        self.iter_var_attrs[axis] = changed(self.iter_var_attrs.get(axis, PLAIN), changes)
+
+    def reset_axes(self, op: Operation, fate: Fate) -> None:
+        """Start again from the axes of another operation; the loops there were have this fate."""
+        kept = set(op.root_iter_vars())
+        for axis in self.leaf_iter_vars:
+            if axis not in kept:
+                self.fates[axis] = fate
+        for axis in kept:
+            self.fates.pop(axis, None)
+        self.iter_var_attrs = {
+            axis: attr for axis, attr in self.iter_var_attrs.items() if axis in kept
+        }
+        self.all_iter_vars = list(op.root_iter_vars())
+        self.leaf_iter_vars = [axis for axis in self.all_iter_vars if axis.kind != "Opaque"]
+        self.relations = []
+        self.op = op
+
+
 class StageState:
     """The state of a stage, or of a group of stages (`is_group`; it has no operation)."""
 
-    __slots__ = (
-        "all_iter_vars",
-        "attach_ivar",
-        "attach_stage",
-        "attach_type",
-        "fates",
-        "group",
-        "is_double_buffered",
-        "is_group",
-        "is_output",
-        "is_rolling",
-        "iter_var_attrs",
-        "launched_threads",
-        "layouts",
-        "leaf_iter_vars",
-        "lengths",
-        "num_child_stages",
-        "op",
-        "origin_op",
-        "relations",
-        "schedule",
-        "scope",
-        "store_predicate",
-    )
+    __slots__ = (*StageDraft.__annotations__, "is_group", "is_output", "origin_op", "schedule")
 
     op: Operation
     origin_op: Operation
@@ -151,28 +175,20 @@ class StageState:
         self.group = twin[other.group] if other.group is not None else None
         self.attach_stage = twin[other.attach_stage] if other.attach_stage is not None else None
 
-    def set_attr(self, axis: IterVar, **changes: Any) -> None:
-        """Decide something about an axis."""
-        self.iter_var_attrs[axis] = changed(self.iter_var_attrs.get(axis, PLAIN), changes)
+    @property
+    def draft(self) -> StageDraft:
+        """The new state of the stage, while a primitive computes it."""
+        assert self.schedule.changes is not None
+        draft: StageDraft = self.schedule.changes.draft(self, StageDraft)
+        return draft
 
-    def reset_axes(self, op: Operation, fate: Fate) -> None:
-        """Start again from the axes of another operation; the loops there were have this fate."""
-        kept = set(op.root_iter_vars())
-        for axis in self.leaf_iter_vars:
-            if axis not in kept:
-                self.fates[axis] = fate
-        for axis in kept:
-            self.fates.pop(axis, None)
-        self.iter_var_attrs = {
-            axis: attr for axis, attr in self.iter_var_attrs.items() if axis in kept
-        }
-        self.all_iter_vars = list(op.root_iter_vars())
-        self.leaf_iter_vars = [axis for axis in self.all_iter_vars if axis.kind != "Opaque"]
-        self.relations = []
-        self.op = op
+
+_FIELDS = IterVarAttr.__slots__
+_VALUES = attrgetter(*_FIELDS)
 
 
 def changed(attr: IterVarAttr, changes: Mapping[str, Any]) -> IterVarAttr:
     """The attributes with some of them changed."""
-    fields = {name: getattr(attr, name) for name in IterVarAttr.__slots__}
-    return IterVarAttr(**{**fields, **changes})
+    fields = dict(zip(_FIELDS, _VALUES(attr), strict=True))
+    fields.update(changes)
+    return IterVarAttr(**fields)

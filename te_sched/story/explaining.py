@@ -19,7 +19,6 @@ from te_sched.codegen.target import Target, as_target, check_available
 from te_sched.errors import Place, ScheduleError, kind_of, place_of_error, repr_of
 from te_sched.progress import progress
 from te_sched.schedule.bindings import has_threads
-from te_sched.schedule.observing import unobserved
 from te_sched.schedule.schedule import Schedule
 from te_sched.story.compiling import Builder
 from te_sched.story.model import Step, StoryData
@@ -30,6 +29,7 @@ from te_sched.story.story import Story
 from te_sched.story.telling import Teller
 from te_sched.story.timing import Clock
 from te_sched.te.tensor import Tensor
+from te_sched.trace.observing import unobserved
 from te_sched.views.loop_tree import default_args
 
 

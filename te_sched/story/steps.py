@@ -14,14 +14,12 @@ from typing import Any
 
 from te_sched import files
 from te_sched.errors import Place, TeSchedError, repeating
-from te_sched.schedule.entries import OWN_AXES, THREAD, Entry, StageOf
-from te_sched.schedule.replaying import Replay
 from te_sched.schedule.schedule import Schedule, create_schedule
-from te_sched.schedule.stage import Stage
 from te_sched.te.tensor import Tensor
+from te_sched.trace.entries import Entry
+from te_sched.trace.replaying import Replay
 
 _HEAD = 3  # lines of a trace's text before those of its entries
-_NAMING = (*OWN_AXES, THREAD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,7 @@ class Moment:
     @property
     def done(self) -> tuple[Entry, ...]:
         """The primitives among the entries."""
-        return tuple(entry for entry in self.entries if entry.method not in _NAMING)
+        return tuple(entry for entry in self.entries if not entry.primitive.is_naming)
 
     @property
     def place(self) -> Place:
@@ -55,7 +53,7 @@ class Moment:
         calls = [
             line.partition(" = ")[2] or line
             for entry, line in zip(self.entries, self.code, strict=True)
-            if entry.method not in _NAMING
+            if not entry.primitive.is_naming
         ]
         return calls[0] if len(calls) == 1 else f"{calls[0]} … {calls[-1]} ({len(calls)} calls)"
 
@@ -67,8 +65,7 @@ class Moment:
     @property
     def stage(self) -> str:
         """The stage that the last primitive is about."""
-        target = self.done[-1].target if self.done else None
-        return target.tensor.op.name if isinstance(target, StageOf) else ""
+        return self.done[-1].target_name if self.done else ""
 
     @property
     def summary(self) -> str:
@@ -77,9 +74,7 @@ class Moment:
             return "Every stage computed whole, in plain loops, one after the other."
         if len({entry.method for entry in self.done}) > 1:
             return ""
-        owner = Schedule if self.done[-1].target is None else Stage
-        text = getattr(owner, self.method).__doc__ or ""
-        return " ".join(text.strip().partition("\n\n")[0].split())
+        return self.done[-1].primitive.summary
 
 
 class Retelling:
@@ -87,8 +82,8 @@ class Retelling:
 
     def __init__(self, schedule: Schedule, max_steps: int | None = None) -> None:
         self._trace = schedule.trace
-        self._fresh = create_schedule(list(self._trace.outputs))
-        self._replay = Replay(self._trace.declared, self._fresh, self._fresh.trace.declared)
+        self._fresh = create_schedule(schedule.outputs)
+        self._replay = Replay(self._trace.handles, self._fresh)
         self._groups = _grouped(list(self._trace), max_steps)
 
     def moments(self) -> Iterator[Moment]:
@@ -122,7 +117,7 @@ def _grouped(entries: Sequence[Entry], most: int | None) -> list[tuple[Entry, ..
     naming: list[Entry] = []
     for entry in entries:
         naming.append(entry)
-        if entry.method not in _NAMING:
+        if not entry.primitive.is_naming:
             steps.append(naming)
             naming = []
     if most is not None and len(steps) > most - 1:

@@ -10,12 +10,12 @@ from html import escape
 from typing import Any
 
 from te_sched.errors import Place, TeSchedError
-from te_sched.schedule.entries import Entry
-from te_sched.schedule.listing import call_text
+from te_sched.schedule.handles import entry_text
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import Stage
-from te_sched.schedule.trace import Trace
 from te_sched.te.tensor import Tensor
+from te_sched.trace.entries import Entry
+from te_sched.trace.trace import Trace
 from te_sched.views.dataflow import dataflow_svg
 from te_sched.views.declaration import declaration, type_text
 from te_sched.views.highlight import own_style, to_html
@@ -79,7 +79,7 @@ def trace_html(trace: Trace) -> str:
 
 def entry_html(entry: Entry) -> str:
     """One call."""
-    return _card(_code(call_text(entry)), _note("called at", entry.place))
+    return _card(_code(entry_text(entry)), _note("called at", entry.place))
 
 
 def error_html(error: TeSchedError) -> str:

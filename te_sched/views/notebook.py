@@ -12,12 +12,12 @@ from typing import Any
 
 from te_sched.errors import TeSchedError
 from te_sched.ir.stmt import IRModule, PrimFunc
-from te_sched.schedule.entries import Entry
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import Stage
-from te_sched.schedule.trace import Trace
 from te_sched.shown import HTML_OF
 from te_sched.te.tensor import Tensor
+from te_sched.trace.entries import Entry
+from te_sched.trace.trace import Trace
 
 _CARDS = "te_sched.views.cards"
 
@@ -56,7 +56,7 @@ _METHODS: dict[type, dict[str, Callable[..., Any]]] = {
     Trace: {"_repr_html_": _calling(_CARDS, "trace_html")},
     Entry: {
         "_repr_html_": _calling(_CARDS, "entry_html"),
-        "__repr__": _calling("te_sched.schedule.listing", "call_text"),
+        "__repr__": _calling("te_sched.schedule.handles", "entry_text"),
     },
     TeSchedError: {
         "_repr_html_": _calling(_CARDS, "error_html"),

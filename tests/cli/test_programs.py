@@ -283,7 +283,7 @@ def test_errors_of_commands_name_no_line_of_theirs(te_sched_command, program):
 
 
 def test_nobody_is_told_afterwards(te_sched_command, program):
-    from te_sched.schedule.observing import observers
+    from te_sched.trace.observing import observers
 
     te_sched_command("lower", program("gemm"))
     assert observers == []

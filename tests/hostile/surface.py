@@ -34,7 +34,7 @@ FACES = {"te_sched.tir.ir_builder": "te_sched.ir.builder"}  # names of faces
 RECEIVERS = {
     "made.s": "te_sched.schedule.schedule:Schedule",
     "made.stage": "te_sched.schedule.stage:Stage",
-    "made.s.trace": "te_sched.schedule.trace:Trace",
+    "made.s.trace": "te_sched.trace.trace:Trace",
     "words.matrix()": "te_sched.te.tensor:Tensor",
     "te.var('v')": "te_sched.ir.expr:Var",
     "te.reduce_axis((0, 8))": "te_sched.ir.expr:IterVar",
@@ -61,12 +61,12 @@ OPERATORS = (
 # Public by name alone: te_sched calls them itself, or what they do is not a result.
 INNER = {
     "Schedule": (
-        *("add_stage", "replace_operation", "rewire", "rewired", "copy_from", "members_of"),
+        *("replace_operation", "rewired", "copy_from", "members_of"),
         *("readers_of", "reads", "stage_of"),
     ),
     "Analyzer": ("may_wrap",),
-    "Stage": ("copy_from", "reset_axes", "set_attr"),
-    "Trace": ("apply", "copy", "introduce", "record", "declared"),
+    "Stage": ("copy_from",),
+    "Trace": ("apply", "copy", "extend"),
     "Function": ("expect", "measure", "run_repeatedly"),
     "te_sched.testing": ("main", "install_request_hook", "fixture", "parameter", "parameters"),
 }

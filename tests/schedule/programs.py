@@ -66,7 +66,7 @@ def snapshot(schedule: Schedule) -> list[Any]:
     of_stage = [name for name in StageState.__slots__ if name != "schedule"]
     return [
         len(schedule.trace),
-        frozenset(schedule.trace._known),
+        frozenset(schedule.trace.known),
         *[_frozen(getattr(schedule, name)) for name in whole],
         *[
             _frozen(getattr(stage, name))

@@ -19,17 +19,13 @@ from te_sched.errors import ScheduleError, TeSchedError
 from te_sched.ir.expr import IterVar
 from te_sched.schedule import Schedule
 from te_sched.schedule.stage import Stage
+from te_sched.trace.drafts import Draft
 from tests.schedule import programs
-
-OTHERS = ("same_as", "normalize", "records", "copy_from", "set_attr", "reset_axes", "diff")
-INNER = ("stage_of", "readers_of", "reads", "members_of", "add_stage", "replace_operation")
 
 
 def primitives(kind: type) -> list[str]:
-    """The methods of a class that change a schedule."""
-    methods = [name for name, _ in inspect.getmembers(kind, inspect.isfunction)]
-    hidden = (*OTHERS, *INNER, "rewire", "rewired", "show", "loop_tree")
-    return [name for name in methods if not name.startswith("_") and name not in hidden]
+    """The names of the primitives of a class."""
+    return [name for name, one in inspect.getmembers(kind) if hasattr(one, "declared")]
 
 
 def ragged() -> Any:
@@ -105,6 +101,50 @@ def test_random_arguments(seed: int) -> None:
                 assert same(before, programs.snapshot(s)), (name, given)
                 assert str(s.trace) == text
     assert refused > 50
+
+
+class _NotCommitted(Exception):
+    """Raised in place of a commit."""
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_nothing_changes_before_the_commit(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(seed)
+    s = SCHEDULES[seed % len(SCHEDULES)]()
+
+    def refuse(*_: Any) -> None:
+        raise _NotCommitted
+
+    reached = 0
+    for _ in range(150):
+        owner = s if rng.random() < 0.2 else rng.choice([*s.stages, *s.groups])
+        name = rng.choice(primitives(Schedule if owner is s else Stage))
+        given = arguments(rng, s, owner, getattr(owner, name))
+        before, text = programs.snapshot(s), str(s.trace)
+        is_committed = rng.random() < 0.3
+        with warnings.catch_warnings(), monkeypatch.context() as patch:
+            warnings.simplefilter("ignore")
+            if not is_committed:
+                patch.setattr(Draft, "commit", refuse)
+            try:
+                getattr(owner, name)(*given)
+            except (TeSchedError, TypeError, ValueError):
+                continue
+            except _NotCommitted:
+                reached += 1
+                assert same(before, programs.snapshot(s)), (name, given)
+                assert str(s.trace) == text
+    assert reached > 10
+
+
+def test_every_method_of_the_primitives_is_declared() -> None:
+    kinds = [
+        kind
+        for kind in (*Stage.__mro__, *Schedule.__mro__)
+        if kind.__module__.startswith("te_sched.schedule.primitives")
+    ]
+    names = [name for kind in kinds for name in vars(kind) if name[0] != "_"]
+    assert sorted(names) == sorted(primitives(Stage) + primitives(Schedule))
 
 
 def same(a: list[Any], b: list[Any]) -> bool:

@@ -219,7 +219,9 @@ def test_a_trace_that_cannot_be_done_again_ends_the_story() -> None:
     s, A, B, C = matmul()
     s[C].split(C.op.axis[0], 4)
     s[C].split(C.op.axis[1], 4)
-    s.trace.entries[1] = replace(s.trace.entries[1], options={"factor": 0})
+    s.trace.entries[1] = replace(
+        s.trace.entries[1], arguments={**s.trace.entries[1].arguments, "factor": 0}
+    )
     story = te_sched.explain(s, [A, B, C], measure=False)
     assert [phase for _, phase, _ in problems(story)] == ["schedule"]
     assert len(story.steps) == 2
@@ -270,7 +272,7 @@ def test_a_program_that_gets_very_long_is_not_compiled() -> None:
 
 
 def test_what_observers_are_told_has_nothing_of_a_story() -> None:
-    from te_sched.schedule.observing import Observer, observed_by
+    from te_sched.trace.observing import Observer, observed_by
 
     class Counting(Observer):
         count = 0

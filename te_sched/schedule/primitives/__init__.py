@@ -1,1 +1,1 @@
-"""The primitives, one file for each family. Each checks first, then changes, then records."""
+"""The primitives, one file for each family. Each checks, and computes the new state on drafts."""

@@ -11,6 +11,7 @@ from typing import Any
 from te_sched.errors import ScheduleError, did_you_mean, kind_of, repr_of, with_article
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Expr, IterVar
+from te_sched.schedule.handles import NAME
 from te_sched.schedule.places import At
 from te_sched.schedule.primitives.checks import (
     as_expr,
@@ -24,6 +25,7 @@ from te_sched.schedule.state import PLAIN, StageState
 from te_sched.te.operation import ComputeOp
 from te_sched.te.tensor import Tensor
 from te_sched.te.tensor_intrin import TensorIntrin
+from te_sched.trace.primitive import primitive
 
 _THREAD_TAG = re.compile(r"(blockIdx|threadIdx)\.[xyz]\Z|vthread(\.[xyz])?\Z|cthread\Z")
 THREAD_TAGS = "blockIdx.x/y/z, threadIdx.x/y/z, vthread"
@@ -51,10 +53,12 @@ class AnnotationPrimitives(StageState):
 
     __slots__ = ()
 
+    @primitive(has_target=True)
     def unroll(self, var: IterVar) -> None:
         """Replicate the body of a loop of constant length, once for each iteration."""
         self._annotate("unroll", var, "Unrolled")
 
+    @primitive(has_target=True)
     def vectorize(self, var: IterVar) -> None:
         """Let one vector instruction do all iterations of a loop: `A[i]` becomes `A[0:n]`.
 
@@ -65,6 +69,7 @@ class AnnotationPrimitives(StageState):
         check_kind(self, var, ("DataPar",), "vectorize")
         self._annotate("vectorize", var, "Vectorized")
 
+    @primitive(has_target=True)
     def parallel(self, var: IterVar) -> None:
         """Divide the iterations of a loop among the cores: `for i in T.parallel(n)`.
 
@@ -75,9 +80,9 @@ class AnnotationPrimitives(StageState):
 
     def _annotate(self, name: str, var: IterVar, iter_type: str) -> None:
         leaf_position(self, var, name)
-        self.set_attr(var, iter_type=iter_type)
-        self.schedule.trace.record(self, name, (var,), {}, ())
+        self.draft.set_attr(var, iter_type=iter_type)
 
+    @primitive(has_target=True)
     def bind(self, ivar: IterVar, thread_ivar: IterVar) -> None:
         """Let the threads of a thread axis do the iterations of a loop, one each.
 
@@ -96,11 +101,11 @@ class AnnotationPrimitives(StageState):
             warnings.warn(
                 f"axis {ivar.var.name} of {stage_label(self)} was bound to {before.thread_tag};"
                 f" now it is bound to {thread_ivar.thread_tag}",
-                stacklevel=2,
+                stacklevel=3,
             )
-        self.set_attr(ivar, bind_thread=thread_ivar)
-        self.schedule.trace.record(self, "bind", (ivar, thread_ivar), {}, ())
+        self.draft.set_attr(ivar, bind_thread=thread_ivar)
 
+    @primitive(has_target=True, pragma_type=NAME)
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
         """Attach a pragma to a loop, such as "auto_unroll_max_step" with a number.
 
@@ -128,23 +133,22 @@ class AnnotationPrimitives(StageState):
         if pragma_type not in _PRAGMAS and (question := did_you_mean(pragma_type, _PRAGMAS)):
             warnings.warn(
                 f"the pragma {repr_of(pragma_type)} of {stage_label(self)} does nothing{question}",
-                stacklevel=2,
+                stacklevel=3,
             )
         if pragma_type == "unroll":
-            self.set_attr(var, iter_type="Unrolled")
+            self.draft.set_attr(var, iter_type="Unrolled")
         elif pragma_type == "vectorize":
             check_kind(self, var, ("DataPar",), "vectorize")
-            self.set_attr(var, iter_type="Vectorized")
+            self.draft.set_attr(var, iter_type="Vectorized")
         else:
             old = self.iter_var_attrs.get(var, PLAIN)
-            self.set_attr(
+            self.draft.set_attr(
                 var,
                 pragma_keys=(*old.pragma_keys, pragma_type),
                 pragma_values=(*old.pragma_values, value),
             )
-        given = () if pragma_value is None else (pragma_value,)
-        self.schedule.trace.record(self, "pragma", (var, pragma_type, *given), {}, ())
 
+    @primitive(has_target=True)
     def prefetch(self, tensor: Tensor, var: IterVar, offset: Any) -> None:
         """Fetch what iteration `var + offset` will read of a tensor into the cache.
 
@@ -177,13 +181,13 @@ class AnnotationPrimitives(StageState):
                 where,
             )
         old = self.iter_var_attrs.get(var, PLAIN)
-        self.set_attr(
+        self.draft.set_attr(
             var,
             prefetch_data=(*old.prefetch_data, tensor),
             prefetch_offset=(*old.prefetch_offset, distance),
         )
-        self.schedule.trace.record(self, "prefetch", (tensor, var, offset), {}, ())
 
+    @primitive(has_target=True)
     def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin) -> None:
         """Put a tensor intrinsic in the place of a loop and what is in it.
 
@@ -209,14 +213,12 @@ class AnnotationPrimitives(StageState):
                 "tensorize the stages round it",
                 where,
             )
-        self.set_attr(var, iter_type="Tensorized", tensor_intrin=tensor_intrin)
-        self.schedule.trace.record(self, "tensorize", (var, tensor_intrin), {}, ())
+        self.draft.set_attr(var, iter_type="Tensorized", tensor_intrin=tensor_intrin)
 
+    @primitive(has_target=True)
     def set_store_predicate(self, predicate: Any) -> None:
         """Store only where a condition holds: `s[B].set_store_predicate(tx.var.equal(0))`."""
-        condition = _condition(self, predicate)
-        self.store_predicate = condition
-        self.schedule.trace.record(self, "set_store_predicate", (predicate,), {}, ())
+        self.draft.store_predicate = _condition(self, predicate)
 
 
 def _condition(stage: StageState, predicate: Any) -> Expr:

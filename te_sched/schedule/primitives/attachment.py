@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import ScheduleError, kind_of
 from te_sched.ir.expr import IterVar, ProducerLoad, Reduce
+from te_sched.schedule.handles import STAGE
 from te_sched.schedule.places import At, place_of
 from te_sched.schedule.primitives.checks import (
     brief,
@@ -16,6 +17,7 @@ from te_sched.schedule.primitives.checks import (
 )
 from te_sched.schedule.state import AttachType, StageState
 from te_sched.te.operation import ComputeOp
+from te_sched.trace.primitive import primitive
 
 if TYPE_CHECKING:
     from te_sched.schedule.stage import Stage
@@ -26,6 +28,7 @@ class AttachmentPrimitives(StageState):
 
     __slots__ = ()
 
+    @primitive(has_target=True, parent=STAGE)
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
         """Compute the stage inside a loop of a stage that uses it: as much as one iteration needs.
 
@@ -42,10 +45,9 @@ class AttachmentPrimitives(StageState):
         _check_group(self, parent, what)
         _check_no_output(self, what)
         _check_used(self, parent, what)
-        self.attach_type = AttachType.SCOPE
-        self.attach_stage, self.attach_ivar = parent, scope
-        self.schedule.trace.record(self, "compute_at", (parent, scope), {}, ())
+        self._attach(AttachType.SCOPE, parent, scope)
 
+    @primitive(has_target=True)
     def compute_inline(self) -> None:
         """Compute each element where it is used, in the expressions of its consumers.
 
@@ -57,17 +59,18 @@ class AttachmentPrimitives(StageState):
         self._check_movable(what)
         self._check_inline(op, what)
         self._attach(AttachType.INLINE)
-        self.schedule.trace.record(self, "compute_inline", (), {}, ())
 
+    @primitive(has_target=True)
     def compute_root(self) -> None:
         """Compute the whole stage before what uses it: undoes compute_at and compute_inline."""
         self._check_movable(f"compute_root for {stage_label(self)}")
         self._attach(AttachType.GROUP_ROOT)
-        self.schedule.trace.record(self, "compute_root", (), {}, ())
 
-    def _attach(self, attach_type: AttachType) -> None:
-        self.attach_type = attach_type
-        self.attach_stage = self.attach_ivar = None
+    def _attach(
+        self, attach_type: AttachType, stage: Stage | None = None, axis: IterVar | None = None
+    ) -> None:
+        draft = self.draft
+        draft.attach_type, draft.attach_stage, draft.attach_ivar = attach_type, stage, axis
 
     def _check_movable(self, what: str) -> None:
         if self.attach_type == AttachType.SCAN_UPDATE:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.errors import ScheduleError, kind_of, user_place
+from te_sched.errors import ScheduleError, kind_of
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, IntImm, IterVar, ProducerLoad, Range, Reduce, Select, Var
 from te_sched.ir.visitor import replace, substitute
 from te_sched.schedule.guards import bound_checks, check_promises
+from te_sched.schedule.handles import NAME, STAGES, TENSOR, TENSORS, as_items
 from te_sched.schedule.places import At
 from te_sched.schedule.primitives.checks import (
     KIND_TEXT,
@@ -19,12 +20,12 @@ from te_sched.schedule.primitives.checks import (
     compute_operation,
     names,
 )
-from te_sched.schedule.primitives.groups import as_items
 from te_sched.schedule.program import ScheduleState
 from te_sched.schedule.relations import Ranges, Values
 from te_sched.schedule.state import Fate, StageState
 from te_sched.te.operation import ComputeOp, Operation
 from te_sched.te.tensor import Tensor
+from te_sched.trace.primitive import primitive
 
 if TYPE_CHECKING:
     from te_sched.schedule.stage import Stage
@@ -35,6 +36,7 @@ class CachingPrimitives(ScheduleState):
 
     __slots__ = ()
 
+    @primitive(tensor=TENSOR, scope=NAME, readers=STAGES)
     def cache_read(self, tensor: Tensor, scope: str, readers: Any) -> Tensor:
         """Copy a tensor into a memory before some stages read it: a new stage A.shared.
 
@@ -58,15 +60,8 @@ class CachingPrimitives(ScheduleState):
         changed = self.rewired({}, {reader: {source: cache} for reader in chosen})
         made = type(stage)(cache.op, self)
         made.scope = scope
-        self.rewire(changed)
-        self.add_stage(made, self.stages.index(stage) + 1, stage)
-        self.trace.record(
-            None,
-            "cache_read",
-            (declared, scope, [reader.origin_op.output(0) for reader in chosen]),
-            {},
-            (cache,),
-        )
+        self.draft.rewire(changed)
+        self.draft.add_stage(made, self.stages.index(stage) + 1, stage)
         return cache
 
     def _cache_name(self, tensor: Tensor, scope: str) -> str:
@@ -83,6 +78,7 @@ class CachingPrimitives(ScheduleState):
     def cache_write(self, tensor: Tensor, scope: str) -> Tensor: ...
     @overload
     def cache_write(self, tensor: Sequence[Tensor], scope: str) -> list[Tensor]: ...
+    @primitive(tensor=TENSORS, scope=NAME)
     def cache_write(self, tensor: Any, scope: str) -> Tensor | list[Tensor]:
         """Compute a tensor in a memory, then copy it to where it belongs: a new stage C.local.
 
@@ -110,16 +106,11 @@ class CachingPrimitives(ScheduleState):
         changed = self.rewired(dict(zip(op.outputs, copy.outputs, strict=True)))
         made = type(stage)(cache, self)
         made.scope = scope
-        stage.reset_axes(copy, Fate(f"made an axis of {cache.name} by cache_write", user_place()))
-        self.replace_operation(stage, copy)
-        self.add_stage(made, self.stages.index(stage), stage)
-        self.rewire(changed)
-        results = tuple([cache.output(one.value_index) for one in tensors])
-        declared = [stage.origin_op.output(one.value_index) for one in tensors]
-        is_list = isinstance(tensor, (list, tuple))
-        given = declared if is_list else declared[0]
-        self.trace.record(None, "cache_write", (given, scope), {}, results)
-        return list(results) if is_list else results[0]
+        fate = Fate(f"made an axis of {cache.name} by cache_write", self.draft.changes.place)
+        self.draft.split_stage(stage, copy, made, fate)
+        self.draft.rewire(changed)
+        results = [cache.output(one.value_index) for one in tensors]
+        return results if isinstance(tensor, (list, tuple)) else results[0]
 
 
 def stage_of_tensor(schedule: ScheduleState, tensor: Any, what: str) -> Stage:

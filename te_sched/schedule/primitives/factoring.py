@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.errors import ScheduleError, user_place
+from te_sched.errors import ScheduleError
 from te_sched.ir import ops
 from te_sched.ir.expr import Call, Expr, IterVar, ProducerLoad, Range, Reduce, Select, Var
 from te_sched.ir.visitor import reads_data, replace, substitute, variables_of
 from te_sched.schedule.guards import bound_checks, check_promises
+from te_sched.schedule.handles import INTEGER, TENSOR
 from te_sched.schedule.places import At
 from te_sched.schedule.primitives.caching import output_axes, stage_of_tensor
 from te_sched.schedule.primitives.checks import (
@@ -26,6 +27,7 @@ from te_sched.schedule.relations import Ranges, Values, spread_down, spread_up
 from te_sched.schedule.state import Fate, StageState
 from te_sched.te.operation import ComputeOp
 from te_sched.te.tensor import Tensor
+from te_sched.trace.primitive import primitive
 
 
 class FactoringPrimitives(ScheduleState):
@@ -33,6 +35,7 @@ class FactoringPrimitives(ScheduleState):
 
     __slots__ = ()
 
+    @primitive(tensor=TENSOR, factor_axis=INTEGER)
     def rfactor(self, tensor: Tensor, axis: IterVar, factor_axis: Any = 0) -> Any:
         """Make a reduction loop an axis of a new stage B.rf, over which the stage reduces then.
 
@@ -58,14 +61,9 @@ class FactoringPrimitives(ScheduleState):
         remaining = _remaining(op, reduce, axis, place, factored)
         changed = self.rewired(dict(zip(op.outputs, remaining.outputs, strict=True)))
         made = type(stage)(factored, self)
-        self.trace.introduce(axis, stage)
-        stage.reset_axes(remaining, Fate(f"factored into {factored.name}", user_place()))
-        self.replace_operation(stage, remaining)
-        self.add_stage(made, self.stages.index(stage), stage)
-        self.rewire(changed)
-        given = () if factor_axis == 0 else (factor_axis,)
-        source = stage.origin_op.output(tensor.value_index)
-        self.trace.record(None, "rfactor", (source, axis, *given), {}, factored.outputs)
+        fate = Fate(f"factored into {factored.name}", self.draft.changes.place)
+        self.draft.split_stage(stage, remaining, made, fate)
+        self.draft.rewire(changed)
         return factored.output(0) if factored.num_outputs == 1 else list(factored.outputs)
 
 

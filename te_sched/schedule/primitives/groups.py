@@ -7,11 +7,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import ScheduleError
+from te_sched.schedule.handles import FLAG, STAGES, as_items
 from te_sched.schedule.primitives.checks import brief, flag, names
 from te_sched.schedule.program import ScheduleState
 from te_sched.schedule.state import AttachType
 from te_sched.te.operation import Operation
 from te_sched.te.tensor import Tensor
+from te_sched.trace.primitive import primitive
 
 if TYPE_CHECKING:
     from te_sched.schedule.stage import Stage
@@ -22,6 +24,11 @@ class GroupPrimitives(ScheduleState):
 
     __slots__ = ()
 
+    @primitive(
+        outputs=STAGES._replace(by_name=True),
+        inputs=STAGES._replace(by_name=True),
+        include_inputs=FLAG._replace(by_name=True, is_always_shown=True),
+    )
     def create_group(self, outputs: Any, inputs: Any, include_inputs: bool = False) -> Stage:
         """Make a group of the stages between some inputs and outputs.
 
@@ -38,24 +45,7 @@ class GroupPrimitives(ScheduleState):
         last = [_current(self, item, what) for item in as_items(outputs)]
         first = [_current(self, item, what) for item in as_items(inputs)]
         is_whole = flag(include_inputs, "include_inputs", what)
-        group = group_of(self, last, first, is_whole, what)
-        self.trace.record(
-            None,
-            what,
-            (),
-            {
-                "outputs": [self.stages_by_op[op].origin_op.output(0) for op in last],
-                "inputs": [self.stages_by_op[op].origin_op.output(0) for op in first],
-                "include_inputs": is_whole,
-            },
-            (group,),
-        )
-        return group
-
-
-def as_items(given: Any) -> tuple[Any, ...]:
-    """One tensor or operation, or several."""
-    return tuple(given) if isinstance(given, (list, tuple)) else (given,)
+        return group_of(self, last, first, is_whole, what)
 
 
 def _current(schedule: ScheduleState, item: Any, what: str) -> Operation:
@@ -95,14 +85,14 @@ def group_of(
     group = type(members[0])(None, schedule)
     group.group = parent
     if parent is not None:
-        parent.num_child_stages += 1 - len(tops)
+        parent.draft.num_child_stages += 1 - len(tops)
     for top in tops:
-        top.group = group
+        top.draft.group = group
     group.num_child_stages = len(tops)
-    schedule.groups.append(group)
+    schedule.draft.groups.append(group)
     for stage in moved:
-        stage.attach_type = AttachType.GROUP_ROOT
-        stage.attach_stage = stage.attach_ivar = None
+        stage.draft.attach_type = AttachType.GROUP_ROOT
+        stage.draft.attach_stage = stage.draft.attach_ivar = None
     return group
 
 
@@ -175,6 +165,6 @@ def _attached_outside(members: Sequence[Stage]) -> list[Stage]:
         warnings.warn(
             f"the group takes stage {stage.op.name} away from "
             f"{stage.attach_stage.op.name}, at which it was computed",
-            stacklevel=4,
+            stacklevel=5,
         )
     return moved

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial, reduce
 from typing import Any
 
-from te_sched.errors import ScheduleError, user_place
+from te_sched.errors import ScheduleError
 from te_sched.ir import ops
 from te_sched.ir.expr import ITER_KINDS, Expr, IntImm, IterVar, Range, Var
+from te_sched.schedule.handles import BY_NAME, FLAG
 from te_sched.schedule.places import At
 from te_sched.schedule.primitives.checks import (
     check_distinct,
@@ -18,7 +20,8 @@ from te_sched.schedule.primitives.checks import (
     positive_integer,
 )
 from te_sched.schedule.relations import Fuse, Singleton, Split
-from te_sched.schedule.state import Fate, Length, StageState
+from te_sched.schedule.state import Fate, Length, StageDraft, StageState
+from te_sched.trace.primitive import primitive
 
 _LONGEST_NAME = 20_000  # characters, as after ten times split and fuse of one axis
 _LOOPS = ("DataPar", "CommReduce", "Ordered")
@@ -30,6 +33,12 @@ class LoopPrimitives(StageState):
 
     __slots__ = ()
 
+    @primitive(
+        has_target=True,
+        factor=BY_NAME,
+        nparts=BY_NAME,
+        disable_predication=FLAG._replace(by_name=True),
+    )
     def split(
         self,
         parent: IterVar,
@@ -64,13 +73,9 @@ class LoopPrimitives(StageState):
         name, value = ("factor", factor) if factor is not None else ("nparts", nparts)
         length = positive_integer(value, name, f"split axis {parent.var.name}", self, parent)
         is_exact = flag(disable_predication, "disable_predication", "split", At(self, parent))
-        outer, inner = _split(self, parent, name, length, is_exact)
-        options = {"disable_predication": True} if is_exact else {}
-        self.schedule.trace.record(
-            self, "split", (parent,), {name: value, **options}, (outer, inner)
-        )
-        return outer, inner
+        return _split(self.draft, parent, name, length, is_exact)
 
+    @primitive(has_target=True)
     def fuse(self, *args: IterVar) -> IterVar:
         """Make one loop of several that follow each other, given from outer to inner.
 
@@ -83,15 +88,11 @@ class LoopPrimitives(StageState):
         check_operation(self, "fuse")
         _check_consecutive(self, args)
         if not args:
-            fused = _singleton(self)
-        else:
-            fused = args[0]
-            _check_length(self, args)
-            for axis in args[1:]:
-                fused = _fuse(self, fused, axis)
-        self.schedule.trace.record(self, "fuse", args, {}, (fused,))
-        return fused
+            return _singleton(self.draft)
+        _check_length(self, args)
+        return reduce(partial(_fuse, self.draft), args)
 
+    @primitive(has_target=True)
     def reorder(self, *args: IterVar) -> None:
         """Put loops into the given order, outermost first; loops that are not named stay.
 
@@ -101,9 +102,9 @@ class LoopPrimitives(StageState):
         for axis in args:
             check_kind(self, axis, _MOVABLE, "reorder")
         check_distinct(self, args, "reorder")
-        _reorder(self, args, places)
-        self.schedule.trace.record(self, "reorder", args, {}, ())
+        _reorder(self.draft, args, places)
 
+    @primitive(has_target=True)
     def tile(
         self, x_parent: IterVar, y_parent: IterVar, x_factor: Any, y_factor: Any
     ) -> tuple[IterVar, IterVar, IterVar, IterVar]:
@@ -119,13 +120,11 @@ class LoopPrimitives(StageState):
         check_distinct(self, (x_parent, y_parent), "tile")
         x_length = positive_integer(x_factor, "x_factor", "tile", self, x_parent)
         y_length = positive_integer(y_factor, "y_factor", "tile", self, y_parent)
-        x_outer, x_inner = _split(self, x_parent, "factor", x_length)
-        y_outer, y_inner = _split(self, y_parent, "factor", y_length)
+        draft = self.draft
+        x_outer, x_inner = _split(draft, x_parent, "factor", x_length)
+        y_outer, y_inner = _split(draft, y_parent, "factor", y_length)
         order = (x_outer, y_outer, x_inner, y_inner)
-        _reorder(self, order, [leaf_position(self, axis, "tile") for axis in order])
-        self.schedule.trace.record(
-            self, "tile", (x_parent, y_parent, x_factor, y_factor), {}, order
-        )
+        _reorder(draft, order, [_index(draft, axis) for axis in order])
         return order
 
 
@@ -134,7 +133,7 @@ def _derived(parent: IterVar, suffix: str) -> IterVar:
 
 
 def _split(
-    stage: StageState, parent: IterVar, given: str, length: Expr, is_exact: bool = False
+    stage: StageDraft, parent: IterVar, given: str, length: Expr, is_exact: bool = False
 ) -> tuple[IterVar, IterVar]:
     outer, inner = _derived(parent, ".outer"), _derived(parent, ".inner")
     if isinstance(length, IntImm):
@@ -147,11 +146,13 @@ def _split(
     stage.all_iter_vars += (outer, inner)
     position = _index(stage, parent)
     stage.leaf_iter_vars[position : position + 1] = (outer, inner)
-    stage.fates[parent] = Fate(f"split into {outer.var.name}, {inner.var.name}", user_place())
+    stage.fates[parent] = Fate(
+        f"split into {outer.var.name}, {inner.var.name}", stage.changes.place
+    )
     return outer, inner
 
 
-def _index(stage: StageState, axis: IterVar) -> int:
+def _index(stage: StageDraft, axis: IterVar) -> int:
     return next(i for i, leaf in enumerate(stage.leaf_iter_vars) if leaf is axis)
 
 
@@ -190,7 +191,7 @@ def _check_length(stage: StageState, axes: tuple[IterVar, ...]) -> None:
         )
 
 
-def _fuse(stage: StageState, first: IterVar, second: IterVar) -> IterVar:
+def _fuse(stage: StageDraft, first: IterVar, second: IterVar) -> IterVar:
     kind = max(first.kind, second.kind, key=ITER_KINDS.index)
     var = Var(f"{first.var.name}.{second.var.name}.fused", first.var.dtype)
     fused = IterVar(None, var, kind)
@@ -199,13 +200,13 @@ def _fuse(stage: StageState, first: IterVar, second: IterVar) -> IterVar:
     stage.relations.append(Fuse(outer, inner, fused))
     stage.all_iter_vars.append(fused)
     stage.leaf_iter_vars[min(places) : min(places) + 2] = [fused]
-    place = user_place()
+    place = stage.changes.place
     for axis in (outer, inner):
         stage.fates[axis] = Fate(f"fused into {fused.var.name}", place)
     return fused
 
 
-def _singleton(stage: StageState) -> IterVar:
+def _singleton(stage: StageDraft) -> IterVar:
     axis = IterVar(Range(IntImm(0), IntImm(1)), Var("singleton"), "DataPar")
     stage.relations.append(Singleton(axis))
     stage.all_iter_vars.append(axis)
@@ -213,6 +214,6 @@ def _singleton(stage: StageState) -> IterVar:
     return axis
 
 
-def _reorder(stage: StageState, order: tuple[IterVar, ...], places: list[int]) -> None:
+def _reorder(stage: StageDraft, order: tuple[IterVar, ...], places: list[int]) -> None:
     for axis, place in zip(order, sorted(places), strict=True):
         stage.leaf_iter_vars[place] = axis

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from te_sched.errors import ScheduleError, user_place, with_article
+from te_sched.errors import ScheduleError, with_article
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, IterVar, Range, Var
 from te_sched.schedule.layouts import layout_map
 from te_sched.schedule.places import At
 from te_sched.schedule.primitives.checks import check_operation, names
 from te_sched.schedule.relations import Transform
-from te_sched.schedule.state import AttachType, Fate, StageState
+from te_sched.schedule.state import AttachType, Fate, StageDraft, StageState
 from te_sched.te.declare import AXIS_SEPARATOR, index_names
 from te_sched.te.operation import ComputeOp, PlaceholderOp
+from te_sched.trace.primitive import primitive
 
 
 class RearrangingPrimitives(StageState):
@@ -22,6 +23,7 @@ class RearrangingPrimitives(StageState):
 
     __slots__ = ()
 
+    @primitive(has_target=True)
     def transform_layout(self, mapping_function: Callable[..., Any]) -> list[IterVar]:
         """Store the result in another layout, and walk over it in that order.
 
@@ -54,10 +56,9 @@ class RearrangingPrimitives(StageState):
         axes: list[IterVar] = []
         if isinstance(self.op, ComputeOp):
             axes = self._walk_in(layout.extents)
-            self.relations.append(Transform(self._layout_axes(), tuple(axes), layout))
-            self._replace_axes(axes)
-        self.layouts = (*self.layouts, layout)
-        self.schedule.trace.record(self, what, (mapping_function,), {}, tuple(axes))
+            self.draft.relations.append(Transform(self._layout_axes(), tuple(axes), layout))
+            _replace_axes(self.draft, axes)
+        self.draft.layouts = (*self.layouts, layout)
         return axes
 
     def _walk_in(self, extents: tuple[IntImm, ...]) -> list[IterVar]:
@@ -83,16 +84,7 @@ class RearrangingPrimitives(StageState):
                 return relation.targets
         return self.op.axis
 
-    def _replace_axes(self, axes: list[IterVar]) -> None:
-        relation = self.relations[-1]
-        gone = set(relation.inputs)
-        place = min(at for at, leaf in enumerate(self.leaf_iter_vars) if leaf in gone)
-        kept = [leaf for leaf in self.leaf_iter_vars if leaf not in gone]
-        self.leaf_iter_vars[:] = [*kept[:place], *axes, *kept[place:]]
-        self.all_iter_vars += axes
-        fate = Fate(f"rearranged into {names(axes)}", user_place())
-        self.fates.update(dict.fromkeys(gone, fate))
-
+    @primitive(has_target=True)
     def rolling_buffer(self) -> None:
         """Say that the next tile of a stage overlaps the one before.
 
@@ -107,8 +99,18 @@ class RearrangingPrimitives(StageState):
                 "call compute_at first",
                 At(self),
             )
-        self.is_rolling = True
-        self.schedule.trace.record(self, what, (), {}, ())
+        self.draft.is_rolling = True
+
+
+def _replace_axes(draft: StageDraft, axes: list[IterVar]) -> None:
+    relation = draft.relations[-1]
+    gone = set(relation.inputs)
+    place = min(at for at, leaf in enumerate(draft.leaf_iter_vars) if leaf in gone)
+    kept = [leaf for leaf in draft.leaf_iter_vars if leaf not in gone]
+    draft.leaf_iter_vars = [*kept[:place], *axes, *kept[place:]]
+    draft.all_iter_vars += axes
+    fate = Fate(f"rearranged into {names(axes)}", draft.changes.place)
+    draft.fates.update(dict.fromkeys(gone, fate))
 
 
 def _new_indices(made: Any, stage: StageState) -> tuple[tuple[Expr, ...], tuple[int, ...]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from te_sched.errors import ScheduleError
 from te_sched.ir.expr import IterVar
+from te_sched.schedule.handles import INTEGER, NAME, THREADS, as_items
 from te_sched.schedule.places import At
 from te_sched.schedule.primitives.annotations import check_thread
 from te_sched.schedule.primitives.checks import (
@@ -20,9 +21,9 @@ from te_sched.schedule.primitives.checks import (
     names,
     stage_label,
 )
-from te_sched.schedule.primitives.groups import as_items
 from te_sched.schedule.state import StageState
 from te_sched.te.operation import PlaceholderOp, ScanOp
+from te_sched.trace.primitive import primitive
 
 
 class StoragePrimitives(StageState):
@@ -30,15 +31,16 @@ class StoragePrimitives(StageState):
 
     __slots__ = ()
 
+    @primitive(has_target=True, scope=NAME)
     def set_scope(self, scope: str) -> None:
         """Keep the result in a memory: "global", "shared", "warp", "local", ...
 
         "shared" is of the threads of a block, "warp" of the 32 of a warp, "local" of one thread.
         """
         check_operation(self, "set_scope")
-        self.scope = check_scope(scope, "set_scope", At(self), is_empty_allowed=True)
-        self.schedule.trace.record(self, "set_scope", (scope,), {}, ())
+        self.draft.scope = check_scope(scope, "set_scope", At(self), is_empty_allowed=True)
 
+    @primitive(has_target=True, factor=INTEGER, offset=INTEGER)
     def storage_align(self, axis: IterVar, factor: Any, offset: Any) -> None:
         """Pad the storage so that the stride of an output axis is k * factor + offset elements.
 
@@ -64,9 +66,9 @@ class StoragePrimitives(StageState):
                 "give a positive integer",
                 At(self, axis),
             )
-        self.set_attr(axis, dim_align_factor=step, dim_align_offset=rest)
-        self.schedule.trace.record(self, what, (axis, step, rest), {}, ())
+        self.draft.set_attr(axis, dim_align_factor=step, dim_align_offset=rest)
 
+    @primitive(has_target=True)
     def double_buffer(self) -> None:
         """Use two buffers in turn, so that one can be filled while the other is read."""
         check_operation(self, "double_buffer")
@@ -78,9 +80,9 @@ class StoragePrimitives(StageState):
                 "use it on a stage in between",
                 At(self),
             )
-        self.is_double_buffered = True
-        self.schedule.trace.record(self, "double_buffer", (), {}, ())
+        self.draft.is_double_buffered = True
 
+    @primitive(has_target=True, threads=THREADS)
     def env_threads(self, threads: IterVar | Sequence[IterVar]) -> None:
         """Launch threads round a whole scan."""
         what = "env_threads"
@@ -101,7 +103,7 @@ class StoragePrimitives(StageState):
         given = as_items(threads)
         for thread in given:
             check_thread(thread, f"{what} of {stage_label(self)}", At(self))
-        self.launched_threads = given
-        self.leaf_iter_vars[:0] = given
-        self.all_iter_vars += given
-        self.schedule.trace.record(self, what, (list(given),), {}, ())
+        draft = self.draft
+        draft.launched_threads = given
+        draft.leaf_iter_vars[:0] = given
+        draft.all_iter_vars += given

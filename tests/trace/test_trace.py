@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from te_sched import te, tir
 from te_sched.ir.structural import structural_equal
 from te_sched.schedule import Schedule
+from te_sched.trace.trace import Trace
 from tests.golden.corpus import Program, programs
 from tests.schedule.programs import chain, product
 
@@ -41,6 +43,11 @@ def test_trace_of_a_corpus_program_replays(program: Program) -> None:
     for schedule, _ in program.steps(IMPLEMENTATION):
         copy = te.create_schedule(schedule.outputs)
         assert_equal(schedule.trace.replay(copy), schedule)
+        other = te.create_schedule(schedule.outputs)
+        saved = json.loads(json.dumps(schedule.trace.as_json()))
+        Trace.apply_json_to_schedule(saved, other, schedule.trace.names())
+        assert_equal(other, schedule)
+        assert str(other.trace) == str(schedule.trace)
         names = schedule.trace.names()
         exec(str(schedule.trace), names)
         assert_equal(names["s"], schedule)

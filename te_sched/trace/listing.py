@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 import keyword
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from te_sched.ir import expr as E
-from te_sched.ir.expr import Expr, FloatImm, IntImm, IterVar, StringImm, Var
-from te_sched.schedule.entries import OWN_AXES, THREAD, Entry, StageOf
-from te_sched.te.operation import Operation
-from te_sched.te.tensor import Tensor
-from te_sched.te.tensor_intrin import TensorIntrin
+from te_sched.ir.expr import Expr, FloatImm, IntImm, StringImm, Var
+from te_sched.trace.entries import Entry
+from te_sched.trace.handles import Handles, Reference
 
 _OPERATORS = {
     E.Add: "{} + {}",
@@ -35,22 +32,21 @@ class Listing:
     needs by name (`needed`).
     """
 
-    def __init__(
-        self,
-        outputs: Sequence[Operation],
-        declared: Sequence[Operation],
-        entries: Iterable[Entry],
-    ) -> None:
+    def __init__(self, handles: Handles, entries: Iterable[Entry]) -> None:
         self.needed: dict[str, Any] = {}
+        self._handles = handles
         self._labels: dict[Any, str] = {}
-        self._taken = {"s", "te", *keyword.kwlist}
-        for op in declared:
-            for tensor in op.outputs:
-                self._need(tensor, tensor.name)
-        ends = ", ".join([f"{self._labels[op.output(0)]}.op" for op in outputs])
-        head = ["from te_sched import te", "", f"s = te.create_schedule([{ends}])"]
+        self._taken = {*handles.reserved, *keyword.kwlist}
+        for root in handles.roots:
+            if (wish := handles.name_of(root, 0)) is not None:
+                self._need(root, wish)
+        head = handles.head(self.label)
         self.calls = [self._line(entry) for entry in entries]
         self.text = "\n".join(head + self.calls)
+
+    def label(self, value: Any) -> str:
+        """The name of a value in the program."""
+        return self._need(value, self._wish(value) or "expression")
 
     def _name(self, wish: str) -> str:
         base = re.sub(r"\W", "_", wish) or "x"
@@ -64,8 +60,9 @@ class Listing:
 
     def _define(self, item: Any, wish: str) -> str:
         self._labels[item] = name = self._name(wish)
-        if isinstance(item, IterVar):
-            self._labels[item.var] = f"{name}.var"
+        variable = self._handles.variable_of(item)
+        if variable is not None and variable is not item:
+            self._labels[variable] = f"{name}.var"
         return name
 
     def _need(self, item: Any, wish: str) -> str:
@@ -74,49 +71,29 @@ class Listing:
         return self._labels[item]
 
     def _line(self, entry: Entry) -> str:
-        if entry.method == THREAD:
-            call = self._thread(entry)
-        elif entry.method in OWN_AXES:
-            call = f"{self._value(entry.target)}.op.{entry.method}"
-        else:
-            owner = "s" if entry.target is None else self._value(entry.target)
-            given = [self._value(arg) for arg in entry.args]
-            given += [f"{name}={self._value(arg)}" for name, arg in entry.options.items()]
-            call = f"{owner}.{entry.method}({', '.join(given)})"
+        primitive = entry.primitive
+        owner = self._handles.reserved[0] if entry.target is None else self._value(entry.target)
+        call = primitive.call_text(owner, entry, self._value)
         if not entry.results:
             return call
-        wishes = [self._wish(item) for item in entry.results]
-        named = [self._define(*pair) for pair in zip(entry.results, wishes, strict=True)]
-        is_tuple = entry.method in OWN_AXES[:2] and len(named) == 1
+        named = [self._define(item, self._wish(item) or "x") for item in entry.results]
+        is_tuple = primitive.gives_tuple and len(named) == 1
         return f"{'(' if is_tuple else ''}{', '.join(named)}{',)' if is_tuple else ''} = {call}"
 
-    @staticmethod
-    def _wish(item: Any) -> str:
-        if isinstance(item, IterVar):
-            return item.var.name
-        return item.name if isinstance(item, Tensor) else "group"
-
-    def _thread(self, entry: Entry) -> str:
-        dom, tag, name = entry.args
-        given = [] if dom is None else [self._value(dom)]
-        given.append(repr(tag) if given else f"tag={tag!r}")
-        given += [f"name={name!r}"] if name != tag else []
-        return f"te.thread_axis({', '.join(given)})"
+    def _wish(self, value: Any) -> str | None:
+        return self._handles.name_of(value, len(self._labels))
 
     def _value(self, value: Any) -> str:
-        if isinstance(value, StageOf):
-            return f"s[{self._need(value.tensor, value.tensor.name)}]"
+        if isinstance(value, Reference):
+            return value.text(self.label(value.handle))
         if isinstance(value, list):
             return f"[{', '.join(map(self._value, value))}]"
         if isinstance(value, tuple):
             return f"({', '.join(map(self._value, value))}{',' if len(value) == 1 else ''})"
-        if isinstance(value, TensorIntrin):
-            return self._need(value, value.name)
-        if isinstance(value, Expr):
-            return self._expression(value)
-        if inspect.isfunction(value):
-            return self._need(value, "mapping")
-        return self._need(value, self._wish(value)) if _is_object(value) else repr(value)
+        wish = self._wish(value)
+        if wish is not None:
+            return self._need(value, wish)
+        return self._expression(value) if isinstance(value, Expr) else repr(value)
 
     def _expression(self, expr: Expr) -> str:
         kind = type(expr)
@@ -140,12 +117,3 @@ class Listing:
             return f"te.const({expr.value}, {expr.dtype!r})"  # Python would swap 0 == x
         text = self._expression(expr)
         return f"({text})" if type(expr) in _OPERATORS else text
-
-
-def call_text(entry: Entry) -> str:
-    """The line of one entry by itself."""
-    return Listing((), (), [entry]).calls[0]
-
-
-def _is_object(value: Any) -> bool:
-    return hasattr(value, "op") or isinstance(value, (IterVar, Operation))

@@ -4,7 +4,7 @@ import contextlib
 
 import te_sched
 from te_sched import te
-from te_sched.schedule.observing import Observer, observed_by, observers
+from te_sched.trace.observing import Observer, observed_by, observers
 
 
 class Listener(Observer):

@@ -1,0 +1,239 @@
+"""What the trace of a schedule knows of tensors, axes, stages and groups. Must not know what any
+primitive does.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import index
+from typing import Any, ClassVar
+
+from te_sched.ir.expr import IntImm, IterVar, Var
+from te_sched.schedule.state import StageState
+from te_sched.te.declare import thread_axis
+from te_sched.te.operation import Operation
+from te_sched.te.tensor import Tensor
+from te_sched.te.tensor_intrin import TensorIntrin
+from te_sched.trace.entries import Entry
+from te_sched.trace.handles import Reference
+from te_sched.trace.listing import Listing
+from te_sched.trace.primitive import ArgumentKind, Parameter, Primitive
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StageOf(Reference):
+    """The stage of a tensor, as an argument or the target of a call."""
+
+    tensor: Tensor
+
+    @property
+    def handle(self) -> Tensor:
+        """The tensor."""
+        return self.tensor
+
+    @property
+    def name(self) -> str:
+        """The name of the stage."""
+        return self.tensor.op.name
+
+    def text(self, name: str) -> str:
+        """`s[B]`."""
+        return f"s[{name}]"
+
+    def resolve(self, schedule: Any, handle: Any) -> Any:
+        """The stage."""
+        return schedule[handle]
+
+
+class OwnAxes(Primitive):
+    """The axes that an operation has by itself: says where axes come from, changes nothing."""
+
+    __slots__ = ()
+
+    is_naming = True
+
+    @property
+    def gives_tuple(self) -> bool:  # type: ignore[override]
+        """Only a scan has one axis rather than several."""
+        return self.name != "scan_axis"
+
+    def of(self, op: Operation) -> tuple[IterVar, ...]:
+        """The axes of an operation."""
+        axes = getattr(op, self.name, ())
+        return (axes,) if isinstance(axes, IterVar) else axes
+
+    def call_text(self, owner: str, entry: Entry, text_of: Callable[[Any], str]) -> str:
+        """`s[B].op.axis`."""
+        return f"{owner}.op.{self.name}"
+
+    def call(self, owner: Any, entry: Entry) -> Any:
+        """The axes of the operation that a stage computes."""
+        return self.of(owner.op)
+
+
+class ThreadAxis(Primitive):
+    """A new thread axis: says where it comes from, changes nothing."""
+
+    __slots__ = ()
+
+    is_naming = True
+
+    def call_text(self, owner: str, entry: Entry, text_of: Callable[[Any], str]) -> str:
+        """`te.thread_axis((0, 8), 'threadIdx.x')`."""
+        dom, tag, name = entry.arguments.values()
+        given = [] if dom is None else [text_of(dom)]
+        given.append(repr(tag) if given else f"tag={tag!r}")
+        given += [f"name={name!r}"] if name != tag else []
+        return f"te.thread_axis({', '.join(given)})"
+
+    def call(self, owner: Any, entry: Entry) -> IterVar:
+        """A thread axis like that of the entry."""
+        return thread_axis(*entry.arguments.values())
+
+
+_PLAIN = ArgumentKind()
+_OWN_AXES = [OwnAxes(name, has_target=True) for name in ("axis", "reduce_axis", "scan_axis")]
+_THREAD_AXIS = ThreadAxis(
+    "thread_axis", [Parameter(name, _PLAIN, None, False) for name in ("dom", "tag", "name")]
+)
+_NAMING: dict[str, Primitive] = {one.name: one for one in (*_OWN_AXES, _THREAD_AXIS)}
+
+
+class TensorHandles:
+    """The handles of a schedule of `outputs`, made when the operations in `declared` were there."""
+
+    __slots__ = ("declared", "outputs", "roots")
+
+    reserved = ("s", "te")
+    references: ClassVar[Mapping[str, type[StageOf]]] = {"StageOf": StageOf}
+
+    def __init__(
+        self, outputs: Iterable[Operation] = (), declared: Iterable[Operation] = ()
+    ) -> None:
+        self.outputs, self.declared = tuple(outputs), tuple(declared)
+        self.roots = tuple(
+            [part for op in self.declared for one in op.outputs for part in (one, *one.shape)]
+        )
+
+    @property
+    def signature(self) -> list[tuple[str, str, list[int]]]:
+        """The name, kind and ranks of each operation."""
+        return [
+            (op.name, type(op).__name__, [one.ndim for one in op.outputs]) for op in self.declared
+        ]
+
+    def head(self, name: Callable[[Any], str]) -> list[str]:
+        """How the schedule was created."""
+        ends = ", ".join([f"{name(op.output(0))}.op" for op in self.outputs])
+        return ["from te_sched import te", "", f"s = te.create_schedule([{ends}])"]
+
+    def name_of(self, value: Any, number: int) -> str | None:
+        """The user's name, where there is one."""
+        if isinstance(value, IterVar):
+            return value.var.name
+        if isinstance(value, Tensor | TensorIntrin):
+            return value.name
+        if isinstance(value, StageState):
+            return "group"
+        return "mapping" if inspect.isfunction(value) else None
+
+    def variable_of(self, handle: Any) -> Var | None:
+        """The variable of an axis; an extent that is a variable stands for itself."""
+        if isinstance(handle, IterVar):
+            return handle.var
+        return handle if isinstance(handle, Var) else None
+
+    def reference(self, target: StageState) -> Any:
+        """A stage by the tensor it was made for, which lasts; a group stands for itself."""
+        return target if target.is_group else StageOf(target.origin_op.output(0))
+
+    def introduced(self, schedule: Any, entry: Entry, known: set[Any]) -> list[Entry]:
+        """An axis that is used for the first time belongs to the operation of one of the stages of
+        the entry, or is a new thread axis.
+        """
+        new = [axis for axis in _axes(entry) if axis not in known]
+        if not new:
+            return []
+        values = (entry.target, *entry.arguments.values())
+        made: list[Entry] = []
+        for axis in new:
+            if not any(axis in one.results for one in made):
+                made.append(_origin(schedule, values, axis))
+        return made
+
+    def primitive(self, schedule: Any, name: str) -> Primitive | None:
+        """The primitive of a stage or of the schedule that has this name."""
+        for kind in (type(schedule), type(schedule.stages[0])):
+            found = getattr(getattr(kind, name, None), "declared", None)
+            if isinstance(found, Primitive):
+                return found
+        return _NAMING.get(name)
+
+
+def _origin(schedule: Any, values: Iterable[Any], axis: IterVar) -> Entry:
+    for value in values:
+        tensor = value.tensor if isinstance(value, StageOf) else value
+        if isinstance(tensor, Tensor):
+            stage = schedule.stages_by_op[tensor.op]
+            for own in _OWN_AXES:
+                axes = own.of(stage.op)
+                if any(axis is one for one in axes):
+                    return Entry(own, StageOf(stage.origin_op.output(0)), {}, axes)
+    dom = None if axis.dom is None else (axis.dom.min, axis.dom.min + axis.dom.extent)
+    given = {"dom": dom, "tag": axis.thread_tag, "name": axis.var.name}
+    return Entry(_THREAD_AXIS, None, given, (axis,))
+
+
+def _axes(entry: Entry) -> list[IterVar]:
+    """The axes that an entry takes, alone or in lists."""
+    axes: list[IterVar] = []
+    for value in entry.arguments.values():
+        if type(value) is IterVar:
+            axes.append(value)
+        elif type(value) is tuple or type(value) is list:
+            axes += [one for one in value if type(one) is IterVar]
+    return axes
+
+
+def entry_text(entry: Entry) -> str:
+    """The line of one entry by itself."""
+    return Listing(TensorHandles(), [entry]).calls[0]
+
+
+def as_items(given: Any) -> tuple[Any, ...]:
+    """One tensor or operation, or several."""
+    return tuple(given) if isinstance(given, (list, tuple)) else (given,)
+
+
+def _declared(schedule: Any, tensor: Tensor) -> Tensor:
+    output: Tensor = schedule.stages_by_op[tensor.op].origin_op.output(tensor.value_index)
+    return output
+
+
+def _declared_all(schedule: Any, given: Any) -> Any:
+    if isinstance(given, (list, tuple)):
+        return [_declared(schedule, tensor) for tensor in given]
+    return _declared(schedule, given)
+
+
+def _first_outputs(schedule: Any, given: Any) -> list[Tensor]:
+    items: Sequence[Any] = as_items(given)
+    ops = [item.op if isinstance(item, Tensor) else item for item in items]
+    return [schedule.stages_by_op[op].origin_op.output(0) for op in ops]
+
+
+def _integer(schedule: Any, value: Any) -> int:
+    return value.value if isinstance(value, IntImm) else index(value)
+
+
+STAGE = ArgumentKind(lambda schedule, stage: schedule.trace.handles.reference(stage))
+TENSOR = ArgumentKind(_declared)
+TENSORS = ArgumentKind(_declared_all)
+STAGES = ArgumentKind(_first_outputs)
+THREADS = ArgumentKind(lambda schedule, threads: list(as_items(threads)))
+INTEGER = ArgumentKind(_integer, is_attribute=True)
+FLAG = ArgumentKind(lambda schedule, value: bool(value), is_attribute=True)
+NAME = ArgumentKind(is_attribute=True)
+BY_NAME = ArgumentKind(by_name=True)

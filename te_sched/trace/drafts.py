@@ -1,0 +1,78 @@
+"""The new state of objects while a primitive computes it. Must not know what the objects are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.errors import Place
+
+
+class _Field:
+    """A field of a draft, which has a value of its own once it was read or written."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, draft: Draft, kind: object) -> Any:
+        value = getattr(draft.origin, self.name)
+        if type(value) is list or type(value) is dict:
+            value = value.copy()
+        draft.__dict__[self.name] = value
+        return value
+
+
+class Draft:
+    """The new state of an object, which `commit` gives to it.
+
+    A subclass annotates the fields that may change. A list or dict is copied when it is first read,
+    so that the object stays as it is until the commit.
+    """
+
+    __slots__ = ("__dict__", "changes", "origin")
+
+    def __init__(self, origin: Any, changes: Changes) -> None:
+        self.origin, self.changes = origin, changes
+
+    def __init_subclass__(cls) -> None:
+        for name in cls.__annotations__:
+            setattr(cls, name, _Field(name))
+
+    def commit(self) -> None:
+        """Give the new state to the object."""
+        for name, value in self.__dict__.items():
+            setattr(self.origin, name, value)
+
+
+class Changes:
+    """What one call of a primitive changes: drafts of objects, and the value that it sampled.
+
+    `with Changes(schedule, place)` collects drafts in `schedule.changes`, and commits them at its
+    end if nothing was raised. `place` is the user's line of the call.
+    """
+
+    __slots__ = ("_around", "_drafts", "_schedule", "decision", "place")
+
+    def __init__(self, schedule: Any, place: Place) -> None:
+        self._schedule, self.place = schedule, place
+        self._drafts: dict[Any, Draft] = {}
+        self.decision: Any = None
+
+    def __enter__(self) -> Changes:
+        self._around = self._schedule.changes
+        self._schedule.changes = self
+        return self
+
+    def __exit__(self, raised: object, *_: object) -> None:
+        self._schedule.changes = self._around
+        if raised is None:
+            for draft in self._drafts.values():
+                draft.commit()
+
+    def draft(self, origin: Any, kind: type[Draft]) -> Any:
+        """The draft of an object, the same whenever it is asked for."""
+        drafts = self._drafts
+        if origin not in drafts:
+            drafts[origin] = kind(origin, self)
+        return drafts[origin]

@@ -1,0 +1,39 @@
+"""What a trace is made of. Must not know how it is printed or replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from te_sched.errors import Place
+from te_sched.trace.handles import Reference
+
+if TYPE_CHECKING:
+    from te_sched.trace.primitive import Primitive
+
+NOWHERE = Place()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """One call of a primitive: of the part `target` of the schedule, or of the schedule (None);
+    the user's line of it, and the value that was sampled, where the primitive samples one.
+    """
+
+    primitive: Primitive
+    target: Any
+    arguments: Mapping[str, Any]
+    results: tuple[Any, ...]
+    place: Place = NOWHERE
+    decision: Any = None
+
+    @property
+    def method(self) -> str:
+        """The name of the primitive."""
+        return self.primitive.name
+
+    @property
+    def target_name(self) -> str:
+        """What users call the part of the schedule, "" if it has no name."""
+        return self.target.name if isinstance(self.target, Reference) else ""

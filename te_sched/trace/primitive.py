@@ -1,0 +1,196 @@
+"""The declaration of a primitive: a function with the kinds of its parameters.
+
+How a call is applied, recorded, printed, replayed and saved all follows from it. Must not know any
+primitive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from inspect import Parameter as PythonParameter
+from inspect import signature
+from typing import Any, NamedTuple, TypeVar, cast
+
+from te_sched.errors import user_place
+from te_sched.trace.drafts import Changes
+from te_sched.trace.entries import Entry
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_REQUIRED = PythonParameter.empty
+DECISION = "decision"  # the parameter of primitives that sample; the entry has its value
+
+
+class ArgumentKind(NamedTuple):
+    """What the trace does with an argument.
+
+    `record` makes of it what the trace keeps, in a schedule as it was before the call; without one
+    the trace keeps what was given. An attribute is a constant, never a handle or an expression.
+    Programs write `by_name` arguments as `name=value`, and leave out those that have their default
+    value, except if `is_always_shown`.
+    """
+
+    record: Callable[[Any, Any], Any] | None = None
+    is_attribute: bool = False
+    by_name: bool = False
+    is_always_shown: bool = False
+
+
+_PLAIN = ArgumentKind()
+
+
+class Parameter(NamedTuple):
+    """A parameter of a primitive; of several arguments if `is_variadic`."""
+
+    name: str
+    kind: ArgumentKind
+    default: Any
+    is_variadic: bool
+
+    def is_shown(self, value: Any) -> bool:
+        """Whether programs write an argument."""
+        if self.default is _REQUIRED or self.kind.is_always_shown:
+            return True
+        is_default = type(value) in (bool, int, str) and value == self.default
+        return not is_default and value is not self.default
+
+
+class Primitive:
+    """What a primitive is called, takes and does. `has_target`: it is a method of a part of the
+    schedule, such as a stage, rather than of the schedule.
+    """
+
+    __slots__ = (
+        "_by_place",
+        "_defaults",
+        "_recorded",
+        "_rest",
+        "has_target",
+        "name",
+        "parameters",
+        "text",
+    )
+
+    is_naming = False  # whether it only says where handles come from
+    gives_tuple = False  # even of one result
+
+    def __init__(
+        self,
+        name: str,
+        parameters: Sequence[Parameter] = (),
+        has_target: bool = False,
+        text: str = "",
+    ) -> None:
+        self.name, self.parameters, self.has_target, self.text = name, parameters, has_target, text
+        self._by_place = [one.name for one in parameters if not one.is_variadic]
+        self._rest = next((one.name for one in parameters if one.is_variadic), "")
+        self._defaults = {one.name: () if one.is_variadic else one.default for one in parameters}
+        self._recorded = [(one.name, one.kind.record) for one in parameters if one.kind.record]
+
+    @property
+    def summary(self) -> str:
+        """What the primitive does, as its documentation begins."""
+        return " ".join(self.text.strip().partition("\n\n")[0].split())
+
+    def recorded(
+        self, schedule: Any, args: Sequence[Any], options: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The arguments of a call by name, as the trace keeps them."""
+        given = self._defaults.copy()
+        given.update(zip(self._by_place, args, strict=False))
+        if options:
+            given.update(options)
+            given.pop(DECISION, None)
+        if self._rest:
+            given[self._rest] = tuple(args)
+        for name, record in self._recorded:
+            given[name] = record(schedule, given[name])
+        return given
+
+    def shown(self, entry: Entry) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments that a program gives by place and by name."""
+        by_place: list[Any] = []
+        by_name: dict[str, Any] = {}
+        for one in self.parameters:
+            value = entry.arguments[one.name]
+            if one.is_variadic:
+                by_place += value
+            elif one.is_shown(value):
+                if one.kind.by_name:
+                    by_name[one.name] = value
+                else:
+                    by_place.append(value)
+        if entry.decision is not None:
+            by_name[DECISION] = entry.decision
+        return by_place, by_name
+
+    def call_text(self, owner: str, entry: Entry, text_of: Callable[[Any], str]) -> str:
+        """A call in a program."""
+        by_place, by_name = self.shown(entry)
+        given = [text_of(value) for value in by_place]
+        given += [f"{name}={text_of(value)}" for name, value in by_name.items()]
+        return f"{owner}.{self.name}({', '.join(given)})"
+
+    def call(self, owner: Any, entry: Entry) -> Any:
+        """Do what an entry says."""
+        by_place, by_name = self.shown(entry)
+        return getattr(owner, self.name)(*by_place, **by_name)
+
+
+def primitive(has_target: bool = False, **kinds: ArgumentKind) -> Callable[[_F], _F]:
+    """Make a method a primitive: `kinds` are those of its parameters that are not plain.
+
+    The method checks its arguments and computes the new state on drafts (`self.draft`). When it has
+    succeeded, the call is recorded and the drafts are committed; when it has raised, the schedule
+    is as before.
+    """
+
+    def declare(body: _F) -> _F:
+        declared = Primitive(
+            body.__name__, _parameters(body, kinds), has_target, body.__doc__ or ""
+        )
+
+        @wraps(body)
+        def call(self: Any, *args: Any, **options: Any) -> Any:
+            schedule = self.schedule if has_target else self
+            handles = schedule.trace.handles
+            with Changes(schedule, user_place()) as changes:
+                made = body(self, *args, **options)
+                entry = Entry(
+                    declared,
+                    handles.reference(self) if has_target else None,
+                    declared.recorded(schedule, args, options),
+                    as_results(made),
+                    changes.place,
+                    changes.decision,
+                )
+                introduced = handles.introduced(schedule, entry, schedule.trace.known)
+            schedule.trace.extend(introduced, entry)
+            return made
+
+        call.declared = declared  # type: ignore[attr-defined]
+        return cast(_F, call)
+
+    return declare
+
+
+def _parameters(
+    body: Callable[..., Any], kinds: Mapping[str, ArgumentKind]
+) -> tuple[Parameter, ...]:
+    given = list(signature(body).parameters.values())[1:]
+    return tuple(
+        [
+            Parameter(
+                one.name, kinds.get(one.name, _PLAIN), one.default, one.kind is one.VAR_POSITIONAL
+            )
+            for one in given
+            if one.name != DECISION
+        ]
+    )
+
+
+def as_results(made: Any) -> tuple[Any, ...]:
+    """The handles among what a primitive returns."""
+    if made is None:
+        return ()
+    return tuple(made) if isinstance(made, (tuple, list)) else (made,)

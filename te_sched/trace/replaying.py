@@ -1,0 +1,63 @@
+"""Doing again, on another schedule, what a trace says. Must not know what any primitive does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.errors import ScheduleError
+from te_sched.ir.expr import Expr, Var
+from te_sched.ir.visitor import substitute
+from te_sched.trace.entries import Entry
+from te_sched.trace.handles import Handles, Reference
+from te_sched.trace.primitive import as_results
+
+
+class Replay:
+    """A trace on another schedule, one entry at a time: what its objects are there (`twins`)."""
+
+    def __init__(self, handles: Handles, schedule: Any) -> None:
+        target = schedule.trace.handles
+        check_signature(handles.signature, target.signature)
+        self.schedule = schedule
+        self.twins: dict[Any, Any] = {}
+        self._variables: dict[Var, Expr] = {}
+        self._handles = handles
+        for old, new in zip(handles.roots, target.roots, strict=True):
+            self._pair(old, new)
+
+    def _pair(self, old: Any, new: Any) -> None:
+        self.twins[old] = new
+        variable, other = self._handles.variable_of(old), self._handles.variable_of(new)
+        if variable is not None and other is not None:
+            self._variables[variable] = other
+
+    def call(self, entry: Entry) -> None:
+        """Do what an entry says, and pair its results with those there are now."""
+        owner = self.schedule if entry.target is None else self.find(entry.target)
+        arguments = {name: self.find(value) for name, value in entry.arguments.items()}
+        here = Entry(entry.primitive, None, arguments, (), decision=entry.decision)
+        made = entry.primitive.call(owner, here)
+        for old, new in zip(entry.results, as_results(made), strict=False):
+            self._pair(old, new)
+
+    def find(self, value: Any) -> Any:
+        """What a value of the trace is here."""
+        if isinstance(value, Reference):
+            return value.resolve(self.schedule, self.twins[value.handle])
+        if isinstance(value, (list, tuple)):
+            return type(value)([self.find(item) for item in value])
+        if isinstance(value, Expr):
+            return substitute(value, self._variables)
+        is_handle = self._handles.name_of(value, 0) is not None
+        return self.twins.get(value, value) if is_handle else value
+
+
+def check_signature(signature: Any, target: Any) -> None:
+    """Refuse to apply a trace to a schedule of other declarations."""
+    if signature != target:
+        raise ScheduleError(
+            "replay a trace",
+            f"it is about {', '.join(name for name, *_ in signature)}, the schedule about "
+            + ", ".join(name for name, *_ in target),
+            "replay it on a schedule of the same declarations",
+        )

@@ -1,0 +1,187 @@
+"""Traces as JSON: `[instructions, decisions]`, in the form of TVM's `tir.schedule.Trace`.
+
+An instruction is `[name, inputs, attributes, results]`, a decision `[number of the instruction,
+value]`. The first instruction says what the schedule was created of. Inputs and results are the
+names of handles in the trace's program; texts have quotes of their own, nodes of expressions are
+`{class: fields}`. Must not know what any primitive does.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from te_sched.errors import ScheduleError
+from te_sched.ir import expr as E
+from te_sched.ir import ops
+from te_sched.ir.expr import Expr, Node, Var
+from te_sched.signatures import check_fields
+from te_sched.trace.entries import Entry
+from te_sched.trace.handles import Handles, Reference
+from te_sched.trace.listing import Listing
+from te_sched.trace.primitive import Primitive, as_results
+from te_sched.trace.replaying import check_signature
+
+_ROOT = "create_schedule"
+_NODES = {
+    name: kind
+    for name, kind in vars(E).items()
+    if isinstance(kind, type) and issubclass(kind, (Expr, E.Range)) and kind is not Var
+}
+
+
+def as_json(handles: Handles, entries: Iterable[Entry]) -> list[Any]:
+    """A trace as lists, dicts, numbers and texts."""
+    return _Writer(handles, list(entries)).data
+
+
+class _Writer:
+    """Names handles as the trace's program does."""
+
+    data: list[Any]
+
+    def __init__(self, handles: Handles, entries: list[Entry]) -> None:
+        self._handles = handles
+        self._listing = Listing(handles, entries)
+        self._variables: dict[Var, str] = {}
+        roots = [self._root(value) for value in handles.roots]
+        head = [[_ROOT, [], handles.signature, roots]] if roots else []
+        instructions = [*head, *map(self._instruction, entries)]
+        decisions = [
+            [number, entry.decision]
+            for number, entry in enumerate(entries, len(head))
+            if entry.decision is not None
+        ]
+        self.data = json.loads(json.dumps([instructions, decisions]))
+
+    def _root(self, value: Any) -> str | None:
+        is_constant = self._handles.name_of(value, 0) is None and not isinstance(value, Var)
+        return None if is_constant else self._named(value)
+
+    def _named(self, handle: Any) -> str:
+        label = self._listing.label(handle)
+        variable = self._handles.variable_of(handle)
+        if variable is not None:
+            self._variables[variable] = label
+        return label
+
+    def _instruction(self, entry: Entry) -> list[Any]:
+        inputs = [self._value(entry.target)] if entry.primitive.has_target else []
+        attributes = []
+        for one in entry.primitive.parameters:
+            value = entry.arguments[one.name]
+            if one.kind.is_attribute:
+                attributes.append(value)
+            else:
+                inputs += map(self._value, value if one.is_variadic else [value])
+        return [entry.method, inputs, attributes, [self._named(item) for item in entry.results]]
+
+    def _value(self, value: Any) -> Any:
+        if value is None or isinstance(value, (bool, int, float)):
+            return value
+        if isinstance(value, str):
+            return json.dumps(value)
+        if isinstance(value, (list, tuple)):
+            return [self._value(item) for item in value]
+        if isinstance(value, Reference):
+            return {type(value).__name__: self._listing.label(value.handle)}
+        if self._handles.name_of(value, 0) is not None:
+            return self._listing.label(value)
+        if isinstance(value, Var):
+            return {"Var": self._variables.get(value) or self._listing.label(value)}
+        node: Any = value if isinstance(value, Node) else ops.convert(value)
+        fields = [field.name for field in dataclasses.fields(node) if field.init]
+        return {type(node).__name__: [self._value(getattr(node, name)) for name in fields]}
+
+
+def apply_json(data: Any, schedule: Any, names: Mapping[str, Any]) -> None:
+    """Do what a trace says that was saved; `names` has what it needs beside the declarations."""
+    with _malformed():
+        instructions, decisions = data
+        values = dict(decisions)
+        reader = _Reader(schedule, names)
+        first = reader.read_roots(instructions)
+    for number, instruction in enumerate(instructions[first:], first):
+        with _malformed():
+            owner, entry, labels = reader.read(instruction, values.get(number))
+        made = as_results(entry.primitive.call(owner, entry))
+        reader.known.update(zip(labels, made, strict=False))
+
+
+@contextmanager
+def _malformed() -> Iterator[None]:
+    try:
+        yield
+    except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
+        raise ScheduleError(
+            "apply the JSON of a trace",
+            f"it is not what as_json of a trace returns ({type(error).__name__}: {error})",
+            "pass what trace.as_json() returned, or json.loads of what was saved of it",
+        ) from error
+
+
+class _Reader:
+    """Finds on a schedule what the names in the JSON of a trace mean."""
+
+    def __init__(self, schedule: Any, names: Mapping[str, Any]) -> None:
+        self._schedule, self._handles = schedule, schedule.trace.handles
+        self.known = dict(names)
+
+    def read_roots(self, instructions: list[Any]) -> int:
+        """Name what the schedule was created of, where the kind of schedule has such handles;
+        returns how many instructions say it.
+        """
+        roots = self._handles.roots
+        if not roots:
+            return 0
+        _, _, signature, labels = instructions[0]
+        check_signature(signature, json.loads(json.dumps(self._handles.signature)))
+        self.known.update(zip(labels, roots, strict=True))
+        return 1
+
+    def read(self, instruction: Any, decision: Any) -> tuple[Any, Entry, list[str]]:
+        """What an instruction calls its primitive on, the call, and the names of its results."""
+        name, inputs, attributes, labels = instruction
+        primitive: Primitive | None = self._handles.primitive(self._schedule, name)
+        if primitive is None:
+            raise ValueError(f"there is no primitive {name}")
+        values, constants = list(map(self._value, inputs)), list(attributes)
+        owner = values.pop(0) if primitive.has_target else self._schedule
+        arguments = {}
+        for one in primitive.parameters:
+            if one.is_variadic:
+                arguments[one.name], values = tuple(values), []
+            else:
+                arguments[one.name] = (constants if one.kind.is_attribute else values).pop(0)
+        return owner, Entry(primitive, None, arguments, (), decision=decision), labels
+
+    def _value(self, data: Any) -> Any:
+        if isinstance(data, str):
+            return json.loads(data) if data.startswith('"') else self._find(data)
+        if isinstance(data, list):
+            return tuple(map(self._value, data))
+        if not isinstance(data, dict):
+            return data
+        ((kind, given),) = data.items()
+        if kind in self._handles.references:
+            handle = self._find(given)
+            return self._handles.references[kind](handle).resolve(self._schedule, handle)
+        if kind == "Var":
+            found = self._find(given)
+            variable = self._handles.variable_of(found)
+            return found if variable is None else variable
+        node = _NODES[kind](*map(self._value, given))
+        check_fields(node)
+        return node
+
+    def _find(self, name: str) -> Any:
+        if name not in self.known:
+            raise ScheduleError(
+                f"the trace needs {name}",
+                "it is neither declared with the schedule nor made by a primitive of the trace",
+                f"pass it by its name: names={{{name!r}: ...}}",
+            )
+        return self.known[name]

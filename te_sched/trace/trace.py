@@ -1,0 +1,138 @@
+"""The trace: what was done to a schedule, as a program that can be printed, replayed and saved.
+
+Each primitive appends its entries when it has done its work. Entries keep the objects that the user
+gave; names are made when the trace is printed. Must not know what any primitive does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from te_sched.errors import ScheduleError, kind_of
+from te_sched.signatures import checked_as
+from te_sched.trace.entries import Entry
+from te_sched.trace.handles import Handles
+from te_sched.trace.listing import Listing
+from te_sched.trace.replaying import Replay
+from te_sched.trace.saving import apply_json, as_json
+
+_S = TypeVar("_S")
+
+
+class Trace:
+    """The history of a schedule: a sequence of entries.
+
+    `str(trace)` is a Python program that makes the schedule from the declared tensors, and
+    `names()` has what it needs. `replay` does the same to another schedule; `as_json` saves it, for
+    `apply_json_to_schedule`.
+    """
+
+    __slots__ = ("entries", "handles", "known")
+
+    def __init__(self, handles: Handles) -> None:
+        self.handles = handles
+        self.entries: list[Entry] = []
+        self.known: set[Any] = set()
+
+    def copy(self) -> Trace:
+        """A trace that goes its own way from here."""
+        twin = Trace(self.handles)
+        twin.entries, twin.known = list(self.entries), set(self.known)
+        return twin
+
+    def extend(self, introduced: Iterable[Entry], entry: Entry) -> None:
+        """Append what was done, after the entries that say where its handles come from."""
+        for one in introduced:
+            self.entries.append(one)
+            self.known.update(one.results)
+        self.entries.append(entry)
+        self.known.update(entry.results)
+
+    def replay(self, schedule: _S) -> _S:
+        """Do the same to a schedule of the same declarations, and return it.
+
+        Its declarations may be the same objects, or others made by the same program.
+        """
+        check_schedule(schedule, "replay a trace")
+        world = Replay(self.handles, schedule)
+        for entry in list(self.entries):
+            world.call(entry)
+        return schedule
+
+    def apply(self, schedule: _S) -> _S:
+        """The same as `replay`."""
+        return self.replay(schedule)
+
+    def as_json(self) -> list[Any]:
+        """The trace as JSON, `[instructions, decisions]`: for `apply_json_to_schedule`, also of
+        another process.
+        """
+        return as_json(self.handles, self.entries)
+
+    @staticmethod
+    @checked_as(ScheduleError, ("json_obj",))
+    def apply_json_to_schedule(
+        json_obj: list[Any], sch: Any, names: Mapping[str, Any] | None = None
+    ) -> None:
+        """Do to a schedule of the same declarations what `as_json` of a trace says.
+
+        Parameters
+        ----------
+        json_obj : what `as_json` returned.
+        sch : the schedule.
+        names : what no JSON holds, by the names that `names()` of the trace has: tensor intrinsics,
+            functions, and variables that are no extents of the declared tensors.
+        """
+        check_schedule(sch, "apply the JSON of a trace")
+        apply_json(json_obj, sch, {} if names is None else names)
+
+    def names(self) -> dict[str, Any]:
+        """What `exec(str(trace), ...)` needs, by the names that the program uses: the declared
+        tensors, symbolic extents, tensor intrinsics.
+        """
+        return self._listing().needed
+
+    def records(self) -> list[dict[str, Any]]:
+        """One record per entry, for pandas.DataFrame.
+
+        "number", "stage" (its name, or "" for the schedule), "method", "code" (its line of
+        `str(trace)`), and the "file" and "line" of the user's call.
+        """
+        calls = self._listing().calls
+        return [
+            {
+                "number": number,
+                "stage": entry.target_name,
+                "method": entry.method,
+                "code": call,
+                "file": entry.place.file,
+                "line": entry.place.line,
+            }
+            for number, (entry, call) in enumerate(zip(self.entries, calls, strict=True))
+        ]
+
+    def _listing(self) -> Listing:
+        return Listing(self.handles, self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def __str__(self) -> str:
+        return self._listing().text
+
+    def __repr__(self) -> str:
+        return f"<trace of {len(self.entries)} entries>"
+
+
+def check_schedule(schedule: Any, what: str) -> None:
+    """Refuse to apply a trace to what is no schedule."""
+    if not isinstance(getattr(schedule, "trace", None), Trace):
+        raise ScheduleError(
+            f"{what} on {kind_of(schedule)}",
+            "it is not a schedule",
+            "pass what te.create_schedule returned",
+        )
