@@ -3,8 +3,8 @@
     (i_outer * 8 + i_inner) * m + j   ->   8 * (i_outer, m) + 1 * (i_inner, m) + 1 * (j)
 
 Factors may be symbolic, which is what the extents of arguments are. A quotient or remainder stays
-one factor, known by its parts. Forms are for proofs; what is printed is made of the linear forms of
-`linear`. Must not know statements.
+one factor, known by its parts. Forms are for proofs; what is printed is made of the sums of
+`iter_expr`. Must not know statements.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from te_sched.arith.affine import NotAffine, collect
+from te_sched.arith.iter_expr import NotAffine, collect
 from te_sched.arith.same import same
 from te_sched.ir import ops
 from te_sched.ir.expr import (
