@@ -209,14 +209,14 @@ class Forms:
         """whole // divisor"""
         if number_of(divisor) == 1:
             return whole
-        multiples, rest = _divided(whole, divisor)
+        multiples, rest = divided(whole, divisor)
         if not rest or self.is_within(rest, divisor):
             return multiples
         return plus(multiples, {(self._part(FloorDiv, rest, divisor),): 1})
 
     def remainder(self, whole: Form, divisor: Form) -> Form:
         """whole % divisor"""
-        _, rest = _divided(whole, divisor)
+        _, rest = divided(whole, divisor)
         if not rest or self.is_within(rest, divisor):
             return rest
         return {(self._part(FloorMod, rest, divisor),): 1}
@@ -300,7 +300,7 @@ class Forms:
         high = self.bounds(factor.whole).high
         if high is None:
             return None
-        multiples, rest = _divided(high, factor.divisor)
+        multiples, rest = divided(high, factor.divisor)
         if self.is_less(rest, factor.divisor):
             return multiples
         return None
@@ -397,7 +397,7 @@ def split(a: Form, factor: Any) -> tuple[Form | None, Form]:
     return scale, rest
 
 
-def _divided(whole: Form, divisor: Form) -> tuple[Form, Form]:
+def divided(whole: Form, divisor: Form) -> tuple[Form, Form]:
     """The multiples of a divisor of one term in a form, and what is left."""
     if len(divisor) != 1:
         return {}, whole
