@@ -289,9 +289,12 @@ class Detector:
         return self.times(b, a.base) if b.args else self.times(a, b.base)
 
     def visit_cast(self, e: Cast) -> IterSumExpr:
+        found = self.sum_of(e.value)
+        if not found.args:
+            return IterSumExpr((), self.prover.number(e))
         if (e.value.dtype, e.dtype) != ("int32", "int64"):
             raise NotAffine(f"{e} may change the value")
-        return self.sum_of(e.value)
+        return found
 
     def visit_floordiv(self, e: Any) -> IterSumExpr:
         return self.divided(self.sum_of(e.a), self.divisor(e.b))[0]
@@ -555,10 +558,7 @@ class Detector:
         if kind in (GT, GE):
             gap, kind = self.times(gap, -1), LT if kind is GT else LE
         if not gap.args:
-            limit = 0 if kind is LT else 1
-            if isinstance(gap.base, int) and (gap.base >= limit or (kind is EQ and gap.base < 0)):
-                raise NotAffine(f"{condition} never holds")
-            return
+            raise NotAffine(f"{condition} is not about iterators")
         scales = [one.scale for one in gap.args]
         is_negative = all(isinstance(scale, int) and scale < 0 for scale in scales)
         limit = self.prover.number((0 if kind is LT else 1) - gap.base)

@@ -30,6 +30,7 @@ from te_sched.arith.iter_expr import (
     IterMark,
     IterSplitExpr,
     IterSumExpr,
+    NotAffine,
 )
 from te_sched.ir import ops
 from te_sched.ir.expr import (
@@ -104,6 +105,29 @@ def normalize_to_iter_sum(
     )
     found = detector.sum_of(index)
     return found._replace(args=tuple(reversed(detector.ordered(detector.joined(found.args)))))
+
+
+def join_constrained(
+    index: Expr, input_iters: Domains, predicate: Expr, analyzer: Analyzer | None = None
+) -> tuple[IterSumExpr, tuple[IterMark, ...]] | None:
+    """The index as a sum of iterators that are under no condition and of marks, and these marks:
+    the sums that conditions are about, each with all values that its condition leaves.
+
+    None where the index or a condition is no such sum.
+    """
+    prover = Prover(analyzer)
+    detector = Detector(input_iters, IterMapLevel.SURJECTIVE, prover, True, Dividing.REST)
+    try:
+        detector.constrain(predicate)
+        found = detector.matched(detector.sum_of(index))
+        detector.check([found])
+    except NotAffine:
+        return None
+    marks = tuple([one.mark for one in detector.constraints])
+    is_whole = [
+        is_number(one.lower_factor, 1) and one.extent is one.source.extent for one in found.args
+    ]
+    return (found, marks) if all(is_whole) else None
 
 
 def iter_map_simplify(
