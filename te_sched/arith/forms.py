@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from te_sched.arith.interval import Interval
 from te_sched.arith.iter_expr import NotAffine, collect
 from te_sched.arith.same import same
 from te_sched.ir import ops
@@ -52,13 +53,6 @@ class Part(NamedTuple):
 
     def __ne__(self, other: object) -> bool:
         return self is not other
-
-
-class Interval(NamedTuple):
-    """The least and the greatest value; None where it is not known."""
-
-    low: Form | None
-    high: Form | None
 
 
 def constant(value: int) -> Form:
@@ -133,7 +127,7 @@ class Forms:
     def __init__(self, least: Mapping[Var, int], values: dict[Var, Expr]) -> None:
         self.least = least
         self.values = values
-        self.ranges: dict[Var, Interval] = {}
+        self.ranges: dict[Var, Interval[Form]] = {}
         self.depth: dict[Var, int] = {}
         self.parts: list[Part] = []
         self.opaque: list[tuple[Expr, Part]] = []
@@ -242,7 +236,7 @@ class Forms:
 
     # -- bounds ------------------------------------------------------------------------------------
 
-    def bounds(self, a: Form, kept: Iterable[Any] = ()) -> Interval:
+    def bounds(self, a: Form, kept: Iterable[Any] = ()) -> Interval[Form]:
         """Bounds without the variables of loops and the parts, but for those in `kept`."""
         stays = frozenset(kept)
         return Interval(self._extreme(a, stays, False), self._extreme(a, stays, True))
@@ -279,7 +273,7 @@ class Forms:
     def _has_range(self, factor: Any) -> bool:
         return (type(factor) is Part and factor.kind is not None) or factor in self.ranges
 
-    def _interval(self, factor: Any) -> Interval:
+    def _interval(self, factor: Any) -> Interval[Form]:
         if type(factor) is not Part:
             return self.ranges[factor]
         if factor.kind is FloorMod:
@@ -297,7 +291,7 @@ class Forms:
         return Interval(quotients[0], quotients[1])
 
     def _symbolic_quotient(self, factor: Part) -> Form | None:
-        high = self.bounds(factor.whole).high
+        high = self.bounds(factor.whole).max
         if high is None:
             return None
         multiples, rest = divided(high, factor.divisor)
