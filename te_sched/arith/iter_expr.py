@@ -183,6 +183,8 @@ def _order(one: IterSplitExpr) -> tuple[int, int, int, bool]:
 
 def to_expr(a: IterSumExpr) -> Expr:
     """The expression: positive scales in falling order, the constant, then negative scales."""
+    if not a.args:
+        return build.imm(a.base, a.dtype)
     args = merged(a.args) if len(a.args) > 1 else list(a.args)
     args.sort(key=_order)
     if len(args) == 1 and a.base == 0 and not a.is_sum:
