@@ -195,9 +195,9 @@ class Apart:
 
     def _ends(self, factor: Any) -> tuple[Form, Form] | None:
         bounds = self.forms.bounds({(factor,): 1}, self.fixed)
-        if bounds.low is None or bounds.high is None:
+        if bounds.min is None or bounds.max is None:
             return None
-        return bounds.low, bounds.high
+        return bounds.min, bounds.max
 
     def _find_equal(self, digits: Sequence[_Digit], low: Form, high: Form) -> bool:
         """Note the parts with large factors, which must be equal; or see that a sum is never zero.
@@ -246,7 +246,7 @@ class Apart:
         x, y = Form(), Form()
         for digit in digits:
             x, y = plus(x, digit.forms[0]), plus(y, digit.forms[1])
-        least_x, least_y = (self.forms.bounds(one, self.fixed).low for one in (x, y))
+        least_x, least_y = (self.forms.bounds(one, self.fixed).min for one in (x, y))
         most_x, most_y = self._most_where(x, self.gaps[0]), self._most_where(y, self.gaps[1])
         if least_x is None or least_y is None or most_x is None or most_y is None:
             return None
@@ -255,14 +255,14 @@ class Apart:
 
     def _most_where(self, total: Form, gaps: Iterable[Form]) -> Form | None:
         """The most that a sum can be, where some other sums are not negative."""
-        found = self.forms.bounds(total, self.fixed).high
+        found = self.forms.bounds(total, self.fixed).max
         for gap in gaps:
             for factor in factors(total):
                 scale, share = split(total, factor)[0], split(gap, factor)[0]
                 number, by = number_of(scale or {}), number_of(share or {})
                 if not number or not by or number % by or number // by > 0:
                     continue
-                most = self.forms.bounds(plus(total, gap, -(number // by)), self.fixed).high
+                most = self.forms.bounds(plus(total, gap, -(number // by)), self.fixed).max
                 if most is not None and (found is None or self.forms.is_less(most, found)):
                     found = most
         return found

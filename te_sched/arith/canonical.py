@@ -1,7 +1,7 @@
-"""Canonical forms: rewriting that keeps sums as linear forms; what `Analyzer.canonical_simplify`
+"""Canonical forms: rewriting that keeps sums as sums of parts; what `Analyzer.canonical_simplify`
 does.
 
-Owns the arithmetic of floor division and remainder on linear forms. The rules of `tables` apply
+Owns the arithmetic of floor division and remainder on sums of parts. The rules of `tables` apply
 to everything else.
 """
 
@@ -11,16 +11,17 @@ from collections.abc import Callable
 from math import gcd
 from typing import Any
 
-from te_sched.arith import affine, build
+from te_sched.arith import build
 from te_sched.arith.build import INDEX_TYPES
-from te_sched.arith.linear import (
+from te_sched.arith.iter_expr import (
     UNBOUNDED,
-    Form,
-    Term,
+    IterSplitExpr,
+    IterSumExpr,
     divided,
     plus,
+    simplified,
     split_multiples,
-    term_of,
+    split_of,
     times,
     to_expr,
 )
@@ -32,45 +33,45 @@ class Canonicalizer(Rewriter):
     """Rewrites expressions to canonical form."""
 
     def visit_form(self, e: Any) -> Any:
-        """+, -, *, floordiv and floormod through linear forms."""
+        """+, -, *, floordiv and floormod through sums of parts."""
         if e.dtype not in INDEX_TYPES:
             return _PLAIN[type(e)](self, e)
-        done = affine.simplified(e, self.facts.values)
+        done = simplified(e, self.facts.values)
         return to_expr(self.form(e)) if done is None else done
 
-    def form(self, e: Any) -> Form:
-        """The linear form of an index expression."""
+    def form(self, e: Any) -> IterSumExpr:
+        """The sum of parts of an index expression."""
         kind = type(e)
         if kind is IntImm:
-            return Form((), e.value, e.dtype)
+            return IterSumExpr((), e.value, e.dtype)
         method = _FORMS.get(kind)
         if method is None:
             return self.atom(self.visit(e))
         return method(self, e)
 
-    def atom(self, e: Any) -> Form:
-        """An expression that is done, as a form: a sum that took another's place stays one term."""
+    def atom(self, e: Any) -> IterSumExpr:
+        """An expression that is done, as a form: a sum that took another's place stays one part."""
         if type(e) is IntImm:
-            return Form((), e.value, e.dtype)
-        return Form((term_of(e),), 0, e.dtype, False)
+            return IterSumExpr((), e.value, e.dtype)
+        return IterSumExpr((split_of(e),), 0, e.dtype, False)
 
-    def single(self, form: Form) -> Term:
-        """A form as one term."""
-        if len(form.terms) == 1 and form.base == 0:
-            return form.terms[0]
-        return Term(to_expr(form))
+    def single(self, form: IterSumExpr) -> IterSplitExpr:
+        """A form as one part."""
+        if len(form.args) == 1 and form.base == 0:
+            return form.args[0]
+        return IterSplitExpr(to_expr(form))
 
-    def form_add(self, e: Any) -> Form:
+    def form_add(self, e: Any) -> IterSumExpr:
         return plus(self.form(e.a), self.form(e.b))
 
-    def form_sub(self, e: Any) -> Form:
+    def form_sub(self, e: Any) -> IterSumExpr:
         return plus(self.form(e.a), self.form(e.b), -1)
 
-    def form_mul(self, e: Any) -> Form:
+    def form_mul(self, e: Any) -> IterSumExpr:
         a, b = self.form(e.a), self.form(e.b)
-        if not b.terms:
+        if not b.args:
             return times(a, b.base)
-        if not a.terms:
+        if not a.args:
             return times(b, a.base)
         constant = 1
         product: Any = None
@@ -79,63 +80,63 @@ class Canonicalizer(Rewriter):
                 constant *= factor.value
             else:
                 product = factor if product is None else Mul(product, factor)
-        if product is None:  # the terms of a factor cancelled each other
-            return Form((), constant, a.dtype)
+        if product is None:  # the parts of a factor cancelled each other
+            return IterSumExpr((), constant, a.dtype)
         if constant != 1:
             product = Mul(product, build.imm(constant, a.dtype))
-        return Form((Term(product),), 0, a.dtype, False)
+        return IterSumExpr((IterSplitExpr(product),), 0, a.dtype, False)
 
-    def form_quotient(self, e: Any) -> Form:
+    def form_quotient(self, e: Any) -> IterSumExpr:
         """Floor and truncating division."""
         a, b = self.form(e.a), self.form(e.b)
         divisor, trunc = b.base, type(e) is Div
-        if b.terms or divisor <= 0:
+        if b.args or divisor <= 0:
             return self._opaque(type(e), a, b)
         if divisor == 1:
             return a
-        if not a.terms:
-            return Form((), _constant(type(e), a.base, divisor), a.dtype)
-        if len(a.terms) == 1 and a.base == 0 and not a.is_sum:
-            return self._term_form(self.divide(a.terms[0], divisor, trunc), a.dtype)
+        if not a.args:
+            return IterSumExpr((), _constant(type(e), a.base, divisor), a.dtype)
+        if len(a.args) == 1 and a.base == 0 and not a.is_sum:
+            return self._sum_of(self.divide(a.args[0], divisor, trunc), a.dtype)
         multiples, rest = split_multiples(a, divisor)
         whole = divided(multiples, divisor)
-        if not rest.terms and rest.base == 0:
+        if not rest.args and rest.base == 0:
             return whole
         if trunc and not self._both_nonnegative(multiples, rest):
             return self._opaque(type(e), a, b)
-        if not rest.terms:
-            return plus(whole, Form((), _constant(type(e), rest.base, divisor), a.dtype))
+        if not rest.args:
+            return plus(whole, IterSumExpr((), _constant(type(e), rest.base, divisor), a.dtype))
         if self._is_within(to_expr(rest), divisor):
             return whole
-        extra = self.divide(Term(to_expr(rest)), divisor, trunc)
-        return plus(whole, self._term_form(extra, a.dtype))
+        extra = self.divide(IterSplitExpr(to_expr(rest)), divisor, trunc)
+        return plus(whole, self._sum_of(extra, a.dtype))
 
-    def form_remainder(self, e: Any) -> Form:
+    def form_remainder(self, e: Any) -> IterSumExpr:
         """Floor and truncating remainder."""
         a, b = self.form(e.a), self.form(e.b)
         divisor, trunc = b.base, type(e) is Mod
-        if b.terms or divisor <= 0:
+        if b.args or divisor <= 0:
             return self._opaque(type(e), a, b)
         if divisor == 1:
-            return Form((), 0, a.dtype)
-        if not a.terms:
-            return Form((), _constant(type(e), a.base, divisor), a.dtype)
+            return IterSumExpr((), 0, a.dtype)
+        if not a.args:
+            return IterSumExpr((), _constant(type(e), a.base, divisor), a.dtype)
         multiples, rest = split_multiples(a, divisor)
-        if not rest.terms and rest.base == 0:
-            return Form((), 0, a.dtype)
-        is_several = len(a.terms) + (a.base != 0) > 1
+        if not rest.args and rest.base == 0:
+            return IterSumExpr((), 0, a.dtype)
+        is_several = len(a.args) + (a.base != 0) > 1
         if trunc and is_several and not self._both_nonnegative(multiples, rest):
             return self._opaque(type(e), a, b)
-        if not rest.terms:
-            return Form((), _constant(type(e), rest.base, divisor), a.dtype)
+        if not rest.args:
+            return IterSumExpr((), _constant(type(e), rest.base, divisor), a.dtype)
         if self._is_within(to_expr(rest), divisor):
             return rest
         if not trunc:
             rest = rest._replace(base=rest.base % divisor)
-        term = self.remainder(self.single(rest), divisor, trunc)
-        return self._term_form(term, a.dtype)
+        one = self.remainder(self.single(rest), divisor, trunc)
+        return self._sum_of(one, a.dtype)
 
-    def _both_nonnegative(self, multiples: Form, rest: Form) -> bool:
+    def _both_nonnegative(self, multiples: IterSumExpr, rest: IterSumExpr) -> bool:
         return self.low(to_expr(multiples)) >= 0 and self.low(to_expr(rest)) >= 0
 
     def _is_within(self, e: Expr, divisor: int) -> bool:
@@ -143,55 +144,59 @@ class Canonicalizer(Rewriter):
         low, high = self.facts.bounds.of(e)
         return low >= 0 and high < divisor
 
-    def _term_form(self, term: Term, dtype: str) -> Form:
-        if type(term.atom) is IntImm:
-            return Form((), term.atom.value * term.scale, dtype)
-        return Form((term,) if term.scale else (), 0, dtype, False)
+    def _sum_of(self, one: IterSplitExpr, dtype: str) -> IterSumExpr:
+        if type(one.source) is IntImm:
+            return IterSumExpr((), one.source.value * one.scale, dtype)
+        return IterSumExpr((one,) if one.scale else (), 0, dtype, False)
 
-    def _opaque(self, kind: type[Any], a: Form, b: Form) -> Form:
+    def _opaque(self, kind: type[Any], a: IterSumExpr, b: IterSumExpr) -> IterSumExpr:
         """A division of which nothing is known here: only the rules apply."""
         left, right = to_expr(a), to_expr(b)
         folded = build.BINARY[kind](left, right)
         done = self.finish_arithmetic(folded) if type(folded) is kind else folded
         return self.atom(done)
 
-    def divide(self, term: Term, divisor: int, trunc: bool) -> Term:
-        """term // divisor, or truncating."""
-        scale, lower, upper = term.scale, term.lower, term.upper
+    def divide(self, one: IterSplitExpr, divisor: int, trunc: bool) -> IterSplitExpr:
+        """A part // divisor, or truncating."""
+        source, lower, extent, scale, _ = one
         if scale % divisor == 0:
-            return term._replace(scale=scale // divisor)
-        if divisor % scale == 0 and (term.is_whole or term.trunc == trunc):
-            lowest = lower * (divisor // scale)
-            if 0 < upper <= lowest:
-                return Term(build.imm(0, term.atom.dtype), 0)
-            return self._bounded(Term(term.atom, 1, lowest, upper, trunc))
-        return Term(term.expr(scale), 1, divisor, UNBOUNDED, trunc)
+            return one._replace(scale=scale // divisor)
+        if divisor % scale != 0 or not (one.is_whole or one.trunc == trunc):
+            return IterSplitExpr(one.expr(), divisor, trunc=trunc)
+        share = divisor // scale
+        lowest = lower * share
+        if 0 < extent <= share or self._is_within(source, lowest):
+            return self._nothing(one)
+        if extent == UNBOUNDED:
+            return IterSplitExpr(source, lowest, trunc=trunc)
+        if extent % share == 0:
+            return IterSplitExpr(source, lowest, extent // share, trunc=trunc)
+        # x % 6 // 4 is no part of x: x // 4 % 2 is something else
+        rest = IterSplitExpr(source, 1, lower * extent, trunc=trunc)
+        return IterSplitExpr(rest.expr(), lowest, trunc=trunc)
 
-    def _bounded(self, term: Term) -> Term:
-        """The term, or zero when its atom is too small to reach the digit."""
-        if self._is_within(term.atom, term.lower):
-            return Term(build.imm(0, term.atom.dtype), 0)
-        return term
+    def _nothing(self, one: IterSplitExpr) -> IterSplitExpr:
+        return IterSplitExpr(build.imm(0, one.source.dtype), scale=0)
 
-    def remainder(self, term: Term, divisor: int, trunc: bool) -> Term:
-        """term % divisor, or truncating."""
-        scale, lower, upper = term.scale, term.lower, term.upper
+    def remainder(self, one: IterSplitExpr, divisor: int, trunc: bool) -> IterSplitExpr:
+        """A part % divisor, or truncating."""
+        source, lower, extent, scale, _ = one
         if scale % divisor == 0:
-            return Term(build.imm(0, term.atom.dtype), 0)
-        if divisor % scale == 0 and (term.is_whole or term.trunc == trunc):
-            highest = lower * (divisor // scale)
-            if upper == UNBOUNDED or upper % highest == 0:
-                if self._is_within(term.atom, highest):
-                    return term._replace(upper=UNBOUNDED)
-                return term._replace(upper=highest, trunc=trunc)
-            if highest % upper == 0:
-                return term
-        return Term(term.expr(scale), 1, 1, divisor, trunc)
+            return self._nothing(one)
+        if divisor % scale == 0 and (one.is_whole or one.trunc == trunc):
+            share = divisor // scale
+            if extent == UNBOUNDED or extent % share == 0:
+                if self._is_within(source, lower * share):
+                    return one._replace(extent=UNBOUNDED)
+                return one._replace(extent=share, trunc=trunc)
+            if share % extent == 0:
+                return one
+        return IterSplitExpr(one.expr(), 1, divisor, trunc=trunc)
 
     def visit_less(self, e: Any) -> Any:
         """a < b (and b > a): a common factor is divided out with what is too small.
 
-        TVM also drops small terms that may be negative, which changes the condition (it takes
+        TVM also drops small args that may be negative, which changes the condition (it takes
         x * 8 < y for x < 0, wrong at x = 0, y = 1); here those stay.
         """
         a, b = self.visit(e.a), self.visit(e.b)
@@ -205,48 +210,48 @@ class Canonicalizer(Rewriter):
             return Rewriter.visit_comparison(self, LT(to_expr(reduced), zero))
         return self.less(a, b)
 
-    def _reduced(self, gap: Form) -> Form | None:
+    def _reduced(self, gap: IterSumExpr) -> IterSumExpr | None:
         """gap / d for the greatest d for which gap < 0 exactly when gap / d < 0, or None."""
-        small = tuple([term for term in gap.terms if abs(term.scale) == 1])
-        large = tuple([term for term in gap.terms if abs(term.scale) > 1])
-        divisor = gcd(gap.base, *(term.scale for term in large)) if large else 1
+        small = tuple([one for one in gap.args if abs(one.scale) == 1])
+        large = tuple([one for one in gap.args if abs(one.scale) > 1])
+        divisor = gcd(gap.base, *(one.scale for one in large)) if large else 1
         if divisor == 1:
             return None
-        whole = divided(Form(large, gap.base, gap.dtype), divisor)
-        if not small or self._is_within(to_expr(Form(small, 0, gap.dtype)), divisor):
+        whole = divided(IterSumExpr(large, gap.base, gap.dtype), divisor)
+        if not small or self._is_within(to_expr(IterSumExpr(small, 0, gap.dtype)), divisor):
             return whole
-        term = small[0]
-        digit = term.upper != UNBOUNDED and term.upper % (term.lower * divisor) == 0
-        if len(small) == 1 and digit and term.scale == 1:
-            coarse = self.divide(term, divisor, term.trunc)
-            return plus(whole, self._term_form(coarse, gap.dtype))
+        one = small[0]
+        splits = one.extent != UNBOUNDED and one.extent % divisor == 0
+        if len(small) == 1 and splits and one.scale == 1:
+            coarse = self.divide(one, divisor, one.trunc)
+            return plus(whole, self._sum_of(coarse, gap.dtype))
         return None
 
-    def form_cast(self, e: Any) -> Form:
+    def form_cast(self, e: Any) -> IterSumExpr:
         """A conversion between index types moves into the sum, to its atoms."""
         if e.value.dtype not in INDEX_TYPES or e.dtype not in INDEX_TYPES:
             return self.atom(Rewriter.visit_cast(self, e))
         inner = self.form(e.value)
         if e.dtype != "int64" and not self._fits(inner):
             return self.atom(Rewriter.visit_cast(self, Cast(e.dtype, to_expr(inner))))
-        terms = [term._replace(atom=build.cast(e.dtype, term.atom)) for term in inner.terms]
-        return Form(tuple(terms), inner.base, e.dtype, inner.is_sum)
+        args = [one._replace(source=build.cast(e.dtype, one.source)) for one in inner.args]
+        return IterSumExpr(tuple(args), inner.base, e.dtype, inner.is_sum)
 
-    def _fits(self, form: Form) -> bool:
+    def _fits(self, form: IterSumExpr) -> bool:
         """Whether every part of a sum, and each partial sum, has a place in int32."""
         low = high = 0
         limit = 1 << 31
-        for term in form.terms:
+        for one in form.args:
             for part in (
-                self.facts.bounds.of(term.atom),
-                self.facts.bounds.of(term.expr(term.scale)),
+                self.facts.bounds.of(one.source),
+                self.facts.bounds.of(one.expr()),
             ):
                 if part[0] < -limit or part[1] >= limit:
                     return False
             low, high = low + part[0], high + part[1]
             if low < -limit or high >= limit:
                 return False
-        return -limit <= low + form.base and high + form.base < limit
+        return bool(-limit <= low + form.base and high + form.base < limit)
 
 
 def _factors(e: Any) -> list[Any]:
@@ -264,7 +269,7 @@ def _constant(kind: type[Any], a: int, divisor: int) -> int:
     return result if a >= 0 else -result
 
 
-_FORMS: dict[type, Callable[[Canonicalizer, Any], Form]] = {
+_FORMS: dict[type, Callable[[Canonicalizer, Any], IterSumExpr]] = {
     Add: Canonicalizer.form_add,
     Sub: Canonicalizer.form_sub,
     Mul: Canonicalizer.form_mul,

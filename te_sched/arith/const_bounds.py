@@ -36,11 +36,11 @@ from te_sched.ir.expr import (
 )
 
 INFINITY = (1 << 63) - 1
-Interval = tuple[int, int]
-EVERYTHING: Interval = (-INFINITY, INFINITY)
+ConstBound = tuple[int, int]
+EVERYTHING: ConstBound = (-INFINITY, INFINITY)
 
 
-def _dtype_interval(dtype: str) -> Interval:
+def _dtype_interval(dtype: str) -> ConstBound:
     kind = dtypes.parse(dtype)
     if kind.code == "bool":
         return (0, 1)
@@ -51,10 +51,10 @@ def _dtype_interval(dtype: str) -> Interval:
     return EVERYTHING
 
 
-_DTYPE_INTERVALS: dict[str, Interval] = {}
+_DTYPE_INTERVALS: dict[str, ConstBound] = {}
 
 
-def of_dtype(dtype: str) -> Interval:
+def of_dtype(dtype: str) -> ConstBound:
     """What a dtype can hold."""
     found = _DTYPE_INTERVALS.get(dtype)
     if found is None:
@@ -90,12 +90,12 @@ def _truncdiv(x: int, y: int) -> int:
     return quotient if (x >= 0) == (y > 0) else -quotient
 
 
-def _corners(a: Interval, b: Interval, function: Callable[[int, int], int]) -> Interval:
+def _corners(a: ConstBound, b: ConstBound, function: Callable[[int, int], int]) -> ConstBound:
     values = [function(x, y) for x in a for y in b]
     return min(values), max(values)
 
 
-def _division(a: Interval, b: Interval, function: Callable[[int, int], int]) -> Interval:
+def _division(a: ConstBound, b: ConstBound, function: Callable[[int, int], int]) -> ConstBound:
     """Division, the divisor being known not to be zero when the program runs."""
     low, high = b
     if low == 0 and high == 0:
@@ -119,9 +119,9 @@ class ConstBounds:
     def __init__(self, exact: bool) -> None:
         self.exact = exact
         self.loaded: set[Var] = set()  # variables that depend on integers in memory
-        self.variables: dict[Var, Interval] = {}
+        self.variables: dict[Var, ConstBound] = {}
         self.facts: list[tuple[Expr, int, int]] = []
-        self.memo: dict[Expr, Interval] = {}
+        self.memo: dict[Expr, ConstBound] = {}
 
     def bind(self, var: Var, value: Range | Expr) -> None:
         """Note what a variable stands for, or the range it runs over."""
@@ -133,7 +133,7 @@ class ConstBounds:
             if self.exact and depends_on_data(value, self.loaded):
                 self.loaded.add(var)
 
-    def of(self, e: Expr) -> Interval:
+    def of(self, e: Expr) -> ConstBound:
         """The smallest and the largest value of e."""
         kind = type(e)
         if kind is IntImm:
@@ -152,7 +152,7 @@ class ConstBounds:
             self.memo[e] = found
         return found
 
-    def wraps(self, e: Expr, interval: Interval | None = None) -> bool:
+    def wraps(self, e: Expr, interval: ConstBound | None = None) -> bool:
         """Whether an operation on integers, with results in an interval, may not fit its type."""
         kind = type(e)
         if kind not in _WRAPPING or not dtypes.is_integral(e.dtype):
@@ -161,7 +161,7 @@ class ConstBounds:
         least, most = of_dtype(e.dtype)
         return low < max(least, 1 - INFINITY) or high > min(most, INFINITY - 1)
 
-    def within_facts(self, e: Expr, interval: Interval) -> Interval:
+    def within_facts(self, e: Expr, interval: ConstBound) -> ConstBound:
         """An interval of e, with what is known of expressions that are written alike."""
         low, high = interval
         for fact, fact_low, fact_high in self.facts:
@@ -170,45 +170,45 @@ class ConstBounds:
         return low, high
 
 
-def _free_var(e: Any) -> Interval:
+def _free_var(e: Any) -> ConstBound:
     return (0, INFINITY) if e.is_size else of_dtype(e.dtype)
 
 
-def _var(self: ConstBounds, e: Any) -> Interval:
+def _var(self: ConstBounds, e: Any) -> ConstBound:
     found = self.variables.get(e)
     return found if found is not None else _free_var(e)
 
 
-def _add(self: ConstBounds, e: Any) -> Interval:
+def _add(self: ConstBounds, e: Any) -> ConstBound:
     a, b = self.of(e.a), self.of(e.b)
     return add(a[0], b[0]), add(a[1], b[1])
 
 
-def _sub(self: ConstBounds, e: Any) -> Interval:
+def _sub(self: ConstBounds, e: Any) -> ConstBound:
     a, b = self.of(e.a), self.of(e.b)
     return add(a[0], -b[1]), add(a[1], -b[0])
 
 
-def product(a: Interval, b: Interval) -> Interval:
+def product(a: ConstBound, b: ConstBound) -> ConstBound:
     """All products of two values."""
     if b[0] == b[1] and b[0] > 0:
         return _mul(a[0], b[0]), _mul(a[1], b[0])
     return _corners(a, b, _mul)
 
 
-def _product(self: ConstBounds, e: Any) -> Interval:
+def _product(self: ConstBounds, e: Any) -> ConstBound:
     return product(self.of(e.a), self.of(e.b))
 
 
-def _floor_quotient(self: ConstBounds, e: Any) -> Interval:
+def _floor_quotient(self: ConstBounds, e: Any) -> ConstBound:
     return _division(self.of(e.a), self.of(e.b), _floordiv)
 
 
-def _trunc_quotient(self: ConstBounds, e: Any) -> Interval:
+def _trunc_quotient(self: ConstBounds, e: Any) -> ConstBound:
     return _division(self.of(e.a), self.of(e.b), _truncdiv)
 
 
-def _floor_remainder(self: ConstBounds, e: Any) -> Interval:
+def _floor_remainder(self: ConstBounds, e: Any) -> ConstBound:
     a, b = self.of(e.a), self.of(e.b)
     if b[0] > 0:
         if a[0] >= 0 and a[1] < b[0]:
@@ -219,7 +219,7 @@ def _floor_remainder(self: ConstBounds, e: Any) -> Interval:
     return min(0, add(b[0], 1)), max(0, add(b[1], -1))
 
 
-def _trunc_remainder(self: ConstBounds, e: Any) -> Interval:
+def _trunc_remainder(self: ConstBounds, e: Any) -> ConstBound:
     a, b = self.of(e.a), self.of(e.b)
     reach = add(max(abs(b[0]), abs(b[1])), -1)
     if b[0] > 0 and a[0] >= 0 and a[1] < b[0]:
@@ -227,22 +227,22 @@ def _trunc_remainder(self: ConstBounds, e: Any) -> Interval:
     return max(-reach, min(a[0], 0)), min(reach, max(a[1], 0))
 
 
-def _smaller(self: ConstBounds, e: Any) -> Interval:
+def _smaller(self: ConstBounds, e: Any) -> ConstBound:
     a, b = self.of(e.a), self.of(e.b)
     return min(a[0], b[0]), min(a[1], b[1])
 
 
-def _larger(self: ConstBounds, e: Any) -> Interval:
+def _larger(self: ConstBounds, e: Any) -> ConstBound:
     a, b = self.of(e.a), self.of(e.b)
     return max(a[0], b[0]), max(a[1], b[1])
 
 
-def _choice(self: ConstBounds, e: Any) -> Interval:
+def _choice(self: ConstBounds, e: Any) -> ConstBound:
     a, b = self.of(e.true_value), self.of(e.false_value)
     return min(a[0], b[0]), max(a[1], b[1])
 
 
-def _cast(self: ConstBounds, e: Any) -> Interval:
+def _cast(self: ConstBounds, e: Any) -> ConstBound:
     whole, value = of_dtype(e.dtype), e.value
     if dtypes.is_float(value.dtype):
         if type(value) is not Cast or (self.exact and not _is_kept(self, value)):
@@ -271,45 +271,45 @@ def _is_kept(self: ConstBounds, e: Any) -> bool:
 _DIGITS = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}  # of a mantissa
 
 
-def _ramp(self: ConstBounds, e: Any) -> Interval:
+def _ramp(self: ConstBounds, e: Any) -> ConstBound:
     base, stride = self.of(e.base), self.of(e.stride)
     last = _corners(stride, (e.lanes - 1, e.lanes - 1), _mul)
     return add(base[0], min(0, last[0])), add(base[1], max(0, last[1]))
 
 
-def _broadcast(self: ConstBounds, e: Any) -> Interval:
+def _broadcast(self: ConstBounds, e: Any) -> ConstBound:
     return self.of(e.value)
 
 
-def _let(self: ConstBounds, e: Any) -> Interval:
+def _let(self: ConstBounds, e: Any) -> ConstBound:
     self.bind(e.var, e.value)
     return self.of(e.body)
 
 
-def _call(self: ConstBounds, e: Any) -> Interval:
+def _call(self: ConstBounds, e: Any) -> ConstBound:
     method = _CALLS.get(e.op)
     return method(self, e) if method is not None else of_dtype(e.dtype)
 
 
-def _likely(self: ConstBounds, e: Any) -> Interval:
+def _likely(self: ConstBounds, e: Any) -> ConstBound:
     return self.of(e.args[0])
 
 
-def _shift_right(self: ConstBounds, e: Any) -> Interval:
+def _shift_right(self: ConstBounds, e: Any) -> ConstBound:
     a, b = self.of(e.args[0]), self.of(e.args[1])
     if b[0] < 0 or b[1] >= 63:
         return of_dtype(e.dtype)
     return _corners(a, b, lambda x, y: x if abs(x) == INFINITY else x >> y)
 
 
-def _shift_left(self: ConstBounds, e: Any) -> Interval:
+def _shift_left(self: ConstBounds, e: Any) -> ConstBound:
     a, b = self.of(e.args[0]), self.of(e.args[1])
     if b[0] < 0 or b[1] >= 63:
         return of_dtype(e.dtype)
     return _corners(a, b, lambda x, y: _mul(x, 1 << y))
 
 
-def _bitwise_and(self: ConstBounds, e: Any) -> Interval:
+def _bitwise_and(self: ConstBounds, e: Any) -> ConstBound:
     a, b = self.of(e.args[0]), self.of(e.args[1])
     if a[0] >= 0 and b[0] >= 0:
         return 0, min(a[1], b[1])
@@ -318,14 +318,14 @@ def _bitwise_and(self: ConstBounds, e: Any) -> Interval:
     return (0, a[1]) if a[0] >= 0 else of_dtype(e.dtype)
 
 
-_CALLS: dict[str, Callable[[ConstBounds, Any], Interval]] = {
+_CALLS: dict[str, Callable[[ConstBounds, Any], ConstBound]] = {
     "tir.likely": _likely,
     "tir.shift_right": _shift_right,
     "tir.shift_left": _shift_left,
     "tir.bitwise_and": _bitwise_and,
 }
 
-_METHODS: dict[type, Callable[[ConstBounds, Any], Interval]] = {
+_METHODS: dict[type, Callable[[ConstBounds, Any], ConstBound]] = {
     Var: _var,
     Add: _add,
     Sub: _sub,

@@ -3,8 +3,8 @@
     (i_outer * 8 + i_inner) * m + j   ->   8 * (i_outer, m) + 1 * (i_inner, m) + 1 * (j)
 
 Factors may be symbolic, which is what the extents of arguments are. A quotient or remainder stays
-one factor, known by its parts. Forms are for proofs; what is printed is made of the linear forms of
-`linear`. Must not know statements.
+one factor, known by its parts. Forms are for proofs; what is printed is made of the sums of
+`iter_expr`. Must not know statements.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from te_sched.arith.affine import NotAffine, collect
+from te_sched.arith.interval import Interval
+from te_sched.arith.iter_expr import NotAffine, collect
 from te_sched.arith.same import same
 from te_sched.ir import ops
 from te_sched.ir.expr import (
@@ -52,13 +53,6 @@ class Part(NamedTuple):
 
     def __ne__(self, other: object) -> bool:
         return self is not other
-
-
-class Interval(NamedTuple):
-    """The least and the greatest value; None where it is not known."""
-
-    low: Form | None
-    high: Form | None
 
 
 def constant(value: int) -> Form:
@@ -133,7 +127,7 @@ class Forms:
     def __init__(self, least: Mapping[Var, int], values: dict[Var, Expr]) -> None:
         self.least = least
         self.values = values
-        self.ranges: dict[Var, Interval] = {}
+        self.ranges: dict[Var, Interval[Form]] = {}
         self.depth: dict[Var, int] = {}
         self.parts: list[Part] = []
         self.opaque: list[tuple[Expr, Part]] = []
@@ -209,14 +203,14 @@ class Forms:
         """whole // divisor"""
         if number_of(divisor) == 1:
             return whole
-        multiples, rest = _divided(whole, divisor)
+        multiples, rest = divided(whole, divisor)
         if not rest or self.is_within(rest, divisor):
             return multiples
         return plus(multiples, {(self._part(FloorDiv, rest, divisor),): 1})
 
     def remainder(self, whole: Form, divisor: Form) -> Form:
         """whole % divisor"""
-        _, rest = _divided(whole, divisor)
+        _, rest = divided(whole, divisor)
         if not rest or self.is_within(rest, divisor):
             return rest
         return {(self._part(FloorMod, rest, divisor),): 1}
@@ -242,7 +236,7 @@ class Forms:
 
     # -- bounds ------------------------------------------------------------------------------------
 
-    def bounds(self, a: Form, kept: Iterable[Any] = ()) -> Interval:
+    def bounds(self, a: Form, kept: Iterable[Any] = ()) -> Interval[Form]:
         """Bounds without the variables of loops and the parts, but for those in `kept`."""
         stays = frozenset(kept)
         return Interval(self._extreme(a, stays, False), self._extreme(a, stays, True))
@@ -279,7 +273,7 @@ class Forms:
     def _has_range(self, factor: Any) -> bool:
         return (type(factor) is Part and factor.kind is not None) or factor in self.ranges
 
-    def _interval(self, factor: Any) -> Interval:
+    def _interval(self, factor: Any) -> Interval[Form]:
         if type(factor) is not Part:
             return self.ranges[factor]
         if factor.kind is FloorMod:
@@ -297,10 +291,10 @@ class Forms:
         return Interval(quotients[0], quotients[1])
 
     def _symbolic_quotient(self, factor: Part) -> Form | None:
-        high = self.bounds(factor.whole).high
+        high = self.bounds(factor.whole).max
         if high is None:
             return None
-        multiples, rest = _divided(high, factor.divisor)
+        multiples, rest = divided(high, factor.divisor)
         if self.is_less(rest, factor.divisor):
             return multiples
         return None
@@ -397,7 +391,7 @@ def split(a: Form, factor: Any) -> tuple[Form | None, Form]:
     return scale, rest
 
 
-def _divided(whole: Form, divisor: Form) -> tuple[Form, Form]:
+def divided(whole: Form, divisor: Form) -> tuple[Form, Form]:
     """The multiples of a divisor of one term in a form, and what is left."""
     if len(divisor) != 1:
         return {}, whole

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from math import gcd
 from typing import Any
 
-from te_sched.arith import affine, build
+from te_sched.arith import build
 from te_sched.arith.build import INDEX_TYPES
 from te_sched.arith.canonical import Canonicalizer
 from te_sched.arith.facts import Facts
+from te_sched.arith.iter_expr import NotAffine, collect, simplified, sum_of
 from te_sched.arith.rewrite import Rewriter
 from te_sched.arith.same import same
 from te_sched.ir.expr import (
@@ -68,7 +69,7 @@ class Simplifier(Rewriter):
         """Arithmetic: of indices in three steps, of other numbers by folding."""
         if e.dtype not in INDEX_TYPES:
             return Rewriter.methods[type(e)](self, e)
-        done = affine.simplified(e, self.facts.values)
+        done = simplified(e, self.facts.values)
         return self.in_steps(e) if done is None else done
 
     def in_steps(self, e: Any) -> Any:
@@ -100,8 +101,8 @@ class Simplifier(Rewriter):
         """A sum of positive scales < a constant, when only its order may change; else None."""
         scales: dict[Var, int] = {}
         try:
-            limit = e.b.value - affine.collect(e.a, 1, scales, self.facts.values)
-        except affine.NotAffine:
+            limit = e.b.value - collect(e.a, 1, scales, self.facts.values)
+        except NotAffine:
             return None
         factors = scales.values()
         if not scales or min(factors) != 1:
@@ -110,7 +111,7 @@ class Simplifier(Rewriter):
         small = [var for var, scale in scales.items() if scale == 1]
         if common != 1 and len(small) < len(scales) and self._adds_up_below(small, common):
             return None
-        value = affine.total(scales, 0, e.a.dtype)
+        value = sum_of(scales, 0, e.a.dtype)
         low, high = self.facts.bounds.of(value)
         if high < limit:
             return build.truth(True)

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from te_sched import config
 from te_sched.arith import build
 from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.interval import Interval
 from te_sched.arith.same import same
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
@@ -47,11 +48,10 @@ from te_sched.ir.expr import (
 )
 
 
-class IntervalSet(NamedTuple):
-    """The integers from min to max. An end None is infinite; `NOTHING` is the empty set."""
+class IntervalSet(Interval[Expr]):
+    """The integers between two expressions; `NOTHING` is the empty set."""
 
-    min: Expr | None
-    max: Expr | None
+    __slots__ = ()
 
 
 EVERYTHING = IntervalSet(None, None)

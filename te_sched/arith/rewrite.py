@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from te_sched.arith import build
 from te_sched.arith.build import INDEX_TYPES
-from te_sched.arith.const_bounds import INFINITY, Interval
+from te_sched.arith.const_bounds import INFINITY, ConstBound
 from te_sched.arith.facts import Facts
 from te_sched.arith.fold import FOLDED_CALLS, fold, fold_comparison
 from te_sched.arith.rules import RuleTable, apply
@@ -212,7 +212,7 @@ class Rewriter:
         coeff, base = self.facts.modular.of(e.a)
         return build.imm(base % e.b.value, e.dtype) if coeff % e.b.value == 0 else e
 
-    def difference(self, x: Expr, y: Expr) -> Interval:
+    def difference(self, x: Expr, y: Expr) -> ConstBound:
         """The least and the largest value of x - y."""
         gap = self.visit(build.sub(x, y))
         low, high = self.facts.bounds.of(gap)

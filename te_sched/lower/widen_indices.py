@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 from te_sched.arith.const_bounds import (
     EVERYTHING,
     INFINITY,
+    ConstBound,
     ConstBounds,
-    Interval,
     add,
     of_dtype,
     product,
@@ -103,7 +103,7 @@ class _Widener(Mapper):
 
     # -- expressions -------------------------------------------------------------------------------
 
-    def exact(self, e: Any, room: Interval | None = None) -> Expr:
+    def exact(self, e: Any, room: ConstBound | None = None) -> Expr:
         """An integer or a condition as it is without overflow, in 32 or 64 bits.
 
         `room` is where the value of a sum must lie that is an index, or part of one.
@@ -111,10 +111,10 @@ class _Widener(Mapper):
         method = _EXACT.get(type(e))
         return method(self, e, room) if method is not None else self.visit(e)
 
-    def exact_var(self, e: Var, room: Interval | None) -> Expr:
+    def exact_var(self, e: Var, room: ConstBound | None) -> Expr:
         return self.widened.get(e, e)
 
-    def exact_sum(self, e: BinaryOp, room: Interval | None) -> Expr:
+    def exact_sum(self, e: BinaryOp, room: ConstBound | None) -> Expr:
         """A sum, difference or product."""
         if dtypes.element(e.dtype) != NARROW:
             if dtypes.element(e.dtype) == WIDE and not depends_on_data(e, self.bounds.loaded):
@@ -130,7 +130,7 @@ class _Widener(Mapper):
             a, b = ops.cast(wide, a), ops.cast(wide, b)
         return _rebuilt(e, a, b)
 
-    def fits(self, e: Any, room: Interval | None) -> bool:
+    def fits(self, e: Any, room: ConstBound | None) -> bool:
         """Whether the value of a sum is a 32-bit integer.
 
         Raises
@@ -152,7 +152,7 @@ class _Widener(Mapper):
         # Rows that were found within their array are counted by its strides: so far it reaches.
         return room is not None and not self.sizes.isdisjoint(variables_of(e))
 
-    def rooms(self, e: Any, room: Interval) -> tuple[Interval, Interval]:
+    def rooms(self, e: Any, room: ConstBound) -> tuple[ConstBound, ConstBound]:
         """Where the operands of a sum must lie."""
         a, b = self.bounds.of(e.a), self.bounds.of(e.b)
         low, high = room
@@ -164,15 +164,15 @@ class _Widener(Mapper):
             return (-(-low // e.b.value), high // e.b.value), EVERYTHING
         return EVERYTHING, EVERYTHING
 
-    def exact_operands(self, e: Any, room: Interval | None) -> Expr:
+    def exact_operands(self, e: Any, room: ConstBound | None) -> Expr:
         """An operation on two operands that no sum is."""
         return _rebuilt(e, self.exact(e.a), self.exact(e.b))
 
-    def exact_not(self, e: Not, room: Interval | None) -> Expr:
+    def exact_not(self, e: Not, room: ConstBound | None) -> Expr:
         a = self.exact(e.a)
         return e if a is e.a else Not(a)
 
-    def exact_ramp(self, e: Ramp, room: Interval | None) -> Expr:
+    def exact_ramp(self, e: Ramp, room: ConstBound | None) -> Expr:
         base, stride = self.exact(e.base, room), self.exact(e.stride)
         low, high = self.bounds.of(e)
         if room is not None:
@@ -186,28 +186,28 @@ class _Widener(Mapper):
         base, stride = ops.match_types(base, stride)
         return Ramp(base, stride, e.lanes)
 
-    def exact_broadcast(self, e: Broadcast, room: Interval | None) -> Expr:
+    def exact_broadcast(self, e: Broadcast, room: ConstBound | None) -> Expr:
         value = self.exact(e.value, room)
         return e if value is e.value else Broadcast(value, e.lanes)
 
-    def exact_cast(self, e: Cast, room: Interval | None) -> Expr:
+    def exact_cast(self, e: Cast, room: ConstBound | None) -> Expr:
         value = self.exact(e.value)
         if value is e.value:
             return e
         return ops.cast(e.dtype, value)
 
-    def exact_select(self, e: Select, room: Interval | None) -> Expr:
+    def exact_select(self, e: Select, room: ConstBound | None) -> Expr:
         condition = self.exact(e.condition)
         yes, no = self.side(e.true_value, room), self.side(e.false_value, room)
         if condition is e.condition and yes is e.true_value and no is e.false_value:
             return e
         return Select(condition, *ops.match_types(yes, no))
 
-    def side(self, e: Expr, room: Interval | None) -> Expr:
+    def side(self, e: Expr, room: ConstBound | None) -> Expr:
         """One of two values to choose from; one of data wraps around, as it does in conditions."""
         return self.exact(e, None if depends_on_data(e, self.bounds.loaded) else room)
 
-    def exact_call(self, e: Call, room: Interval | None) -> Expr:
+    def exact_call(self, e: Call, room: ConstBound | None) -> Expr:
         if e.op == "tir.if_then_else":
             args = [self.exact(e.args[0]), *[self.side(arg, room) for arg in e.args[1:]]]
             args[1:] = ops.match_types(args[1], args[2])
@@ -232,7 +232,7 @@ class _Widener(Mapper):
             and not depends_on_data(e, self.bounds.loaded)
         )
 
-    def exact_let(self, e: Let, room: Interval | None) -> Expr:
+    def exact_let(self, e: Let, room: ConstBound | None) -> Expr:
         var, value = self.named(e)
         body = self.exact(e.body, room)
         return e if value is e.value and body is e.body else Let(var, value, body)
@@ -333,7 +333,7 @@ class _Widener(Mapper):
         return self.choice(node)
 
 
-def _is_narrow(interval: Interval) -> bool:
+def _is_narrow(interval: ConstBound) -> bool:
     return _INT32[0] <= interval[0] and interval[1] <= _INT32[1]
 
 
@@ -348,21 +348,21 @@ def _rebuilt(e: BinaryOp | CompareOp, a: Expr, b: Expr) -> Expr:
     return type(e)(*ops.match_types(a, b))
 
 
-def _negated(interval: Interval) -> Interval:
+def _negated(interval: ConstBound) -> ConstBound:
     return -interval[1], -interval[0]
 
 
-def _sum(a: Interval, b: Interval) -> Interval:
+def _sum(a: ConstBound, b: ConstBound) -> ConstBound:
     return add(a[0], b[0]), add(a[1], b[1])
 
 
-_SUMS: dict[type, Callable[[Interval, Interval], Interval]] = {
+_SUMS: dict[type, Callable[[ConstBound, ConstBound], ConstBound]] = {
     Add: _sum,
     Sub: lambda a, b: _sum(a, _negated(b)),
     Mul: product,
 }
 
-_Exact = Callable[[_Widener, Any, Interval | None], Expr]
+_Exact = Callable[[_Widener, Any, ConstBound | None], Expr]
 _EXACT: dict[type, _Exact] = {
     **{
         kind: _Widener.exact_operands

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from te_sched.analysis.programs.evaluate import Unevaluable, evaluate
-from te_sched.arith.affine import NotAffine, collect
+from te_sched.arith.iter_expr import NotAffine, collect
 from te_sched.ir import ops
 from te_sched.ir.expr import And, Call, Expr, Var
 from te_sched.ir.visitor import walk

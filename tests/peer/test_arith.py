@@ -9,7 +9,7 @@ import pytest
 
 tvm = pytest.importorskip("tvm")
 
-from te_sched.arith import int_set  # noqa: E402
+from te_sched.arith import int_set, iter_map  # noqa: E402
 from te_sched.arith.analyzer import Analyzer  # noqa: E402
 from te_sched.arith.same import same  # noqa: E402
 from te_sched.ir import expr as E  # noqa: E402
@@ -79,3 +79,34 @@ def test_random_set_is_tvms(seed: int) -> None:
         else:
             assert mine is not None
             assert same(mine, bridge.convert(theirs))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_maps_of_iterators_that_tvm_proves_are_proved(seed: int) -> None:
+    rng, bridge = random.Random(seed), Bridge()
+    variables = [tvm.tir.Var(name, "int32") for name in "ijk"]
+    extents = [rng.choice((4, 8, 12)) for _ in variables]
+    unit, indices = 1, []
+    total = tvm.tir.const(0, "int32")
+    for var, extent in zip(reversed(variables), reversed(extents), strict=True):
+        total = var * unit + total
+        unit *= extent
+    while unit > 1:
+        extent = rng.choice([count for count in range(2, unit + 1) if unit % count == 0])
+        unit //= extent
+        indices.append(tvm.tir.FloorMod(tvm.tir.FloorDiv(total, unit), extent))
+    iters = {var: tvm.ir.Range(0, extent) for var, extent in zip(variables, extents, strict=True)}
+    ours = {bridge.convert(var): bridge.convert(domain) for var, domain in iters.items()}
+    for predicate in (None, total < rng.randint(1, 30)):
+        for level in iter_map.IterMapLevel:
+            where = True if predicate is None else predicate
+            theirs = tvm.arith.detect_iter_map(
+                indices, iters, where, level.name.lower().replace("_", "")
+            )
+            found = iter_map.detect_iter_map(
+                bridge.many(indices),
+                ours,
+                None if predicate is None else bridge.convert(predicate),
+                level,
+            )
+            assert not found.errors or not len(theirs.indices)

@@ -1,0 +1,18 @@
+"""Intervals: a least and a greatest value, of whatever kind. Must not know what the ends are.
+
+Constant bounds, which lowering asks for most of all, are plain pairs of integers instead
+(`const_bounds`).
+"""
+
+from __future__ import annotations
+
+from typing import Generic, NamedTuple, TypeVar
+
+End = TypeVar("End")
+
+
+class Interval(NamedTuple, Generic[End]):
+    """The integers from min to max. An end None is infinite, or not known."""
+
+    min: End | None
+    max: End | None

@@ -1,0 +1,698 @@
+"""How indices are found to be sums of parts of iterators, and what is proved of them.
+
+A sum whose scales fit is fused: it is a new mark, of which parts may be taken again. A condition on
+a sum makes a mark with fewer values. Must not know what maps are for.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.conditions import conjuncts
+from te_sched.arith.forms import Form, Forms, divided, factors, plus
+from te_sched.arith.forms import expr_of as form_expr
+from te_sched.arith.iter_expr import (
+    Factor,
+    IterMark,
+    IterSplitExpr,
+    IterSumExpr,
+    NotAffine,
+)
+from te_sched.ir import ops
+from te_sched.ir.expr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    Add,
+    Cast,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Mul,
+    Range,
+    Sub,
+    Var,
+)
+from te_sched.ir.visitor import variables_of
+
+
+class IterMapLevel(enum.IntEnum):
+    """What is asked of a map.
+
+    SURJECTIVE: the indices take all combinations of their values. BIJECTIVE: and no two iterations
+    give the same. NO_CHECK: nothing but its form.
+    """
+
+    BIJECTIVE = 0
+    SURJECTIVE = 1
+    NO_CHECK = 3
+
+
+class Dividing(enum.Enum):
+    """How a sum is divided: as one mark, without multiples of the divisor, or part by part.
+
+    A map divides what it fuses again in one of these ways, so that all digits are of one mark.
+    """
+
+    WHOLE = enum.auto()
+    REST = enum.auto()
+    PARTS = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class IterMapResult:
+    """The sums that indices are, or why they are none: then there are no indices."""
+
+    indices: tuple[IterSumExpr, ...]
+    errors: tuple[str, ...] = ()
+
+
+# -- numbers ---------------------------------------------------------------------------------------
+
+
+def _without(parts: list[IterSplitExpr], one: IterSplitExpr) -> list[IterSplitExpr]:
+    """The other parts; one that is there twice is still there once."""
+    place = next(i for i, other in enumerate(parts) if other is one)
+    return parts[:place] + parts[place + 1 :]
+
+
+def is_number(a: Factor, number: int) -> bool:
+    return isinstance(a, int) and a == number
+
+
+def expr_of(e: Any) -> Any:
+    """A number, or an expression, of a number or of what a map is made of."""
+    if isinstance(e, IterMark):
+        return expr_of(e.source)
+    if isinstance(e, IterSplitExpr):
+        source, lower, extent, scale, _ = e
+        part = expr_of(source)
+        upper = lower * extent
+        is_highest = upper is source.extent or _is_at_least(upper, source.extent)
+        part = part if is_highest else part % upper
+        part = part if is_number(lower, 1) else part // lower
+        return part if is_number(scale, 1) else part * scale
+    if isinstance(e, IterSumExpr):
+        total: Any = None
+        for one in e.args:
+            total = expr_of(one) if total is None else total + expr_of(one)
+        if total is None:
+            return e.base
+        if isinstance(e.base, int) and e.base < 0:
+            return total - -e.base
+        return total if is_number(e.base, 0) else total + e.base
+    return e
+
+
+def _is_at_least(a: Factor, b: Factor) -> bool:
+    """Whether a >= b, both being numbers, or the same."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a >= b
+    return Prover(None).is_equal(a, b)
+
+
+class Prover:
+    """Arithmetic on numbers and symbols: what is not known is taken not to be so."""
+
+    def __init__(self, analyzer: Analyzer | None) -> None:
+        self.analyzer = Analyzer() if analyzer is None else analyzer
+
+    def number(self, e: Factor) -> Factor:
+        """An expression, simplified; a number where it is one."""
+        if isinstance(e, int):
+            return e
+        done = e if isinstance(e, IntImm | Var) else self.analyzer.simplify(e)
+        return done.value if isinstance(done, IntImm) else done
+
+    def forms(self, *numbers: Factor) -> tuple[Forms, list[Form]]:
+        """Numbers as sums of products, of which variables are at least 1, as sizes are."""
+        parts = [ops.convert(one) for one in numbers]
+        forms = Forms(dict.fromkeys(variables_of(*parts), 1), {})
+        return forms, [forms.of(one) for one in parts]
+
+    def is_equal(self, a: Factor, b: Factor) -> bool:
+        """Whether a == b is known."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a == b
+        if a is b:
+            return True
+        _, (x, y) = self.forms(a, b)
+        return x == y or self.analyzer.can_prove_equal(*ops.operands(a, b))
+
+    def is_at_least(self, a: Factor, b: Factor) -> bool:
+        """Whether a >= b is known."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a >= b
+        forms, (x, y) = self.forms(a, b)
+        return forms.is_nonnegative(plus(x, y, -1)) or self.analyzer.can_prove(
+            ops.greater_equal(a, b)
+        )
+
+    def quotient(self, a: Factor, b: Factor) -> Factor | None:
+        """a / b, if a is known to be a multiple of b."""
+        if isinstance(a, int) and isinstance(b, int):
+            return None if a % b else a // b
+        if is_number(b, 1) or is_number(a, 0):
+            return a
+        _, (x, y) = self.forms(a, b)
+        multiples, rest = divided(x, y)
+        if not rest and all(isinstance(factor, Var) for factor in factors(multiples)):
+            return self.number(form_expr(multiples, (a if isinstance(b, int) else b).dtype))
+        found = self.number(ops.floordiv(*ops.operands(a, b)))
+        return found if self.is_equal(found * b, a) else None
+
+    def ceildiv(self, a: Factor, b: Factor) -> Factor:
+        """a / b, rounded up."""
+        exact = self.quotient(a, b)
+        return self.number((a + b - 1) // b) if exact is None else exact
+
+    def least(self, a: Factor | None, b: Factor) -> Factor:
+        """The lesser of two numbers; None is infinite."""
+        if a is None or self.is_at_least(a, b):
+            return b
+        return a if self.is_at_least(b, a) else self.number(ops.minimum(a, b))
+
+    def most(self, a: Factor | None, b: Factor) -> Factor:
+        """The greater of two numbers; None is infinitely small."""
+        if a is None or self.is_at_least(b, a):
+            return b
+        return a if self.is_at_least(a, b) else self.number(ops.maximum(a, b))
+
+
+# -- detection -------------------------------------------------------------------------------------
+
+
+class _Bound(NamedTuple):
+    """A condition: low <= sum of args < high."""
+
+    args: tuple[IterSplitExpr, ...]
+    low: Factor | None
+    high: Factor | None
+
+
+@dataclass(slots=True)
+class Constraint:
+    """A fused sum under a condition: the sum of args is mark + low."""
+
+    args: tuple[IterSplitExpr, ...]
+    mark: IterMark
+    low: Factor
+
+    def condition(self) -> Expr:
+        """What holds of the sum."""
+        total = expr_of(IterSumExpr(self.args, -self.low))
+        least = is_number(self.low, 0)
+        below = total < self.mark.extent
+        return ops.convert(below if least else ops.logical_and(total >= 0, below))
+
+
+@dataclass(slots=True)
+class Detector:
+    """One attempt to understand indices."""
+
+    input_iters: Mapping[Var, Range]
+    level: IterMapLevel
+    prover: Prover
+    simplify_trivial: bool
+    dividing: Dividing
+    lenient: bool = False
+    inputs: list[IterMark] = field(default_factory=list)
+    sums: dict[Var, IterSumExpr] = field(default_factory=dict)
+    fused_marks: list[IterMark] = field(default_factory=list)
+    constraints: list[Constraint] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for var, domain in self.input_iters.items():
+            low, extent = self.prover.number(domain.min), self.prover.number(domain.extent)
+            if self.simplify_trivial and is_number(extent, 1):
+                self.sums[var] = IterSumExpr((), low)
+                continue
+            mark = IterMark(var if is_number(low, 0) else Sub(var, domain.min), extent)
+            self.inputs.append(mark)
+            self.sums[var] = IterSumExpr((IterSplitExpr(mark, 1, extent),), low)
+
+    def detect(self, indices: Sequence[Expr], predicate: Expr | None) -> IterMapResult:
+        """The indices as sums of one part each, or why they are not what `level` asks for."""
+        try:
+            if any(isinstance(one.extent, int) and one.extent < 1 for one in self.inputs):
+                raise NotAffine("an iterator has no values")
+            if predicate is not None:
+                self.constrain(predicate)
+            found = tuple([self.fused(self.sum_of(index)) for index in indices])
+            if self.level != IterMapLevel.NO_CHECK:
+                self.check(found)
+        except NotAffine as reason:
+            return IterMapResult((), (str(reason),))
+        return IterMapResult(found)
+
+    # -- sums --------------------------------------------------------------------------------------
+
+    def sum_of(self, e: Any) -> IterSumExpr:
+        """An expression as a sum of parts.
+
+        Raises
+        ------
+        NotAffine
+        """
+        method = _METHODS.get(type(e))
+        try:
+            if method is not None:
+                return method(self, e)
+            if not variables_of(e).isdisjoint(self.sums):
+                raise NotAffine(f"{e} is no sum of parts of iterators")
+        except NotAffine:
+            if not self.lenient:
+                raise
+        return IterSumExpr((), self.prover.number(e))
+
+    def visit_var(self, e: Var) -> IterSumExpr:
+        found = self.sums.get(e)
+        return IterSumExpr((), e) if found is None else found
+
+    def visit_add(self, e: Any) -> IterSumExpr:
+        return self.plus(self.sum_of(e.a), self.sum_of(e.b))
+
+    def visit_sub(self, e: Any) -> IterSumExpr:
+        return self.plus(self.sum_of(e.a), self.times(self.sum_of(e.b), -1))
+
+    def visit_mul(self, e: Any) -> IterSumExpr:
+        a, b = self.sum_of(e.a), self.sum_of(e.b)
+        if a.args and b.args:
+            raise NotAffine(f"{e} is a product of iterators")
+        return self.times(b, a.base) if b.args else self.times(a, b.base)
+
+    def visit_cast(self, e: Cast) -> IterSumExpr:
+        found = self.sum_of(e.value)
+        if not found.args:
+            return IterSumExpr((), self.prover.number(e))
+        if (e.value.dtype, e.dtype) != ("int32", "int64"):
+            raise NotAffine(f"{e} may change the value")
+        return found
+
+    def visit_floordiv(self, e: Any) -> IterSumExpr:
+        return self.divided(self.sum_of(e.a), self.divisor(e.b))[0]
+
+    def visit_floormod(self, e: Any) -> IterSumExpr:
+        return self.divided(self.sum_of(e.a), self.divisor(e.b))[1]
+
+    def divisor(self, e: Expr) -> Factor:
+        """A divisor that no iterator changes."""
+        found = self.sum_of(e)
+        if found.args or (isinstance(found.base, int) and found.base < 1):
+            raise NotAffine(f"{e} is no positive constant")
+        return found.base
+
+    def plus(self, a: IterSumExpr, b: IterSumExpr) -> IterSumExpr:
+        """a + b"""
+        args = list(a.args)
+        for new in b.args:
+            for place, old in enumerate(args):
+                if self.is_same_part(old, new):
+                    scale = self.prover.number(old.scale + new.scale)
+                    args[place] = old._replace(scale=scale)
+                    break
+            else:
+                args.append(new)
+        left = tuple([one for one in args if not is_number(one.scale, 0)])
+        return IterSumExpr(left, self.prover.number(a.base + b.base))
+
+    def times(self, a: IterSumExpr, factor: Factor) -> IterSumExpr:
+        """a * factor"""
+        if is_number(factor, 0):
+            return IterSumExpr((), 0)
+        number = self.prover.number
+        args = [one._replace(scale=number(one.scale * factor)) for one in a.args]
+        return IterSumExpr(tuple(args), number(a.base * factor))
+
+    def is_same_part(self, a: IterSplitExpr, b: IterSplitExpr) -> bool:
+        """Whether two parts differ in their scale alone."""
+        is_equal = self.prover.is_equal
+        return (
+            a.source is b.source
+            and is_equal(a.lower_factor, b.lower_factor)
+            and is_equal(a.extent, b.extent)
+        )
+
+    def joined(self, args: Iterable[IterSplitExpr]) -> list[IterSplitExpr]:
+        """The parts, coarse and fine ones of one source put together: x // 4 * 4 + x % 4 is x."""
+        found = list(args)
+        for coarse in found:
+            for place, fine in enumerate(found):
+                if (
+                    fine.source is not coarse.source
+                    or fine is coarse
+                    or not self._follows(fine, coarse)
+                ):
+                    continue
+                extent = self.prover.number(fine.extent * coarse.extent)
+                whole = fine._replace(extent=extent)
+                if self.is_highest(whole):
+                    most = self.prover.ceildiv(fine.source.extent, fine.lower_factor)
+                    whole = whole._replace(extent=most)
+                found[place] = whole
+                return self.joined([one for one in found if one is not coarse])
+        return found
+
+    def _follows(self, fine: IterSplitExpr, coarse: IterSplitExpr) -> bool:
+        is_equal = self.prover.is_equal
+        return is_equal(fine.lower_factor * fine.extent, coarse.lower_factor) and is_equal(
+            fine.scale * fine.extent, coarse.scale
+        )
+
+    def is_highest(self, one: IterSplitExpr) -> bool:
+        """Whether the source has nothing above the part."""
+        upper = one.lower_factor * one.extent
+        return self.prover.is_at_least(upper, one.source.extent)
+
+    # -- fusing ------------------------------------------------------------------------------------
+
+    def matched(self, a: IterSumExpr) -> IterSumExpr:
+        """A sum with the marks of conditions in the place of the sums that they are about."""
+        for constraint in self.constraints:
+            a = self._matched(a._replace(args=tuple(self.joined(a.args))), constraint)
+        return a._replace(args=tuple(self.joined(a.args)))
+
+    def _matched(self, a: IterSumExpr, constraint: Constraint) -> IterSumExpr:
+        left = list(a.args)
+        factor: Factor | None = None
+        for one in constraint.args:
+            mine = next((other for other in left if self.is_same_part(one, other)), None)
+            by = None if mine is None else self.prover.quotient(mine.scale, one.scale)
+            if by is None or (factor is not None and not self.prover.is_equal(by, factor)):
+                return a
+            factor = by
+            left = [other for other in left if other is not mine]
+        mark = constraint.mark
+        left.append(IterSplitExpr(mark, 1, mark.extent, factor))
+        return IterSumExpr(tuple(left), self.prover.number(a.base + factor * constraint.low))
+
+    def ordered(self, args: Sequence[IterSplitExpr]) -> list[IterSplitExpr]:
+        """The parts of a sum, the one with the smallest scale first."""
+        if all(isinstance(one.scale, int) for one in args):
+            return sorted(args, key=lambda one: abs(one.scale))
+        left, found = list(args), list[IterSplitExpr]()
+        while left:
+            quotient = self.prover.quotient
+            finest = next(
+                (
+                    one
+                    for one in left
+                    if all(quotient(other.scale, one.scale) is not None for other in left)
+                ),
+                left[0],
+            )
+            left = _without(left, finest)
+            found.append(finest)
+        return found
+
+    def fused(self, a: IterSumExpr) -> IterSumExpr:
+        """A sum as one part, of a new mark where the sum has several parts.
+
+        Raises
+        ------
+        NotAffine where the sum does not take all values between its least and its greatest.
+        """
+        a = self.matched(a)
+        if len(a.args) < 2:
+            return a
+        args = self.ordered(a.args)
+        unit = args[0].scale
+        exact = self.level == IterMapLevel.BIJECTIVE
+        count: Factor = 1  # of the values of the finer parts, in units
+        scaled: list[IterSplitExpr] = []
+        for one in args:
+            by = self.prover.quotient(one.scale, unit)
+            is_next = by is not None and self.prover.is_equal(by, count)
+            is_within = isinstance(by, int) and isinstance(count, int) and 0 < by <= count
+            if not is_next and (exact or not is_within):
+                raise NotAffine(f"the values of {expr_of(a)} have gaps, or come more than once")
+            scaled.append(one._replace(scale=by))
+            count = by * one.extent if is_next else count + by * (one.extent - 1)
+            count = self.prover.number(count)
+        mark = self._mark(tuple(reversed(scaled)), count)
+        return a._replace(args=(IterSplitExpr(mark, 1, count, unit),))
+
+    def _mark(self, args: tuple[IterSplitExpr, ...], extent: Factor) -> IterMark:
+        """The mark of a sum: one for each sum."""
+        for mark in self.fused_marks:
+            assert isinstance(mark.source, IterSumExpr)
+            if self._are_same(mark.source.args, args):
+                return mark
+        mark = IterMark(IterSumExpr(args, 0), extent)
+        self.fused_marks.append(mark)
+        return mark
+
+    # -- quotients and remainders ------------------------------------------------------------------
+
+    def divided(self, a: IterSumExpr, divisor: Factor) -> tuple[IterSumExpr, IterSumExpr]:
+        """a // divisor and a % divisor"""
+        a = self.matched(a)
+        quotient = self.prover.quotient
+        multiples: list[IterSplitExpr] = []
+        rest: list[IterSplitExpr] = []
+        for one in a.args:
+            by = quotient(one.scale, divisor)
+            if by is None:
+                rest.append(one)
+            else:
+                multiples.append(one._replace(scale=by))
+        if isinstance(a.base, int) and isinstance(divisor, int):
+            base, left = divmod(a.base, divisor)
+        else:
+            exact = quotient(a.base, divisor)
+            base, left = (0, a.base) if exact is None else (exact, 0)
+            if exact is None and not rest:
+                base, left = self.prover.number(a.base // divisor), a.base % divisor
+        if self.dividing == Dividing.WHOLE and rest:
+            multiples, rest = [], list(a.args)
+        whole = IterSumExpr(tuple(multiples), base)
+        remainder = IterSumExpr(tuple(rest), left)
+        is_alone = len(rest) == 1 or self.dividing != Dividing.WHOLE
+        if not rest or (is_alone and self._is_below(remainder, divisor)):
+            return whole, remainder
+        if not is_number(left, 0):
+            raise NotAffine(f"({expr_of(a)}) // {divisor} does not begin with a whole quotient")
+        coarse, fine = self._split(remainder, divisor)
+        return self.plus(whole, coarse), fine
+
+    def _is_below(self, a: IterSumExpr, limit: Factor) -> bool:
+        """Whether 0 <= a < limit."""
+        most = a.base
+        if isinstance(most, int) and most < 0:
+            return False
+        for one in a.args:
+            if isinstance(one.scale, int) and one.scale < 0:
+                return False
+            most = most + one.scale * (one.extent - 1)
+        return self.prover.is_at_least(limit, self.prover.number(most + 1))
+
+    def _split(self, a: IterSumExpr, divisor: Factor) -> tuple[IterSumExpr, IterSumExpr]:
+        """Quotient and remainder of a sum without multiples of the divisor."""
+        if self.dividing == Dividing.PARTS:
+            args = self.ordered(a.args)
+            for place in range(len(args) - 1, 0, -1):
+                fine = IterSumExpr(tuple(args[:place]), 0)
+                unit = args[place].scale
+                if self.prover.quotient(divisor, unit) and self._is_below(fine, unit):
+                    coarse = IterSumExpr(tuple(args[place:]), 0)
+                    whole, rest = self.divided(coarse, divisor)
+                    return whole, self.plus(rest, fine)
+        fused = self.fused(a)
+        (one,) = fused.args
+        share = self.prover.quotient(divisor, one.scale)
+        if share is None or (isinstance(share, int) and share < 1):
+            raise NotAffine(f"{divisor} is no multiple of {one.scale}, the scale of {expr_of(a)}")
+        coarse_part, fine_part = self._split_part(one._replace(scale=1), share)
+        fine_part = fine_part._replace(scale=one.scale)
+        return IterSumExpr((coarse_part,), 0), IterSumExpr((fine_part,), 0)
+
+    def _split_part(
+        self, one: IterSplitExpr, divisor: Factor
+    ) -> tuple[IterSplitExpr, IterSplitExpr]:
+        """Quotient and remainder of a part with scale 1, which may be as large as the divisor."""
+        extent = self.prover.quotient(one.extent, divisor)
+        if extent is None:
+            if not self.is_highest(one):  # x % 6 // 4 is no part of x
+                mark = self._mark((one,), one.extent)
+                one = IterSplitExpr(mark, 1, mark.extent)
+            extent = self.prover.ceildiv(one.extent, divisor)
+        lower = self.prover.number(one.lower_factor * divisor)
+        coarse = one._replace(lower_factor=lower, extent=extent)
+        return coarse, one._replace(extent=divisor)
+
+    # -- conditions --------------------------------------------------------------------------------
+
+    def constrain(self, predicate: Expr) -> None:
+        """Note marks for the sums that conditions are about, those of fewer iterators first."""
+        bounds: list[_Bound] = []
+        for condition in conjuncts(predicate):
+            try:
+                self._note_bound(condition, bounds)
+            except NotAffine:
+                if not self._always_holds(condition):
+                    raise
+        for bound in sorted(bounds, key=lambda bound: len(bound.args)):
+            self._constrain(bound)
+
+    def _always_holds(self, condition: Expr) -> bool:
+        analyzer = Analyzer()
+        for var, domain in self.input_iters.items():
+            analyzer.bind(var, domain)
+        return analyzer.can_prove(condition)
+
+    def _note_bound(self, condition: Any, bounds: list[_Bound]) -> None:
+        kind = type(condition)
+        if kind is IntImm and condition.value:
+            return
+        if kind not in (LT, LE, GT, GE, EQ):
+            raise NotAffine(f"{condition} is no comparison of a sum of parts of iterators")
+        a, b = self.sum_of(condition.a), self.sum_of(condition.b)
+        gap = self.plus(a, self.times(b, -1))
+        if kind in (GT, GE):
+            gap, kind = self.times(gap, -1), LT if kind is GT else LE
+        if not gap.args:
+            raise NotAffine(f"{condition} is not about iterators")
+        scales = [one.scale for one in gap.args]
+        is_negative = all(isinstance(scale, int) and scale < 0 for scale in scales)
+        limit = self.prover.number((0 if kind is LT else 1) - gap.base)
+        low, high = (self.prover.number(-gap.base) if kind is EQ else None), limit
+        args = gap.args
+        if is_negative:  # -s < limit is s > -limit
+            args = self.times(gap, -1).args
+            low, high = self.prover.number(1 - limit), None
+            if kind is EQ:
+                low, high = gap.base, self.prover.number(gap.base + 1)
+        for place, other in enumerate(bounds):
+            if self._are_same(other.args, args):
+                low = other.low if low is None else self.prover.most(other.low, low)
+                high = other.high if high is None else self.prover.least(other.high, high)
+                bounds[place] = _Bound(other.args, low, high)
+                return
+        bounds.append(_Bound(args, low, high))
+
+    def _are_same(self, a: Sequence[IterSplitExpr], b: Sequence[IterSplitExpr]) -> bool:
+        return len(a) == len(b) and all(
+            any(
+                self.is_same_part(one, other) and self.prover.is_equal(one.scale, other.scale)
+                for other in b
+            )
+            for one in a
+        )
+
+    def _constrain(self, bound: _Bound) -> None:
+        found = self.fused(IterSumExpr(bound.args, 0))
+        (one,) = found.args
+        if isinstance(one.scale, int) and one.scale < 0:
+            raise NotAffine(f"{expr_of(found)} counts downwards under a condition")
+        # scale * part + base < high
+        number, ceildiv = self.prover.number, self.prover.ceildiv
+        low, high = [
+            None if end is None else ceildiv(number(end - found.base), one.scale)
+            for end in (bound.low, bound.high)
+        ]
+        low, high = self.prover.most(low, 0), self.prover.least(high, one.extent)
+        extent = number(high - low)
+        if isinstance(extent, int) and extent < 1:
+            raise NotAffine("no iteration fulfils the predicate")
+        if is_number(low, 0) and self.prover.is_equal(extent, one.extent):
+            return
+        source = one.source.source
+        part = one._replace(scale=1)
+        if (
+            isinstance(source, IterSumExpr)
+            and self.is_highest(part)
+            and is_number(one.lower_factor, 1)
+        ):
+            args, base = source.args, number(source.base - low)
+        else:
+            args, base = (part,), number(-low)
+        mark = IterMark(IterSumExpr(args, base), extent)
+        self.constraints.append(Constraint((part,) if args[0] is part else args, mark, low))
+
+    # -- proofs ------------------------------------------------------------------------------------
+
+    def check(self, indices: Sequence[IterSumExpr]) -> None:
+        """Check that parts are independent of each other, and for BIJECTIVE that all are used.
+
+        Raises
+        ------
+        NotAffine
+        """
+        exact = self.level == IterMapLevel.BIJECTIVE
+        used: dict[IterMark, list[IterSplitExpr]] = {}
+        for constraint in self.constraints:
+            self._use(constraint.mark, used)
+        for index in indices:
+            for one in index.args:
+                self._use(one.source, used)
+                used[one.source].append(one)
+        for mark, parts in used.items():
+            if (parts or exact) and not self._are_digits(mark, parts, exact):
+                raise NotAffine(
+                    f"the parts of {expr_of(mark)} are not independent"
+                    if not exact
+                    else f"the parts of {expr_of(mark)} are not all of it, each once"
+                )
+        if exact and any(mark not in used for mark in self.inputs):
+            raise NotAffine("an iterator is not used")
+
+    def _use(self, mark: IterMark, used: dict[IterMark, list[IterSplitExpr]]) -> None:
+        """Note the parts that a mark is made of."""
+        if mark in used:
+            return
+        used[mark] = []
+        if isinstance(mark.source, IterSumExpr):
+            for one in mark.source.args:
+                self._use(one.source, used)
+                used[one.source].append(one)
+
+    def _are_digits(self, mark: IterMark, parts: list[IterSplitExpr], exact: bool) -> bool:
+        """Whether parts of a mark take all combinations of their values (exact: each once)."""
+        is_equal, quotient = self.prover.is_equal, self.prover.quotient
+        left = sorted(
+            parts,
+            key=lambda one: one.lower_factor if isinstance(one.lower_factor, int) else 1 << 63,
+        )
+        below: Factor = 1
+        upper: Factor = 1
+        last: IterSplitExpr | None = None
+        while left:
+            last = next((one for one in left if is_equal(one.lower_factor, upper)), None)
+            if last is None and not exact:
+                follow = (one for one in left if quotient(one.lower_factor, upper) is not None)
+                last = next(follow, None)
+            if last is None:
+                return False
+            left = _without(left, last)
+            below, upper = upper, self.prover.number(last.lower_factor * last.extent)
+        if is_equal(upper, mark.extent):
+            return True
+        if exact or last is None:
+            return False
+        if self.prover.is_at_least(mark.extent, upper):
+            return True
+        # the last value of the coarsest part occurs with all values of the others
+        if is_number(below, 1) and is_equal(
+            last.extent, self.prover.ceildiv(mark.extent, last.lower_factor)
+        ):
+            return True
+        reached = self.prover.number(mark.extent - last.lower_factor * (last.extent - 1))
+        return self.prover.is_at_least(reached, below)
+
+
+_METHODS: dict[type, Callable[[Detector, Any], IterSumExpr]] = {
+    Var: Detector.visit_var,
+    Add: Detector.visit_add,
+    Sub: Detector.visit_sub,
+    Mul: Detector.visit_mul,
+    Cast: Detector.visit_cast,
+    FloorDiv: Detector.visit_floordiv,
+    FloorMod: Detector.visit_floormod,
+}

@@ -1,0 +1,279 @@
+"""Iterator maps: index expressions as sums of parts of iterators, and what such a map is.
+
+    y // 4, y % 4      of y in [0, 32)                      bijective
+    x * 4 + y          of x in [0, 8), y in [0, 4)          bijective, onto [0, 32)
+    x * 4 + y          where also x * 4 + y < 30            bijective, onto [0, 30)
+    x * 2 + y          of x in [0, 8), y in [0, 4)          surjective, onto [0, 18)
+
+Symbols in extents are taken to be positive, as sizes are. (TVM's names: arith.detect_iter_map and
+those beside it.) Must not know statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.iter_detect import (
+    Constraint,
+    Detector,
+    Dividing,
+    IterMapLevel,
+    IterMapResult,
+    Prover,
+    expr_of,
+    is_number,
+)
+from te_sched.arith.iter_expr import (
+    Factor,
+    IterMark,
+    IterSplitExpr,
+    IterSumExpr,
+    NotAffine,
+)
+from te_sched.ir import ops
+from te_sched.ir.expr import (
+    Expr,
+    Range,
+    Sub,
+    Var,
+)
+from te_sched.ir.visitor import variables_of
+
+Domains = Mapping[Var, Range]
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """Indices as outer * extent of inner + inner; iterators of a subspace are in inner alone."""
+
+    bindings: tuple[tuple[IterMark, IterMark], ...]
+    predicates: tuple[Expr, Expr]  # of the iterators outside and inside
+
+
+# -- what a map is ---------------------------------------------------------------------------------
+
+
+def detect_iter_map(
+    indices: Sequence[Expr],
+    input_iters: Domains,
+    predicate: Expr | None = None,
+    level: IterMapLevel = IterMapLevel.SURJECTIVE,
+    analyzer: Analyzer | None = None,
+    simplify_trivial_iterators: bool = True,
+) -> IterMapResult:
+    """The indices as sums of parts of iterators, if the map is what `level` asks for.
+
+    Each index that is found is one part, times a scale, plus a constant: the values of the index
+    are those of the part.
+
+    Parameters
+    ----------
+    input_iters : the range of each iterator.
+    predicate : the iterations for which it does not hold are none.
+    simplify_trivial_iterators : take iterators of extent 1 for constants.
+    """
+    prover = Prover(analyzer)
+    return _detected(indices, input_iters, predicate, level, prover, simplify_trivial_iterators)[0]
+
+
+def _detected(
+    indices: Sequence[Expr],
+    input_iters: Domains,
+    predicate: Expr | None,
+    level: IterMapLevel,
+    prover: Prover,
+    simplify_trivial: bool,
+) -> tuple[IterMapResult, Sequence[Constraint]]:
+    """What is detected, and what the predicate says."""
+    for dividing in Dividing:
+        detector = Detector(input_iters, level, prover, simplify_trivial, dividing)
+        found = detector.detect(indices, predicate)
+        if not found.errors:
+            break
+    return found, detector.constraints
+
+
+def normalize_to_iter_sum(
+    index: Expr, input_iters: Domains, analyzer: Analyzer | None = None
+) -> IterSumExpr:
+    """The index as a sum of parts of iterators; what is no such part goes to the base."""
+    prover = Prover(analyzer)
+    detector = Detector(
+        input_iters, IterMapLevel.NO_CHECK, prover, True, Dividing.REST, lenient=True
+    )
+    found = detector.sum_of(index)
+    return found._replace(args=tuple(reversed(detector.ordered(detector.joined(found.args)))))
+
+
+def join_constrained(
+    index: Expr, input_iters: Domains, predicate: Expr, analyzer: Analyzer | None = None
+) -> tuple[IterSumExpr, tuple[IterMark, ...]] | None:
+    """The index as a sum of iterators that are under no condition and of marks, and these marks:
+    the sums that conditions are about, each with all values that its condition leaves.
+
+    None where the index or a condition is no such sum.
+    """
+    prover = Prover(analyzer)
+    detector = Detector(input_iters, IterMapLevel.SURJECTIVE, prover, True, Dividing.REST)
+    try:
+        detector.constrain(predicate)
+        found = detector.matched(detector.sum_of(index))
+        detector.check([found])
+    except NotAffine:
+        return None
+    marks = tuple([one.mark for one in detector.constraints])
+    is_whole = [
+        is_number(one.lower_factor, 1) and one.extent is one.source.extent for one in found.args
+    ]
+    return (found, marks) if all(is_whole) else None
+
+
+def iter_map_simplify(
+    indices: Sequence[Expr],
+    input_iters: Domains,
+    predicate: Expr | None = None,
+    level: IterMapLevel = IterMapLevel.SURJECTIVE,
+    analyzer: Analyzer | None = None,
+) -> tuple[Expr, ...]:
+    """The indices as `detect_iter_map` finds them; unchanged where it finds none."""
+    found = detect_iter_map(indices, input_iters, predicate, level, analyzer)
+    return tuple(indices) if found.errors else tuple(map(normalize_iter_map_to_expr, found.indices))
+
+
+def normalize_iter_map_to_expr(e: IterSumExpr | IterSplitExpr | IterMark | Expr) -> Expr:
+    """A sum, a part or a mark as an expression of the iterators."""
+    return ops.convert(expr_of(e))
+
+
+def inverse_affine_iter_map(
+    iter_map: Sequence[IterSumExpr], outputs: Sequence[Expr]
+) -> dict[Var, Expr]:
+    """What the iterators of a bijective map are where the indices are the outputs.
+
+    Iterators of extent 1, which `detect_iter_map` takes for constants, are not among them.
+    """
+    values: dict[IterMark, Factor] = {}
+    inverse: dict[Var, Expr] = {}
+    order: list[IterMark] = []
+    for index in iter_map:
+        for one in index.args:
+            _note_sources(one.source, order)
+    for index, output in zip(iter_map, outputs, strict=True):
+        _spread(index.args, output - index.base, values)
+    for mark in reversed(order):
+        source, value = mark.source, values[mark]
+        if isinstance(source, IterSumExpr):
+            _spread(source.args, value - source.base, values)
+        elif isinstance(source, Var):
+            inverse[source] = ops.convert(value)
+        else:
+            assert isinstance(source, Sub)  # a variable less its minimum
+            assert isinstance(source.a, Var)
+            inverse[source.a] = value + source.b
+    analyzer = Analyzer()
+    return {var: analyzer.simplify(value) for var, value in inverse.items()}
+
+
+def _note_sources(mark: IterMark, order: list[IterMark]) -> None:
+    """List a mark after those that it is made of."""
+    if mark in order:
+        return
+    if isinstance(mark.source, IterSumExpr):
+        for one in mark.source.args:
+            _note_sources(one.source, order)
+    order.append(mark)
+
+
+def _spread(args: Sequence[IterSplitExpr], value: Factor, values: dict[IterMark, Factor]) -> None:
+    """Give each part of a sum, the coarsest first, its share of the sum's value."""
+    for place, one in enumerate(args):
+        share = value if is_number(one.scale, 1) else value // one.scale
+        if place:
+            share = share % one.extent
+        share = share if is_number(one.lower_factor, 1) else share * one.lower_factor
+        values[one.source] = values[one.source] + share if one.source in values else share
+
+
+def subspace_divide(
+    bindings: Sequence[Expr],
+    input_iters: Domains,
+    sub_iters: Collection[Var],
+    predicate: Expr | None = None,
+    level: IterMapLevel = IterMapLevel.SURJECTIVE,
+    analyzer: Analyzer | None = None,
+    simplify_trivial_iterators: bool = True,
+) -> Division | None:
+    """Each binding as outer * extent + inner, of iterators outside of a subspace and inside.
+
+        z * 12 + y * 3 + x, of the subspace of x    ->    outer z * 4 + y, inner x of extent 3
+
+    None where the map is not what `level` asks for, or an index mixes both kinds of iterators.
+    """
+    prover = Prover(analyzer)
+    found, constraints = _detected(
+        bindings, input_iters, predicate, level, prover, simplify_trivial_iterators
+    )
+    if found.errors:
+        return None
+    inside = frozenset(sub_iters)
+    divided = [_divided(index, inside, prover) for index in found.indices]
+    predicates: list[Expr] = [ops.const(True), ops.const(True)]
+    for constraint in constraints:
+        where = _places((IterSplitExpr(constraint.mark),), inside)
+        if len(where) > 1:
+            return None
+        if where:
+            place = int(where.pop())
+            predicates[place] = ops.logical_and(predicates[place], constraint.condition())
+    if None in divided:
+        return None
+    return Division(tuple([one for one in divided if one]), (predicates[0], predicates[1]))
+
+
+def _divided(
+    index: IterSumExpr, inside: frozenset[Var], prover: Prover
+) -> tuple[IterMark, IterMark] | None:
+    """The outer and the inner part of an index."""
+    nothing = IterMark(IterSumExpr((), 0), 1)
+    args = index.args
+    where = _places(args, inside)
+    if len(where) < 2:
+        marks = IterMark(index, args[0].extent if args else 1)
+        return (nothing, marks) if True in where else (marks, nothing)
+    (one,) = args
+    source = one.source.source
+    is_all = prover.is_equal(one.extent, one.source.extent) and is_number(one.lower_factor, 1)
+    if not is_all or source.base != 0 or not is_number(one.scale, 1):
+        return None
+    count = 0
+    while _places(source.args[count:], inside) != {True}:
+        count += 1
+        if count == len(source.args):
+            return None
+    outer, inner = source.args[:count], source.args[count:]
+    if _places(outer, inside) != {False}:
+        return None
+    extent = inner[0].scale * inner[0].extent
+    quotients = [prover.quotient(one.scale, extent) for one in outer]
+    if None in quotients or not prover.is_equal(outer[-1].scale, extent):
+        return None
+    scaled = [one._replace(scale=by) for one, by in zip(outer, quotients, strict=True)]
+    total = prover.quotient(one.source.extent, extent)
+    return (
+        IterMark(IterSumExpr(tuple(scaled), 0), total),
+        IterMark(IterSumExpr(inner, index.base), extent),
+    )
+
+
+def _places(args: Iterable[IterSplitExpr], inside: frozenset[Var]) -> set[bool]:
+    """Whether parts are of iterators inside of a subspace (True), outside (False), or both."""
+    found: set[bool] = set()
+    for one in args:
+        source = one.source.source
+        if isinstance(source, IterSumExpr):
+            found |= _places(source.args, inside)
+        else:
+            found.add(not variables_of(source).isdisjoint(inside))
+    return found
