@@ -10,8 +10,8 @@ from collections.abc import Collection
 from typing import Any
 
 from te_sched.ir import dtypes
-from te_sched.ir.calls import Effect, call_effect
 from te_sched.ir.expr import BinaryOp, BufferLoad, Call, Expr, Max, Min, ProducerLoad, Var
+from te_sched.ir.intrinsic_table import Effect, call_effect
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferRealize, For, PrimFunc
 from te_sched.ir.visitor import children, variables_of, walk
 
