@@ -139,10 +139,10 @@ def has_masks(machine: Machine) -> bool:
 
 _MASKED_STORE = """
 define void @f(<8 x float> %x, ptr %p, <8 x i1> %m) {
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %x, ptr align 4 %p, <8 x i1> %m)
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %x, ptr %p, i32 4, <8 x i1> %m)
   ret void
 }
-declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, <8 x i1>)
+declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, i32, <8 x i1>)
 """
 
 
