@@ -34,7 +34,6 @@ from te_sched.lower.statements import sequence, statements
 _VECTOR_CALLS = frozenset(f"tir.{one.name}" for one in INTRINSICS.values() if one.takes_vectors)
 # Their first arguments say what is called.
 _LEADING_SCALARS = {"tir.call_llvm_pure_intrin": 2}
-SCALAR_SUFFIX = ".s"  # of the variables of the serial loops
 
 
 def vectorize_loops(func: PrimFunc) -> PrimFunc:
@@ -240,13 +239,13 @@ class _Vectorizer(Mapper):
 
     def _loop(self, node: Stmt) -> Stmt:
         """The statement once for each lane."""
-        var = Var(self.var.name + SCALAR_SUFFIX, self.var.dtype)
+        var = Var(f"{self.var.name}.s", self.var.dtype)
         values: dict[Var, Expr] = {self.var: var}
         if self.scalars:
             node = substitute(node, dict(self.scalars))
         body = substitute(node, values)
         zero, count = IntImm(0, var.dtype), IntImm(self.lanes, var.dtype)
-        return S.For(var, zero, count, "serial", body)
+        return S.For(var, zero, count, "serial", body, is_scalarized=True)
 
     def scalar(self, expr: Expr) -> Expr:
         """An expression that has to be one value for all lanes."""
