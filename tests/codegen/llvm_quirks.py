@@ -7,8 +7,11 @@ Other versions are tried by a PYTHONPATH to their llvmlite.
 
 from __future__ import annotations
 
+import os
+import re
 import resource
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,6 +28,7 @@ from te_sched.codegen.target import Target
 from tests.codegen import test_llvm_options as options
 
 ROOT = Path(__file__).resolve().parents[2]
+X86 = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=skylake-avx512"
 _PARAMETERS = "ptr noalias %a, ptr noalias %b, i64 %n"
 
 
@@ -116,6 +120,32 @@ def shuffles() -> bool:
     return not all(found)
 
 
+def words_of_two_lanes() -> bool:
+    """Whether LLVM prints something while vectors of two lanes with masks are compiled."""
+    A = te.placeholder((30,), name="A")
+    B = te.compute((30,), lambda i: te.if_then_else(A[i] > 0.0, te.sqrt(A[i]), A[i]), name="B")
+    s = te.create_schedule(B.op)
+    s[B].vectorize(s[B].split(B.op.axis[0], 2)[1])
+    errors = os.dup(2)
+    with tempfile.TemporaryFile() as printed:
+        os.dup2(printed.fileno(), 2)
+        te_sched.build(s, [A, B], X86)
+        os.dup2(errors, 2)
+        return printed.tell() > 0
+
+
+def spilled_lanes() -> bool:
+    """Whether a sum of 48 lanes is kept in memory, which the stack pointer leads to."""
+    A, k = te.placeholder((64, 48), name="A"), te.reduce_axis((0, 64), "k")
+    B = te.compute((48,), lambda i: te.sum(A[k, i], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    s[B].reorder(k, B.op.axis[0])
+    s[B].vectorize(B.op.axis[0])
+    text = te_sched.build(s, [A, B], X86).get_source("asm")
+    loops = text[text.index("te_sched_main:") : text.index("te_sched_main.repeat:")]
+    return bool(re.search(r"mm\d+, .*\(%rsp\)", loops))
+
+
 def hidden_dispose() -> bool:
     """Whether a pass manager's own method to free it is hidden."""
     handle = host().handle
@@ -147,6 +177,8 @@ REPRODUCERS: dict[str, tuple[Callable[[], bool | None], int]] = {
     "MANY_CONDITIONS": (options.test_conditions_of_unrolled_steps_of_threads_take_no_time, 6),
     "QUOTIENTS": (lambda: fails(options.test_quotients_of_an_index_are_those_of_each_vector), 9),
     "EARLY_SHUFFLES": (shuffles, 9),
+    "TWO_MASKED_LANES": (words_of_two_lanes, 9),
+    "ODD_LANES": (spilled_lanes, 9),
     "HIDDEN_DISPOSE": (hidden_dispose, 9),
 }
 

@@ -16,7 +16,6 @@ from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import substitute, walk
 
 _Body = Callable[[FunctionText, S.Stmt], None]
-_LEAST_LANES = 4  # LLVM makes no vectors of two with masks, and prints that it does not
 _MOST_LANES = 16
 # Statements and calls that vectors with masks may have.
 _PLAIN = (S.BufferStore, S.IfThenElse, S.LetStmt, S.SeqStmt)
@@ -106,7 +105,8 @@ def _scalarized_lanes(node: S.For) -> int:
     if not node.is_scalarized or not isinstance(node.extent, E.IntImm):
         return 0
     lanes = node.extent.value
-    if lanes < _LEAST_LANES or lanes & (lanes - 1):
+    least = quirks.TWO_MASKED_LANES.limit if quirks.TWO_MASKED_LANES.is_here else 2
+    if lanes < least or lanes & (lanes - 1):
         return 0
     return lanes if _has_masked_form(node) else 0
 

@@ -84,6 +84,17 @@ MANY_CONDITIONS = Quirk(
     "no vectors of loops with more branches than this",
     32,
 )
+TWO_MASKED_LANES = Quirk(
+    (20, 22),
+    "no vectors of two lanes are made with masks, and LLVM prints that they are not",
+    "vectors with masks are asked for from so many lanes on",
+    4,
+)
+ODD_LANES = Quirk(
+    (20, 22),
+    "vectors whose lanes are no power of two stay in memory where a loop adds to them",
+    "`split_lanes` makes several stores of one",
+)
 HIDDEN_DISPOSE = Quirk(
     (20, 22),
     "a base class of llvmlite's pass managers hides the method that frees them",
