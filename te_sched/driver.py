@@ -30,8 +30,8 @@ from te_sched.codegen.target import Target, as_target, check_available
 from te_sched.config import Config, current, scoped
 from te_sched.deep import walks_deeply
 from te_sched.errors import BuildError, Place, TeSchedError, kind_of, user_place
-from te_sched.ir.calls import EFFECTS
 from te_sched.ir.expr import Buffer
+from te_sched.ir.intrinsic_table import EFFECTS
 from te_sched.ir.op import RULES
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.verify import check_definitions

@@ -16,7 +16,7 @@ from te_sched.arith.const_bounds import INFINITY, ConstBounds
 from te_sched.arith.modular import ModularSets
 from te_sched.arith.same import same
 from te_sched.ir import dtypes
-from te_sched.ir.calls import Effect, effect_of
+from te_sched.ir.calls import effect_of
 from te_sched.ir.expr import (
     EQ,
     GE,
@@ -34,6 +34,7 @@ from te_sched.ir.expr import (
     Sub,
     Var,
 )
+from te_sched.ir.intrinsic_table import Effect
 
 _MIRROR: dict[type, type] = {LT: GT, LE: GE, GT: LT, GE: LE, EQ: EQ, NE: NE}
 _ORDERS = frozenset((LT, LE, GT, GE))

@@ -14,13 +14,13 @@ from te_sched.arith import build
 from te_sched.arith.build import INDEX_TYPES
 from te_sched.arith.const_bounds import INFINITY, ConstBound
 from te_sched.arith.facts import Facts
-from te_sched.arith.fold import FOLDED_CALLS, fold, fold_comparison
+from te_sched.arith.fold import fold, fold_call, fold_comparison
 from te_sched.arith.rules import RuleTable, apply
 from te_sched.arith.same import same
 from te_sched.arith.tables import INDEX, LOGIC, VECTOR
 from te_sched.errors import DeclarationError
 from te_sched.ir import dtypes, ops
-from te_sched.ir.calls import Effect, effect_of
+from te_sched.ir.calls import effect_of
 from te_sched.ir.expr import (
     EQ,
     GE,
@@ -52,6 +52,7 @@ from te_sched.ir.expr import (
     Sub,
     Var,
 )
+from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.visitor import NODE_CLASSES, Mapper, substitute, walk
 
 _MAX_DEPTH = 24
@@ -420,13 +421,8 @@ class Rewriter:
         e = self._children.generic(e)
         if e.op == "tir.likely" and type(e.args[0]) is IntImm:
             return e.args[0]
-        if e.op == "tir.clz" and type(e.args[0]) is IntImm:
-            bits, value = dtypes.bits(e.args[0].dtype), e.args[0].value
-            return build.imm(0 if value < 0 else bits - value.bit_length(), e.dtype)
-        method = FOLDED_CALLS.get(e.op)
-        if method is not None and all(type(arg) is IntImm for arg in e.args):
-            return build.imm(method(*(arg.value for arg in e.args)), e.dtype)
-        return e
+        folded = fold_call(e)
+        return e if folded is None else folded
 
     def visit_choice(self, e: Any) -> Any:
         """if_then_else"""

@@ -1,60 +1,15 @@
-"""Calls of functions from elsewhere and of named intrinsics, and the effects of calls.
-
-Owns the table of effects by which passes decide whether a call may be moved, shared or dropped.
-"""
+"""Calls of functions from elsewhere and of named intrinsics, and the effects of expressions."""
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import Any
 
 from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, ProducerLoad, StringImm, Var
+from te_sched.ir.intrinsic_table import Effect, call_effect
 from te_sched.ir.visitor import walk
 from te_sched.signatures import checked
-
-
-class Effect(IntEnum):
-    """What a call does besides giving a value, the weakest first."""
-
-    ANNOTATION = 0  # says something about a value
-    PURE = 1
-    READ_STATE = 2  # reads memory or other state
-    UPDATE_STATE = 3  # writes memory, synchronises, calls the unknown
-    SPECIAL_ARGUMENT = 4  # means something only as the argument of another call
-    EMBED_INFO = 5  # tells the compiler something
-    CONTROL_JUMP = 6  # leaves the function
-
-
-def _effects() -> dict[str, Effect]:
-    by_effect = {
-        Effect.ANNOTATION: "likely",
-        Effect.PURE: (
-            "exp exp2 exp10 log log2 log10 log1p sqrt rsqrt sigmoid tanh erf sin cos tan "
-            "asin acos atan sinh cosh asinh acosh atanh atan2 pow fmod ldexp hypot nextafter "
-            "copysign fabs floor ceil round nearbyint trunc fma popcount clz isnan isinf "
-            "isfinite if_then_else reinterpret q_multiply_shift q_multiply_shift_per_axis "
-            "bitwise_and bitwise_or bitwise_xor bitwise_not shift_left shift_right "
-            "large_uint_imm address_of isnullptr type_annotation call_pure_extern "
-            "call_llvm_pure_intrin tvm_check_return tvm_thread_invariant vectorhigh "
-            "vectorlow vectorcombine vscale get_active_lane_mask dp4a ptx_ldg32 "
-            "cuda.__activemask start_profile_intrinsic end_profile_intrinsic"
-        ),
-        Effect.READ_STATE: "tvm_struct_get tvm_load_matrix_sync tvm_context_id undef",
-        Effect.SPECIAL_ARGUMENT: "tvm_access_ptr tvm_static_handle",
-        Effect.EMBED_INFO: "assume tvm_tuple",
-        Effect.CONTROL_JUMP: "ret",
-    }
-    return {f"tir.{name}": effect for effect, names in by_effect.items() for name in names.split()}
-
-
-EFFECTS = _effects()
-
-
-def call_effect(op: str) -> Effect:
-    """The effect of calling an intrinsic; one that is not in the table may do anything."""
-    return EFFECTS.get(op, Effect.UPDATE_STATE)
 
 
 def effect_of(expr: Expr) -> Effect:
@@ -67,11 +22,6 @@ def effect_of(expr: Expr) -> Effect:
         elif kind is BufferLoad or kind is ProducerLoad:
             strongest = max(strongest, Effect.READ_STATE)
     return strongest
-
-
-def is_pure(op: str) -> bool:
-    """Whether calling an intrinsic gives a value and does nothing else."""
-    return call_effect(op) <= Effect.PURE
 
 
 def call_intrin(dtype: str, func_name: str, *args: Any) -> Call:

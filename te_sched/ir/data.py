@@ -12,7 +12,6 @@ from collections.abc import Collection
 from typing import Any
 
 from te_sched.ir import dtypes
-from te_sched.ir.calls import Effect, call_effect
 from te_sched.ir.expr import (
     BinaryOp,
     BufferLoad,
@@ -25,6 +24,7 @@ from te_sched.ir.expr import (
     ProducerLoad,
     Var,
 )
+from te_sched.ir.intrinsic_table import Effect, call_effect
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferRealize, For, PrimFunc
 from te_sched.ir.visitor import children, variables_of, walk
 

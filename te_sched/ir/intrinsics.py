@@ -1,19 +1,19 @@
 """Mathematical functions and other values that are calls of intrinsics.
 
-Owns their names, types and folding. Calls of functions from elsewhere are in `ir.calls`. Must not
+Their rows are in `ir.intrinsic_table`, calls of functions from elsewhere in `ir.calls`. Must not
 know what a pass or a code generator does with them.
 """
 
 from __future__ import annotations
 
-import builtins
 import math
 from collections.abc import Callable
 from typing import Any
 
 from te_sched.errors import DeclarationError, with_article
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Broadcast, Call, Expr, FloatImm, IntImm, Select
+from te_sched.ir.expr import Broadcast, Call, Cast, Expr, FloatImm, IntImm, Select
+from te_sched.ir.intrinsic_table import INTRINSICS
 
 _LARGEST = {
     "float16": 65504.0,
@@ -23,7 +23,7 @@ _LARGEST = {
 }
 
 
-def _float_function(name: str, meaning: str) -> Callable[[Any], Expr]:
+def _float_function(name: str) -> Callable[[Any], Expr]:
     """A function of a float that stays a call, also of a constant."""
 
     def function(x: Any) -> Expr:
@@ -36,62 +36,58 @@ def _float_function(name: str, meaning: str) -> Callable[[Any], Expr]:
             )
         return Call(value.dtype, f"tir.{name}", (value,))
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = meaning
-    return function
+    return ops.named(function, name)
 
 
-exp = _float_function("exp", "e to the power of x.")
-exp2 = _float_function("exp2", "2 to the power of x.")
-exp10 = _float_function("exp10", "10 to the power of x.")
-log = _float_function("log", "The natural logarithm.")
-log2 = _float_function("log2", "The logarithm to the base 2.")
-log10 = _float_function("log10", "The logarithm to the base 10.")
-log1p = _float_function("log1p", "The natural logarithm of 1 + x.")
-sqrt = _float_function("sqrt", "The square root.")
-rsqrt = _float_function("rsqrt", "One divided by the square root.")
-sigmoid = _float_function("sigmoid", "1 / (1 + exp(-x)).")
-erf = _float_function("erf", "The error function.")
-sin = _float_function("sin", "The sine.")
-cos = _float_function("cos", "The cosine.")
-tan = _float_function("tan", "The tangent.")
-asin = _float_function("asin", "The inverse sine.")
-acos = _float_function("acos", "The inverse cosine.")
-atan = _float_function("atan", "The inverse tangent.")
-sinh = _float_function("sinh", "The hyperbolic sine.")
-cosh = _float_function("cosh", "The hyperbolic cosine.")
-tanh = _float_function("tanh", "The hyperbolic tangent.")
-asinh = _float_function("asinh", "The inverse hyperbolic sine.")
-acosh = _float_function("acosh", "The inverse hyperbolic cosine.")
-atanh = _float_function("atanh", "The inverse hyperbolic tangent.")
+exp = _float_function("exp")
+exp2 = _float_function("exp2")
+exp10 = _float_function("exp10")
+log = _float_function("log")
+log2 = _float_function("log2")
+log10 = _float_function("log10")
+log1p = _float_function("log1p")
+sqrt = _float_function("sqrt")
+rsqrt = _float_function("rsqrt")
+sigmoid = _float_function("sigmoid")
+erf = _float_function("erf")
+sin = _float_function("sin")
+cos = _float_function("cos")
+tan = _float_function("tan")
+asin = _float_function("asin")
+acos = _float_function("acos")
+atan = _float_function("atan")
+sinh = _float_function("sinh")
+cosh = _float_function("cosh")
+tanh = _float_function("tanh")
+asinh = _float_function("asinh")
+acosh = _float_function("acosh")
+atanh = _float_function("atanh")
 
 
-def _rounding(name: str, fold: Callable[[float], float], meaning: str) -> Callable[[Any], Expr]:
-    """A rounding function: integers stay, float constants are rounded now."""
+def _rounding(name: str) -> Callable[[Any], Expr]:
+    """A rounding function: integers stay, float constants are rounded now (never to -0.0)."""
+    round_now = INTRINSICS[name].meaning
+    assert round_now is not None
 
     def function(x: Any) -> Expr:
         value = ops.convert(x)
         if not dtypes.is_float(value.dtype):
             return value
         if type(value) is FloatImm and math.isfinite(value.value):
-            return FloatImm(float(fold(value.value)), value.dtype)
+            return FloatImm(float(round_now(value.value)) + 0.0, value.dtype)
         return Call(value.dtype, f"tir.{name}", (value,))
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = meaning
-    return function
+    return ops.named(function, name)
 
 
-floor = _rounding("floor", math.floor, "The largest whole number that is not above x.")
-ceil = _rounding("ceil", math.ceil, "The smallest whole number that is not below x.")
-trunc = _rounding("trunc", math.trunc, "x without its fraction.")
-round = _rounding("round", builtins.round, "The nearest whole number, halves to the even one.")
-nearbyint = _rounding(
-    "nearbyint", builtins.round, "The nearest whole number, halves to the even one."
-)
+floor = _rounding("floor")
+ceil = _rounding("ceil")
+trunc = _rounding("trunc")
+round = _rounding("round")
+nearbyint = _rounding("nearbyint")
 
 
-def _float_function_of_two(name: str, meaning: str) -> Callable[[Any, Any], Expr]:
+def _float_function_of_two(name: str) -> Callable[[Any, Any], Expr]:
     def function(x: Any, y: Any) -> Expr:
         a, b = ops.operands(x, y)
         if not dtypes.is_float(a.dtype):
@@ -102,17 +98,15 @@ def _float_function_of_two(name: str, meaning: str) -> Callable[[Any, Any], Expr
             )
         return Call(a.dtype, f"tir.{name}", (a, b))
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = meaning
-    return function
+    return ops.named(function, name)
 
 
-power = pow = _float_function_of_two("pow", "x to the power of y.")
-fmod = _float_function_of_two("fmod", "The remainder of x / y, with the sign of x.")
-atan2 = _float_function_of_two("atan2", "The angle of the point (y, x); the first argument is y.")
-hypot = _float_function_of_two("hypot", "The square root of x*x + y*y.")
-nextafter = _float_function_of_two("nextafter", "The next number after x on the way to y.")
-copysign = _float_function_of_two("copysign", "The size of x with the sign of y.")
+power = pow = _float_function_of_two("pow")
+fmod = _float_function_of_two("fmod")
+atan2 = _float_function_of_two("atan2")
+hypot = _float_function_of_two("hypot")
+nextafter = _float_function_of_two("nextafter")
+copysign = _float_function_of_two("copysign")
 
 
 def ldexp(x: Any, exponent: Any) -> Expr:
@@ -323,66 +317,19 @@ def q_multiply_shift(x: Any, y: Any, q: Any, s: Any) -> Expr:
     return Call("int32", "tir.q_multiply_shift", arguments)
 
 
+def fixed_point_product(x: Expr, y: Expr, fraction: Expr, shift: Expr) -> Expr:
+    """What q_multiply_shift computes: x * y * 2^(shift - fraction) in 64 bits, rounded half up."""
+    wide = dtypes.with_lanes("int64", dtypes.lanes(x.dtype))
+    x64, y64, q64, s64 = (ops.cast(wide, value) for value in (x, y, fraction, shift))
+    zero, one = ops.const(0, wide), ops.const(1, wide)
+    total = ops.add(q64, ops.maximum(ops.sub(zero, s64), zero))
+    scaled = Call(wide, "tir.shift_left", (x64, ops.maximum(s64, zero)))
+    half = Call(wide, "tir.shift_left", (one, ops.sub(total, one)))
+    product = ops.add(ops.mul(scaled, y64), half)
+    return Cast(x.dtype, Call(wide, "tir.shift_right", (product, total)))
+
+
 def ret(value: Any) -> Expr:
     """Return a value from the function."""
     result = ops.convert(value)
     return Call(result.dtype, "tir.ret", (result,))
-
-
-__all__ = [
-    "abs",
-    "acos",
-    "acosh",
-    "all",
-    "any",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "ceil",
-    "clz",
-    "copysign",
-    "cos",
-    "cosh",
-    "erf",
-    "exp",
-    "exp2",
-    "exp10",
-    "fabs",
-    "floor",
-    "fmod",
-    "hypot",
-    "if_then_else",
-    "infinity",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "ldexp",
-    "likely",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "max_value",
-    "min_value",
-    "nearbyint",
-    "nextafter",
-    "not_",
-    "popcount",
-    "pow",
-    "power",
-    "q_multiply_shift",
-    "reinterpret",
-    "ret",
-    "round",
-    "rsqrt",
-    "select",
-    "sigmoid",
-    "sin",
-    "sinh",
-    "sqrt",
-    "tan",
-    "tanh",
-    "trunc",
-]  # fmt: skip

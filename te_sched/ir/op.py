@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from te_sched.errors import DeclarationError, repr_of
-from te_sched.ir.calls import EFFECTS, Effect
+from te_sched.ir.intrinsic_table import EFFECTS, Effect
 from te_sched.signatures import checked
 
 Rule = Callable[[Any], Any]

@@ -13,7 +13,7 @@ import math
 import numbers
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from te_sched.errors import DeclarationError, kind_of, repr_of, with_article
 from te_sched.ir import dtypes
@@ -45,6 +45,7 @@ from te_sched.ir.expr import (
     StringImm,
     Sub,
 )  # fmt: skip
+from te_sched.ir.intrinsic_table import INTRINSICS
 
 TRUE = IntImm(1, "bool")
 FALSE = IntImm(0, "bool")
@@ -522,17 +523,20 @@ def _bit_operands(a: Any, b: Any, name: str) -> tuple[Expr, Expr]:
     return a, b
 
 
-def _bitwise(name: str, function: Callable[[Any, Any], int], meaning: str) -> _Binary:
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def _bitwise(name: str, function: Callable[[Any, Any], int]) -> _Binary:
     def build(a: Any, b: Any) -> Expr:
         a, b = _bit_operands(a, b, name)
         if type(a) is IntImm and type(b) is IntImm and is_index_type(a.dtype):
             return IntImm(function(a.value, b.value), a.dtype)
         return Call(a.dtype, f"tir.{name}", (a, b))
 
-    return _named(build, name, meaning)
+    return named(build, name)
 
 
-def _shift(name: str, function: Callable[[Any, Any], int], meaning: str) -> _Binary:
+def _shift(name: str, function: Callable[[Any, Any], int]) -> _Binary:
     def build(a: Any, b: Any) -> Expr:
         x, y = _bit_operands(a, b, name)
         if type(y) is IntImm and is_index_type(x.dtype):
@@ -548,26 +552,21 @@ def _shift(name: str, function: Callable[[Any, Any], int], meaning: str) -> _Bin
                 return x
         return Call(x.dtype, f"tir.{name}", (x, y))
 
-    return _named(build, name, meaning)
+    return named(build, name)
 
 
-def _named(function: _Binary, name: str, meaning: str) -> _Binary:
+def named(function: _Function, name: str) -> _Function:
+    """The function with the name and the meaning of an intrinsic."""
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = meaning
+    function.__doc__ = INTRINSICS[name].text
     return function
 
 
-# Functions of two integers of one type.
-BITWISE = frozenset(
-    f"tir.{name}"
-    for name in ("bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right")
-)
-
-bitwise_and = _bitwise("bitwise_and", operator.and_, "a & b, of integers or booleans.")
-bitwise_or = _bitwise("bitwise_or", operator.or_, "a | b, of integers or booleans.")
-bitwise_xor = _bitwise("bitwise_xor", operator.xor, "a ^ b, of integers or booleans.")
-shift_left = _shift("shift_left", operator.lshift, "a << b, of integers.")
-shift_right = _shift("shift_right", operator.rshift, "a >> b, of integers, with their sign.")
+bitwise_and = _bitwise("bitwise_and", operator.and_)
+bitwise_or = _bitwise("bitwise_or", operator.or_)
+bitwise_xor = _bitwise("bitwise_xor", operator.xor)
+shift_left = _shift("shift_left", operator.lshift)
+shift_right = _shift("shift_right", operator.rshift)
 
 
 def bitwise_not(a: Any) -> Expr:

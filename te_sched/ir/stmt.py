@@ -28,7 +28,10 @@ FOR_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread_binding")
 
 @node
 class For(Stmt):
-    """for loop_var in min .. min + extent - 1: body. `kind` is one of FOR_KINDS."""
+    """for loop_var in min .. min + extent - 1: body. `kind` is one of FOR_KINDS.
+
+    `is_scalarized` says that it was vectorized and became serial, as it had no vector form.
+    """
 
     loop_var: Var = role(Role.DEFINITION)
     min: Expr = role(Role.CHILD)
@@ -37,6 +40,7 @@ class For(Stmt):
     body: Stmt = role(Role.BODY)
     thread_binding: IterVar | None = role(Role.ANNOTATION, default=None)
     annotations: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)
+    is_scalarized: bool = False
 
 
 @node

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from te_sched.ir.calls import Effect, effect_of
+from te_sched.ir.calls import effect_of
 from te_sched.ir.expr import And, Call, Expr, IterVar, Var
+from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, LetStmt, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import Mapper, reads_data, replace, variables_of

@@ -12,8 +12,9 @@ know where guards come from.
 
 from __future__ import annotations
 
-from te_sched.ir.calls import Effect, effect_of
+from te_sched.ir.calls import effect_of
 from te_sched.ir.expr import Expr, IterVar, Var
+from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, LetStmt, PrimFunc, SeqStmt, Stmt, While
 from te_sched.ir.visitor import Mapper, replace, walk
 from te_sched.lower.statements import fresh_copy, statements

@@ -29,6 +29,7 @@ from te_sched.ir.expr import (
     Select,
     Var,
 )
+from te_sched.ir.intrinsic_table import BITWISE
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferStore, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import Mapper, children, replace
 from te_sched.lower.statements import nodes_of
@@ -145,7 +146,7 @@ class _Narrower(Mapper):
         return Select(condition, *ops.match_types(yes, no))
 
     def visit_Call(self, node: Call) -> Expr:
-        if node.op in ops.BITWISE:
+        if node.op in BITWISE:
             args: list[Expr] = [*self.matched(*node.args)]
         else:
             args = [self.visit(arg) for arg in node.args]

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import ops
-from te_sched.ir.calls import Effect, effect_of
+from te_sched.ir.calls import effect_of
 from te_sched.ir.expr import Expr, IntImm, Var
+from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.stmt import (
     Allocate,
     AttrStmt,

@@ -19,7 +19,7 @@ from typing import Any
 
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
-from te_sched.ir.calls import Effect, call_effect
+from te_sched.ir.intrinsic_table import Effect, call_effect
 from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import Mapper, children, replace
 

@@ -25,24 +25,15 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Broadcast, Buffer, Expr, IntImm, Ramp, Var
+from te_sched.ir.intrinsic_table import INTRINSICS
 from te_sched.ir.stmt import PrimFunc, Stmt
 from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute
 from te_sched.lower.statements import sequence, statements
 
 # Calls whose arguments may be vectors.
-# fmt: off
-_VECTOR_CALLS = frozenset([
-    "tir.likely", "tir.exp", "tir.exp2", "tir.exp10", "tir.log", "tir.log2", "tir.log10",
-    "tir.sqrt", "tir.sigmoid", "tir.tanh", "tir.tan", "tir.cos", "tir.cosh", "tir.sin",
-    "tir.sinh", "tir.pow", "tir.fabs", "tir.floor", "tir.ceil", "tir.round", "tir.trunc",
-    "tir.fma", "tir.popcount", "tir.q_multiply_shift", "tir.q_multiply_shift_per_axis",
-    "tir.bitwise_and", "tir.bitwise_or", "tir.bitwise_xor", "tir.bitwise_not",
-    "tir.shift_left", "tir.shift_right", "tir.call_llvm_pure_intrin",
-])
-# fmt: on
+_VECTOR_CALLS = frozenset(f"tir.{one.name}" for one in INTRINSICS.values() if one.takes_vectors)
 # Their first arguments say what is called.
 _LEADING_SCALARS = {"tir.call_llvm_pure_intrin": 2}
-SCALAR_SUFFIX = ".s"  # of the variables of the serial loops
 
 
 def vectorize_loops(func: PrimFunc) -> PrimFunc:
@@ -251,13 +242,13 @@ class _Vectorizer(Mapper):
 
     def _loop(self, node: Stmt) -> Stmt:
         """The statement once for each lane."""
-        var = Var(self.var.name + SCALAR_SUFFIX, self.var.dtype)
+        var = Var(f"{self.var.name}.s", self.var.dtype)
         values: dict[Var, Expr] = {self.var: var}
         if self.scalars:
             node = substitute(node, dict(self.scalars))
         body = substitute(node, values)
         zero, count = IntImm(0, var.dtype), IntImm(self.lanes, var.dtype)
-        return S.For(var, zero, count, "serial", body)
+        return S.For(var, zero, count, "serial", body, is_scalarized=True)
 
     def scalar(self, expr: Expr) -> Expr:
         """An expression that has to be one value for all lanes."""

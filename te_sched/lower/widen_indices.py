@@ -49,6 +49,7 @@ from te_sched.ir.expr import (
     Sub,
     Var,
 )
+from te_sched.ir.intrinsic_table import BITWISE
 from te_sched.ir.stmt import (
     AssertStmt,
     AttrStmt,
@@ -211,7 +212,7 @@ class _Widener(Mapper):
         if e.op == "tir.if_then_else":
             args = [self.exact(e.args[0]), *[self.side(arg, room) for arg in e.args[1:]]]
             args[1:] = ops.match_types(args[1], args[2])
-        elif e.op in ops.BITWISE:
+        elif e.op in BITWISE:
             args = [*ops.match_types(self.exact(e.args[0]), self.exact(e.args[1]))]
             if self.shifts_out(e):
                 args = [ops.cast(dtypes.with_lanes(WIDE, dtypes.lanes(e.dtype)), x) for x in args]

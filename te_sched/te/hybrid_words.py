@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from te_sched.ir import intrinsics, ops
+from te_sched.ir.intrinsic_table import INTRINSICS
 
 TYPES = (
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -80,9 +81,6 @@ EMULATED: dict[str, Any] = {
     "bind": _threads,
     "ceil_div": _rounded_up,
     "likely": lambda condition: condition,
-    "popcount": lambda value: int(value).bit_count(),
-    "sigmoid": lambda value: 1 / (1 + np.exp(-value)),
-    "rsqrt": lambda value: 1 / np.sqrt(value),
-    **{name: getattr(np, name) for name in ("exp", "log", "sqrt", "tanh", "power")},
-    **{name: getattr(np, name) for name in ("floor", "ceil", "round", "trunc")},
+    "power": np.power,
+    **{name: INTRINSICS[name].meaning for name in _SAME_NAMES if name in INTRINSICS},
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum, StrEnum
 
-from te_sched.ir.calls import Effect
+from te_sched.ir.intrinsic_table import Effect
 
 
 class ForKind(StrEnum):

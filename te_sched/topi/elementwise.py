@@ -7,8 +7,9 @@ from typing import Any
 
 from te_sched import te
 from te_sched.errors import DeclarationError
-from te_sched.ir import dtypes, ops
+from te_sched.ir import ops
 from te_sched.ir.expr import Expr
+from te_sched.ir.intrinsic_table import INTRINSICS
 from te_sched.te.tensor import Tensor
 from te_sched.topi.tag import ELEMWISE
 from te_sched.topi.utils import Number, Size, axis_names, check_same, check_tensor, compute
@@ -28,44 +29,21 @@ def map_elements(
     )
 
 
-def _rounded(function: Callable[[Any], Expr]) -> Callable[[Any], Expr]:
-    """A rounding function, which leaves integers as they are."""
-    return lambda x: x if dtypes.is_integral(x.dtype) else function(x)
-
-
 def _sign(x: Any) -> Expr:
     zero, one = te.const(0, x.dtype), te.const(1, x.dtype)
     minus = te.const(-1, x.dtype) if not x.dtype.startswith("uint") else zero
     return te.select(x > zero, one, te.select(x < zero, minus, zero))
 
 
+_OF_TE = (
+    *("exp", "erf", "log", "log2", "log10", "sqrt", "rsqrt", "sigmoid", "sin", "cos", "tan"),
+    *("sinh", "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh"),
+    *("floor", "ceil", "trunc", "round"),
+)
 # name: (the function of an element, the name of the tensor, the prefix of its axes, the meaning)
 _FUNCTIONS: dict[str, tuple[Callable[[Any], Any], str, str, str]] = {
     "identity": (lambda x: x, "compute", "i", "x"),
-    "exp": (te.exp, "compute", "i", "e to the power x"),
-    "erf": (te.erf, "compute", "i", "The error function of x"),
-    "log": (te.log, "compute", "i", "The natural logarithm of x"),
-    "log2": (te.log2, "compute", "i", "The logarithm of x to the base 2"),
-    "log10": (te.log10, "compute", "i", "The logarithm of x to the base 10"),
-    "sqrt": (te.sqrt, "compute", "i", "The square root of x"),
-    "rsqrt": (te.rsqrt, "compute", "i", "1 / sqrt(x)"),
-    "sigmoid": (te.sigmoid, "compute", "i", "1 / (1 + exp(-x))"),
-    "sin": (te.sin, "compute", "i", "The sine of x"),
-    "cos": (te.cos, "compute", "i", "The cosine of x"),
-    "tan": (te.tan, "compute", "i", "The tangent of x"),
-    "sinh": (te.sinh, "compute", "i", "The hyperbolic sine of x"),
-    "cosh": (te.cosh, "compute", "i", "The hyperbolic cosine of x"),
-    "tanh": (te.tanh, "compute", "i", "The hyperbolic tangent of x"),
-    "asin": (te.asin, "compute", "i", "The arc sine of x"),
-    "acos": (te.acos, "compute", "i", "The arc cosine of x"),
-    "atan": (te.atan, "compute", "i", "The arc tangent of x"),
-    "asinh": (te.asinh, "compute", "i", "The inverse hyperbolic sine of x"),
-    "acosh": (te.acosh, "compute", "i", "The inverse hyperbolic cosine of x"),
-    "atanh": (te.atanh, "compute", "i", "The inverse hyperbolic tangent of x"),
-    "floor": (_rounded(te.floor), "compute", "i", "x rounded towards minus infinity"),
-    "ceil": (_rounded(te.ceil), "compute", "i", "x rounded towards infinity"),
-    "trunc": (_rounded(te.trunc), "compute", "i", "x rounded towards zero"),
-    "round": (_rounded(te.round), "compute", "i", "x rounded to the nearest integer"),
+    **{name: (getattr(te, name), "compute", "i", INTRINSICS[name].text) for name in _OF_TE},
     "abs": (te.abs, "compute", "i", "The absolute value of x"),
     "negative": (lambda x: -x, "compute", "i", "-x"),
     "sign": (_sign, "T_sign", "ax", "1, 0 or -1: the sign of x"),
@@ -84,7 +62,7 @@ def _elementwise(name: str) -> Callable[[Tensor], Tensor]:
         return map_elements(x, function, name, tensor_name, prefix)
 
     operator.__name__ = operator.__qualname__ = name
-    operator.__doc__ = f"{meaning}, for each element."
+    operator.__doc__ = f"{meaning.removesuffix('.')}, for each element."
     return operator
 
 

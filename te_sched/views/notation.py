@@ -12,6 +12,7 @@ from typing import Any
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir.expr import Buffer, Call, Expr, IntImm, IterVar, StringImm, Var
+from te_sched.ir.intrinsic_table import BITWISE, INTRINSICS
 from te_sched.ir.stmt import BufferStore
 from te_sched.ir.structural import structural_equal
 
@@ -33,13 +34,6 @@ _BINARY: dict[type, tuple[str, int]] = {
     E.Div: ("/", _PRODUCT),
 }
 _NAMED: dict[type, str] = {E.Min: "min", E.Max: "max", E.Mod: "truncmod"}
-_BITWISE = {
-    "tir.bitwise_and": "&",
-    "tir.bitwise_or": "|",
-    "tir.bitwise_xor": "^",
-    "tir.shift_left": "<<",
-    "tir.shift_right": ">>",
-}
 _UPDATES: dict[type, str] = {E.Add: "+=", E.Mul: "*="}
 _LONGEST = 120  # characters of an expression
 _MOST_NODES = 150  # of one text: shared parts of an expression may have no end otherwise
@@ -146,9 +140,9 @@ class Notation:
             return self._text(args[0])
         if op == "tir.if_then_else":
             return self._choice(*args)
-        if op in _BITWISE:
+        if op in BITWISE:
             left, right = self._at(args[0], _BITS + 1), self._at(args[1], _BITS + 1)
-            return f"{left} {_BITWISE[op]} {right}", _BITS
+            return f"{left} {INTRINSICS[op.removeprefix('tir.')].symbol} {right}", _BITS
         if op == "tir.bitwise_not":
             return f"~{self._at(args[0], _ATOM)}", _ATOM
         if op == "tir.tvm_access_ptr" and isinstance(args[1], Var):

@@ -42,14 +42,15 @@ def elementwise(
     n: Any,
     kind: str = "serial",
     lanes: int = 1,
+    result: str | None = None,
 ) -> S.PrimFunc:
-    """C[i] = compute(A0[i], A1[i], ...), `lanes` elements at a time."""
+    """C[i] = compute(A0[i], A1[i], ...), `lanes` elements at a time; of type `result`."""
     inputs = [buffer(f"A{k}", [n], dtype) for k, dtype in enumerate(dtypes)]
 
     def index(i: E.Var) -> E.Expr:
         return i if lanes == 1 else E.Ramp(ops.mul(i, lanes), E.IntImm(1), lanes)
 
-    dtype = compute(*[E.BufferLoad(a, (E.IntImm(0),)) for a in inputs]).dtype
+    dtype = result or compute(*[E.BufferLoad(a, (E.IntImm(0),)) for a in inputs]).dtype
     output = buffer("C", [n], dtype)
 
     def body(i: E.Var) -> S.Stmt:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import platform
 import re
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import te_sched
 from te_sched import te
-from te_sched.codegen.llvm import loops, machine
+from te_sched.codegen.llvm import machine, quirks
 from te_sched.errors import BuildError
 from te_sched.target import Target
 
@@ -111,11 +112,16 @@ def test_many_minima_that_lanes_share_take_no_time() -> None:
     assert time.monotonic() - start < 60
 
 
+def limit(quirk: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the remedy of a quirk begin at a size."""
+    monkeypatch.setattr(quirks, quirk, replace(getattr(quirks, quirk), limit=size))
+
+
 @pytest.mark.parametrize(("longest", "is_packed"), [(20_000, True), (10, False)])
 def test_long_straight_code_is_not_searched_for_vectors(
     longest: int, is_packed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine, "_LONG_BLOCK", longest)
+    limit("LONG_BLOCKS", longest, monkeypatch)
     A = te.placeholder((16,), name="A")
     B = te.compute((16,), lambda i: A[i] * A[i], name="B")
     s = te.create_schedule(B.op)
@@ -128,7 +134,7 @@ def test_long_straight_code_is_not_searched_for_vectors(
 def test_loops_of_many_conditions_are_not_searched_for_vectors(
     most: int, is_packed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loops, "_MOST_CONDITIONS", most)
+    limit("MANY_CONDITIONS", most, monkeypatch)
     A = te.placeholder((512,), name="A")
     B = te.compute((512,), lambda i: te.if_then_else(A[i] > 0.0, A[i] * A[i], 0.0), name="B")
     with te_sched.config.scoped(cache=False):
@@ -191,7 +197,7 @@ def test_long_vectors_of_elements_from_anywhere_take_no_time() -> None:
 def test_many_lanes_one_by_one_are_not_searched_for_vectors(
     most: int, is_packed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine, "_MANY_LANES", most)
+    limit("LANES_ONE_BY_ONE", most, monkeypatch)
     A = te.placeholder((16,), name="A")
     C = te.placeholder((16,), "int8", name="C")
     index = te.placeholder((16,), "int32", name="I")
@@ -250,13 +256,13 @@ def test_less_is_made_of_what_passes_have_broken(
 
 
 @pytest.mark.parametrize(
-    ("limit", "most", "is_unrolled"),
-    [("_MANY_BLOCKS", 500, True), ("_MANY_BLOCKS", 1, False), ("_MANY_LOOPS", 1, False)],
+    ("quirk", "most", "is_unrolled"),
+    [("COPIED_BODIES", 500, True), ("COPIED_BODIES", 1, False), ("MANY_LOOPS", 1, False)],
 )
 def test_loops_of_large_programs_are_not_unrolled(
-    limit: str, most: int, is_unrolled: bool, monkeypatch: pytest.MonkeyPatch
+    quirk: str, most: int, is_unrolled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine, limit, most)
+    limit(quirk, most, monkeypatch)
     A, k = te.placeholder((8,), name="A"), te.reduce_axis((0, 8), "k")
     B = te.compute((1,), lambda i: te.sum(A[k], axis=k), name="B")
     with te_sched.config.scoped(cache=False):

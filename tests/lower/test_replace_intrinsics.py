@@ -5,7 +5,7 @@ import pytest
 
 from te_sched import build, te, tir
 from te_sched.errors import DeclarationError, LoweringError
-from te_sched.ir.calls import Effect, call_effect
+from te_sched.ir.intrinsic_table import Effect, call_effect
 from te_sched.ir.op import RULES, Op, register_intrin_lowering, register_op_attr
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import te_sched
 from te_sched import config, driver, te
-from te_sched.ir.calls import EFFECTS
+from te_sched.ir.intrinsic_table import EFFECTS
 from te_sched.ir.op import RULES
 from te_sched.runtime import compiled_programs, registry
 from te_sched.runtime.fingerprint import environment

@@ -17,6 +17,7 @@ from te_sched.analysis.programs.accesses import Access, Loop, Program
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir.expr import Expr, Var
+from te_sched.ir.intrinsic_table import BITWISE, FOLDED
 from te_sched.ir.visitor import walk
 
 Values = dict[Var, Any]
@@ -48,13 +49,6 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     E.GE: np.greater_equal,
     E.And: np.logical_and,
     E.Or: np.logical_or,
-}
-_CALLS: dict[str, Callable[[Any, Any], Any]] = {
-    "tir.shift_left": np.left_shift,
-    "tir.shift_right": np.right_shift,
-    "tir.bitwise_and": np.bitwise_and,
-    "tir.bitwise_or": np.bitwise_or,
-    "tir.bitwise_xor": np.bitwise_xor,
 }
 
 
@@ -94,9 +88,9 @@ def evaluate(e: Any, values: Values, lets: Mapping[Var, Expr]) -> Any:
             return evaluate(e.args[0], values, lets)
         if e.op == "tir.if_then_else":
             return np.where(*[evaluate(part, values, lets) for part in e.args])
-        if e.op in _CALLS:
-            args = [evaluate(part, values, lets) for part in e.args]
-            return _in_type(e.dtype, _CALLS[e.op](*args))
+        if e.op in BITWISE:
+            value = FOLDED[e.op](*[evaluate(part, values, lets) for part in e.args])
+            return value if dtypes.counts(e.dtype) else _in_type(e.dtype, value)
     if kind is E.Let:
         return evaluate(e.body, {**values, e.var: evaluate(e.value, values, lets)}, lets)
     raise Unevaluable

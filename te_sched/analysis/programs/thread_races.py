@@ -30,8 +30,8 @@ from te_sched.analysis.programs.evaluate import (
 from te_sched.analysis.programs.facts import forms_for
 from te_sched.analysis.programs.meetings import Meeting
 from te_sched.arith.apart import Apart, Touch
-from te_sched.ir.calls import Effect, call_effect
 from te_sched.ir.expr import BufferLoad, Call, Expr, Var
+from te_sched.ir.intrinsic_table import Effect, call_effect
 from te_sched.ir.stmt import AttrStmt, BufferStore
 from te_sched.ir.visitor import children, walk
 from te_sched.lower.statements import statements

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from te_sched.codegen.calls import intrinsic_of
 from te_sched.codegen.checker.machine import Machine, Site
 from te_sched.codegen.checker.memory import Index, Place
 from te_sched.codegen.checker.numbers import (
@@ -445,7 +446,7 @@ def owned(value: Value) -> Value:
 
 
 def _call(c: Compiler, node: E.Call) -> Code:
-    compile_call = c.calls.get(node.op.removeprefix("tir."))
+    compile_call = c.calls.get(intrinsic_of(node))
     if compile_call is None:
         raise c.unknown(f"the intrinsic {node.op}")
     return compile_call(c, node)

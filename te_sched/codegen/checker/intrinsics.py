@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
-import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from te_sched.arith.fold import FOLDED_CALLS
 from te_sched.codegen.checker.expressions import (
     CallCompiler,
     Code,
@@ -29,145 +26,31 @@ from te_sched.codegen.checker.numbers import (
 )
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
-
-_erf = np.frompyfunc(math.erf, 1, 1)
-
-_OF_NUMPY = (
-    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "cbrt", "hypot", "fabs"),
-    *("sin", "cos", "tan", "sinh", "cosh", "tanh", "floor", "ceil", "trunc", "rint"),
-    *("nextafter", "copysign"),
-)
-_ARCUS = ("sin", "cos", "tan", "sinh", "cosh", "tanh")
-
-_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    **{
-        name: getattr(np, name)
-        for name in [
-            "exp",
-            "exp2",
-            "log",
-            "log2",
-            "log10",
-            "log1p",
-            "expm1",
-            "sqrt",
-            "sin",
-            "cos",
-            "tan",
-            "sinh",
-            "cosh",
-            "tanh",
-            "fabs",
-            "floor",
-            "ceil",
-            "trunc",
-            "rint",
-            "hypot",
-            "nextafter",
-            "copysign",
-            "cbrt",
-        ]
-    },
-    **{f"a{name}": getattr(np, f"arc{name}") for name in _ARCUS},
-    "exp10": lambda x: np.power(10.0, x),
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-    "erf": lambda x: np.asarray(_erf(x)).astype(np.float64),
-    "round": np.rint,
-    "nearbyint": np.rint,
-    "atan2": np.arctan2,
-    "pow": np.power,
-    "fmod": np.fmod,
-    "truncmod": np.fmod,
-    "fma": lambda x, y, z: x * y + z,
-    "ldexp": np.ldexp,
-}
+from te_sched.ir.intrinsic_table import INTRINSICS
+from te_sched.ir.intrinsics import fixed_point_product
 
 
-def _mathematics(function: Callable[..., Any]) -> CallCompiler:
-    """A function of floats; halves are computed as float32, as the device does."""
+def _elementwise(meaning: Callable[..., Any]) -> CallCompiler:
+    """A function of each element; of halves it is computed as float32, as the device does."""
 
     def compile_call(c: Compiler, node: E.Call) -> Code:
         parts = c.operands(node.args)
-        dtype = node.dtype
-        is_half = dtypes.bits(dtype) == 16
-        kept = numpy_dtype(dtype)
-        types = [arg.dtype for arg in node.args]
+        dtype, types = node.dtype, [arg.dtype for arg in node.args]
+        kept, has_halves = numpy_dtype(dtype), "float16" in map(dtypes.element, types)
 
         def run() -> Value:
             values = [typed(part.run(), one) for part, one in zip(parts, types, strict=True)]
-            if is_half:
+            if has_halves:
                 values = [
                     value.astype(np.float32) if value.dtype.kind == "f" else value
                     for value in values
                 ]
-            return rounded(plain(np.asarray(function(*values)).astype(kept)), dtype)
+            result = np.asarray(meaning(*values)).astype(kept, copy=False)
+            return rounded(plain(result), dtype)
 
         return c.joined(run, parts)
 
     return compile_call
-
-
-def _classify(function: Callable[..., Any]) -> CallCompiler:
-    def compile_call(c: Compiler, node: E.Call) -> Code:
-        (part,) = c.operands(node.args)
-        return c.joined(lambda: plain(function(part.run())), [part])
-
-    return compile_call
-
-
-def _bits(
-    of_ints: Callable[[int, int], int], of_arrays: Callable[[Value, Value], Value]
-) -> CallCompiler:
-    def compile_call(c: Compiler, node: E.Call) -> Code:
-        a, b = parts = c.operands(node.args)
-        left, right, dtype = a.run, b.run, node.dtype
-
-        def run() -> Value:
-            x, y = left(), right()
-            if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
-                return plain(of_arrays(typed(x, dtype), typed(y, dtype)))
-            result = of_ints(x, y)
-            return wrapped(result, dtype) if type(result) is int else result
-
-        return c.joined(run, parts)
-
-    return compile_call
-
-
-def _unary(function: Callable[[Any, str], Any]) -> CallCompiler:
-    """A function of an array of integers, and of their type."""
-
-    def compile_call(c: Compiler, node: E.Call) -> Code:
-        (part,) = c.operands(node.args)
-        source, dtype = node.args[0].dtype, node.dtype
-
-        def run() -> Value:
-            result = function(np.asarray(typed(part.run(), source)), source)
-            return plain(result.astype(numpy_dtype(dtype)))
-
-        return c.joined(run, [part])
-
-    return compile_call
-
-
-def _unsigned(value: np.ndarray) -> np.ndarray:
-    return value.view(np.dtype(f"u{value.dtype.itemsize}"))
-
-
-def _popcount(value: np.ndarray, dtype: str) -> np.ndarray:
-    return np.asarray(np.bitwise_count(_unsigned(value)))
-
-
-def _leading_zeros(value: np.ndarray, dtype: str) -> np.ndarray:
-    smeared = _unsigned(value).astype(np.uint64)
-    for step in (1, 2, 4, 8, 16, 32):
-        smeared |= smeared >> np.uint64(step)
-    return np.asarray(dtypes.bits(dtype) - np.bitwise_count(smeared).astype(np.int32))
-
-
-def _bitwise_not(value: np.ndarray, dtype: str) -> np.ndarray:
-    return np.asarray(~value)
 
 
 def _same(c: Compiler, node: E.Call) -> Code:
@@ -246,21 +129,12 @@ def _vector_half(upper: bool) -> CallCompiler:
 
 
 CALLS: Mapping[str, CallCompiler] = {
-    **{name: _mathematics(function) for name, function in _FUNCTIONS.items()},
-    **{name: _classify(getattr(np, name)) for name in ("isnan", "isinf", "isfinite")},
-    "bitwise_and": _bits(operator.and_, operator.and_),
-    "bitwise_or": _bits(operator.or_, operator.or_),
-    "bitwise_xor": _bits(operator.xor, operator.xor),
-    "shift_left": _bits(FOLDED_CALLS["tir.shift_left"], np.left_shift),
-    "shift_right": _bits(FOLDED_CALLS["tir.shift_right"], np.right_shift),
-    "bitwise_not": _unary(_bitwise_not),
-    "popcount": _unary(_popcount),
-    "clz": _unary(_leading_zeros),
-    "abs": _unary(lambda value, dtype: np.abs(value)),
+    **{name: _elementwise(row.meaning) for name, row in INTRINSICS.items() if row.meaning},
     "likely": _same,
     "tvm_thread_invariant": _same,
     "if_then_else": _if_then_else,
     "reinterpret": _reinterpret,
+    "q_multiply_shift": lambda c, node: c.expression(fixed_point_product(*node.args)),
     "large_uint_imm": _large_unsigned,
     "undef": _undefined,
     "assume": _nothing,

@@ -31,18 +31,12 @@ from te_sched.ir.expr import (
     StringImm,
     Var,
 )
+from te_sched.ir.intrinsic_table import INTRINSICS, MATHEMATICS
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.visitor import Mapper, walk
 from te_sched.lower.device.kernel import BARRIER, WARP, is_kernel, thread_axes
 
 _EXTERN = ("tir.call_extern", "tir.call_pure_extern")
-# By the number of arguments: what it is called, to what intrinsic it is equal.
-_MATHEMATICS = (
-    *("exp", "exp2", "exp10", "log", "log2", "log10", "log1p", "expm1", "sqrt", "rsqrt", "cbrt"),
-    *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh"),
-    *("atanh", "erf", "floor", "ceil", "trunc", "rint", "nearbyint", "fabs"),
-    *("atan2", "pow", "copysign", "hypot", "nextafter", "fmod", "fma", "ldexp"),
-)
 _FAST = ("exp", "exp10", "log", "log2", "log10", "sin", "cos", "tan", "pow")
 
 
@@ -254,13 +248,9 @@ def _halves(function: Callable[[Expr, Expr], Expr]) -> tuple[tuple[int, ...], _B
 
 
 def _mathematics() -> dict[str, tuple[tuple[int, ...], _Build]]:
-    counts = {
-        **dict.fromkeys(("atan2", "pow", "copysign", "hypot", "nextafter", "fmod", "ldexp"), 2),
-        "fma": 3,
-    }
     table: dict[str, tuple[tuple[int, ...], _Build]] = {}
-    for name in _MATHEMATICS:
-        count = (counts.get(name, 1),)
+    for name in MATHEMATICS:
+        count = (INTRINSICS[name].arity or 0,)
         table[name] = count, _intrinsic(f"tir.{name}")
         table[f"{name}f"] = count, _intrinsic(f"tir.{name}", "float32")
     for name in _FAST:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from te_sched.codegen.calls import intrinsic_of
 from te_sched.codegen.cuda import arithmetic, memory, pairs, types
 from te_sched.codegen.cuda.pieces import (
     Lanes,
@@ -237,7 +238,7 @@ def _let(out: KernelText, node: E.Let) -> list[Piece]:
 
 
 def _call(out: KernelText, node: E.Call) -> list[Piece]:
-    name = node.op.removeprefix("tir.")
+    name = intrinsic_of(node)
     writer = out.writers.calls.get(name)
     if writer is None:
         raise out.error(

@@ -22,21 +22,10 @@ from te_sched.codegen.cuda.pieces import (
 from te_sched.codegen.cuda.writer import CallWriter, KernelText
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
+from te_sched.ir.intrinsic_table import INTRINSICS, MATHEMATICS
+from te_sched.ir.intrinsics import fixed_point_product
 
-# Functions of CUDA's math library, with the number of their arguments.
-_OF_ONE = (
-    *("exp", "exp2", "exp10", "log", "log2", "log10", "log1p", "expm1", "sqrt", "rsqrt", "cbrt"),
-    *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh"),
-    *("atanh", "erf", "floor", "ceil", "round", "nearbyint", "trunc", "rint", "fabs"),
-    *("lgamma", "tgamma"),
-)
-_OF_TWO = ("atan2", "pow", "copysign", "hypot", "nextafter", "fmod")
-_MATH = {**dict.fromkeys(_OF_ONE, 1), **dict.fromkeys(_OF_TWO, 2), "fma": 3}
-_BITS = {
-    **{"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"},
-}
-
-
+_BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor")
 _OTHER_NAMES = {"round": "rint"}  # CUDA's round takes halves away from zero
 
 
@@ -46,15 +35,9 @@ def _each(out: KernelText, node: E.Call) -> list[tuple[Piece, ...]]:
     return list(zip(*arguments, strict=True))
 
 
-def _mathematics(name: str, count: int) -> CallWriter:
+def _mathematics(name: str) -> CallWriter:
     def write(out: KernelText, node: E.Call) -> list[Piece]:
-        dtype = dtypes.element(node.args[0].dtype) if node.args else node.dtype
-        if len(node.args) != count:
-            why, cure = f"it takes {count} arguments, not {len(node.args)}", f"use te.{name}"
-            raise out.error(f"a call of {node.op}", why, cure)
-        if not dtypes.is_float(dtype):
-            why = "it is defined for floats"
-            raise out.error(f"{name} of {dtype}", why, 'cast with .astype("float32")')
+        dtype = dtypes.element(node.args[0].dtype)
         return [_function(out, name, lane, dtype) for lane in _each(out, node)]
 
     return write
@@ -222,16 +205,7 @@ def _reinterpret(out: KernelText, node: E.Call) -> list[Piece]:
 
 
 def _multiply_and_shift(out: KernelText, node: E.Call) -> list[Piece]:
-    """q_multiply_shift(x, y, q, s): x * y * 2^(s - q) in 64 bits, rounded half up."""
-    x, y, fraction, shift = node.args
-    wide = dtypes.with_lanes("int64", dtypes.lanes(x.dtype))
-    x64, y64, q64, s64 = (ops.cast(wide, value) for value in (x, y, fraction, shift))
-    zero, one = ops.const(0, wide), ops.const(1, wide)
-    total = ops.add(q64, ops.maximum(ops.sub(zero, s64), zero))
-    scaled = E.Call(wide, "tir.shift_left", (x64, ops.maximum(s64, zero)))
-    half = E.Call(wide, "tir.shift_left", (one, ops.sub(total, one)))
-    product = ops.add(ops.mul(scaled, y64), half)
-    return out.lanes(E.Cast(x.dtype, E.Call(wide, "tir.shift_right", (product, total))))
+    return out.lanes(fixed_point_product(*node.args))
 
 
 def _if_then_else(out: KernelText, node: E.Call) -> list[Piece]:
@@ -400,8 +374,8 @@ def _atomic(name: str, legal: str) -> CallWriter:
 _INTEGERS = "int32 uint32 uint64"
 
 CALLS: Mapping[str, Callable[[KernelText, E.Call], list[Piece]]] = {
-    **{name: _mathematics(name, count) for name, count in _MATH.items()},
-    **{name: _bits(symbol) for name, symbol in _BITS.items()},
+    **{name: _mathematics(name) for name in MATHEMATICS},
+    **{name: _bits(INTRINSICS[name].symbol) for name in _BITWISE},
     "shift_left": _shift(left=True),
     "shift_right": _shift(left=False),
     **{name: _classify(name) for name in ("isnan", "isinf", "isfinite")},

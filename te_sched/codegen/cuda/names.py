@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
+from te_sched.ir.intrinsic_table import MATHEMATICS
+
 _KEYWORDS = (
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t "
     "char32_t class compl const const_cast constexpr continue decltype default delete do "
@@ -33,13 +35,7 @@ _MACRO = re.compile(
     r"|assert|errno|stdin|stdout|stderr|offsetof|setjmp|signbit|alloca|linux|unix|i386|va_\w+"
 )
 _VECTOR = re.compile(r"(u?(char|short|int|long|longlong)|float|double)[1-4]\Z")
-_FUNCTIONS = (
-    "exp exp2 exp10 log log2 log10 log1p expm1 sqrt rsqrt sin cos tan asin acos atan sinh "
-    "cosh tanh asinh acosh atanh atan2 pow floor ceil round nearbyint trunc rint copysign fma "
-    "erf hypot nextafter cbrt lgamma tgamma fmod ldexp fabs"
-)
-_MATHEMATICS = _FUNCTIONS.split()
-_RESERVED = {*_KEYWORDS.split(), *_MATHEMATICS, *(name + "f" for name in _MATHEMATICS)}
+_RESERVED = {*_KEYWORDS.split(), *MATHEMATICS, *(name + "f" for name in MATHEMATICS)}
 _PROBE = "te_probe_"
 _WORD = re.compile(r"(?<![\w.:>])[A-Za-z_]\w*")
 _STRING = re.compile(r'"[^"]*"')

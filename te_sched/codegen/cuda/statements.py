@@ -18,7 +18,8 @@ from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
-from te_sched.ir.calls import Effect, effect_of
+from te_sched.ir.calls import effect_of
+from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.visitor import walk
 from te_sched.lower.device.kernel import scope_of
 

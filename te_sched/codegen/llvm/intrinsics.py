@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from te_sched.codegen.calls import intrinsic_of
 from te_sched.codegen.llvm import arithmetic, atomics, calls, memory, vector_math
 from te_sched.codegen.llvm.casts import cast, is_small_float, narrow, widen
 from te_sched.codegen.llvm.expressions import (
@@ -20,76 +21,39 @@ from te_sched.codegen.llvm.expressions import (
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.types import Value, floating, llvm_type, unknown
 from te_sched.errors import BuildError, kind_of
-from te_sched.ir import dtypes, ops
+from te_sched.ir import dtypes
 from te_sched.ir import expr as E
+from te_sched.ir.intrinsic_table import INTRINSICS, MATHEMATICS
+from te_sched.ir.intrinsics import fixed_point_product
 
 _PURE = "nounwind willreturn memory(none)"
 
-# Functions that LLVM knows for every floating-point type and vector; it calls libm where it must.
-_LLVM_MATH = {
-    **{
-        name: name
-        for name in ("exp", "exp2", "exp10", "log", "log2", "log10", "sqrt", "sin", "cos", "tan")
-    },
-    **{name: name for name in ("asin", "acos", "atan", "sinh", "cosh", "tanh", "atan2", "pow")},
-    "round": "roundeven",
-    **{
-        name: name
-        for name in (
-            "floor",
-            "ceil",
-            "nearbyint",
-            "trunc",
-            "rint",
-            "fabs",
-            "copysign",
-            "fma",
-        )
-    },
-}
-# Functions of libm (the float32 version has an f at its end).
+# Functions of libm (the float32 version has an f at its end). The others LLVM knows for every type
+# of floats and vectors, and calls libm where it must.
 _LIBM = (
-    "erf",
-    "log1p",
-    "expm1",
-    "asinh",
-    "acosh",
-    "atanh",
-    "hypot",
-    "nextafter",
-    "cbrt",
-    "lgamma",
-    "tgamma",
+    *("erf", "log1p", "expm1", "asinh", "acosh", "atanh", "hypot", "nextafter", "cbrt"),
+    *("lgamma", "tgamma"),
 )
-_OF_LLVM = frozenset(_LLVM_MATH)
-# How many arguments they take, where it is not one.
-_ARGUMENTS = {"pow": 2, "atan2": 2, "copysign": 2, "hypot": 2, "nextafter": 2, "fma": 3}
+_OTHER_NAMES = {"round": "roundeven"}
 
 
 def call(out: FunctionText, node: E.Call) -> Value:
     """The value of a call."""
-    name = node.op.removeprefix("tir.")
-    writer = _WRITERS.get(name)
+    name = intrinsic_of(node)
+    writer = WRITERS.get(name)
     if writer is not None:
         return writer(out, node)
-    if name in _OF_LLVM or name in _LIBM:
-        count = _ARGUMENTS.get(name, 1)
-        if len(node.args) != count:
-            raise BuildError(
-                f"generate code for {node.op} of {len(node.args)} arguments",
-                f"it takes {count}",
-                f"use the function te.{name}",
-            )
+    if name in MATHEMATICS:
         return _mathematics(out, name, [evaluate(out, argument) for argument in node.args])
     raise BuildError(
         f"generate code for the intrinsic {node.op}",
         _why_unknown(name),
-        "use one of: " + ", ".join(sorted({*_WRITERS, *_OF_LLVM, *_LIBM})),
+        "use one of: " + ", ".join(sorted({*WRITERS, *MATHEMATICS})),
     )
 
 
 def _why_unknown(name: str) -> str:
-    if name.startswith(("tvm_storage_sync", "tvm_thread", "tvm_warp", "ptx_", "cuda_")):
+    if name in INTRINSICS and INTRINSICS[name].needs_threads:
         return "it exists only on devices with threads, and the target is a processor"
     return "the llvm target does not have it"
 
@@ -113,17 +77,11 @@ def _mathematics(out: FunctionText, name: str, values: list[Value]) -> Value:
     dtype = values[0].dtype
     if is_small_float(dtype):
         return narrow(out, _mathematics(out, name, [widen(out, value) for value in values]), dtype)
-    if not dtypes.is_float(dtype):
-        raise BuildError(
-            f"generate code for {name} of {dtype}",
-            "it is defined for floats",
-            'cast with .astype("float32")',
-        )
     if vector_math.is_known(name, dtype):
         return vector_math.call_helper(out, name, values)
-    if name in _OF_LLVM:
-        return llvm_call(out, _LLVM_MATH[name], values)
-    return _each_lane(out, values, lambda lanes: _libm(out, name, lanes))
+    if name in _LIBM:
+        return _each_lane(out, values, lambda lanes: _libm(out, name, lanes))
+    return llvm_call(out, _OTHER_NAMES.get(name, name), values)
 
 
 def _libm(out: FunctionText, name: str, values: list[Value]) -> Value:
@@ -283,16 +241,7 @@ def _reinterpret(out: FunctionText, node: E.Call) -> Value:
 
 
 def _multiply_and_shift(out: FunctionText, node: E.Call) -> Value:
-    """q_multiply_shift(x, y, q, s): x * y * 2^(s - q) in 64 bits, rounded half up."""
-    x, y, fraction, shift = node.args
-    wide = dtypes.with_lanes("int64", dtypes.lanes(x.dtype))
-    x64, y64, q64, s64 = (ops.cast(wide, value) for value in (x, y, fraction, shift))
-    zero, one = ops.const(0, wide), ops.const(1, wide)
-    total = ops.add(q64, ops.maximum(ops.sub(zero, s64), zero))
-    scaled = E.Call(wide, "tir.shift_left", (x64, ops.maximum(s64, zero)))
-    half = E.Call(wide, "tir.shift_left", (one, ops.sub(total, one)))
-    product = ops.add(ops.mul(scaled, y64), half)
-    return evaluate(out, E.Cast(x.dtype, E.Call(wide, "tir.shift_right", (product, total))))
+    return evaluate(out, fixed_point_product(*node.args))
 
 
 def _if_then_else(out: FunctionText, node: E.Call) -> Value:
@@ -365,7 +314,7 @@ def _is_null(out: FunctionText, node: E.Call) -> Value:
     return Value(out.emit(f"icmp eq ptr {evaluate(out, node.args[0]).text}, null"), "bool", 0, 1)
 
 
-_WRITERS: dict[str, Callable[[FunctionText, E.Call], Value]] = {
+WRITERS: dict[str, Callable[[FunctionText, E.Call], Value]] = {
     "if_then_else": _if_then_else,
     "likely": _likely,
     "rsqrt": _in_float32(_rsqrt),

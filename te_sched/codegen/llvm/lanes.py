@@ -60,8 +60,8 @@ class Lanes:
             return self.emit(kind, f"load {kind}, ptr {place.text}, align 8")
         vector, pointers, mask = self.type(kind), self.type("ptr"), self.type("i1")
         name = f"llvm.masked.gather.v{self.count}{_SUFFIXES[kind]}.v{self.count}p0"
-        self.declarations[name] = (vector, (pointers, mask, vector))
-        given = f"{pointers} align 8 {place.text}, {mask} splat (i1 true), {vector} poison"
+        self.declarations[name] = (vector, (pointers, "i32", mask, vector))
+        given = f"{pointers} {place.text}, i32 8, {mask} splat (i1 true), {vector} poison"
         return self.emit(kind, f"call {vector} @{name}({given})")
 
 

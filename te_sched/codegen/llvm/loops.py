@@ -5,25 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from te_sched.arith.detect import detect_linear_equation
+from te_sched.codegen.llvm import quirks
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.polling import count_steps, part_end, part_of, poll
 from te_sched.codegen.llvm.types import Value, llvm_type
 from te_sched.codegen.llvm.vector_math import is_known
-from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.structural import structural_equal
-from te_sched.ir.visitor import children, substitute, walk
-from te_sched.lower.vectorize_loops import SCALAR_SUFFIX
+from te_sched.ir.visitor import substitute, walk
 
 _Body = Callable[[FunctionText, S.Stmt], None]
-_MOST_CONDITIONS = 32  # of a loop; from some 60, LLVM looks for vectors for minutes
-_LEAST_LANES = 4  # LLVM makes no vectors of two with masks, and prints that it does not
 _MOST_LANES = 16
 # Statements and calls that vectors with masks may have.
 _PLAIN = (S.BufferStore, S.IfThenElse, S.LetStmt, S.SeqStmt)
-_QUOTIENTS = (E.FloorDiv, E.FloorMod, E.Div, E.Mod)
-_SHIFTS = ("tir.shift_right", "tir.bitwise_and")
 _LANEWISE = (
     *("if_then_else", "likely", "fabs", "sqrt", "floor", "ceil", "trunc", "fma", "reinterpret"),
     *("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "shift_left", "shift_right"),
@@ -95,7 +90,7 @@ def _loop_metadata(out: FunctionText, node: S.For) -> str:
     lanes = _scalarized_lanes(node)
     if lanes and out.module.has_masks():
         wishes += _masked_vector_wishes(lanes)
-    elif _divides(node) or _conditions_in(node.body) > _MOST_CONDITIONS:
+    elif quirks.must_stay_scalar(node):
         wishes.append('!"llvm.loop.vectorize.enable", i1 false')
     hints = [out.module.shared_metadata(f"!{{{wish}}}") for wish in wishes]
     number = out.module.metadata()
@@ -105,47 +100,13 @@ def _loop_metadata(out: FunctionText, node: S.For) -> str:
     return f", !llvm.loop !{number}"
 
 
-def _conditions_in(node: E.Node) -> int:
-    """How many branches there are, each as often as loops of known length repeat it."""
-    inside = sum(map(_conditions_in, children(node)))
-    if isinstance(node, S.For):
-        return inside * node.extent.value if isinstance(node.extent, E.IntImm) else inside
-    is_branch = isinstance(node, S.IfThenElse) or (
-        isinstance(node, E.Call) and node.op == "tir.if_then_else"
-    )
-    return inside + is_branch
-
-
-def _divides(loop: S.For) -> bool:
-    """Whether quotients or remainders are taken of the loop's variable, or of what it is part of.
-
-    LLVM 22 makes wrong vectors of such loops: where i // 8 is the same in all lanes, it takes that
-    of the first one for all that it interleaves, and for lanes that it is not the same in; and each
-    of many minima doubles the time that it takes to find out.
-    """
-    moving = {loop.loop_var}
-    for node in walk(loop.body):
-        if isinstance(node, S.LetStmt | E.Let) and _counts(node.value, moving):
-            moving.add(node.var)
-        is_quotient = type(node) in _QUOTIENTS or (type(node) is E.Call and node.op in _SHIFTS)
-        if is_quotient and dtypes.is_integral(node.dtype) and _counts(node, moving):
-            return True
-    return False
-
-
-def _counts(e: E.Expr, moving: set[E.Var]) -> bool:
-    """Whether variables are part of an expression, and not only of where it loads from."""
-    if type(e) is E.Var:
-        return e in moving
-    return type(e) is not E.BufferLoad and any(_counts(part, moving) for part in children(e))  # type: ignore[arg-type]
-
-
 def _scalarized_lanes(node: S.For) -> int:
     """The lanes of a vectorised loop that had no vector form, if masks can give it one."""
-    if not isinstance(node.extent, E.IntImm) or not node.loop_var.name.endswith(SCALAR_SUFFIX):
+    if not node.is_scalarized or not isinstance(node.extent, E.IntImm):
         return 0
     lanes = node.extent.value
-    if lanes < _LEAST_LANES or lanes & (lanes - 1):
+    least = quirks.TWO_MASKED_LANES.limit if quirks.TWO_MASKED_LANES.is_here else 2
+    if lanes < least or lanes & (lanes - 1):
         return 0
     return lanes if _has_masked_form(node) else 0
 

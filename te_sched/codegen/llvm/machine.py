@@ -1,4 +1,4 @@
-"""LLVM itself: target machines, the optimiser, object code. Only this module loads llvmlite here.
+"""LLVM itself: target machines, the optimiser, object code. It and `quirks` alone load llvmlite.
 
 Text in, bytes out. Every compilation uses an LLVM context of its own, so threads may compile at
 once. A module must be freed before its context, which the garbage collector does not know: modules
@@ -18,6 +18,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from te_sched.codegen.llvm import quirks
 from te_sched.codegen.llvm.processors import check_names
 from te_sched.codegen.target import Target
 from te_sched.errors import BuildError
@@ -30,12 +31,6 @@ _GLOBAL_IN_ASSEMBLY = re.compile(
     r'^module asm "(?:\\09|\s)*\.globl(?:\\09|\s)+([\w.$]+)"', re.MULTILINE
 )
 _NAMED = re.compile(r'@"?([\w.$-]+)')
-_LANE_SET = re.compile(r"insertelement <[^>]+> %")  # of a vector that has others
-_LABEL = re.compile(r"^[\w.$\"-]+:", re.MULTILINE)
-_LONG_BLOCK = 20_000  # lines; the time that SLP takes grows with the square
-_MANY_LANES = 128  # set one by one in a block; the time that SLP takes grows with the cube
-_MANY_BLOCKS = 250  # of so many loops, copies of their bodies are compiled for half a minute
-_MANY_LOOPS = 1_000  # are optimised for 15 s, and three times as many for minutes
 _MACHINES: dict[tuple[str, str, str, int], Any] = {}
 
 
@@ -98,10 +93,7 @@ def _initialize() -> None:
     if sys.platform == "linux":  # Python may have loaded libm for itself alone
         with suppress(RuntimeError):  # musl has it in libc
             llvm.load_library_permanently("libm.so.6")
-    if llvm.llvm_version_info[0] == 22:  # others may not know the option, and would exit
-        # LLVM looks for sums of a CRC in every loop, and for each of n minima of floats that are
-        # taken one after the other its time doubles.
-        llvm.set_option("te_sched", "-disable-loop-idiom-hashrecognize")
+    quirks.set_options()
 
 
 def llvm_version() -> str:
@@ -139,46 +131,24 @@ def has_masks(machine: Machine) -> bool:
 
 _MASKED_STORE = """
 define void @f(<8 x float> %x, ptr %p, <8 x i1> %m) {
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %x, ptr align 4 %p, <8 x i1> %m)
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %x, ptr %p, i32 4, <8 x i1> %m)
   ret void
 }
-declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, <8 x i1>)
+declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, i32, <8 x i1>)
 """
 
 
 @contextmanager
 def _optimized(text: str, linked: tuple[str, ...], machine: Machine) -> Iterator[Any]:
-    """The module after LLVM's passes.
-
-    LLVM 22 moves shuffles before what they take, now and then, where it has made vectors or
-    unrolled loops: then it is done with less and less of that. It does nothing to very many loops,
-    for which its time grows with the square.
-    """
-    if text.count("!llvm.loop !") < _MANY_LOOPS:
-        options = _options_for(text, machine)
-        for left_out in ("", "slp_vectorization", "loop_vectorization", "loop_unrolling"):
-            if left_out:
-                setattr(options, left_out, False)
-            with _after_passes(text, linked, machine, options) as module:
-                if _is_valid(module):
-                    yield module
-                    return
-    nothing = llvm.create_pipeline_tuning_options(speed_level=0)
+    """The module after LLVM's passes."""
+    *attempts, nothing = quirks.tunings(text, machine.level)
+    for options in attempts:
+        with _after_passes(text, linked, machine, options) as module:
+            if _is_valid(module):
+                yield module
+                return
     with _after_passes(text, linked, machine, nothing) as module:
         yield module
-
-
-def _options_for(text: str, machine: Machine) -> Any:
-    """What LLVM may do to a program of this size."""
-    blocks = _LABEL.split(text)
-    lines = max([block.count("\n") for block in blocks])
-    lanes = max([len(_LANE_SET.findall(block)) for block in blocks])
-    options = llvm.create_pipeline_tuning_options(speed_level=machine.level)
-    options.loop_vectorization = options.loop_interleaving = machine.level > 1
-    options.loop_unrolling = machine.level > 1 and len(blocks) < _MANY_BLOCKS
-    is_short = lines < _LONG_BLOCK and lanes < _MANY_LANES
-    options.slp_vectorization = machine.level > 1 and is_short
-    return options
 
 
 def _is_valid(module: Any) -> bool:
@@ -204,14 +174,8 @@ def _after_passes(
         builder = llvm.create_pass_builder(machine.handle, options)
         passes = builder.getModulePassManager()
         passes.run(module, builder)
-        _free_passes(passes)
+        quirks.free_passes(passes)
         yield module
-
-
-def _free_passes(passes: Any) -> None:
-    """Free a pass manager: in llvmlite 0.45 to 0.50 a base class hides the method that would."""
-    if type(passes)._dispose is llvm.ffi.ObjectRef._dispose:
-        llvm.NewPassManager._dispose(passes)
 
 
 @contextmanager

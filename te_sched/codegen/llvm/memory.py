@@ -159,10 +159,10 @@ def _gather(out: FunctionText, buffer: Buffer, place: Place) -> Value:
         f"getelementptr inbounds {kind}, ptr {pointer.text}, {llvm_type(wide)} {text}"
     )
     name = f"llvm.masked.gather.{_mangled(dtype)}.v{lanes}p0"
-    function = out.module.declare(name, vector, (pointers, mask, vector))
+    function = out.module.declare(name, vector, (pointers, "i32", mask, vector))
     align = dtypes.storage_bytes(buffer.dtype)
     result = out.emit(
-        f"call {vector} {function}({pointers} align {align} {places}, {mask} splat (i1 true), "
+        f"call {vector} {function}({pointers} {places}, i32 {align}, {mask} splat (i1 true), "
         f"{vector} poison){out.scopes.suffix(buffer.data)}"
     )
     return unknown(result, dtype)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from te_sched.codegen.llvm import quirks
 from te_sched.codegen.llvm.vector_math import is_known
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
@@ -29,7 +30,11 @@ def split_lanes(node: BufferStore, is_alone: Callable[[E.Var], bool]) -> list[Bu
 
     `is_alone` says that no pointer but this one reaches the memory behind it.
     """
-    if len(node.indices) != 1 or type(node.indices[0]) is not E.Ramp:
+    if (
+        len(node.indices) != 1
+        or type(node.indices[0]) is not E.Ramp
+        or not quirks.ODD_LANES.is_here
+    ):
         return [node]
     lanes = dtypes.lanes(node.indices[0].dtype)
     if not lanes & (lanes - 1) or lanes < 2 * _LEAST or dtypes.lanes(node.buffer.dtype) > 1:

@@ -1,0 +1,200 @@
+"""Peculiarities of LLVM, and how te_sched works around them: a row for each.
+
+`tests/codegen/llvm_quirks.py` has a program for each row that shows it when the remedy is left out;
+a test fails where the installed LLVM does not need a remedy that is applied.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from te_sched.ir import dtypes
+from te_sched.ir import expr as E
+from te_sched.ir import stmt as S
+from te_sched.ir.visitor import children, walk
+
+CHECKED = (20, 22)  # major versions of LLVM: those of llvmlite 0.45 to 0.47, and of 0.48 to 0.50
+
+
+@dataclass(frozen=True, slots=True)
+class Quirk:
+    """One peculiarity: the versions of `CHECKED` that have it, what happens, what is done about it,
+    and from which size on.
+    """
+
+    versions: tuple[int, ...]
+    fault: str
+    remedy: str
+    limit: int = 0
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the installed LLVM has it; a version that was not checked may."""
+        major = llvm.llvm_version_info[0]
+        return major in self.versions or major not in CHECKED
+
+
+HASH_SEARCH = Quirk(
+    (22,),
+    "LoopIdiomRecognize looks for a CRC in each loop: n minima of floats in a row take 2**n steps",
+    "an option of LLVM leaves that search out",
+)
+LONG_BLOCKS = Quirk(
+    (20, 22),
+    "the time of the SLP vectorizer grows with the square of the length of a block",
+    "no SLP for programs with a block of so many lines",
+    20_000,
+)
+LANES_ONE_BY_ONE = Quirk(
+    (20, 22),
+    "the time of the SLP vectorizer grows with the cube of the lanes that a block inserts",
+    "no SLP for programs with a block that inserts so many lanes",
+    128,
+)
+COPIED_BODIES = Quirk(
+    (20, 22),
+    "copies of the bodies of many loops are compiled for half a minute",
+    "no unrolling by LLVM of programs of so many blocks",
+    250,
+)
+MANY_LOOPS = Quirk(
+    (20, 22),
+    "the time of the passes for loops grows with the square of the number of loops",
+    "no passes for programs of so many loops: a thousand take 15 s, three times as many minutes",
+    1_000,
+)
+EARLY_SHUFFLES = Quirk(
+    (22,),
+    "the SLP and loop vectorizers and the unroller may move a shuffle before its operands",
+    "where the result is not valid, the program is compiled without one more of these",
+)
+QUOTIENTS = Quirk(
+    (20, 22),
+    "where i // 8 is the same in all lanes, interleaved vectors all take that of the first one",
+    "no vectors of loops that divide what depends on their variable",
+)
+MANY_CONDITIONS = Quirk(
+    (20, 22),
+    "from some 60 branches in a loop, the loop vectorizer takes minutes",
+    "no vectors of loops with more branches than this",
+    32,
+)
+TWO_MASKED_LANES = Quirk(
+    (20, 22),
+    "no vectors of two lanes are made with masks, and LLVM prints that they are not",
+    "vectors with masks are asked for from so many lanes on",
+    4,
+)
+ODD_LANES = Quirk(
+    (20, 22),
+    "vectors whose lanes are no power of two stay in memory where a loop adds to them",
+    "`split_lanes` makes several stores of one",
+)
+HIDDEN_DISPOSE = Quirk(
+    (20, 22),
+    "a base class of llvmlite's pass managers hides the method that frees them",
+    "te_sched calls that method itself",
+)
+
+
+def set_options() -> None:
+    """Set the options of this process. A version that lacks one would end the process."""
+    if HASH_SEARCH.is_here and llvm.llvm_version_info[0] in CHECKED:
+        llvm.set_option("te_sched", "-disable-loop-idiom-hashrecognize")
+
+
+def free_passes(passes: Any) -> None:
+    """Free a pass manager."""
+    if HIDDEN_DISPOSE.is_here and type(passes)._dispose is llvm.ffi.ObjectRef._dispose:
+        llvm.NewPassManager._dispose(passes)
+
+
+# -- what the optimiser may do to a program --------------------------------------------------------
+
+_LANE_SET = re.compile(r"insertelement <[^>]+> %")  # of a vector that has others
+_LABEL = re.compile(r"^[\w.$\"-]+:", re.MULTILINE)
+_MOVING = ("slp_vectorization", "loop_vectorization", "loop_unrolling")
+
+
+def tunings(text: str, level: int) -> Iterator[Any]:
+    """Options for the optimiser, to be tried one after the other until the result is valid.
+
+    With the last ones it does nothing.
+    """
+    if text.count("!llvm.loop !") < MANY_LOOPS.limit or not MANY_LOOPS.is_here:
+        left_out = _left_out(text, level)
+        yield _tuning(level, left_out)
+        for number in range(len(_MOVING) if EARLY_SHUFFLES.is_here else 0):
+            yield _tuning(level, {*left_out, *_MOVING[: number + 1]})
+    yield llvm.create_pipeline_tuning_options(speed_level=0)
+
+
+def _left_out(text: str, level: int) -> set[str]:
+    """The passes that are left out for a program of this size."""
+    if level <= 1:
+        return {*_MOVING, "loop_interleaving"}
+    blocks = _LABEL.split(text)
+    left_out = set()
+    if len(blocks) >= COPIED_BODIES.limit and COPIED_BODIES.is_here:
+        left_out.add("loop_unrolling")
+    lines = max([block.count("\n") for block in blocks])
+    lanes = max([len(_LANE_SET.findall(block)) for block in blocks])
+    is_long = lines >= LONG_BLOCKS.limit and LONG_BLOCKS.is_here
+    if is_long or (lanes >= LANES_ONE_BY_ONE.limit and LANES_ONE_BY_ONE.is_here):
+        left_out.add("slp_vectorization")
+    return left_out
+
+
+def _tuning(level: int, left_out: set[str]) -> Any:
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    for name in (*_MOVING, "loop_interleaving"):
+        setattr(options, name, name not in left_out)
+    return options
+
+
+# -- loops of which LLVM must make no vectors ------------------------------------------------------
+
+_QUOTIENTS = (E.FloorDiv, E.FloorMod, E.Div, E.Mod)
+_SHIFTS = ("tir.shift_right", "tir.bitwise_and")  # what quotients become
+
+
+def must_stay_scalar(loop: S.For) -> bool:
+    """Whether LLVM would make wrong vectors of a loop, or look for them for long."""
+    if QUOTIENTS.is_here and _divides(loop):
+        return True
+    return MANY_CONDITIONS.is_here and _conditions_in(loop.body) > MANY_CONDITIONS.limit
+
+
+def _divides(loop: S.For) -> bool:
+    """Whether quotients are taken of the loop's variable, or of what it is part of."""
+    moving = {loop.loop_var}
+    for node in walk(loop.body):
+        if isinstance(node, S.LetStmt | E.Let) and _counts(node.value, moving):
+            moving.add(node.var)
+        is_quotient = type(node) in _QUOTIENTS or (type(node) is E.Call and node.op in _SHIFTS)
+        if is_quotient and dtypes.is_integral(node.dtype) and _counts(node, moving):
+            return True
+    return False
+
+
+def _counts(e: E.Expr, moving: set[E.Var]) -> bool:
+    """Whether variables are part of an expression, and not only of where it loads from."""
+    if type(e) is E.Var:
+        return e in moving
+    return type(e) is not E.BufferLoad and any(_counts(part, moving) for part in children(e))  # type: ignore[arg-type]
+
+
+def _conditions_in(node: E.Node) -> int:
+    """How many branches there are, each as often as loops of known length repeat it."""
+    inside = sum(map(_conditions_in, children(node)))
+    if isinstance(node, S.For):
+        return inside * node.extent.value if isinstance(node.extent, E.IntImm) else inside
+    is_branch = isinstance(node, S.IfThenElse) or (
+        isinstance(node, E.Call) and node.op == "tir.if_then_else"
+    )
+    return inside + is_branch

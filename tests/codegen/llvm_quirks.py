@@ -1,0 +1,206 @@
+"""A program for each quirk of LLVM, which shows it when the remedy is left out.
+
+    python -m tests.codegen.llvm_quirks QUOTIENTS         prints what the installed LLVM does wrong
+
+Other versions are tried by a PYTHONPATH to their llvmlite.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import llvmlite.binding as llvm
+
+import te_sched
+from te_sched import te
+from te_sched.codegen.llvm import machine, quirks
+from te_sched.codegen.target import Target
+from tests.codegen import test_llvm_options as options
+
+ROOT = Path(__file__).resolve().parents[2]
+X86 = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=skylake-avx512"
+_PARAMETERS = "ptr noalias %a, ptr noalias %b, i64 %n"
+
+
+def function(*lines: str) -> str:
+    """A function of two arrays and a size, as LLVM text."""
+    body = "\n".join(lines)
+    return f"define void @f({_PARAMETERS}) {{\nentry:\n{body}\n  ret void\n}}\n"
+
+
+def maxima(count: int) -> str:
+    """The largest of many floats, one after the other, in a loop."""
+    lines = ["br label %loop", "loop:", "%i = phi i64 [ 0, %entry ], [ %next, %loop ]"]
+    lines += [f"%m0 = phi float [ 0.0, %entry ], [ %m{count}, %loop ]"]
+    for k in range(count):
+        lines += [
+            f"%p{k} = getelementptr [{count} x float], ptr %a, i64 %i, i64 {k}",
+            f"%x{k} = load float, ptr %p{k}",
+            f"%c{k} = fcmp ogt float %m{k}, %x{k}",
+            f"%m{k + 1} = select i1 %c{k}, float %m{k}, float %x{k}",
+        ]
+    lines += ["%next = add nsw i64 %i, 1", "%t = icmp slt i64 %next, 8"]
+    lines += ["br i1 %t, label %loop, label %exit", "exit:", f"store float %m{count}, ptr %b"]
+    return function(*lines)
+
+
+def scattered_squares(count: int) -> str:
+    """Squares of elements in one order, stored in another one, without a loop."""
+    lines = []
+    for k in range(count):
+        lines += [
+            f"%p{k} = getelementptr float, ptr %a, i64 {k * 7 % count}",
+            f"%x{k} = load float, ptr %p{k}",
+            f"%y{k} = fmul float %x{k}, %x{k}",
+            f"%q{k} = getelementptr float, ptr %b, i64 {k * 3 % count}",
+            f"store float %y{k}, ptr %q{k}",
+        ]
+    return function(*lines)
+
+
+def sums(loops: int, trips: str, terms: int) -> str:
+    """Loops one after the other, each of which adds up `terms` squares in `trips` steps."""
+    lines, before = ["br label %h0"], "entry"
+    for k in range(loops):
+        lines += [
+            f"h{k}:",
+            f"%i{k} = phi i64 [ 0, %{before} ], [ %n{k}, %l{k} ]",
+            f"%s{k}.0 = phi float [ 0.0, %{before} ], [ %s{k}.{terms}, %l{k} ]",
+            f"%t{k} = icmp slt i64 %i{k}, {trips}",
+            f"br i1 %t{k}, label %l{k}, label %e{k}",
+            f"l{k}:",
+        ]
+        for term in range(terms):
+            lines += [
+                f"%p{k}.{term} = getelementptr [9 x float], ptr %a, i64 %i{k}, i64 {2 * term}",
+                f"%x{k}.{term} = load float, ptr %p{k}.{term}",
+                f"%y{k}.{term} = fmul float %x{k}.{term}, %x{k}.{term}",
+                f"%s{k}.{term + 1} = fadd float %y{k}.{term}, %s{k}.{term}",
+            ]
+        lines += [f"%n{k} = add nsw i64 %i{k}, 1", f"br label %h{k}, !llvm.loop !0", f"e{k}:"]
+        lines += [f"%q{k} = getelementptr float, ptr %b, i64 {k}"]
+        lines += [f"store float %s{k}.0, ptr %q{k}", f"br label %h{k + 1}"]
+        before = f"e{k}"
+    mark = '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.mustprogress"}\n'
+    return function(*lines, f"h{loops}:") + mark
+
+
+def fails(test: Callable[[], None]) -> bool:
+    """Whether a test of te_sched fails."""
+    try:
+        test()
+    except AssertionError:
+        return True
+    return False
+
+
+def shuffles() -> bool:
+    """Whether the passes leave a module that is not valid."""
+    A = te.placeholder((3, 20), "int16", name="A")
+    one, two = te.const(1, "int16"), te.const(2, "int16")
+    B = te.compute((3, 20), lambda i, j: te.min(A[i, j], one) - two, name="B")
+    C = te.compute((3, 20), lambda i, j: B[i, j], name="C")
+    s = te.create_schedule(C.op)
+    outer, inner = s[C].split(C.op.axis[1], factor=5)
+    s[C].reorder(inner, C.op.axis[0], outer)
+    s[B].reorder(B.op.axis[1], B.op.axis[0])
+    is_valid, found = machine._is_valid, []
+    machine._is_valid = lambda module: found.append(is_valid(module)) or found[-1]
+    te_sched.build(s, [A, C])
+    return not all(found)
+
+
+def words_of_two_lanes() -> bool:
+    """Whether LLVM prints something while vectors of two lanes with masks are compiled."""
+    A = te.placeholder((30,), name="A")
+    B = te.compute((30,), lambda i: te.if_then_else(A[i] > 0.0, te.sqrt(A[i]), A[i]), name="B")
+    s = te.create_schedule(B.op)
+    s[B].vectorize(s[B].split(B.op.axis[0], 2)[1])
+    errors = os.dup(2)
+    with tempfile.TemporaryFile() as printed:
+        os.dup2(printed.fileno(), 2)
+        te_sched.build(s, [A, B], X86)
+        os.dup2(errors, 2)
+        return printed.tell() > 0
+
+
+def spilled_lanes() -> bool:
+    """Whether a sum of 48 lanes is kept in memory, which the stack pointer leads to."""
+    A, k = te.placeholder((64, 48), name="A"), te.reduce_axis((0, 64), "k")
+    B = te.compute((48,), lambda i: te.sum(A[k, i], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    s[B].reorder(k, B.op.axis[0])
+    s[B].vectorize(B.op.axis[0])
+    text = te_sched.build(s, [A, B], X86).get_source("asm")
+    loops = text[text.index("te_sched_main:") : text.index("te_sched_main.repeat:")]
+    return bool(re.search(r"mm\d+, .*\(%rsp\)", loops))
+
+
+def hidden_dispose() -> bool:
+    """Whether a pass manager's own method to free it is hidden."""
+    handle = host().handle
+    builder = llvm.create_pass_builder(handle, llvm.create_pipeline_tuning_options())
+    return type(builder.getModulePassManager())._dispose is llvm.ffi.ObjectRef._dispose
+
+
+@cache
+def host() -> machine.Machine:
+    return machine.machine_of(Target("llvm"))
+
+
+def optimised(text: str) -> Callable[[], None]:
+    """What runs LLVM's passes on a text."""
+
+    def run() -> None:
+        machine.show_source(f"{host().header}\n{text}", (), host(), "ll")
+
+    return run
+
+
+# What shows each quirk (it is true), and the seconds that it takes with the remedy at the most.
+REPRODUCERS: dict[str, tuple[Callable[[], bool | None], int]] = {
+    "HASH_SEARCH": (optimised(maxima(32)), 2),
+    "LONG_BLOCKS": (optimised(scattered_squares(4000)), 3),
+    "LANES_ONE_BY_ONE": (options.test_long_vectors_of_elements_from_anywhere_take_no_time, 3),
+    "COPIED_BODIES": (optimised(sums(200, "%n", 4)), 9),
+    "MANY_LOOPS": (optimised(sums(1000, "%n", 1)), 2),
+    "MANY_CONDITIONS": (options.test_conditions_of_unrolled_steps_of_threads_take_no_time, 6),
+    "QUOTIENTS": (lambda: fails(options.test_quotients_of_an_index_are_those_of_each_vector), 9),
+    "EARLY_SHUFFLES": (shuffles, 9),
+    "TWO_MASKED_LANES": (words_of_two_lanes, 9),
+    "ODD_LANES": (spilled_lanes, 9),
+    "HIDDEN_DISPOSE": (hidden_dispose, 9),
+}
+
+
+def leave_out(name: str) -> None:
+    """Let te_sched take it that no LLVM has a quirk."""
+    setattr(quirks, name, replace(getattr(quirks, name), versions=()))
+
+
+def main(name: str, is_remedied: bool) -> None:
+    """Print how long a reproducer takes on the processor, and whether its result is wrong."""
+    if not is_remedied and name != "EARLY_SHUFFLES":
+        leave_out(name)
+    host()
+    reproduce, seconds = REPRODUCERS[name]
+    resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + seconds + 1,) * 2)
+    start = time.process_time()
+    with te_sched.config.scoped(cache=False):
+        is_wrong = reproduce()
+    print(f"{time.process_time() - start:.2f}", bool(is_wrong))
+
+
+if __name__ == "__main__":
+    with suppress(BrokenPipeError):
+        main(sys.argv[1], "remedied" in sys.argv[2:])
