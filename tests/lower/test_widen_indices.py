@@ -223,7 +223,7 @@ def test_choice_of_what_wraps_around_is_as_its_condition() -> None:
 
     def index(i: Any) -> Any:
         large = X[i].astype("int32") * (2**31 - 1)
-        return te.if_then_else(te.all(0 <= large, large < 16), large, 15)
+        return te.if_then_else(te.all(large >= 0, large < 16), large, 15)
 
     B = te.compute((8,), lambda i: T[index(i)], name="B")
     x, result = np.array([0, 1, 2, 3, 4, 254, 255, 128], "uint8"), np.zeros(8, "int32")
