@@ -16,29 +16,23 @@ from typing import Any
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import ops
 from te_sched.ir.expr import (
-    BinaryOp,
     BufferLoad,
-    Call,
     Cast,
-    CompareOp,
     Expr,
     IntImm,
     Let,
     Node,
     Range,
-    Select,
     Var,
 )
-from te_sched.ir.intrinsic_table import BITWISE
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferStore, For, LetStmt, PrimFunc, Stmt
-from te_sched.ir.visitor import Mapper, children, replace
+from te_sched.ir.visitor import children, replace
+from te_sched.lower.retyped import Retyper
 from te_sched.lower.statements import nodes_of
 
 WIDE, NARROW = "int64", "int32"
 _LOW, _HIGH = -(2**31), 2**31 - 1
 _TELLING = frozenset((Cast, For, IntImm))
-# Functions from elsewhere depend on the types of their arguments.
-_FOREIGN = ("extern", "packed", "llvm")
 
 
 def narrow_index_types(func: PrimFunc) -> PrimFunc:
@@ -100,7 +94,7 @@ class _Needs:
         return low is not None and high is not None and low >= _LOW and high <= _HIGH
 
 
-class _Narrower(Mapper):
+class _Narrower(Retyper):
     """Rebuilds a body with narrow variables; `in_index` tells indices and extents from data."""
 
     def __init__(self, wide: set[Node], variables: set[Node]) -> None:
@@ -124,44 +118,12 @@ class _Narrower(Mapper):
             return ops.cast(NARROW, value)
         return node if value is node.value else Cast(node.dtype, value)
 
-    def two_operands(self, node: BinaryOp | CompareOp) -> Expr:
-        """An operation on two operands, of the wider type when they differ now."""
-        a, b = self.matched(node.a, node.b)
-        return node if a is node.a and b is node.b else type(node)(a, b)
-
-    visit_BinaryOp = visit_CompareOp = two_operands
-
     def matched(self, *old: Expr) -> tuple[Expr, Expr]:
         """Two operands of one type. Those that differ are narrowed as indices are, both."""
         a, b = [self.visit(operand) for operand in old]
         if a.dtype == b.dtype:
             return a, b
         return ops.match_types(*((a, b) if self.in_index else self.indices(old)))
-
-    def visit_Select(self, node: Select) -> Expr:
-        condition = self.visit(node.condition)
-        yes, no = self.visit(node.true_value), self.visit(node.false_value)
-        if condition is node.condition and yes is node.true_value and no is node.false_value:
-            return node
-        return Select(condition, *ops.match_types(yes, no))
-
-    def visit_Call(self, node: Call) -> Expr:
-        if node.op in BITWISE:
-            args: list[Expr] = [*self.matched(*node.args)]
-        else:
-            args = [self.visit(arg) for arg in node.args]
-        if all(new is old for new, old in zip(args, node.args, strict=True)):
-            return node
-        if any(word in node.op for word in _FOREIGN):
-            args = [
-                ops.cast(old.dtype, new) if new.dtype != old.dtype else new
-                for new, old in zip(args, node.args, strict=True)
-            ]
-            return Call(node.dtype, node.op, tuple(args))
-        if node.op == "tir.if_then_else":
-            args[1:] = ops.match_types(args[1], args[2])
-        same_type = bool(node.args) and node.dtype == node.args[-1].dtype
-        return Call(args[-1].dtype if same_type else node.dtype, node.op, tuple(args))
 
     def visit_Let(self, node: Let) -> Expr:
         value = self.visit(node.value)

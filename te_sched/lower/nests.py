@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from te_sched.errors import LoweringError
 from te_sched.ir import ops
 from te_sched.ir.expr import (
-    BinaryOp,
     Buffer,
     BufferLoad,
     Call,
@@ -28,7 +27,8 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.ops import TRUE
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, Stmt
-from te_sched.ir.visitor import AccessMapper, Mapper
+from te_sched.ir.visitor import AccessMapper
+from te_sched.lower.retyped import Retyper
 from te_sched.schedule.places import At
 from te_sched.schedule.relations import Ranges, Values
 from te_sched.schedule.stage import IterVarAttr, Stage
@@ -40,7 +40,7 @@ _FOR_KIND = {"Unrolled": "unrolled", "Vectorized": "vectorized", "Parallelized":
 VIRTUAL_THREADS = ("vthread", "cthread")
 
 
-class BindTensors(Mapper):
+class BindTensors(Retyper):
     """Replaces variables by values and reads of tensors by reads of their buffers.
 
     A value may be wider than its variable, where indices of 64 bits say what is needed of a stage;
@@ -54,14 +54,6 @@ class BindTensors(Mapper):
 
     def visit_Var(self, node: Var) -> Expr:
         return self.values.get(node, node)
-
-    def visit_BinaryOp(self, node: BinaryOp) -> Expr:
-        new = self.generic(node)
-        if new.a.dtype == new.b.dtype:
-            return new
-        return type(new)(*ops.match_types(new.a, new.b))
-
-    visit_CompareOp = visit_BinaryOp
 
     def visit_ProducerLoad(self, node: ProducerLoad) -> Expr:
         return BufferLoad(

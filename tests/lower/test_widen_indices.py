@@ -203,7 +203,7 @@ def test_wide_index_that_64_bits_do_not_hold_is_rejected() -> None:
 def test_stage_at_a_wide_place_computes_with_its_axis() -> None:
     """An index of 64 bits says where its tile begins, and the axis of the tile has 32."""
     A = te.placeholder((64,), "int32", name="A")
-    P = te.compute((64,), lambda i: A[i] + (3 - i * i), name="P")
+    P = te.compute((64,), lambda i: A[i] + te.if_then_else(i > 3, 3 - i * i, 2), name="P")
 
     def index(i: Any) -> Any:
         five, last = tir.const(5, "int64"), tir.const(63, "int64")
@@ -215,7 +215,8 @@ def test_stage_at_a_wide_place_computes_with_its_axis() -> None:
     s[P].split(P.op.axis[0], 13)
     i, result = np.arange(64, dtype="int32"), np.zeros(8, "int32")
     te_sched.build(s, [A, T, B])(i, TABLE, result)
-    np.testing.assert_array_equal(result, (i + 3 - i * i)[np.minimum(i[:8], TABLE[:8]) * 5])
+    expected = i + np.where(i > 3, 3 - i * i, 2)
+    np.testing.assert_array_equal(result, expected[np.minimum(i[:8], TABLE[:8]) * 5])
 
 
 def test_choice_of_what_wraps_around_is_as_its_condition() -> None:
