@@ -14,7 +14,7 @@ from te_sched.arith import build
 from te_sched.arith.const_bounds import INFINITY
 from te_sched.arith.facts import Facts
 from te_sched.arith.full import Simplifier
-from te_sched.ir.data import depends_on_data
+from te_sched.ir.data import DataDependence
 from te_sched.ir.expr import Add, Expr, IntImm, Range, Sub, Var
 from te_sched.ir.visitor import walk
 
@@ -54,9 +54,9 @@ class Analyzer:
         return self._facts.is_exact
 
     @property
-    def loaded(self) -> set[Var]:
-        """The variables that depend on integers in memory, or that a call gives."""
-        return self._facts.bounds.loaded
+    def data(self) -> DataDependence:
+        """What depends on integers in memory, or on numbers that a call gives."""
+        return self._facts.bounds.data
 
     def mark_nonnegative(self, e: Expr) -> None:
         """Note that a variable, or a variable and constants, is never negative.
@@ -114,7 +114,7 @@ class Analyzer:
     def may_wrap(self, e: Expr) -> bool:
         """Whether a part that depends on integers in memory may not fit its type."""
         bounds = self._facts.bounds
-        return any(bounds.wraps(part) and depends_on_data(part, bounds.loaded) for part in walk(e))
+        return any(bounds.wraps(part) and bounds.data.of(part) for part in walk(e))
 
     def wraps(self, e: Expr) -> bool:
         """Whether an operation may not fit its type, where that wraps around."""

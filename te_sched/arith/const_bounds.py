@@ -12,7 +12,7 @@ from typing import Any
 
 from te_sched.arith.same import same
 from te_sched.ir import dtypes
-from te_sched.ir.data import depends_on_data
+from te_sched.ir.data import DataDependence
 from te_sched.ir.expr import (
     Add,
     Broadcast,
@@ -114,11 +114,11 @@ def _division(a: ConstBound, b: ConstBound, function: Callable[[int, int], int])
 class ConstBounds:
     """The constant intervals of expressions, under what is known of variables and others."""
 
-    __slots__ = ("exact", "facts", "loaded", "memo", "variables")
+    __slots__ = ("data", "exact", "facts", "memo", "variables")
 
     def __init__(self, exact: bool) -> None:
         self.exact = exact
-        self.loaded: set[Var] = set()  # variables that depend on integers in memory
+        self.data = DataDependence()
         self.variables: dict[Var, ConstBound] = {}
         self.facts: list[tuple[Expr, int, int]] = []
         self.memo: dict[Expr, ConstBound] = {}
@@ -130,8 +130,8 @@ class ConstBounds:
             self.variables[var] = (low[0], add(low[1], add(high[1], -1)))
         else:
             self.variables[var] = self.of(value)
-            if self.exact and depends_on_data(value, self.loaded):
-                self.loaded.add(var)
+            if self.exact and self.data.of(value):
+                self.data.add(var)
 
     def of(self, e: Expr) -> ConstBound:
         """The smallest and the largest value of e."""
@@ -145,7 +145,7 @@ class ConstBounds:
         if found is None:
             method = _METHODS.get(kind)
             found = method(self, e) if method is not None else of_dtype(e.dtype)
-            if self.exact and self.wraps(e, found) and depends_on_data(e, self.loaded):
+            if self.exact and self.wraps(e, found) and self.data.of(e):
                 found = of_dtype(e.dtype)
             if self.facts:
                 found = self.within_facts(e, found)

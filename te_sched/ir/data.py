@@ -8,7 +8,6 @@ values that are stored, it wraps around too.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 from te_sched.ir import dtypes
@@ -29,34 +28,49 @@ from te_sched.ir.stmt import Allocate, AttrStmt, BufferRealize, For, PrimFunc
 from te_sched.ir.visitor import children, variables_of, walk
 
 
-def depends_on_data(e: Any, loaded: Collection[Var] = ()) -> bool:
-    """Whether the value of an expression depends on integers in memory, or from elsewhere, or on
-    integers of types that nobody counts in.
+class DataDependence:
+    """Which values depend on integers in memory, or from elsewhere, or on integers of types that
+    nobody counts in.
 
-    `loaded` are variables that do. What is loaded by such an index is another value.
+    What is loaded by such an index is another value.
     """
-    kind = type(e)
-    if kind is BufferLoad or kind is ProducerLoad:
-        return dtypes.is_int(e.dtype) or dtypes.is_uint(e.dtype)
-    if kind is Var:
-        return e in loaded or _is_narrow(e.dtype)
-    if kind is Cast and _is_narrow(e.dtype) and type(e.value) is not IntImm:
-        return True
-    if kind is Call and call_effect(e.op) > Effect.PURE:
-        return True
-    return any(depends_on_data(child, loaded) for child in children(e))
+
+    __slots__ = ("_known", "_variables")
+
+    def __init__(self) -> None:
+        self._variables: set[Var] = set()
+        self._known: dict[Any, bool] = {}
+
+    def add(self, *variables: Var) -> None:
+        """Note that variables have such values."""
+        self._variables.update(variables)
+        self._known.clear()
+
+    def of(self, e: Any) -> bool:
+        """Whether the value of an expression is one of these."""
+        kind = type(e)
+        if kind is BufferLoad or kind is ProducerLoad:
+            return dtypes.is_int(e.dtype) or dtypes.is_uint(e.dtype)
+        if kind is Var:
+            return e in self._variables or _is_narrow(e.dtype)
+        found = self._known.get(e)
+        if found is None:
+            is_narrow = kind is Cast and _is_narrow(e.dtype) and type(e.value) is not IntImm
+            is_foreign = kind is Call and call_effect(e.op) > Effect.PURE
+            found = is_narrow or is_foreign or any(map(self.of, children(e)))
+            self._known[e] = found
+        return found
 
 
 def _is_narrow(dtype: str) -> bool:
     return dtypes.is_integral(dtype) and not dtypes.counts(dtype)
 
 
-def computes_with_data(e: Expr, loaded: Collection[Var] = ()) -> bool:
-    """Whether a sum or product in an expression depends on integers in memory, or on `loaded`."""
+def computes_with_data(e: Expr) -> bool:
+    """Whether a sum or product in an expression depends on integers in memory."""
+    data = DataDependence()
     return any(
-        isinstance(part, BinaryOp)
-        and not isinstance(part, Min | Max)
-        and depends_on_data(part, loaded)
+        isinstance(part, BinaryOp) and not isinstance(part, Min | Max) and data.of(part)
         for part in walk(e)
     )
 

@@ -25,7 +25,7 @@ from typing import Any
 from te_sched.arith import build
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import dtypes, ops
-from te_sched.ir.data import depends_on_data, numbers_of_calls
+from te_sched.ir.data import numbers_of_calls
 from te_sched.ir.expr import (
     Add,
     And,
@@ -80,10 +80,10 @@ class _Simplifier(Mapper):
 
     def __init__(self, func: PrimFunc) -> None:
         self.analyzer = Analyzer()
-        self.loaded = self.analyzer.loaded
+        self.data = self.analyzer.data
         self.is_exact = self.analyzer.is_exact
         if self.is_exact:
-            self.loaded.update(numbers_of_calls(func))
+            self.data.add(*numbers_of_calls(func))
         exact = Exact(self.analyzer)
         self.value = exact.visit if self.is_exact else self.analyzer.simplify
         self.condition = exact.condition if self.is_exact else self.analyzer.simplify
@@ -122,8 +122,8 @@ class _Simplifier(Mapper):
         if type(value) in (IntImm, FloatImm, Var):
             self.analyzer.bind(node.var, value)
             return self.visit(node.body)
-        if depends_on_data(value, self.loaded):
-            self.loaded.add(node.var)
+        if self.data.of(value):
+            self.data.add(node.var)
         body = self.visit(node.body)
         if value is node.value and body is node.body:
             return node
@@ -206,7 +206,7 @@ class Exact(Mapper):
 
     def __init__(self, analyzer: Analyzer) -> None:
         self.analyzer = analyzer
-        self.loaded = analyzer.loaded
+        self.data = analyzer.data
         self.is_condition = False  # what is computed of loop variables alone does not overflow
 
     def condition(self, e: Expr) -> Expr:
@@ -222,10 +222,10 @@ class Exact(Mapper):
             indices = tuple(map(self.index, e.indices))
             changed = any(map(is_not, indices, e.indices))
             return BufferLoad(e.buffer, indices) if changed else e
-        if not depends_on_data(e, self.loaded) and not self.wraps(e, self.is_condition):
+        if not self.data.of(e) and not self.wraps(e, self.is_condition):
             return self.analyzer.simplify(e)
         if type(e) is Let:
-            self.loaded.add(e.var)
+            self.data.add(e.var)
         new: Expr = self.choice(e) if _is_choice(e) else self.generic(e)
         return _folded(new)
 
@@ -254,7 +254,7 @@ class Exact(Mapper):
         It stays as it is where a part of the simple form may wrap around: x is at least 5 in
         max(x, 5) - 5, and any number in max(x - 5, 0).
         """
-        if not depends_on_data(e, self.loaded):
+        if not self.data.of(e):
             return self.analyzer.simplify(e)
         if not self.analyzer.may_wrap(e):
             simple = self.analyzer.simplify(e)

@@ -27,7 +27,7 @@ from te_sched.arith.const_bounds import (
 )
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes, ops
-from te_sched.ir.data import depends_on_data, numbers_of_calls
+from te_sched.ir.data import numbers_of_calls
 from te_sched.ir.expr import (
     Add,
     BinaryOp,
@@ -83,7 +83,7 @@ class _Widener(Mapper):
 
     def __init__(self, func: PrimFunc) -> None:
         self.bounds = ConstBounds(exact=True)
-        self.bounds.loaded.update(numbers_of_calls(func))
+        self.bounds.data.add(*numbers_of_calls(func))
         self.widened: dict[Var, Var] = {}
         self.sizes = {var for var in func.params if var.dtype != "handle"}
         for buffer in func.buffer_map.values():
@@ -118,10 +118,10 @@ class _Widener(Mapper):
     def exact_sum(self, e: BinaryOp, room: ConstBound | None) -> Expr:
         """A sum, difference or product."""
         if dtypes.element(e.dtype) != NARROW:
-            if dtypes.element(e.dtype) == WIDE and not depends_on_data(e, self.bounds.loaded):
+            if dtypes.element(e.dtype) == WIDE and not self.bounds.data.of(e):
                 self.fits(e, room)  # at least
             return self.exact_operands(e, None)
-        if room is None and depends_on_data(e, self.bounds.loaded):
+        if room is None and self.bounds.data.of(e):
             a, b = (ops.cast(e.dtype, self.exact(operand)) for operand in (e.a, e.b))
             return e if a is e.a and b is e.b else type(e)(a, b)
         rooms = self.rooms(e, room) if room is not None else (None, None)
@@ -178,7 +178,7 @@ class _Widener(Mapper):
         low, high = self.bounds.of(e)
         if room is not None:
             low, high = max(low, room[0]), min(high, room[1])
-        elif depends_on_data(e, self.bounds.loaded):
+        elif self.bounds.data.of(e):
             low, high = 0, 0
         if base.dtype == NARROW and not _is_narrow((low, high)):
             base = ops.cast(WIDE, base)
@@ -206,7 +206,7 @@ class _Widener(Mapper):
 
     def side(self, e: Expr, room: ConstBound | None) -> Expr:
         """One of two values to choose from; one of data wraps around, as it does in conditions."""
-        return self.exact(e, None if depends_on_data(e, self.bounds.loaded) else room)
+        return self.exact(e, None if self.bounds.data.of(e) else room)
 
     def exact_call(self, e: Call, room: ConstBound | None) -> Expr:
         if e.op == "tir.if_then_else":
@@ -227,11 +227,7 @@ class _Widener(Mapper):
     def shifts_out(self, e: Call) -> bool:
         """Whether bits may get lost of what loop variables alone say."""
         is_shift = e.op == "tir.shift_left" and dtypes.element(e.dtype) == NARROW
-        return (
-            is_shift
-            and not _is_narrow(self.bounds.of(e))
-            and not depends_on_data(e, self.bounds.loaded)
-        )
+        return is_shift and not _is_narrow(self.bounds.of(e)) and not self.bounds.data.of(e)
 
     def exact_let(self, e: Let, room: ConstBound | None) -> Expr:
         var, value = self.named(e)

@@ -140,7 +140,7 @@ class Place:
         if low is not None and high is not None:
             extent = IntImm(high - low + 1, "int64")
             self.analyzer.bind(var, Range(IntImm(low, "int64"), extent))
-        self.analyzer.loaded.add(var)
+        self.analyzer.data.add(var)
 
     @contextmanager
     def assuming(self, condition: Expr) -> Iterator[None]:

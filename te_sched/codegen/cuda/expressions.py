@@ -21,7 +21,6 @@ from te_sched.codegen.cuda.pieces import (
 from te_sched.codegen.cuda.writer import ExpressionWriter, KernelText
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
-from te_sched.ir.data import depends_on_data
 
 
 def _var(out: KernelText, node: E.Var) -> list[Piece]:
@@ -70,7 +69,7 @@ def _linear(name: str) -> ExpressionWriter:
             found = pairs.compute_pairs(out, name, first, second, node.dtype)
             if found is not None:
                 return found
-        wraps = depends_on_data(node, out.analyzer.loaded)
+        wraps = out.analyzer.data.of(node)
         return [
             arithmetic.linear(out.unit, name, a, b, dtype, wraps)
             for a, b in zip(first, second, strict=True)
@@ -226,8 +225,8 @@ def bind(out: KernelText, var: E.Var, value: E.Expr) -> None:
         out.environment[var] = [Piece(name)]
         return
     out.environment[var] = out.define(var.name, var.dtype, lanes)
-    if depends_on_data(value, out.analyzer.loaded):
-        out.analyzer.loaded.add(var)
+    if out.analyzer.data.of(value):
+        out.analyzer.data.add(var)
     if dtypes.is_integral(var.dtype) and dtypes.lanes(var.dtype) == 1:
         out.analyzer.bind(var, value)
 
