@@ -1,0 +1,80 @@
+"""Walking and rebuilding programs by the fields of their nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.ir import expr as E
+from te_sched.ir import stmt as S
+from te_sched.ir.expr import IntImm, Var
+from te_sched.ir.visitor import (
+    Mapper,
+    children,
+    reads_data,
+    replace,
+    substitute,
+    variables_of,
+    walk,
+)
+from tests.lower.build import loop, read, store, temporary
+
+x, y = Var("x"), Var("y")
+A = temporary("A", 8)
+
+
+class Doubled(Mapper):
+    """Replaces each number by twice the number."""
+
+    def visit_IntImm(self, node: IntImm) -> Any:
+        return IntImm(node.value * 2, node.dtype)
+
+
+def kinds(node: Any) -> list[str]:
+    return [type(part).__name__ for part in walk(node)]
+
+
+def test_walk_is_in_program_order_parents_first() -> None:
+    assert kinds(store(A, read(A, x), y)) == ["BufferStore", "BufferLoad", "Var", "Var"]
+    assert kinds((x + 1) * y) == ["Mul", "Add", "Var", "IntImm", "Var"]
+
+
+def test_children_are_the_fields_that_are_there() -> None:
+    choice = S.IfThenElse(x < 1, loop(y, 4, store(A, 1.0, y)))
+    assert list(children(choice)) == [choice.condition, choice.then_case]
+    assert list(children(x)) == []
+
+
+def test_loop_variables_and_buffers_are_no_children() -> None:
+    nest = loop(x, 4, store(A, 1.0, 0))
+    assert variables_of(IntImm(1), x + y) == {x, y}
+    assert not any(part is x or part is A for part in walk(nest))
+
+
+def test_reads_data() -> None:
+    assert reads_data(read(A, x) + 1.0)
+    assert not reads_data(x + 1)
+
+
+def test_replace_keeps_the_other_fields() -> None:
+    nest = loop(x, 4, store(A, 1.0, x))
+    longer = replace(nest, extent=IntImm(8))
+    assert longer.extent.value == 8
+    assert (longer.loop_var, longer.body, longer.kind) == (x, nest.body, "serial")
+
+
+def test_mapper_keeps_what_it_does_not_change() -> None:
+    unchanged, changed = store(A, read(A, x), x), store(A, read(A, 3), x)
+    both = S.SeqStmt((unchanged, changed))
+    mapped = Doubled().visit(both)
+    assert mapped.seq[0] is unchanged
+    assert mapped.seq[1].value.indices[0].value == 6
+    assert mapped.seq[1].indices is changed.indices
+    assert Doubled().visit(unchanged) is unchanged
+
+
+def test_substitute_goes_by_the_variable_and_not_by_its_name() -> None:
+    namesake = Var("x")
+    found = substitute(E.Add(x, namesake), {x: y})
+    assert (found.a, found.b) == (y, namesake)
+    e = namesake + 1
+    assert substitute(e, {x: y}) is e
