@@ -51,7 +51,7 @@ def loops(nest: Nest) -> list[str]:
 
 def test_each_leaf_is_a_loop() -> None:
     p = chain()
-    outer, inner = p.s[p.D].split(p.D.op.axis[1], factor=4)
+    _, inner = p.s[p.D].split(p.D.op.axis[1], factor=4)
     p.s[p.D].vectorize(inner)
     nest = nest_of(p.s, p.D)
     assert loops(nest) == ["serial i*16", "serial j.outer*2", "vectorized j.inner*4"]
