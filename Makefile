@@ -1,5 +1,6 @@
 # make demo       every primitive before and after, and a matrix product against numpy
 # make test       the tests
+# make campaign   random programs: all samples of the tests, and new ones (MINUTES each, from SEED)
 # make check      lint, types, layering, tests
 # make docs       the documentation, as pages in build/site
 # make dist       wheel and sdist in dist/, tried in an environment of their own
@@ -17,10 +18,12 @@ ALONE := $(VENV)/installed-alone
 DOCS := $(VENV)/installed-docs
 DIST := $(VENV)/installed-dist
 PYTEST_FLAGS ?= -n auto
+MINUTES ?= 10
+SEED ?= 1
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types layering format tutorials docs dist bench clean
+.PHONY: help demo test campaign check lint types layering format tutorials docs dist bench clean
 
 help:
 	@sed -n '/^# make/s/^# //p' Makefile
@@ -35,6 +38,14 @@ demo: $(ALONE)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+# Stops after three times MINUTES: the samples, hostile programs, programs beside TVM (if installed).
+campaign: $(STAMP)
+	TE_SCHED_CAMPAIGN=$(MINUTES) $(BIN)/python -m pytest $(PYTEST_FLAGS) \
+		$$(grep -rl --include='test_*.py' '^from tests.sampling import' tests)
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --seed $(SEED) --jobs 2
+	if $(BIN)/python -c 'import tvm' 2>/dev/null; then \
+		$(BIN)/python -m tests.peer --minutes $(MINUTES) --seed $(SEED) --count 1000000; fi
 
 check: lint types layering test
 

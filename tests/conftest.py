@@ -19,6 +19,7 @@ from tests.raise_sites import (  # noqa: F401 (hooks)
     pytest_terminal_summary,
     pytest_testnodedown,
 )
+from tests.sampling import pytest_runtest_setup  # noqa: F401 (a hook)
 
 os.environ["TE_SCHED_CACHE"] = "0"  # tests compile, those of the cache aside
 

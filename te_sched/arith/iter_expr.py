@@ -197,7 +197,7 @@ def _written(parts: list[tuple[int, Expr]], base: int, dtype: str) -> Expr:
     e: Any = None
     place = 0
     for scale, part in parts:
-        if scale < 0:
+        if scale <= 0:
             break
         one = part if scale == 1 else Mul(part, IntImm(scale, part.dtype))
         e = one if e is None else Add(e, one)
@@ -206,6 +206,8 @@ def _written(parts: list[tuple[int, Expr]], base: int, dtype: str) -> Expr:
         constant = build.imm(base if base > 0 or not parts else 0, dtype)
         e = constant if e is None else Add(e, constant)
     for scale, part in parts[place:]:
+        if scale == 0:
+            continue
         e = Sub(e, part if scale == -1 else Mul(part, IntImm(-scale, part.dtype)))
     return Sub(e, build.imm(-base, dtype)) if base < 0 and parts else e
 

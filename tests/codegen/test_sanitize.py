@@ -9,7 +9,8 @@ import pytest
 
 import te_sched
 from te_sched import AccessError, BuildError, te, tir
-from tests.golden import corpus, execution
+from tests.golden import execution
+from tests.sampling import sampled_programs
 
 N = 8
 X = te.placeholder((N,), name="X")
@@ -449,7 +450,7 @@ class Sanitizing:
 LARGE = ("11_tile",)  # many millions of iterations
 PROGRAMS = [
     pytest.param(one, id=f"{one.family}-{one.name}")
-    for one in corpus.programs()
+    for one in sampled_programs()
     if one.name not in LARGE
 ]
 

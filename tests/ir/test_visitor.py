@@ -1,114 +1,80 @@
-"""Walking and rebuilding: which fields are reached, and what stays one object."""
+"""Walking and rebuilding programs by the fields of their nodes."""
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
 from te_sched.ir import expr as E
-from te_sched.ir import ops
 from te_sched.ir import stmt as S
-from te_sched.ir.buffer import decl_buffer
-from te_sched.ir.expr import Expr, IntImm, Range, Var
-from te_sched.ir.structural import structural_equal
-from te_sched.ir.visitor import Mapper, ReferenceMapper, children, substitute, walk
-
-N, M = Var("n"), Var("m")
-FOUR = IntImm(4)
-TRUE = IntImm(1, "bool")
-A = decl_buffer((N, ops.mul(N, 2)), "float32", "A", strides=(ops.mul(N, 2), 1), elem_offset=N)
-K = E.IterVar(Range(IntImm(0), N), Var("k"), "CommReduce")
-LEFT, RIGHT = Var("x"), Var("y")
-SUM = E.CommReducer((LEFT,), (RIGHT,), (ops.add(LEFT, RIGHT),), (N,))
-NOTHING = S.Evaluate(IntImm(0))
-
-
-def load(buffer: E.Buffer = A) -> E.BufferLoad:
-    return E.BufferLoad(buffer, (IntImm(0), IntImm(1)))
-
-
-def test_children_are_in_program_order():
-    store = S.BufferStore(A, load(), (N, M))
-    assert list(children(store)) == [store.value, N, M]
-    assert [type(node).__name__ for node in walk(S.While(TRUE, NOTHING))] == [
-        *("While", "IntImm", "Evaluate", "IntImm")
-    ]
-
-
-def test_substitute_reaches_shape_strides_and_offset_of_a_buffer():
-    buffer = substitute(load(), {N: FOUR}).buffer
-    assert structural_equal(buffer.shape, (FOUR, E.Mul(FOUR, IntImm(2))))
-    assert structural_equal(buffer.strides, (E.Mul(FOUR, IntImm(2)), IntImm(1)))
-    assert buffer.elem_offset is FOUR
-
-
-def test_substitute_makes_one_buffer_for_all_uses():
-    store = S.BufferStore(A, ops.add(load(), load()), (IntImm(0), IntImm(1)))
-    realize = S.BufferRealize(A, (Range(IntImm(0), N),) * 2, TRUE, S.AttrStmt(A, "key", N, store))
-    new = substitute(realize, {N: FOUR})
-    value = new.body.body.value
-    used = {id(one) for one in (new.buffer, new.body.node, value.a.buffer, value.b.buffer)}
-    assert used == {id(new.body.body.buffer)}
-    assert new.buffer is not A
-
-
-def test_substitute_replaces_the_pointer_of_a_buffer_by_a_variable_alone():
-    other = Var("B", "handle")
-    assert substitute(load(), {A.data: other}).buffer.data is other
-    assert substitute(load(), {A.data: E.StringImm("B")}).buffer is A
-
-
-def test_substitute_reaches_domains_and_identities_of_reductions():
-    reduce = E.Reduce(SUM, (load(),), (), (K,), TRUE, 0)
-    new = substitute(reduce, {N: FOUR})
-    assert new.axis[0].dom.extent is FOUR
-    assert new.axis[0].var is K.var
-    assert new.combiner.identity == (FOUR,)
-    assert substitute(reduce, {M: FOUR}) is reduce
-
-
-@pytest.mark.parametrize(
-    ("value", "new"),
-    [(N, FOUR), ([N], [FOUR]), ((N, "x"), (FOUR, "x")), ({"key": N}, {"key": FOUR})],
+from te_sched.ir.expr import IntImm, Var
+from te_sched.ir.visitor import (
+    Mapper,
+    children,
+    reads_data,
+    replace,
+    substitute,
+    variables_of,
+    walk,
 )
-def test_substitute_reaches_annotations(value, new):
-    loop = S.For(M, IntImm(0), FOUR, "serial", NOTHING, annotations={"note": value})
-    found = substitute(loop, {N: FOUR}).annotations["note"]
-    assert structural_equal(found, new)
-    assert substitute(loop, {M: FOUR}) is loop
+from tests.lower.build import loop, read, store, temporary
+
+x, y = Var("x"), Var("y")
+A = temporary("A", 8)
 
 
-def test_substitute_reaches_buffers_of_a_function():
-    param = Var("A", "handle")
-    func = S.PrimFunc((param, N), S.Evaluate(load()), {param: A})
-    new = substitute(func, {N: FOUR})
-    assert new.buffer_map[param].shape[0] is FOUR
-    assert new.body.value.buffer is new.buffer_map[param]
-    assert new.params == (param, N)
+class Doubled(Mapper):
+    """Replaces each number by twice the number."""
+
+    def visit_IntImm(self, node: IntImm) -> Any:
+        return IntImm(node.value * 2, node.dtype)
 
 
-def test_mapper_uses_the_method_of_the_nearest_class():
-    class Named(Mapper):
-        def visit_Expr(self, node: Expr) -> Expr:
-            return FOUR
-
-        def visit_BinaryOp(self, node: E.BinaryOp) -> Expr:
-            return self.generic(node)
-
-    add, compare = ops.add(N, M), ops.less(N, M)
-    assert Named().visit(add).a is FOUR
-    assert Named().visit(compare) is FOUR
-    assert Named().visit(NOTHING).value is FOUR
+def kinds(node: Any) -> list[str]:
+    return [type(part).__name__ for part in walk(node)]
 
 
-def test_mapper_defines_after_what_is_outside_of_the_scope():
-    class Renamed(ReferenceMapper):
-        def define(self, var: Var) -> Var:
-            self.new = Var("j")
-            return self.new
+def test_walk_is_in_program_order_parents_first() -> None:
+    assert kinds(store(A, read(A, x), y)) == ["BufferStore", "BufferLoad", "Var", "Var"]
+    assert kinds((x + 1) * y) == ["Mul", "Add", "Var", "IntImm", "Var"]
 
-        def visit_Var(self, node: Var) -> Expr:
-            return self.new if hasattr(self, "new") else node
 
-    new = Renamed().visit(S.For(M, IntImm(0), M, "serial", S.Evaluate(M)))
-    assert new.extent is M
-    assert new.body.value is new.loop_var
+def test_children_are_the_fields_that_are_there() -> None:
+    choice = S.IfThenElse(x < 1, loop(y, 4, store(A, 1.0, y)))
+    assert list(children(choice)) == [choice.condition, choice.then_case]
+    assert list(children(x)) == []
+
+
+def test_loop_variables_and_buffers_are_no_children() -> None:
+    nest = loop(x, 4, store(A, 1.0, 0))
+    assert variables_of(IntImm(1), x + y) == {x, y}
+    assert not any(part is x or part is A for part in walk(nest))
+
+
+def test_reads_data() -> None:
+    assert reads_data(read(A, x) + 1.0)
+    assert not reads_data(x + 1)
+
+
+def test_replace_keeps_the_other_fields() -> None:
+    nest = loop(x, 4, store(A, 1.0, x))
+    longer = replace(nest, extent=IntImm(8))
+    assert longer.extent.value == 8
+    assert (longer.loop_var, longer.body, longer.kind) == (x, nest.body, "serial")
+
+
+def test_mapper_keeps_what_it_does_not_change() -> None:
+    unchanged, changed = store(A, read(A, x), x), store(A, read(A, 3), x)
+    both = S.SeqStmt((unchanged, changed))
+    mapped = Doubled().visit(both)
+    assert mapped.seq[0] is unchanged
+    assert mapped.seq[1].value.indices[0].value == 6
+    assert mapped.seq[1].indices is changed.indices
+    assert Doubled().visit(unchanged) is unchanged
+
+
+def test_substitute_goes_by_the_variable_and_not_by_its_name() -> None:
+    namesake = Var("x")
+    found = substitute(E.Add(x, namesake), {x: y})
+    assert (found.a, found.b) == (y, namesake)
+    e = namesake + 1
+    assert substitute(e, {x: y}) is e

@@ -13,23 +13,24 @@ _MARKS = {"serial": "", "parallel": "parallel ", "vectorized": "vector ", "unrol
 def structure(schedule: Any, args: Any, stop_after: str | None = None) -> str:
     """The loop nest of a schedule after lowering (or after a pass)."""
     module = te_sched.lower(schedule, args, simple_mode=True, stop_after=stop_after)
-    return _text(module["main"].body)
+    return text(module["main"].body)
 
 
-def _text(node: Any) -> str:
+def text(node: Any) -> str:
+    """The loops of a statement."""
     kind = type(node)
     if kind is S.For:
-        return _then(f"{_MARKS[node.kind]}{node.loop_var.name}*{node.extent}", _text(node.body))
+        return _then(f"{_MARKS[node.kind]}{node.loop_var.name}*{node.extent}", text(node.body))
     if kind is S.AttrStmt and node.key == "thread_extent":
-        return _then(f"{node.node.thread_tag}*{node.value}", _text(node.body))
+        return _then(f"{node.node.thread_tag}*{node.value}", text(node.body))
     if kind is S.SeqStmt:
-        return "[" + "; ".join(_text(part) for part in node.seq) + "]"
+        return "[" + "; ".join(text(part) for part in node.seq) + "]"
     if kind is S.IfThenElse:
-        return _then("if", _text(node.then_case))
+        return _then("if", text(node.then_case))
     if kind is S.BufferStore:
         return node.buffer.name
     if hasattr(node, "body"):
-        return _text(node.body)
+        return text(node.body)
     return kind.__name__
 
 

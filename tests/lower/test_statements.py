@@ -1,67 +1,80 @@
-"""Looking at statements, and copying them with definitions of their own."""
+"""Looking at statements and copying them."""
 
 from __future__ import annotations
 
-from te_sched.ir import expr as E
-from te_sched.ir import ops
 from te_sched.ir import stmt as S
-from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import IntImm, Var
-from te_sched.ir.structural import structural_equal
-from te_sched.lower.statements import NOTHING, fresh_copy, sequence
+from te_sched.lower.statements import (
+    fresh_copy,
+    has_attribute,
+    is_nothing,
+    keeps_memory,
+    nodes_of,
+    sequence,
+    statements,
+    stores_and_calls,
+)
+from tests.lower.build import (
+    EFFECT,
+    NOTHING,
+    allocate,
+    attribute,
+    loop,
+    read,
+    store,
+    temporary,
+    var,
+)
 
-N, J = Var("n"), Var("j")
-ZERO, FOUR = IntImm(0), IntImm(4)
-A = decl_buffer((N,), "float32", "A")
-
-
-def store(index: E.Expr = J) -> S.BufferStore:
-    return S.BufferStore(A, E.BufferLoad(A, (index,)), (index,))
-
-
-def loop(body: S.Stmt) -> S.For:
-    return S.For(J, ZERO, N, "serial", body)
-
-
-def allocated(body: S.Stmt) -> S.Allocate:
-    return S.Allocate(A.data, "float32", (N,), ops.TRUE, body)
-
-
-def test_fresh_copy_defines_new_variables():
-    copy = fresh_copy(loop(store()), {})
-    assert copy.loop_var is not J
-    assert copy.body.indices == (copy.loop_var,)
-    assert structural_equal(copy, loop(store()))
-
-
-def test_fresh_copy_has_one_buffer_for_all_uses_of_a_new_pointer():
-    copy = fresh_copy(allocated(S.SeqStmt((loop(store()), loop(store())))), {N: FOUR})
-    first, second = copy.body.seq
-    assert first.body.buffer is second.body.buffer is second.body.value.buffer
-    assert first.body.buffer.data is copy.buffer_var
-    assert first.body.buffer.shape == (FOUR,)
+i, j = var("i"), var("j")
+A, B = temporary("A", 8), temporary("B", 8)
 
 
-def test_fresh_copy_has_a_buffer_for_each_allocation_of_a_pointer():
-    copy = fresh_copy(S.SeqStmt((allocated(store(ZERO)), allocated(store(ZERO)))), {})
-    for part in copy.seq:
-        assert part.body.buffer.data is part.buffer_var
-    assert copy.seq[0].buffer_var is not copy.seq[1].buffer_var
+def test_statements_are_in_program_order() -> None:
+    choice = S.IfThenElse(i < 1, store(A, 1.0, i), store(A, 2.0, i))
+    nest = loop(i, 4, choice, EFFECT)
+    found = [type(node).__name__ for node in statements(nest)]
+    assert found == ["For", "SeqStmt", "IfThenElse", "BufferStore", "BufferStore", "Evaluate"]
+    assert stores_and_calls(nest) == 3
 
 
-def test_fresh_copy_takes_a_buffer_that_is_named_before_its_allocation():
-    copy = fresh_copy(S.AttrStmt(A, "double_buffer_scope", ZERO, allocated(store(ZERO))), {})
-    assert copy.body.body.buffer.data is copy.body.buffer_var
+def test_attribute_is_found_below_loops() -> None:
+    nest = loop(i, 4, attribute(j, "mark", 1, EFFECT))
+    assert has_attribute(nest, "mark")
+    assert not has_attribute(nest, "other")
 
 
-def test_fresh_copy_takes_what_describes_a_reducer():
-    x, y = Var("x"), Var("y")
-    reducer = E.CommReducer((x,), (y,), (ops.add(x, y),), (ZERO,))
-    copy = fresh_copy(S.AttrStmt(reducer, "reduce_scope", ZERO, loop(store())), {})
-    assert structural_equal(copy.node, reducer)
-    assert copy.body.loop_var is not J
+def test_nodes_of_some_classes() -> None:
+    nest = loop(i, 4, store(A, read(B, i) + read(B, 0), i))
+    assert len(nodes_of(nest, frozenset({type(read(B, i))}))) == 2
+    assert nodes_of(nest, frozenset({Var})).count(i) == 2
 
 
-def test_sequence_is_flat():
-    assert sequence([None]) is NOTHING
-    assert sequence([NOTHING, S.SeqStmt((NOTHING, NOTHING))]).seq == (NOTHING,) * 3
+def test_sequences_are_joined() -> None:
+    a, b, c = store(A, 1.0, 0), store(A, 2.0, 0), EFFECT
+    joined = sequence([S.SeqStmt((a, b)), None, c])
+    assert isinstance(joined, S.SeqStmt)
+    assert joined.seq == (a, b, c)
+    assert sequence([None, a]) is a
+    assert is_nothing(sequence([]))
+    assert is_nothing(NOTHING)
+    assert not is_nothing(EFFECT)
+
+
+def test_store_that_keeps_memory() -> None:
+    assert keeps_memory(store(A, read(A, i + 1), i + 1))
+    assert not keeps_memory(store(A, read(A, i + 1), i))
+    assert not keeps_memory(store(A, read(B, i), i))
+
+
+def test_copy_defines_variables_of_its_own() -> None:
+    nest = loop(i, 4, allocate(A, store(A, read(B, i + j), i)))
+    copy = fresh_copy(nest, {j: IntImm(3)})
+    old, new = ([*statements(one)] for one in (nest, copy))
+    assert new[0].loop_var is not i
+    assert new[0].loop_var.name == "i"
+    assert new[1].buffer_var is not old[1].buffer_var
+    assert new[2].buffer.data is new[1].buffer_var
+    assert new[2].indices == (new[0].loop_var,)
+    assert new[2].value.buffer is B
+    assert {j, i}.isdisjoint(nodes_of(copy, frozenset({Var})))

@@ -2,7 +2,6 @@
 
 UNREACHED: dict[str, str] = {
     "worker_thread.py::run_in_thread": "raises again what a call raised, made elsewhere",
-    "runtime/module.py::Function._fail": "raises again what a callback raised, made elsewhere",
 }
 
 # Bugs of te_sched's own, which no program should reach.

@@ -310,12 +310,18 @@ def passes_of(schedule: Any, args: Any) -> list[tuple[str, S.PrimFunc, S.PrimFun
 
     A variable that a pass leaves alone is the same object before and after.
     """
-    bridge = Bridge()
-    recorded = tvm_passes_of(schedule, args)
-    return [
-        (name, bridge.convert(before["main"]), bridge.convert(after["main"]))
-        for name, before, after in recorded
-    ]
+    bridge, recorded = Bridge(), tvm_passes_of(schedule, args)
+    functions: dict[int, tuple[Any, S.PrimFunc]] = {}
+
+    def function_of(module: Any) -> S.PrimFunc:
+        """Its function, converted once: most passes begin with what the one before has left."""
+        peer = module["main"]
+        address = peer.handle.value
+        if address not in functions:
+            functions[address] = (peer, bridge.convert(peer))
+        return functions[address][1]
+
+    return [(name, function_of(before), function_of(after)) for name, before, after in recorded]
 
 
 def tvm_passes_of(schedule: Any, args: Any) -> list[tuple[str, Any, Any]]:

@@ -1,4 +1,4 @@
-"""The Analyzer, interval sets and the simplify pass against live TVM."""
+"""The Analyzer and interval sets against live TVM."""
 
 from __future__ import annotations
 
@@ -13,19 +13,8 @@ from te_sched.arith import int_set, iter_map  # noqa: E402
 from te_sched.arith.analyzer import Analyzer  # noqa: E402
 from te_sched.arith.same import same  # noqa: E402
 from te_sched.ir import expr as E  # noqa: E402
-from te_sched.ir.structural import structural_difference  # noqa: E402
-from te_sched.lower.simplify import simplify  # noqa: E402
-from tests.peer.bridge import Bridge, corpus_programs, passes_of  # noqa: E402
-
-PROGRAMS = [entry for entry in corpus_programs() if not entry[0][1:].isdigit()]
-
-
-@pytest.mark.parametrize("entry", PROGRAMS, ids=[entry[0] for entry in PROGRAMS])
-def test_simplify_pass_is_tvms(entry: Any) -> None:
-    for schedule, args in entry[1]():
-        for name, before, after in passes_of(schedule, args):
-            if name == "tir.Simplify":
-                assert structural_difference(simplify(before), after) is None
+from tests.peer.bridge import Bridge  # noqa: E402
+from tests.sampling import sampled  # noqa: E402
 
 
 def random_index(variables: list[Any], rng: random.Random, depth: int) -> Any:
@@ -40,7 +29,7 @@ def random_index(variables: list[Any], rng: random.Random, depth: int) -> Any:
     return rng.choice((tvm.tir.Add, tvm.tir.Add, tvm.tir.Sub))(a, b)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", sampled(range(60), 15))
 def test_random_index_is_tvms(seed: int) -> None:
     rng, bridge = random.Random(seed), Bridge()
     variables = [tvm.tir.Var(name, "int32") for name in "ijkx"]
@@ -53,7 +42,7 @@ def test_random_index_is_tvms(seed: int) -> None:
     assert same(ours.simplify(bridge.convert(e)), bridge.convert(peer.simplify(e)))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", sampled(range(60), 15))
 def test_random_set_is_tvms(seed: int) -> None:
     rng, bridge = random.Random(seed), Bridge()
     variables = [tvm.tir.Var(name, "int32") for name in "ijn"]

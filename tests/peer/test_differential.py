@@ -17,6 +17,7 @@ from tests.peer.differential.generate import generate
 from tests.peer.differential.minimise import candidates, minimise
 from tests.peer.differential.outcome import judge, without_store_guards
 from tests.peer.differential.program import load_text
+from tests.sampling import IS_CAMPAIGN
 
 REGRESSIONS = sorted((pathlib.Path(__file__).parent / "regressions").glob("*.py"))
 
@@ -28,11 +29,11 @@ def test_program_that_failed_once(path: pathlib.Path) -> None:
 
 
 def test_small_campaign() -> None:
-    report = campaign.run(120, seed=1)
+    count = 120 if IS_CAMPAIGN else 24
+    report = campaign.run(count, seed=1)
     texts = [outcome.text for outcome in report.outcomes.values()]
-    assert len(texts) == 120
-    assert [one for one in report.failures().values() if one.text != "differs"] == []
-    assert [one for one in report.outcomes.values() if one.numbers == "differs"] == []
+    assert len(texts) == count
+    assert report.errors() == {}
     assert texts.count("differs") <= 4, report.text()
 
 

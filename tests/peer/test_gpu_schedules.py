@@ -21,6 +21,7 @@ from tests.peer.differential.arrays import arrays_of, coarsest_float, difference
 from tests.peer.differential.generate import generate
 from tests.peer.differential.gpu_kernels import generate_kernels
 from tests.peer.differential.program import Program, load_text
+from tests.sampling import IS_CAMPAIGN, sampled
 
 DEVICE = te_sched.emulated_cuda(0)
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
@@ -60,14 +61,14 @@ def run(program: Program) -> str:
     return "equal"
 
 
-@pytest.mark.parametrize("first", range(20_000, 20_300, 25))
+@pytest.mark.parametrize("first", sampled(range(20_000, 20_300, 25), 2))
 def test_random_schedules_compute_what_numpy_does(first: int) -> None:
     numbers = range(first, first + 25)
     results = Counter(run(generate(number, gpu=True)) for number in numbers)
     assert results["equal"] >= 6, results
 
 
-@pytest.mark.parametrize("first", range(220_000, 220_060, 15))
+@pytest.mark.parametrize("first", sampled(range(220_000, 220_060, 15), 1))
 def test_random_kernels_compute_what_numpy_does(first: int) -> None:
     results = Counter(run(generate_kernels(number)) for number in range(first, first + 15))
     assert results["equal"] >= 10, results
@@ -88,8 +89,9 @@ def barriers_of(number: int) -> tuple[int, list[str]]:
 
 
 def test_random_schedules_have_few_barriers_that_they_do_not_need() -> None:
-    counts = {number: barriers_of(number) for number in range(60_000, 60_300)}
-    assert sum(count for count, _ in counts.values()) >= 80
+    numbers = range(60_000, 60_300) if IS_CAMPAIGN else range(60_060, 60_090)
+    counts = {number: barriers_of(number) for number in numbers}
+    assert sum(count for count, _ in counts.values()) >= len(numbers) // 4
     # In 60086 the checked mode finds no race without its last barrier.
     needless = {number: len(found) for number, (_, found) in counts.items() if found}
     assert needless == {60_086: 1}

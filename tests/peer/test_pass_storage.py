@@ -22,8 +22,9 @@ from te_sched.lower.inject_virtual_threads import inject_virtual_threads  # noqa
 from te_sched.lower.narrow_index_types import narrow_index_types  # noqa: E402
 from te_sched.lower.remove_no_op import remove_no_op  # noqa: E402
 from te_sched.lower.simplify import simplify  # noqa: E402
-from tests.golden.corpus import Program, programs  # noqa: E402
+from tests.golden.corpus import Program  # noqa: E402
 from tests.peer.bridge import Bridge, passes_of, tvm_passes_of  # noqa: E402
+from tests.sampling import sampled_programs  # noqa: E402
 
 te = tvm.te
 
@@ -65,7 +66,7 @@ def differences(schedule: Any, args: Any) -> Iterator[tuple[str, str]]:
             yield name, "changes the program"
 
 
-@pytest.mark.parametrize("program", programs(), ids=lambda program: program.name)
+@pytest.mark.parametrize("program", sampled_programs(), ids=lambda program: program.name)
 def test_passes_are_tvms_on_the_corpus(program: Program) -> None:
     if program.name == "17_prefetch":
         pytest.skip("its prefetches are laid out by another pass: test_prefetch below")

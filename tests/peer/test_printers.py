@@ -10,10 +10,10 @@ tvm = pytest.importorskip("tvm")
 
 from te_sched.ir.printer import primfn, script  # noqa: E402
 from te_sched.ir.stmt import IRModule  # noqa: E402
-from te_sched.ir.verify import verify  # noqa: E402
 from tests.golden.corpus import Program, as_golden, programs, without_chance  # noqa: E402
 from tests.golden.known_differences import KNOWN_DIFFERENCES  # noqa: E402
-from tests.peer.bridge import from_tvm, lowered, passes_of, tvm_passes_of  # noqa: E402
+from tests.peer.bridge import from_tvm, lowered, tvm_passes_of  # noqa: E402
+from tests.sampling import sampled_programs  # noqa: E402
 
 _FLOAT = re.compile(r"T\.float(\d+)\((-?[0-9][0-9.e+-]*)\)")
 
@@ -30,7 +30,7 @@ def _as_017(text: str) -> str:
     return _FLOAT.sub(lambda match: f"T.float{match[1]}({float(match[2]):.17g})", text)
 
 
-@pytest.mark.parametrize("program", programs(), ids=_ids)
+@pytest.mark.parametrize("program", sampled_programs(), ids=_ids)
 def test_corpus_prints_as_its_goldens(program: Program) -> None:
     for step, (schedule, args) in enumerate(program.steps(tvm)):
         module = IRModule({"main": lowered(schedule, args)})
@@ -45,19 +45,7 @@ def test_corpus_prints_as_its_goldens(program: Program) -> None:
 @pytest.mark.parametrize("program", programs("primitives", "programs"), ids=_ids)
 def test_script_is_tvms_after_every_pass(program: Program) -> None:
     for schedule, args in program.steps(tvm):
-        for name, _, after in tvm_passes_of(schedule, args):
+        for name, before, after in tvm_passes_of(schedule, args):
+            if before["main"].same_as(after["main"]):
+                continue
             assert script(from_tvm(after)) == _as_017(str(after)), name
-
-
-@pytest.mark.parametrize("program", programs("primitives", "programs"), ids=_ids)
-def test_tvms_programs_verify_at_every_level(program: Program) -> None:
-    leaves = {
-        "tir.StorageFlatten": "flat",
-        "tir.VectorizeLoop": "vector",
-        "tir.CommonSubexprElimTIR": "final",
-    }
-    for schedule, args in program.steps(tvm):
-        level = "buffers"
-        for name, _, after in passes_of(schedule, args):
-            level = leaves.get(name, level)
-            verify(after, level)

@@ -34,6 +34,16 @@ class Report:
         """The programs to look into."""
         return {number: one for number, one in self.outcomes.items() if one.is_failure}
 
+    def errors(self) -> dict[int, Outcome]:
+        """The programs with other results, or with failures besides a text that differs: of those
+        one in a hundred is expected (README.md).
+        """
+        return {
+            number: one
+            for number, one in self.outcomes.items()
+            if one.numbers == "differs" or (one.is_failure and one.text != "differs")
+        }
+
     def text(self) -> str:
         """Counts, percentages, and the failures by kind."""
         outcomes = list(self.outcomes.values())

@@ -1,0 +1,50 @@
+"""Proofs that two accesses meet in one iteration alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from te_sched.arith.apart import Apart, Touch
+from te_sched.arith.forms import Forms, constant
+from te_sched.ir.expr import Expr, IntImm, Var
+
+i, j, n = Var("i"), Var("j"), Var("n")  # i < 4, j < 8
+
+
+def is_apart(a: Expr, b: Expr, *conditions: Expr, size: int = 1) -> bool:
+    forms = Forms({}, {})
+    forms.bind(i, constant(0), constant(4))
+    forms.bind(j, constant(0), constant(8))
+    touches = [Touch((e,), (IntImm(size),), conditions) for e in (a, b)]
+    return Apart(forms, (i, j), (n,), ()).is_proved(*touches)
+
+
+@pytest.mark.parametrize(
+    ("index", "expected"),
+    [
+        (i * 8 + j, True),
+        (i * 9 + j + n, True),
+        (i * 7 + j, False),  # (0, 7) and (1, 0)
+        (i + j, False),
+        (i * 8, False),
+        ((i * 8 + j) // 2 * 2 + j % 2, True),
+    ],
+    ids=str,
+)
+def test_one_access_in_two_iterations(index: Expr, expected: bool) -> None:
+    assert is_apart(index, index) is expected
+
+
+def test_two_accesses() -> None:
+    assert is_apart(i * 16 + j, i * 16 + j + 8)
+    assert not is_apart(i * 8 + j, i * 8 + j + 8)
+
+
+def test_several_elements_at_once_need_room() -> None:
+    assert is_apart(i * 32 + j * 4, i * 32 + j * 4, size=4)
+    assert not is_apart(i * 32 + j * 4, i * 32 + j * 4, size=5)
+
+
+def test_condition_leaves_one_value() -> None:
+    assert not is_apart(j, j)
+    assert is_apart(j, j, i < 1)

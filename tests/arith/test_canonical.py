@@ -1,0 +1,48 @@
+"""Canonical forms: digits of sums, divisions and comparisons, without the rules' help."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from te_sched.arith.canonical import Canonicalizer
+from te_sched.arith.facts import Facts
+from te_sched.ir import expr as E
+from te_sched.ir.expr import IntImm, Range, Var
+from tests.arith.brute import show, value
+
+x, y, i = Var("x"), Var("y"), Var("i")  # 0 <= i < 8
+
+
+def canonicalizer() -> Canonicalizer:
+    facts = Facts()
+    facts.bounds.bind(i, Range(IntImm(0), IntImm(8)))
+    return Canonicalizer(facts)
+
+
+FORMS = [
+    ((x * 8 + i) // 8, "x"),
+    ((x * 8 + i) % 8, "i"),
+    ((x * 8 + i) // 4, "((x * 2) + (i // 4))"),
+    ((x * 6 + 7) // 3, "((x * 2) + 2)"),
+    (x // 4 * 4 + x % 4, "x"),
+    (x // 2 % 4 * 2 + x % 2, "(x % 8)"),
+    ((x + 9) % 4, "((x + 1) % 4)"),
+    ((x + y) * 3 - x * 3, "(y * 3)"),
+    (E.Div(x * 8 + i, IntImm(8)), "(((x * 8) + i) / 8)"),  # x may be negative
+    (x * 8 + i < y * 8, "((x - y) < 0)"),
+]
+
+
+@pytest.mark.parametrize(("e", "expected"), FORMS, ids=[show(e) for e, _ in FORMS])
+def test_forms(e: E.Expr, expected: str) -> None:
+    assert show(canonicalizer().visit(e)) == expected
+
+
+@pytest.mark.parametrize("e", [e for e, _ in FORMS], ids=show)
+def test_forms_have_the_same_value(e: E.Expr) -> None:
+    form = canonicalizer().visit(e)
+    for numbers in itertools.product((-5, -1, 0, 3), (-4, 1), (0, 3, 7)):
+        env = dict(zip((x, y, i), numbers, strict=True))
+        assert value(form, env) == value(e, env)

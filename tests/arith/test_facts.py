@@ -1,0 +1,56 @@
+"""What is known at a place of the program, and forgotten behind it."""
+
+from __future__ import annotations
+
+from te_sched.arith.const_bounds import INFINITY
+from te_sched.arith.facts import Facts, split_offset
+from te_sched.ir.expr import EQ, And, IntImm, Range, Var
+from tests.arith.brute import show
+
+x, y, z = Var("x"), Var("y"), Var("z")
+
+
+def test_conditions_hold_until_they_are_left() -> None:
+    facts = Facts()
+    before = facts.bounds.of(x)
+    outside = facts.enter(And(x < 8, x >= 2))
+    assert facts.bounds.of(x) == (2, 7)
+    facts.leave(outside)
+    assert facts.bounds.of(x) == before
+    assert facts.true == facts.differences == []
+
+
+def test_inequalities_add_up() -> None:
+    facts = Facts()
+    facts.assume(x + 1 < y)
+    facts.assume(y <= z + 5)
+    assert facts.highest_difference(x, y) == -2
+    assert facts.highest_difference(x, z) == 3
+    assert facts.highest_difference(z, x) == INFINITY
+
+
+def test_symbolic_ends_of_a_range() -> None:
+    facts = Facts()
+    facts.assume_range(x, Range(y, z))
+    assert facts.highest_difference(y, x) == 0
+    facts.unbind(x)
+    assert facts.highest_difference(y, x) == INFINITY
+
+
+def test_remainder_is_known_to_modular_sets() -> None:
+    facts = Facts()
+    facts.assume(EQ(x % 8, IntImm(3)))
+    assert facts.modular.of(x) == (8, 3)
+
+
+def test_new_facts_drop_what_was_found_before() -> None:
+    facts = Facts()
+    assert facts.bounds.of(x + 1)
+    facts.forget()
+    assert facts.bounds.memo == facts.modular.memo == {}
+
+
+def test_offset_is_split_off() -> None:
+    for e, expected in ((x + 3, ("x", 3)), (x - 3, ("x", -3)), (IntImm(4), ("0", 4))):
+        term, offset = split_offset(e)
+        assert (show(term), offset) == expected

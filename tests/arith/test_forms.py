@@ -1,0 +1,52 @@
+"""Sums of products with integer factors, and their least values."""
+
+from __future__ import annotations
+
+from te_sched.arith import forms as F
+from te_sched.arith.forms import Forms, constant
+from te_sched.ir.expr import Var
+from tests.arith.brute import show
+from tests.lower.build import read, temporary
+
+x, y, n = Var("x"), Var("y"), Var("n")
+
+
+def test_products_are_multiplied_out() -> None:
+    both = tuple(sorted((x, n), key=id))
+    assert Forms({}, {}).of((x * 8 + y - 2) * 3) == {(x,): 24, (y,): 3, (): -6}
+    assert Forms({}, {}).of((x + 1) * n - n) == {both: 1}
+
+
+def test_sums_cancel() -> None:
+    form = F.plus({(x,): 2, (): 1}, {(x,): 1, (): 1}, -2)
+    assert form == {(): -1}
+    assert F.number_of(form) == -1
+    assert F.number_of({}) == 0
+    assert F.number_of({(x,): 1}) is None
+
+
+def test_split_by_a_factor() -> None:
+    form = F.plus(F.times({(x,): 1}, {(n,): 3}), {(y,): 2, (x,): 5})
+    scale, rest = F.split(form, x)
+    assert (scale, rest) == ({(n,): 3, (): 5}, {(y,): 2})
+    assert F.factors(form) == {x, y, n}
+
+
+def test_linear_form_is_for_sums_of_variables() -> None:
+    assert F.linear_form(x * 2 - y + 3) == {(x,): 2, (y,): -1, (): 3}
+    assert F.linear_form(x * n) is None
+
+
+def test_values_stand_for_variables() -> None:
+    assert Forms({}, {x: y + 1}).of(x * 2) == {(y,): 2, (): 2}
+
+
+def test_what_is_written_alike_is_one_part() -> None:
+    data, forms = temporary("data", 8, dtype="int32"), Forms({}, {})
+    assert forms.of(read(data, x) - read(data, x)) == {}
+    assert forms.of(read(data, x) - read(data, y)) != {}
+
+
+def test_form_is_an_expression_again() -> None:
+    assert show(F.expr_of({(x,): 2, (): -3}, "int32")) in ("((x * 2) + -3)", "((x * 2) - 3)")
+    assert F.times(constant(3), constant(0)) == {}
