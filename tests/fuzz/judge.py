@@ -52,7 +52,11 @@ ALLOWED = (
 )
 # What the debug build reports, which wraps around as in numpy where it is not watched.
 SANITIZED = "which int32 does not hold"
-PYTHONS_OWN = ("te/tensor.py:Array.__getitem__",)  # places where Python's errors are right
+# Places where Python's errors are right: also where arguments do not bind.
+PYTHONS_OWN = (
+    "te/tensor.py:Array.__getitem__",
+    "trace/primitive.py:primitive.<locals>.declare.<locals>.call",
+)
 _NAMES = re.compile(r"'[^']*'|\"[^\"]*\"|\b[A-Za-z]\w*[\d_]\w*(?:\.\w+)*|\b[ijklm]\b|-?\b\d[\w.]*")
 
 
