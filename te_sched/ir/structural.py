@@ -22,6 +22,7 @@ from te_sched.ir.visitor import INIT_FIELDS, NODE_CLASSES, fields_with
 
 # What a node defines comes into being before the rest of the node is compared.
 _DEFINITIONS = fields_with(Role.DEFINITION)
+_HISTORY = ("is_scalarized",)  # how a node came about, which no text says
 _BINDING_ATTRIBUTES = ("thread_extent", "virtual_thread")
 
 
@@ -106,7 +107,7 @@ class _Comparer:
             self.bind(getattr(a, name), getattr(b, name))
             self.path.pop()
         for name in INIT_FIELDS[kind]:
-            if name not in binding:
+            if name not in binding and name not in _HISTORY:
                 self.at(f".{name}", getattr(a, name), getattr(b, name))
 
     def items(self, a: Any, b: Any) -> None:

@@ -34,7 +34,7 @@ MEANT = {
 # that the arguments do not bind.
 CALLERS = (
     *("tir/constructors.py:Constructor.__call__", "tir/constructors.py:_by_fields.<locals>.build"),
-    *("te/declare.py:compute", "te/extern.py:extern", "tir/stmt_functor.py:_Rewriter.rewrite"),
+    *("te/declare.py:compute", "te/extern.py:extern", "tir/stmt_functor.py:_Rewriter.visit_Node"),
     "runtime/libraries.py:write_library",
     *("tir/stmt_functor.py:post_order_visit", "tir/stmt_functor.py:pre_order_visit"),
     *("schedule/primitives/rearranging.py:RearrangingPrimitives.transform_layout",),
