@@ -267,6 +267,13 @@ CASES: dict[str, Case] = {
         BuildError,
         "LLVM says",
     ),
+    "llvm that is not well-formed": (
+        lambda: llvm_machine.defined_symbols(
+            "define void @f() {\nentry:\n  ret void\ndead:\n  br label %entry\n}"
+        ),
+        BuildError,
+        "LLVM says: .*predecessors",
+    ),
     "assembly twice": (
         lambda: llvm_machine.without_superseded(
             (ASSEMBLY + "define void @g() { ret void }", ASSEMBLY)

@@ -78,6 +78,10 @@ ACTIONS = {
         lambda: topi.nn.conv(IMAGE, KERNEL, 1, 0, 1, 1, data_layout="XYZ"),
         r"a convolution of layout 'XYZ'",
     ),
+    "layout of a kernel": (
+        lambda: topi.nn.conv(IMAGE, KERNEL, 1, 0, 1, 1, "NCHW", kernel_layout="OIXX"),
+        r"a convolution with kernel_layout='OIXX'",
+    ),
     "strided_set": (lambda: topi.strided_set(M, M, [0] * 3, [1] * 3), r"M with 3 bounds"),
     "matrix_set_diag": (lambda: topi.matrix_set_diag(V, V), r"the diagonals have 1"),
     "collapse_sum": (lambda: topi.collapse_sum(V, (1, 1)), r"collapse_sum of V to \(1, 1\)"),
