@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import NoReturn, ParamSpec, TypeVar
 
@@ -19,8 +20,9 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _STACK = 256 << 20  # bytes, of which the system gives what is used
 _FRAMES = 50_000
-_ONE_AT_A_TIME = new_lock()  # the limit is the whole process's
-_usual: list[tuple[int, int]] = []  # the limit and the size of stacks, while they are larger
+_LIMIT = new_lock()
+_usual: list[int] = []  # the limit, while it is larger
+_large: set[threading.Thread] = set()  # those that need it
 
 
 class _OfThread(threading.local):
@@ -81,26 +83,34 @@ def _on_large_stack(call: Callable[[], _T]) -> _T:
 
     def run() -> _T:
         _OF_THREAD.is_large = True
-        return call()
+        with _more_frames():
+            return call()
 
-    with _ONE_AT_A_TIME:
-        limit = sys.getrecursionlimit()
-        _usual.append((limit, threading.stack_size()))
-        try:
-            threading.stack_size(_STACK)
-            sys.setrecursionlimit(max(limit, _FRAMES))
-            return run_in_thread(run, _refuse)
-        finally:
-            _restore()
+    return run_in_thread(run, _refuse, _STACK)
+
+
+@contextmanager
+def _more_frames() -> Iterator[None]:
+    """Raise Python's limit, which is the whole process's, until the last large stack is left."""
+    thread = threading.current_thread()
+    with _LIMIT:
+        if not _usual:
+            _usual.append(sys.getrecursionlimit())
+        _large.add(thread)
+        sys.setrecursionlimit(max(_usual[0], _FRAMES))
+    try:
+        yield
+    finally:
+        _large.discard(thread)
+        _restore()
 
 
 def _restore() -> None:
-    """Go back to the usual limit and size of stacks, except for a large stack that forks."""
-    while _usual and not _OF_THREAD.is_large:
-        limit, size = _usual[-1]
-        threading.stack_size(size)
-        sys.setrecursionlimit(limit)
-        _usual.pop()
+    """Go back to the usual limit if no large stack is in use (a forked process has at most one)."""
+    with _LIMIT:
+        if _usual and not any(thread.is_alive() for thread in _large):
+            _large.clear()
+            sys.setrecursionlimit(_usual.pop())
 
 
 after_fork(_restore)

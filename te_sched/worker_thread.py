@@ -1,12 +1,13 @@
 """Calls on a thread of their own, for which the caller waits: with another stack, or to be left.
 
 Native code that runs for long, such as a compiler, does not let Python handle signals meanwhile;
-a caller that waits does. After a Ctrl-C the thread goes on until its call ends, and nobody hears of
-that. Must not know what is called.
+a caller that waits does. After a Ctrl-C the thread stops as soon as it executes Python, and nobody
+hears of that. Must not know what is called.
 """
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
@@ -14,14 +15,21 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from te_sched.errors import called_from, user_place
+from te_sched.locks import after_fork, new_lock
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _LOOK = 0.1  # seconds between two looks for signals, on systems where these do not end a wait
+_PATIENCE = 0.5  # seconds to wait for a thread that was told to stop
+_STARTS = new_lock()
+_usual: list[int] = []  # the size of stacks, which is the whole process's, while it is another
 
 
-def run_in_thread(call: Callable[[], _T], without: Callable[[], _T]) -> _T:
-    """What a call gives, or raises; what `without` does if the system refuses a thread."""
+def run_in_thread(call: Callable[[], _T], without: Callable[[], _T], stack: int = 0) -> _T:
+    """What a call gives, or raises; what `without` does if the system refuses a thread.
+
+    Its `stack` has so many bytes, or as many as are usual.
+    """
     results: list[_T] = []
     failures: list[BaseException] = []
     is_done = threading.Event()
@@ -37,14 +45,45 @@ def run_in_thread(call: Callable[[], _T], without: Callable[[], _T]) -> _T:
     with called_from(user_place()):
         thread = threading.Thread(target=copy_context().run, args=(run,), daemon=True)
     try:
-        thread.start()
+        _start(thread, stack)
+        while not is_done.wait(_LOOK):
+            pass
     except RuntimeError:
         return without()
-    while not is_done.wait(_LOOK):
-        pass
+    except BaseException:
+        _stop(thread)
+        is_done.wait(_PATIENCE)
+        raise
     if failures:
         raise failures.pop()  # the list would keep it, and it keeps the frame that has the list
     return results[0]
+
+
+def _start(thread: threading.Thread, stack: int) -> None:
+    with _STARTS:
+        usual = threading.stack_size()
+        _usual.append(usual)
+        try:
+            threading.stack_size(max(usual, stack))
+            thread.start()
+        finally:
+            _restore()
+
+
+def _restore() -> None:
+    """Go back to the usual size of stacks."""
+    while _usual:
+        threading.stack_size(_usual.pop())
+
+
+after_fork(_restore)
+
+
+def _stop(thread: threading.Thread) -> None:
+    """Raises KeyboardInterrupt in a thread, which sees it when it executes Python again."""
+    if thread.ident is not None:
+        number, what = ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(number, what)
 
 
 def can_be_left(function: Callable[_P, _T]) -> Callable[_P, _T]:

@@ -53,6 +53,46 @@ def test_ctrl_c_leaves_the_usual_stacks(monkeypatch: pytest.MonkeyPatch) -> None
     assert (sys.getrecursionlimit(), set_size()) == usual
 
 
+def test_a_deep_walk_that_is_left_keeps_its_limit() -> None:
+    """Python ends the process where a thread is deeper than the limit and calls once more."""
+    command = [sys.executable, "-c", _LEFT]
+    subprocess.run(command, check=True, timeout=90)
+
+
+_LEFT = """
+import signal, threading, sys, time
+from te_sched.deep import walks_deeply
+usual = sys.getrecursionlimit()
+begun, over = threading.Event(), threading.Event()
+def descend(depth):
+    if depth:
+        return descend(depth - 1)
+    begun.set()
+    try:
+        time.sleep(1)  # native code, which does not hear of the Ctrl-C
+    finally:
+        over.set()
+def interrupt():
+    if begun.wait(60):
+        signal.raise_signal(signal.SIGINT)
+other = threading.Thread(target=interrupt)
+other.start()
+try:
+    walks_deeply("descend")(descend)(5000)
+except KeyboardInterrupt:
+    assert over.wait(60)
+    other.join()
+    for _ in range(1000):
+        if sys.getrecursionlimit() == usual:
+            break
+        time.sleep(0.01)
+    else:
+        raise AssertionError("the limit stays")
+else:
+    raise AssertionError("nothing was interrupted")
+"""
+
+
 _FORKED = """
 import os, signal, sys, threading
 from te_sched.deep import walks_deeply

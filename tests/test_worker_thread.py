@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import signal
 import threading
+import time
 import weakref
+from collections.abc import Iterator
 
 import pytest
 
@@ -51,3 +54,39 @@ def test_without_room_for_a_thread_the_caller_does_it(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     assert can_be_left(threading.current_thread)() is threading.main_thread()
+
+
+def test_a_thread_that_is_left_stops() -> None:
+    """What it executes in Python; its caller goes on at once."""
+    begun, stopped = threading.Event(), threading.Event()
+
+    @can_be_left
+    def count() -> None:
+        begun.set()
+        try:
+            while True:
+                time.sleep(0.001)
+        finally:
+            stopped.set()
+
+    with interrupted(begun), pytest.raises(KeyboardInterrupt):
+        count()
+    assert stopped.wait(60)
+
+
+@contextlib.contextmanager
+def interrupted(begun: threading.Event) -> Iterator[None]:
+    """A Ctrl-C once something has begun."""
+
+    def interrupt() -> None:
+        if begun.wait(60):
+            signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    other = threading.Thread(target=interrupt)
+    other.start()
+    try:
+        yield
+    finally:
+        other.join()
+        signal.signal(signal.SIGINT, before)
