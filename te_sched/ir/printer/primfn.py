@@ -18,7 +18,7 @@ from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, FloatImm, IntImm, IterVar, StringImm, Var
 from te_sched.ir.printer.names import Names
-from te_sched.ir.printer.script_expr import quoted
+from te_sched.ir.printer.script_expr import ByClass, quoted
 from te_sched.ir.visitor import children
 
 _INFIX: dict[type, str] = {
@@ -206,9 +206,8 @@ class Primfn:
         return f"IterVar({var}, {dom}, {quoted(node.kind)}, {quoted(node.thread_tag)})"
 
     def _mapping(self, node: Any) -> str:
-        return (
-            f"{{{', '.join([f'{quoted(key)}: {self.text(node[key])}' for key in sorted(node)])}}}"
-        )
+        keys = sorted(node, key=str)
+        return f"{{{', '.join(f'{quoted(str(key))}: {self.text(node[key])}' for key in keys)}}}"
 
     # Statements
 
@@ -389,7 +388,8 @@ def _accesses(body: S.Stmt) -> dict[Buffer, None] | None:
 
 
 _LEAVES = frozenset([Var, IntImm, FloatImm, StringImm])
-_EXPRESSIONS: dict[type, Callable[[Primfn, Any], str]] = {
+_EXPRESSIONS: dict[type, Callable[[Primfn, Any], str]] = ByClass()
+_EXPRESSIONS |= {
     Var: Primfn._variable,
     IntImm: Primfn._integer,
     FloatImm: Primfn._float,
