@@ -91,7 +91,8 @@ class Mapper:
 
     def __init_subclass__(cls) -> None:
         cls._rebuilders = _rebuilders(cls.reached)
-        cls._methods = {kind: _method_of(cls, kind) for kind in NODE_CLASSES}
+        own = {name: getattr(cls, name) for name in dir(cls) if name.startswith("visit_")}
+        cls._methods = {kind: _method_of(own, kind) or cls._rebuilders[kind] for kind in _BASES}
 
     @overload
     def visit(self, node: Expr) -> Expr: ...
@@ -109,13 +110,12 @@ class Mapper:
         return mapped
 
 
-def _method_of(mapper: type[Mapper], kind: type) -> _Method:
-    """The method for the class of nodes, else for the nearest class that it derives from."""
-    for base in kind.__mro__:
-        method: _Method | None = getattr(mapper, f"visit_{base.__name__}", None)
-        if method is not None:
-            return method
-    return mapper._rebuilders[kind]
+# The methods for a class of nodes: its own, else of the nearest class that it derives from.
+_BASES = {kind: [f"visit_{base.__name__}" for base in kind.__mro__] for kind in NODE_CLASSES}
+
+
+def _method_of(methods: Mapping[str, _Method], kind: type) -> _Method | None:
+    return next((methods[name] for name in _BASES[kind] if name in methods), None)
 
 
 def _map_definition(mapper: Any, old: Any) -> Any:
