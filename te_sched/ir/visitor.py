@@ -91,8 +91,7 @@ class Mapper:
 
     def __init_subclass__(cls) -> None:
         cls._rebuilders = _rebuilders(cls.reached)
-        own = {name: getattr(cls, name) for name in dir(cls) if name.startswith("visit_")}
-        cls._methods = {kind: _method_of(own, kind) or cls._rebuilders[kind] for kind in _BASES}
+        cls._methods = cls._rebuilders | _methods_of(cls)
 
     @overload
     def visit(self, node: Expr) -> Expr: ...
@@ -110,12 +109,21 @@ class Mapper:
         return mapped
 
 
-# The methods for a class of nodes: its own, else of the nearest class that it derives from.
-_BASES = {kind: [f"visit_{base.__name__}" for base in kind.__mro__] for kind in NODE_CLASSES}
+def _methods_of(mapper: type[Mapper]) -> dict[type, _Method]:
+    """The methods `visit_<Class>`, of a class of nodes or of the nearest that it derives from."""
+    names = {name for base in mapper.__mro__ for name in vars(base) if name.startswith("visit_")}
+    found: dict[type, _Method] = {}
+    for kind in {kind for name in names for kind in _KINDS.get(name, ())}:
+        nearest = next(base for base in kind.__mro__ if f"visit_{base.__name__}" in names)
+        found[kind] = getattr(mapper, f"visit_{nearest.__name__}")
+    return found
 
 
-def _method_of(methods: Mapping[str, _Method], kind: type) -> _Method | None:
-    return next((methods[name] for name in _BASES[kind] if name in methods), None)
+# The classes of nodes that a method is for.
+_KINDS: dict[str, list[type]] = {}
+for _kind in NODE_CLASSES:
+    for _base in _kind.__mro__:
+        _KINDS.setdefault(f"visit_{_base.__name__}", []).append(_kind)
 
 
 def _map_definition(mapper: Any, old: Any) -> Any:
