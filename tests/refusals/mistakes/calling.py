@@ -5,7 +5,7 @@ import numpy as np
 import te_sched
 from te_sched import nd, te, tir
 from te_sched.errors import CallError
-from tests.mistakes.table import mistake
+from tests.refusals.table import mistake
 
 n = te.var("n")
 A = te.placeholder((n, 8), name="A")

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 
 from te_sched import te
 from te_sched.codegen.checker import check_program
@@ -20,7 +19,7 @@ from te_sched.ir import stmt as S
 from te_sched.ir.ops import const
 from tests.codegen.checker import kernels as k
 from tests.codegen.cuda.kernels import allocate, array, call, kernel, text_of, thread
-from tests.refusals.cases import Case, check
+from tests.refusals.table import Case, enter
 
 TX = thread()
 C = array("C", 32)
@@ -342,12 +341,5 @@ CHECKED: dict[str, Case] = {
     ),
 }
 
-
-@pytest.mark.parametrize("name", PRINTED)
-def test_printing_refuses(name: str) -> None:
-    check(PRINTED[name])
-
-
-@pytest.mark.parametrize("name", CHECKED)
-def test_checking_refuses(name: str) -> None:
-    check(CHECKED[name])
+enter("printing CUDA", PRINTED)
+enter("checked mode", CHECKED)

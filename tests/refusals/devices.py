@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 
 import te_sched
 from te_sched import te, tir
@@ -18,7 +17,7 @@ from te_sched.ir import stmt as S
 from te_sched.lower.device.pipeline import device_passes
 from tests.codegen.checker import kernels as k
 from tests.codegen.cuda.kernels import call
-from tests.refusals.cases import Case, check
+from tests.refusals.table import Case, enter
 
 ZERO, ONE = E.IntImm(0), E.FloatImm(1.0)
 
@@ -335,17 +334,6 @@ CHECKED: dict[str, Case] = {
     ),
 }
 
-
-@pytest.mark.parametrize("name", LOWERED)
-def test_lowering_for_a_gpu_refuses(name: str) -> None:
-    check(LOWERED[name])
-
-
-@pytest.mark.parametrize("name", EMULATED)
-def test_emulating_refuses(name: str) -> None:
-    check(EMULATED[name])
-
-
-@pytest.mark.parametrize("name", CHECKED)
-def test_checking_refuses(name: str) -> None:
-    check(CHECKED[name])
+enter("lowering for a GPU", LOWERED)
+enter("emulating", EMULATED)
+enter("checking kernels", CHECKED)

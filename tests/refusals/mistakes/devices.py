@@ -5,7 +5,7 @@ import numpy as np
 import te_sched
 from te_sched import nd, te
 from te_sched.errors import AccessError, BuildError, CallError
-from tests.mistakes.table import mistake
+from tests.refusals.table import mistake
 
 A = te.placeholder((64, 64), name="A")
 B = te.compute((64, 64), lambda i, j: A[i, j] * 2.0, name="B")

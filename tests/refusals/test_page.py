@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SCRIPT = Path(__file__).resolve().parent.parent.parent / "scripts" / "errors.py"
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "errors.py"
 
 
 def test_page_is_up_to_date() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 import sympy
 
 from te_sched import te, tir
@@ -16,7 +15,7 @@ from te_sched.ir.op import register_intrin_lowering, register_op_attr
 from te_sched.ir.stmt import IRModule
 from te_sched.te.hybrid import script
 from te_sched.te.tag import TagScope
-from tests.refusals.cases import Case, check
+from tests.refusals.table import Case, enter
 
 X = te.placeholder((8,), name="X")
 N = te.placeholder((8,), "int32", name="N")
@@ -223,7 +222,4 @@ CASES: dict[str, Case] = {
     ),
 }
 
-
-@pytest.mark.parametrize("name", CASES)
-def test_declarations_refuse(name: str) -> None:
-    check(CASES[name])
+enter("declaring by hand", CASES)

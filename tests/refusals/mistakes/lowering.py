@@ -3,7 +3,7 @@
 import te_sched
 from te_sched import te, tir
 from te_sched.errors import BuildError, LoweringError, ScheduleError
-from tests.mistakes.table import mistake
+from tests.refusals.table import mistake
 
 n = te.var("n")
 A = te.placeholder((64, 64), name="A")

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 
 import te_sched
 from te_sched import te, tir
 from te_sched.analysis.judge import check as analysis_check
-from te_sched.errors import BuildError, LoweringError, ScheduleError
+from te_sched.errors import BuildError, CallError, LoweringError, ScheduleError
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.lower.inject_double_buffer import inject_double_buffer
@@ -19,7 +18,7 @@ from te_sched.tir import transform
 from te_sched.transform import PassContext, Sequential
 from tests.codegen.programs import buffer, build, function, loop
 from tests.lower.test_tensorize import called, intrinsic, product
-from tests.refusals.cases import Case, check
+from tests.refusals.table import Case, enter
 from tests.schedule.programs import chain, scan
 
 n = te.var("n")
@@ -296,6 +295,13 @@ def call(dtype: str, op: str, *args: Any) -> E.Call:
     return E.Call(dtype, f"tir.{op}", args)
 
 
+def too_large() -> None:
+    small = S.AssertStmt(
+        E.LT(INDEX, E.IntImm(4)), E.StringImm("too large"), S.Evaluate(E.IntImm(0))
+    )
+    build(function([INDEX, D], small))(5, np.zeros(8, "float32"))
+
+
 PLACE = call("handle", "address_of", E.BufferLoad(D, (E.IntImm(0),)))
 ONE = E.FloatImm(1.0)
 BUILT: dict[str, Case] = {
@@ -372,6 +378,7 @@ BUILT: dict[str, Case] = {
         BuildError,
         "neither a schedule nor a program",
     ),
+    "assertion of a program": (too_large, CallError, "too large"),
     "level": (
         lambda: te_sched.build(te.create_schedule(B.op), [A, B], "llvm -opt-level=7"),
         BuildError,
@@ -380,43 +387,6 @@ BUILT: dict[str, Case] = {
 }
 
 
-@pytest.mark.parametrize("name", SCHEDULED)
-def test_primitives_refuse(name: str) -> None:
-    check(SCHEDULED[name])
-
-
-@pytest.mark.parametrize("name", LOWERED)
-def test_lowering_refuses(name: str) -> None:
-    check(LOWERED[name])
-
-
-@pytest.mark.parametrize("name", BUILT)
-def test_building_refuses(name: str) -> None:
-    check(BUILT[name])
-
-
-def test_assertions_of_a_program_are_told() -> None:
-    small = S.AssertStmt(
-        E.LT(INDEX, E.IntImm(4)), E.StringImm("too large"), S.Evaluate(E.IntImm(0))
-    )
-    check(
-        (
-            lambda: build(function([INDEX, D], small))(5, np.zeros(8, "float32")),
-            te_sched.errors.CallError,
-            "too large",
-        )
-    )
-
-
-def test_stage_inside_of_threads_that_needs_their_loop_is_refused() -> None:
-    A, k = te.placeholder((8, 16), name="A"), te.reduce_axis((0, 16), "k")
-    B = te.compute((8, 16), lambda i, j: A[i, j] + 1.0, name="B")
-    C = te.compute((8,), lambda i: te.sum(B[i, k], axis=k), name="C")
-    s = te.create_schedule(C.op)
-    outer, inner = s[C].split(k, 4)
-    s[C].bind(inner, te.thread_axis("threadIdx.y"))
-    s[B].compute_at(s[C], inner)
-    with pytest.raises(LoweringError, match=r"needs the value of k\.outer(.|\n)*at axis k\.outer"):
-        te_sched.lower(s, [A, C])
-    s[B].compute_at(s[C], outer)
-    te_sched.lower(s, [A, C])
+enter("scheduling by hand", SCHEDULED)
+enter("lowering by hand", LOWERED)
+enter("building by hand", BUILT)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 import te_sched
 from te_sched import config, nd, te, testing, tir
@@ -26,7 +25,7 @@ from te_sched.runtime import (
     loader,
     registry,
 )
-from tests.refusals.cases import Case, check
+from tests.refusals.table import Case, enter
 
 A = te.placeholder((8,), name="A")
 B = te.compute((8,), lambda i: A[i] * 2.0, name="B")
@@ -321,45 +320,63 @@ def _host() -> dict[str, Any]:
     return {"triple": llvm_machine.machine_of(Target("llvm")).triple}
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_running_refuses(name: str) -> None:
-    check(CASES[name])
+def without_a_compiler(patch: Any, call: Any) -> None:
+    patch.setattr(csource, "compiler_command", lambda: [])
+    patch.setattr(cc, "compiler_command", lambda: [])
+    call()
 
 
-def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(csource, "compiler_command", lambda: [])
-    monkeypatch.setattr(cc, "compiler_command", lambda: [])
-    check((lambda: double().export_library(tmp_path / "m.so"), BuildError, "no C compiler"))
-    check((lambda: cc.create_shared(str(tmp_path / "m.so"), []), BuildError, "no C compiler"))
+def without_pytest(patch: Any) -> None:
+    patch.setattr(testing, "_pytest", lambda: None)
+    testing._needed_pytest("requires")
 
 
-def test_without_pytest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(testing, "_pytest", lambda: None)
-    check((lambda: testing._needed_pytest("requires"), TeSchedError, "pip install pytest"))
+def exported_again(folder: Path) -> None:
+    double().export_library(folder / "m.o")
+    load_module(folder / "m.o").export_library(folder / "n.o")
 
 
-def test_loaded_modules_are_not_exported(tmp_path: Path) -> None:
-    double().export_library(tmp_path / "m.o")
-    loaded = load_module(tmp_path / "m.o")
-    check((lambda: loaded.export_library(tmp_path / "n.o"), CallError, "loaded from a file"))
+def object_as_library(folder: Path) -> None:
+    double().export_library(folder / "m.o")
+    shutil.copy(folder / "m.o", folder / "m.so")
+    load_module(folder / "m.so")
 
 
-def test_libraries_that_the_system_does_not_load(tmp_path: Path) -> None:
-    double().export_library(tmp_path / "m.o")
-    shutil.copy(tmp_path / "m.o", tmp_path / "m.so")  # an object file is no library
-    check((lambda: load_module(tmp_path / "m.so"), CallError, "the system's loader says"))
+def archive_of_nothing(folder: Path) -> None:
+    (folder / "m.tar").write_bytes(b"nothing")
+    load_module(folder / "m.tar")
 
 
-def test_a_processor_without_kernels(tmp_path: Path) -> None:
-    path = tmp_path / "m.tar"
-    path.write_bytes(b"nothing")
-    check((lambda: load_module(path), CallError, "give what export_library wrote"))
-
-
-@pytest.mark.skipif(te_sched.cuda(0).exist, reason="there is a GPU")
-def test_without_a_gpu() -> None:
-    check((lambda: nd.empty((4,), device=te_sched.cuda(0)), CallError, "TE_SCHED_EMULATE=1"))
-
-
-def test_other_devices() -> None:
-    check((lambda: nd.empty((4,), device=te_sched.opencl(0)), CallError, r"such as opencl\(0\)"))
+FILES: dict[str, Case] = {
+    "export without a compiler": (
+        lambda patch, folder: without_a_compiler(
+            patch, lambda: double().export_library(folder / "m.so")
+        ),
+        BuildError,
+        "no C compiler",
+    ),
+    "library without a compiler": (
+        lambda patch, folder: without_a_compiler(
+            patch, lambda: cc.create_shared(str(folder / "m.so"), [])
+        ),
+        BuildError,
+        "no C compiler",
+    ),
+    "without pytest": (without_pytest, TeSchedError, "pip install pytest"),
+    "module loaded from a file": (exported_again, CallError, "loaded from a file"),
+    "object file as a library": (object_as_library, CallError, "the system's loader says"),
+    "archive without kernels": (archive_of_nothing, CallError, "give what export_library wrote"),
+    "other devices": (
+        lambda: nd.empty((4,), device=te_sched.opencl(0)),
+        CallError,
+        r"such as opencl\(0\)",
+    ),
+}
+if not te_sched.cuda(0).exist:
+    FILES["no GPU"] = (
+        lambda: nd.empty((4,), device=te_sched.cuda(0)),
+        CallError,
+        "TE_SCHED_EMULATE=1",
+    )
+enter("running", CASES)
+enter("files and devices", FILES)

@@ -11,7 +11,7 @@ from te_sched import config, te
 from te_sched.errors import BuildError, CallError, DeclarationError, LoweringError, TeSchedError
 from te_sched.runtime import load_module, set_num_threads
 from te_sched.transform import PassContext
-from tests.mistakes.table import mistake
+from tests.refusals.table import mistake
 
 A = te.placeholder((64,), name="A")
 B = te.compute((64,), lambda i: A[i] * 2.0, name="B")

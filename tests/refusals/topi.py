@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from te_sched import te, topi
 from te_sched.errors import DeclarationError
-from tests.refusals.cases import Case, check
+from tests.refusals.table import Case, enter
 
 n = te.var("n")
 S = te.placeholder((), name="S")
@@ -104,7 +103,4 @@ CASES: dict[str, Case] = {
     name: (action, DeclarationError, match) for name, (action, match) in ACTIONS.items()
 }
 
-
-@pytest.mark.parametrize("name", CASES)
-def test_topi_refuses(name: str) -> None:
-    check(CASES[name])
+enter("topi", CASES)

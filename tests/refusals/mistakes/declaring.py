@@ -2,7 +2,7 @@
 
 from te_sched import te, tir, topi
 from te_sched.errors import DeclarationError, OperandError
-from tests.mistakes.table import mistake
+from tests.refusals.table import mistake
 
 A = te.placeholder((8, 8), name="A")
 X = te.placeholder((8,), name="X")
