@@ -21,6 +21,8 @@ PYTEST_FLAGS ?= -n auto
 MINUTES ?= 10
 SEED ?= 1
 export PYTHON
+# The tests start hundreds of processes: te_sched is compiled to bytecode once.
+export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test campaign check lint types layering format tutorials docs dist bench clean

@@ -1,4 +1,4 @@
-"""Writes docs/errors.md: the mistakes of tests/mistakes, each with its message and its cure.
+"""Writes docs/errors.md: the mistakes of tests/refusals/mistakes, each with its message and cure.
 
     python scripts/errors.py            write the page
     python scripts/errors.py --check    fail where the page is another
@@ -27,8 +27,8 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from te_sched import errors  # noqa: E402
-from tests.mistakes.all import AREAS, TABLE  # noqa: E402
-from tests.mistakes.table import Mistake  # noqa: E402
+from tests.refusals.all import AREAS, TABLE  # noqa: E402
+from tests.refusals.table import Refusal  # noqa: E402
 
 PAGE = ROOT / "docs" / "errors.md"
 _ISSUES = "https://github.com/apache/tvm/issues/"
@@ -82,14 +82,14 @@ def _section(title: str, module: ModuleType) -> Iterator[str]:
     given = _Given(module)
     yield _code(given.text)
     for one in TABLE:
-        if one.wrong.__module__ == module.__name__:
+        if one.call.__module__ == module.__name__:
             yield from _entry(one, given)
 
 
-def _entry(one: Mistake, given: _Given) -> Iterator[str]:
+def _entry(one: Refusal, given: _Given) -> Iterator[str]:
     thread = f" ([#{one.issue}]({_ISSUES}{one.issue}))" if one.issue else ""
     yield f"### {one.title}\n"
-    yield _code(_body(one.wrong)[0])
+    yield _code(_body(one.call)[0])
     yield f"`{one.error.__name__}`{thread}:\n"
     yield _code(message(one, given), "text")
     if one.right is not None:
@@ -140,10 +140,10 @@ def _body(function: Callable[..., Any]) -> tuple[str, int]:
     return textwrap.dedent("".join(lines[first - 1 :])), start + first - 1
 
 
-def message(one: Mistake, given: _Given) -> str:
+def message(one: Refusal, given: _Given) -> str:
     """What the user is told, with the lines of the page."""
-    start = _body(one.wrong)[1]
-    file = re.escape(inspect.getsourcefile(one.wrong) or "")
+    start = _body(one.call)[1]
+    file = re.escape(inspect.getsourcefile(one.call) or "")
 
     def line(match: re.Match[str]) -> str:
         number = int(match[1])
@@ -156,10 +156,10 @@ def message(one: Mistake, given: _Given) -> str:
     return re.sub(rf"{file}:(\d+)", line, text)
 
 
-def _refused(one: Mistake, folder: Path) -> str:
+def _refused(one: Refusal, folder: Path) -> str:
     try:
         with warnings.catch_warnings(action="ignore"):
-            one.wrong(*[folder for _ in inspect.signature(one.wrong).parameters])
+            one.call(*[folder for _ in inspect.signature(one.call).parameters])
     except errors.TeSchedError as error:
         return str(error)
     raise AssertionError(f"{one.name} is not refused")

@@ -1,9 +1,12 @@
 """What every test shares: programs are verified after each pass, kernels are compiled where there
 is a compiler, nothing compiled is kept, hypothesis knows no deadline, errors are remembered.
+
+What the collection has made is not looked at for garbage while tests run.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -29,6 +32,12 @@ raise_sites.record()
 hypothesis.settings.register_profile("developer", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "developer")
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ import pytest
 from te_sched import errors
 from te_sched.codegen.cuda import nvrtc
 from te_sched.runtime.csource import find_compiler
-from tests.mistakes.unreached import UNREACHED
+from tests.refusals.unreached import UNREACHED
 
 PACKAGE = Path(errors.__file__).parent
 ERRORS = {
@@ -44,10 +44,14 @@ class Site(NamedTuple):
         return f"{self.path}::{self.function}"
 
 
-def sites() -> Iterator[Site]:
+@cache
+def sites() -> tuple[Site, ...]:
     """All sites of the package."""
-    for file in sorted(PACKAGE.rglob("*.py")):
-        yield from sites_of(file.relative_to(PACKAGE).as_posix(), file.read_text())
+    return tuple(
+        site
+        for file in sorted(PACKAGE.rglob("*.py"))
+        for site in sites_of(file.relative_to(PACKAGE).as_posix(), file.read_text())
+    )
 
 
 def sites_of(path: str, text: str) -> list[Site]:

@@ -46,3 +46,10 @@ def test_forms_have_the_same_value(e: E.Expr) -> None:
     for numbers in itertools.product((-5, -1, 0, 3), (-4, 1), (0, 3, 7)):
         env = dict(zip((x, y, i), numbers, strict=True))
         assert value(form, env) == value(e, env)
+
+
+@pytest.mark.parametrize("e", [e for e, _ in FORMS], ids=show)
+def test_forms_of_forms_are_the_same(e: E.Expr) -> None:
+    found = canonicalizer()
+    form = found.visit(e)
+    assert show(found.visit(form)) == show(form)

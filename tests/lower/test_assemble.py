@@ -89,3 +89,17 @@ def test_double_buffer_is_marked() -> None:
     p.s[p.B].double_buffer()
     marks = nodes_of(assembled(p.s, [p.A, p.D]).body, frozenset({AttrStmt}))
     assert [(mark.key, mark.node.name) for mark in marks] == [("double_buffer_scope", "B")]
+
+
+def test_stage_inside_of_threads_that_needs_their_loop_is_refused() -> None:
+    A, k = te.placeholder((8, 16), name="A"), te.reduce_axis((0, 16), "k")
+    B = te.compute((8, 16), lambda i, j: A[i, j] + 1.0, name="B")
+    C = te.compute((8,), lambda i: te.sum(B[i, k], axis=k), name="C")
+    s = te.create_schedule(C.op)
+    outer, inner = s[C].split(k, 4)
+    s[C].bind(inner, te.thread_axis("threadIdx.y"))
+    s[B].compute_at(s[C], inner)
+    with pytest.raises(LoweringError, match=r"needs the value of k\.outer(.|\n)*at axis k\.outer"):
+        te_sched.lower(s, [A, C])
+    s[B].compute_at(s[C], outer)
+    te_sched.lower(s, [A, C])

@@ -10,6 +10,7 @@ import pytest
 import te_sched
 from te_sched import te
 from te_sched.errors import BuildError
+from te_sched.lower.guard_extents import guard_extents
 
 ROWS, COLUMNS = 7, 5
 
@@ -76,3 +77,22 @@ def test_an_extent_that_is_read_beyond_its_tensor_is_refused() -> None:
     y = te.compute((ROWS,), lambda i: _sum(x, m, i), name="Y")
     with pytest.raises(BuildError, match="reads M at 6 in dimension 0"):
         te_sched.build(te.create_schedule(y.op), [x, m, y])
+
+
+def test_a_guard_is_put_round_a_loop_whose_extent_reads() -> None:
+    y, args = ragged()
+    s = te.create_schedule(y.op)
+    split_rows(s, y)
+    before = te_sched.lower(s, args, stop_after="schedule_ops")["main"]
+    after = str(guard_extents(before))
+    loop = after.index("T.serial(M[") if "T.serial(M[" in after else after.index("range(M[")
+    assert "if T.likely(" in after[:loop]
+
+
+def test_programs_whose_extents_read_nothing_stay() -> None:
+    x = te.placeholder((ROWS,), name="X")
+    y = te.compute((ROWS,), lambda i: x[i], name="Y")
+    s = te.create_schedule(y.op)
+    split_rows(s, y)
+    func = te_sched.lower(s, [x, y], stop_after="schedule_ops")["main"]
+    assert guard_extents(func) is func

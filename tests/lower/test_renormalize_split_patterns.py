@@ -66,3 +66,8 @@ def test_form_has_the_same_value(value: Expr) -> None:
             axis: IntImm(at) for axis, at in zip((i, j, k), point, strict=True)
         }
         assert number(value, values) == number(form, values)
+
+
+def test_a_function_without_divisions_stays() -> None:
+    func = function(store(A, i * 8 + j, 0), A, i, j)
+    assert renormalize_split_patterns(func) is func

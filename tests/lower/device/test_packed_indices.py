@@ -54,3 +54,15 @@ def test_indices_are_apart_where_numbers_are(index: object, gap: int) -> None:
 )
 def test_other_indices_are_no_digits(index: object) -> None:
     assert packed(index, Analyzer()) is None
+
+
+@pytest.mark.parametrize(
+    ("index", "run"), [(FUSED // 7 * 17 + FUSED % 7, 7), (FUSED // 3 * 9 + FUSED % 3 * 2, 1)]
+)
+def test_neighbouring_numbers_are_neighbours(index: object, run: int) -> None:
+    analyzer = Analyzer()
+    for var, extent in EXTENTS.items():
+        analyzer.bind(var, Range(IntImm(0), IntImm(extent)))
+    found = packed(index, analyzer)
+    assert found is not None
+    assert found.run == run

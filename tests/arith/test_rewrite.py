@@ -1,0 +1,90 @@
+"""Rewriting by rules, bounds and known conditions; test_tables checks the rules themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.ir import expr as E
+from te_sched.ir import ops
+from te_sched.ir.calls import call_extern
+from te_sched.ir.expr import IntImm, Var
+from te_sched.ir.intrinsics import if_then_else
+from tests.arith.brute import show
+
+x, y = Var("x"), Var("y")
+i = Var("i")  # 0 <= i < 8
+f, g = Var("f", "float32"), Var("g", "float32")
+p, q = Var("p", "bool"), Var("q", "bool")
+
+
+def rewrite() -> Callable[[Any], Any]:
+    analyzer = Analyzer()
+    analyzer.bind(i, E.Range(IntImm(0), IntImm(8)))
+    return analyzer.rewrite_simplify
+
+
+@pytest.mark.parametrize(
+    ("e", "made"),
+    [
+        (i // 8, "0"),
+        (i % 8, "i"),
+        ((x * 4 + 3) % 2, "1"),  # by its modular set
+        (E.Min(i, IntImm(9)), "i"),
+        (E.Max(i, IntImm(-1)), "i"),
+        (E.GT(x, y), "(y < x)"),
+        (E.LE(x, y), "(x <= y)"),
+        (E.NE(i, IntImm(9)), "1"),
+        (E.EQ(x + 1, x), "0"),
+        (E.GE(i, IntImm(0)), "1"),
+        (E.Not(E.EQ(x, y)), "(x != y)"),
+        (E.Sub(f, f), "0.0"),
+        (E.Sub(E.Add(f, g), f), "g"),
+        (E.Let(x, i, x // 8), "0"),
+        (E.Cast("int64", IntImm(3)), "3"),
+        (E.Select(E.LT(i, IntImm(8)), x, y), "x"),
+        (E.And(p, E.LT(i, IntImm(8))), "p"),
+    ],
+)
+def test_what_is_known_is_used(e: E.Expr, made: str) -> None:
+    assert show(rewrite()(e)) == made
+
+
+def test_what_is_called_twice_does_not_cancel() -> None:
+    one = call_extern("float32", "f")
+    assert type(rewrite()(E.Sub(one, one))) is E.Sub
+
+
+def test_conditions_hold_in_their_branches() -> None:
+    choice = if_then_else(x < 5, E.Min(x, IntImm(9)), E.Max(x, IntImm(4)))
+    assert show(rewrite()(choice)) == "if_then_else((x < 5), x, max(x, 4))"
+    inner = E.Select(x < 5, E.Select(x < 7, x, y), y)
+    assert show(rewrite()(inner)) == "select((x < 5), x, y)"
+
+
+def test_results_are_kept_until_facts_change() -> None:
+    analyzer = Analyzer()
+    e = E.LT(x, IntImm(10))
+    assert analyzer.rewrite_simplify(e) is analyzer.rewrite_simplify(e)
+    assert type(analyzer.rewrite_simplify(e)) is E.LT
+    with analyzer.constraint(x < 3):
+        assert show(analyzer.rewrite_simplify(e)) == "1"
+    assert type(analyzer.rewrite_simplify(e)) is E.LT
+
+
+def test_deep_expressions_are_left_alone() -> None:
+    e: E.Expr = x
+    for _ in range(60):
+        e = E.Add(E.Mul(e, IntImm(2)), IntImm(0))
+    assert rewrite()(e).dtype == "int32"
+
+
+def test_lanes_are_rewritten_too() -> None:
+    ramp = E.Add(E.Ramp(x, IntImm(1), 4), E.Broadcast(y, 4))
+    assert show(rewrite()(ramp)) == "ramp((x + y), 1, 4)"
+    assert show(rewrite()(E.FloorDiv(E.Ramp(i * 4, IntImm(1), 4), ops.const(4, "int32x4")))) == (
+        "broadcast(i, 4)"
+    )

@@ -1,0 +1,51 @@
+"""Literals of TVMScript, and parentheses; test_script has the nodes."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from te_sched.ir import expr as E
+from te_sched.ir.expr import Var
+from te_sched.ir.printer.script_expr import float_text, quoted
+
+x, y, z = (Var(name) for name in "xyz")
+
+
+@pytest.mark.parametrize(
+    ("text", "literal"),
+    [
+        ("plain", '"plain"'),
+        ('a"b\\', '"a\\"b\\\\"'),
+        ("\t\r\n", '"\\t\\r\\x0A"'),
+        ("é", '"\\xC3\\xA9"'),
+    ],
+)
+def test_strings_are_quoted(text: str, literal: str) -> None:
+    assert quoted(text) == literal
+
+
+@pytest.mark.parametrize("value", [0.1, 1.0, -2.5e-300, 1e22, 2.0**-1074])
+def test_numbers_are_given_back_exactly(value: float) -> None:
+    assert float(float_text(value)) == value
+
+
+def test_numbers_without_digits_are_strings() -> None:
+    found = [float_text(value) for value in (math.nan, math.inf, -math.inf)]
+    assert found == ['"nan"', '"inf"', '"-inf"']
+
+
+@pytest.mark.parametrize(
+    ("e", "text"),
+    [
+        (E.Sub(x, E.Sub(y, z)), "x - (y - z)"),
+        (E.Sub(E.Sub(x, y), z), "x - y - z"),
+        (E.Mul(E.Add(x, y), z), "(x + y) * z"),
+        (E.FloorDiv(x, E.Mul(y, z)), "x // (y * z)"),
+        (E.And(E.Or(x < y, y < z), x < z), "(x < y or y < z) and x < z"),
+        (E.Not(E.LT(x, y)), "not x < y"),
+    ],
+)
+def test_parentheses_where_they_are_needed(e: E.Expr, text: str) -> None:
+    assert str(e) == text

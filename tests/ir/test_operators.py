@@ -1,0 +1,79 @@
+"""What expressions answer to Python's operators and functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from te_sched.errors import DeclarationError, OperandError
+from te_sched.ir import expr as E
+from te_sched.ir.expr import IntImm, IterVar, Range, Var
+from te_sched.ir.operators import declaring, division
+
+x, y = Var("x"), Var("y")
+i, j = (IterVar(Range(IntImm(0), IntImm(4)), Var(name), "DataPar") for name in "ij")
+
+
+@pytest.mark.parametrize(
+    ("made", "kind"),
+    [
+        (3 - x, E.Sub),
+        (x // 2, E.FloorDiv),
+        (5 % x, E.FloorMod),
+        (x != y, E.NE),
+        (x < 3, E.LT),
+        (i < j, E.LT),
+        (np.int32(3) + x, E.Add),
+    ],
+)
+def test_operators_are_nodes(made: Any, kind: type) -> None:
+    assert type(made) is kind
+
+
+def test_reflected_operators_keep_the_order() -> None:
+    assert str(3 - x) == "3 - x"
+    assert [one.op for one in (x << 1, 1 >> x, x ^ y)] == [
+        *("tir.shift_left", "tir.shift_right", "tir.bitwise_xor")
+    ]
+
+
+def test_nothing_equals_none() -> None:
+    assert (x == None) is False  # noqa: E711
+    assert (x != None) is True  # noqa: E711
+
+
+def test_axes_are_compared_by_identity_outside_of_declarations() -> None:
+    assert bool(i == i)
+    assert bool(i != j)
+    token = declaring.set((i, j))
+    try:
+        with pytest.raises(DeclarationError, match="the truth value of"):
+            bool(i == j)
+    finally:
+        declaring.reset(token)
+
+
+def test_division_of_integers_is_refused() -> None:
+    assert type(division(x.astype("float32"), 2)) is E.Div
+    with pytest.raises(DeclarationError, match="integers can be divided in several ways"):
+        division(x, 2)
+
+
+@pytest.mark.parametrize(
+    ("use", "cure"),
+    [
+        (int, "cast it"),
+        (abs, r"use te\.abs"),
+        (math.floor, r"use te\.floor"),
+        (lambda e: e**2, r"te\.power"),
+        (lambda e: 3 in e, r"te\.any"),
+        (list, r"te\.reduce_axis"),
+    ],
+)
+def test_functions_of_values_are_refused(use: Callable[[Any], Any], cure: str) -> None:
+    with pytest.raises(OperandError, match=cure):
+        use(x)

@@ -1,0 +1,33 @@
+"""The whole table, and its mistakes in the order of the page."""
+
+from importlib import import_module
+from types import ModuleType
+
+from tests.refusals.mistakes import (
+    building,
+    calling,
+    declaring,
+    devices,
+    files,
+    lowering,
+    scheduling,
+)
+from tests.refusals.table import TABLE
+
+AREAS: dict[str, ModuleType] = {
+    "Declaring": declaring,
+    "Scheduling": scheduling,
+    "Lowering": lowering,
+    "Building": building,
+    "Programs for a GPU": devices,
+    "Calling": calling,
+    "Files, devices, switches": files,
+}
+
+for _name in (
+    *("declaring", "primitives", "lowering", "kernels", "devices", "running", "topi"),
+    "user_input",
+):
+    import_module(f"tests.refusals.{_name}")  # which fills the table
+
+__all__ = ["AREAS", "TABLE"]

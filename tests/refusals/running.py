@@ -1,0 +1,382 @@
+"""What modules, arrays, files and tools refuse."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import te_sched
+from te_sched import config, nd, te, testing, tir
+from te_sched.codegen.cuda import nvrtc
+from te_sched.codegen.llvm import machine as llvm_machine
+from te_sched.codegen.target import Target
+from te_sched.compat import first, rpc
+from te_sched.contrib import cc, clang
+from te_sched.errors import BuildError, CallError, LoweringError, TeSchedError
+from te_sched.runtime import (
+    csource,
+    dlpack,
+    jit,
+    libraries,
+    load_module,
+    loader,
+    registry,
+)
+from tests.refusals.table import Case, enter
+
+A = te.placeholder((8,), name="A")
+B = te.compute((8,), lambda i: A[i] * 2.0, name="B")
+
+
+def double(target: str = "llvm") -> Any:
+    s = te.create_schedule(B.op)
+    if target == "cuda":
+        s[B].bind(B.op.axis[0], te.thread_axis("threadIdx.x"))
+    return te_sched.build(s, [A, B], target)
+
+
+def half_of(dtype: str) -> None:
+    te_sched.register_extern("half_of", lambda x: 0.5)
+    E = te.compute((8,), lambda i: tir.call_extern(dtype, "half_of", A[i]), name="E")
+    module = te_sched.build(te.create_schedule(E.op), [A, E])
+    module(np.zeros(8, "float32"), np.zeros(8, "float16"))
+
+
+def forgotten_extern() -> None:
+    te_sched.register_extern("forgotten", lambda x: 0.5)
+    E = te.compute((8,), lambda i: tir.call_extern("float32", "forgotten", A[i]), name="E")
+    module = te_sched.build(te.create_schedule(E.op), [A, E])
+    registry._externs.pop("forgotten")
+    module(np.zeros(8, "float32"), np.zeros(8, "float32"))
+
+
+def read_only() -> None:
+    values = np.zeros(4, "float32")
+    values.flags.writeable = False
+    nd.array(np.ones(4, "float32")).copyto(nd.from_dlpack(values))
+
+
+class Negated:
+    """As a tensor of torch after .conj().imag."""
+
+    def is_neg(self) -> bool:
+        return True
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return np.zeros(8, "float32").__dlpack__()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
+class Broken(Negated):
+    """An array whose library refuses."""
+
+    def is_neg(self) -> bool:
+        return False
+
+    def __dlpack__(self, **_: Any) -> Any:
+        raise RuntimeError("no")
+
+
+class OnGpu(Broken):
+    """An array on a GPU."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (2, 0)
+
+
+class Library:
+    """NVRTC, of which nothing works."""
+
+    def nvrtcGetErrorString(self, status: int) -> bytes:
+        return b"NVRTC_ERROR_INVALID_INPUT"
+
+
+def unresolved() -> bytes:
+    machine = llvm_machine.machine_of(Target("llvm"))
+    text = (
+        "declare void @no_such_symbol()\ndefine void @f() { call void @no_such_symbol() ret void }"
+    )
+    return llvm_machine.compile_object(f"{machine.header}\n{text}\n", (), machine)
+
+
+def pointed(value: Any) -> None:
+    data = te.var("data", "handle")
+    func = tir.PrimFunc((data,), tir.Evaluate(0), {}, {"global_symbol": "main"})
+    te_sched.build(func)(value)
+
+
+def scaled(by: Any) -> None:
+    f = te.var("f", "float32")
+    E = te.compute((8,), lambda i: A[i] * f, name="E")
+    te_sched.build(te.create_schedule(E.op), [f, A, E])(by, *[np.zeros(8, "float32")] * 2)
+
+
+def symbolic_rows(rows: Any) -> None:
+    step = te.var("step")
+    R = te.placeholder((4, 8), name="R")
+    E = te.compute((4, 8), lambda i, j: R[i, j], name="E")
+    bound = tir.decl_buffer((4, 8), "float32", "R", strides=[step, 1])
+    module = te_sched.build(te.create_schedule(E.op), [bound, E], binds={R: bound})
+    module(rows, np.zeros((4, 8), "float32"))
+
+
+def wide_rows() -> Any:
+    return np.lib.stride_tricks.as_strided(np.zeros(1, "float32"), (4, 8), (2**35, 4))
+
+
+def sliding() -> None:
+    W = te.placeholder((4, 4), name="W")
+    E = te.compute((4, 4), lambda i, j: W[i, j], name="E")
+    windows = np.lib.stride_tricks.as_strided(np.zeros(8, "float32"), (4, 4), (4, 4))
+    step = te.var("step"), te.var("next")
+    bound = tir.decl_buffer((4, 4), "float32", "E", strides=list(step))
+    module = te_sched.build(te.create_schedule(E.op), [W, bound], binds={E: bound})
+    module(np.zeros((4, 4), "float32"), windows)
+
+
+def too_long() -> None:
+    n, m = te.var("n"), te.var("m")
+    L = te.placeholder((n, m), name="L")
+    E = te.compute((n, m), lambda i, j: L[i, j], name="E")
+    huge = np.lib.stride_tricks.as_strided(np.zeros(1, "float32"), (70000,) * 2, (280000, 4))
+    te_sched.build(te.create_schedule(E.op), [L, E])(huge, huge)
+
+
+ASSEMBLY = 'module asm ".globl f"\nmodule asm "f:"\n'
+CASES: dict[str, Case] = {
+    "half from Python": (lambda: half_of("float16"), CallError, "return a float16"),
+    "forgotten extern": (forgotten_extern, CallError, "not registered as a Python function"),
+    "function of a kernel": (lambda: double("cuda")["no"], CallError, "find function 'no'"),
+    "time of a kernel": (
+        lambda: double("cuda")["main"].time_evaluator("main"),
+        CallError,
+        "no device is given",
+    ),
+    "time with flushed caches": (
+        lambda: double().time_evaluator("main", te_sched.cpu(0), cache_flush_bytes=1),
+        CallError,
+        "with cache_flush_bytes",
+    ),
+    "device of nothing": (lambda: nd.empty((4,), device=3), CallError, "3 is no device"),  # type: ignore[arg-type]
+    "capsule": (lambda: dlpack.read_capsule(3), CallError, "it was consumed already"),
+    "read-only array": (read_only, CallError, "its memory is read-only"),
+    "extern twice": (
+        lambda: [
+            te_sched.register_extern("twice_there", lambda x: x, override=True),
+            te_sched.register_extern("twice_there", lambda x: x, override=False),
+        ],
+        CallError,
+        "it is registered already",
+    ),
+    "null extern": (
+        lambda: te_sched.register_extern("null", 0),
+        CallError,
+        "the pointer is null",
+    ),
+    "extern text": (
+        lambda: te_sched.register_extern("text", "x"),
+        CallError,
+        "neither a function pointer nor callable",
+    ),
+    "deep program": (lambda: libraries.pack(_nested(100_000)), BuildError, "nested deeper"),
+    "metadata cut short": (
+        lambda: loader.read_metadata(loader.METADATA_MAGIC.encode() + b"{\0"),
+        CallError,
+        "its description is cut short",
+    ),
+    "no metadata": (lambda: loader.read_metadata(b""), CallError, "not made by te_sched"),
+    "metadata of another version": (
+        lambda: loader.read_metadata(loader.METADATA_MAGIC.encode() + b'{"version": 0}\0'),
+        CallError,
+        "its format is version 0",
+    ),
+    "another machine": (
+        lambda: loader._check_machine({"triple": "z80-none", "features": ""}, "x.o"),
+        CallError,
+        "it was compiled for z80-none",
+    ),
+    "another processor": (
+        lambda: loader._check_machine(_host() | {"features": "+magic"}, "x.o"),
+        CallError,
+        "this processor lacks magic",
+    ),
+    "command of no words": (
+        lambda: cc.run_compiler([], "compile"),
+        BuildError,
+        "there is no command to run",
+    ),
+    "path of nothing": (
+        lambda: config._read_path("TE_SCHED_CACHE_DIR", "a\0b"),
+        TeSchedError,
+        "it is no path",
+    ),
+    "threads": (
+        lambda: config._read_count("TE_SCHED_MAX_STEPS", "-1"),
+        TeSchedError,
+        "no whole number above 0",
+    ),
+    "truth": (
+        lambda: config._read_truth("TE_SCHED_CACHE", "perhaps"),
+        TeSchedError,
+        "neither true nor false",
+    ),
+    "complex copy": (
+        lambda: nd.empty((2,)).copyfrom(np.array([1j, 2j])),
+        CallError,
+        "they are not real numbers",
+    ),
+    "masked": (
+        lambda: nd.array(np.ma.masked_array([1.0, 2.0], [True, False])),
+        CallError,
+        "its mask would not be seen",
+    ),
+    "negative bit": (lambda: double()(Negated(), Negated()), CallError, "resolve_neg"),
+    "silent library": (
+        lambda: double()(Broken(), Broken()),
+        CallError,
+        "its library says: RuntimeError: no",
+    ),
+    "no pointer": (lambda: pointed("x"), CallError, "it is a pointer"),
+    "float of text": (lambda: scaled("x"), CallError, "is not a float32"),
+    "huge float": (lambda: scaled(10**400), CallError, "does not fit into float32"),
+    "sliding windows": (sliding, CallError, "some elements are one"),
+    "stride beyond int32": (
+        lambda: symbolic_rows(wide_rows()),
+        CallError,
+        r"its strides\[0\] is 8589934592",
+    ),
+    "indices beyond int32": (too_long, CallError, "beyond what int32 indices reach"),
+    "missing symbols": (
+        lambda: jit.link_objects((unresolved(),), ("f",)),
+        BuildError,
+        "link the compiled code",
+    ),
+    "missing exports": (
+        lambda: jit.link_objects((), ("no_such_symbol",)),
+        BuildError,
+        "link the compiled code with no_such_symbol",
+    ),
+    "broken llvm": (
+        lambda: llvm_machine.defined_symbols("define nonsense"),
+        BuildError,
+        "LLVM says",
+    ),
+    "llvm that is not well-formed": (
+        lambda: llvm_machine.defined_symbols(
+            "define void @f() {\nentry:\n  ret void\ndead:\n  br label %entry\n}"
+        ),
+        BuildError,
+        "LLVM says: .*predecessors",
+    ),
+    "assembly twice": (
+        lambda: llvm_machine.without_superseded(
+            (ASSEMBLY + "define void @g() { ret void }", ASSEMBLY)
+        ),
+        BuildError,
+        "another one defines it too|cannot give way",
+    ),
+    "nvrtc status": (
+        lambda: nvrtc._check(Library(), 3, "sm_80"),
+        BuildError,
+        "NVRTC failed",
+    ),
+    "matrices in checked mode": (
+        lambda: double("cuda")["main"].check(OnGpu(), OnGpu()),
+        CallError,
+        "the checked mode runs on the processor",
+    ),
+    "rpc": (lambda: rpc.connect("localhost", 9090), CallError, "te_sched has no RPC"),
+    "build_config": (
+        lambda: first.build_config(no_such=1),
+        LoweringError,
+        "there is no such option",
+    ),
+    "two sources": (
+        lambda: clang.create_llvm(["int a;", "int b;"]),
+        BuildError,
+        "join them to one source|not installed",
+    ),
+    "print for no GPU": (
+        lambda: nvrtc._library("/no/such/library.so"),
+        BuildError,
+        "cannot be loaded",
+    ),
+}
+
+
+def _nested(depth: int) -> Any:
+    made: Any = ()
+    for _ in range(depth):
+        made = (made,)
+    return made
+
+
+def _host() -> dict[str, Any]:
+    return {"triple": llvm_machine.machine_of(Target("llvm")).triple}
+
+
+def without_a_compiler(patch: Any, call: Any) -> None:
+    patch.setattr(csource, "compiler_command", lambda: [])
+    patch.setattr(cc, "compiler_command", lambda: [])
+    call()
+
+
+def without_pytest(patch: Any) -> None:
+    patch.setattr(testing, "_pytest", lambda: None)
+    testing._needed_pytest("requires")
+
+
+def exported_again(folder: Path) -> None:
+    double().export_library(folder / "m.o")
+    load_module(folder / "m.o").export_library(folder / "n.o")
+
+
+def object_as_library(folder: Path) -> None:
+    double().export_library(folder / "m.o")
+    shutil.copy(folder / "m.o", folder / "m.so")
+    load_module(folder / "m.so")
+
+
+def archive_of_nothing(folder: Path) -> None:
+    (folder / "m.tar").write_bytes(b"nothing")
+    load_module(folder / "m.tar")
+
+
+FILES: dict[str, Case] = {
+    "export without a compiler": (
+        lambda patch, folder: without_a_compiler(
+            patch, lambda: double().export_library(folder / "m.so")
+        ),
+        BuildError,
+        "no C compiler",
+    ),
+    "library without a compiler": (
+        lambda patch, folder: without_a_compiler(
+            patch, lambda: cc.create_shared(str(folder / "m.so"), [])
+        ),
+        BuildError,
+        "no C compiler",
+    ),
+    "without pytest": (without_pytest, TeSchedError, "pip install pytest"),
+    "module loaded from a file": (exported_again, CallError, "loaded from a file"),
+    "object file as a library": (object_as_library, CallError, "the system's loader says"),
+    "archive without kernels": (archive_of_nothing, CallError, "give what export_library wrote"),
+    "other devices": (
+        lambda: nd.empty((4,), device=te_sched.opencl(0)),
+        CallError,
+        r"such as opencl\(0\)",
+    ),
+}
+if not te_sched.cuda(0).exist:
+    FILES["no GPU"] = (
+        lambda: nd.empty((4,), device=te_sched.cuda(0)),
+        CallError,
+        "TE_SCHED_EMULATE=1",
+    )
+enter("running", CASES)
+enter("files and devices", FILES)
