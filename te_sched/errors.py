@@ -1,7 +1,8 @@
 """The error tree, and where in the user's program a mistake was made.
 
 Every error a user can see is a `TeSchedError` whose message has four parts: what was asked, where
-(stage, axis, the user's lines), why it cannot be done, and what to do instead.
+(stage, axis, the user's lines), why it cannot be done, and what to do instead. Code that asks what
+an error is about reads its data (`about`, `can_override`), never its text.
 """
 
 from __future__ import annotations
@@ -19,6 +20,34 @@ _PACKAGE_DIRECTORY = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _BETWEEN = ("functools", "contextlib", "threading")
 
 
+class Place(NamedTuple):
+    """A line of the user's program; without a file, none is known."""
+
+    file: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{_cell(self.file) or self.file}:{self.line}" if self.file else ""
+
+
+class Subject(NamedTuple):
+    """What an error is about: a stage, an axis, a buffer, a tensor, a kernel, ... by its name.
+
+    `text` is what messages call it, if that is not its kind and name.
+    """
+
+    kind: str
+    name: str
+    text: str = ""
+
+    def __str__(self) -> str:
+        return self.text or f"{self.kind} {self.name}"
+
+
+Where = Subject | Iterable[Subject | Place]
+_OVERRIDE = "build(..., verify=False) insists"
+
+
 class TeSchedError(Exception):
     """Base of all te_sched errors.
 
@@ -27,17 +56,42 @@ class TeSchedError(Exception):
     what : what was asked for, as the user would say it ("split axis k by factor=0").
     why : the reason that it cannot be done.
     cure : what to do instead.
-    where : stage, axis or buffer concerned, as a text or as what `str` makes a text of; the user's
-        file:line is added by itself.
+    where : the stage, axis or buffer concerned; the user's file:line is added by itself.
     loops : a drawing of the loops concerned, of several lines, where that explains it.
+    can_override : whether `build(..., verify=False)` does it anyway, which `cure` then says.
+
+    `about` has what `where` gave and the user's line, `advice` the cure without the override.
     """
 
     def __init__(
-        self, what: str, why: str = "", cure: str = "", where: object = "", loops: str = ""
+        self,
+        what: str,
+        why: str = "",
+        cure: str = "",
+        where: Where = (),
+        loops: str = "",
+        can_override: bool = False,
     ) -> None:
-        self.what, self.why, self.cure, self.loops = what, why, cure, loops
-        self.where = ", ".join(part for part in (str(where), str(user_place())) if part)
+        self.what, self.why, self.advice, self.loops = what, why, cure, loops
+        self.can_override = can_override
+        subjects = (where,) if isinstance(where, Subject) else where
+        self.about: tuple[Subject | Place, ...] = (*subjects, user_place())
         super().__init__(what)
+
+    @property
+    def where(self) -> str:
+        """What it is about, and the user's line, in words."""
+        return ", ".join(filter(None, map(str, self.about)))
+
+    @property
+    def cure(self) -> str:
+        """What to do instead."""
+        override = _OVERRIDE if self.can_override else ""
+        return "; ".join(filter(None, (self.advice, override)))
+
+    def names(self, kind: str) -> list[str]:
+        """The names of what it is about, of one kind: "stage", "axis", "buffer", ..."""
+        return [one.name for one in self.about if isinstance(one, Subject) and one.kind == kind]
 
     def __str__(self) -> str:
         labelled = (("where", self.where), ("why", self.why), ("cure", self.cure))
@@ -84,16 +138,6 @@ class AccessError(CallError):
 
 class InternalError(TeSchedError):
     """A bug in te_sched itself; please report it with the program that shows it."""
-
-
-class Place(NamedTuple):
-    """A line of the user's program; without a file, none is known."""
-
-    file: str = ""
-    line: int = 0
-
-    def __str__(self) -> str:
-        return f"{_cell(self.file) or self.file}:{self.line}" if self.file else ""
 
 
 def _cell(file: str) -> str:

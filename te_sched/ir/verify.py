@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from te_sched.deep import walks_deeply
-from te_sched.errors import BuildError, DeclarationError, InternalError, TeSchedError, kind_of
+from te_sched.errors import (
+    BuildError,
+    DeclarationError,
+    InternalError,
+    Subject,
+    TeSchedError,
+    kind_of,
+)
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
@@ -119,11 +126,11 @@ class _Verifier:
         """Check the whole function."""
         for param in self.func.params:
             if param in self.scope:
-                self.fail(param, "it is a parameter twice")
+                self.fail_parameter(param, "it is a parameter twice")
             self.scope.add(param)
         for param, buffer in self.func.buffer_map.items():
             if param not in self.scope:
-                self.fail(param, "it has a buffer, but is no parameter")
+                self.fail_parameter(param, "it has a buffer, but is no parameter")
             self.scope.update(_described(buffer))
         self.defined |= self.scope
         self.statement(self.func.body)
@@ -151,8 +158,12 @@ class _Verifier:
             f"ill-formed {type(node).__name__}: {text}",
             why,
             "this is a bug in te_sched; report it with the program that shows it",
-            where=f"function {name}",
+            where=Subject("function", name),
         )
+
+    def fail_parameter(self, param: Var, why: str) -> None:
+        """Report what is wrong with a parameter."""
+        self.fail(param, why)
 
     def define(self, var: Var, node: Any) -> bool:
         """A variable comes into being; says whether it was not there before."""
@@ -293,12 +304,16 @@ class _Definitions(_Verifier):
     def fail(self, node: Any, why: str) -> None:
         """Report the user's mistake."""
         raise self.kind(
-            why if why.startswith("variable") else f"parameter {node.name}: {why}",
+            why,
             f"it stands in {primfn(node).splitlines()[0]}",
             "use the variable of a loop, and memory, inside of the scope that makes it; make new "
             "ones for other scopes",
-            f"function {self.func.attrs.get('global_symbol', 'main')}",
+            Subject("function", str(self.func.attrs.get("global_symbol", "main"))),
         )
+
+    def fail_parameter(self, param: Var, why: str) -> None:
+        """Report the user's mistake, of which the fault tells the parameter."""
+        self.fail(param, f"parameter {param.name}: {why}")
 
 
 def _described(buffer: Buffer) -> set[Var]:

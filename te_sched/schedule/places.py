@@ -4,11 +4,12 @@ errors show. Must not know what is wrong.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeGuard
 
-from te_sched.errors import TeSchedError
+from te_sched.errors import Place, Subject, TeSchedError
 from te_sched.ir.expr import IterVar
 from te_sched.schedule.handles import StageOf
 from te_sched.schedule.relations import Rebase
@@ -19,41 +20,42 @@ if TYPE_CHECKING:
     from te_sched.schedule.program import ScheduleState
 
 _SAYS_HOW = ("parallel", "vectorize", "unroll", "bind", "tensorize", "pragma")
-# "stage C, axis k", "stage C" or "axis k", without a place behind
-_NAMED = re.compile(
-    r"(?:\bstage (?P<stage>[^\s,()]++)(?! \())?"
-    r"(?(stage)(?:, axis (?P<axis>[^\s,()]++)(?! \())?|\baxis (?P<alone>[^\s,()]++)(?! \())"
-)
 
 
-class At(NamedTuple):
-    """The `where` of an error, which becomes a text when there is one."""
+@dataclass(frozen=True, slots=True)
+class At:
+    """The `where` of an error: "stage C (declared at a.py:3), axis k (parallel at a.py:9)".
+
+    The lines are looked for when there is an error.
+    """
 
     stage: StageState
     axis: IterVar | None = None
 
-    def __str__(self) -> str:
-        return place_of(self.stage, self.axis)
+    def __iter__(self) -> Iterator[Subject]:
+        yield _stage(self.stage)
+        if self.axis is not None and not self.stage.is_group:
+            yield _axis(self.stage, self.axis)
 
 
-def place_of(stage: StageState, axis: IterVar | None = None) -> str:
-    """ "stage C (declared at a.py:3), axis k (parallel at a.py:9)"."""
+def _stage(stage: StageState) -> Subject:
     if stage.is_group:
-        return "a group"
-    declared = str(stage.origin_op.place)
-    text = f"stage {stage.op.name}" + (f" (declared at {declared})" if declared else "")
-    return text if axis is None else f"{text}, axis {axis.var.name}{_history(stage, axis)}"
+        return Subject("stage", "", "a group")
+    name, place = stage.op.name, stage.origin_op.place
+    declared = f" (declared at {place})" if place.file else ""
+    return Subject("stage", name, f"stage {name}{declared}")
 
 
-def place_named(schedule: ScheduleState, name: str) -> str:
-    """The place of the stage that a program knows by name alone; of several, the name."""
+def _axis(stage: StageState, axis: IterVar) -> Subject:
+    name, entry = axis.var.name, _decision(stage, axis)
+    told = f" ({entry.method} at {entry.place})" if entry is not None and entry.place.file else ""
+    return Subject("axis", name, f"axis {name}{told}")
+
+
+def stage_named(schedule: ScheduleState, name: str) -> Subject:
+    """The stage that a program knows by name alone, with its line; of several, the name."""
     found = [stage for stage in schedule.stages if stage.op.name == name]
-    return place_of(found[0]) if len(found) == 1 else f"stage {name}"
-
-
-def _history(stage: StageState, axis: IterVar) -> str:
-    entry = _decision(stage, axis)
-    return f" ({entry.method} at {entry.place})" if entry is not None and entry.place.file else ""
+    return _stage(found[0]) if len(found) == 1 else Subject("stage", name)
 
 
 def _decision(stage: StageState, axis: IterVar) -> Entry | None:
@@ -73,14 +75,15 @@ def _decision(stage: StageState, axis: IterVar) -> Entry | None:
     return made
 
 
-def attached_at(stage: StageState) -> str:
-    """ " (compute_at at a.py:9)" of an attached stage."""
+def attached(stage: StageState) -> Subject:
+    """ "stage C (declared at a.py:3) (compute_at at a.py:9)" of an attached stage."""
+    known = _stage(stage)
     for entry in reversed(stage.schedule.trace.entries):
         target = entry.target
         is_same = type(target) is StageOf and target.tensor.op is stage.origin_op
         if is_same and entry.method == "compute_at" and entry.place.file:
-            return f" (compute_at at {entry.place})"
-    return ""
+            return known._replace(text=f"{known} (compute_at at {entry.place})")
+    return known
 
 
 def draw_loops(stage: StageState, marks: Mapping[IterVar | StageState, str]) -> str:
@@ -143,25 +146,51 @@ def _mark(marks: Mapping[IterVar | StageState, str], key: IterVar | StageState) 
     return f"   <-- {marks[key]}" if key in marks else ""
 
 
-def add_places(error: TeSchedError, schedule: ScheduleState) -> None:
-    """Say where the stages and axes that an error names were declared and scheduled.
+@contextmanager
+def adding_places(schedule: ScheduleState) -> Iterator[None]:
+    """Let errors say where the stages and axes that they name were declared and scheduled.
 
     Programs know these by name alone; a name that several have stays as it is.
     """
+    try:
+        yield
+    except TeSchedError as error:
+        error.about = tuple(_with_places(error.about, schedule))
+        raise
 
-    def found(match: re.Match[str]) -> str:
-        stage_name, axis_name = match["stage"], match["axis"] or match["alone"]
-        ends = [
-            (stage, axis)
-            for stage in schedule.stages
-            for axis in (stage.leaf_iter_vars if axis_name else [None])
-            if stage_name in (None, stage.op.name) and (axis is None or axis.var.name == axis_name)
-        ]
-        if len(ends) == 1:
-            return place_of(*ends[0])
-        stages = [stage for stage in schedule.stages if stage.op.name == stage_name]
-        if len(stages) != 1:
-            return match[0]
-        return place_of(stages[0]) + (f", axis {axis_name}" if axis_name else "")
 
-    error.where = _NAMED.sub(found, error.where)
+def _with_places(
+    about: tuple[Subject | Place, ...], schedule: ScheduleState
+) -> Iterator[Subject | Place]:
+    owner = ""  # the stage that is named before an axis
+    for one, after in zip(about, (*about[1:], None), strict=True):
+        before, owner = owner, ""
+        if not _is_name(one, "stage", "axis"):
+            yield one
+        elif one.kind == "axis":
+            yield from _axis_named(schedule, before, one.name)
+        elif _is_name(after, "axis"):
+            owner = one.name
+        else:
+            yield stage_named(schedule, one.name)
+
+
+def _is_name(one: Subject | Place | None, *kinds: str) -> TypeGuard[Subject]:
+    """Whether a program knows it by name alone."""
+    return isinstance(one, Subject) and not one.text and one.kind in kinds
+
+
+def _axis_named(schedule: ScheduleState, owner: str, name: str) -> Iterator[Subject]:
+    """The one axis of a name, of the stage `owner` where that is known."""
+    ends = [
+        At(stage, axis)
+        for stage in schedule.stages
+        for axis in stage.leaf_iter_vars
+        if owner in ("", stage.op.name) and axis.var.name == name
+    ]
+    if len(ends) == 1:
+        yield from ends[0]
+        return
+    if owner:
+        yield stage_named(schedule, owner)
+    yield Subject("axis", name)
