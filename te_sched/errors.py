@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from types import FrameType
 from typing import NamedTuple
@@ -74,6 +74,7 @@ class TeSchedError(Exception):
     ) -> None:
         self.what, self.why, self.advice, self.loops = what, why, cure, loops
         self.can_override = can_override
+        self.cure = "; ".join(filter(None, (cure, _OVERRIDE if can_override else "")))
         subjects = (where,) if isinstance(where, Subject) else where
         self.about: tuple[Subject | Place, ...] = (*subjects, user_place())
         super().__init__(what)
@@ -82,12 +83,6 @@ class TeSchedError(Exception):
     def where(self) -> str:
         """What it is about, and the user's line, in words."""
         return ", ".join(filter(None, map(str, self.about)))
-
-    @property
-    def cure(self) -> str:
-        """What to do instead."""
-        override = _OVERRIDE if self.can_override else ""
-        return "; ".join(filter(None, (self.advice, override)))
 
     def names(self, kind: str) -> list[str]:
         """The names of what it is about, of one kind: "stage", "axis", "buffer", ..."""
@@ -150,29 +145,22 @@ def _cell(file: str) -> str:
 
 
 _CALLED_FROM: ContextVar[Place | None] = ContextVar("called_from", default=None)
-
-
-@contextmanager
-def called_from(place: Place) -> Iterator[None]:
-    """Let a line of the user's program stand for the frames below, of threads that have none."""
-    token = _CALLED_FROM.set(place)
-    try:
-        yield
-    finally:
-        _CALLED_FROM.reset(token)
-
-
 _REPEATED: ContextVar[Place | None] = ContextVar("repeated", default=None)
 
 
 @contextmanager
-def repeating(place: Place) -> Iterator[None]:
-    """Let a line of the user's program stand for what is done again, wherever that happens."""
-    token = _REPEATED.set(place)
+def called_from(place: Place, said: ContextVar[Place | None] = _CALLED_FROM) -> Iterator[None]:
+    """Let a line of the user's program stand for the frames below, of threads that have none."""
+    token = said.set(place)
     try:
         yield
     finally:
-        _REPEATED.reset(token)
+        said.reset(token)
+
+
+def repeating(place: Place) -> AbstractContextManager[None]:
+    """Let a line of the user's program stand for what is done again, wherever that happens."""
+    return called_from(place, _REPEATED)
 
 
 def user_place() -> Place:

@@ -126,11 +126,11 @@ class _Verifier:
         """Check the whole function."""
         for param in self.func.params:
             if param in self.scope:
-                self.fail_parameter(param, "it is a parameter twice")
+                self.fail(param, "it is a parameter twice")
             self.scope.add(param)
         for param, buffer in self.func.buffer_map.items():
             if param not in self.scope:
-                self.fail_parameter(param, "it has a buffer, but is no parameter")
+                self.fail(param, "it has a buffer, but is no parameter")
             self.scope.update(_described(buffer))
         self.defined |= self.scope
         self.statement(self.func.body)
@@ -160,10 +160,6 @@ class _Verifier:
             "this is a bug in te_sched; report it with the program that shows it",
             where=Subject("function", name),
         )
-
-    def fail_parameter(self, param: Var, why: str) -> None:
-        """Report what is wrong with a parameter."""
-        self.fail(param, why)
 
     def define(self, var: Var, node: Any) -> bool:
         """A variable comes into being; says whether it was not there before."""
@@ -303,17 +299,14 @@ class _Definitions(_Verifier):
 
     def fail(self, node: Any, why: str) -> None:
         """Report the user's mistake."""
+        is_parameter = any(node is one for one in (*self.func.params, *self.func.buffer_map))
         raise self.kind(
-            why,
+            f"parameter {node.name}: {why}" if is_parameter else why,
             f"it stands in {primfn(node).splitlines()[0]}",
             "use the variable of a loop, and memory, inside of the scope that makes it; make new "
             "ones for other scopes",
             Subject("function", str(self.func.attrs.get("global_symbol", "main"))),
         )
-
-    def fail_parameter(self, param: Var, why: str) -> None:
-        """Report the user's mistake, of which the fault tells the parameter."""
-        self.fail(param, f"parameter {param.name}: {why}")
 
 
 def _described(buffer: Buffer) -> set[Var]:

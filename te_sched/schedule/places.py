@@ -4,10 +4,10 @@ errors show. Must not know what is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
 from te_sched.errors import Place, Subject, TeSchedError
 from te_sched.ir.expr import IterVar
@@ -62,10 +62,7 @@ def _decision(stage: StageState, axis: IterVar) -> Entry | None:
     """The last call that said how an axis runs, or else the one that made it."""
     known = {axis, *(r.parent for r in stage.relations if type(r) is Rebase and r.rebased is axis)}
     made: Entry | None = None
-    for entry in reversed(stage.schedule.trace.entries):
-        target = entry.target
-        if type(target) is not StageOf or target.tensor.op is not stage.origin_op:
-            continue
+    for entry in _calls(stage):
         if entry.method in _SAYS_HOW and any(
             part in known for part in entry.arguments.values() if isinstance(part, IterVar)
         ):
@@ -75,13 +72,19 @@ def _decision(stage: StageState, axis: IterVar) -> Entry | None:
     return made
 
 
+def _calls(stage: StageState) -> Iterator[Entry]:
+    """The calls of primitives of a stage, the last one first."""
+    for entry in reversed(stage.schedule.trace.entries):
+        target = entry.target
+        if type(target) is StageOf and target.tensor.op is stage.origin_op:
+            yield entry
+
+
 def attached(stage: StageState) -> Subject:
     """ "stage C (declared at a.py:3) (compute_at at a.py:9)" of an attached stage."""
     known = _stage(stage)
-    for entry in reversed(stage.schedule.trace.entries):
-        target = entry.target
-        is_same = type(target) is StageOf and target.tensor.op is stage.origin_op
-        if is_same and entry.method == "compute_at" and entry.place.file:
+    for entry in _calls(stage):
+        if entry.method == "compute_at" and entry.place.file:
             return known._replace(text=f"{known} (compute_at at {entry.place})")
     return known
 
@@ -94,12 +97,7 @@ def draw_loops(stage: StageState, marks: Mapping[IterVar | StageState, str]) -> 
     depth = len(lines)
     lines += _loops_of(stage, marks, depth, None)
     lines.append("  " * len(lines) + f"{stage.op.name} = ..." + _mark(marks, stage))
-    return "\n".join(_with_inner(lines))
-
-
-def _with_inner(lines: list[str]) -> Iterator[str]:
-    for line in lines:
-        yield from line.split("\n")
+    return "\n".join(lines)
 
 
 def _loops_round(
@@ -160,27 +158,24 @@ def adding_places(schedule: ScheduleState) -> Iterator[None]:
 
 
 def _with_places(
-    about: tuple[Subject | Place, ...], schedule: ScheduleState
-) -> Iterator[Subject | Place]:
-    owner = ""  # the stage that is named before an axis
-    for one, after in zip(about, (*about[1:], None), strict=True):
-        before, owner = owner, ""
-        if not _is_name(one, "stage", "axis"):
-            yield one
-        elif one.kind == "axis":
-            yield from _axis_named(schedule, before, one.name)
-        elif _is_name(after, "axis"):
-            owner = one.name
-        else:
-            yield stage_named(schedule, one.name)
+    about: Sequence[Subject | Place], schedule: ScheduleState
+) -> list[Subject | Place]:
+    found: Iterable[Subject | Place]
+    match about:
+        case [Subject("stage", owner, ""), Subject("axis", name, ""), *rest]:
+            found = _axis_named(schedule, owner, name)
+        case [Subject("stage", name, ""), *rest]:
+            found = [stage_named(schedule, name)]
+        case [Subject("axis", name, ""), *rest]:
+            found = _axis_named(schedule, "", name)
+        case [one, *rest]:
+            found = [one]
+        case _:
+            return []
+    return [*found, *_with_places(rest, schedule)]
 
 
-def _is_name(one: Subject | Place | None, *kinds: str) -> TypeGuard[Subject]:
-    """Whether a program knows it by name alone."""
-    return isinstance(one, Subject) and not one.text and one.kind in kinds
-
-
-def _axis_named(schedule: ScheduleState, owner: str, name: str) -> Iterator[Subject]:
+def _axis_named(schedule: ScheduleState, owner: str, name: str) -> Iterable[Subject]:
     """The one axis of a name, of the stage `owner` where that is known."""
     ends = [
         At(stage, axis)
@@ -188,9 +183,5 @@ def _axis_named(schedule: ScheduleState, owner: str, name: str) -> Iterator[Subj
         for axis in stage.leaf_iter_vars
         if owner in ("", stage.op.name) and axis.var.name == name
     ]
-    if len(ends) == 1:
-        yield from ends[0]
-        return
-    if owner:
-        yield stage_named(schedule, owner)
-    yield Subject("axis", name)
+    known = [stage_named(schedule, owner)] if owner else []
+    return ends[0] if len(ends) == 1 else [*known, Subject("axis", name)]
