@@ -46,6 +46,11 @@ Every error that te_sched raises on purpose is a `TeSchedError` (`tvm.error.TVME
 `where` names the line that failed last, and behind a stage or an axis the line on which it was
 declared or scheduled. Where the loops explain something they are drawn below (`error.loops`).
 
+The text is for people. For programs, `error.names("stage")` has the stages that an error is about,
+`error.names("axis")` its axes, and so for a buffer, tensor, kernel, function or argument;
+`error.about` has all of these and the lines, and `error.can_override` says whether
+`build(..., verify=False)` builds anyway.
+
 {classes}
 
 Below are the mistakes that the tests of te_sched make, with what they are told. `given.py` is the

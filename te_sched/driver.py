@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from te_sched.analysis.checks.guard_accesses import guard_accesses
 from te_sched.analysis.checks.guard_counts import counted_sizes, guard_counts
 from te_sched.analysis.checks.sanitize import sanitize as sanitize_program
-from te_sched.analysis.findings import RULE, Finding, Findings
+from te_sched.analysis.findings import BY_NAME, RULE, Finding, Findings
 from te_sched.analysis.judge import check_program
 from te_sched.analysis.kernels.device_limits import Limits, check_device_limits
 from te_sched.analysis.kernels.kernel_races import check_kernel_races
@@ -29,7 +29,7 @@ from te_sched.analysis.schedules.sizes import ATTRIBUTE, Size, check_sizes, symb
 from te_sched.codegen.target import Target, as_target, check_available
 from te_sched.config import Config, current, scoped
 from te_sched.deep import walks_deeply
-from te_sched.errors import BuildError, Place, TeSchedError, kind_of, user_place
+from te_sched.errors import BuildError, Place, Subject, kind_of, user_place
 from te_sched.ir.expr import Buffer
 from te_sched.ir.intrinsic_table import EFFECTS
 from te_sched.ir.op import RULES
@@ -44,7 +44,7 @@ from te_sched.lower.replace_intrinsics import replace_intrinsics
 from te_sched.lower.specialize_strides import specialize_strides
 from te_sched.lower.statements import stores_and_calls
 from te_sched.lower.widen_indices import widen_indices
-from te_sched.schedule.places import add_places, place_named
+from te_sched.schedule.places import adding_places, stage_named
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.state import Fate
 from te_sched.signatures import checked_as
@@ -121,14 +121,11 @@ def build(
         if (built := find_built(known_as, wanted)) is not None:
             return built
     if isinstance(inputs, Schedule):
-        try:
+        with adding_places(inputs):
             functions, guarded = _lowered_schedule(
                 inputs, given, name, binds, verify, wanted, sanitize
             )
             return _compile(functions, guarded, wanted, verify, known_as)
-        except TeSchedError as error:
-            add_places(error, inputs)
-            raise
     module = _counted(_module(inputs, name))
     for func in module.functions.values():
         check_definitions(func)
@@ -164,7 +161,7 @@ def _lowered_schedule(
         module = lower(schedule, args, name=name, binds=binds, stop_after="schedule_ops")
     func = _with_sizes(guard_extents(module[name]), symbolic_sizes(schedule))
     module = _counted(IRModule({name: func}))
-    places = partial(place_named, schedule)
+    named = partial(stage_named, schedule)
     guarded = _Guarded(module)
     if verify:
         check_results(schedule, args or (), binds or {})
@@ -172,14 +169,14 @@ def _lowered_schedule(
         check_predicates(schedule, args or (), binds)
         module = IRModule({name: _with_sizes(module[name], promised_sizes(schedule))})
         findings = check_program(module[name])
-        guarded = _guarded(module, target, not sanitize, places)
+        guarded = _guarded(module, target, not sanitize, named)
         guarded.findings.raise_refuted()
         if sanitize:  # before what is refuted is instrumented
             findings.raise_refuted()
     if sanitize:
         warn_of_extrema(schedule)
     module = guarded.module
-    functions = _watched(module, places) if sanitize else _lowered(module, target)
+    functions = _watched(module, named) if sanitize else _lowered(module, target)
     if verify:
         check_turns(functions[name])
         _refuse(findings, functions, target)
@@ -218,7 +215,7 @@ def _guarded(
     module: IRModule,
     target: Target,
     guards: bool,
-    places: Callable[[str], str] = "stage {}".format,
+    named: Callable[[str], Subject] = BY_NAME,
 ) -> _Guarded:
     functions: dict[str, PrimFunc] = {}
     checked: dict[str, PrimFunc] = {}
@@ -226,7 +223,7 @@ def _guarded(
     count = 0
     insert = guards and current().check_accesses
     for name, func in module.functions.items():
-        guarded = guard_accesses(func, places, insert)
+        guarded = guard_accesses(func, named, insert)
         found += guarded.findings
         count += guarded.checked
         functions[name], checked[name] = (
@@ -239,11 +236,9 @@ def _guarded(
     return _Guarded(module, Findings(found), with_checks if insert else None)
 
 
-def _watched(
-    module: IRModule, places: Callable[[str], str] = "stage {}".format
-) -> Mapping[str, PrimFunc]:
+def _watched(module: IRModule, named: Callable[[str], Subject] = BY_NAME) -> Mapping[str, PrimFunc]:
     """The functions of a module, instrumented, lowered so that what is watched stays in order."""
-    functions = {name: sanitize_program(func, places) for name, func in module.functions.items()}
+    functions = {name: sanitize_program(func, named) for name, func in module.functions.items()}
     choices = current().lowering
     disabled = choices.disabled_passes | _NOT_WATCHED
     with scoped(lowering=replace(choices, disabled_passes=disabled, to_run=True)):
@@ -359,11 +354,8 @@ def functions_for_processor(
     ------
     BuildError as `build` does.
     """
-    try:
+    with adding_places(schedule):
         functions, _ = _lowered_schedule(schedule, args, name, None, True, target, False)
-    except TeSchedError as error:
-        add_places(error, schedule)
-        raise
     return _for_processor(functions, target)
 
 

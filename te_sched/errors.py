@@ -1,7 +1,8 @@
 """The error tree, and where in the user's program a mistake was made.
 
 Every error a user can see is a `TeSchedError` whose message has four parts: what was asked, where
-(stage, axis, the user's lines), why it cannot be done, and what to do instead.
+(stage, axis, the user's lines), why it cannot be done, and what to do instead. Code that asks what
+an error is about reads its data (`about`, `can_override`), never its text.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from types import FrameType
 from typing import NamedTuple
@@ -17,6 +18,34 @@ from typing import NamedTuple
 _PACKAGE_DIRECTORY = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # Of the standard library: what te_sched calls through.
 _BETWEEN = ("functools", "contextlib", "threading")
+
+
+class Place(NamedTuple):
+    """A line of the user's program; without a file, none is known."""
+
+    file: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{_cell(self.file) or self.file}:{self.line}" if self.file else ""
+
+
+class Subject(NamedTuple):
+    """What an error is about: a stage, an axis, a buffer, a tensor, a kernel, ... by its name.
+
+    `text` is what messages call it, if that is not its kind and name.
+    """
+
+    kind: str
+    name: str
+    text: str = ""
+
+    def __str__(self) -> str:
+        return self.text or f"{self.kind} {self.name}"
+
+
+Where = Subject | Iterable[Subject | Place]
+_OVERRIDE = "build(..., verify=False) insists"
 
 
 class TeSchedError(Exception):
@@ -27,17 +56,37 @@ class TeSchedError(Exception):
     what : what was asked for, as the user would say it ("split axis k by factor=0").
     why : the reason that it cannot be done.
     cure : what to do instead.
-    where : stage, axis or buffer concerned, as a text or as what `str` makes a text of; the user's
-        file:line is added by itself.
+    where : the stage, axis or buffer concerned; the user's file:line is added by itself.
     loops : a drawing of the loops concerned, of several lines, where that explains it.
+    can_override : whether `build(..., verify=False)` does it anyway, which `cure` then says.
+
+    `about` has what `where` gave and the user's line, `advice` the cure without the override.
     """
 
     def __init__(
-        self, what: str, why: str = "", cure: str = "", where: object = "", loops: str = ""
+        self,
+        what: str,
+        why: str = "",
+        cure: str = "",
+        where: Where = (),
+        loops: str = "",
+        can_override: bool = False,
     ) -> None:
-        self.what, self.why, self.cure, self.loops = what, why, cure, loops
-        self.where = ", ".join(part for part in (str(where), str(user_place())) if part)
+        self.what, self.why, self.advice, self.loops = what, why, cure, loops
+        self.can_override = can_override
+        self.cure = "; ".join(filter(None, (cure, _OVERRIDE if can_override else "")))
+        subjects = (where,) if isinstance(where, Subject) else where
+        self.about: tuple[Subject | Place, ...] = (*subjects, user_place())
         super().__init__(what)
+
+    @property
+    def where(self) -> str:
+        """What it is about, and the user's line, in words."""
+        return ", ".join(filter(None, map(str, self.about)))
+
+    def names(self, kind: str) -> list[str]:
+        """The names of what it is about, of one kind: "stage", "axis", "buffer", ..."""
+        return [one.name for one in self.about if isinstance(one, Subject) and one.kind == kind]
 
     def __str__(self) -> str:
         labelled = (("where", self.where), ("why", self.why), ("cure", self.cure))
@@ -86,16 +135,6 @@ class InternalError(TeSchedError):
     """A bug in te_sched itself; please report it with the program that shows it."""
 
 
-class Place(NamedTuple):
-    """A line of the user's program; without a file, none is known."""
-
-    file: str = ""
-    line: int = 0
-
-    def __str__(self) -> str:
-        return f"{_cell(self.file) or self.file}:{self.line}" if self.file else ""
-
-
 def _cell(file: str) -> str:
     """What a notebook calls one of its cells, "In[3]"; the file has a name that means nothing."""
     ipython = sys.modules.get("IPython")
@@ -106,29 +145,22 @@ def _cell(file: str) -> str:
 
 
 _CALLED_FROM: ContextVar[Place | None] = ContextVar("called_from", default=None)
-
-
-@contextmanager
-def called_from(place: Place) -> Iterator[None]:
-    """Let a line of the user's program stand for the frames below, of threads that have none."""
-    token = _CALLED_FROM.set(place)
-    try:
-        yield
-    finally:
-        _CALLED_FROM.reset(token)
-
-
 _REPEATED: ContextVar[Place | None] = ContextVar("repeated", default=None)
 
 
 @contextmanager
-def repeating(place: Place) -> Iterator[None]:
-    """Let a line of the user's program stand for what is done again, wherever that happens."""
-    token = _REPEATED.set(place)
+def called_from(place: Place, said: ContextVar[Place | None] = _CALLED_FROM) -> Iterator[None]:
+    """Let a line of the user's program stand for the frames below, of threads that have none."""
+    token = said.set(place)
     try:
         yield
     finally:
-        _REPEATED.reset(token)
+        said.reset(token)
+
+
+def repeating(place: Place) -> AbstractContextManager[None]:
+    """Let a line of the user's program stand for what is done again, wherever that happens."""
+    return called_from(place, _REPEATED)
 
 
 def user_place() -> Place:

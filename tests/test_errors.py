@@ -1,11 +1,30 @@
-"""Where errors say that a mistake was made."""
+"""What errors say of where a mistake was made, and what code may ask them."""
 
 from __future__ import annotations
 
+import linecache
 import sys
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
-from te_sched.errors import Place
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import te, tir
+from te_sched.errors import (
+    AccessError,
+    BuildError,
+    CallError,
+    DeclarationError,
+    InternalError,
+    LoweringError,
+    Place,
+    ScheduleError,
+)
+from te_sched.ir.verify import verify
+from tests import error_texts
 
 
 def test_place_is_a_line_of_a_file():
@@ -22,3 +41,170 @@ def test_place_in_a_notebook_is_named_as_the_notebook_does(monkeypatch):
     assert str(Place("prog.py", 3)) == "prog.py:3"
     shell.compile = object()  # an older IPython
     assert str(Place("/tmp/ipykernel_1/2.py", 3)) == "/tmp/ipykernel_1/2.py:3"
+
+
+# What errors are about
+
+
+A = te.placeholder((8, 8), name="A")
+_SCRIPT = """
+def script(a):
+    b = output_tensor((8,), "float32")
+    for i in range(8):
+        for j in range(1):
+            b[i] = a[i * 0.5]
+    return b
+"""
+
+
+def rows() -> tuple[Any, Any, Any]:
+    """A schedule of sums of rows, the stage and its reduction axis."""
+    k = te.reduce_axis((0, 8), "k")
+    B = te.compute((8,), lambda i: te.sum(A[i, k], axis=k), name="B")
+    return te.create_schedule(B.op), B, k
+
+
+def declared() -> None:
+    A[1, 2, 3]
+
+
+def misused_buffer() -> None:
+    tir.decl_buffer((8,), name="X").vload((0, 0))
+
+
+def split() -> None:
+    s, B, k = rows()
+    s[B].split(k, 0)
+
+
+def lowered() -> None:
+    """Vectorizing is a pass, which knows the loop by its name alone."""
+    n = te.var("n")
+    X = te.placeholder((n,), name="X")
+    Y = te.compute((n,), lambda i: X[i] + 1.0, name="Y")
+    s = te.create_schedule(Y.op)
+    s[Y].vectorize(Y.op.axis[0])
+    te_sched.lower(s, [X, Y])
+
+
+def racing() -> None:
+    s, B, k = rows()
+    s[B].parallel(k)
+    te_sched.build(s, [A, B])
+
+
+def racing_program() -> None:
+    s, B, k = rows()
+    s[B].parallel(k)
+    te_sched.build(te_sched.lower(s, [A, B]))
+
+
+def unbound() -> None:
+    s, B, _ = rows()
+    te_sched.build(s, [A, B], "cuda")
+
+
+def called() -> None:
+    s, B, _ = rows()
+    te_sched.build(s, [A, B])(np.zeros((8, 7), "float32"), np.zeros(8, "float32"))
+
+
+def read_outside() -> None:
+    at = te.placeholder((8,), "int32", "at")
+    C = te.compute((8,), lambda i: A[at[i], 0], name="C")
+    function = te_sched.build(te.create_schedule(C.op), [A, at, C])
+    function(np.zeros((8, 8), "float32"), np.full(8, 9, "int32"), np.zeros(8, "float32"))
+
+
+def ill_formed() -> None:
+    body = tir.Evaluate(tir.Var("x", "float32"))
+    verify(tir.PrimFunc((), body, {}, {"global_symbol": "f"}), "buffers")
+
+
+@pytest.mark.parametrize(
+    ("mistake", "error", "about", "can_override"),
+    [
+        (declared, DeclarationError, [("tensor", "A")], False),
+        (misused_buffer, DeclarationError, [("buffer", "X")], False),
+        (split, ScheduleError, [("stage", "B"), ("axis", "k")], False),
+        (lowered, LoweringError, [("stage", "Y"), ("axis", "i")], False),
+        (racing, BuildError, [("stage", "B"), ("axis", "k")], True),
+        (racing_program, BuildError, [("stage", "B"), ("axis", "k")], True),
+        (unbound, BuildError, [("stage", "B")], False),
+        (called, CallError, [("argument", "A")], False),
+        (read_outside, AccessError, [("stage", "C")], False),
+        (ill_formed, InternalError, [("function", "f")], False),
+    ],
+)
+def test_errors_say_what_they_are_about_as_data(mistake, error, about, can_override):
+    with pytest.raises(error, match="where: ") as caught:
+        mistake()
+    *subjects, place = caught.value.about
+    assert [(one.kind, one.name) for one in subjects] == about
+    assert place.file == __file__
+    assert caught.value.where == ", ".join(map(str, caught.value.about))
+    assert caught.value.names(about[0][0]) == [about[0][1]]
+    assert caught.value.can_override is can_override
+    assert caught.value.cure.endswith("verify=False) insists") is can_override
+    assert "insists" not in caught.value.advice
+
+
+def test_a_cure_may_be_the_override_alone():
+    error = BuildError("build it", "it races", can_override=True)
+    assert error.cure == "build(..., verify=False) insists"
+
+
+def test_a_script_that_is_called_elsewhere_is_named_by_its_innermost_line():
+    file = "/nowhere/scripts.py"
+    linecache.cache[file] = (len(_SCRIPT), None, _SCRIPT.splitlines(keepends=True), file)
+    names = {}
+    exec(compile(_SCRIPT, file, "exec"), names)
+    with pytest.raises(DeclarationError, match=r"script /nowhere/scripts\.py:6\n") as caught:
+        te.hybrid.script(names["script"])(te.placeholder((8,), name="X"))
+    assert [one.line for one in caught.value.about if isinstance(one, Place)][1:] == [6]
+
+
+# What code may do with errors
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "except TeSchedError as error:\n        return 'axis' in error.why",
+        "except TeSchedError as error:\n        return error.cure.removesuffix('; insists')",
+        "except TeSchedError as error:\n        text = str(error)\n        text.startswith('te')",
+        "except Exception as error:\n        return f'{error}'.split(':')",
+        "except BuildError as error:\n        return re.findall('axis', error.what)",
+        "except BuildError as error:\n        return error.where[:4]",
+        "except BuildError as error:\n        return error.args[0] == 'axis k'",
+        "finally:\n        return problem.what == 'axis k'",
+        "finally:\n        return why.startswith('axis')",
+    ],
+)
+def test_code_that_looks_into_an_error_is_found(code):
+    assert error_texts.looks_into_errors(f"def f(problem, why):\n    try: ...\n    {code}\n")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "except TeSchedError as error:\n        return error.names('axis')",
+        "except TeSchedError as error:\n        raise CallError(error.what, str(error)) from None",
+        "except TeSchedError as error:\n        return ' '.join(error.what.split())",
+        "except RuntimeError as error:\n        return re.search('missing', str(error))",
+        "finally:\n        return problem.what == other.what",
+    ],
+)
+def test_code_that_shows_an_error_is_fine(code):
+    text = f"def f(problem, other):\n    try: ...\n    {code}\n"
+    assert not error_texts.looks_into_errors(text)
+
+
+def test_nothing_looks_into_the_text_of_an_error():
+    package = Path(te_sched.__file__).parent
+    found = [
+        f"{path.relative_to(package)}:{line}"
+        for path in sorted(package.rglob("*.py"))
+        for line in error_texts.looks_into_errors(path.read_text())
+    ]
+    assert found == []

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 
-from te_sched.errors import BuildError
+from te_sched.errors import BuildError, Subject
 from te_sched.shown import Shown
 
 REFUTED, UNPROVED, PROVED = "refuted", "unproved", "proved"
 RACE, COVERAGE, INITIALISED, RULE, BOUNDS = "race", "coverage", "initialised", "rule", "bounds"
+BY_NAME = partial(Subject, "stage")  # a stage as a program knows it
 _ORDER = {REFUTED: 0, UNPROVED: 1, PROVED: 2}
 
 
@@ -38,20 +40,20 @@ class Finding:
     line: str = ""
 
     def __str__(self) -> str:
-        parts = (("where", self._where()), ("why", self.why), ("cure", self.cure))
+        where = ", ".join(map(str, self.about()))
+        parts = (("where", where), ("why", self.why), ("cure", self.cure))
         labelled = [f"  {label}: {text}" for label, text in parts if text]
         return "\n".join([f"{self.verdict} ({self.kind}): {self.message}", *labelled])
 
-    def _where(self) -> str:
-        stage = f"stage {self.stage}" if self.stage else ""
-        axis = f"axis {self.axis}" if self.axis else ""
-        return ", ".join(part for part in (stage, axis, self.line) if part)
+    def about(self) -> list[Subject]:
+        """What it is about, and the user's line, for messages."""
+        named = (Subject("stage", self.stage), Subject("axis", self.axis))
+        line = Subject("line", self.line, self.line)
+        return [one for one in (*named, line) if one.name]
 
     def error(self) -> BuildError:
         """The finding as a refusal."""
-        insist = "build(..., verify=False) insists"
-        cure = f"{self.cure}; {insist}" if self.cure else insist
-        return BuildError(self.message, self.why, cure, where=self._where())
+        return BuildError(self.message, self.why, self.cure, self.about(), can_override=True)
 
 
 class Findings(tuple[Finding, ...], Shown):

@@ -78,14 +78,13 @@ def _refused(judge: Callable[[Schedule], object], schedule: Schedule) -> Finding
 
 
 def _as_finding(error: TeSchedError) -> Finding:
-    cure = error.cure.removesuffix("; build(..., verify=False) insists")
-    return Finding(RULE, REFUTED, error.what, why=error.why, cure=cure, line=str(error.where))
+    return Finding(RULE, REFUTED, error.what, why=error.why, cure=error.advice, line=error.where)
 
 
 def _all_of(func: PrimFunc) -> Iterator[Finding]:
     """What can be said of one function, and whether it stays within its tensors."""
     yield from check_program(func)
-    yield from guard_accesses(func, "stage {}".format, False).findings
+    yield from guard_accesses(func, insert=False).findings
 
 
 def check_program(func: PrimFunc) -> Findings:

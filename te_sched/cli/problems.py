@@ -36,6 +36,10 @@ class CommandError(TeSchedError):
         self.code = code
 
 
+class UsageError(CommandError):
+    """A command is not used as it should be; what was asked begins with `te-sched`."""
+
+
 def exit_code_of(run: Callable[[], Any]) -> int:
     """What a command returns, 0 for None; what goes wrong is said on stderr."""
     try:
@@ -45,7 +49,7 @@ def exit_code_of(run: Callable[[], Any]) -> int:
         error.show()
         return Code.MISUSED
     except click.UsageError as error:
-        say(as_command_error(error))
+        say(as_usage_error(error))
         return Code.MISUSED
     except CommandError as error:
         say(error)
@@ -68,8 +72,7 @@ def exit_code_of(run: Callable[[], Any]) -> int:
 
 def say(error: TeSchedError) -> None:
     """An error, on stderr."""
-    text = str(error)
-    click.echo(text if text.startswith("te-sched ") else f"te-sched: {text}", err=True)
+    click.echo(f"{'' if isinstance(error, UsageError) else 'te-sched: '}{error}", err=True)
 
 
 def escape_output() -> None:
@@ -92,19 +95,19 @@ def forget_output() -> None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (to the end of the process)
 
 
-def as_command_error(error: click.UsageError) -> CommandError:
+def as_usage_error(error: click.UsageError) -> UsageError:
     """What click complains of, in our words."""
     context = error.ctx
     path = context.command_path if context is not None else "te-sched"
     if isinstance(error, click.NoSuchOption):
         names = _options_of(context)
-        return CommandError(
+        return UsageError(
             f"{path} {error.option_name}",
             "there is no such option",
             f"use one of {', '.join(names)}{did_you_mean(error.option_name, names)}",
         )
-    why = re.sub(r"\s+", " ", error.format_message()).rstrip(".")
-    return CommandError(path, why[:1].lower() + why[1:], f"see {path} --help")
+    said = re.sub(r"\s+", " ", error.format_message()).rstrip(".")
+    return UsageError(path, said[:1].lower() + said[1:], f"see {path} --help")
 
 
 def _options_of(context: click.Context | None) -> list[str]:
@@ -113,10 +116,10 @@ def _options_of(context: click.Context | None) -> list[str]:
     return [name for name in names if name.startswith("--")]
 
 
-def unknown_command(name: str, known: list[str]) -> CommandError:
+def unknown_command(name: str, known: list[str]) -> UsageError:
     """A first word that is no command."""
     if name.endswith(".py") or os.path.isfile(name):
         cure = f"say what to do with the file: te-sched run {name}, te-sched lower {name}, ..."
     else:
         cure = f"use one of {', '.join(known)}{did_you_mean(name, known)}"
-    return CommandError(f"te-sched {name}", "there is no such command", cure)
+    return UsageError(f"te-sched {name}", "there is no such command", cure)

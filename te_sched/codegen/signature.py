@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from te_sched.analysis.schedules.sizes import ATTRIBUTE, NOT_NEGATIVE, Size
-from te_sched.errors import BuildError, kind_of
+from te_sched.errors import BuildError, Subject, kind_of
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir.stmt import PrimFunc
@@ -220,7 +220,7 @@ class SignatureBuilder:
                     f"cannot check {size.what}, which is {size.extent}",
                     "a call computes it of integer arguments by + - * // %, min and max alone",
                     "pass the number itself as an argument: te.var(name)",
-                    f"function {self.name!r}",
+                    Subject("function", self.name, f"function {self.name!r}"),
                 )
 
     def _is_known(self, value: E.Expr) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 from te_sched.errors import (
     DeclarationError,
     OperandError,
+    Subject,
     repr_of,
     why_no_text,
     with_article,
@@ -101,7 +102,7 @@ def _check_data(name: str, data: Any) -> None:
             f"buffer {name} on the {label}",
             "it does not say what it points to",
             "use the data of another buffer, or leave `data` out",
-            f"buffer {name}",
+            Subject("buffer", name),
         )
 
 
@@ -114,18 +115,18 @@ def _separators(given: Any, dimensions: int, name: str) -> tuple[int, ...]:
             f"buffer {name} with axis_separators={repr_of(given)}",
             "they are places between its dimensions",
             f"give a list of ints from 0 to {dimensions}",
-            f"buffer {name}",
+            Subject("buffer", name),
         )
     return tuple([int(one) for one in separators])
 
 
 def _extents(shape: Any, name: str) -> tuple[Expr, ...]:
     sizes = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
-    return tuple([_integer(size, f"buffer {name}", "an extent") for size in sizes])
+    return tuple([_integer(size, name, "an extent") for size in sizes])
 
 
-def _integer(value: Any, where: str, what: str) -> Expr:
-    number = ops.convert(value)
+def _integer(value: Any, name: str, what: str) -> Expr:
+    number, where = ops.convert(value), Subject("buffer", name)
     if not dtypes.is_integral(dtypes.element(number.dtype)):
         raise DeclarationError(
             f"{where} with {with_article(number.dtype)}",
@@ -155,14 +156,14 @@ def _strides(
             f"buffer {name} of {len(shape)} dimensions with {len(strides)} strides",
             "there is one stride for each dimension",
             "give all of them, or none for a compact buffer",
-            f"buffer {name}",
+            Subject("buffer", name),
         )
-    return tuple([_integer(stride, f"buffer {name}", "a stride") for stride in strides])
+    return tuple([_integer(stride, name, "a stride") for stride in strides])
 
 
 def _offset(offset: Any, factor: int, shape: tuple[Expr, ...], name: str) -> Expr:
     if offset is not None:
-        return _integer(offset, f"buffer {name}", "an offset")
+        return _integer(offset, name, "an offset")
     if factor:
         return Var(f"{name}_elem_offset", shape[0].dtype if shape else "int32")
     return IntImm(0, shape[0].dtype if shape else "int64")
@@ -263,14 +264,14 @@ def _indices(buffer: Buffer, indices: Any) -> tuple[Expr, ...]:
             f"{buffer.name} with {len(given)} {'index' if len(given) == 1 else 'indices'}",
             f"it has {len(buffer.shape)} dimensions",
             "give one index for each dimension",
-            f"buffer {buffer.name}",
+            Subject("buffer", buffer.name),
         )
     return tuple([_index(index, buffer) for index in given])
 
 
 def _index(index: Any, buffer: Buffer) -> Expr:
     if not isinstance(index, slice):
-        return _integer(index, f"buffer {buffer.name}", "an index")
+        return _integer(index, buffer.name, "an index")
     start = 0 if index.start is None else index.start
     step = 1 if index.step is None else index.step
     length = ops.ceildiv(ops.sub(index.stop, start), step) if index.stop is not None else None
@@ -279,7 +280,7 @@ def _index(index: Any, buffer: Buffer) -> Expr:
             f"a slice of {buffer.name}",
             "its number of elements is not known",
             "write it as start : start + n with a constant n",
-            f"buffer {buffer.name}",
+            Subject("buffer", buffer.name),
         )
     if length.value == 1:
         return ops.convert(start)
@@ -310,7 +311,7 @@ def _vector_indices(buffer: Buffer, begin: Any, dtype: str | None) -> tuple[Expr
             f"an access of {buffer.name} as {dtype}",
             f"its elements are of type {buffer.dtype}",
             "cast the value",
-            f"buffer {buffer.name}",
+            Subject("buffer", buffer.name),
         )
     count = dtypes.lanes(dtype) // dtypes.lanes(buffer.dtype)
     return (*indices[:-1], Ramp(indices[-1], ops.const(1, indices[-1].dtype), count))
@@ -326,7 +327,7 @@ def _no_iteration(self: Buffer) -> Any:
         f"iteration over the buffer {self.name}",
         "its elements are known only when the program runs",
         "use a loop of the program: `with ib.for_range(0, n) as i:`",
-        f"buffer {self.name}",
+        Subject("buffer", self.name),
     )
 
 

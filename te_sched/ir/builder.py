@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from te_sched.errors import DeclarationError, repr_of, with_article
+from te_sched.errors import DeclarationError, Subject, repr_of, with_article
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import (
@@ -91,7 +91,7 @@ class BufferVar(Operand):
                 f"a store of {stored.dtype} into {self.buffer.name}",
                 f"its elements are of type {expected}",
                 f'cast the value, for example with .astype("{expected}") or tir.const',
-                f"buffer {self.buffer.name}",
+                Subject("buffer", self.buffer.name),
             )
         self._builder.emit(BufferStore(self.buffer, stored, indices))
 
@@ -113,7 +113,7 @@ class BufferVar(Operand):
                 f"{self.buffer.name} with {len(indices)} indices",
                 f"it has {len(shape)} dimensions",
                 "give one index for each dimension, or a single one that counts elements",
-                f"buffer {self.buffer.name}",
+                Subject("buffer", self.buffer.name),
             )
         return tuple(indices)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from te_sched.errors import DeclarationError, kind_of, repr_of
+from te_sched.errors import DeclarationError, Subject, kind_of, repr_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, ProducerLoad, StringImm, Var
 from te_sched.ir.intrinsic_table import Effect, call_effect
@@ -107,7 +107,7 @@ def _argument(value: Any, is_packed: bool) -> Expr:
             f"the buffer {value.name} as an argument",
             "a C function takes a pointer",
             f'give {value.name}.access_ptr("r"), or {value.name}.data for its beginning',
-            f"buffer {value.name}",
+            Subject("buffer", value.name),
         )
     return buffer_as_array(value)
 

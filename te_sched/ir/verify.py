@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from te_sched.deep import walks_deeply
-from te_sched.errors import BuildError, DeclarationError, InternalError, TeSchedError, kind_of
+from te_sched.errors import (
+    BuildError,
+    DeclarationError,
+    InternalError,
+    Subject,
+    TeSchedError,
+    kind_of,
+)
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
@@ -151,7 +158,7 @@ class _Verifier:
             f"ill-formed {type(node).__name__}: {text}",
             why,
             "this is a bug in te_sched; report it with the program that shows it",
-            where=f"function {name}",
+            where=Subject("function", name),
         )
 
     def define(self, var: Var, node: Any) -> bool:
@@ -292,12 +299,13 @@ class _Definitions(_Verifier):
 
     def fail(self, node: Any, why: str) -> None:
         """Report the user's mistake."""
+        is_parameter = any(node is one for one in (*self.func.params, *self.func.buffer_map))
         raise self.kind(
-            why if why.startswith("variable") else f"parameter {node.name}: {why}",
+            f"parameter {node.name}: {why}" if is_parameter else why,
             f"it stands in {primfn(node).splitlines()[0]}",
             "use the variable of a loop, and memory, inside of the scope that makes it; make new "
             "ones for other scopes",
-            f"function {self.func.attrs.get('global_symbol', 'main')}",
+            Subject("function", str(self.func.attrs.get("global_symbol", "main"))),
         )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from te_sched.errors import LoweringError
+from te_sched.errors import LoweringError, Subject
 from te_sched.ir.expr import Buffer, Expr, IntImm, Range
 from te_sched.ir.stmt import AttrStmt, BufferRealize, PrimFunc, Stmt
 from te_sched.ir.visitor import AccessMapper, replace
@@ -67,5 +67,5 @@ def _refusal(buffer: Buffer, user: str) -> LoweringError:
         f"transform_layout of {buffer.name}",
         f"{user} uses {buffer.name} by its dimensions as they were declared",
         "copy it with cache_read or cache_write and rearrange the copy",
-        where=f"stage {buffer.name}",
+        where=Subject("stage", buffer.name),
     )

@@ -29,7 +29,7 @@ from te_sched.ir.expr import (
     Var,
 )
 from te_sched.ir.visitor import walk
-from te_sched.schedule.places import At, attached_at, draw_loops, place_of
+from te_sched.schedule.places import At, attached, draw_loops
 from te_sched.schedule.relations import Ranges, Sets, range_of, set_range, spread_up
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import AttachType, Stage
@@ -81,7 +81,7 @@ def attach_path(stage: Stage) -> list[IterVar]:
                 f"stage {stage.op.name} is computed inside itself",
                 "the compute_at calls form a cycle",
                 "attach one of the stages of the cycle elsewhere, or use compute_root",
-                where=", ".join(place_of(one) + attached_at(one) for one in visited),
+                where=map(attached, visited),
             )
         visited[stage] = None
         leaves = list(stage.leaf_iter_vars)
@@ -270,7 +270,7 @@ def _not_inside(stage: StageState, spec: StageState, consumer: Stage) -> Lowerin
         f"the loops of {consumer.op.name} are not inside {at}, so the value would not exist "
         "when it is read",
         f"attach {name} at a loop that is round all its consumers, or use s[{name}].compute_root()",
-        where=f"{place_of(stage)}{attached_at(stage)}, {place_of(consumer)}",
+        where=[attached(stage), *At(consumer)],
         loops=draw_loops(spec.attach_stage, {stage: f"not in the loops of {consumer.op.name}"}),
     )
 

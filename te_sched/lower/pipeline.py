@@ -13,7 +13,7 @@ from typing import Any
 from te_sched import config
 from te_sched.config import Lowering
 from te_sched.deep import walks_deeply
-from te_sched.errors import LoweringError, TeSchedError, did_you_mean, kind_of, repr_of, why_no_text
+from te_sched.errors import LoweringError, did_you_mean, kind_of, repr_of, why_no_text
 from te_sched.ir.expr import Buffer, Var
 from te_sched.ir.reals import as_reals
 from te_sched.ir.stmt import IRModule, PrimFunc
@@ -38,7 +38,7 @@ from te_sched.lower.simplify import simplify
 from te_sched.lower.unroll_loops import unroll_loops
 from te_sched.lower.vectorize_loops import vectorize_loops
 from te_sched.schedule.normalize import fold_reals
-from te_sched.schedule.places import add_places
+from te_sched.schedule.places import adding_places
 from te_sched.schedule.schedule import Schedule
 from te_sched.signatures import checked_as
 from te_sched.te.extern import check_buffer_of
@@ -171,15 +171,12 @@ def _lower_schedule(
             simple_mode=simple_mode,
             stop_after=stop_after,
         )
-    try:
+    with adding_places(inputs):
         func = _loops(inputs, arguments, name, binds)
         if printer is not None:
             printer.begin(func, "schedule_ops: The loops as they are scheduled")
         if stop_after != "schedule_ops":
             func = run_passes(func, stop_after, simple_mode, printer)
-    except TeSchedError as error:
-        add_places(error, inputs)
-        raise
     module = IRModule({name: func})
     for observer in observers:
         observer.lowered(inputs, module)
@@ -191,11 +188,8 @@ def scheduled_loops(schedule: Schedule, args: Sequence[Any]) -> PrimFunc:
     """What `lower(schedule, args, stop_after="schedule_ops")` gives, to look at: no observer is
     told, since nothing is lowered on behalf of the user's program.
     """
-    try:
+    with adding_places(schedule):
         return _loops(schedule, _checked_args(args))
-    except TeSchedError as error:
-        add_places(error, schedule)
-        raise
 
 
 def _loops(

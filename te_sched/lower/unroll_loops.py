@@ -22,7 +22,7 @@ from typing import Any
 from te_sched import config
 from te_sched.arith.analyzer import Analyzer
 from te_sched.config import Lowering
-from te_sched.errors import LoweringError
+from te_sched.errors import LoweringError, Subject
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import IntImm
@@ -118,7 +118,7 @@ class _Unroller(Mapper):
                 f"unroll the loop over {node.loop_var.name}",
                 "its extent is not a constant, so the number of copies is not known",
                 "split the axis by a constant factor and unroll the inner part",
-                where=f"axis {node.loop_var.name}",
+                where=Subject("axis", node.loop_var.name),
             )
         if count is None or not (node.kind == "unrolled" or self._is_short(node, count)):
             self.serial_depth += 1
@@ -146,7 +146,7 @@ def _too_many(loop: S.For, steps: int) -> LoweringError:
         f"unroll the loop over {loop.loop_var.name}",
         f"that makes {steps} statements, and more than {_MOST} take too long to compile",
         "split the axis and unroll the inner part of it alone",
-        where=f"axis {loop.loop_var.name}",
+        where=Subject("axis", loop.loop_var.name),
     )
 
 

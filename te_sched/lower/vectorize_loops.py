@@ -20,7 +20,7 @@ from typing import Any
 
 from te_sched import config
 from te_sched.arith.analyzer import Analyzer
-from te_sched.errors import LoweringError
+from te_sched.errors import LoweringError, Subject
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
@@ -62,7 +62,7 @@ class _Loops(Mapper):
                 f"vectorize the loop over {node.loop_var.name}",
                 "its extent is not a constant, and a vector has a constant number of lanes",
                 "split the axis by a constant factor and vectorize the inner part",
-                where=f"axis {node.loop_var.name}",
+                where=Subject("axis", node.loop_var.name),
             )
         body, var = node.body, node.loop_var
         if extent.value < 2:

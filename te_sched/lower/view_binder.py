@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.errors import LoweringError
+from te_sched.errors import LoweringError, Subject
 from te_sched.ir import ops
 from te_sched.ir.expr import Buffer, Expr, IntImm, Var
 from te_sched.ir.visitor import substitute
@@ -91,4 +91,4 @@ class ViewBinder:
     def error(self, why: str, cure: str = _CURE) -> LoweringError:
         """The error of a view that does not fit."""
         what = f"bind buffer {self.view.name} to a region of {self.buffer.name}"
-        return LoweringError(what, why, cure, f"stage {self.buffer.name}")
+        return LoweringError(what, why, cure, Subject("stage", self.buffer.name))

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from te_sched.errors import AccessError
+from te_sched.errors import AccessError, Subject
 
 
 def report_access(site: str, *numbers: int) -> None:
@@ -25,7 +25,7 @@ def report_access(site: str, *numbers: int) -> None:
     count = len(numbers) - len(loops)
     values = dict(zip(loops, numbers[count:], strict=True))
     what, why, cure = _REPORTS[known["kind"]](known, numbers[:count], _where(values))
-    raise AccessError(what, why, cure, known["where"])
+    raise AccessError(what, why, cure, Subject(*known["where"]) if known["where"] else ())
 
 
 def _where(values: Mapping[str, int]) -> str:

@@ -24,7 +24,7 @@ from te_sched.codegen.signature import (
     evaluate,
     symbols_of,
 )
-from te_sched.errors import CallError, kind_of, with_article
+from te_sched.errors import CallError, Subject, kind_of, with_article
 from te_sched.ir import dtypes
 from te_sched.lower.widen_indices import LARGEST_SIZE
 from te_sched.runtime import cuda_driver, cuda_streams
@@ -309,7 +309,7 @@ class _Check:
             else f"{extent.what} is {text}a division by zero",
             ", and ".join([why, *([", ".join(given)] if given else [])]),
             f"pass arguments that make it {wanted}",
-            f"call of {self.signature.name!r}",
+            Subject("function", self.signature.name, f"call of {self.signature.name!r}"),
         )
 
     def _strides(self, parameter: Parameter, view: View) -> list[int]:
@@ -403,7 +403,7 @@ class _Check:
 
     def _error(self, parameter: Parameter, why: str, cure: str) -> CallError:
         number = next(k for k, other in enumerate(self.signature.parameters) if other is parameter)
-        where = f"argument {number} ({parameter.name})"
+        where = Subject("argument", parameter.name, f"argument {number} ({parameter.name})")
         return CallError(
             f"call {self.signature.name!r} with this {parameter.name}", why, cure, where
         )

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from te_sched.errors import ScheduleError
+from te_sched.errors import ScheduleError, Where
 from te_sched.ir import ops
 from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul, Var
 from te_sched.ir.visitor import substitute
@@ -71,7 +71,7 @@ def layout_map(
     extents: Sequence[Expr],
     results: tuple[Expr, ...],
     separators: tuple[int, ...],
-    where: object,
+    where: Where,
 ) -> LayoutMap:
     """The layout of these new indices; a ScheduleError says why they are none."""
     counts: dict[Var, int] = {}
@@ -96,7 +96,7 @@ def _count(row: Sequence[Digit]) -> int:
     return total
 
 
-def _check_complete(variable: Var, count: int, digits: list[Digit], where: object) -> None:
+def _check_complete(variable: Var, count: int, digits: list[Digit], where: Where) -> None:
     """The digits of a variable tell each of its values from the others, and no more than these."""
     weight = 1
     for digit in sorted((one for one in digits if one.var is variable), key=lambda one: one.weight):
@@ -111,7 +111,7 @@ def _check_complete(variable: Var, count: int, digits: list[Digit], where: objec
     )
 
 
-def _error(why: str, where: object) -> ScheduleError:
+def _error(why: str, where: Where) -> ScheduleError:
     return ScheduleError(
         "transform_layout",
         why,
@@ -124,7 +124,7 @@ def _error(why: str, where: object) -> ScheduleError:
 class _Reader:
     """Reads an index as a row of digits."""
 
-    def __init__(self, counts: Mapping[Var, int], where: object) -> None:
+    def __init__(self, counts: Mapping[Var, int], where: Where) -> None:
         self.counts, self.where = counts, where
 
     def read(self, index: Expr) -> list[Digit]:

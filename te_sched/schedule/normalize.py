@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from operator import is_not
 from typing import TYPE_CHECKING, Any
 
-from te_sched.errors import ScheduleError
+from te_sched.errors import ScheduleError, Subject
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, IterVar, ProducerLoad, Reduce, Var
 from te_sched.ir.reals import as_reals
@@ -122,7 +122,7 @@ def _check_size(op: ComputeOp, sizes: Mapping[Tensor, int]) -> None:
             f"that makes an expression of {size} operations, and more than {MOST_NODES} take too "
             "long: a tensor that is read twice is computed twice, and so is all that it reads",
             "use compute_at or compute_root for some of them",
-            f"stage {op.name}",
+            Subject("stage", op.name),
         )
 
 
@@ -133,7 +133,7 @@ def _with_body(op: ComputeOp, inliner: _Inliner) -> ComputeOp:
                 f"inline {load.producer.name} into {op.name}",
                 f"{load} says how far a reduction loop goes, and a loop keeps its extent",
                 "use compute_at or compute_root for it",
-                f"stage {op.name}",
+                Subject("stage", op.name),
             )
     first = inliner.visit(op.body[0])
     if isinstance(first, Reduce):
@@ -153,7 +153,7 @@ def _check_reductions(op: ComputeOp, value: Expr) -> None:
             f"inline a reduction into {op.name}",
             f"{op.name} computes with its result, and a reduction is a loop",
             "use compute_at or compute_root for the reduction",
-            f"stage {op.name}",
+            Subject("stage", op.name),
         )
 
 

@@ -4,11 +4,12 @@ errors show. Must not know what is wrong.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from te_sched.errors import TeSchedError
+from te_sched.errors import Place, Subject, TeSchedError
 from te_sched.ir.expr import IterVar
 from te_sched.schedule.handles import StageOf
 from te_sched.schedule.relations import Rebase
@@ -19,51 +20,49 @@ if TYPE_CHECKING:
     from te_sched.schedule.program import ScheduleState
 
 _SAYS_HOW = ("parallel", "vectorize", "unroll", "bind", "tensorize", "pragma")
-# "stage C, axis k", "stage C" or "axis k", without a place behind
-_NAMED = re.compile(
-    r"(?:\bstage (?P<stage>[^\s,()]++)(?! \())?"
-    r"(?(stage)(?:, axis (?P<axis>[^\s,()]++)(?! \())?|\baxis (?P<alone>[^\s,()]++)(?! \())"
-)
 
 
-class At(NamedTuple):
-    """The `where` of an error, which becomes a text when there is one."""
+@dataclass(frozen=True, slots=True)
+class At:
+    """The `where` of an error: "stage C (declared at a.py:3), axis k (parallel at a.py:9)".
+
+    The lines are looked for when there is an error.
+    """
 
     stage: StageState
     axis: IterVar | None = None
 
-    def __str__(self) -> str:
-        return place_of(self.stage, self.axis)
+    def __iter__(self) -> Iterator[Subject]:
+        yield _stage(self.stage)
+        if self.axis is not None and not self.stage.is_group:
+            yield _axis(self.stage, self.axis)
 
 
-def place_of(stage: StageState, axis: IterVar | None = None) -> str:
-    """ "stage C (declared at a.py:3), axis k (parallel at a.py:9)"."""
+def _stage(stage: StageState) -> Subject:
     if stage.is_group:
-        return "a group"
-    declared = str(stage.origin_op.place)
-    text = f"stage {stage.op.name}" + (f" (declared at {declared})" if declared else "")
-    return text if axis is None else f"{text}, axis {axis.var.name}{_history(stage, axis)}"
+        return Subject("stage", "", "a group")
+    name, place = stage.op.name, stage.origin_op.place
+    declared = f" (declared at {place})" if place.file else ""
+    return Subject("stage", name, f"stage {name}{declared}")
 
 
-def place_named(schedule: ScheduleState, name: str) -> str:
-    """The place of the stage that a program knows by name alone; of several, the name."""
+def _axis(stage: StageState, axis: IterVar) -> Subject:
+    name, entry = axis.var.name, _decision(stage, axis)
+    told = f" ({entry.method} at {entry.place})" if entry is not None and entry.place.file else ""
+    return Subject("axis", name, f"axis {name}{told}")
+
+
+def stage_named(schedule: ScheduleState, name: str) -> Subject:
+    """The stage that a program knows by name alone, with its line; of several, the name."""
     found = [stage for stage in schedule.stages if stage.op.name == name]
-    return place_of(found[0]) if len(found) == 1 else f"stage {name}"
-
-
-def _history(stage: StageState, axis: IterVar) -> str:
-    entry = _decision(stage, axis)
-    return f" ({entry.method} at {entry.place})" if entry is not None and entry.place.file else ""
+    return _stage(found[0]) if len(found) == 1 else Subject("stage", name)
 
 
 def _decision(stage: StageState, axis: IterVar) -> Entry | None:
     """The last call that said how an axis runs, or else the one that made it."""
     known = {axis, *(r.parent for r in stage.relations if type(r) is Rebase and r.rebased is axis)}
     made: Entry | None = None
-    for entry in reversed(stage.schedule.trace.entries):
-        target = entry.target
-        if type(target) is not StageOf or target.tensor.op is not stage.origin_op:
-            continue
+    for entry in _calls(stage):
         if entry.method in _SAYS_HOW and any(
             part in known for part in entry.arguments.values() if isinstance(part, IterVar)
         ):
@@ -73,14 +72,21 @@ def _decision(stage: StageState, axis: IterVar) -> Entry | None:
     return made
 
 
-def attached_at(stage: StageState) -> str:
-    """ " (compute_at at a.py:9)" of an attached stage."""
+def _calls(stage: StageState) -> Iterator[Entry]:
+    """The calls of primitives of a stage, the last one first."""
     for entry in reversed(stage.schedule.trace.entries):
         target = entry.target
-        is_same = type(target) is StageOf and target.tensor.op is stage.origin_op
-        if is_same and entry.method == "compute_at" and entry.place.file:
-            return f" (compute_at at {entry.place})"
-    return ""
+        if type(target) is StageOf and target.tensor.op is stage.origin_op:
+            yield entry
+
+
+def attached(stage: StageState) -> Subject:
+    """ "stage C (declared at a.py:3) (compute_at at a.py:9)" of an attached stage."""
+    known = _stage(stage)
+    for entry in _calls(stage):
+        if entry.method == "compute_at" and entry.place.file:
+            return known._replace(text=f"{known} (compute_at at {entry.place})")
+    return known
 
 
 def draw_loops(stage: StageState, marks: Mapping[IterVar | StageState, str]) -> str:
@@ -91,12 +97,7 @@ def draw_loops(stage: StageState, marks: Mapping[IterVar | StageState, str]) -> 
     depth = len(lines)
     lines += _loops_of(stage, marks, depth, None)
     lines.append("  " * len(lines) + f"{stage.op.name} = ..." + _mark(marks, stage))
-    return "\n".join(_with_inner(lines))
-
-
-def _with_inner(lines: list[str]) -> Iterator[str]:
-    for line in lines:
-        yield from line.split("\n")
+    return "\n".join(lines)
 
 
 def _loops_round(
@@ -143,25 +144,44 @@ def _mark(marks: Mapping[IterVar | StageState, str], key: IterVar | StageState) 
     return f"   <-- {marks[key]}" if key in marks else ""
 
 
-def add_places(error: TeSchedError, schedule: ScheduleState) -> None:
-    """Say where the stages and axes that an error names were declared and scheduled.
+@contextmanager
+def adding_places(schedule: ScheduleState) -> Iterator[None]:
+    """Let errors say where the stages and axes that they name were declared and scheduled.
 
     Programs know these by name alone; a name that several have stays as it is.
     """
+    try:
+        yield
+    except TeSchedError as error:
+        error.about = tuple(_with_places(error.about, schedule))
+        raise
 
-    def found(match: re.Match[str]) -> str:
-        stage_name, axis_name = match["stage"], match["axis"] or match["alone"]
-        ends = [
-            (stage, axis)
-            for stage in schedule.stages
-            for axis in (stage.leaf_iter_vars if axis_name else [None])
-            if stage_name in (None, stage.op.name) and (axis is None or axis.var.name == axis_name)
-        ]
-        if len(ends) == 1:
-            return place_of(*ends[0])
-        stages = [stage for stage in schedule.stages if stage.op.name == stage_name]
-        if len(stages) != 1:
-            return match[0]
-        return place_of(stages[0]) + (f", axis {axis_name}" if axis_name else "")
 
-    error.where = _NAMED.sub(found, error.where)
+def _with_places(
+    about: Sequence[Subject | Place], schedule: ScheduleState
+) -> list[Subject | Place]:
+    found: Iterable[Subject | Place]
+    match about:
+        case [Subject("stage", owner, ""), Subject("axis", name, ""), *rest]:
+            found = _axis_named(schedule, owner, name)
+        case [Subject("stage", name, ""), *rest]:
+            found = [stage_named(schedule, name)]
+        case [Subject("axis", name, ""), *rest]:
+            found = _axis_named(schedule, "", name)
+        case [one, *rest]:
+            found = [one]
+        case _:
+            return []
+    return [*found, *_with_places(rest, schedule)]
+
+
+def _axis_named(schedule: ScheduleState, owner: str, name: str) -> Iterable[Subject]:
+    """The one axis of a name, of the stage `owner` where that is known."""
+    ends = [
+        At(stage, axis)
+        for stage in schedule.stages
+        for axis in stage.leaf_iter_vars
+        if owner in ("", stage.op.name) and axis.var.name == name
+    ]
+    known = [stage_named(schedule, owner)] if owner else []
+    return ends[0] if len(ends) == 1 else [*known, Subject("axis", name)]

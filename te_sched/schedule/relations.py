@@ -19,7 +19,7 @@ from te_sched.arith import int_set
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.int_set import IntervalSet
 from te_sched.arith.same import same
-from te_sched.errors import LoweringError
+from te_sched.errors import LoweringError, Subject, Where
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, FloorDiv, FloorMod, IntImm, IterVar, Range, Var
 from te_sched.schedule.layouts import LayoutMap
@@ -47,7 +47,7 @@ def ceil_div(a: Expr, b: Expr, analyzer: Analyzer) -> Expr:
 
 
 def set_range(
-    ranges: Ranges, axis: IterVar, new: Range, analyzer: Analyzer, where: object = ""
+    ranges: Ranges, axis: IterVar, new: Range, analyzer: Analyzer, where: Where = ()
 ) -> None:
     """Record the range of an axis; a second one must have the same extent, or is an error `where`
     it is given.
@@ -62,7 +62,7 @@ def set_range(
             f"one use gives it the extent {old.extent}, another the extent {new.extent}",
             "give the axes that are bound to one thread axis the same extent, or bind them "
             "to thread axes of their own",
-            where=where or f"axis {axis.var.name}",
+            where=where or Subject("axis", axis.var.name),
         )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 from typing import TYPE_CHECKING, Any
 
-from te_sched.errors import ScheduleError, kind_of, user_place
+from te_sched.errors import ScheduleError, Subject, kind_of, user_place
 from te_sched.schedule.normalize import normalize
 from te_sched.schedule.primitives.caching import CachingPrimitives
 from te_sched.schedule.primitives.checks import brief, names
@@ -56,7 +56,7 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
             why,
             f"the schedule has {names(stage.op for stage in self.stages)}; use these, or create "
             "it from the new tensors",
-            f"operation {op.name} (declared at {op.place})",
+            Subject("operation", op.name, f"operation {op.name} (declared at {op.place})"),
         )
 
     def normalize(self) -> Schedule:
@@ -171,5 +171,5 @@ def _reads_no_state(op: ScanOp, update: Operation) -> ScheduleError:
         f"create_schedule of scan {op.name}",
         f"its update {update.name} does not read the state",
         "let the update read the state's placeholder at the step before",
-        f"stage {op.name}",
+        Subject("stage", op.name),
     )

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from te_sched.analysis import check
 from te_sched.analysis.findings import Finding
 from te_sched.errors import BuildError, TeSchedError
-from te_sched.schedule.places import place_named
+from te_sched.schedule.places import stage_named
 from te_sched.schedule.schedule import Schedule
 from te_sched.story.model import Problem
-
-_INSIST = "; build(..., verify=False) insists"
 
 
 def from_error(phase: str, error: BaseException) -> Problem:
@@ -21,8 +18,7 @@ def from_error(phase: str, error: BaseException) -> Problem:
     kind = type(error).__name__
     if not isinstance(error, TeSchedError):
         return Problem(phase, kind, str(error) or kind)
-    cure = error.cure.removesuffix(_INSIST)
-    return Problem(phase, kind, error.what, str(error.where), error.why, cure, error.loops)
+    return Problem(phase, kind, error.what, error.where, error.why, error.advice, error.loops)
 
 
 def of_build(error: TeSchedError, schedule: Schedule, args: Sequence[Any]) -> tuple[Problem, ...]:
@@ -36,13 +32,14 @@ def of_build(error: TeSchedError, schedule: Schedule, args: Sequence[Any]) -> tu
         findings = check(schedule, args).refuted
     except TeSchedError:
         return (first,)
-    said = re.findall(r"\baxis ([^\s,]+)", first.what)
+    said = error.names("axis") if error.can_override else ()  # others say what cannot be compiled
     others = [_from_finding(found, schedule) for found in findings if found.axis not in said]
     return (first, *(one for one in others if one.what != first.what))
 
 
 def _from_finding(found: Finding, schedule: Schedule) -> Problem:
-    stage = place_named(schedule, found.stage) if found.stage else ""
-    axis = f"axis {found.axis}" if found.axis else ""
-    where = ", ".join(part for part in (stage, axis, found.line) if part)
+    about = [
+        stage_named(schedule, one.name) if one.kind == "stage" else one for one in found.about()
+    ]
+    where = ", ".join(map(str, about))
     return Problem("build", found.kind, found.message, where, found.why, found.cure)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from te_sched.errors import DeclarationError, kind_of, repr_of
+from te_sched.errors import DeclarationError, Subject, kind_of, repr_of
 from te_sched.ir import dtypes
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Buffer, Expr, Var
@@ -112,7 +112,7 @@ def check_buffer_of(tensor: Tensor, buffer: Buffer, what: str) -> None:
         f"{what} with the buffer {buffer.name} for the tensor {tensor.name}",
         problem,
         "declare it with decl_buffer(tensor.shape, tensor.dtype, ...)",
-        f"buffer {buffer.name}",
+        Subject("buffer", buffer.name),
     )
 
 

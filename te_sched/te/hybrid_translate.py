@@ -18,7 +18,7 @@ from functools import partial
 from types import FunctionType
 from typing import Any, NoReturn
 
-from te_sched.errors import DeclarationError, TeSchedError
+from te_sched.errors import DeclarationError, Place, TeSchedError
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.builder import BufferVar, IRBuilder
@@ -167,7 +167,7 @@ class _Walk:
         self.bound_here: set[str] = set()
         self.outside = script.names()
         lines, self.first_line = _source(script.function)
-        self.file = inspect.getsourcefile(script.function)
+        self.file = inspect.getsourcefile(script.function) or ""
         tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
         assert isinstance(tree, ast.FunctionDef)
         names = [arg.arg for arg in tree.args.args]
@@ -189,8 +189,8 @@ class _Walk:
             try:
                 handler(stmt)
             except TeSchedError as error:
-                if self.file is not None and self.file not in error.where:
-                    error.where = f"{error.where}, script {self._place(stmt)}".removeprefix(", ")
+                if all(one.file != self.file for one in error.about if isinstance(one, Place)):
+                    error.about += (self._line(stmt),)
                 raise
 
     @contextmanager
@@ -497,13 +497,22 @@ class _Walk:
             why = f"{buffer.buffer.name} has {expected} dimensions, not {count}"
             self._refuse(node, why, "give one index for each, as in a[i, j]")
 
-    def _place(self, node: ast.AST) -> str:
-        return f"{self.file}:{self.first_line + getattr(node, 'lineno', 1) - 1}"
+    def _line(self, node: ast.AST) -> _Line:
+        return _Line(self.file, self.first_line + getattr(node, "lineno", 1) - 1)
 
     def _refuse(self, node: ast.AST, why: str, cure: str) -> NoReturn:
         text = ast.unparse(node).partition("\n")[0]
         cure = cure or "use te.extern with tir.ir_builder for what hybrid scripts do not have"
-        raise DeclarationError(f"hybrid script: {text}", why, cure, f"script {self._place(node)}")
+        raise DeclarationError(f"hybrid script: {text}", why, cure, [self._line(node)])
+
+
+class _Line(Place):
+    """A line of a script."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return f"script {self.file}:{self.line}"
 
 
 class _Scalar(BufferVar):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
-from te_sched.errors import DeclarationError, ScheduleError, repr_of, user_place
+from te_sched.errors import DeclarationError, ScheduleError, Subject, repr_of, user_place
 from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, IterVar, ProducerLoad, Range, Reduce
 from te_sched.ir.stmt import BufferStore, For, Stmt
 from te_sched.ir.visitor import CHILD_FIELDS, Mapper, children, replace, walk
@@ -55,7 +55,7 @@ class Operation:
                 f"output {repr_of(index)} of {self.name}",
                 f"it has {len(self._outputs)} outputs",
                 f"use a number from 0 to {len(self._outputs) - 1}",
-                f"operation {self.name}",
+                Subject("operation", self.name),
             )
         return self._outputs[index]
 
@@ -364,7 +364,7 @@ def replace_tensors(body: tuple[Expr, ...], mapping: Mapping[Tensor, Tensor]) ->
                 f"{load} says how far a reduction loop goes, and a loop keeps its extent",
                 f"leave {name} as it is: without cache_read, cache_write and rfactor, and "
                 "without compute_inline for what it is computed from",
-                f"tensor {name}",
+                Subject("tensor", name),
             )
     mapper = _ReplaceTensors(mapping)
     first = mapper.visit(body[0])

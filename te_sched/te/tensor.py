@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from te_sched.errors import DeclarationError, with_article
+from te_sched.errors import DeclarationError, Subject, with_article
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import DataProducer, Expr, IterVar, Operand, ProducerLoad
 
@@ -147,9 +147,10 @@ class Tensor(DataProducer, Operand):
     __str__ = __repr__
 
 
-def tensor_label(tensor: Tensor) -> str:
+def tensor_label(tensor: Tensor) -> Subject:
     """ "tensor A (declared at a.py:3)", for the `where` of an error."""
-    return f"tensor {tensor.name} (declared at {tensor.op.place})"
+    name = tensor.name
+    return Subject("tensor", name, f"tensor {name} (declared at {tensor.op.place})")
 
 
 class TensorSlice(Operand):

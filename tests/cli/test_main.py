@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import te_sched
 from te_sched.cli.main import main
-from te_sched.cli.problems import CommandError, as_command_error, exit_code_of
+from te_sched.cli.problems import UsageError, as_usage_error, exit_code_of
 
 
 def test_help_lists_the_commands(te_sched_command):
@@ -68,9 +68,14 @@ def test_mistyped_option(te_sched_command, words, why, cure):
 
 
 def test_usage_error_without_a_command():
-    error = as_command_error(click.NoSuchOption("--x"))
-    assert isinstance(error, CommandError)
+    error = as_usage_error(click.NoSuchOption("--x"))
+    assert isinstance(error, UsageError)
     assert error.what == "te-sched --x"
+
+
+def test_usage_error_of_the_program_itself_names_it_once(te_sched_command):
+    done = te_sched_command("--version=3")
+    assert done.stderr.startswith("te-sched\n  why: option '--version' does not take a value\n")
 
 
 def test_files_that_cannot_be_written(capsys):

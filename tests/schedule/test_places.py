@@ -6,7 +6,8 @@ import sys
 import pytest
 
 from te_sched import build, lower, te
-from te_sched.errors import BuildError, LoweringError, ScheduleError
+from te_sched.errors import BuildError, CallError, LoweringError, ScheduleError, Subject
+from te_sched.schedule.places import adding_places
 
 A = te.placeholder((8, 8), name="A")
 
@@ -85,3 +86,57 @@ def test_an_impossible_attachment_is_shown_in_the_loops():
     drawn = r"compute_at at .*test_places(.|\n)*B is computed here   <-- not in the loops of D"
     with pytest.raises(LoweringError, match=drawn):
         lower(s, [A, D])
+
+
+def test_an_axis_that_nothing_was_done_to_is_named_with_its_stage_once():
+    @te.hybrid.script
+    def copied(a):
+        b = output_tensor((8, 8), "float32")  # noqa: F821
+        for i in range(8):
+            b[i, 0] = 0.0
+            for j in range(8):
+                b[i, j] = a[i, j]
+        return b
+
+    B = copied(A)
+    s = te.create_schedule(B.op)
+    i, j = B.op.axis
+    s[B].reorder(j, i)
+    with pytest.raises(LoweringError, match=r"where: stage copied \(declared at [^)]*\), axis j, "):
+        lower(s, [A, B])
+
+
+def test_a_folder_that_is_called_like_a_stage_stays_a_folder():
+    program = """
+B = te.compute((8,), lambda i: te.sum(A[i, k], axis=k), name="B")
+s = te.create_schedule(B.op)
+s[B].parallel(k)
+build(s, [A, B])
+"""
+    folder = "/nowhere/stage B of tests"
+    given = {"te": te, "build": build, "A": A, "k": te.reduce_axis((0, 8), "k")}
+    with pytest.raises(BuildError, match=rf", {folder}/program\.py:5\n"):
+        exec(compile(program, f"{folder}/program.py", "exec"), given)
+
+
+def test_an_axis_of_one_name_is_found_without_its_stage():
+    B = te.compute((8, 8), lambda i, j: A[i, j] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    s[B].parallel(B.op.axis[0])
+    with pytest.raises(CallError) as caught, adding_places(s):
+        raise CallError(
+            "do it", "it fails", "do not", [Subject("stage", "B"), Subject("axis", "j")]
+        )
+    assert caught.value.names("stage") == ["B"]
+    with pytest.raises(CallError) as caught, adding_places(s):
+        raise CallError("do it", "it fails", "do not", Subject("axis", "i"))
+    assert caught.value.names("stage") == ["B"]
+    assert re.search(r"axis i \(parallel at .*test_places", caught.value.where)
+
+
+def test_an_axis_of_two_stages_stays_a_name():
+    B = te.compute((8, 8), lambda i, j: A[i, j] + 1.0, name="B")
+    C = te.compute((8, 8), lambda i, j: B[i, j] + 1.0, name="C")
+    with pytest.raises(CallError) as caught, adding_places(te.create_schedule(C.op)):
+        raise CallError("do it", "it fails", "do not", Subject("axis", "i"))
+    assert caught.value.where.startswith("axis i, ")

@@ -28,9 +28,10 @@ from typing import Any
 from te_sched.analysis.checks.bounds import Bounds
 from te_sched.analysis.checks.making import Check, check_of, check_over, unless_empty
 from te_sched.analysis.checks.place import Need
-from te_sched.analysis.findings import Findings
+from te_sched.analysis.findings import BY_NAME, Findings
 from te_sched.analysis.programs.accesses import Loop
 from te_sched.analysis.schedules.sizes import Size
+from te_sched.errors import Subject
 from te_sched.ir.expr import Expr, IntImm, Not, Var
 from te_sched.ir.occurrences import Occurrence, data_read_by, occurrences_of
 from te_sched.ir.stmt import (
@@ -64,7 +65,7 @@ class Guarded:
 
 def guard_accesses(
     func: PrimFunc,
-    places: Callable[[str], str] = "stage {}".format,
+    named: Callable[[str], Subject] = BY_NAME,
     insert: bool = True,
     notes: bool = True,
 ) -> Guarded:
@@ -73,11 +74,11 @@ def guard_accesses(
     Parameters
     ----------
     func : a program at any level before threads become loops.
-    places : what to call a stage in messages.
+    named : the stage of a name, as messages have it.
     insert : False judges alone.
     notes : False makes no loops of vectors, which are for programs that are lowered afterwards.
     """
-    walker = _Walker(func, places, insert, notes)
+    walker = _Walker(func, named, insert, notes)
     body = walker.flushed(func.body)
     bounds = walker.bounds
     return Guarded(
@@ -93,10 +94,10 @@ class _Walker:
     """Rebuilds a program where it needs checks."""
 
     def __init__(
-        self, func: PrimFunc, places: Callable[[str], str], insert: bool, notes: bool
+        self, func: PrimFunc, named: Callable[[str], Subject], insert: bool, notes: bool
     ) -> None:
         self.bounds = Bounds(func)
-        self.places, self.insert, self.notes = places, insert, notes
+        self.named, self.insert, self.notes = named, insert, notes
         self.scope: tuple[Var, ...] = ()  # variables of loops and thread axes
         self.in_vector = 0
 
@@ -296,7 +297,7 @@ class _Walker:
             "index": str(need.at),
             "dimension": need.number,
             "does": "read" if occurrence.reads else "write",
-            "where": self.places(stage) if stage else "",
+            "where": self.named(stage) if stage else None,
         }
 
 

@@ -30,7 +30,9 @@ from te_sched.analysis.checks.shadows import (
     load,
     store,
 )
+from te_sched.analysis.findings import BY_NAME
 from te_sched.analysis.programs.accesses import Loop
+from te_sched.errors import Subject
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Add, Expr, IntImm, Mul, Sub, Var
 from te_sched.ir.occurrences import Guard, Occurrence, lane_of, occurrences_of
@@ -64,22 +66,22 @@ class _Level:
     number: Expr
 
 
-def sanitize(func: PrimFunc, places: Callable[[str], str] = "stage {}".format) -> PrimFunc:
+def sanitize(func: PrimFunc, named: Callable[[str], Subject] = BY_NAME) -> PrimFunc:
     """The function with checks of all that it does.
 
     Parameters
     ----------
     func : a program at any level before threads become loops.
-    places : what to call a stage in messages.
+    named : the stage of a name, as messages have it.
     """
-    return _Sanitizer(func, places).function()
+    return _Sanitizer(func, named).function()
 
 
 class _Sanitizer:
     """Rebuilds a program with its checks."""
 
-    def __init__(self, func: PrimFunc, places: Callable[[str], str]) -> None:
-        self.func, self.places = func, places
+    def __init__(self, func: PrimFunc, named: Callable[[str], Subject]) -> None:
+        self.func, self.named = func, named
         self.here = Place(func)
         self.survey = Survey(func)
         self.clock = clock_of(self.survey.deepest)
@@ -249,7 +251,7 @@ class _Sanitizer:
             "kind": kind,
             "buffer": self.here.name_of(occurrence),
             "does": "read" if occurrence.reads else "write",
-            "where": self.places(stage) if stage else "",
+            "where": self.named(stage) if stage else None,
             **more,
         }
         return report(site, numbers, self.scope)

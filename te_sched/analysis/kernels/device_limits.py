@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from te_sched.errors import BuildError
+from te_sched.errors import BuildError, Subject
 from te_sched.ir.expr import BufferLoad, IntImm
 from te_sched.ir.stmt import Allocate, BufferStore, IRModule, PrimFunc
 from te_sched.ir.visitor import walk
@@ -92,7 +92,7 @@ def _check_host(func: PrimFunc) -> None:
                 "and the host cannot reach the memory of the device",
                 f'bind axes of stage {name} to te.thread_axis("blockIdx.x") and "threadIdx.x", or '
                 "attach it to a stage that is bound (compute_at, compute_inline)",
-                where=f"stage {name}",
+                where=Subject("stage", name),
             )
 
 
@@ -107,7 +107,7 @@ def _check_threads(kernel: PrimFunc, limits: Limits) -> None:
                 "split the axis and bind a shorter part of it"
                 if axis.extent.value > 0
                 else f"give {axis.tag} a positive extent",
-                where=f"stage {_stages(kernel)}, axis {axis.tag}",
+                where=[*_stages(kernel), Subject("axis", axis.tag)],
             )
     count, most = block_size(kernel), limits.threads
     if count is not None and count > most:
@@ -115,7 +115,7 @@ def _check_threads(kernel: PrimFunc, limits: Limits) -> None:
             f"launch kernel {_name(kernel)!r} with {count} threads in a block",
             f"a block has at most {most}; the launch is {launch}",
             "split by smaller factors before binding to threadIdx",
-            where=f"stage {_stages(kernel)}",
+            where=_stages(kernel),
         )
 
 
@@ -128,7 +128,7 @@ def _check_scopes(kernel: PrimFunc) -> None:
                 f"allocate {name} of scope {scope!r} in kernel {_name(kernel)!r}",
                 f"a kernel has memory in the scopes {', '.join(_SCOPES)} alone",
                 "set one of these scopes, or attach the stage outside of all kernels",
-                where=f"stage {name}",
+                where=Subject("stage", name),
             )
 
 
@@ -141,7 +141,7 @@ def _check_shared(kernel: PrimFunc, limits: Limits) -> None:
                 f"memory of scope {scope} has a constant size, and its size is {bytes_of(node)}",
                 "compute the stage in tiles of constant size"
                 + (', or give it scope "shared.dyn"' if scope == "shared" else ""),
-                where=f"stage {node.buffer_var.name}",
+                where=Subject("stage", node.buffer_var.name),
             )
     static = static_shared_bytes(kernel) or 0
     most = limits.shared_bytes
@@ -151,7 +151,7 @@ def _check_shared(kernel: PrimFunc, limits: Limits) -> None:
             f"a block has at most {most}: {_buffers(kernel, 'shared')}",
             "compute smaller tiles at a time (split the loop that the cached stages are attached "
             'to by a smaller factor), or give large stages scope "shared.dyn"',
-            where=f"stage {_stages(kernel)}",
+            where=_stages(kernel),
         )
     dynamic = dynamic_offsets(kernel)[1]
     allowed = limits.all_shared_bytes
@@ -160,7 +160,7 @@ def _check_shared(kernel: PrimFunc, limits: Limits) -> None:
             f"allocate {static + dynamic.value} bytes of shared memory in kernel {_name(kernel)!r}",
             f"a block of {limits.arch} has at most {allowed}: {_buffers(kernel, 'shared.dyn')}",
             "compute smaller tiles at a time",
-            where=f"stage {_stages(kernel)}",
+            where=_stages(kernel),
         )
 
 
@@ -178,7 +178,7 @@ def _check_local(kernel: PrimFunc) -> None:
             f"a thread has at most {_LOCAL_BYTES}, and {largest} takes {most}",
             f"compute fewer elements of {largest} at a time: split the loop that it is attached "
             "to by a smaller factor, or attach it further inside",
-            where=f"stage {largest}",
+            where=Subject("stage", largest),
         )
 
 
@@ -196,11 +196,12 @@ def _buffers(kernel: PrimFunc, scope: str) -> str:
     )
 
 
-def _stages(kernel: PrimFunc) -> str:
-    """The stages that a kernel computes into global memory."""
+def _stages(kernel: PrimFunc) -> list[Subject]:
+    """The stages that a kernel computes into global memory: "stage B, C"."""
     names = {
         node.buffer.name: None
         for node in statements(kernel.body)
         if type(node) is BufferStore and scope_of(node.buffer.data) == "global"
     }
-    return ", ".join(names) or _name(kernel)
+    first, *others = names or [_name(kernel)]
+    return [Subject("stage", first), *[Subject("stage", name, name) for name in others]]

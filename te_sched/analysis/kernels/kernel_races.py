@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from te_sched.analysis.programs.facts import reads_own
-from te_sched.errors import BuildError
+from te_sched.errors import BuildError, Subject
 from te_sched.ir import ops
 from te_sched.ir.expr import EQ, LT, BufferLoad, Expr, IntImm, Var
 from te_sched.ir.stmt import BufferStore, For, IfThenElse, LetStmt, PrimFunc, Stmt
@@ -140,6 +140,7 @@ class _Checker:
         return BuildError(
             f"compute {stage} in kernel {self.kernel!r}",
             why,
-            cure + "; build(..., verify=False) insists",
-            where=f"stage {stage}",
+            cure,
+            Subject("stage", stage),
+            can_override=True,
         )

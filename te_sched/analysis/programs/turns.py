@@ -7,7 +7,7 @@ that is judged before do not tell. Must not know schedules.
 
 from __future__ import annotations
 
-from te_sched.errors import BuildError
+from te_sched.errors import BuildError, Subject
 from te_sched.ir.stmt import AttrStmt, For, PrimFunc, Stmt
 from te_sched.ir.visitor import children
 
@@ -33,7 +33,7 @@ def _check(node: Stmt, loop: For | None) -> None:
                 f"double-buffer {node.node.name} in the {loop.kind} loop {loop.loop_var.name}",
                 "an iteration fetches for the next one, but the iterations run at once",
                 "compute the stage at a serial loop of more than one iteration inside of it",
-                where=f"stage {node.node.name}",
+                where=Subject("stage", node.node.name),
             )
         return
     for child in children(node):

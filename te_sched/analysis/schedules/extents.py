@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import prod
 
-from te_sched.errors import BuildError
+from te_sched.errors import BuildError, Subject
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import IntImm
 from te_sched.schedule.schedule import Schedule
@@ -43,7 +43,7 @@ def _check_tensor(stage: Stage, tensor: Tensor) -> None:
             "declare its extents as int64: te.const(n, 'int64')"
             if widest == "int32"
             else "make it smaller",
-            f"stage {stage.op.name}",
+            Subject("stage", stage.op.name),
         )
 
 

@@ -108,7 +108,8 @@ def _refusal(stage: Stage, axis: IterVar, how: str, why: str, cure: str) -> Buil
     return BuildError(
         f"{how} axis {axis.var.name} of stage {stage.op.name}",
         why,
-        cure + "; build(..., verify=False) insists",
-        where=At(stage, axis),
-        loops=draw_loops(stage, {axis: "refused"}),
+        cure,
+        At(stage, axis),
+        draw_loops(stage, {axis: "refused"}),
+        can_override=True,
     )

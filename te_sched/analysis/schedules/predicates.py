@@ -334,7 +334,7 @@ def _refusal(stage: Stage, predicate: Expr, why: str) -> BuildError:
     return BuildError(
         f"store {stage.op.name} where {predicate}",
         why,
-        "leave out the predicate, or make it of the index of threads that have the same value; "
-        "build(..., verify=False) insists",
-        where=At(stage),
+        "leave out the predicate, or make it of the index of threads that have the same value",
+        At(stage),
+        can_override=True,
     )

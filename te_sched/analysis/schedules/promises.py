@@ -76,7 +76,7 @@ def _refusal(stage: Stage, split: Split, why: str) -> BuildError:
         f"build a split of axis {axis.var.name} of stage {stage.op.name} without a guard "
         "(disable_predication=True)",
         why,
-        "leave out disable_predication: there is a guard then, where one is needed; "
-        "build(..., verify=False) insists",
-        where=At(stage, axis),
+        "leave out disable_predication: there is a guard then, where one is needed",
+        At(stage, axis),
+        can_override=True,
     )

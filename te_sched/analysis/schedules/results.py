@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from te_sched.errors import BuildError
+from te_sched.errors import BuildError, Subject
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Add, Buffer, Max, Min, Reduce
 from te_sched.schedule.places import At
@@ -87,7 +87,7 @@ def check_results(schedule: Schedule, args: Sequence[Any], binds: Mapping[Tensor
                 f"build with the argument {tensor.name}",
                 "the schedule does not compute it, so nothing would write it",
                 "use the tensors that the schedule was created from, or create it again",
-                f"tensor {tensor.name}",
+                Subject("tensor", tensor.name),
             )
     outputs = [op for op in schedule.outputs if not isinstance(op, ExternOp | PlaceholderOp)]
     if outputs and not is_computed:

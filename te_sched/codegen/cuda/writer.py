@@ -16,7 +16,7 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.codegen.cuda import types
 from te_sched.codegen.cuda.names import Names
 from te_sched.codegen.cuda.pieces import PRIMARY, Lanes, Piece, call
-from te_sched.errors import BuildError, InternalError, kind_of, with_article
+from te_sched.errors import BuildError, InternalError, Subject, kind_of, with_article
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Call, Expr, Var
 
@@ -236,4 +236,5 @@ class KernelText:
 
     def error(self, what: str, why: str, cure: str) -> BuildError:
         """Something that cannot be printed."""
-        return BuildError(f"print {what} as CUDA", why, cure, f"kernel {self.name!r}")
+        kernel = Subject("kernel", self.name, f"kernel {self.name!r}")
+        return BuildError(f"print {what} as CUDA", why, cure, kernel)

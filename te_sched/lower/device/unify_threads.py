@@ -16,7 +16,7 @@ Must not know what kernels compute.
 from __future__ import annotations
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.errors import BuildError
+from te_sched.errors import BuildError, Subject
 from te_sched.ir.expr import Expr, IterVar, Range, Var
 from te_sched.ir.ops import const
 from te_sched.ir.stmt import AttrStmt, BufferStore, PrimFunc, Stmt
@@ -88,7 +88,10 @@ class _Collector(Mapper):
                 f"its stages bind axes of {known.extent} and of {node.value} iterations to it, and "
                 "all threads of a kernel are launched at once",
                 "split the axes so that both extents are the same",
-                where=", ".join([*[f"stage {name}" for name in _stored(node)[:1]], f"axis {tag}"]),
+                where=[
+                    *[Subject("stage", name) for name in _stored(node)[:1]],
+                    Subject("axis", tag),
+                ],
             )
         self.values[thread.var] = known.var
         inside = launched(node)
@@ -110,7 +113,7 @@ class _Collector(Mapper):
             "only where both are equal",
             f"bind the inner axis to another thread axis, attach the stage outside of the loop "
             f"over {tag} (compute_at), or leave the inner axis a loop",
-            where=f"axis {tag}",
+            where=Subject("axis", tag),
         )
 
     def visit_BufferStore(self, node: Stmt) -> Stmt:

@@ -8,7 +8,7 @@ import re
 import warnings
 from typing import Any
 
-from te_sched.errors import ScheduleError, did_you_mean, kind_of, repr_of, with_article
+from te_sched.errors import ScheduleError, Where, did_you_mean, kind_of, repr_of, with_article
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Expr, IterVar
 from te_sched.schedule.handles import NAME
@@ -236,7 +236,7 @@ def _condition(stage: StageState, predicate: Any) -> Expr:
     return condition
 
 
-def check_thread(thread: Any, what: str, where: object) -> None:
+def check_thread(thread: Any, what: str, where: Where) -> None:
     """A thread axis with a known tag."""
     if not isinstance(thread, IterVar) or thread.kind != "ThreadIndex":
         kind = f"the {thread.kind} axis {thread.var.name}" if isinstance(thread, IterVar) else ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from te_sched.errors import ScheduleError, kind_of
 from te_sched.ir.expr import IterVar, ProducerLoad, Reduce
 from te_sched.schedule.handles import STAGE
-from te_sched.schedule.places import At, place_of
+from te_sched.schedule.places import At
 from te_sched.schedule.primitives.checks import (
     brief,
     compute_operation,
@@ -178,5 +178,5 @@ def _check_used(stage: StageState, parent: StageState, what: str) -> None:
         f"{what} at {stage_label(parent)}",
         f"{parent.op.name} does not use it, neither directly nor through other stages",
         f"attach it to what uses it: {names(outside)}" if outside else "use compute_root",
-        ", ".join([place_of(stage), place_of(parent)]),
+        [*At(stage), *At(parent)],
     )

@@ -14,6 +14,7 @@ from te_sched.errors import (
     DeclarationError,
     ScheduleError,
     TeSchedError,
+    Where,
     did_you_mean,
     kind_of,
     repr_of,
@@ -169,7 +170,7 @@ def positive_integer(
     return expr
 
 
-def flag(value: Any, name: str, what: str, where: object = "") -> bool:
+def flag(value: Any, name: str, what: str, where: Where = ()) -> bool:
     """Anything that has a truth value."""
     try:
         return bool(value)
@@ -214,7 +215,7 @@ def integer(value: Any, name: str, what: str, stage: StageState) -> int:
     return number
 
 
-def as_expr(value: Any, what: str, where: object) -> Expr:
+def as_expr(value: Any, what: str, where: Where) -> Expr:
     """Anything that stands for an expression."""
     try:
         return ops.convert(value)
@@ -222,7 +223,7 @@ def as_expr(value: Any, what: str, where: object) -> Expr:
         raise ScheduleError(what, error.why, error.cure, where) from None
 
 
-def check_scope(scope: Any, what: str, where: object, is_empty_allowed: bool = False) -> str:
+def check_scope(scope: Any, what: str, where: Where, is_empty_allowed: bool = False) -> str:
     """The name of a storage scope."""
     if is_empty_allowed and isinstance(scope, str) and not scope:
         return ""
