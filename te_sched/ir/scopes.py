@@ -9,8 +9,8 @@ each access. Must not know what is asked of a place.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from te_sched.ir.expr import Expr, IntImm, IterVar, Not, Range, Var
 from te_sched.ir.stmt import (
@@ -30,6 +30,7 @@ from te_sched.ir.views import Views
 from te_sched.ir.visitor import PART_FIELDS
 
 OF_BLOCK = ("shared", "warp", "wmma")  # scopes of memory that threads have in common
+_ZERO = IntImm(0)
 Region = tuple[tuple[Expr, Expr], ...]  # begin and extent by dimension
 
 
@@ -96,7 +97,7 @@ class Memory:
 
 def whole(shape: Iterable[Expr]) -> Region:
     """The region that is all of a shape."""
-    return tuple([(IntImm(0), extent) for extent in shape])
+    return tuple([(_ZERO, extent) for extent in shape])
 
 
 def default_scope(thread: str) -> str:
@@ -120,8 +121,7 @@ class Definitions:
     views: Views = field(default_factory=Views)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scope:
+class Scope(NamedTuple):
     """What is in force at a place. Nothing changes it: `inside` gives the scope of a part.
 
     `order` tells where in the program the place is: numbers of statements, and loops. `is_sure`
@@ -129,7 +129,7 @@ class Scope:
     of the operation whose body a user wrote.
     """
 
-    defined: Definitions = field(default_factory=Definitions)
+    defined: Definitions
     loops: tuple[Loop, ...] = ()
     conditions: tuple[Expr, ...] = ()
     order: tuple[Any, ...] = ()
@@ -143,17 +143,21 @@ class Scope:
 
     def within(self, loop: Loop) -> Scope:
         """The scope of a loop's body; the same one where its variable is in force already."""
-        if any(loop.var is outer.var for outer in self.loops):
-            return self
-        return replace(self, loops=(*self.loops, loop), order=(*self.order, loop))
+        defined, loops, conditions, order, is_sure, extern = self
+        for outer in loops:
+            if outer.var is loop.var:
+                return self
+        return Scope(defined, (*loops, loop), conditions, (*order, loop), is_sure, extern)
 
     def under(self, condition: Expr) -> Scope:
         """The scope in which a condition holds."""
-        return replace(self, conditions=(*self.conditions, condition))
+        defined, loops, conditions, order, is_sure, extern = self
+        return Scope(defined, loops, (*conditions, condition), order, is_sure, extern)
 
     def numbered(self, number: int) -> Scope:
         """The scope of one of several statements."""
-        return replace(self, order=(*self.order, number))
+        defined, loops, conditions, order, is_sure, extern = self
+        return Scope(defined, loops, conditions, (*order, number), is_sure, extern)
 
     def allocated(
         self, name: str, region: Region, shape: tuple[Expr, ...], dtype: str, scope: str
@@ -169,7 +173,7 @@ class Scope:
 
 def scope_of(func: PrimFunc) -> Scope:
     """The scope of a function's body: it knows the memory of the arguments."""
-    scope = Scope()
+    scope = Scope(Definitions())
     for buffer in func.buffer_map.values():
         scope.defined.memory[buffer.data] = Memory(
             buffer.name, whole(buffer.shape), buffer.shape, buffer.dtype, is_argument=True
@@ -181,17 +185,19 @@ def scoped(root: Stmt, scope: Scope | None = None) -> Iterator[tuple[Any, Scope]
     """The statement and those below it, each with the scope in which it stands, parents first, in
     program order. What a statement defines is noted when the next one is asked for.
     """
-    stack: list[tuple[Any, Scope]] = [(root, Scope() if scope is None else scope)]
+    stack: list[tuple[Any, Scope]] = [(root, scope or Scope(Definitions()))]
     while stack:
         node, scope = stack.pop()
         yield node, scope
         if type(node) is SeqStmt:
             parts = [(part, scope.numbered(number)) for number, part in enumerate(node.seq)]
-        else:
-            names = [name for name in PART_FIELDS[type(node)] if getattr(node, name) is not None]
-            parts = [(getattr(node, name), scope.inside(node, name)) for name in names]
-        parts.reverse()
-        stack.extend(parts)
+            stack += reversed(parts)
+            continue
+        opener = _OPENERS.get(type(node))
+        for name in reversed(PART_FIELDS[type(node)]):
+            part = getattr(node, name)
+            if part is not None:
+                stack.append((part, scope if opener is None else opener(scope, node, name)))
 
 
 def _open_loop(scope: Scope, node: For | AttrStmt, part: str) -> Scope:
@@ -232,13 +238,13 @@ def _open_attribute(scope: Scope, node: AttrStmt, part: str) -> Scope:
     if node.key == "buffer_bind_scope":
         scope.defined.views.bind(node)
     elif node.key == "extern_scope":
-        return replace(scope, extern=node)
+        return scope._replace(extern=node)
     return _open_loop(scope, node, part)
 
 
 _OPENERS: dict[type, Callable[[Scope, Any, str], Scope]] = {
     For: _open_loop,
-    While: lambda scope, node, part: replace(scope, is_sure=False),
+    While: lambda scope, node, part: scope._replace(is_sure=False),
     IfThenElse: _open_branch,
     AssertStmt: lambda scope, node, part: scope.under(node.condition),
     LetStmt: _open_let,

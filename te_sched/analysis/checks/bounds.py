@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -320,7 +319,7 @@ class Bounds(Place):
             yield None
             return
         scope, ranges = self.scope, self.ranges
-        self.scope, self.ranges = replace(scope, loops=tuple(found.loops)), dict(ranges)
+        self.scope, self.ranges = scope._replace(loops=tuple(found.loops)), dict(ranges)
         for loop in found.loops:
             self._note_range(loop)
         yield need._replace(at=found.total)

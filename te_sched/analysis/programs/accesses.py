@@ -111,17 +111,20 @@ class _Collector:
     def collect(self, node: Any, scope: Scope) -> None:
         """Collect what a statement itself does: a store reads first, then writes."""
         self.scope = scope
-        self.program.loops.update(dict.fromkeys(scope.loops[-1:]))
+        if scope.loops:
+            self.program.loops[scope.loops[-1]] = None
         found = occurrences_of(node)
         if type(node) is not BufferStore:
             for one in found:
                 self.touched(one)
             return
-        self.scope = scope.numbered(0)
-        for one in found[:-1]:
-            self.touched(one, node)
+        *reads, write = found
+        if reads:
+            self.scope = scope.numbered(0)
+            for one in reads:
+                self.touched(one, node)
         self.scope = scope.numbered(1)
-        self.touched(found[-1], node)
+        self.touched(write, node)
 
     def touched(self, one: Occurrence, store: BufferStore | None = None) -> None:
         """Collect one access of a statement."""
