@@ -14,7 +14,7 @@ class Role(Enum):
 
     VALUE = "a plain value"
     CHILD = "expressions, statements or ranges below the node"
-    BODY = "a child in which the definitions of the node are in force"
+    BODY = "statements of which the node consists, or expressions for which it defines variables"
     REGION = "ranges of the dimensions of a buffer"
     DEFINITION = "variables, axes or a buffer that the node defines for its body"
     USE = "a variable or reducer that is defined elsewhere"

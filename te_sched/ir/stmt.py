@@ -48,7 +48,7 @@ class While(Stmt):
     """while condition: body"""
 
     condition: Expr = role(Role.CHILD)
-    body: Stmt = role(Role.CHILD)
+    body: Stmt = role(Role.BODY)
 
 
 @node
@@ -78,7 +78,7 @@ class AssertStmt(Stmt):
 
     condition: Expr = role(Role.CHILD)
     message: Expr = role(Role.CHILD)
-    body: Stmt = role(Role.CHILD)
+    body: Stmt = role(Role.BODY)
 
 
 @node
@@ -124,7 +124,7 @@ class Prefetch(Stmt):
 class SeqStmt(Stmt):
     """One statement after the other; never nested, never of one statement (`seq` builds it)."""
 
-    seq: tuple[Stmt, ...] = role(Role.CHILD)
+    seq: tuple[Stmt, ...] = role(Role.BODY)
 
 
 @node
@@ -135,8 +135,8 @@ class IfThenElse(Stmt):
     """
 
     condition: Expr = role(Role.CHILD)
-    then_case: Stmt = role(Role.CHILD)
-    else_case: Stmt | None = role(Role.CHILD, default=None)
+    then_case: Stmt = role(Role.BODY)
+    else_case: Stmt | None = role(Role.BODY, default=None)
     owner_guard: bool = False
 
 

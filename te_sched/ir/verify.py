@@ -1,7 +1,9 @@
 """Is a function well-formed IR of its level of lowering?
 
 Owns, per level, which nodes may occur (`LEVELS`), and per class of nodes, what must hold for it
-(`_RULES`); `verify` says which node breaks a rule. Must not know the passes.
+(`_RULES`); `verify` says which node breaks a rule. It keeps the variables that are defined at a
+place by itself, since `ir.scopes` takes it that those in force are what this module checks: each
+defined once, and used inside of its scope. Must not know the passes.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, IterVar, Range, Var
 from te_sched.ir.printer.primfn import primfn
 from te_sched.ir.roles import Role
-from te_sched.ir.visitor import children, fields_with
+from te_sched.ir.visitor import children, fields_with, parts_of
 
 _Nodes = frozenset[type]
 
@@ -183,7 +185,7 @@ class _Verifier:
         while True:
             self.known(node)
             added = self.header(node)
-            below = [child for child in children(node) if isinstance(child, S.Stmt)]
+            below = parts_of(node)
             if len(below) != 1 or added:
                 for child in below:
                     self.statement(child)
@@ -209,9 +211,8 @@ class _Verifier:
             # is ill-defined, but it is what it prints: whoever runs programs has to judge.
             self.free = dict(found)
         self.accesses(node)
-        for child in children(node):
-            if not isinstance(child, S.Stmt):
-                self.part(child)
+        for child in _parts(node, _OUTSIDE[type(node)]):
+            self.part(child)
         self.free = found
         if isinstance(node, S.AttrStmt):
             return self.attribute(node)

@@ -40,6 +40,7 @@ def fields_with(*roles: Role) -> dict[type, tuple[str, ...]]:
 
 
 CHILD_FIELDS = fields_with(*CHILDREN)
+PART_FIELDS = fields_with(Role.BODY)  # of statements: what they consist of
 
 
 def replace(node: _N, **changes: Any) -> _N:
@@ -57,6 +58,18 @@ def children(node: Any) -> Iterator[Node]:
             yield from value
         elif value is not None:
             yield value
+
+
+def parts_of(statement: S.Stmt) -> list[Any]:
+    """The statements of which a statement consists, in program order."""
+    found: list[Any] = []
+    for name in PART_FIELDS[type(statement)]:
+        part = getattr(statement, name)
+        if type(part) is tuple:
+            found += part
+        elif part is not None:
+            found.append(part)
+    return found
 
 
 def walk(node: Any) -> Iterator[Any]:

@@ -32,6 +32,7 @@ from te_sched.ir.expr import (
     StringImm,
     Var,
 )
+from te_sched.ir.scopes import default_scope
 from te_sched.ir.stmt import (
     Allocate,
     AssertStmt,
@@ -306,15 +307,6 @@ class _Flattener(Mapper):
         for extent in reversed(layout.shape[1:]):
             strides.append(self.analyzer.simplify(ops.mul(strides[-1], extent)))
         return tuple(reversed(strides))
-
-
-def default_scope(thread: str) -> str:
-    """Where a stage lives that has no storage scope, by the innermost axis of threads round it:
-    threads share what is outside of them.
-    """
-    if not thread:
-        return "global"
-    return "shared" if thread.startswith("blockIdx") else "local"
 
 
 _ATTRIBUTES = {

@@ -25,6 +25,7 @@ from te_sched.ir.expr import (
     Range,
     Var,
 )
+from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferStore, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import children, replace
 from te_sched.lower.retyped import Retyper
@@ -59,12 +60,11 @@ class _Needs:
 
     def statement(self, node: Any) -> None:
         """Visit a statement and what is in it."""
+        loop = loop_of(node)
+        if loop is not None:
+            self.analyzer.bind(loop.var, loop.range)
         if type(node) is For:
-            self.analyzer.bind(node.loop_var, Range(node.min, node.extent))
             self.met.add(node.loop_var)
-        elif type(node) is AttrStmt and node.key in ("thread_extent", "virtual_thread"):
-            zero = IntImm(0, node.node.var.dtype)
-            self.analyzer.bind(node.node.var, Range(zero, node.value))
         elif type(node) is LetStmt and node.var.dtype == WIDE:
             self.analyzer.bind(node.var, node.value)
             self.met.add(node.var)

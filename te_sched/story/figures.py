@@ -8,20 +8,19 @@ the same memory. Must not know how elements are counted, nor how figures are sho
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from te_sched.analysis.programs.accesses import Access, Loop, Program, accesses_of
+from te_sched.analysis.programs.accesses import Access, Program, accesses_of
 from te_sched.deep import walks_deeply
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Expr, IntImm, Var
-from te_sched.ir.visitor import children
-from te_sched.lower.statements import statements
+from te_sched.ir.scopes import Loop, loop_of, scoped
+from te_sched.ir.visitor import children, parts_of
 from te_sched.story.footprint import Box, Reference, Unknown, distinct, executions
 from te_sched.story.model import Figures, Traffic
-from te_sched.story.stages import parts_of
 
 _ARITHMETIC = (E.Add, E.Sub, E.Mul, E.Div, E.FloorDiv, E.FloorMod, E.Mod, E.Min, E.Max)
 _NOT_ARITHMETIC = frozenset(
@@ -46,26 +45,13 @@ def figures_of_loops(func: S.PrimFunc, stage_of: Callable[[Var], str]) -> dict[i
     return found
 
 
-def _loops_by_node(root: Any, loops: Sequence[Loop]) -> Iterator[tuple[Any, Loop]]:
+def _loops_by_node(root: S.Stmt, loops: Iterable[Loop]) -> Iterator[tuple[S.Stmt, Loop]]:
     """Each statement that is a loop, or launches threads for the first time in a kernel."""
     remaining = iter(loops)
-
-    def visit(node: Any, open_tags: frozenset[str]) -> Iterator[tuple[Any, Loop]]:
-        if isinstance(node, S.For) or _launches(node, open_tags):
+    for node, scope in scoped(root):
+        loop, tags = loop_of(node), [outer.tag for outer in scope.loops if outer.is_launched]
+        if loop is not None and not (loop.is_launched and loop.tag in tags):
             yield node, next(remaining)
-        if isinstance(node, S.AttrStmt) and node.key == "thread_extent":
-            open_tags |= {node.node.thread_tag}
-        for part in parts_of(node):
-            yield from visit(part, open_tags)
-
-    return visit(root, frozenset())
-
-
-def _launches(node: Any, open_tags: frozenset[str]) -> bool:
-    if not isinstance(node, S.AttrStmt):
-        return False
-    is_new = node.key == "thread_extent" and node.node.thread_tag not in open_tags
-    return is_new or node.key == "virtual_thread"
 
 
 class _Counter:
@@ -73,7 +59,6 @@ class _Counter:
 
     def __init__(self, program: Program, stage_of: Callable[[Var], str]) -> None:
         self.program, self.stage_of = program, stage_of
-        self.bytes = _item_bytes(program.func)
         self.counts: dict[tuple[int, tuple[Access, ...]], int | Unknown] = {}
 
     def figures(self, chain: tuple[Loop, ...]) -> Figures:
@@ -113,7 +98,8 @@ class _Counter:
                 notes[f"{name}: {error}"] = None
                 return None
 
-        size = self.bytes.get(data, 1)
+        memory = self.program.memory.get(data)
+        size = 1 if memory is None else dtypes.storage_bytes(memory.dtype)
         iteration = known(lambda: self._elements(accesses, depth))
         whole = known(lambda: self._elements(accesses, standing))
         times = known(lambda: sum(self._times(one, standing) for one in accesses))
@@ -216,13 +202,6 @@ def _arithmetic(e: Expr) -> int:
         parts = (e.true_value, e.false_value)
     inner = sum([_arithmetic(part) for part in parts if isinstance(part, Expr)])
     return inner + (dtypes.lanes(e.dtype) if own else 0)
-
-
-def _item_bytes(func: S.PrimFunc) -> dict[Var, int]:
-    """The bytes of an element, by memory."""
-    buffers = [*func.buffer_map.values()]
-    buffers += [one.buffer for one in statements(func.body) if isinstance(one, S.BufferRealize)]
-    return {one.data: dtypes.storage_bytes(one.dtype) for one in buffers}
 
 
 def _sum(parts: Sequence[Any]) -> Any:

@@ -2,8 +2,9 @@
 
 A statement that writes is of the stage that it computes, then of those that it reads. One round
 others is of the stage computed last in it, then of the others computed there. Memory is known by
-its name: where lowering lets several stages share memory, it has the name of the first. Must not
-know texts.
+its name: where lowering lets several stages share memory, it has the name of the first. The
+stages of a statement follow from those inside of it, so this is no walk of `ir.scopes`, which says
+what is in force outside. Must not know texts.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from typing import Any
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, BufferLoad, Call, IntImm, Var
 from te_sched.ir.printer.names import identifier
-from te_sched.ir.visitor import walk
+from te_sched.ir.views import Views
+from te_sched.ir.visitor import parts_of, walk
 from te_sched.schedule.schedule import Schedule
 
 _READ, _WRITE = 1, 2  # in the mask of an access_ptr
-_BRANCHES = ("body", "seq", "then_case", "else_case")
 
 
 class Stages:
@@ -26,7 +27,7 @@ class Stages:
 
     def __init__(self, schedule: Schedule) -> None:
         self._names: dict[str, str] = {}
-        self._views: dict[Var, Var] = {}  # what an extern calls a buffer, and its own name
+        self._views = Views()
         self._known: dict[int, tuple[str, ...]] = {}
         self._kept: list[S.Stmt] = []  # so that identities last
         for stage in schedule.stages:
@@ -47,7 +48,7 @@ class Stages:
 
     def of_memory(self, data: Var) -> str:
         """The stage that has its result in some memory, or ""."""
-        return self._names.get(self._views.get(data, data).name, "")
+        return self._names.get(self._views.base(data).name, "")
 
     def of_printed(self, name: str) -> str:
         """The stage that has its result in a buffer, by the name that programs print, or ""."""
@@ -75,11 +76,10 @@ class Stages:
         """The stages computed in a statement, those of its last part first."""
         if type(node) is S.AttrStmt:
             if node.key == "buffer_bind_scope":
-                view, buffer = node.node
-                self._views[view.data] = self._views.get(buffer.data, buffer.data)
+                self._views.bind(node)
             if isinstance(node.node, Buffer):
                 yield from self._named([node.node.data])
-        for below in reversed(list(parts_of(node))):
+        for below in reversed(parts_of(node)):
             yield from self._computed(below)
 
     def _computed(self, node: S.Stmt) -> Iterator[str]:
@@ -95,16 +95,6 @@ class Stages:
 
     def _named(self, touched: Iterable[Var]) -> Iterator[str]:
         return filter(None, map(self.of_memory, touched))
-
-
-def parts_of(node: Any) -> Iterator[S.Stmt]:
-    """The statements of which a statement consists, in their order."""
-    for name in _BRANCHES:
-        part = getattr(node, name, None)
-        if isinstance(part, tuple):
-            yield from part
-        elif part is not None:
-            yield part
 
 
 def _written(value: Any) -> list[Var]:

@@ -14,7 +14,7 @@ from typing import Any
 from te_sched.errors import DeclarationError, ScheduleError, Subject, repr_of, user_place
 from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, IterVar, ProducerLoad, Range, Reduce
 from te_sched.ir.stmt import BufferStore, For, Stmt
-from te_sched.ir.visitor import CHILD_FIELDS, Mapper, children, replace, walk
+from te_sched.ir.visitor import CHILD_FIELDS, Mapper, children, parts_of, replace, walk
 from te_sched.te.tensor import Array, Tensor
 
 
@@ -274,7 +274,7 @@ def _loops(body: Stmt) -> list[IterVar]:
         node = stack.pop()
         if type(node) is For:
             axes.append(IterVar(Range(node.min, node.extent), node.loop_var, _AXIS_KIND[node.kind]))
-        stack += [child for child in children(node) if isinstance(child, Stmt)]
+        stack += parts_of(node)
     return axes
 
 

@@ -1,5 +1,6 @@
 """Which stage a statement computes: the one that it writes last, since what is attached inside of
-it is computed before. Must not know how this is shown.
+it is computed before. It is found from the statements inside out, and only for those that are asked
+for, so it is no walk of `ir.scopes`. Must not know how this is shown.
 """
 
 from __future__ import annotations
@@ -10,20 +11,10 @@ from typing import Any, TypeGuard
 
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Call, IntImm, Var
-from te_sched.ir.visitor import walk
+from te_sched.ir.views import Views
+from te_sched.ir.visitor import PART_FIELDS, parts_of, walk
 
 _WRITE = 2  # in the mask of an access_ptr
-_BELOW: dict[type, Callable[[Any], tuple[Any, ...]]] = {
-    **dict.fromkeys(
-        [S.For, S.While, S.LetStmt, S.AttrStmt, S.AssertStmt, S.BufferRealize, S.Allocate],
-        lambda node: (node.body,),
-    ),
-    S.SeqStmt: lambda node: node.seq,
-    S.IfThenElse: lambda node: (
-        node.then_case,
-        *(() if node.else_case is None else (node.else_case,)),
-    ),
-}
 
 
 class Owners:
@@ -32,7 +23,7 @@ class Owners:
     def __init__(self, stage_of: Callable[[Var], str]) -> None:
         self._stage_of = stage_of
         self._known: dict[Any, str] = {}
-        self._viewed: dict[Var, Var] = {}  # what an extern calls a buffer, and its own name
+        self._views = Views()
 
     def of(self, node: Any) -> str:
         """The stage that a statement computes, or "" where it computes none."""
@@ -45,13 +36,10 @@ class Owners:
                 continue
             asked.append(current)
             if type(current) is S.AttrStmt and current.key == "buffer_bind_scope":
-                view, buffer = current.node
-                self._viewed[view.data] = self._viewed.get(buffer.data, buffer.data)
-            below = _BELOW.get(type(current))
-            if below is None:
+                self._views.bind(current)
+            pending += parts_of(current)
+            if not PART_FIELDS[type(current)]:
                 owner = self._known[current] = self._written(current)
-            else:
-                pending.extend(below(current))
         self._remember(asked, owner)
         return owner
 
@@ -60,7 +48,7 @@ class Owners:
         if asked:
             self._known[asked[0]] = owner
         for above, below in pairwise(asked):
-            if type(above) in _BELOW and _BELOW[type(above)](above)[-1] is below:
+            if parts_of(above)[-1:] == [below]:
                 self._known[below] = owner
             else:
                 return
@@ -82,7 +70,7 @@ class Owners:
         return next((self._named(part) for part in node.value.args if _is_data(part)), "")
 
     def _named(self, data: Var) -> str:
-        return self._stage_of(self._viewed.get(data, data))
+        return self._stage_of(self._views.base(data))
 
 
 def _is_data(node: Any) -> TypeGuard[Var]:

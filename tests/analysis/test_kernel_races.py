@@ -7,7 +7,11 @@ import pytest
 
 import te_sched
 from te_sched import te
+from te_sched.analysis.kernels.kernel_races import check_kernel_races
 from te_sched.errors import BuildError
+from te_sched.ir.expr import IntImm, Var
+from te_sched.ir.stmt import AttrStmt, BufferStore, For, LetStmt, PrimFunc
+from tests.lower.build import temporary
 
 TX, TY, BX = (te.thread_axis(tag) for tag in ("threadIdx.x", "threadIdx.y", "blockIdx.x"))
 
@@ -128,3 +132,11 @@ def test_every_thread_gets_a_result_that_is_kept_in_registers() -> None:
     a, c = te_sched.nd.array(values, device), te_sched.nd.empty((16,), "float32", device)
     te_sched.build(s, [A, C], target="cuda")(a, c)
     np.testing.assert_array_equal(c.numpy(), values.sum(1) * 2)
+
+
+def test_a_let_of_a_loop_over_threads_tells_threads_apart() -> None:
+    tx, k, place = TX.var, Var("k"), Var("place")
+    S = temporary("S", 17, scope="shared")
+    one = LetStmt(place, k, BufferStore(S, tx.astype("float32"), (place,)))
+    body = AttrStmt(TX, "thread_extent", IntImm(16), For(k, tx, IntImm(1), "serial", one))
+    check_kernel_races(PrimFunc((), body, {}))

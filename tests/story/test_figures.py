@@ -245,3 +245,18 @@ def test_temporaries_of_symbolic_size_are_unknown() -> None:
     B = te.compute((n,), lambda i: A[i] + 1.0, name="B")
     C = te.compute((n,), lambda i: B[n - 1 - i] * 2.0, name="C")
     assert temporary_bytes(te_sched.lower(te.create_schedule(C.op), [A, C])["main"]) is None
+
+
+def test_memory_that_a_body_of_the_user_allocates_has_bytes_of_its_type() -> None:
+    def body(ins: Any, outs: Any) -> Any:
+        ib = te_sched.tir.ir_builder.create()
+        kept = ib.allocate("float64", 8, name="kept")
+        with ib.for_range(0, 8, name="i") as i:
+            kept[i] = te_sched.tir.Cast("float64", ib.buffer_ptr(ins[0])[i])
+        ib.buffer_ptr(outs[0])[0] = te_sched.tir.Cast("float32", kept[7])
+        return ib.get()
+
+    A = te.placeholder((8,), name="A")
+    B = te.extern((1,), [A], body, name="B", dtype="float32")
+    found, _ = figures_of(te.create_schedule(B.op), [A, B])
+    assert [traffic.whole for traffic in found.buffers if traffic.buffer == "kept"] == [64]

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from te_sched.analysis.checks.guarded_sums import joined
-from te_sched.analysis.checks.place import Need, Place, is_index_operator, reads_memory
+from te_sched.analysis.checks.place import Need, Place, is_index_operator
 from te_sched.analysis.findings import BOUNDS, PROVED, REFUTED, UNPROVED, Finding
-from te_sched.analysis.programs.accesses import Loop
 from te_sched.analysis.programs.evaluate import (
     Points,
     TooMany,
@@ -31,8 +30,9 @@ from te_sched.arith.forms import Form, Forms, constant, expr_of, linear_form, nu
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, FloorDiv, FloorMod, IntImm, Ramp, Var
 from te_sched.ir.occurrences import Occurrence
+from te_sched.ir.scopes import Loop
 from te_sched.ir.stmt import PrimFunc
-from te_sched.ir.visitor import substitute, variables_of
+from te_sched.ir.visitor import reads_data, substitute, variables_of
 
 _LIMIT = 1 << 16  # iterations that are executed
 _ONE, _ZERO = IntImm(1), IntImm(0)
@@ -58,17 +58,13 @@ class Bounds(Place):
     def enter(self, loop: Loop) -> None:
         """Go into a loop, and note the values of its variable."""
         super().enter(loop)
+        self.ranges.pop(loop.var, None)
         self._note_range(loop)
 
     def _note_range(self, loop: Loop) -> None:
         start, count = linear_form(loop.min), linear_form(loop.extent)
         if start is not None and count is not None and self._is_size(count):
             self.ranges[loop.var] = (start, plus(plus(start, count), constant(-1)))
-
-    def leave(self) -> None:
-        """Leave the innermost loop."""
-        self.ranges.pop(self.loops[-1].var, None)
-        super().leave()
 
     # -- judging ---------------------------------------------------------------------------------
 
@@ -137,15 +133,14 @@ class Bounds(Place):
         if self.analyzer.may_wrap(need.at):
             return False
         forms = Forms(self._least_values(), self.values)
-        for loop in self.loops:
+        for loop in self.scope.loops:
             forms.bind(loop.var, forms.of(loop.min), forms.of(loop.extent))
         place = plus(forms.of(need.at), forms.of(need.low), -1)
         return forms.is_nonnegative(place) and forms.is_less(place, forms.of(need.extent))
 
     def _least_values(self) -> dict[Var, int]:
         """Extents and strides are never negative."""
-        declared = [view.buffer for view in self.views.values()]
-        parts = [part for buffer in declared for part in buffer.strides]
+        parts = [part for buffer in self.views.values() for part in buffer.strides]
         for memory in self.memory.values():
             parts += memory.shape if memory.is_argument else ()
         return {part: 0 for part in parts if type(part) is Var}
@@ -189,14 +184,16 @@ class Bounds(Place):
             ends = [need._replace(at=end) for end in _ends(need.at)]
             return all([self._is_settled(occurrence, end) for end in ends])
         conditions = [
-            *self.conditions,
+            *self.scope.conditions,
             *[one for one in occurrence.guards if isinstance(one, Expr) and one.dtype == "bool"],
         ]
-        if reads_memory(need.at):
+        if reads_data(need.at):
             return False
-        known = [one for one in conditions if not reads_memory(one)]
-        guards = len(self.conditions) + len(occurrence.guards)  # lets and vectors are not known
-        is_sure = self.is_sure and len(known) == guards
+        known = [one for one in conditions if not reads_data(one)]
+        guards = len(self.scope.conditions) + len(
+            occurrence.guards
+        )  # lets and vectors are not known
+        is_sure = self.scope.is_sure and len(known) == guards
         try:
             found = self._outside(need, known)
         except Unevaluable as reason:
@@ -234,7 +231,7 @@ class Bounds(Place):
         first = int(np.argmax(wrong))
         where = " and ".join(
             f"{loop.name} = {int(np.broadcast_to(points.values[loop.var], (points.count,))[first])}"
-            for loop in self.loops
+            for loop in self.scope.loops
         )
         text = f"the index {need.at!s} runs from {values.min()} to {values.max()}"
         if where:
@@ -256,7 +253,7 @@ class Bounds(Place):
         total = linear_form(index)
         if total is None:
             return False
-        others = [part for loop in self.loops for part in (loop.min, loop.extent)]
+        others = [part for loop in self.scope.loops for part in (loop.min, loop.extent)]
         bound = self._named(*conditions, need.low, need.extent, *others)
         free = [
             (var, scale, [number_of(end) for end in self.ranges[var]])
@@ -280,11 +277,11 @@ class Bounds(Place):
     def _points(self, need: Need, conditions: Sequence[Expr]) -> Points:
         """The iterations that reach an access; of loops that do not matter, one."""
         known = self._named(need.at, *conditions)
-        for loop in reversed(self.loops):
+        for loop in reversed(self.scope.loops):
             if loop.var in known:
                 known |= self._named(loop.min, loop.extent)
-        most = {loop: 1 for loop in self.loops if loop.var not in known}
-        points = points_of(self.loops, {}, self.values, most, _LIMIT)
+        most = {loop: 1 for loop in self.scope.loops if loop.var not in known}
+        points = points_of(self.scope.loops, {}, self.values, most, _LIMIT)
         return held(points, conditions, self.values)
 
     def _named(self, *expressions: Expr) -> set[Var]:
@@ -317,22 +314,22 @@ class Bounds(Place):
         if not conditions:
             yield need
             return
-        found = joined(need.at, self.loops, conditions, self.symbols)
+        found = joined(need.at, self.scope.loops, conditions, self.symbols)
         if found is None:
             yield None
             return
-        loops, ranges = self.loops, self.ranges
-        self.loops, self.ranges = found.loops, dict(ranges)
+        scope, ranges = self.scope, self.ranges
+        self.scope, self.ranges = scope._replace(loops=tuple(found.loops)), dict(ranges)
         for loop in found.loops:
             self._note_range(loop)
         yield need._replace(at=found.total)
-        self.loops, self.ranges = loops, ranges
+        self.scope, self.ranges = scope, ranges
 
     def _are_loops_known(self) -> bool:
         """Whether the sizes of a call alone say which iterations there are."""
         return all(
             loop.var in self.ranges or (self._is_told(loop.min) and self._is_told(loop.extent))
-            for loop in self.loops
+            for loop in self.scope.loops
         )
 
     def _is_told(self, e: Expr) -> bool:
@@ -354,7 +351,7 @@ class Bounds(Place):
             return False
         if any(map(_is_negative, gaps)):
             return False
-        extents = tuple(loop.extent for loop in self.loops if type(loop.extent) is not IntImm)
+        extents = tuple(loop.extent for loop in self.scope.loops if type(loop.extent) is not IntImm)
         name = self.name_of(occurrence)
         index, number = need.at, need.number
         low, high = span

@@ -20,7 +20,7 @@ are judged (`bounds`), nor how a check looks (`making`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -29,10 +29,9 @@ from te_sched.analysis.checks.bounds import Bounds
 from te_sched.analysis.checks.making import Check, check_of, check_over, unless_empty
 from te_sched.analysis.checks.place import Need
 from te_sched.analysis.findings import BY_NAME, Findings
-from te_sched.analysis.programs.accesses import Loop
 from te_sched.analysis.schedules.sizes import Size
 from te_sched.errors import Subject
-from te_sched.ir.expr import Expr, IntImm, Not, Var
+from te_sched.ir.expr import Expr, IntImm, Var
 from te_sched.ir.occurrences import Occurrence, data_read_by, occurrences_of
 from te_sched.ir.stmt import (
     Allocate,
@@ -48,7 +47,7 @@ from te_sched.ir.stmt import (
     Stmt,
     While,
 )
-from te_sched.ir.visitor import replace
+from te_sched.ir.visitor import replace, variables_of
 from te_sched.lower.statements import sequence, statements
 
 
@@ -98,8 +97,11 @@ class _Walker:
     ) -> None:
         self.bounds = Bounds(func)
         self.named, self.insert, self.notes = named, insert, notes
-        self.scope: tuple[Var, ...] = ()  # variables of loops and thread axes
-        self.in_vector = 0
+
+    @property
+    def scope(self) -> tuple[Var, ...]:
+        """The variables of loops and thread axes."""
+        return tuple([one.var for one in self.bounds.scope.loops if one.kind != "virtual"])
 
     def flushed(self, node: Stmt) -> Stmt:
         """A statement with its checks before it."""
@@ -108,19 +110,16 @@ class _Walker:
 
     def before(self, checks: Sequence[Check], node: Stmt) -> Stmt:
         """Put checks before a statement."""
-        return sequence([*[check.make(self.scope) for check in checks], node]) if checks else node
+        return sequence([*self.made(checks), node]) if checks else node
+
+    def made(self, checks: Sequence[Check]) -> list[Stmt]:
+        """Checks as the statements that they are here."""
+        return [check.make(self.scope) for check in checks]
 
     def statement(self, node: Any) -> tuple[Stmt, list[Check]]:
         """The statement, and the checks that have to be made before it."""
         method = _METHODS.get(type(node))
-        if method is not None:
-            return method(self, node)
-        checks = self.checks_of(node)
-        body = getattr(node, "body", None)
-        if not isinstance(body, Stmt):
-            return node, checks
-        new, below = self.statement(body)
-        return _with(node, body, new), checks + below
+        return (node, self.checks_of(node)) if method is None else method(self, node)
 
     def checks_of(self, node: Stmt) -> list[Check]:
         """The checks that a statement needs by itself."""
@@ -141,53 +140,50 @@ class _Walker:
         if isinstance(node.extent, IntImm) and node.extent.value <= 0:
             return node, []
         outside = self.checks_of(node)
-        scope = self.scope
-        self.scope = (*scope, node.loop_var)
-        is_vector = node.kind == "vectorized"
-        self.in_vector += is_vector
-        self.bounds.enter(_as_loop(node))
-        body, checks = self.statement(node.body)
-        self.bounds.leave()
-        self.in_vector -= is_vector
-        if not checks:
-            self.scope = scope
-            return _with(node, node.body, body), outside
-        written = _written(node.body)
-        lifts = is_vector or self.in_vector or (node.kind == "serial" and _is_innermost(node))
-        stay: list[Check] = []
-        for check in checks:
-            depends = node.loop_var in check.variables
-            is_blocked = not written.isdisjoint(check.reads) or any(map(check.needs, stay))
-            if is_blocked or (depends and not lifts):
-                stay.append(check)
-            elif depends:
-                outside.append(check_over(node, check, self.notes))
-            else:
-                outside.append(unless_empty(node, check))
-        kind = "serial" if stay and is_vector else node.kind
-        body = self.before(stay, body)
-        self.scope = scope
+        with self.bounds.inside(node):
+            body, checks = self.statement(node.body)
+            if not checks:
+                return _with(node, node.body, body), outside
+            written = _written(node.body)
+            is_innermost = node.kind == "serial" and _is_innermost(node)
+            lifts = self.in_vector or is_innermost
+            stay: list[Check] = []
+            for check in checks:
+                depends = node.loop_var in check.variables
+                is_blocked = not written.isdisjoint(check.reads) or any(map(check.needs, stay))
+                if is_blocked or (depends and not lifts):
+                    stay.append(check)
+                elif depends:
+                    outside.append(check_over(node, check, self.notes))
+                else:
+                    outside.append(unless_empty(node, check))
+            body = self.before(stay, body)
+        kind = "serial" if stay and node.kind == "vectorized" else node.kind
         return replace(node, body=body, kind=kind), outside
+
+    @property
+    def in_vector(self) -> bool:
+        """Whether a loop round this place is vectorized."""
+        return any(loop.kind == "vectorized" for loop in self.bounds.scope.loops)
 
     def branch(self, node: IfThenElse) -> tuple[Stmt, list[Check]]:
         outside = self.checks_of(node)
-        then, checks = self.case(node.condition, node.then_case)
-        new_else = node.else_case
-        if node.else_case is not None:
-            negated = Not(node.condition)
-            new_else, others = self.case(negated, node.else_case)
+        then, checks = self.case(node, "then_case")
+        other = node.else_case
+        if other is not None:
+            other, others = self.case(node, "else_case")
             checks += others
-        if then is not node.then_case or new_else is not node.else_case:
-            node = replace(node, then_case=then, else_case=new_else)
+        if then is not node.then_case or other is not node.else_case:
+            node = replace(node, then_case=then, else_case=other)
         return node, outside + checks
 
-    def case(self, condition: Expr, body: Stmt) -> tuple[Stmt, list[Check]]:
+    def case(self, node: IfThenElse, part: str) -> tuple[Stmt, list[Check]]:
         """One side of a branch; its checks may move before the branch."""
-        bounds = self.bounds
-        bounds.conditions.append(condition)
-        with bounds.assuming(condition) if _is_lasting(condition, body) else nullcontext():
-            new, checks = self.statement(body)
-        bounds.conditions.pop()
+        body: Stmt = getattr(node, part)
+        with self.bounds.inside(node, part):
+            condition = self.bounds.scope.conditions[-1]
+            with self.assuming(condition, body):
+                new, checks = self.statement(body)
         if not self.in_vector:
             return self.before(checks, new), []
         return new, [
@@ -213,77 +209,58 @@ class _Walker:
             return node, outside
         return sequence(done), outside
 
-    def let(self, node: LetStmt) -> tuple[Stmt, list[Check]]:
-        outside = self.checks_of(node)
-        self.bounds.values[node.var] = node.value
-        if node.var.dtype.startswith(("int", "uint")):
-            self.bounds.bind(node.var, node.value)
-        return self.inside(node, outside, {node.var})
-
-    def inside(
-        self, node: Any, outside: list[Check], bound: Iterable[Var]
+    def binding(
+        self, node: LetStmt | Allocate | BufferRealize | AttrStmt, bound: Collection[Var]
     ) -> tuple[Stmt, list[Check]]:
         """A statement that gives variables a meaning for its body."""
-        new, checks = self.statement(node.body)
-        names = frozenset(bound)
-        stay: list[Check] = []
-        for check in checks:
-            moves = names.isdisjoint(check.variables) and names.isdisjoint(check.reads)
-            (outside if moves and not any(map(check.needs, stay)) else stay).append(check)
-        return _with(node, node.body, self.before(stay, new)), outside
+        outside = self.checks_of(node)
+        with self.bounds.inside(node):
+            new, checks = self.statement(node.body)
+            stay: list[Check] = []
+            for check in checks:
+                moves = check.variables.isdisjoint(bound) and check.reads.isdisjoint(bound)
+                (outside if moves and not any(map(check.needs, stay)) else stay).append(check)
+            return _with(node, node.body, self.before(stay, new)), outside
 
     def attribute(self, node: AttrStmt) -> tuple[Stmt, list[Check]]:
-        bounds = self.bounds
         if node.key in ("thread_extent", "virtual_thread"):
             return self.threads(node), []
         if node.key == "buffer_bind_scope":
-            return self.inside(node, [], bounds.add_view(node))
-        bounds.enter_attribute(node)
-        body, checks = self.statement(node.body)
-        bounds.leave_attribute(node)
+            view = node.node[0]
+            named = variables_of(view.elem_offset, *view.shape, *view.strides)
+            return self.binding(node, {view.data} | named)
+        with self.bounds.inside(node):
+            body, checks = self.statement(node.body)
         return _with(node, node.body, body), checks
 
     def threads(self, node: AttrStmt) -> Stmt:
         """An axis of threads, out of which no check moves."""
-        axis, scope, notes = node.node, self.scope, self.notes
-        if node.key == "thread_extent":
-            self.scope, self.notes = (*scope, axis.var), False
-        self.bounds.enter(Loop(axis.var, IntImm(0), node.value, "thread", axis.thread_tag))
-        body = self.flushed(node.body)
-        self.bounds.leave()
-        self.scope, self.notes = scope, notes
+        notes = self.notes
+        self.notes = notes and node.key != "thread_extent"
+        with self.bounds.inside(node):
+            body = self.flushed(node.body)
+        self.notes = notes
         return _with(node, node.body, body)
 
-    def realize(self, node: BufferRealize) -> tuple[Stmt, list[Check]]:
-        self.bounds.add_realized(node)
-        return self.inside(node, [], {node.buffer.data})
-
-    def allocate(self, node: Allocate) -> tuple[Stmt, list[Check]]:
-        outside = self.checks_of(node)
-        self.bounds.add_allocated(node)
-        return self.inside(node, outside, {node.buffer_var})
-
-    def assuming(self, node: While | AssertStmt) -> AbstractContextManager[None]:
-        """A scope in which the condition of a statement holds."""
-        is_lasting = _is_lasting(node.condition, node.body)
-        return self.bounds.assuming(node.condition) if is_lasting else nullcontext()
+    def assuming(self, condition: Expr, body: Stmt) -> AbstractContextManager[None]:
+        """A scope in which a condition holds, where it does so all through a statement."""
+        read = set(data_read_by(condition))
+        is_lasting = not read or read.isdisjoint(_written(body))
+        return self.bounds.assuming(condition) if is_lasting else nullcontext()
 
     def repeat(self, node: While) -> tuple[Stmt, list[Check]]:
-        was_sure, self.bounds.is_sure = self.bounds.is_sure, False
-        checks = self.checks_of(node)
-        with self.assuming(node):
-            body = self.flushed(node.body)
-        self.bounds.is_sure = was_sure
+        with self.bounds.inside(node):
+            checks = self.checks_of(node)
+            with self.assuming(node.condition, node.body):
+                body = self.flushed(node.body)
         if checks:  # the condition is asked again after each iteration
-            body = sequence([body, *[check.make(self.scope) for check in checks]])
+            body = sequence([body, *self.made(checks)])
         return _with(node, node.body, body), checks
 
     def asserted(self, node: AssertStmt) -> tuple[Stmt, list[Check]]:
         checks = self.checks_of(node)
-        self.bounds.conditions.append(node.condition)
-        with self.assuming(node):
+        with self.bounds.inside(node), self.assuming(node.condition, node.body):
             body = self.flushed(node.body)
-        self.bounds.conditions.pop()
         return _with(node, node.body, body), checks
 
     # -- checks ------------------------------------------------------------------------------------
@@ -306,10 +283,10 @@ _METHODS: dict[type, Callable[[_Walker, Any], tuple[Stmt, list[Check]]]] = {
     For: _Walker.loop,
     IfThenElse: _Walker.branch,
     SeqStmt: _Walker.parts,
-    LetStmt: _Walker.let,
+    LetStmt: lambda walker, node: walker.binding(node, {node.var}),
     AttrStmt: _Walker.attribute,
-    BufferRealize: _Walker.realize,
-    Allocate: _Walker.allocate,
+    BufferRealize: lambda walker, node: walker.binding(node, {node.buffer.data}),
+    Allocate: lambda walker, node: walker.binding(node, {node.buffer_var}),
     While: _Walker.repeat,
     AssertStmt: _Walker.asserted,
 }
@@ -319,23 +296,12 @@ def _with(node: Stmt, old: Stmt, new: Stmt) -> Stmt:
     return node if new is old else replace(node, body=new)
 
 
-def _as_loop(node: For) -> Loop:
-    tag = node.thread_binding.thread_tag if node.thread_binding is not None else ""
-    return Loop(node.loop_var, node.min, node.extent, node.kind, tag)
-
-
 def _is_innermost(loop: For) -> bool:
     """Whether there are no loops in a loop but vectorized ones."""
     return not any(
         type(node) is While or (type(node) is For and node.kind != "vectorized")
         for node in statements(loop.body)
     )
-
-
-def _is_lasting(condition: Expr, body: Stmt) -> bool:
-    """Whether a condition that held before a statement holds all through it."""
-    read = set(data_read_by(condition))
-    return not read or read.isdisjoint(_written(body))
 
 
 def _written(body: Stmt) -> set[Var]:

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
-from te_sched.analysis.programs.accesses import Loop
 from te_sched.arith.iter_expr import IterMark, IterSumExpr
 from te_sched.arith.iter_map import join_constrained
 from te_sched.ir import ops
 from te_sched.ir.expr import And, Expr, Range, Var
+from te_sched.ir.scopes import Loop
 from te_sched.ir.visitor import variables_of
 
 

@@ -1,26 +1,21 @@
 """A place in a program: what is known there, and what an access there needs of its indices.
 
-Whoever walks a program says where it goes: into loops, conditions, lifetimes of memory. Must not
-know what is judged.
+Whoever walks a program says into which statements it goes. Must not know what is judged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any, NamedTuple, TypeGuard
 
-from te_sched.analysis.programs.accesses import Loop, Memory
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
     BinaryOp,
     Buffer,
-    BufferLoad,
-    Call,
     Div,
     Expr,
     IntImm,
@@ -30,8 +25,9 @@ from te_sched.ir.expr import (
     Var,
 )
 from te_sched.ir.occurrences import Occurrence
-from te_sched.ir.stmt import Allocate, AttrStmt, BufferRealize, PrimFunc
-from te_sched.ir.visitor import variables_of, walk
+from te_sched.ir.scopes import Loop, Memory, scope_of, whole
+from te_sched.ir.stmt import AttrStmt, LetStmt, PrimFunc, Stmt
+from te_sched.ir.visitor import reads_data, variables_of
 
 _ONE, _ZERO = IntImm(1), IntImm(0)
 
@@ -45,95 +41,57 @@ class Need(NamedTuple):
     extent: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class View:
-    """A buffer that stands for a region of another: how far its elements reach, its offset."""
-
-    buffer: Buffer
-    extents: tuple[Expr, ...]
-
-
 class Place:
-    """The place at which a walk through a program has arrived."""
+    """The place at which a walk through a program has arrived, and what is known there."""
 
     def __init__(self, func: PrimFunc) -> None:
         self.analyzer = Analyzer(exact=True)
-        self.memory: dict[Var, Memory] = {}
-        self.bytes: dict[Var, int] = {}  # of an element
-        self.views: dict[Var, View] = {}
-        self.loops: list[Loop] = []
-        self.conditions: list[Expr] = []
-        self.values: dict[Var, Expr] = {}
-        self.is_sure = True
+        self.scope = scope_of(func)
+        self.defined = self.scope.defined
+        self.memory, self.values = self.defined.memory, self.defined.values
+        # what does not lie as declared in memory of its own: views, and arguments with strides
+        self.views: dict[Var, Buffer] = {}
         self.stage = ""  # what is stored to
-        self.extern = ""  # the extern operation whose body this is
         self.symbols = {param for param in func.params if param.dtype != "handle"}
         for buffer in func.buffer_map.values():
             self.symbols.update(variables_of(*buffer.shape, *buffer.strides))
-            region = tuple((_ZERO, extent) for extent in buffer.shape)
-            self.add_memory(
-                buffer.data,
-                Memory(buffer.name, region, buffer.shape, is_argument=True),
-                buffer.dtype,
-            )
             if buffer.strides:
-                self.views[buffer.data] = View(buffer, buffer.shape)
+                self.views[buffer.data] = buffer
 
-    def add_memory(self, data: Var, memory: Memory, dtype: str) -> None:
-        """Note what a pointer points to."""
-        self.memory[data] = memory
-        self.bytes[data] = dtypes.storage_bytes(dtype)
-
-    def add_realized(self, node: BufferRealize) -> None:
-        """Note a temporary; arguments are known."""
-        buffer = node.buffer
-        if buffer.data not in self.memory:
-            region = tuple((bound.min, bound.extent) for bound in node.bounds)
-            self.add_memory(buffer.data, Memory(buffer.name, region, buffer.shape), buffer.dtype)
-
-    def add_allocated(self, node: Allocate) -> None:
-        """Note flat memory."""
-        region = tuple((_ZERO, extent) for extent in node.extents)
-        memory = Memory(node.buffer_var.name, region, tuple(node.extents))
-        self.add_memory(node.buffer_var, memory, node.dtype)
-
-    def add_view(self, node: AttrStmt) -> set[Var]:
-        """Note what a buffer stands for; gives the variables that it gives a meaning."""
-        view, buffer = node.node
-        extents = node.value.args[1::2] if isinstance(node.value, Call) else ()
-        kept = tuple(extents)[len(extents) - len(view.shape) :]
-        region = tuple((_ZERO, extent) for extent in kept)
-        name = self.memory[buffer.data].name if buffer.data in self.memory else buffer.name
-        self.add_memory(view.data, Memory(name, region, view.shape), view.dtype)
-        self.views[view.data] = View(view, kept)
-        return {view.data} | variables_of(view.elem_offset, *view.shape, *view.strides)
-
-    def enter_attribute(self, node: AttrStmt) -> None:
-        """Note the body of an extern operation: its outputs are the last views that it declares."""
-        if node.key == "extern_scope" and self.views:
-            self.extern = self.memory[next(reversed(self.views))].name
-
-    def leave_attribute(self, node: AttrStmt) -> None:
-        """Leave what `enter_attribute` noted."""
-        if node.key == "extern_scope":
-            self.extern = ""
-
-    def place_name(self) -> str:
-        """The stage that this is."""
-        return self.extern or self.stage
+    @contextmanager
+    def inside(self, node: Stmt, part: str = "body") -> Iterator[None]:
+        """A scope in which the walk is inside of the statements in a field of a statement."""
+        outside, self.scope = self.scope, self.scope.inside(node, part)
+        for loop in self.scope.loops[len(outside.loops) :]:
+            self.enter(loop)
+        if type(node) is LetStmt and node.var.dtype.startswith(("int", "uint")):
+            self.bind(node.var, node.value)
+        elif type(node) is AttrStmt and node.key == "buffer_bind_scope":
+            self.add_view(*node.node)
+        yield
+        self.scope = outside
 
     def enter(self, loop: Loop) -> None:
         """Go into a loop."""
-        self.loops.append(loop)
-        self.analyzer.bind(loop.var, Range(loop.min, loop.extent))
+        self.analyzer.bind(loop.var, loop.range)
 
-    def leave(self) -> None:
-        """Leave the innermost loop."""
-        self.loops.pop()
+    def add_view(self, view: Buffer, buffer: Buffer) -> None:
+        """Note what a buffer stands for, under the name of that."""
+        extents = self.defined.views[view.data].extents
+        region = whole(extents[len(extents) - len(view.shape) :])
+        name = self.memory[buffer.data].name if buffer.data in self.memory else buffer.name
+        self.memory[view.data] = Memory(name, region, view.shape, view.dtype)
+        self.views[view.data] = view
+
+    def place_name(self) -> str:
+        """The stage that this is: of an extern operation, the last view that it declares."""
+        if self.scope.extern is not None and self.views:
+            return self.memory[next(reversed(self.views))].name
+        return self.stage
 
     def bind(self, var: Var, value: Expr) -> None:
         """Note what a variable stands for; of what memory held, which may change, its ends."""
-        if not reads_memory(value):
+        if not reads_data(value):
             self.analyzer.bind(var, value)
             return
         low, high = self.analyzer.const_bounds(value)
@@ -178,7 +136,7 @@ class Place:
                 if len(memory.region) == 1 and self._is_flat(occurrence):
                     extent = self.reach(*whole)
                 yield Need(number, index, low, extent)
-            yield from (need for need in self.declared(occurrence) if reads_memory(need.at))
+            yield from (need for need in self.declared(occurrence) if reads_data(need.at))
         elif len(occurrence.indices) == 1:
             yield Need(0, occurrence.indices[0], _ZERO, self.reach(*whole))
 
@@ -194,9 +152,7 @@ class Place:
         """The index of an element, counted from the first of all."""
         *outer, last = occurrence.indices
         assert type(last) is Ramp
-        strides = (
-            self.views[occurrence.data].buffer.strides if occurrence.data in self.views else ()
-        )
+        strides = self.views[occurrence.data].strides if occurrence.data in self.views else ()
         flat: Expr = _ZERO
         for number, (low, extent) in enumerate(memory.region):
             place = ops.sub((*outer, last.base)[number], low)
@@ -226,12 +182,12 @@ class Place:
     def is_strided(self, data: Var) -> bool:
         """Whether the elements of an argument do not lie side by side."""
         view = self.views.get(data)
-        return view is not None and bool(view.buffer.strides)
+        return view is not None and bool(view.strides)
 
     def _is_flat(self, occurrence: Occurrence) -> bool:
         """Whether an index counts elements of memory, not of a declared buffer."""
         view = self.views.get(occurrence.data)
-        return view is None or occurrence.buffer is not view.buffer
+        return view is None or occurrence.buffer is not view
 
     def _offset(self, occurrence: Occurrence) -> Expr:
         """Where a pointer points, from the first element."""
@@ -239,21 +195,21 @@ class Place:
         offset = occurrence.indices[0]
         if view is None:
             return offset
-        return self.analyzer.simplify(ops.sub(offset, view.buffer.elem_offset))
+        return self.analyzer.simplify(ops.sub(offset, view.elem_offset))
 
     def reach(self, data: Var, memory: Memory, buffer: Buffer | None = None) -> Expr:
         """How many elements there are from the first to the last."""
         extents = [extent for _, extent in memory.region]
         whole: Expr = _ONE
         view = self.views.get(data)
-        if view is not None and view.buffer.strides:
-            for extent, stride in zip(extents, view.buffer.strides, strict=False):
+        if view is not None and view.strides:
+            for extent, stride in zip(extents, view.strides, strict=False):
                 whole = ops.add(whole, ops.mul(ops.sub(extent, _ONE), stride))
         else:
             for extent in extents:
                 whole = ops.mul(whole, extent)
-        if buffer is not None and data in self.bytes:
-            own, other = self.bytes[data], dtypes.storage_bytes(buffer.dtype)
+        if buffer is not None:
+            own, other = dtypes.storage_bytes(memory.dtype), dtypes.storage_bytes(buffer.dtype)
             if own != other:
                 whole = ops.floordiv(ops.mul(whole, own), other)
         return whole
@@ -268,8 +224,3 @@ class Place:
 def is_index_operator(e: Any) -> TypeGuard[BinaryOp]:
     """Whether an expression is one of two operands of which indices are made."""
     return isinstance(e, BinaryOp) and not isinstance(e, Div | Mod)
-
-
-def reads_memory(e: Expr) -> bool:
-    """Whether an expression depends on what is in memory."""
-    return any(type(part) is BufferLoad for part in walk(e))

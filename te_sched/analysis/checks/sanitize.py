@@ -31,7 +31,6 @@ from te_sched.analysis.checks.shadows import (
     store,
 )
 from te_sched.analysis.findings import BY_NAME
-from te_sched.analysis.programs.accesses import Loop
 from te_sched.errors import Subject
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Add, Expr, IntImm, Mul, Sub, Var
@@ -40,16 +39,18 @@ from te_sched.ir.stmt import (
     Allocate,
     AttrStmt,
     BufferRealize,
+    BufferStore,
     For,
     IfThenElse,
     LetStmt,
+    Prefetch,
     PrimFunc,
     SeqStmt,
     Stmt,
     While,
 )
 from te_sched.ir.views import View
-from te_sched.ir.visitor import replace, walk
+from te_sched.ir.visitor import PART_FIELDS, replace, walk
 from te_sched.lower.statements import sequence
 
 _INT32 = (-(2**31), 2**31 - 1)
@@ -86,7 +87,7 @@ class _Sanitizer:
         self.survey = Survey(func)
         self.clock = clock_of(self.survey.deepest)
         self.shadows: dict[Var, Shadow] = {}
-        self.scope: tuple[Var, ...] = ()
+        self.lanes: tuple[Var, ...] = ()
         self.levels: list[_Level] = []
 
     def function(self) -> PrimFunc:
@@ -126,14 +127,6 @@ class _Sanitizer:
             return self.before(node, self.loop(node))
         if kind is AttrStmt:
             return self.attribute(node)
-        if kind is BufferRealize:
-            self.here.add_realized(node)
-            whole: Stmt = replace(node, body=self.temporary(node.buffer.data, node.body))
-            return whole
-        if kind is Allocate:
-            self.here.add_allocated(node)
-            inner = replace(node, body=self.temporary(node.buffer_var, node.body))
-            return self.before(node, inner)
         if kind is IfThenElse:
             then = self.statement(node.then_case)
             other = self.statement(node.else_case) if node.else_case is not None else None
@@ -142,12 +135,16 @@ class _Sanitizer:
             checks = self.checks_of(node)
             repeated = sequence([self.statement(node.body), *checks])
             return sequence([*checks, replace(node, body=repeated)])
-        body = getattr(node, "body", None)
-        if not isinstance(body, Stmt):
+        if not PART_FIELDS[kind]:
             return self.before(node, node)
-        if kind is LetStmt and node.var.dtype.startswith(("int", "uint")):
-            self.here.bind(node.var, node.value)
-        return self.before(node, replace(node, body=self.statement(body)))
+        with self.here.inside(node):
+            if kind is BufferRealize:
+                body = self.temporary(node.buffer.data, node.body)
+            elif kind is Allocate:
+                body = self.temporary(node.buffer_var, node.body)
+            else:
+                body = self.statement(node.body)
+        return self.before(node, replace(node, body=body))
 
     def before(self, node: Stmt, new: Stmt) -> Stmt:
         """A statement, after the checks of the one that it was made of."""
@@ -155,17 +152,11 @@ class _Sanitizer:
 
     def loop(self, node: For) -> Stmt:
         """A loop runs serially; of one whose iterations ran at once, each gets a number."""
-        outside = self.scope
-        self.scope = (*outside, node.loop_var)
-        self.here.enter(Loop(node.loop_var, node.min, node.extent, node.kind))
-        if node.kind in AT_ONCE:
-            done = self.numbered(node)
-        else:
+        with self.here.inside(node):
+            if node.kind in AT_ONCE:
+                return self.numbered(node)
             kind = "serial" if node.kind == "unrolled" else node.kind
-            done = replace(node, kind=kind, body=self.statement(node.body))
-        self.here.leave()
-        self.scope = outside
-        return done
+            return replace(node, kind=kind, body=self.statement(node.body))
 
     def numbered(self, node: For) -> Stmt:
         """A loop whose iterations have numbers that no iteration had before."""
@@ -186,12 +177,8 @@ class _Sanitizer:
             return self.loop(For(axis.var, IntImm(0), node.value, "parallel", node.body))
         if node.key in _DROPPED:
             return self.statement(node.body)
-        if node.key == "buffer_bind_scope":
-            self.here.add_view(node)
-        self.here.enter_attribute(node)
-        body = self.statement(node.body)
-        self.here.leave_attribute(node)
-        return replace(node, body=body)
+        with self.here.inside(node):
+            return replace(node, body=self.statement(node.body))
 
     def temporary(self, data: Var, body: Stmt) -> Stmt:
         """What happens while a temporary exists."""
@@ -202,9 +189,9 @@ class _Sanitizer:
 
     # -- checks ------------------------------------------------------------------------------------
 
-    def checks_of(self, node: Stmt) -> list[Stmt]:
+    def checks_of(self, node: Any) -> list[Stmt]:
         """The checks of what a statement does by itself."""
-        if type(node) is not Allocate and hasattr(node, "buffer"):
+        if type(node) in (BufferStore, Prefetch):
             self.here.stage = node.buffer.name
         return [check for one in occurrences_of(node) for check in self.checks(one)]
 
@@ -220,17 +207,16 @@ class _Sanitizer:
             guards = tuple(_lane_of_guard(guard, lane) for guard in occurrence.guards)
         except ValueError:
             return
-        outside = self.scope
-        self.scope = (*outside, lane)
+        self.lanes = (lane,)
         body = under(guards, self.watched(occurrence, indices))
-        self.scope = outside
+        self.lanes = ()
         yield For(lane, IntImm(0), IntImm(lanes), "serial", body)
 
     def watched(self, occurrence: Occurrence, indices: tuple[Expr, ...]) -> Stmt:
         """The checks of one element, and what is noted of it."""
         own = with_fields(occurrence, indices=indices, guards=())
         done = [*self.overflows(own), *self.outside(own)]
-        data = self.survey.views.base(own.data)
+        data = self.here.defined.views.base(own.data)
         shadow = self.shadows.get(data)
         if shadow is not None and any(True for _ in shadow.buffers()):
             if own.buffer is None:
@@ -254,7 +240,8 @@ class _Sanitizer:
             "where": self.named(stage) if stage else None,
             **more,
         }
-        return report(site, numbers, self.scope)
+        loops = [loop.var for loop in self.here.scope.loops if not loop.is_launched]
+        return report(site, numbers, (*loops, *self.lanes))
 
     def overflows(self, occurrence: Occurrence) -> Iterator[Stmt]:
         """Checks that the parts of indices fit their type."""
@@ -282,7 +269,7 @@ class _Sanitizer:
             wrong = ops.logical_or(ops.less(wide, low), ops.less_equal(end, wide))
             texts = {"index": str(need.at), "dimension": need.number}
             yield IfThenElse(wrong, self.fail(occurrence, "bounds", (wide, low, end), **texts))
-        data = self.survey.views.base(occurrence.data)
+        data = self.here.defined.views.base(occurrence.data)
         memory = self.here.memory.get(data)
         extents = [extent for _, extent in memory.region] if memory is not None else []
         if len(occurrence.indices) < 2 or all(type(extent) is IntImm for extent in extents):
@@ -302,14 +289,14 @@ class _Sanitizer:
         """The number of an element in its memory."""
         memory = self.here.memory[data]
         indices = [widen(index) for index in occurrence.indices]
-        view = self.survey.views.get(occurrence.data)
+        view = self.here.defined.views.get(occurrence.data)
         if view is not None:
             if len(view.begins) < len(indices):
                 return None
             begins = tuple(widen(begin) for begin in view.begins)
             indices = list(View(view.data, begins, ()).outside(indices))
         assert occurrence.buffer is not None
-        if self.here.bytes[data] != dtypes.storage_bytes(occurrence.buffer.dtype):
+        if dtypes.storage_bytes(memory.dtype) != dtypes.storage_bytes(occurrence.buffer.dtype):
             return None
         if len(indices) != len(memory.region):
             return indices[0] if len(indices) == 1 else None

@@ -8,28 +8,18 @@ know what is checked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from te_sched.ir import ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, PointerType, Var
 from te_sched.ir.occurrences import occurrences_of
-from te_sched.ir.stmt import (
-    Allocate,
-    AttrStmt,
-    BufferRealize,
-    BufferStore,
-    For,
-    PrimFunc,
-    Stmt,
-)
-from te_sched.ir.views import Views
-from te_sched.ir.visitor import children
+from te_sched.ir.scopes import Loop, scope_of, scoped
+from te_sched.ir.stmt import Allocate, BufferStore, For, PrimFunc, Stmt
 from te_sched.lower.statements import sequence
 
-AT_ONCE = frozenset(("parallel", "vectorized"))
+AT_ONCE = frozenset(("parallel", "vectorized", "virtual"))
 _ZERO = IntImm(0, "int64")
 
 
@@ -61,42 +51,25 @@ class Survey:
     """Which memory is written, and in which loops whose iterations run at once.
 
     `shared` holds (memory, depth) where iterations at that depth of such loops share the memory and
-    one of them writes it; `views` what views are views of.
+    one of them writes it; `deepest` is how many of them stand in each other.
     """
 
     def __init__(self, func: PrimFunc) -> None:
         self.written: set[Var] = set()
         self.shared: set[tuple[Var, int]] = set()
-        self.views = Views()
         self.deepest = 0
-        self._declared = {buffer.data: 0 for buffer in func.buffer_map.values()}
-        self._visit(func.body, 0)
-
-    def _visit(self, node: Any, depth: int) -> None:
-        kind = type(node)
-        if kind is For and node.kind in AT_ONCE:
-            depth += 1
+        start = scope_of(func)
+        memory, views = start.defined.memory, start.defined.views
+        for node, scope in scoped(func.body, start):
+            depth = _depth(scope.loops)
             self.deepest = max(self.deepest, depth)
-        elif kind is BufferRealize:
-            self._declared.setdefault(node.buffer.data, depth)
-        elif kind is Allocate:
-            self._declared[node.buffer_var] = depth
-        elif kind is AttrStmt:
-            if node.key == "virtual_thread":
-                depth += 1
-                self.deepest = max(self.deepest, depth)
-            elif node.key == "buffer_bind_scope":
-                self.views.bind(node)
-        for occurrence in occurrences_of(node):
-            if occurrence.writes:
-                data = self.views.base(occurrence.data)
-                self.written.add(data)
-                if occurrence.buffer is not None:
-                    for level in range(self._declared.get(data, depth), depth):
-                        self.shared.add((data, level))
-        for below in children(node):
-            if isinstance(below, Stmt):
-                self._visit(below, depth)
+            for occurrence in occurrences_of(node):
+                if occurrence.writes:
+                    data = views.base(occurrence.data)
+                    self.written.add(data)
+                    if occurrence.buffer is not None and data in memory:
+                        levels = range(_depth(memory[data].loops), depth)
+                        self.shared.update([(data, level) for level in levels])
 
     def shadow_of(self, data: Var, name: str, size: Expr, with_written: bool) -> Shadow:
         """Shadow memory for so many elements."""
@@ -107,6 +80,11 @@ class Survey:
                 made = [_flat(f"{name}.{kind}", "int64", size) for kind in kinds]
                 shadow.traces[depth] = Traces(*made)
         return shadow
+
+
+def _depth(loops: Iterable[Loop]) -> int:
+    """How many of some loops run their iterations at once."""
+    return sum(loop.kind in AT_ONCE for loop in loops)
 
 
 def clock_of(depth: int) -> Buffer:

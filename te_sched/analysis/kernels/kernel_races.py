@@ -13,7 +13,8 @@ from te_sched.analysis.programs.facts import reads_own
 from te_sched.errors import BuildError, Subject
 from te_sched.ir import ops
 from te_sched.ir.expr import EQ, LT, BufferLoad, Expr, IntImm, Var
-from te_sched.ir.stmt import BufferStore, For, IfThenElse, LetStmt, PrimFunc, Stmt
+from te_sched.ir.scopes import scoped
+from te_sched.ir.stmt import BufferStore, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import children, walk
 from te_sched.lower.device.kernel import ThreadAxis, scope_of, thread_axes
 
@@ -43,23 +44,14 @@ class _Checker:
         self.selected: frozenset[Var] = frozenset()  # axes that conditions choose among
 
     def check(self, body: Stmt) -> None:
-        for node in walk(body):
-            if isinstance(node, LetStmt):
+        for node, scope in scoped(body):
+            if isinstance(node, For):
+                self.depends[node.loop_var] = self.threads_in([node.min, node.extent])
+            elif isinstance(node, LetStmt):
                 self.depends[node.var] = self.threads_in([node.value])
-        self.visit(body)
-
-    def visit(self, node: Stmt) -> None:
-        if isinstance(node, For):
-            self.depends[node.loop_var] = self.threads_in([node.min, node.extent])
-        if isinstance(node, BufferStore):
-            self.visit_store(node)
-        outside = self.selected
-        if isinstance(node, IfThenElse):
-            self.selected = outside | self.selected_by(node.condition)
-        for below in children(node):
-            if isinstance(below, Stmt):
-                self.visit(below)
-        self.selected = outside
+            elif isinstance(node, BufferStore):
+                self.selected = frozenset[Var]().union(*map(self.selected_by, scope.conditions))
+                self.visit_store(node)
 
     def selected_by(self, condition: Expr) -> frozenset[Var]:
         """The thread axes along which a condition picks single threads, as tx == 0 or tx < 1 do."""

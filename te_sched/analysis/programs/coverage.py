@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from te_sched.analysis.findings import COVERAGE, PROVED, REFUTED, UNPROVED, Finding
-from te_sched.analysis.programs.accesses import Access, Memory, Program
+from te_sched.analysis.programs.accesses import Access, Program
 from te_sched.analysis.programs.cover import Span, covers_region
 from te_sched.analysis.programs.evaluate import (
     Unevaluable,
@@ -28,6 +28,7 @@ from te_sched.analysis.programs.evaluate import (
 from te_sched.analysis.programs.facts import forms_for
 from te_sched.arith.forms import constant, plus, times
 from te_sched.ir.expr import Var
+from te_sched.ir.scopes import Memory
 
 _LIMIT = 1 << 16  # iterations and elements that are counted
 

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.programs.accesses import Access, Loop, Program
+from te_sched.analysis.programs.accesses import Access, Program
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.intrinsic_table import BITWISE, FOLDED
+from te_sched.ir.scopes import Loop
 from te_sched.ir.visitor import walk
 
 Values = dict[Var, Any]

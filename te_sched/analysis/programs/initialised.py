@@ -20,7 +20,7 @@ from te_sched.analysis.findings import (
     UNPROVED,
     Finding,
 )
-from te_sched.analysis.programs.accesses import Access, Loop, Memory, Program
+from te_sched.analysis.programs.accesses import Access, Program
 from te_sched.analysis.programs.cover import Span, covers_region
 from te_sched.analysis.programs.facts import forms_for
 from te_sched.analysis.programs.missing import Missing, find_missing, is_shared_by
@@ -31,6 +31,7 @@ from te_sched.arith.forms import constant, plus
 from te_sched.arith.same import all_same
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Var
+from te_sched.ir.scopes import Loop, Memory
 from te_sched.ir.visitor import variables_of
 from te_sched.lower.device.kernel import WARP
 

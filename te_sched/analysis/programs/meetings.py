@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.programs.accesses import Access, Loop, Program
+from te_sched.analysis.programs.accesses import Access, Program
 from te_sched.analysis.programs.evaluate import (
     Points,
     TooMany,
@@ -25,6 +25,7 @@ from te_sched.analysis.programs.evaluate import (
 )
 from te_sched.analysis.programs.facts import reads_own
 from te_sched.ir.expr import Var
+from te_sched.ir.scopes import Loop
 from te_sched.ir.visitor import walk
 
 _LIMIT = 1 << 15  # iterations that are executed

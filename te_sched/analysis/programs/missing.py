@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from te_sched.analysis.programs.accesses import OF_BLOCK, Access, Loop, Memory, Program
+from te_sched.analysis.programs.accesses import Access, Program
 from te_sched.analysis.programs.evaluate import (
     Points,
     TooMany,
@@ -25,6 +25,7 @@ from te_sched.analysis.programs.evaluate import (
     text_of,
 )
 from te_sched.ir.expr import Expr, Var
+from te_sched.ir.scopes import OF_BLOCK, Loop, Memory
 from te_sched.ir.visitor import variables_of
 
 _LIMIT = 1 << 15  # iterations that are executed

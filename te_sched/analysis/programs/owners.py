@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from te_sched.analysis.programs.accesses import Access, Loop, Memory
+from te_sched.analysis.programs.accesses import Access
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, IntImm, Var
+from te_sched.ir.scopes import Loop, Memory
 from te_sched.ir.visitor import variables_of
 from te_sched.lower.device.kernel import WARP
 

@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from te_sched.analysis.findings import PROVED, RACE, REFUTED, UNPROVED, Finding
-from te_sched.analysis.programs.accesses import Access, Loop, Program
+from te_sched.analysis.programs.accesses import Access, Program
 from te_sched.analysis.programs.facts import forms_for
 from te_sched.analysis.programs.meetings import Meeting, find_meeting
 from te_sched.analysis.programs.thread_races import thread_races
 from te_sched.arith.apart import Apart, Touch
 from te_sched.arith.same import all_same
 from te_sched.ir.expr import Var
+from te_sched.ir.scopes import Loop
 
 _VERBS = {"parallel": "parallel", "vectorized": "vectorize"}
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from te_sched.analysis.findings import REFUTED, RULE, Finding
-from te_sched.analysis.programs.accesses import OF_BLOCK, Access, Memory, Program
+from te_sched.analysis.programs.accesses import Access, Program
 from te_sched.ir.expr import Var
+from te_sched.ir.scopes import OF_BLOCK, Memory
 from te_sched.ir.visitor import walk
 from te_sched.lower.device.kernel import launched
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.programs.accesses import OF_BLOCK, Access, Loop, Program
+from te_sched.analysis.programs.accesses import Access, Program
 from te_sched.analysis.programs.evaluate import (
     Points,
     Unevaluable,
@@ -32,6 +32,7 @@ from te_sched.analysis.programs.meetings import Meeting
 from te_sched.arith.apart import Apart, Touch
 from te_sched.ir.expr import BufferLoad, Call, Expr, Var
 from te_sched.ir.intrinsic_table import Effect, call_effect
+from te_sched.ir.scopes import OF_BLOCK, Loop
 from te_sched.ir.stmt import AttrStmt, BufferStore
 from te_sched.ir.visitor import children, walk
 from te_sched.lower.statements import statements

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from te_sched.errors import BuildError, Subject
 from te_sched.ir.stmt import AttrStmt, For, PrimFunc, Stmt
-from te_sched.ir.visitor import children
+from te_sched.ir.visitor import parts_of
 
 _IN_ORDER = frozenset(("serial", "unrolled"))
 
@@ -36,6 +36,5 @@ def _check(node: Stmt, loop: For | None) -> None:
                 where=Subject("stage", node.node.name),
             )
         return
-    for child in children(node):
-        if isinstance(child, Stmt):
-            _check(child, loop)
+    for part in parts_of(node):
+        _check(part, loop)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from te_sched.analysis.findings import PROVED
-from te_sched.analysis.programs.accesses import OF_BLOCK, Access, Loop, Memory, Program, accesses_of
+from te_sched.analysis.programs.accesses import Access, Program, accesses_of
 from te_sched.analysis.programs.evaluate import (
     Points,
     TooMany,
@@ -32,6 +32,7 @@ from te_sched.analysis.programs.initialised import judge_initialised
 from te_sched.errors import BuildError
 from te_sched.ir.expr import EQ, Buffer, Expr, IntImm, Var
 from te_sched.ir.ops import is_const
+from te_sched.ir.scopes import OF_BLOCK, Loop, Memory
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import substitute, walk
 from te_sched.lower.assemble import schedule_ops

@@ -25,7 +25,7 @@ from te_sched.codegen.llvm.types import Value, llvm_type
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
-from te_sched.ir.visitor import children, substitute, variables_of, walk
+from te_sched.ir.visitor import parts_of, substitute, variables_of, walk
 
 PART = 1 << 22  # steps between two polls
 _LONG = 1 << 24  # steps of a loop that polls
@@ -112,7 +112,7 @@ def _steps_beside(counted: dict[S.Stmt, E.Expr], node: S.Stmt) -> E.Expr:
         return _steps(counted, node)
     if isinstance(node, S.For | S.While):
         return _ONE
-    parts = [_steps_beside(counted, one) for one in children(node) if isinstance(one, S.Stmt)]
+    parts = [_steps_beside(counted, one) for one in parts_of(node)]
     steps = functools.reduce(ops.add, parts)
     return _without(steps, node.var, node.value) if isinstance(node, S.LetStmt) else steps
 
@@ -131,7 +131,7 @@ def _steps(counted: dict[S.Stmt, E.Expr], node: S.Stmt) -> E.Expr:
 def _count(counted: dict[S.Stmt, E.Expr], node: S.Stmt) -> E.Expr:
     if isinstance(node, S.While):
         return _MANY
-    parts = [_steps(counted, one) for one in children(node) if isinstance(one, S.Stmt)]
+    parts = [_steps(counted, one) for one in parts_of(node)]
     if not parts:
         calls = sum(isinstance(one, E.Call) for one in walk(node))
         return E.IntImm(1 + _CALL * calls, "int64")

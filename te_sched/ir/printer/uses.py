@@ -1,7 +1,9 @@
 """Where a printed program uses the variables and buffers that it does not bind.
 
 Owns the tree of scopes of a program and, for each variable and buffer, the innermost scope that
-holds all of its uses: that is where a text declares it. Must not know how anything is printed.
+holds all of its uses: that is where a text declares it. Its scopes are the blocks of a text, and
+are asked what they hold; those of `ir.scopes` say what is in force. Must not know how anything is
+printed.
 """
 
 from __future__ import annotations
@@ -97,8 +99,6 @@ class Uses:
                 stack.extend(node.indices)
             elif kind is Call:
                 stack.extend(node.args)
-            elif kind is E.Reduce:
-                stack.extend((*node.source, *node.init, node.condition))
             else:
                 stack.extend(children(node))
 
@@ -124,32 +124,25 @@ class Uses:
                 node, scope = node.else_case, self._inner(node.else_case, scope)
                 continue
             body = getattr(node, "body", None)
-            if body is None:
-                self._leaf(node, scope)
-                return
-            scope = self._inner(node, scope)
+            if body is not None:
+                scope = self._inner(node, scope)
             self._header(node, scope)
+            if body is None:
+                return
             node = body
 
-    def _leaf(self, node: Any, scope: Scope) -> None:
-        if isinstance(node, S.Prefetch) and isinstance(node.buffer, Buffer):
-            self._buffer(node.buffer, scope)
-        for child in children(node):
-            self._part(child, scope)
-
-    def _part(self, node: Any, scope: Scope) -> None:
-        for one in (node.min, node.extent) if isinstance(node, E.Range) else (node,):
-            self._expression(one, scope)
-
     def _header(self, node: Any, scope: Scope) -> None:
-        """Note what a statement with a body uses before its body."""
+        """Note what a statement uses by itself."""
         if isinstance(node, S.AttrStmt):
             self._attribute_node(node, scope)
-        elif isinstance(node, S.BufferRealize):
+        elif isinstance(node, S.BufferRealize | S.Prefetch) and isinstance(node.buffer, Buffer):
             self._buffer(node.buffer, scope)
         for child in children(node):
-            if not isinstance(child, S.Stmt):
-                self._part(child, scope)
+            if isinstance(child, Expr):
+                self._expression(child, scope)
+            elif isinstance(child, E.Range):
+                self._expression(child.min, scope)
+                self._expression(child.extent, scope)
 
     def _attribute_node(self, node: S.AttrStmt, scope: Scope) -> None:
         target = node.node

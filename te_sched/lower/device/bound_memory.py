@@ -8,8 +8,9 @@ Extents without an upper bound stay. Must not know what kernels compute.
 from __future__ import annotations
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.ir.expr import Expr, IntImm, Range
-from te_sched.ir.stmt import Allocate, AttrStmt, For, PrimFunc, Stmt
+from te_sched.ir.expr import Expr, IntImm
+from te_sched.ir.scopes import loop_of
+from te_sched.ir.stmt import Allocate, PrimFunc, Stmt
 from te_sched.ir.visitor import Mapper, replace
 
 _MOST = 2**28  # elements; more is no bound, but the range of a variable of a shape
@@ -27,14 +28,10 @@ class _Bounds(Mapper):
     def __init__(self) -> None:
         self.analyzer = Analyzer()
 
-    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
-        if node.key == "thread_extent":
-            zero = IntImm(0, node.node.var.dtype)
-            self.analyzer.bind(node.node.var, Range(zero, node.value))
-        return self.generic(node)
-
-    def visit_For(self, node: For) -> Stmt:
-        self.analyzer.bind(node.loop_var, Range(node.min, node.extent))
+    def visit_Stmt(self, node: Stmt) -> Stmt:
+        loop = loop_of(node)
+        if loop is not None:
+            self.analyzer.bind(loop.var, loop.range)
         return self.generic(node)
 
     def visit_Allocate(self, node: Allocate) -> Stmt:

@@ -12,7 +12,9 @@ loops that depend on the thread.
                                                       tvm_storage_sync("shared")
                                                       C[tx] = C[tx] + A_shared[15 - tx]
 
-(TVM's name: ThreadSync.) Must not know what kernels compute.
+The planner keeps what is in force by itself, not by `ir.scopes`: only conditions count on which all
+threads agree, in the variables of threads and loops, and a body is planned again with a barrier in
+it. (TVM's name: ThreadSync.) Must not know what kernels compute.
 """
 
 from __future__ import annotations

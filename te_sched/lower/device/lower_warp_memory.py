@@ -27,15 +27,13 @@ from te_sched.ir.expr import (
     Expr,
     IntImm,
     PointerType,
-    Range,
     Select,
     Var,
 )
+from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import (
     Allocate,
-    AttrStmt,
     BufferStore,
-    For,
     LetStmt,
     PrimFunc,
     Stmt,
@@ -65,13 +63,11 @@ def lower_warp_memory(kernel: PrimFunc) -> PrimFunc:
     lowering = _Lowering(name, lanes[0].var, min(extent.value, WARP))
     lowering.mask = lane_mask(thread_axes(kernel)[0])
     for node in statements(kernel.body):
-        if type(node) is For:
-            lowering.analyzer.bind(node.loop_var, Range(node.min, node.extent))
+        loop = loop_of(node)
+        if loop is not None:
+            lowering.analyzer.bind(loop.var, loop.range)
         elif type(node) is LetStmt:
             lowering.analyzer.bind(node.var, node.value)
-        elif type(node) is AttrStmt and node.key == "thread_extent":
-            zero = IntImm(0, node.node.var.dtype)
-            lowering.analyzer.bind(node.node.var, Range(zero, node.value))
     for allocation in of_warps:
         lowering.plan(allocation)
     return hoist_shuffles(kernel.with_body(lowering.visit(kernel.body)), lowering.analyzer)
