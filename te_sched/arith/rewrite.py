@@ -6,8 +6,8 @@ Must not know linear forms.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from te_sched.arith import build
@@ -21,6 +21,7 @@ from te_sched.arith.tables import INDEX, LOGIC, VECTOR
 from te_sched.errors import DeclarationError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.calls import effect_of
+from te_sched.ir.choices import choice_of, with_choice
 from te_sched.ir.expr import (
     EQ,
     GE,
@@ -371,40 +372,30 @@ class Rewriter:
         found = self.use_rules(table, e)
         return e if found is None else found
 
-    @contextmanager
-    def assuming(self, condition: Expr) -> Iterator[None]:
-        """Rewrite under a condition."""
-        outside = self.facts.enter(condition)
-        try:
-            yield
-        finally:
-            self.facts.leave(outside)
-
-    def branches(
-        self, condition: Expr, true_value: Expr, false_value: Expr, negation: Expr
-    ) -> tuple[Expr, Expr]:
-        """The two values of a choice, each rewritten under what its condition tells."""
-        return self._under(condition, true_value), self._under(negation, false_value)
-
     def _under(self, condition: Expr, value: Expr) -> Expr:
         if type(value) in (IntImm, FloatImm):
             return value
-        with self.assuming(condition):
+        with self.facts.under(condition):
             done: Expr = self.visit(value)
         return done
 
-    def visit_select(self, e: Any) -> Any:
-        """select"""
-        condition = self.visit(e.condition)
+    def visit_choice(self, e: Any) -> Any:
+        """select and if_then_else, each value under what the condition tells"""
+        old: Any = choice_of(e)
+        condition, yes, no = old
+        condition = self.visit(condition)
         if type(condition) is IntImm:
-            return self.visit(e.true_value if condition.value else e.false_value)
-        negation = self.negated(condition)
-        first, second = self.branches(condition, e.true_value, e.false_value, negation)
-        if same(first, second):
+            return self.visit(yes if condition.value else no)
+        is_select = type(e) is Select
+        negation = self.negated(condition) if is_select else Not(condition)
+        first, second = self._under(condition, yes), self._under(negation, no)
+        if is_select and same(first, second):
             return first
-        if condition is e.condition and first is e.true_value and second is e.false_value:
+        e = with_choice(e, condition, first, second)
+        if is_select:
             return e
-        return Select(condition, first, second)
+        found = apply(LOGIC[Call].rules(type(condition), type(first)), e, self)
+        return e if found is None else found
 
     # -- the rest ----------------------------------------------------------------
 
@@ -423,17 +414,6 @@ class Rewriter:
             return e.args[0]
         folded = fold_call(e)
         return e if folded is None else folded
-
-    def visit_choice(self, e: Any) -> Any:
-        """if_then_else"""
-        condition = self.visit(e.args[0])
-        if type(condition) is IntImm:
-            return self.visit(e.args[1] if condition.value else e.args[2])
-        first, second = self.branches(condition, e.args[1], e.args[2], Not(condition))
-        if condition is not e.args[0] or first is not e.args[1] or second is not e.args[2]:
-            e = Call(e.dtype, e.op, (condition, first, second))
-        found = apply(LOGIC[Call].rules(type(condition), type(first)), e, self)
-        return e if found is None else found
 
     def visit_cast(self, e: Any) -> Any:
         """Conversions: constants are converted now."""
@@ -502,7 +482,7 @@ def _method_table() -> dict[type, Callable[[Any, Any], Any]]:
         FloorDiv: Rewriter.visit_floordiv,
         FloorMod: Rewriter.visit_floormod,
         Not: Rewriter.visit_not,
-        Select: Rewriter.visit_select,
+        Select: Rewriter.visit_choice,
         Var: Rewriter.visit_var,
         Call: Rewriter.visit_call,
         Cast: Rewriter.visit_cast,

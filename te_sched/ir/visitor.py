@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache, cached_property
-from operator import is_not
+from operator import is_, is_not
 from typing import Any, ClassVar, TypeVar, overload
 
 from te_sched.ir import expr as E
@@ -42,11 +42,22 @@ def fields_with(*roles: Role) -> dict[type, tuple[str, ...]]:
 CHILD_FIELDS = fields_with(*CHILDREN)
 
 
-def replace(node: _N, **changes: Any) -> _N:
-    """A copy of a node with some fields changed."""
+def replace(node: _N, /, **changes: Any) -> _N:
+    """A copy of a node with some fields changed; the node itself where none of them is another.
+
+    A tuple is another one where it holds another object. Without fields there is always a copy.
+    """
+    if changes and all(_is_kept(getattr(node, name), new) for name, new in changes.items()):
+        return node
     return type(node)(
         **{name: changes.get(name, getattr(node, name)) for name in INIT_FIELDS[type(node)]}
     )
+
+
+def _is_kept(old: Any, new: Any) -> bool:
+    if type(old) is tuple and type(new) is tuple and len(old) == len(new):
+        return all(map(is_, old, new))
+    return old is new or (type(old) is str and old == new)
 
 
 def children(node: Any) -> Iterator[Node]:
@@ -205,6 +216,16 @@ def _rebuilder(kind: type, reached: Collection[Role]) -> _Method:
 @cache
 def _rebuilders(reached: frozenset[Role]) -> dict[type, _Method]:
     return {kind: _rebuilder(kind, reached) for kind in NODE_CLASSES}
+
+
+class StatementMapper(Mapper):
+    """Rebuilds statements; what is stored and what is evaluated stays."""
+
+    def visit_leaf(self, node: Any) -> Any:
+        """A statement without others in it."""
+        return node
+
+    visit_BufferStore = visit_Evaluate = visit_leaf
 
 
 class ReferenceMapper(Mapper):

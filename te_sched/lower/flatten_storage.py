@@ -50,8 +50,7 @@ from te_sched.lower.view_binder import ViewBinder
 
 def flatten_storage(func: PrimFunc) -> PrimFunc:
     """The function with flat storage only; its parameters keep their declared buffers."""
-    body = _Flattener(func).visit(func.body)
-    return func if body is func.body else replace(func, body=body)
+    return func.with_body(_Flattener(func).visit(func.body))
 
 
 @dataclass(slots=True)

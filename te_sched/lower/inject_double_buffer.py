@@ -59,7 +59,7 @@ def inject_double_buffer(func: PrimFunc) -> PrimFunc:
     """The function without `double_buffer_scope`; fetches ahead have `double_buffer_write`."""
     if not has_attribute(func.body, _SCOPE):
         return func
-    return replace(func, body=_Injector(func.body).visit(func.body))
+    return func.with_body(_Injector(func.body).visit(func.body))
 
 
 @dataclass(slots=True)
@@ -113,7 +113,7 @@ class _Injector(AccessMapper):
         self.loops.pop()
         turns = self.turns.pop(node, None)
         if turns is None:
-            return node if body is node.body else replace(node, body=body)
+            return replace(node, body=body)
         if type(node.extent) is IntImm and node.extent.value < 1:
             whole: Stmt = replace(node, body=body)
         else:
@@ -126,8 +126,7 @@ class _Injector(AccessMapper):
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if node.key != _SCOPE:
-            body = self.visit(node.body)
-            return node if body is node.body else AttrStmt(node.node, node.key, node.value, body)
+            return replace(node, body=self.visit(node.body))
         names, fill = _filled_at_once(node)
         if not self.loops or not self.doubles.keys() >= set(names):
             raise _no_loop(names[0])

@@ -48,7 +48,7 @@ def inject_virtual_threads(func: PrimFunc) -> PrimFunc:
     """The function without `virtual_thread` attributes."""
     if not has_attribute(func.body, "virtual_thread"):
         return func
-    return replace(func, body=_Injector().visit(func.body))
+    return func.with_body(_Injector().visit(func.body))
 
 
 class _Injector(Mapper):
@@ -57,7 +57,7 @@ class _Injector(Mapper):
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         body = self.visit(node.body)
         if node.key != "virtual_thread":
-            return node if body is node.body else AttrStmt(node.node, node.key, node.value, body)
+            return replace(node, body=body)
         axis = node.node
         assert isinstance(axis, IterVar)
         if type(node.value) is not IntImm:
@@ -195,7 +195,7 @@ class _Replicator(AccessMapper):
 
     def visit_Evaluate(self, node: Evaluate) -> Stmt:
         (value,), depends = self.mapped(node.value)
-        done = node if value is node.value else Evaluate(value)
+        done = replace(node, value=value)
         return self.copies(done) if depends and not self.inside else done
 
     def visit_For(self, node: For) -> Stmt:
@@ -235,20 +235,11 @@ class _Replicator(AccessMapper):
         heads, depends = self.mapped(*[getattr(node, name) for name in fields])
         if depends and not self.inside:
             return self.whole(node)
-        changes: dict[str, Any] = {
-            name: head
-            for name, head in zip(fields, heads, strict=True)
-            if head is not getattr(node, name)
-        }
+        changes: dict[str, Any] = dict(zip(fields, heads, strict=True))
         for name in ("body", "then_case", "else_case"):
             old = getattr(node, name, None)
-            if old is not None and (new := self.visit(old)) is not old:
-                changes[name] = new
-        if not changes:
-            return node
-        if isinstance(node, AttrStmt):  # its field `node` is in the way of `replace`
-            value, body = changes.get("value", node.value), changes.get("body", node.body)
-            return AttrStmt(node.node, node.key, value, body)
+            if old is not None:
+                changes[name] = self.visit(old)
         return replace(node, **changes)
 
     def whole(self, node: Stmt) -> Stmt:

@@ -477,30 +477,23 @@ class _Rewriter(AccessMapper):
         body = self.visit(node.body)
         if node.buffer_var in self.moved_away:
             return body
-        return node if body is node.body else replace(node, body=body)
+        return replace(node, body=body)
 
     def visit_SeqStmt(self, node: S.SeqStmt) -> Any:
         new = [self.visit(stmt) for stmt in node.seq]
-        if all(map(is_, new, node.seq)):
-            return node
-        return sequence(new)
+        return node if all(map(is_, new, node.seq)) else sequence(new)
 
     def visit_For(self, node: S.For) -> Any:
         if id(node) not in self.slots_of_region:
             return self.generic(node)
         low, extent = self.visit(node.min), self.visit(node.extent)
-        body = self.region_body(node, node.body)
-        if low is node.min and extent is node.extent and body is node.body:
-            return node
-        return replace(node, min=low, extent=extent, body=body)
+        return replace(node, min=low, extent=extent, body=self.region_body(node, node.body))
 
     def visit_AttrStmt(self, node: S.AttrStmt) -> Any:
         if id(node) not in self.slots_of_region:
             return self.generic(node)
-        value, body = self.visit(node.value), self.region_body(node, node.body)
-        if value is node.value and body is node.body:
-            return node
-        return S.AttrStmt(node.node, node.key, value, body)
+        value = self.visit(node.value)
+        return replace(node, value=value, body=self.region_body(node, node.body))
 
     def visit_Evaluate(self, node: S.Evaluate) -> Any:
         return self.generic(node) if self.replaced else node

@@ -10,27 +10,27 @@ from __future__ import annotations
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir.expr import Expr, IntImm, Range
 from te_sched.ir.stmt import Allocate, AttrStmt, For, PrimFunc, Stmt
-from te_sched.ir.visitor import Mapper, replace
+from te_sched.ir.visitor import StatementMapper, replace
+from te_sched.lower.guards import thread_range
 
 _MOST = 2**28  # elements; more is no bound, but the range of a variable of a shape
 
 
 def bound_memory(kernel: PrimFunc) -> PrimFunc:
     """The kernel with constant extents of its allocations where they have a bound."""
-    body = _Bounds().visit(kernel.body)
-    return kernel if body is kernel.body else kernel.with_body(body)
+    return kernel.with_body(_Bounds().visit(kernel.body))
 
 
-class _Bounds(Mapper):
+class _Bounds(StatementMapper):
     """Replaces extents by their upper bounds."""
 
     def __init__(self) -> None:
         self.analyzer = Analyzer()
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
-        if node.key == "thread_extent":
-            zero = IntImm(0, node.node.var.dtype)
-            self.analyzer.bind(node.node.var, Range(zero, node.value))
+        bound = thread_range(node)
+        if bound is not None:
+            self.analyzer.bind(node.node.var, bound)
         return self.generic(node)
 
     def visit_For(self, node: For) -> Stmt:
@@ -39,10 +39,7 @@ class _Bounds(Mapper):
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
         extents = tuple(map(self.largest, node.extents))
-        body = self.visit(node.body)
-        if body is node.body and all(a is b for a, b in zip(extents, node.extents, strict=True)):
-            return node
-        return replace(node, extents=extents, body=body)
+        return replace(node, extents=extents, body=self.visit(node.body))
 
     def largest(self, extent: Expr) -> Expr:
         """The largest value of an extent; the extent itself where there is none."""
@@ -52,9 +49,3 @@ class _Bounds(Mapper):
         if high is None or high > _MOST:
             return extent
         return IntImm(max(high, 1), extent.dtype)
-
-    def visit_BufferStore(self, node: Stmt) -> Stmt:
-        return node
-
-    def visit_Evaluate(self, node: Stmt) -> Stmt:
-        return node

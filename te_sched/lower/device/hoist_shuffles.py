@@ -16,7 +16,8 @@ from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import BuildError
-from te_sched.ir.expr import And, Buffer, BufferLoad, Call, Expr, IntImm, Min, Or, Select, Var
+from te_sched.ir.choices import choice_of
+from te_sched.ir.expr import And, Buffer, BufferLoad, Call, Expr, IntImm, Min, Or, Var
 from te_sched.ir.ops import const
 from te_sched.ir.stmt import (
     Allocate,
@@ -193,8 +194,7 @@ def _loads(e: Expr) -> list[BufferLoad]:
 def _chooses(e: Expr) -> bool:
     """Whether a shuffle stands where only some lanes may compute it."""
     for part in walk(e):
-        lazy = isinstance(part, And | Or | Select)
-        lazy = lazy or (type(part) is Call and part.op == "tir.if_then_else")
+        lazy = isinstance(part, And | Or) or choice_of(part) is not None
         if lazy and _shuffles(part):
             return True
     return False
