@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache, cached_property
+from itertools import chain
 from operator import is_, is_not
 from typing import Any, ClassVar, TypeVar, overload
 
@@ -210,7 +211,19 @@ def _rebuilder(kind: type, reached: Collection[Role]) -> _Method:
 
     if not plan:
         return leaf
+    if kind is S.SeqStmt:
+        return _map_sequence
     return two_operands if init_fields == ("a", "b") else rebuild
+
+
+def _map_sequence(mapper: Any, node: S.SeqStmt) -> S.SeqStmt:
+    """A sequence of mapped statements; one that has become a sequence is not one inside of it."""
+    methods, old = mapper._methods, node.seq
+    new = [methods[type(part)](mapper, part) for part in old]
+    if all(map(is_, new, old)):
+        return node
+    parts = [part.seq if type(part) is S.SeqStmt else (part,) for part in new]
+    return S.SeqStmt(tuple(chain.from_iterable(parts)))
 
 
 @cache

@@ -89,6 +89,14 @@ def thread_range(node: AttrStmt) -> Range | None:
     return Range(build.imm(0, node.value.dtype), node.value)
 
 
+def note_range(node: Any, analyzer: Analyzer) -> None:
+    """Tell an analyzer the values of the variable of a loop or a thread."""
+    if type(node) is For:
+        analyzer.bind(node.loop_var, Range(node.min, node.extent))
+    elif type(node) is AttrStmt and (bound := thread_range(node)) is not None:
+        analyzer.bind(node.node.var, bound)
+
+
 def find_cut(
     var: Var,
     whole: Range,

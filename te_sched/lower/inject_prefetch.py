@@ -53,7 +53,7 @@ from te_sched.ir.stmt import (
     Stmt,
 )
 from te_sched.ir.visitor import Mapper, children, substitute, walk
-from te_sched.lower.statements import has_attribute, sequence, statements
+from te_sched.lower.statements import has_attribute, statements
 
 CACHE_LINE_BYTES = 64
 _READ, _KEEP_IN_ALL_CACHES, _DATA = IntImm(0), IntImm(3), IntImm(1)
@@ -81,9 +81,6 @@ class _Injector(Mapper):
         self.loops.pop()
         self.vectorized.pop(node.loop_var, None)
         return mapped
-
-    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        return sequence([self.visit(part) for part in node.seq])
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         mapped = self.generic(node)

@@ -27,7 +27,7 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferStore, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import children, replace
-from te_sched.lower.guards import thread_range
+from te_sched.lower.guards import note_range
 from te_sched.lower.retyped import Retyper
 from te_sched.lower.statements import nodes_of
 
@@ -59,11 +59,9 @@ class _Needs:
 
     def statement(self, node: Any) -> None:
         """Visit a statement and what is in it."""
+        note_range(node, self.analyzer)
         if type(node) is For:
-            self.analyzer.bind(node.loop_var, Range(node.min, node.extent))
             self.met.add(node.loop_var)
-        elif type(node) is AttrStmt and (bound := thread_range(node)) is not None:
-            self.analyzer.bind(node.node.var, bound)
         elif type(node) is LetStmt and node.var.dtype == WIDE:
             self.analyzer.bind(node.var, node.value)
             self.met.add(node.var)

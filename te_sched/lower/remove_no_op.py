@@ -15,7 +15,7 @@ from __future__ import annotations
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import ops
 from te_sched.ir.calls import effect_of
-from te_sched.ir.expr import Expr, IntImm, Var
+from te_sched.ir.expr import Expr, IntImm
 from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.stmt import (
     Allocate,
@@ -49,7 +49,7 @@ class _Remover(Mapper):
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
         body = self.visit(node.body)
         is_needed = is_nothing(body) or effect_of(node.value) > Effect.READ_STATE
-        if not is_needed and not _uses(body, node.var):
+        if not is_needed and not any(part is node.var for part in walk(body)):
             return body
         return self.around(node, body, node.value)
 
@@ -77,14 +77,9 @@ class _Remover(Mapper):
         return replace(node, then_case=then_case, else_case=else_case)
 
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        parts: list[Stmt] = [self.visit(part) for part in node.seq]
-        kept = [part for part in parts if not is_nothing(part)]
-        if len(kept) == len(node.seq) and all(
-            part is old and type(part) is not SeqStmt
-            for part, old in zip(kept, node.seq, strict=True)
-        ):
-            return node
-        return sequence(kept)
+        new = self.generic(node)
+        kept = [part for part in new.seq if not is_nothing(part)]
+        return new if len(kept) == len(new.seq) else sequence(kept)
 
     def visit_Evaluate(self, node: Evaluate) -> Stmt:
         if type(node.value) is IntImm:
@@ -101,10 +96,6 @@ def _is_empty(extent: Expr) -> bool:
         return extent.value <= 0
     high = Analyzer().const_bounds(extent)[1]
     return high is not None and high <= 0
-
-
-def _uses(body: Stmt, var: Var) -> bool:
-    return any(node is var for node in walk(body))
 
 
 def _evaluations(*values: Expr) -> Stmt:

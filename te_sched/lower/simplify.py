@@ -39,7 +39,6 @@ from te_sched.ir.expr import (
     Mul,
     Not,
     Or,
-    Range,
     Sub,
     Var,
 )
@@ -56,7 +55,7 @@ from te_sched.ir.stmt import (
     Stmt,
 )
 from te_sched.ir.visitor import Mapper, children, replace, substitute
-from te_sched.lower.guards import thread_range
+from te_sched.lower.guards import note_range
 from te_sched.lower.statements import NOTHING, is_nothing, keeps_memory, sequence
 
 
@@ -97,7 +96,7 @@ class _Simplifier(Mapper):
         return self.analyzer.simplify(node)
 
     def visit_For(self, node: For) -> Stmt:
-        self.analyzer.bind(node.loop_var, Range(node.min, node.extent))
+        note_range(node, self.analyzer)
         steps = _steps_if_any(node.extent)
         if steps is None:
             return self.generic(node)
@@ -105,9 +104,7 @@ class _Simplifier(Mapper):
             return self.generic(node)
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
-        bound = thread_range(node)
-        if bound is not None:
-            self.analyzer.bind(node.node.var, bound)
+        note_range(node, self.analyzer)
         return self.generic(node)
 
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
@@ -151,12 +148,10 @@ class _Simplifier(Mapper):
         return replace(node, value=self.value(node.value))
 
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        seq: SeqStmt = self.generic(node)
-        if seq is node:
+        new = self.generic(node)
+        if new is node:
             return node
-        flat = sequence(seq.seq)
-        parts = flat.seq if type(flat) is SeqStmt else (flat,)
-        return sequence([stmt for stmt in parts if not is_nothing(stmt)] or parts[:1])
+        return sequence([stmt for stmt in new.seq if not is_nothing(stmt)] or new.seq[:1])
 
 
 def _steps_if_any(extent: Expr) -> Expr | None:

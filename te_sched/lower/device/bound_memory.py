@@ -8,10 +8,10 @@ Extents without an upper bound stay. Must not know what kernels compute.
 from __future__ import annotations
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.ir.expr import Expr, IntImm, Range
+from te_sched.ir.expr import Expr, IntImm
 from te_sched.ir.stmt import Allocate, AttrStmt, For, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, replace
-from te_sched.lower.guards import thread_range
+from te_sched.lower.guards import note_range
 
 _MOST = 2**28  # elements; more is no bound, but the range of a variable of a shape
 
@@ -27,15 +27,12 @@ class _Bounds(StatementMapper):
     def __init__(self) -> None:
         self.analyzer = Analyzer()
 
-    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
-        bound = thread_range(node)
-        if bound is not None:
-            self.analyzer.bind(node.node.var, bound)
+    def visit_scope(self, node: AttrStmt | For) -> Stmt:
+        """What gives variables their ranges."""
+        note_range(node, self.analyzer)
         return self.generic(node)
 
-    def visit_For(self, node: For) -> Stmt:
-        self.analyzer.bind(node.loop_var, Range(node.min, node.extent))
-        return self.generic(node)
+    visit_AttrStmt = visit_For = visit_scope
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
         extents = tuple(map(self.largest, node.extents))

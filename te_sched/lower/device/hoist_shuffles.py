@@ -27,7 +27,6 @@ from te_sched.ir.stmt import (
     IfThenElse,
     LetStmt,
     PrimFunc,
-    SeqStmt,
     Stmt,
     While,
 )
@@ -71,9 +70,6 @@ class _Hoist(Mapper):
                 node = IfThenElse(condition, node)
             return node
         return super().visit(node)
-
-    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        return sequence([self.visit(part) for part in node.seq])
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
         if len(node.extents) == 1 and isinstance(node.extents[0], IntImm):

@@ -27,15 +27,12 @@ from te_sched.ir.expr import (
     Expr,
     IntImm,
     PointerType,
-    Range,
     Select,
     Var,
 )
 from te_sched.ir.stmt import (
     Allocate,
-    AttrStmt,
     BufferStore,
-    For,
     LetStmt,
     PrimFunc,
     Stmt,
@@ -43,6 +40,7 @@ from te_sched.ir.stmt import (
 from te_sched.ir.visitor import AccessMapper, replace, substitute
 from te_sched.lower.device.hoist_shuffles import hoist_shuffles
 from te_sched.lower.device.kernel import WARP, allocations, lane_mask, thread_axes
+from te_sched.lower.guards import note_range
 from te_sched.lower.statements import statements
 
 _MOST = 4  # registers of which a lane may take one of another lane's
@@ -65,13 +63,9 @@ def lower_warp_memory(kernel: PrimFunc) -> PrimFunc:
     lowering = _Lowering(name, lanes[0].var, min(extent.value, WARP))
     lowering.mask = lane_mask(thread_axes(kernel)[0])
     for node in statements(kernel.body):
-        if type(node) is For:
-            lowering.analyzer.bind(node.loop_var, Range(node.min, node.extent))
-        elif type(node) is LetStmt:
+        note_range(node, lowering.analyzer)
+        if type(node) is LetStmt:
             lowering.analyzer.bind(node.var, node.value)
-        elif type(node) is AttrStmt and node.key == "thread_extent":
-            zero = IntImm(0, node.node.var.dtype)
-            lowering.analyzer.bind(node.node.var, Range(zero, node.value))
     for allocation in of_warps:
         lowering.plan(allocation)
     return hoist_shuffles(kernel.with_body(lowering.visit(kernel.body)), lowering.analyzer)
