@@ -399,18 +399,14 @@ class Detector:
         if all(isinstance(one.scale, int) for one in args):
             return sorted(args, key=lambda one: abs(one.scale))
         left, found = list(args), list[IterSplitExpr]()
+        quotient = self.prover.quotient
+
+        def is_finest(one: IterSplitExpr) -> bool:
+            return all(quotient(other.scale, one.scale) is not None for other in left)
+
         while left:
-            quotient = self.prover.quotient
-            finest = next(
-                (
-                    one
-                    for one in left
-                    if all(quotient(other.scale, one.scale) is not None for other in left)
-                ),
-                left[0],
-            )
-            left = _without(left, finest)
-            found.append(finest)
+            found.append(next(filter(is_finest, left), left[0]))
+            left = _without(left, found[-1])
         return found
 
     def fused(self, a: IterSumExpr) -> IterSumExpr:

@@ -45,7 +45,6 @@ from te_sched.ir.expr import (
     Min,
     Mod,
     Mul,
-    Node,
     Not,
     Or,
     Ramp,
@@ -165,15 +164,10 @@ class Rewriter:
         return apply(rules, e, self) if rules else None
 
     def visit_arithmetic(self, e: Any) -> Any:
-        """+, -, *, floordiv, floormod."""
+        """Arithmetic, min and max."""
         e = self.operands(e)
         folded = fold(e, self.facts.is_exact)
-        if folded is not None:
-            return folded
-        if type(e) is Sub and e.dtype not in INDEX_TYPES and not self.is_ieee(e.dtype):
-            done = _cancelled(e.a, e.b, e)
-            return done if done is not e else self.finish_arithmetic(e)
-        return self.finish_arithmetic(e)
+        return _FINISH[type(e)](self, e) if folded is None else folded
 
     def finish_arithmetic(self, e: Any) -> Any:
         """The rules for an operation whose operands are done and not all constant."""
@@ -187,22 +181,24 @@ class Rewriter:
             return e
         return e if found is None else found
 
-    def visit_floordiv(self, e: Any) -> Any:
+    def finish_sub(self, e: Any) -> Any:
+        """Differences: of other numbers than indices, what is in both operands goes."""
+        if e.dtype not in INDEX_TYPES and not self.is_ieee(e.dtype):
+            done = _cancelled(e.a, e.b, e)
+            if done is not e:
+                return done
+        return self.finish_arithmetic(e)
+
+    def finish_floordiv(self, e: Any) -> Any:
         """Floor division: also by the bounds of its operands."""
-        e = self.operands(e)
-        if (folded := fold(e, self.facts.is_exact)) is not None:
-            return folded
         if e.dtype in INDEX_TYPES and type(e.b) is IntImm and e.b.value > 0:
             low, high = self.facts.bounds.of(e.a)
             if low >= 0 and high < e.b.value:
                 return build.imm(0, e.dtype)
         return self.finish_arithmetic(e)
 
-    def visit_floormod(self, e: Any) -> Any:
+    def finish_floormod(self, e: Any) -> Any:
         """Floor remainder: also by bounds and by modular sets."""
-        e = self.operands(e)
-        if (folded := fold(e, self.facts.is_exact)) is not None:
-            return folded
         if e.dtype not in INDEX_TYPES or type(e.b) is not IntImm or e.b.value <= 0:
             return self.finish_arithmetic(e)
         low, high = self.facts.bounds.of(e.a)
@@ -224,11 +220,8 @@ class Rewriter:
             low = max(low, -below) if below != INFINITY else low
         return low, high
 
-    def visit_extremum(self, e: Any) -> Any:
+    def finish_extremum(self, e: Any) -> Any:
         """min and max."""
-        e = self.operands(e)
-        if (folded := fold(e, self.facts.is_exact)) is not None:
-            return folded
         if same(e.a, e.b):
             return e.a
         if e.dtype not in INDEX_TYPES:
@@ -466,30 +459,25 @@ class _Children(Mapper):
         return self._rewriter.visit(node)
 
 
-def _method_table() -> dict[type, Callable[[Any, Any], Any]]:
-    table: dict[type, Callable[[Any, Any], Any]] = {
-        kind: Rewriter.visit_children for kind in NODE_CLASSES if issubclass(kind, Node)
-    }
-    families: tuple[tuple[tuple[type, ...], Callable[[Any, Any], Any]], ...] = (
-        ((Add, Sub, Mul, Div, Mod), Rewriter.visit_arithmetic),
-        ((Min, Max), Rewriter.visit_extremum),
-        ((LT, LE, GT, GE, EQ, NE), Rewriter.visit_comparison),
-        ((And, Or), Rewriter.visit_logic),
-    )
-    for kinds, method in families:
-        table |= dict.fromkeys(kinds, method)
-    table |= {
-        FloorDiv: Rewriter.visit_floordiv,
-        FloorMod: Rewriter.visit_floormod,
-        Not: Rewriter.visit_not,
-        Select: Rewriter.visit_choice,
-        Var: Rewriter.visit_var,
-        Call: Rewriter.visit_call,
-        Cast: Rewriter.visit_cast,
-        Let: Rewriter.visit_let,
-        Ramp: Rewriter.visit_ramp,
-    }
-    return table
+# What comes after the operands, which are done and not all constant.
+_FINISH: dict[type, Callable[[Any, Any], Any]] = {
+    **dict.fromkeys((Add, Mul, Div, Mod), Rewriter.finish_arithmetic),
+    Sub: Rewriter.finish_sub,
+    FloorDiv: Rewriter.finish_floordiv,
+    FloorMod: Rewriter.finish_floormod,
+    **dict.fromkeys((Min, Max), Rewriter.finish_extremum),
+}
 
-
-Rewriter.methods = _method_table()
+Rewriter.methods = {
+    **dict.fromkeys(NODE_CLASSES, Rewriter.visit_children),
+    **dict.fromkeys(_FINISH, Rewriter.visit_arithmetic),
+    **dict.fromkeys((LT, LE, GT, GE, EQ, NE), Rewriter.visit_comparison),
+    **dict.fromkeys((And, Or), Rewriter.visit_logic),
+    Not: Rewriter.visit_not,
+    Select: Rewriter.visit_choice,
+    Var: Rewriter.visit_var,
+    Call: Rewriter.visit_call,
+    Cast: Rewriter.visit_cast,
+    Let: Rewriter.visit_let,
+    Ramp: Rewriter.visit_ramp,
+}

@@ -43,7 +43,7 @@ from te_sched.ir.expr import Buffer, Expr, Var
 from te_sched.ir.roles import EVERY_ROLE
 from te_sched.ir.stmt import Allocate, PrimFunc, Stmt
 from te_sched.ir.structural import structural_key
-from te_sched.ir.visitor import AccessMapper, children, replace, walk
+from te_sched.ir.visitor import AccessMapper, children, replace, variables_of
 from te_sched.lower.vectorize_storage import vectorize_storage
 
 # A freed slot serves for sizes that differ from its own by no more than this factor.
@@ -60,9 +60,7 @@ def rewrite_storage(func: PrimFunc) -> PrimFunc:
     if not history.allocations:
         return func
     plan = _Plan(history)
-    body = _Rewriter(plan).region_body(None, func.body)
-    if body is not func.body:
-        func = replace(func, body=body)
+    func = func.with_body(_Rewriter(plan).region_body(None, func.body))
     return vectorize_storage(func) if history.has_vectors else func
 
 
@@ -124,13 +122,7 @@ class _History:
 
     def _depends_on_loops(self, node: Allocate) -> bool:
         """Whether the size is known only inside of loops of the region."""
-        return any(
-            part in self.inner
-            for extent in node.extents
-            if type(extent) is not E.IntImm
-            for part in walk(extent)
-            if type(part) is Var
-        )
+        return not self.inner.isdisjoint(variables_of(*node.extents))
 
     def _below(self, node: Any) -> None:
         for child in children(node):

@@ -30,7 +30,7 @@ from te_sched.ir.stmt import (
     Stmt,
     While,
 )
-from te_sched.ir.visitor import Mapper, replace, walk
+from te_sched.ir.visitor import Mapper, replace, variables_of, walk
 from te_sched.lower.device.kernel import thread_axes
 from te_sched.lower.statements import sequence
 
@@ -151,9 +151,7 @@ class _Hoist(Mapper):
 
     def differs(self, e: Expr) -> bool:
         """Whether threads may have different values of an expression."""
-        return any(part in self.differing for part in walk(e) if type(part) is Var) or any(
-            _loads(e)
-        )
+        return not self.differing.isdisjoint(variables_of(e)) or bool(_loads(e))
 
     def error(self, why: str) -> BuildError:
         """A shuffle that some lanes would not execute."""
