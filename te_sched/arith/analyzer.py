@@ -7,12 +7,11 @@ scale, constants last.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 from te_sched.arith import build
 from te_sched.arith.const_bounds import INFINITY
-from te_sched.arith.facts import Facts
+from te_sched.arith.facts import Facts, Memo
 from te_sched.arith.full import Simplifier
 from te_sched.ir.data import DataDependence
 from te_sched.ir.expr import Add, Expr, IntImm, Range, Sub, Var
@@ -48,6 +47,10 @@ class Analyzer:
             facts.values[var] = self._simplifier.canonicalizer.visit(value)
         self._facts.forget()
 
+    def keep(self, holder: Memo) -> None:
+        """Note an object whose memo is worth only as long as what is known."""
+        self._facts.keep(holder)
+
     @property
     def is_exact(self) -> bool:
         """Whether floats and what is computed with data are what they are when a program runs."""
@@ -78,14 +81,9 @@ class Analyzer:
         self._facts.bounds.variables[e] = (least, self._facts.bounds.of(e)[1])
         self._facts.forget()
 
-    @contextmanager
-    def constraint(self, condition: Expr) -> Iterator[None]:
+    def constraint(self, condition: Expr) -> AbstractContextManager[None]:
         """A scope inside of which a condition is known to hold."""
-        outside = self._facts.enter(condition)
-        try:
-            yield
-        finally:
-            self._facts.leave(outside)
+        return self._facts.under(condition)
 
     # -- simplifying -------------------------------------------------------------
 

@@ -23,6 +23,7 @@ from te_sched.arith.forms import (
     split,
     times,
 )
+from te_sched.arith.interval import Interval
 from te_sched.ir.expr import Expr, FloorDiv, FloorMod, Var
 
 
@@ -35,21 +36,19 @@ class Touch:
     conditions: tuple[Expr, ...]
 
 
-class _End(NamedTuple):
-    """A part of one side: scale * factor, and between which ends it is in the difference."""
-
-    scale: Form
-    factor: Any
-    span: tuple[Form, Form]
+Span = Interval[Form]
 
 
 class _Digit(NamedTuple):
-    """A digit of a difference, between two ends; what it is of both sides, and of which factor."""
+    """A part scale * factor of a difference, and the ends between which it is, if they are known.
+
+    `forms` is what it is on the side or the sides that have it, `factor` what both have.
+    """
 
     scale: Form
-    span: tuple[Form, Form] | None
+    span: Span | None
     forms: tuple[Form, ...]
-    factor: Any
+    factor: Any = None
 
 
 class Apart:
@@ -125,7 +124,7 @@ class Apart:
     def _use(self, x: Form, y: Form, size_x: Form, size_y: Form) -> bool:
         """Draw conclusions from x == y; gives whether they never are equal."""
         shared: list[tuple[Form, Any]] = []
-        loose: tuple[list[_End], list[_End]] = ([], [])  # of one side alone
+        loose: tuple[list[_Digit], list[_Digit]] = ([], [])  # of one side alone
         step = 0  # all that differs is a multiple of it
         for factor in self._differing(x) | self._differing(y):
             scale_x, x = self._split(x, factor)
@@ -141,23 +140,23 @@ class Apart:
                 if span is None:
                     return False
                 if scale:
-                    side.append(_End(scale, factor, span))
+                    side.append(_Digit(scale, span, (times(scale, {(factor,): 1}),)))
         low, high = plus(constant(1), size_y, -1), plus(size_x, constant(-1))
         rest = plus(x, y, -1)
         number = number_of(rest)
         if not low and not high and number is not None and step > 1 and number % step:
             return True
-        low, high = plus(low, rest), plus(high, rest)
+        within = Span(plus(low, rest), plus(high, rest))
         digits = list(_paired(*loose))
         for end in (*loose[0], *loose[1]):
-            low, high = plus(low, end.span[0]), plus(high, end.span[1])
+            within = _sum(within, end.span)
         for scale, factor in shared:
             width = self._width(factor, scale)
-            span = None if width is None else (plus({}, width, -1), width)
+            span = None if width is None else Span(plus({}, width, -1), width)
             form = times(scale, {(factor,): 1})
             digits.append(_Digit(scale, span, (form, form), factor))
         digits.sort(key=lambda one: rank(one.scale))
-        return self._find_equal(digits, low, high)
+        return self._find_equal(digits, within)
 
     def _split(self, a: Form, factor: Any) -> tuple[Form | None, Form]:
         scale, rest = split(a, factor)
@@ -178,66 +177,62 @@ class Apart:
             return is_read or not inner <= self.fixed
         return factor in self.forms.ranges and factor not in self.fixed
 
-    def _span(self, factor: Any, scale: Form, sign: int) -> tuple[Form, Form] | None:
+    def _span(self, factor: Any, scale: Form, sign: int) -> Span | None:
         """The least and the greatest value of scale * factor, times sign."""
         if not scale:
-            return {}, {}
+            return Span({}, {})
         ends = self._ends(factor)
         if ends is None:
             return None
         scale = scale if sign > 0 else plus({}, scale, -1)
-        first, second = times(scale, ends[0]), times(scale, ends[1])
+        first, second = times(scale, ends.min), times(scale, ends.max)
         if self.forms.is_nonnegative(scale):
-            return first, second
+            return Span(first, second)
         if self.forms.is_nonnegative(plus({}, scale, -1)):
-            return second, first
+            return Span(second, first)
         return None
 
-    def _ends(self, factor: Any) -> tuple[Form, Form] | None:
-        bounds = self.forms.bounds({(factor,): 1}, self.fixed)
-        if bounds.min is None or bounds.max is None:
-            return None
-        return bounds.min, bounds.max
+    def _ends(self, factor: Any) -> Span | None:
+        low, high = self.forms.bounds({(factor,): 1}, self.fixed)
+        return None if low is None or high is None else Span(low, high)
 
-    def _find_equal(self, digits: Sequence[_Digit], low: Form, high: Form) -> bool:
+    def _find_equal(self, digits: Sequence[_Digit], rest: Span) -> bool:
         """Note the parts with large factors, which must be equal; or see that a sum is never zero.
 
-        `low` and `high` are the ends of what else there is in it.
+        `rest` has the ends of what else there is in it.
         """
-        reaches = [(low, high)]  # of what is below each digit, and of all
+        reaches = [rest]  # of what is below each digit, and of all
         for digit in digits:
             if digit.span is None:
                 break
-            low, high = plus(low, digit.span[0]), plus(high, digit.span[1])
-            reaches.append((low, high))
+            reaches.append(_sum(reaches[-1], digit.span))
         if len(reaches) < len(digits):
             return False
         is_whole = len(reaches) > len(digits)
-        if is_whole and self._is_never(*reaches[-1]):
+        if is_whole and self._is_never(reaches[-1]):
             return True
         for place in reversed(range(len(digits))):
             factor, scale = digits[place].factor, digits[place].scale
             size = scale if self.forms.is_nonnegative(scale) else plus({}, scale, -1)
-            if not self._is_within(size, *reaches[place]):
-                ends = self._reach_where(digits[:place], reaches[0])
-                if ends is None or not self._is_within(size, *ends):
-                    ends = self._reach_where(digits, reaches[0]) if is_whole else None
-                    return ends is not None and self._is_never(*ends)
+            if not self._is_within(size, reaches[place]):
+                ends = self._reach_where(digits[:place], rest)
+                if ends is None or not self._is_within(size, ends):
+                    ends = self._reach_where(digits, rest) if is_whole else None
+                    return ends is not None and self._is_never(ends)
             if factor is not None:
                 self.equal.add(factor)
         return False
 
-    def _is_never(self, low: Form, high: Form) -> bool:
+    def _is_never(self, ends: Span) -> bool:
         """Whether zero is not between two ends."""
-        return self.forms.is_less({}, low) or self.forms.is_less(high, {})
+        return self.forms.is_less({}, ends.min) or self.forms.is_less(ends.max, {})
 
-    def _is_within(self, size: Form, low: Form, high: Form) -> bool:
+    def _is_within(self, size: Form, ends: Span) -> bool:
         """Whether what is between two ends is smaller than a factor."""
-        return self.forms.is_less(high, size) and self.forms.is_less(plus({}, low, -1), size)
+        is_less = self.forms.is_less
+        return is_less(ends.max, size) and is_less(plus({}, ends.min, -1), size)
 
-    def _reach_where(
-        self, digits: Sequence[_Digit], start: tuple[Form, Form]
-    ) -> tuple[Form, Form] | None:
+    def _reach_where(self, digits: Sequence[_Digit], start: Span) -> Span | None:
         """How far apart the sums of some digits can be by the conditions of both."""
         if self.gaps is None:
             self.gaps = self._gaps_of(self.touches[0]), self._gaps_of(self.touches[1])
@@ -250,8 +245,7 @@ class Apart:
         most_x, most_y = self._most_where(x, self.gaps[0]), self._most_where(y, self.gaps[1])
         if least_x is None or least_y is None or most_x is None or most_y is None:
             return None
-        low, high = plus(least_x, most_y, -1), plus(most_x, least_y, -1)
-        return plus(start[0], low), plus(start[1], high)
+        return _sum(start, Span(plus(least_x, most_y, -1), plus(most_x, least_y, -1)))
 
     def _most_where(self, total: Form, gaps: Iterable[Form]) -> Form | None:
         """The most that a sum can be, where some other sums are not negative."""
@@ -272,23 +266,27 @@ class Apart:
         ends = self._ends(factor)
         if ends is None:
             return None
-        width = times(scale, plus(ends[1], ends[0], -1))
+        width = times(scale, plus(ends.max, ends.min, -1))
         for one in (width, plus({}, width, -1)):
             if self.forms.is_nonnegative(one):
                 return one
         return None
 
 
-def _paired(left: list[_End], right: list[_End]) -> Iterator[_Digit]:
+def _sum(a: Span | None, b: Span | None) -> Span:
+    assert a is not None
+    assert b is not None
+    return Span(plus(a.min, b.min), plus(a.max, b.max))
+
+
+def _paired(left: list[_Digit], right: list[_Digit]) -> Iterator[_Digit]:
     """Takes parts of either side that have the same scale; such are digits of the difference."""
     for end in list(left):
         for place, other in enumerate(right):
             if other.scale == end.scale:
                 del right[place]
                 left[:] = [one for one in left if one is not end]
-                span = plus(end.span[0], other.span[0]), plus(end.span[1], other.span[1])
-                forms = tuple(times(end.scale, {(one.factor,): 1}) for one in (end, other))
-                yield _Digit(end.scale, span, forms, None)
+                yield _Digit(end.scale, _sum(end.span, other.span), end.forms + other.forms)
                 break
 
 

@@ -6,10 +6,11 @@ thousands of times. Must not simplify beyond folding constants and neutral eleme
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
-from te_sched.ir import dtypes
+from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
     EQ,
     LE,
@@ -38,6 +39,7 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.ops import FALSE, TRUE
 
+Binary = Callable[[Any, Any], Any]
 INDEX_TYPES = frozenset(("int32", "int64"))
 _WRAP = {
     "int32": (1 << 31, 1 << 32),
@@ -126,54 +128,38 @@ def mul(a: Any, b: Any) -> Any:
     return Mul(a, b)
 
 
-def floordiv(a: Any, b: Any) -> Any:
-    """a // b"""
-    if type(b) is IntImm and b.value != 0:
-        if type(a) is IntImm:
-            return imm(a.value // b.value, a.dtype)
-        if b.value == 1:
+def truncate_remainder(a: int, b: int) -> int:
+    """The remainder of a / b rounded towards zero, of Python integers."""
+    return a - b * ops.truncate_division(a, b)
+
+
+DIVISIONS: dict[type, Callable[[int, int], int]] = {
+    FloorDiv: operator.floordiv,
+    FloorMod: operator.mod,
+    Div: ops.truncate_division,
+    Mod: truncate_remainder,
+}
+
+
+def _division(kind: type[Any], is_quotient: bool) -> Binary:
+    """A quotient or a remainder."""
+    function = DIVISIONS[kind]
+
+    def divide(a: Any, b: Any) -> Any:
+        if type(b) is IntImm and b.value != 0:
+            if type(a) is IntImm:
+                return imm(function(a.value, b.value), a.dtype)
+            if b.value == 1:
+                return a if is_quotient else imm(0, a.dtype)
+        if type(a) is IntImm and a.value == 0:
             return a
-    if type(a) is IntImm and a.value == 0:
-        return a
-    return FloorDiv(a, b)
+        return kind(a, b)
+
+    return divide
 
 
-def floormod(a: Any, b: Any) -> Any:
-    """a % b"""
-    if type(b) is IntImm and b.value != 0:
-        if type(a) is IntImm:
-            return imm(a.value % b.value, a.dtype)
-        if b.value == 1:
-            return imm(0, a.dtype)
-    if type(a) is IntImm and a.value == 0:
-        return a
-    return FloorMod(a, b)
-
-
-def truncdiv(a: Any, b: Any) -> Any:
-    """a / b rounded towards zero"""
-    if type(b) is IntImm and b.value != 0:
-        if type(a) is IntImm:
-            quotient = abs(a.value) // abs(b.value)
-            return imm(quotient if (a.value >= 0) == (b.value > 0) else -quotient, a.dtype)
-        if b.value == 1:
-            return a
-    if type(a) is IntImm and a.value == 0:
-        return a
-    return Div(a, b)
-
-
-def truncmod(a: Any, b: Any) -> Any:
-    """The remainder of truncdiv"""
-    if type(b) is IntImm and b.value != 0:
-        if type(a) is IntImm:
-            rest = abs(a.value) % abs(b.value)
-            return imm(rest if a.value >= 0 else -rest, a.dtype)
-        if b.value == 1:
-            return imm(0, a.dtype)
-    if type(a) is IntImm and a.value == 0:
-        return a
-    return Mod(a, b)
+floordiv, floormod = _division(FloorDiv, True), _division(FloorMod, False)
+truncdiv, truncmod = _division(Div, True), _division(Mod, False)
 
 
 def minimum(a: Any, b: Any) -> Any:
@@ -190,32 +176,17 @@ def maximum(a: Any, b: Any) -> Any:
     return a if a is b else Max(a, b)
 
 
-def less(a: Any, b: Any) -> Any:
-    """a < b"""
-    if type(a) is IntImm and type(b) is IntImm:
-        return truth(a.value < b.value)
-    return LT(a, b)
+def _comparison(kind: type[Any], holds: Callable[[int, int], bool]) -> Binary:
+    def compare(a: Any, b: Any) -> Any:
+        if type(a) is IntImm and type(b) is IntImm:
+            return truth(holds(a.value, b.value))
+        return kind(a, b)
+
+    return compare
 
 
-def less_equal(a: Any, b: Any) -> Any:
-    """a <= b"""
-    if type(a) is IntImm and type(b) is IntImm:
-        return truth(a.value <= b.value)
-    return LE(a, b)
-
-
-def equal(a: Any, b: Any) -> Any:
-    """a == b"""
-    if type(a) is IntImm and type(b) is IntImm:
-        return truth(a.value == b.value)
-    return EQ(a, b)
-
-
-def not_equal(a: Any, b: Any) -> Any:
-    """a != b"""
-    if type(a) is IntImm and type(b) is IntImm:
-        return truth(a.value != b.value)
-    return NE(a, b)
+less, less_equal = _comparison(LT, operator.lt), _comparison(LE, operator.le)
+equal, not_equal = _comparison(EQ, operator.eq), _comparison(NE, operator.ne)
 
 
 def both(a: Any, b: Any) -> Any:
@@ -274,7 +245,6 @@ def cast(dtype: str, value: Any) -> Any:
     return Cast(dtype, value)
 
 
-Binary = Callable[[Any, Any], Any]
 BINARY: dict[type, Binary] = {
     Add: add,
     Sub: sub,

@@ -92,13 +92,13 @@ class Canonicalizer(Rewriter):
     def form_quotient(self, e: Any) -> IterSumExpr:
         """Floor and truncating division."""
         a, b = self.form(e.a), self.form(e.b)
-        divisor, trunc = b.base, type(e) is Div
+        divisor, trunc, of_numbers = b.base, type(e) is Div, build.DIVISIONS[type(e)]
         if b.args or divisor <= 0:
             return self._opaque(type(e), a, b)
         if divisor == 1:
             return a
         if not a.args:
-            return IterSumExpr((), _constant(type(e), a.base, divisor), a.dtype)
+            return IterSumExpr((), of_numbers(a.base, divisor), a.dtype)
         if len(a.args) == 1 and a.base == 0 and not a.is_sum:
             return self._sum_of(self.divide(a.args[0], divisor, trunc), a.dtype)
         multiples, rest = split_multiples(a, divisor)
@@ -108,7 +108,7 @@ class Canonicalizer(Rewriter):
         if trunc and not self._both_nonnegative(multiples, rest):
             return self._opaque(type(e), a, b)
         if not rest.args:
-            return plus(whole, IterSumExpr((), _constant(type(e), rest.base, divisor), a.dtype))
+            return plus(whole, IterSumExpr((), of_numbers(rest.base, divisor), a.dtype))
         if self._is_within(to_expr(rest), divisor):
             return whole
         extra = self.divide(IterSplitExpr(to_expr(rest)), divisor, trunc)
@@ -117,13 +117,13 @@ class Canonicalizer(Rewriter):
     def form_remainder(self, e: Any) -> IterSumExpr:
         """Floor and truncating remainder."""
         a, b = self.form(e.a), self.form(e.b)
-        divisor, trunc = b.base, type(e) is Mod
+        divisor, trunc, of_numbers = b.base, type(e) is Mod, build.DIVISIONS[type(e)]
         if b.args or divisor <= 0:
             return self._opaque(type(e), a, b)
         if divisor == 1:
             return IterSumExpr((), 0, a.dtype)
         if not a.args:
-            return IterSumExpr((), _constant(type(e), a.base, divisor), a.dtype)
+            return IterSumExpr((), of_numbers(a.base, divisor), a.dtype)
         multiples, rest = split_multiples(a, divisor)
         if not rest.args and rest.base == 0:
             return IterSumExpr((), 0, a.dtype)
@@ -131,7 +131,7 @@ class Canonicalizer(Rewriter):
         if trunc and is_several and not self._both_nonnegative(multiples, rest):
             return self._opaque(type(e), a, b)
         if not rest.args:
-            return IterSumExpr((), _constant(type(e), rest.base, divisor), a.dtype)
+            return IterSumExpr((), of_numbers(rest.base, divisor), a.dtype)
         if self._is_within(to_expr(rest), divisor):
             return rest
         if not trunc:
@@ -263,16 +263,6 @@ class Canonicalizer(Rewriter):
 def _factors(e: Any) -> list[Any]:
     """The factors of a product, from left to right."""
     return [*_factors(e.a), *_factors(e.b)] if type(e) is Mul else [e]
-
-
-def _constant(kind: type[Any], a: int, divisor: int) -> int:
-    """A division of constants by a positive constant."""
-    if kind is FloorDiv:
-        return a // divisor
-    if kind is FloorMod:
-        return a % divisor
-    result = abs(a) // divisor if kind is Div else abs(a) % divisor
-    return result if a >= 0 else -result
 
 
 _FORMS: dict[type, Callable[[Canonicalizer, Any], IterSumExpr]] = {

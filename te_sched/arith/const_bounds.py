@@ -34,6 +34,7 @@ from te_sched.ir.expr import (
     Sub,
     Var,
 )
+from te_sched.ir.ops import truncate_division
 
 INFINITY = (1 << 63) - 1
 ConstBound = tuple[int, int]
@@ -86,8 +87,7 @@ def _floordiv(x: int, y: int) -> int:
 def _truncdiv(x: int, y: int) -> int:
     if x == INFINITY or x == -INFINITY:
         return x if y > 0 else -x
-    quotient = abs(x) // abs(y)
-    return quotient if (x >= 0) == (y > 0) else -quotient
+    return truncate_division(x, y)
 
 
 def _corners(a: ConstBound, b: ConstBound, function: Callable[[int, int], int]) -> ConstBound:
@@ -143,8 +143,12 @@ class ConstBounds:
             return found if found is not None else _free_var(e)
         found = self.memo.get(e)
         if found is None:
-            method = _METHODS.get(kind)
-            found = method(self, e) if method is not None else of_dtype(e.dtype)
+            combine = BINARY.get(kind)
+            if combine is not None:
+                found = combine(self.of(e.a), self.of(e.b))  # type: ignore[attr-defined]
+            else:
+                method = _METHODS.get(kind)
+                found = method(self, e) if method is not None else of_dtype(e.dtype)
             if self.exact and self.wraps(e, found) and self.data.of(e):
                 found = of_dtype(e.dtype)
             if self.facts:
@@ -152,12 +156,14 @@ class ConstBounds:
             self.memo[e] = found
         return found
 
-    def wraps(self, e: Expr, interval: ConstBound | None = None) -> bool:
+    def wraps(self, e: Any, interval: ConstBound | None = None) -> bool:
         """Whether an operation on integers, with results in an interval, may not fit its type."""
         kind = type(e)
         if kind not in _WRAPPING or not dtypes.is_integral(e.dtype):
             return False
-        low, high = _METHODS[kind](self, e) if interval is None else interval
+        if interval is None:
+            interval = _call(self, e) if kind is Call else BINARY[kind](self.of(e.a), self.of(e.b))
+        low, high = interval
         least, most = of_dtype(e.dtype)
         return low < max(least, 1 - INFINITY) or high > min(most, INFINITY - 1)
 
@@ -179,37 +185,29 @@ def _var(self: ConstBounds, e: Any) -> ConstBound:
     return found if found is not None else _free_var(e)
 
 
-def _add(self: ConstBounds, e: Any) -> ConstBound:
-    a, b = self.of(e.a), self.of(e.b)
+def _sum(a: ConstBound, b: ConstBound) -> ConstBound:
     return add(a[0], b[0]), add(a[1], b[1])
 
 
-def _sub(self: ConstBounds, e: Any) -> ConstBound:
-    a, b = self.of(e.a), self.of(e.b)
+def _difference(a: ConstBound, b: ConstBound) -> ConstBound:
     return add(a[0], -b[1]), add(a[1], -b[0])
 
 
-def product(a: ConstBound, b: ConstBound) -> ConstBound:
-    """All products of two values."""
+def _product(a: ConstBound, b: ConstBound) -> ConstBound:
     if b[0] == b[1] and b[0] > 0:
         return _mul(a[0], b[0]), _mul(a[1], b[0])
     return _corners(a, b, _mul)
 
 
-def _product(self: ConstBounds, e: Any) -> ConstBound:
-    return product(self.of(e.a), self.of(e.b))
+def _floor_quotient(a: ConstBound, b: ConstBound) -> ConstBound:
+    return _division(a, b, _floordiv)
 
 
-def _floor_quotient(self: ConstBounds, e: Any) -> ConstBound:
-    return _division(self.of(e.a), self.of(e.b), _floordiv)
+def _trunc_quotient(a: ConstBound, b: ConstBound) -> ConstBound:
+    return _division(a, b, _truncdiv)
 
 
-def _trunc_quotient(self: ConstBounds, e: Any) -> ConstBound:
-    return _division(self.of(e.a), self.of(e.b), _truncdiv)
-
-
-def _floor_remainder(self: ConstBounds, e: Any) -> ConstBound:
-    a, b = self.of(e.a), self.of(e.b)
+def _floor_remainder(a: ConstBound, b: ConstBound) -> ConstBound:
     if b[0] > 0:
         if a[0] >= 0 and a[1] < b[0]:
             return a
@@ -219,22 +217,25 @@ def _floor_remainder(self: ConstBounds, e: Any) -> ConstBound:
     return min(0, add(b[0], 1)), max(0, add(b[1], -1))
 
 
-def _trunc_remainder(self: ConstBounds, e: Any) -> ConstBound:
-    a, b = self.of(e.a), self.of(e.b)
+def _trunc_remainder(a: ConstBound, b: ConstBound) -> ConstBound:
     reach = add(max(abs(b[0]), abs(b[1])), -1)
     if b[0] > 0 and a[0] >= 0 and a[1] < b[0]:
         return a
     return max(-reach, min(a[0], 0)), min(reach, max(a[1], 0))
 
 
-def _smaller(self: ConstBounds, e: Any) -> ConstBound:
-    a, b = self.of(e.a), self.of(e.b)
-    return min(a[0], b[0]), min(a[1], b[1])
-
-
-def _larger(self: ConstBounds, e: Any) -> ConstBound:
-    a, b = self.of(e.a), self.of(e.b)
-    return max(a[0], b[0]), max(a[1], b[1])
+# What an operation makes of two intervals.
+BINARY: dict[type, Callable[[ConstBound, ConstBound], ConstBound]] = {
+    Add: _sum,
+    Sub: _difference,
+    Mul: _product,
+    FloorDiv: _floor_quotient,
+    FloorMod: _floor_remainder,
+    Div: _trunc_quotient,
+    Mod: _trunc_remainder,
+    Min: lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
+    Max: lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
+}
 
 
 def _choice(self: ConstBounds, e: Any) -> ConstBound:
@@ -291,22 +292,12 @@ def _call(self: ConstBounds, e: Any) -> ConstBound:
     return method(self, e) if method is not None else of_dtype(e.dtype)
 
 
-def _likely(self: ConstBounds, e: Any) -> ConstBound:
-    return self.of(e.args[0])
+def _shift(function: Callable[[int, int], int]) -> Callable[[ConstBounds, Any], ConstBound]:
+    def shifted(self: ConstBounds, e: Any) -> ConstBound:
+        a, b = self.of(e.args[0]), self.of(e.args[1])
+        return of_dtype(e.dtype) if b[0] < 0 or b[1] >= 63 else _corners(a, b, function)
 
-
-def _shift_right(self: ConstBounds, e: Any) -> ConstBound:
-    a, b = self.of(e.args[0]), self.of(e.args[1])
-    if b[0] < 0 or b[1] >= 63:
-        return of_dtype(e.dtype)
-    return _corners(a, b, lambda x, y: x if abs(x) == INFINITY else x >> y)
-
-
-def _shift_left(self: ConstBounds, e: Any) -> ConstBound:
-    a, b = self.of(e.args[0]), self.of(e.args[1])
-    if b[0] < 0 or b[1] >= 63:
-        return of_dtype(e.dtype)
-    return _corners(a, b, lambda x, y: _mul(x, 1 << y))
+    return shifted
 
 
 def _bitwise_and(self: ConstBounds, e: Any) -> ConstBound:
@@ -319,23 +310,14 @@ def _bitwise_and(self: ConstBounds, e: Any) -> ConstBound:
 
 
 _CALLS: dict[str, Callable[[ConstBounds, Any], ConstBound]] = {
-    "tir.likely": _likely,
-    "tir.shift_right": _shift_right,
-    "tir.shift_left": _shift_left,
+    "tir.likely": lambda self, e: self.of(e.args[0]),
+    "tir.shift_right": _shift(lambda x, y: x if abs(x) == INFINITY else x >> y),
+    "tir.shift_left": _shift(lambda x, y: _mul(x, 1 << y)),
     "tir.bitwise_and": _bitwise_and,
 }
 
 _METHODS: dict[type, Callable[[ConstBounds, Any], ConstBound]] = {
     Var: _var,
-    Add: _add,
-    Sub: _sub,
-    Mul: _product,
-    FloorDiv: _floor_quotient,
-    FloorMod: _floor_remainder,
-    Div: _trunc_quotient,
-    Mod: _trunc_remainder,
-    Min: _smaller,
-    Max: _larger,
     Select: _choice,
     Cast: _cast,
     Ramp: _ramp,

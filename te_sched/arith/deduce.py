@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 from te_sched.arith import build
 from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.facts import NEGATION
 from te_sched.arith.int_set import NOTHING, Domains, IntervalSet, eval_set
-from te_sched.ir.expr import EQ, GE, GT, LE, LT, NE, Add, Expr, FloorDiv, IntImm, Mul, Sub, Var
-from te_sched.ir.visitor import walk
+from te_sched.ir.expr import EQ, GT, LE, LT, NE, Add, Expr, FloorDiv, IntImm, Mul, Sub, Var
+from te_sched.ir.visitor import variables_of, walk
 
 
 class _Goal(NamedTuple):
@@ -28,8 +29,7 @@ class _Goal(NamedTuple):
 
 _MOST, _LEAST, _EXACT = "most", "least", "exact"
 _TURNED = {_MOST: _LEAST, _LEAST: _MOST, _EXACT: _EXACT}
-_OPPOSITE = {LT: GE, GE: LT, GT: LE, LE: GT, EQ: NE, NE: EQ}
-COMPARISONS = frozenset(_OPPOSITE)
+COMPARISONS = frozenset(NEGATION)
 
 
 def deduce_bound(var: Var, condition: Expr, relaxed: Domains) -> IntervalSet:
@@ -40,7 +40,7 @@ def deduce_bound(var: Var, condition: Expr, relaxed: Domains) -> IntervalSet:
     while goal is not None and goal.expr is not var:
         goal = _step(goal, var, relaxed)
         goal = None if goal is None else _relax(goal, relaxed)
-    if goal is None or _mentions(goal.bound, {var, *relaxed}):
+    if goal is None or not variables_of(goal.bound).isdisjoint((var, *relaxed)):
         return NOTHING
     bound = Analyzer().simplify(goal.bound)
     return IntervalSet(
@@ -50,18 +50,14 @@ def deduce_bound(var: Var, condition: Expr, relaxed: Domains) -> IntervalSet:
 
 def opposite(condition: Any) -> Expr | None:
     """The comparison that holds where this one does not."""
-    kind = _OPPOSITE.get(type(condition))
+    kind: Any = NEGATION.get(type(condition))
     return None if kind is None else kind(condition.a, condition.b)
-
-
-def _mentions(e: Expr, variables: set[Var]) -> bool:
-    return any(type(part) is Var and part in variables for part in walk(e))
 
 
 def _goal(var: Var, condition: Any) -> _Goal | None:
     """The comparison with the side of the variable first."""
     kind = type(condition)
-    if kind not in _OPPOSITE or kind is NE or condition.a.dtype not in ("int32", "int64"):
+    if kind not in NEGATION or kind is NE or condition.a.dtype not in ("int32", "int64"):
         return None
     if sum(part is var for part in walk(condition)) != 1:
         return None
@@ -72,18 +68,18 @@ def _goal(var: Var, condition: Any) -> _Goal | None:
         way = _MOST if kind in (LT, LE) else _LEAST
         if kind in (LT, GT):
             one = build.imm(1, bound.dtype)
-            if _mentions(bound, {var}):
+            if var in variables_of(bound):
                 expr = build.add(expr, one) if kind is LT else build.sub(expr, one)
             else:
                 bound = build.sub(bound, one) if kind is LT else build.add(bound, one)
-    if _mentions(bound, {var}):
+    if var in variables_of(bound):
         expr, bound, way = bound, expr, _TURNED[way]
     return _Goal(expr, bound, way)
 
 
 def _relax(goal: _Goal, relaxed: Domains) -> _Goal | None:
     """The goal with the end of its bound that is hardest to fulfil."""
-    if not _mentions(goal.bound, set(relaxed)):
+    if variables_of(goal.bound).isdisjoint(relaxed):
         return goal
     values = eval_set(goal.bound, relaxed)
     bound = values.min if goal.kind == _MOST else values.max
@@ -96,7 +92,7 @@ def _step(goal: _Goal, var: Var, relaxed: Domains) -> _Goal | None:
     """The goal with one operation less round the variable."""
     expr: Any = goal.expr
     if type(expr) in (Add, Sub, Mul, FloorDiv):
-        is_first = _mentions(expr.a, {var})
+        is_first = var in variables_of(expr.a)
         inner, other = (expr.a, expr.b) if is_first else (expr.b, expr.a)
         if type(expr) is Add:
             return _Goal(inner, build.sub(goal.bound, other), goal.kind)

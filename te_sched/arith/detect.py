@@ -11,7 +11,7 @@ from typing import Any
 from te_sched.arith import build
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir.expr import Add, Expr, Mul, Sub, Var
-from te_sched.ir.visitor import walk
+from te_sched.ir.visitor import variables_of
 
 _Pair = tuple[Expr | None, Expr | None]  # coefficient and base; None is zero
 
@@ -30,8 +30,7 @@ def detect_linear_equation(e: Expr, variables: Sequence[Var]) -> tuple[Expr, ...
             return None
         coefficient, rest = found
         coefficients.append(_value(coefficient, var.dtype))
-    later = set(variables)
-    if any(_mentions(part, later) for part in coefficients):
+    if not variables_of(*coefficients).isdisjoint(variables):
         return None
     parts = (*coefficients, _value(rest, e.dtype))
     return tuple([analyzer.simplify(part) for part in parts])
@@ -39,10 +38,6 @@ def detect_linear_equation(e: Expr, variables: Sequence[Var]) -> tuple[Expr, ...
 
 def _value(e: Expr | None, dtype: str) -> Expr:
     return build.imm(0, dtype) if e is None else e
-
-
-def _mentions(e: Expr, variables: set[Var]) -> bool:
-    return any(type(node) is Var and node in variables for node in walk(e))
 
 
 def _plus(a: Expr | None, b: Expr | None) -> Expr | None:
@@ -72,7 +67,7 @@ def _split(e: Any, var: Var) -> _Pair | None:
             return _product(a, b)
         combine = _plus if kind is Add else _minus
         return combine(a[0], b[0]), combine(a[1], b[1])
-    return None if _mentions(e, {var}) else (None, e)
+    return None if var in variables_of(e) else (None, e)
 
 
 def _product(a: _Pair, b: _Pair) -> _Pair | None:

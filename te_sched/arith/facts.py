@@ -7,7 +7,10 @@ Owns the bookkeeping (adding facts, and taking them back when a scope ends) and 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any, Protocol
 
 from te_sched import config
@@ -36,9 +39,9 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.intrinsic_table import Effect
 
-_MIRROR: dict[type, type] = {LT: GT, LE: GE, GT: LT, GE: LE, EQ: EQ, NE: NE}
+MIRROR: dict[type, type] = {LT: GT, LE: GE, GT: LT, GE: LE, EQ: EQ, NE: NE}
 _ORDERS = frozenset((LT, LE, GT, GE))
-_NEGATION: dict[type, type] = {LT: GE, LE: GT, GT: LE, GE: LT, EQ: NE, NE: EQ}
+NEGATION: dict[type, type] = {LT: GE, LE: GT, GT: LE, GE: LT, EQ: NE, NE: EQ}
 
 
 @dataclass(slots=True)
@@ -55,9 +58,6 @@ class Memo(Protocol):
     """Something that remembers results."""
 
     memo: dict[Expr, Any]
-
-
-Outside = tuple[tuple[int, ...], list[dict[Expr, Any]]]
 
 
 @dataclass(slots=True)
@@ -91,22 +91,21 @@ class Facts:
             if holder.memo:
                 holder.memo = {}
 
-    def enter(self, condition: Expr) -> Outside:
-        """Assume a condition; the answer is for `leave`."""
+    @contextmanager
+    def under(self, condition: Expr) -> Iterator[None]:
+        """A scope in which a condition holds."""
         lengths = tuple(map(len, self._lists()))
         memos = [holder.memo for holder in self.holders]
         for holder in self.holders:
             holder.memo = {}
-        self.assume(condition)
-        return lengths, memos
-
-    def leave(self, outside: Outside) -> None:
-        """Forget the conditions that were assumed since `enter`."""
-        lengths, memos = outside
-        for facts, length in zip(self._lists(), lengths, strict=True):
-            del facts[length:]
-        for holder, memo in zip(self.holders, memos, strict=True):
-            holder.memo = memo
+        try:
+            self.assume(condition)
+            yield
+        finally:
+            for facts, length in zip(self._lists(), lengths, strict=True):
+                del facts[length:]
+            for holder, memo in zip_longest(self.holders, memos):  # one may have come since
+                holder.memo = {} if memo is None else memo
 
     def _lists(self) -> tuple[list[Any], ...]:
         return self.true, self.differences, self.bounds.facts, self.modular.facts
@@ -135,13 +134,13 @@ class Facts:
         is_pure = effect_of(condition) <= Effect.PURE
         if is_pure:  # memory may change while a condition on it is taken to hold
             self.true.append(condition)
-        if kind is Not and type(condition.a) in _NEGATION:  # type: ignore[attr-defined]
+        if kind is Not and type(condition.a) in NEGATION:  # type: ignore[attr-defined]
             # Known literally; TVM draws no bounds from a negation that is not rewritten.
             inner = condition.a  # type: ignore[attr-defined]
             if is_pure and not self.may_be_unordered(inner):
-                self.true.append(_plain(_NEGATION[type(inner)], inner.a, inner.b))
+                self.true.append(_plain(NEGATION[type(inner)], inner.a, inner.b))
             return
-        if kind in _NEGATION:
+        if kind in NEGATION:
             self._assume_comparison(kind, condition.a, condition.b, is_pure)  # type: ignore[attr-defined]
 
     def may_be_unordered(self, e: Any) -> bool:
@@ -152,7 +151,7 @@ class Facts:
         if a.dtype not in ("int32", "int64"):
             return
         if type(a) is IntImm and type(b) is not IntImm:
-            kind, a, b = _MIRROR[kind], b, a
+            kind, a, b = MIRROR[kind], b, a
         if kind is NE:
             return
         if type(b) is IntImm:
@@ -207,7 +206,7 @@ class Facts:
 
 def _plain(kind: Any, a: Expr, b: Expr) -> Expr:
     """A comparison written with <, <=, == or !=."""
-    comparison: Expr = _MIRROR[kind](b, a) if kind in (GT, GE) else kind(a, b)
+    comparison: Expr = MIRROR[kind](b, a) if kind in (GT, GE) else kind(a, b)
     return comparison
 
 

@@ -32,6 +32,7 @@ from te_sched.ir.expr import (
 from te_sched.ir.visitor import walk
 
 Form = dict[tuple[Any, ...], int]  # factors, in the order of their ids, and how often
+Ends = Interval[Form | None]
 _MOST_TERMS = 40
 _DEEPEST = 24
 
@@ -127,7 +128,7 @@ class Forms:
     def __init__(self, least: Mapping[Var, int], values: dict[Var, Expr]) -> None:
         self.least = least
         self.values = values
-        self.ranges: dict[Var, Interval[Form]] = {}
+        self.ranges: dict[Var, Ends] = {}
         self.depth: dict[Var, int] = {}
         self.parts: list[Part] = []
         self.opaque: list[tuple[Expr, Part]] = []
@@ -236,7 +237,7 @@ class Forms:
 
     # -- bounds ------------------------------------------------------------------------------------
 
-    def bounds(self, a: Form, kept: Iterable[Any] = ()) -> Interval[Form]:
+    def bounds(self, a: Form, kept: Iterable[Any] = ()) -> Ends:
         """Bounds without the variables of loops and the parts, but for those in `kept`."""
         stays = frozenset(kept)
         return Interval(self._extreme(a, stays, False), self._extreme(a, stays, True))
@@ -273,7 +274,7 @@ class Forms:
     def _has_range(self, factor: Any) -> bool:
         return (type(factor) is Part and factor.kind is not None) or factor in self.ranges
 
-    def _interval(self, factor: Any) -> Interval[Form]:
+    def _interval(self, factor: Any) -> Ends:
         if type(factor) is not Part:
             return self.ranges[factor]
         if factor.kind is FloorMod:

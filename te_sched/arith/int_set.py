@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 from te_sched import config
@@ -48,7 +49,7 @@ from te_sched.ir.expr import (
 )
 
 
-class IntervalSet(Interval[Expr]):
+class IntervalSet(Interval[Expr | None]):
     """The integers between two expressions; `NOTHING` is the empty set."""
 
     __slots__ = ()
@@ -90,51 +91,37 @@ def is_single_point(interval: IntervalSet) -> bool:
 
 def union(sets: Sequence[IntervalSet]) -> IntervalSet:
     """The smallest interval round all sets; its ends are simplified when there are several."""
-    if not sets:
-        return NOTHING
-    found = sets[0]
-    for other in sets[1:]:
-        found = _hull(found, other)
-    return _simplified(found) if len(sets) > 1 else found
+    return _folded(_hull, sets)
 
 
 def _hull(a: IntervalSet, b: IntervalSet) -> IntervalSet:
     if a is NOTHING or b is NOTHING:
         return b if a is NOTHING else a
-    low = None if a.min is None or b.min is None else build.minimum(a.min, b.min)
-    high = None if a.max is None or b.max is None else build.maximum(a.max, b.max)
-    return IntervalSet(low, high)
+    return IntervalSet(_end(build.minimum, a.min, b.min), _end(build.maximum, a.max, b.max))
 
 
 def intersect(sets: Sequence[IntervalSet]) -> IntervalSet:
     """What all sets have in common; its ends are simplified when there are several."""
-    if not sets:
-        return NOTHING
-    found = sets[0]
-    for other in sets[1:]:
-        found = _overlap(found, other)
-    return _simplified(found) if len(sets) > 1 else found
+    return _folded(_overlap, sets)
 
 
 def _overlap(a: IntervalSet, b: IntervalSet) -> IntervalSet:
     if a is NOTHING or b is NOTHING:
         return NOTHING
-    low = a.min if b.min is None else b.min if a.min is None else build.maximum(a.min, b.min)
-    high = a.max if b.max is None else b.max if a.max is None else build.minimum(a.max, b.max)
+    low, high = _lesser(a.min, b.min, build.maximum), _lesser(a.max, b.max, build.minimum)
     if low is not None and high is not None and Analyzer().can_prove(build.less(high, low)):
         return NOTHING
     return IntervalSet(low, high)
 
 
-def _simplified(interval: IntervalSet) -> IntervalSet:
-    if interval is NOTHING:
-        return interval
-    analyzer = Analyzer()
-    low, high = interval
-    return IntervalSet(
-        None if low is None else analyzer.simplify(low),
-        None if high is None else analyzer.simplify(high),
-    )
+def _folded(
+    combine: Callable[[IntervalSet, IntervalSet], IntervalSet], sets: Sequence[IntervalSet]
+) -> IntervalSet:
+    found = reduce(combine, sets) if sets else NOTHING
+    if found is NOTHING or len(sets) < 2:
+        return found
+    simplify = Analyzer().simplify
+    return IntervalSet(*[None if end is None else simplify(end) for end in found])
 
 
 def cover_range(interval: IntervalSet, default: Range) -> Range:
@@ -318,16 +305,10 @@ class _Evaluator:
         return IntervalSet(build.sub(build.imm(0, divisor.dtype), last), last)
 
     def minimum(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
-        return IntervalSet(
-            None if a.min is None or b.min is None else build.minimum(a.min, b.min),
-            _lesser(a.max, b.max, build.minimum),
-        )
+        return IntervalSet(_end(build.minimum, a.min, b.min), _lesser(a.max, b.max, build.minimum))
 
     def maximum(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
-        return IntervalSet(
-            _lesser(a.min, b.min, build.maximum),
-            None if a.max is None or b.max is None else build.maximum(a.max, b.max),
-        )
+        return IntervalSet(_lesser(a.min, b.min, build.maximum), _end(build.maximum, a.max, b.max))
 
     def visit_select(self, e: Any) -> IntervalSet:
         return _hull(self.visit(e.false_value), self.visit(e.true_value))

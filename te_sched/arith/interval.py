@@ -1,7 +1,8 @@
 """Intervals: a least and a greatest value, of whatever kind. Must not know what the ends are.
 
-Constant bounds, which lowering asks for most of all, are plain pairs of integers instead
-(`const_bounds`).
+Expressions (`int_set`), forms (`forms`, `apart`), and several forms of which the greatest or the
+least counts (`analysis.programs.cover`). Constant bounds, which lowering asks for most of all, are
+plain pairs of integers instead (`const_bounds`).
 """
 
 from __future__ import annotations
@@ -14,5 +15,5 @@ End = TypeVar("End")
 class Interval(NamedTuple, Generic[End]):
     """The integers from min to max. An end None is infinite, or not known."""
 
-    min: End | None
-    max: End | None
+    min: End
+    max: End

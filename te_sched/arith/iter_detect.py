@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
+from te_sched.arith.facts import MIRROR
 from te_sched.arith.forms import Form, Forms, divided, factors, plus
 from te_sched.arith.forms import expr_of as form_expr
 from te_sched.arith.iter_expr import (
@@ -398,18 +399,14 @@ class Detector:
         if all(isinstance(one.scale, int) for one in args):
             return sorted(args, key=lambda one: abs(one.scale))
         left, found = list(args), list[IterSplitExpr]()
+        quotient = self.prover.quotient
+
+        def is_finest(one: IterSplitExpr) -> bool:
+            return all(quotient(other.scale, one.scale) is not None for other in left)
+
         while left:
-            quotient = self.prover.quotient
-            finest = next(
-                (
-                    one
-                    for one in left
-                    if all(quotient(other.scale, one.scale) is not None for other in left)
-                ),
-                left[0],
-            )
-            left = _without(left, finest)
-            found.append(finest)
+            found.append(next(filter(is_finest, left), left[0]))
+            left = _without(left, found[-1])
         return found
 
     def fused(self, a: IterSumExpr) -> IterSumExpr:
@@ -556,19 +553,16 @@ class Detector:
         a, b = self.sum_of(condition.a), self.sum_of(condition.b)
         gap = self.plus(a, self.times(b, -1))
         if kind in (GT, GE):
-            gap, kind = self.times(gap, -1), LT if kind is GT else LE
+            gap, kind = self.times(gap, -1), MIRROR[kind]
         if not gap.args:
             raise NotAffine(f"{condition} is not about iterators")
-        scales = [one.scale for one in gap.args]
-        is_negative = all(isinstance(scale, int) and scale < 0 for scale in scales)
-        limit = self.prover.number((0 if kind is LT else 1) - gap.base)
-        low, high = (self.prover.number(-gap.base) if kind is EQ else None), limit
-        args = gap.args
-        if is_negative:  # -s < limit is s > -limit
+        number, args = self.prover.number, gap.args
+        low = number(-gap.base) if kind is EQ else None
+        high = number((0 if kind is LT else 1) - gap.base)
+        if all(isinstance(one.scale, int) and one.scale < 0 for one in args):
+            # -s < high is s >= 1 - high
             args = self.times(gap, -1).args
-            low, high = self.prover.number(1 - limit), None
-            if kind is EQ:
-                low, high = gap.base, self.prover.number(gap.base + 1)
+            low, high = number(1 - high), None if low is None else number(1 - low)
         for place, other in enumerate(bounds):
             if self._are_same(other.args, args):
                 low = other.low if low is None else self.prover.most(other.low, low)

@@ -68,8 +68,12 @@ class ModularSets:
             return (0, e.value)  # type: ignore[attr-defined]
         found = self.memo.get(e)
         if found is None:
-            method = _METHODS.get(kind)
-            found = method(self, e) if method is not None else ANYTHING
+            combine = _BINARY.get(kind)
+            if combine is not None:
+                found = combine(self.of(e.a), self.of(e.b))  # type: ignore[attr-defined]
+            else:
+                method = _METHODS.get(kind)
+                found = method(self, e) if method is not None else ANYTHING
             for fact, coeff, base in self.facts:
                 if found == ANYTHING and same(fact, e):
                     found = (coeff, base)
@@ -81,18 +85,15 @@ def _var(self: ModularSets, e: Any) -> Residue:
     return self.variables.get(e, ANYTHING)
 
 
-def _add(self: ModularSets, e: Any) -> Residue:
-    a, b = self.of(e.a), self.of(e.b)
+def _add(a: Residue, b: Residue) -> Residue:
     return _normalized(gcd(a[0], b[0]), a[1] + b[1])
 
 
-def _sub(self: ModularSets, e: Any) -> Residue:
-    a, b = self.of(e.a), self.of(e.b)
+def _sub(a: Residue, b: Residue) -> Residue:
     return _normalized(gcd(a[0], b[0]), a[1] - b[1])
 
 
-def _mul(self: ModularSets, e: Any) -> Residue:
-    a, b = self.of(e.a), self.of(e.b)
+def _mul(a: Residue, b: Residue) -> Residue:
     coeff = gcd(a[0] * b[0], a[0] * b[1], a[1] * b[0])
     return _normalized(coeff, a[1] * b[1])
 
@@ -103,21 +104,26 @@ def _divided(a: Residue, divisor: int) -> Residue:
     return ANYTHING
 
 
-def _floordiv(self: ModularSets, e: Any) -> Residue:
-    b = self.of(e.b)
-    return _divided(self.of(e.a), b[1]) if b[0] == 0 and b[1] else ANYTHING
+def _floordiv(a: Residue, b: Residue) -> Residue:
+    return _divided(a, b[1]) if b[0] == 0 and b[1] else ANYTHING
 
 
-def _floormod(self: ModularSets, e: Any) -> Residue:
-    b = self.of(e.b)
+def _floormod(a: Residue, b: Residue) -> Residue:
     if b[0] != 0 or b[1] <= 0:
         return ANYTHING
-    a = self.of(e.a)
     return _normalized(gcd(a[0], b[1]), a[1]) if a[0] else (0, a[1] % b[1])
 
 
-def _either(self: ModularSets, e: Any) -> Residue:
-    return _union(self.of(e.a), self.of(e.b))
+# What an operation makes of two sets.
+_BINARY: dict[type, Callable[[Residue, Residue], Residue]] = {
+    Add: _add,
+    Sub: _sub,
+    Mul: _mul,
+    FloorDiv: _floordiv,
+    FloorMod: _floormod,
+    Min: _union,
+    Max: _union,
+}
 
 
 def _select(self: ModularSets, e: Any) -> Residue:
@@ -134,26 +140,14 @@ def _let(self: ModularSets, e: Any) -> Residue:
 
 
 def _call(self: ModularSets, e: Any) -> Residue:
-    if e.op not in ("tir.shift_right", "tir.shift_left"):
+    if e.op != "tir.shift_right":
         return ANYTHING
     b = self.of(e.args[1])
-    if b[0] != 0 or not 0 <= b[1] < 63:
-        return ANYTHING
-    a, power = self.of(e.args[0]), 1 << b[1]
-    if e.op == "tir.shift_right":
-        return _divided(a, power)
-    return ANYTHING
+    return _divided(self.of(e.args[0]), 1 << b[1]) if b[0] == 0 and 0 <= b[1] < 63 else ANYTHING
 
 
 _METHODS: dict[type, Callable[[ModularSets, Any], Residue]] = {
     Var: _var,
-    Add: _add,
-    Sub: _sub,
-    Mul: _mul,
-    FloorDiv: _floordiv,
-    FloorMod: _floormod,
-    Min: _either,
-    Max: _either,
     Select: _select,
     Cast: _cast,
     Let: _let,

@@ -6,8 +6,8 @@ Must not know linear forms.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from te_sched.arith import build
@@ -21,6 +21,7 @@ from te_sched.arith.tables import INDEX, LOGIC, VECTOR
 from te_sched.errors import DeclarationError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.calls import effect_of
+from te_sched.ir.choices import choice_of, with_choice
 from te_sched.ir.expr import (
     EQ,
     GE,
@@ -44,7 +45,6 @@ from te_sched.ir.expr import (
     Min,
     Mod,
     Mul,
-    Node,
     Not,
     Or,
     Ramp,
@@ -164,15 +164,10 @@ class Rewriter:
         return apply(rules, e, self) if rules else None
 
     def visit_arithmetic(self, e: Any) -> Any:
-        """+, -, *, floordiv, floormod."""
+        """Arithmetic, min and max."""
         e = self.operands(e)
         folded = fold(e, self.facts.is_exact)
-        if folded is not None:
-            return folded
-        if type(e) is Sub and e.dtype not in INDEX_TYPES and not self.is_ieee(e.dtype):
-            done = _cancelled(e.a, e.b, e)
-            return done if done is not e else self.finish_arithmetic(e)
-        return self.finish_arithmetic(e)
+        return _FINISH[type(e)](self, e) if folded is None else folded
 
     def finish_arithmetic(self, e: Any) -> Any:
         """The rules for an operation whose operands are done and not all constant."""
@@ -186,22 +181,24 @@ class Rewriter:
             return e
         return e if found is None else found
 
-    def visit_floordiv(self, e: Any) -> Any:
+    def finish_sub(self, e: Any) -> Any:
+        """Differences: of other numbers than indices, what is in both operands goes."""
+        if e.dtype not in INDEX_TYPES and not self.is_ieee(e.dtype):
+            done = _cancelled(e.a, e.b, e)
+            if done is not e:
+                return done
+        return self.finish_arithmetic(e)
+
+    def finish_floordiv(self, e: Any) -> Any:
         """Floor division: also by the bounds of its operands."""
-        e = self.operands(e)
-        if (folded := fold(e, self.facts.is_exact)) is not None:
-            return folded
         if e.dtype in INDEX_TYPES and type(e.b) is IntImm and e.b.value > 0:
             low, high = self.facts.bounds.of(e.a)
             if low >= 0 and high < e.b.value:
                 return build.imm(0, e.dtype)
         return self.finish_arithmetic(e)
 
-    def visit_floormod(self, e: Any) -> Any:
+    def finish_floormod(self, e: Any) -> Any:
         """Floor remainder: also by bounds and by modular sets."""
-        e = self.operands(e)
-        if (folded := fold(e, self.facts.is_exact)) is not None:
-            return folded
         if e.dtype not in INDEX_TYPES or type(e.b) is not IntImm or e.b.value <= 0:
             return self.finish_arithmetic(e)
         low, high = self.facts.bounds.of(e.a)
@@ -223,11 +220,8 @@ class Rewriter:
             low = max(low, -below) if below != INFINITY else low
         return low, high
 
-    def visit_extremum(self, e: Any) -> Any:
+    def finish_extremum(self, e: Any) -> Any:
         """min and max."""
-        e = self.operands(e)
-        if (folded := fold(e, self.facts.is_exact)) is not None:
-            return folded
         if same(e.a, e.b):
             return e.a
         if e.dtype not in INDEX_TYPES:
@@ -371,40 +365,30 @@ class Rewriter:
         found = self.use_rules(table, e)
         return e if found is None else found
 
-    @contextmanager
-    def assuming(self, condition: Expr) -> Iterator[None]:
-        """Rewrite under a condition."""
-        outside = self.facts.enter(condition)
-        try:
-            yield
-        finally:
-            self.facts.leave(outside)
-
-    def branches(
-        self, condition: Expr, true_value: Expr, false_value: Expr, negation: Expr
-    ) -> tuple[Expr, Expr]:
-        """The two values of a choice, each rewritten under what its condition tells."""
-        return self._under(condition, true_value), self._under(negation, false_value)
-
     def _under(self, condition: Expr, value: Expr) -> Expr:
         if type(value) in (IntImm, FloatImm):
             return value
-        with self.assuming(condition):
+        with self.facts.under(condition):
             done: Expr = self.visit(value)
         return done
 
-    def visit_select(self, e: Any) -> Any:
-        """select"""
-        condition = self.visit(e.condition)
+    def visit_choice(self, e: Any) -> Any:
+        """select and if_then_else, each value under what the condition tells"""
+        old: Any = choice_of(e)
+        condition, yes, no = old
+        condition = self.visit(condition)
         if type(condition) is IntImm:
-            return self.visit(e.true_value if condition.value else e.false_value)
-        negation = self.negated(condition)
-        first, second = self.branches(condition, e.true_value, e.false_value, negation)
-        if same(first, second):
+            return self.visit(yes if condition.value else no)
+        is_select = type(e) is Select
+        negation = self.negated(condition) if is_select else Not(condition)
+        first, second = self._under(condition, yes), self._under(negation, no)
+        if is_select and same(first, second):
             return first
-        if condition is e.condition and first is e.true_value and second is e.false_value:
+        e = with_choice(e, condition, first, second)
+        if is_select:
             return e
-        return Select(condition, first, second)
+        found = apply(LOGIC[Call].rules(type(condition), type(first)), e, self)
+        return e if found is None else found
 
     # -- the rest ----------------------------------------------------------------
 
@@ -423,17 +407,6 @@ class Rewriter:
             return e.args[0]
         folded = fold_call(e)
         return e if folded is None else folded
-
-    def visit_choice(self, e: Any) -> Any:
-        """if_then_else"""
-        condition = self.visit(e.args[0])
-        if type(condition) is IntImm:
-            return self.visit(e.args[1] if condition.value else e.args[2])
-        first, second = self.branches(condition, e.args[1], e.args[2], Not(condition))
-        if condition is not e.args[0] or first is not e.args[1] or second is not e.args[2]:
-            e = Call(e.dtype, e.op, (condition, first, second))
-        found = apply(LOGIC[Call].rules(type(condition), type(first)), e, self)
-        return e if found is None else found
 
     def visit_cast(self, e: Any) -> Any:
         """Conversions: constants are converted now."""
@@ -486,30 +459,25 @@ class _Children(Mapper):
         return self._rewriter.visit(node)
 
 
-def _method_table() -> dict[type, Callable[[Any, Any], Any]]:
-    table: dict[type, Callable[[Any, Any], Any]] = {
-        kind: Rewriter.visit_children for kind in NODE_CLASSES if issubclass(kind, Node)
-    }
-    families: tuple[tuple[tuple[type, ...], Callable[[Any, Any], Any]], ...] = (
-        ((Add, Sub, Mul, Div, Mod), Rewriter.visit_arithmetic),
-        ((Min, Max), Rewriter.visit_extremum),
-        ((LT, LE, GT, GE, EQ, NE), Rewriter.visit_comparison),
-        ((And, Or), Rewriter.visit_logic),
-    )
-    for kinds, method in families:
-        table |= dict.fromkeys(kinds, method)
-    table |= {
-        FloorDiv: Rewriter.visit_floordiv,
-        FloorMod: Rewriter.visit_floormod,
-        Not: Rewriter.visit_not,
-        Select: Rewriter.visit_select,
-        Var: Rewriter.visit_var,
-        Call: Rewriter.visit_call,
-        Cast: Rewriter.visit_cast,
-        Let: Rewriter.visit_let,
-        Ramp: Rewriter.visit_ramp,
-    }
-    return table
+# What comes after the operands, which are done and not all constant.
+_FINISH: dict[type, Callable[[Any, Any], Any]] = {
+    **dict.fromkeys((Add, Mul, Div, Mod), Rewriter.finish_arithmetic),
+    Sub: Rewriter.finish_sub,
+    FloorDiv: Rewriter.finish_floordiv,
+    FloorMod: Rewriter.finish_floormod,
+    **dict.fromkeys((Min, Max), Rewriter.finish_extremum),
+}
 
-
-Rewriter.methods = _method_table()
+Rewriter.methods = {
+    **dict.fromkeys(NODE_CLASSES, Rewriter.visit_children),
+    **dict.fromkeys(_FINISH, Rewriter.visit_arithmetic),
+    **dict.fromkeys((LT, LE, GT, GE, EQ, NE), Rewriter.visit_comparison),
+    **dict.fromkeys((And, Or), Rewriter.visit_logic),
+    Not: Rewriter.visit_not,
+    Select: Rewriter.visit_choice,
+    Var: Rewriter.visit_var,
+    Call: Rewriter.visit_call,
+    Cast: Rewriter.visit_cast,
+    Let: Rewriter.visit_let,
+    Ramp: Rewriter.visit_ramp,
+}

@@ -22,31 +22,8 @@ from typing import Any, NamedTuple
 from te_sched import config
 from te_sched.arith import build
 from te_sched.arith.same import same
-from te_sched.ir.expr import (
-    EQ,
-    LE,
-    LT,
-    NE,
-    Add,
-    And,
-    Broadcast,
-    Call,
-    Cast,
-    Div,
-    Expr,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    Max,
-    Min,
-    Mod,
-    Mul,
-    Not,
-    Or,
-    Ramp,
-    Select,
-    Sub,
-)
+from te_sched.ir import expr as E
+from te_sched.ir.expr import Expr, IntImm
 
 # Functions of numbers that `when` and constant parts of results may call.
 _NUMBERS = frozenset(("abs", "gcd", "max", "min"))
@@ -116,33 +93,7 @@ _BUILDERS: dict[str, str] = {
     "Div": "truncdiv",
     "Mod": "truncmod",
 }
-_CLASSES: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (
-        EQ,
-        LE,
-        LT,
-        NE,
-        Add,
-        And,
-        Broadcast,
-        Call,
-        Cast,
-        Div,
-        FloorDiv,
-        FloorMod,
-        IntImm,
-        Max,
-        Min,
-        Mod,
-        Mul,
-        Not,
-        Or,
-        Ramp,
-        Select,
-        Sub,
-    )
-}
+_CLASSES: dict[str, type] = {name: getattr(E, name) for name in (*_BUILDERS, "IntImm")}
 
 
 def _fitting(operation: Callable[[int, int], int], builder: Rule) -> Rule:

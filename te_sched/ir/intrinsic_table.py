@@ -207,6 +207,15 @@ INTRINSICS: dict[str, Intrinsic] = {
 # Functions of two integers of one type, and what is folded.
 BITWISE = frozenset(f"tir.{row.name}" for row in INTRINSICS.values() if row.symbol)
 FOLDED = {f"tir.{name}": meaning for name, _, meaning, *_ in _BITS}
+# Functions from elsewhere, which depend on the types of their arguments.
+FOREIGN = frozenset(
+    f"tir.{name}"
+    for name in (
+        *("call_extern", "call_pure_extern", "call_llvm_intrin", "call_llvm_pure_intrin"),
+        *("call_packed", "tvm_call_packed", "tvm_call_cpacked"),
+        *("tvm_call_packed_lowered", "tvm_call_cpacked_lowered"),
+    )
+)
 
 EFFECTS = {f"tir.{row.name}": row.effect for row in INTRINSICS.values()}
 

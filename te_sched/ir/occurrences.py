@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from te_sched.ir import dtypes
+from te_sched.ir.choices import choice_of
 from te_sched.ir.expr import (
     And,
     Broadcast,
@@ -23,7 +24,6 @@ from te_sched.ir.expr import (
     Not,
     Or,
     Ramp,
-    Select,
     Var,
 )
 from te_sched.ir.stmt import (
@@ -96,14 +96,17 @@ def _collect(e: Any, guards: tuple[Guard, ...], found: list[Occurrence]) -> None
         for index in e.indices:
             _collect(index, guards, found)
         found.append(Occurrence(e.buffer.data, e.buffer, e.indices, True, False, guards))
-    elif kind is Select:
-        _choice(e.condition, e.true_value, e.false_value, guards, found)
     elif kind is And or kind is Or:
         _collect(e.a, guards, found)
         _collect(e.b, (*guards, e.a if kind is And else Not(e.a)), found)
     elif kind is Let:
         _collect(e.value, guards, found)
         _collect(e.body, (*guards, (e.var, e.value)), found)
+    elif (choice := choice_of(e)) is not None:
+        condition, yes, no = choice
+        _collect(condition, guards, found)
+        _collect(yes, (*guards, condition), found)
+        _collect(no, (*guards, Not(condition)), found)
     elif kind is Call:
         _call(e, guards, found)
     else:
@@ -111,18 +114,8 @@ def _collect(e: Any, guards: tuple[Guard, ...], found: list[Occurrence]) -> None
             _collect(part, guards, found)
 
 
-def _choice(
-    condition: Expr, yes: Expr, no: Expr, guards: tuple[Guard, ...], found: list[Occurrence]
-) -> None:
-    _collect(condition, guards, found)
-    _collect(yes, (*guards, condition), found)
-    _collect(no, (*guards, Not(condition)), found)
-
-
 def _call(e: Call, guards: tuple[Guard, ...], found: list[Occurrence]) -> None:
-    if e.op == "tir.if_then_else":
-        _choice(e.args[0], e.args[1], e.args[2], guards, found)
-    elif e.op == "tir.address_of" and type(e.args[0]) is BufferLoad:
+    if e.op == "tir.address_of" and type(e.args[0]) is BufferLoad:
         load = e.args[0]  # what is there is not touched yet
         for index in load.indices:
             _collect(index, guards, found)

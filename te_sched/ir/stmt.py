@@ -167,7 +167,7 @@ class PrimFunc(Node):
     @checked
     def with_body(self, body: Stmt) -> PrimFunc:
         """The function with another body."""
-        return replace_fields(self, body=body)
+        return self if body is self.body else replace_fields(self, body=body)
 
     def with_attr(self, attr_key_or_dict: Any, attr_value: Any = None) -> PrimFunc:
         """The function with an attribute, or a mapping of them, added."""

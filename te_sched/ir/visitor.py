@@ -10,7 +10,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache, cached_property
-from operator import is_not
+from itertools import chain
+from operator import is_, is_not
 from typing import Any, ClassVar, TypeVar, overload
 
 from te_sched.ir import expr as E
@@ -43,11 +44,22 @@ CHILD_FIELDS = fields_with(*CHILDREN)
 PART_FIELDS = fields_with(Role.BODY)  # of statements: what they consist of
 
 
-def replace(node: _N, **changes: Any) -> _N:
-    """A copy of a node with some fields changed."""
+def replace(node: _N, /, **changes: Any) -> _N:
+    """A copy of a node with some fields changed; the node itself where none of them is another.
+
+    A tuple is another one where it holds another object. Without fields there is always a copy.
+    """
+    if changes and all(_is_kept(getattr(node, name), new) for name, new in changes.items()):
+        return node
     return type(node)(
         **{name: changes.get(name, getattr(node, name)) for name in INIT_FIELDS[type(node)]}
     )
+
+
+def _is_kept(old: Any, new: Any) -> bool:
+    if type(old) is tuple and type(new) is tuple and len(old) == len(new):
+        return all(map(is_, old, new))
+    return old is new or (type(old) is str and old == new)
 
 
 def children(node: Any) -> Iterator[Node]:
@@ -220,12 +232,34 @@ def _rebuilder(kind: type, reached: Collection[Role]) -> _Method:
 
     if not plan:
         return leaf
+    if kind is S.SeqStmt:
+        return _map_sequence
     return two_operands if init_fields == ("a", "b") else rebuild
+
+
+def _map_sequence(mapper: Any, node: S.SeqStmt) -> S.SeqStmt:
+    """A sequence of mapped statements; one that has become a sequence is not one inside of it."""
+    methods, old = mapper._methods, node.seq
+    new = [methods[type(part)](mapper, part) for part in old]
+    if all(map(is_, new, old)):
+        return node
+    parts = [part.seq if type(part) is S.SeqStmt else (part,) for part in new]
+    return S.SeqStmt(tuple(chain.from_iterable(parts)))
 
 
 @cache
 def _rebuilders(reached: frozenset[Role]) -> dict[type, _Method]:
     return {kind: _rebuilder(kind, reached) for kind in NODE_CLASSES}
+
+
+class StatementMapper(Mapper):
+    """Rebuilds statements; what is stored and what is evaluated stays."""
+
+    def visit_leaf(self, node: Any) -> Any:
+        """A statement without others in it."""
+        return node
+
+    visit_BufferStore = visit_Evaluate = visit_leaf
 
 
 class ReferenceMapper(Mapper):

@@ -201,7 +201,5 @@ class Cleaner(Decider):
 
 def _in_sequence(mapper: Mapper, node: SeqStmt) -> Stmt:
     """A mapped sequence, without sequences in it and what does nothing."""
-    parts = [mapper.visit(part) for part in node.seq]
-    if all(new is old for new, old in zip(parts, node.seq, strict=True)):
-        return node
-    return sequence([part for part in parts if not is_nothing(part)])
+    new = mapper.generic(node)
+    return node if new is node else sequence([part for part in new.seq if not is_nothing(part)])

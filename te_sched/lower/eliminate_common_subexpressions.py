@@ -47,8 +47,7 @@ def eliminate_common_subexpressions(func: PrimFunc) -> PrimFunc:
     levels = _Levels(func)
     if not levels.may_repeat(func.body):
         return func
-    body = levels.level(func.body, S.LetStmt)
-    return func if body is func.body else replace(func, body=body)
+    return func.with_body(levels.level(func.body, S.LetStmt))
 
 
 class _Levels(Mapper):
@@ -167,8 +166,6 @@ class _Levels(Mapper):
         self.defined.add(node.loop_var)
         body = self.level(node.body, S.LetStmt)
         self.defined.discard(node.loop_var)
-        if low is node.min and extent is node.extent and body is node.body:
-            return node
         return replace(node, min=low, extent=extent, body=body)
 
     def visit_IfThenElse(self, node: S.IfThenElse) -> S.IfThenElse:
@@ -176,18 +173,11 @@ class _Levels(Mapper):
         then_case, else_case = self.level(node.then_case, S.LetStmt), node.else_case
         if else_case is not None:
             else_case = self.level(else_case, S.LetStmt)
-        if (
-            condition is node.condition
-            and then_case is node.then_case
-            and else_case is node.else_case
-        ):
-            return node
-        return S.IfThenElse(condition, then_case, else_case, node.owner_guard)
+        return replace(node, condition=condition, then_case=then_case, else_case=else_case)
 
     def visit_While(self, node: S.While) -> S.While:
-        condition, body = self.level(node.condition, E.Let), self.level(node.body, S.LetStmt)
-        unchanged = condition is node.condition and body is node.body
-        return node if unchanged else S.While(condition, body)
+        condition = self.level(node.condition, E.Let)
+        return replace(node, condition=condition, body=self.level(node.body, S.LetStmt))
 
     def visit_LetStmt(self, node: S.LetStmt) -> Any:
         return self._let(node, S.LetStmt)
@@ -206,7 +196,7 @@ class _Levels(Mapper):
         if is_new:
             del self.values[held]  # type: ignore[arg-type]
         self.defined.discard(node.var)
-        return node if value is node.value and body is node.body else let(node.var, value, body)
+        return replace(node, value=value, body=body)
 
     def visit_BufferStore(self, node: S.BufferStore) -> S.BufferStore:
         if self.renaming is None and not self.tables.has_let:

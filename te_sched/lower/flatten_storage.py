@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import dtypes, ops
@@ -40,7 +41,6 @@ from te_sched.ir.stmt import (
     BufferRealize,
     BufferStore,
     PrimFunc,
-    SeqStmt,
     Stmt,
 )
 from te_sched.ir.visitor import Mapper, replace
@@ -51,8 +51,7 @@ from te_sched.lower.view_binder import ViewBinder
 
 def flatten_storage(func: PrimFunc) -> PrimFunc:
     """The function with flat storage only; its parameters keep their declared buffers."""
-    body = _Flattener(func).visit(func.body)
-    return func if body is func.body else replace(func, body=body)
+    return func.with_body(_Flattener(func).visit(func.body))
 
 
 @dataclass(slots=True)
@@ -185,13 +184,6 @@ class _Flattener(Mapper):
         """rolling_buffer: known by the shape of the region, not by its memory."""
         tile = replace(node.node, shape=self.layout_of(node.node).shape)
         return AttrStmt(tile, node.key, node.value, self.visit(node.body))
-
-    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        mapped = [self.visit(part) for part in node.seq]
-        if any(type(part) is SeqStmt for part in mapped):  # a realisation has disappeared
-            flat = [part.seq if type(part) is SeqStmt else (part,) for part in mapped]
-            mapped = [part for parts in flat for part in parts]
-        return SeqStmt(tuple(mapped))
 
     def thread(self, node: AttrStmt) -> Stmt:
         """Inside of a thread axis."""
@@ -335,10 +327,7 @@ def _grouped(parts: Sequence[Expr], cuts: Sequence[int]) -> list[list[Expr]]:
 
 
 def _product(shape: Sequence[Expr]) -> Expr:
-    total: Expr | None = None
-    for extent in shape:
-        total = extent if total is None else ops.mul(total, extent)
-    return IntImm(1) if total is None else total
+    return reduce(ops.mul, shape) if shape else IntImm(1)
 
 
 def _stored(dtype: str) -> str:

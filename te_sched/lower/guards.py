@@ -10,7 +10,7 @@ one. Must not know what is made of the answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from te_sched.arith import build
@@ -20,8 +20,9 @@ from te_sched.arith.int_set import NOTHING, IntervalSet
 from te_sched.arith.same import same
 from te_sched.ir import expr as E
 from te_sched.ir.expr import Call, Expr, IntImm, IterVar, Let, Range, Var
+from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import AttrStmt, For, LetStmt, Stmt
-from te_sched.ir.visitor import walk
+from te_sched.ir.visitor import variables_of, walk
 
 _HINT = "pragma_loop_partition_hint"
 _THREADS = frozenset(("thread_extent", "virtual_thread"))
@@ -87,6 +88,13 @@ def thread_range(node: AttrStmt) -> Range | None:
     if node.key not in _THREADS or not isinstance(node.node, IterVar):
         return None
     return Range(build.imm(0, node.value.dtype), node.value)
+
+
+def note_range(node: Any, analyzer: Analyzer) -> None:
+    """Tell an analyzer the values of the variable of a loop or a thread, if a statement is one."""
+    loop = loop_of(node)
+    if loop is not None:
+        analyzer.bind(loop.var, loop.range)
 
 
 def find_cut(
@@ -194,13 +202,8 @@ class _Bounds:
     def _is_unknown(self, end: Expr | None) -> bool:
         """Whether an end cannot be computed before the loop."""
         return end is not None and (
-            _depends_on_memory(end) or any(part in self.scope.others for part in variables(end))
+            _depends_on_memory(end) or not self.scope.others.isdisjoint(variables_of(end))
         )
-
-
-def variables(e: Expr) -> Iterator[Var]:
-    """The variables that an expression mentions."""
-    return (part for part in walk(e) if type(part) is Var)
 
 
 def _depends_on_memory(e: Expr) -> bool:

@@ -21,7 +21,7 @@ buffers get into memory.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from functools import reduce
 
 from te_sched import config
 from te_sched.errors import LoweringError
@@ -45,10 +45,9 @@ from te_sched.ir.stmt import (
     For,
     IfThenElse,
     PrimFunc,
-    SeqStmt,
     Stmt,
 )
-from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute, walk
+from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute, variables_of, walk
 from te_sched.lower.statements import fresh_copy, has_attribute, sequence, statements
 
 _SCOPE = "double_buffer_scope"
@@ -59,7 +58,7 @@ def inject_double_buffer(func: PrimFunc) -> PrimFunc:
     """The function without `double_buffer_scope`; fetches ahead have `double_buffer_write`."""
     if not has_attribute(func.body, _SCOPE):
         return func
-    return replace(func, body=_Injector(func.body).visit(func.body))
+    return func.with_body(_Injector(func.body).visit(func.body))
 
 
 @dataclass(slots=True)
@@ -95,12 +94,10 @@ class _Injector(AccessMapper):
     def visit_Allocate(self, node: Allocate) -> Stmt:
         if node.buffer_var not in self.names:
             return self.generic(node)
-        room = node.extents[0]
-        for extent in node.extents[1:]:
-            room = ops.mul(room, extent)
-        double = self.doubles[node.buffer_var] = _Double(node, room)
+        double = _Double(node, reduce(ops.mul, node.extents))
+        self.doubles[node.buffer_var] = double
         body = self.visit(node.body)
-        extents = (ops.mul(room, 2),)
+        extents = (ops.mul(double.room, 2),)
         enlarged = replace(node, extents=extents, body=body)
         if double.loop is None:  # nothing fills it
             return enlarged
@@ -113,7 +110,7 @@ class _Injector(AccessMapper):
         self.loops.pop()
         turns = self.turns.pop(node, None)
         if turns is None:
-            return node if body is node.body else replace(node, body=body)
+            return replace(node, body=body)
         if type(node.extent) is IntImm and node.extent.value < 1:
             whole: Stmt = replace(node, body=body)
         else:
@@ -126,8 +123,7 @@ class _Injector(AccessMapper):
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if node.key != _SCOPE:
-            body = self.visit(node.body)
-            return node if body is node.body else AttrStmt(node.node, node.key, node.value, body)
+            return replace(node, body=self.visit(node.body))
         names, fill = _filled_at_once(node)
         if not self.loops or not self.doubles.keys() >= set(names):
             raise _no_loop(names[0])
@@ -136,7 +132,7 @@ class _Injector(AccessMapper):
         for data in names:
             _check_inputs(data, fill, loop)
             double = self.doubles[data]
-            if config.current().lowering.to_run and _uses(double.room, loop.loop_var):
+            if config.current().lowering.to_run and loop.loop_var in variables_of(double.room):
                 raise _of_changing_size(data, loop)
             double.loop, double.half_written = loop, half
         outside, self.filled = self.filled, self.filled.union(names)
@@ -154,10 +150,6 @@ class _Injector(AccessMapper):
         for data in reversed(names):
             fetch = AttrStmt(data, _WRITE, IntImm(1), fetch)
         return IfThenElse(ops.less(following, loop.extent), fetch)
-
-    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        parts = [self.visit(part) for part in node.seq]
-        return node if all(map(_same, parts, node.seq)) else sequence(parts)
 
     # -- accesses ----------------------------------------------------------------------------------
 
@@ -229,10 +221,6 @@ class _NoMarks(Mapper):
         return self.visit(node.body) if node.key == _WRITE else self.generic(node)
 
 
-def _same(a: Any, b: Any) -> bool:
-    return a is b
-
-
 def _check_inputs(data: Var, body: Stmt, loop: For) -> None:
     """What is fetched for the next iteration must not be computed in this one."""
     own = {node.buffer_var for node in statements(body) if type(node) is Allocate}
@@ -246,10 +234,6 @@ def _check_inputs(data: Var, body: Stmt, loop: For) -> None:
                 "reads, is computed in the iteration itself",
                 f"compute {name} outside of that loop, or inside of the loops of {data.name}",
             )
-
-
-def _uses(expr: Expr, var: Var) -> bool:
-    return any(part is var for part in walk(expr))
 
 
 def _of_changing_size(data: Var, loop: For) -> LoweringError:

@@ -22,6 +22,7 @@ from typing import Any
 from te_sched.arith import build, int_set
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import plain
+from te_sched.arith.facts import MIRROR
 from te_sched.arith.int_set import IntervalSet
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
@@ -51,11 +52,10 @@ from te_sched.ir.stmt import (
     SeqStmt,
     Stmt,
 )
-from te_sched.ir.visitor import Mapper, children, replace, substitute, walk
-from te_sched.lower.statements import has_attribute, sequence, statements
+from te_sched.ir.visitor import Mapper, children, substitute, walk
+from te_sched.lower.statements import has_attribute, statements
 
 CACHE_LINE_BYTES = 64
-_MIRRORED: dict[type, type] = {LT: GT, LE: GE, GT: LT, GE: LE, EQ: EQ}
 _READ, _KEEP_IN_ALL_CACHES, _DATA = IntImm(0), IntImm(3), IntImm(1)
 
 
@@ -63,8 +63,7 @@ def inject_prefetch(func: PrimFunc) -> PrimFunc:
     """The function with its `prefetch_scope` attributes turned into prefetches."""
     if not has_attribute(func.body, "prefetch_scope"):
         return func
-    body = _Injector().visit(func.body)
-    return func if body is func.body else replace(func, body=body)
+    return func.with_body(_Injector().visit(func.body))
 
 
 class _Injector(Mapper):
@@ -82,9 +81,6 @@ class _Injector(Mapper):
         self.loops.pop()
         self.vectorized.pop(node.loop_var, None)
         return mapped
-
-    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        return sequence([self.visit(part) for part in node.seq])
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         mapped = self.generic(node)
@@ -211,7 +207,7 @@ def _bounds_by(condition: Expr) -> list[tuple[Var, IntervalSet]]:
     if not isinstance(condition, LT | LE | GT | GE | EQ):
         return []
     kind: type = type(condition)
-    sides = ((condition.a, kind, condition.b), (condition.b, _MIRRORED[kind], condition.a))
+    sides = ((condition.a, kind, condition.b), (condition.b, MIRROR[kind], condition.a))
     return [(a, _interval(how, b)) for a, how, b in sides if isinstance(a, Var)]
 
 

@@ -14,6 +14,7 @@ when there are many or it has loops itself.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
@@ -30,7 +31,6 @@ from te_sched.ir.stmt import (
     IfThenElse,
     LetStmt,
     PrimFunc,
-    SeqStmt,
     Stmt,
     While,
 )
@@ -41,6 +41,12 @@ from te_sched.lower.statements import fresh_copy, has_attribute, sequence, state
 _LOOP_FROM = 16
 # Virtual threads with this tag may share buffers that do not depend on them.
 _SHARING_TAG = "vthread"
+# What a statement evaluates besides the statements in it.
+_HEADS: dict[type, tuple[str, ...]] = {
+    For: ("min", "extent"),
+    **dict.fromkeys((LetStmt, AttrStmt), ("value",)),
+    **dict.fromkeys((AssertStmt, IfThenElse, While), ("condition",)),
+}
 _WRITES = 2  # bit of tvm_access_ptr's access mask
 
 
@@ -48,7 +54,7 @@ def inject_virtual_threads(func: PrimFunc) -> PrimFunc:
     """The function without `virtual_thread` attributes."""
     if not has_attribute(func.body, "virtual_thread"):
         return func
-    return replace(func, body=_Injector().visit(func.body))
+    return func.with_body(_Injector().visit(func.body))
 
 
 class _Injector(Mapper):
@@ -57,7 +63,7 @@ class _Injector(Mapper):
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         body = self.visit(node.body)
         if node.key != "virtual_thread":
-            return node if body is node.body else AttrStmt(node.node, node.key, node.value, body)
+            return replace(node, body=body)
         axis = node.node
         assert isinstance(axis, IterVar)
         if type(node.value) is not IntImm:
@@ -69,11 +75,6 @@ class _Injector(Mapper):
         shares = axis.thread_tag.startswith(_SHARING_TAG)
         replicator = _Replicator(axis.var, node.value.value, _touched(body, axis.var), shares)
         return replicator.visit(body)
-
-    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        parts = [self.visit(part) for part in node.seq]
-        unchanged = all(new is old for new, old in zip(parts, node.seq, strict=True))
-        return node if unchanged else sequence(parts)
 
 
 def _touched(body: Stmt, var: Var) -> set[Var]:
@@ -195,26 +196,8 @@ class _Replicator(AccessMapper):
 
     def visit_Evaluate(self, node: Evaluate) -> Stmt:
         (value,), depends = self.mapped(node.value)
-        done = node if value is node.value else Evaluate(value)
+        done = replace(node, value=value)
         return self.copies(done) if depends and not self.inside else done
-
-    def visit_For(self, node: For) -> Stmt:
-        return self.outer(node, ("min", "extent"))
-
-    def visit_LetStmt(self, node: LetStmt) -> Stmt:
-        return self.outer(node, ("value",))
-
-    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
-        return self.outer(node, ("value",))
-
-    def visit_AssertStmt(self, node: AssertStmt) -> Stmt:
-        return self.outer(node, ("condition",))
-
-    def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
-        return self.outer(node, ("condition",))
-
-    def visit_While(self, node: While) -> Stmt:
-        return self.outer(node, ("condition",))
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
         extents, depends = self.mapped(*node.extents)
@@ -223,33 +206,25 @@ class _Replicator(AccessMapper):
         var = node.buffer_var
         if self.inside or (var not in self.touched and self.shares):
             return self.generic(node)
-        self.rooms[var] = _product(extents)
+        self.rooms[var] = reduce(ops.mul, extents)
         extents[0] = ops.mul(extents[0], self.count)
         return replace(node, extents=tuple(extents), body=self.visit(node.body))
 
-    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        return sequence([self.visit(part) for part in node.seq])
-
-    def outer(self, node: Stmt, fields: tuple[str, ...]) -> Stmt:
+    def visit_outer(self, node: Stmt) -> Stmt:
         """A statement with others inside; as a whole for each thread if its head depends on it."""
+        fields = _HEADS[type(node)]
         heads, depends = self.mapped(*[getattr(node, name) for name in fields])
         if depends and not self.inside:
             return self.whole(node)
-        changes: dict[str, Any] = {
-            name: head
-            for name, head in zip(fields, heads, strict=True)
-            if head is not getattr(node, name)
-        }
+        changes: dict[str, Any] = dict(zip(fields, heads, strict=True))
         for name in ("body", "then_case", "else_case"):
             old = getattr(node, name, None)
-            if old is not None and (new := self.visit(old)) is not old:
-                changes[name] = new
-        if not changes:
-            return node
-        if isinstance(node, AttrStmt):  # its field `node` is in the way of `replace`
-            value, body = changes.get("value", node.value), changes.get("body", node.body)
-            return AttrStmt(node.node, node.key, value, body)
+            if old is not None:
+                changes[name] = self.visit(old)
         return replace(node, **changes)
+
+    visit_For = visit_LetStmt = visit_AttrStmt = visit_outer
+    visit_AssertStmt = visit_IfThenElse = visit_While = visit_outer
 
     def whole(self, node: Stmt) -> Stmt:
         """A statement with all that is in it, for each virtual thread."""
@@ -268,10 +243,3 @@ class _Replicator(AccessMapper):
         loop = Var(f"{self.var.name}.s", self.var.dtype)
         zero, count = IntImm(0, loop.dtype), IntImm(self.count, loop.dtype)
         return For(loop, zero, count, "serial", substitute(node, {self.var: loop}))
-
-
-def _product(extents: list[Expr]) -> Expr:
-    total: Expr = extents[0]
-    for extent in extents[1:]:
-        total = ops.mul(total, extent)
-    return total

@@ -19,8 +19,7 @@ from te_sched.ir.visitor import AccessMapper, replace
 
 def join_dimensions(func: PrimFunc) -> PrimFunc:
     """The function, which accesses each buffer by one index, in elements from its start."""
-    body = _Joiner().visit(func.body)
-    return func if body is func.body else func.with_body(body)
+    return func.with_body(_Joiner().visit(func.body))
 
 
 class _Joiner(AccessMapper):

@@ -25,9 +25,9 @@ from te_sched.ir.expr import (
     Range,
     Var,
 )
-from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferStore, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import children, replace
+from te_sched.lower.guards import note_range
 from te_sched.lower.retyped import Retyper
 from te_sched.lower.statements import nodes_of
 
@@ -42,8 +42,7 @@ def narrow_index_types(func: PrimFunc) -> PrimFunc:
         return func
     needs = _Needs()
     needs.statement(func.body)
-    body = _Narrower(needs.wide, needs.met).visit(func.body)
-    return func if body is func.body else replace(func, body=body)
+    return func.with_body(_Narrower(needs.wide, needs.met).visit(func.body))
 
 
 def _is_wide(node: Any) -> bool:
@@ -60,9 +59,7 @@ class _Needs:
 
     def statement(self, node: Any) -> None:
         """Visit a statement and what is in it."""
-        loop = loop_of(node)
-        if loop is not None:
-            self.analyzer.bind(loop.var, loop.range)
+        note_range(node, self.analyzer)
         if type(node) is For:
             self.met.add(node.loop_var)
         elif type(node) is LetStmt and node.var.dtype == WIDE:
@@ -116,7 +113,7 @@ class _Narrower(Retyper):
         value = self.visit(node.value)
         if self.in_index and node.dtype == WIDE and node not in self.wide:
             return ops.cast(NARROW, value)
-        return node if value is node.value else Cast(node.dtype, value)
+        return replace(node, value=value)
 
     def matched(self, *old: Expr) -> tuple[Expr, Expr]:
         """Two operands of one type. Those that differ are narrowed as indices are, both."""
@@ -128,27 +125,23 @@ class _Narrower(Retyper):
     def visit_Let(self, node: Let) -> Expr:
         value = self.visit(node.value)
         var = self.renamed(node.var, value)
-        return Let(var, value, self.visit(node.body))
+        return replace(node, var=var, value=value, body=self.visit(node.body))
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:
-        indices = self.indices(node.indices)
-        return node if indices is node.indices else BufferLoad(node.buffer, indices)
+        return replace(node, indices=self.indices(node.indices))
 
     def indices(self, old: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """Indices and extents: narrowed."""
         outside, self.in_index = self.in_index, True
         new = tuple([self.visit(index) for index in old])
         self.in_index = outside
-        return old if all(a is b for a, b in zip(new, old, strict=True)) else new
+        return new
 
     # -- statements --------------------------------------------------------------------------------
 
     def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        value = self.visit(node.value)
-        indices = self.indices(node.indices)
-        if value is node.value and indices is node.indices:
-            return node
-        return BufferStore(node.buffer, ops.cast(node.value.dtype, value), indices)
+        value = ops.cast(node.value.dtype, self.visit(node.value))
+        return replace(node, value=value, indices=self.indices(node.indices))
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         # TVM takes all that threads do for index arithmetic; stores restore the type of data.
@@ -167,26 +160,17 @@ class _Narrower(Retyper):
             low, extent = self.visit(node.min), self.visit(node.extent)
             low, extent = ops.cast(loop_var.dtype, low), ops.cast(loop_var.dtype, extent)
         body = self.visit(node.body)
-        if low is node.min and extent is node.extent and body is node.body:
-            return node
         return replace(node, loop_var=loop_var, min=low, extent=extent, body=body)
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
-        extents = self.indices(node.extents)
-        body = self.visit(node.body)
-        if extents is node.extents and body is node.body:
-            return node
-        return replace(node, extents=extents, body=body)
+        return replace(node, extents=self.indices(node.extents), body=self.visit(node.body))
 
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
         value = self.visit(node.value)
         if node.var in self.wide:
             value = ops.cast(node.var.dtype, value)
         var = self.renamed(node.var, value)
-        body = self.visit(node.body)
-        if var is node.var and value is node.value and body is node.body:
-            return node
-        return LetStmt(var, value, body)
+        return replace(node, var=var, value=value, body=self.visit(node.body))
 
     def renamed(self, var: Var, value: Expr) -> Var:
         """The variable with the type of its value."""

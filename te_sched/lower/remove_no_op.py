@@ -15,7 +15,7 @@ from __future__ import annotations
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import ops
 from te_sched.ir.calls import effect_of
-from te_sched.ir.expr import Expr, IntImm, Var
+from te_sched.ir.expr import Expr, IntImm
 from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.stmt import (
     Allocate,
@@ -35,8 +35,7 @@ from te_sched.lower.statements import NOTHING, is_nothing, keeps_memory, sequenc
 
 def remove_no_op(func: PrimFunc) -> PrimFunc:
     """The function without statements that do nothing."""
-    body = _Remover().visit(func.body)
-    return func if body is func.body else replace(func, body=body)
+    return func.with_body(_Remover().visit(func.body))
 
 
 class _Remover(Mapper):
@@ -45,32 +44,26 @@ class _Remover(Mapper):
     def visit_For(self, node: For) -> Stmt:
         if _is_empty(node.extent):
             return NOTHING
-        body = self.visit(node.body)
-        if is_nothing(body):
-            return _evaluations(node.min, node.extent)
-        return node if body is node.body else replace(node, body=body)
+        return self.around(node, self.visit(node.body), node.min, node.extent)
 
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
         body = self.visit(node.body)
-        if is_nothing(body):
-            return _evaluations(node.value)
-        if not _uses(body, node.var) and effect_of(node.value) <= Effect.READ_STATE:
+        is_needed = is_nothing(body) or effect_of(node.value) > Effect.READ_STATE
+        if not is_needed and not any(part is node.var for part in walk(body)):
             return body
-        return node if body is node.body else LetStmt(node.var, node.value, body)
+        return self.around(node, body, node.value)
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if node.key == "pragma_debug_skip_region":
             return NOTHING
-        body = self.visit(node.body)
-        if is_nothing(body):
-            return _evaluations(node.value)
-        return node if body is node.body else AttrStmt(node.node, node.key, node.value, body)
+        return self.around(node, self.visit(node.body), node.value)
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
-        body = self.visit(node.body)
-        if is_nothing(body):
-            return _evaluations(*node.extents)
-        return node if body is node.body else replace(node, body=body)
+        return self.around(node, self.visit(node.body), *node.extents)
+
+    def around(self, node: Stmt, body: Stmt, *values: Expr) -> Stmt:
+        """The statement with another body; of one that does nothing, the values remain."""
+        return _evaluations(*values) if is_nothing(body) else replace(node, body=body)
 
     def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
         then_case: Stmt = self.visit(node.then_case)
@@ -81,19 +74,12 @@ class _Remover(Mapper):
             if else_case is None:
                 return _evaluations(node.condition)
             return IfThenElse(ops.logical_not(node.condition), else_case)
-        if then_case is node.then_case and else_case is node.else_case:
-            return node
-        return IfThenElse(node.condition, then_case, else_case, node.owner_guard)
+        return replace(node, then_case=then_case, else_case=else_case)
 
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        parts: list[Stmt] = [self.visit(part) for part in node.seq]
-        kept = [part for part in parts if not is_nothing(part)]
-        if len(kept) == len(node.seq) and all(
-            part is old and type(part) is not SeqStmt
-            for part, old in zip(kept, node.seq, strict=True)
-        ):
-            return node
-        return sequence(kept)
+        new = self.generic(node)
+        kept = [part for part in new.seq if not is_nothing(part)]
+        return new if len(kept) == len(new.seq) else sequence(kept)
 
     def visit_Evaluate(self, node: Evaluate) -> Stmt:
         if type(node.value) is IntImm:
@@ -110,10 +96,6 @@ def _is_empty(extent: Expr) -> bool:
         return extent.value <= 0
     high = Analyzer().const_bounds(extent)[1]
     return high is not None and high <= 0
-
-
-def _uses(body: Stmt, var: Var) -> bool:
-    return any(node is var for node in walk(body))
 
 
 def _evaluations(*values: Expr) -> Stmt:

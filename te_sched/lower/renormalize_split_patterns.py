@@ -23,13 +23,12 @@ from te_sched.ir import ops
 from te_sched.ir.data import DataDependence, numbers_of_calls
 from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul
 from te_sched.ir.stmt import LetStmt, PrimFunc, Stmt
-from te_sched.ir.visitor import Mapper, replace
+from te_sched.ir.visitor import Mapper
 
 
 def renormalize_split_patterns(func: PrimFunc) -> PrimFunc:
     """Bring divisions and bounds of split axes into the form that simplifies best."""
-    body = _Renormalizer(func).visit(func.body)
-    return func if body is func.body else replace(func, body=body)
+    return func.with_body(_Renormalizer(func).visit(func.body))
 
 
 def _factor(expr: Expr) -> int | None:

@@ -5,13 +5,13 @@ Must not know which variables change, or why.
 
 from __future__ import annotations
 
-from te_sched.ir import ops
-from te_sched.ir.expr import BinaryOp, Call, CompareOp, Expr, Select
-from te_sched.ir.intrinsic_table import BITWISE
-from te_sched.ir.visitor import Mapper
+from typing import Any
 
-# Functions from elsewhere depend on the types of their arguments.
-_FOREIGN = ("extern", "packed", "llvm")
+from te_sched.ir import ops
+from te_sched.ir.choices import choice_of, with_choice
+from te_sched.ir.expr import BinaryOp, Call, CompareOp, Expr
+from te_sched.ir.intrinsic_table import BITWISE, FOREIGN
+from te_sched.ir.visitor import Mapper, replace
 
 
 class Retyper(Mapper):
@@ -29,27 +29,25 @@ class Retyper(Mapper):
 
     visit_BinaryOp = visit_CompareOp = visit_operation
 
-    def visit_Select(self, node: Select) -> Expr:
-        condition = self.visit(node.condition)
-        yes, no = self.visit(node.true_value), self.visit(node.false_value)
-        if condition is node.condition and yes is node.true_value and no is node.false_value:
-            return node
-        return Select(condition, *ops.match_types(yes, no))
+    def visit_choice(self, node: Expr) -> Expr:
+        """Select or if_then_else."""
+        old: Any = choice_of(node)
+        condition, yes, no = map(self.visit, old)
+        return with_choice(node, condition, *ops.match_types(yes, no))
+
+    visit_Select = visit_choice
 
     def visit_Call(self, node: Call) -> Expr:
+        if choice_of(node) is not None:
+            return self.visit_choice(node)
         if node.op in BITWISE:
             args: list[Expr] = [*self.matched(*node.args)]
         else:
             args = [self.visit(arg) for arg in node.args]
         if all(new is old for new, old in zip(args, node.args, strict=True)):
             return node
-        if any(word in node.op for word in _FOREIGN):
-            args = [
-                ops.cast(old.dtype, new) if new.dtype != old.dtype else new
-                for new, old in zip(args, node.args, strict=True)
-            ]
-            return Call(node.dtype, node.op, tuple(args))
-        if node.op == "tir.if_then_else":
-            args[1:] = ops.match_types(args[1], args[2])
+        if node.op in FOREIGN:
+            args = [ops.cast(old.dtype, new) for new, old in zip(args, node.args, strict=True)]
+            return replace(node, args=tuple(args))
         same_type = bool(node.args) and node.dtype == node.args[-1].dtype
         return Call(args[-1].dtype if same_type else node.dtype, node.op, tuple(args))

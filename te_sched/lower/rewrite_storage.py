@@ -32,7 +32,6 @@ import bisect
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from operator import is_
 from typing import Any
 
 from te_sched import config
@@ -44,8 +43,7 @@ from te_sched.ir.expr import Buffer, Expr, Var
 from te_sched.ir.roles import EVERY_ROLE
 from te_sched.ir.stmt import Allocate, PrimFunc, Stmt
 from te_sched.ir.structural import structural_key
-from te_sched.ir.visitor import AccessMapper, children, replace, walk
-from te_sched.lower.statements import sequence
+from te_sched.ir.visitor import AccessMapper, children, replace, variables_of
 from te_sched.lower.vectorize_storage import vectorize_storage
 
 # A freed slot serves for sizes that differ from its own by no more than this factor.
@@ -62,9 +60,7 @@ def rewrite_storage(func: PrimFunc) -> PrimFunc:
     if not history.allocations:
         return func
     plan = _Plan(history)
-    body = _Rewriter(plan).region_body(None, func.body)
-    if body is not func.body:
-        func = replace(func, body=body)
+    func = func.with_body(_Rewriter(plan).region_body(None, func.body))
     return vectorize_storage(func) if history.has_vectors else func
 
 
@@ -126,13 +122,7 @@ class _History:
 
     def _depends_on_loops(self, node: Allocate) -> bool:
         """Whether the size is known only inside of loops of the region."""
-        return any(
-            part in self.inner
-            for extent in node.extents
-            if type(extent) is not E.IntImm
-            for part in walk(extent)
-            if type(part) is Var
-        )
+        return not self.inner.isdisjoint(variables_of(*node.extents))
 
     def _below(self, node: Any) -> None:
         for child in children(node):
@@ -477,30 +467,19 @@ class _Rewriter(AccessMapper):
         body = self.visit(node.body)
         if node.buffer_var in self.moved_away:
             return body
-        return node if body is node.body else replace(node, body=body)
-
-    def visit_SeqStmt(self, node: S.SeqStmt) -> Any:
-        new = [self.visit(stmt) for stmt in node.seq]
-        if all(map(is_, new, node.seq)):
-            return node
-        return sequence(new)
+        return replace(node, body=body)
 
     def visit_For(self, node: S.For) -> Any:
         if id(node) not in self.slots_of_region:
             return self.generic(node)
         low, extent = self.visit(node.min), self.visit(node.extent)
-        body = self.region_body(node, node.body)
-        if low is node.min and extent is node.extent and body is node.body:
-            return node
-        return replace(node, min=low, extent=extent, body=body)
+        return replace(node, min=low, extent=extent, body=self.region_body(node, node.body))
 
     def visit_AttrStmt(self, node: S.AttrStmt) -> Any:
         if id(node) not in self.slots_of_region:
             return self.generic(node)
-        value, body = self.visit(node.value), self.region_body(node, node.body)
-        if value is node.value and body is node.body:
-            return node
-        return S.AttrStmt(node.node, node.key, value, body)
+        value = self.visit(node.value)
+        return replace(node, value=value, body=self.region_body(node, node.body))
 
     def visit_Evaluate(self, node: S.Evaluate) -> Any:
         return self.generic(node) if self.replaced else node

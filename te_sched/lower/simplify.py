@@ -19,33 +19,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from operator import is_not
 from typing import Any
 
 from te_sched.arith import build
 from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.conditions import plain
 from te_sched.ir import dtypes, ops
+from te_sched.ir.choices import choice_of, chosen_in, with_choice
 from te_sched.ir.data import numbers_of_calls
 from te_sched.ir.expr import (
     Add,
     And,
     BufferLoad,
-    Call,
     Expr,
     FloatImm,
     IntImm,
-    IterVar,
     Let,
     Max,
     Mul,
     Not,
     Or,
-    Range,
-    Select,
     Sub,
     Var,
 )
-from te_sched.ir.ops import const
 from te_sched.ir.stmt import (
     AssertStmt,
     AttrStmt,
@@ -59,9 +55,8 @@ from te_sched.ir.stmt import (
     Stmt,
 )
 from te_sched.ir.visitor import Mapper, children, replace, substitute
-from te_sched.lower.statements import keeps_memory
-
-_THREAD_KEYS = frozenset(("thread_extent", "virtual_thread"))
+from te_sched.lower.guards import note_range
+from te_sched.lower.statements import NOTHING, is_nothing, keeps_memory, sequence
 
 
 def simplify(func: PrimFunc) -> PrimFunc:
@@ -71,8 +66,7 @@ def simplify(func: PrimFunc) -> PrimFunc:
         for extent in buffer.shape:
             if type(extent) is not IntImm:
                 simplifier.analyzer.mark_nonnegative(extent)
-    body = simplifier.visit(func.body)
-    return func if body is func.body else replace(func, body=body)
+    return func.with_body(simplifier.visit(func.body))
 
 
 class _Simplifier(Mapper):
@@ -82,12 +76,11 @@ class _Simplifier(Mapper):
         self.analyzer = Analyzer()
         self.data = self.analyzer.data
         self.is_exact = self.analyzer.is_exact
+        self.value = self.condition = self.index = self.analyzer.simplify
         if self.is_exact:
             self.data.add(*numbers_of_calls(func))
-        exact = Exact(self.analyzer)
-        self.value = exact.visit if self.is_exact else self.analyzer.simplify
-        self.condition = exact.condition if self.is_exact else self.analyzer.simplify
-        self.index = index_simplifier(self.analyzer)
+            exact = Exact(self.analyzer)
+            self.value, self.condition, self.index = exact.visit_Expr, exact.condition, exact.index
 
     def assuming(self, condition: Expr, holds: bool = True) -> AbstractContextManager[None]:
         """A scope in which a condition holds, or does not; one that may wrap around says nothing
@@ -103,7 +96,7 @@ class _Simplifier(Mapper):
         return self.analyzer.simplify(node)
 
     def visit_For(self, node: For) -> Stmt:
-        self.analyzer.bind(node.loop_var, Range(node.min, node.extent))
+        note_range(node, self.analyzer)
         steps = _steps_if_any(node.extent)
         if steps is None:
             return self.generic(node)
@@ -111,9 +104,7 @@ class _Simplifier(Mapper):
             return self.generic(node)
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
-        if node.key in _THREAD_KEYS and isinstance(node.node, IterVar):
-            zero = const(0, node.value.dtype)
-            self.analyzer.bind(node.node.var, Range(zero, node.value))
+        note_range(node, self.analyzer)
         return self.generic(node)
 
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
@@ -126,59 +117,43 @@ class _Simplifier(Mapper):
             return self.visit(substitute(node.body, {node.var: value}) if is_kept else node.body)
         if self.data.of(value):
             self.data.add(node.var)
-        body = self.visit(node.body)
-        if value is node.value and body is node.body:
-            return node
-        return LetStmt(node.var, value, body)
+        return replace(node, value=value, body=self.visit(node.body))
 
     def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
-        condition: Any = self.condition(node.condition)
-        known = condition.args[0] if _is_likely(condition) else condition
+        condition = self.condition(node.condition)
+        known: Any = plain(condition)
         if type(known) is IntImm:
             if known.value:
                 return self.visit(node.then_case)
-            return Evaluate(const(0)) if node.else_case is None else self.visit(node.else_case)
+            return NOTHING if node.else_case is None else self.visit(node.else_case)
         with self.assuming(known):
             then_case = self.visit(node.then_case)
         else_case = node.else_case
         if else_case is not None:
             with self.assuming(known, holds=False):
                 else_case = self.visit(else_case)
-        unchanged = condition is node.condition and then_case is node.then_case
-        if unchanged and else_case is node.else_case:
-            return node
-        return IfThenElse(condition, then_case, else_case, node.owner_guard)
+        return replace(node, condition=condition, then_case=then_case, else_case=else_case)
 
     def visit_AssertStmt(self, node: AssertStmt) -> Stmt:
         condition = self.condition(node.condition)
         if type(condition) is IntImm and condition.value:
             return self.visit(node.body)
         with self.assuming(condition):
-            body = self.visit(node.body)
-        if condition is node.condition and body is node.body:
-            return node
-        return AssertStmt(condition, node.message, body)
+            return replace(node, condition=condition, body=self.visit(node.body))
 
     def visit_BufferStore(self, node: BufferStore) -> Stmt:
         value = self.value(node.value)
-        indices = tuple(map(self.index, node.indices))
-        if value is not node.value or any(map(is_not, indices, node.indices)):
-            node = BufferStore(node.buffer, value, indices)
-        return Evaluate(const(0)) if keeps_memory(node) else node
+        node = replace(node, value=value, indices=tuple(map(self.index, node.indices)))
+        return NOTHING if keeps_memory(node) else node
 
     def visit_Evaluate(self, node: Evaluate) -> Stmt:
-        value = self.value(node.value)
-        return node if value is node.value else Evaluate(value)
+        return replace(node, value=self.value(node.value))
 
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        seq: SeqStmt = self.generic(node)
-        if seq is node:
+        new = self.generic(node)
+        if new is node:
             return node
-        flat: list[Stmt] = []
-        for stmt in seq.seq:
-            flat.extend(stmt.seq if type(stmt) is SeqStmt else (stmt,))
-        kept = [stmt for stmt in flat if not _is_nothing(stmt)]
-        return SeqStmt(tuple(kept)) if len(kept) > 1 else kept[0] if kept else flat[0]
+        return sequence([stmt for stmt in new.seq if not is_nothing(stmt)] or new.seq[:1])
 
 
 def _steps_if_any(extent: Expr) -> Expr | None:
@@ -188,14 +163,6 @@ def _steps_if_any(extent: Expr) -> Expr | None:
             if type(bound) is IntImm and bound.value <= 0:
                 return steps
     return None
-
-
-def _is_likely(condition: Expr) -> bool:
-    return type(condition) is Call and condition.op == "tir.likely"
-
-
-def _is_nothing(stmt: Stmt) -> bool:
-    return type(stmt) is Evaluate and type(stmt.value) is IntImm
 
 
 def index_simplifier(analyzer: Analyzer) -> Callable[[Expr], Expr]:
@@ -210,6 +177,8 @@ class Exact(Mapper):
         self.analyzer = analyzer
         self.data = analyzer.data
         self.is_condition = False  # what is computed of loop variables alone does not overflow
+        self.memo: dict[Any, bool] = {}  # what may wrap around, under the facts of the analyzer
+        analyzer.keep(self)
 
     def condition(self, e: Expr) -> Expr:
         """A condition, or an integer for one."""
@@ -221,32 +190,32 @@ class Exact(Mapper):
     def visit_Expr(self, e: Any) -> Expr:
         """A value."""
         if type(e) is BufferLoad:
-            indices = tuple(map(self.index, e.indices))
-            changed = any(map(is_not, indices, e.indices))
-            return BufferLoad(e.buffer, indices) if changed else e
+            return replace(e, indices=tuple(map(self.index, e.indices)))
         if not self.data.of(e) and not self.wraps(e, self.is_condition):
             return self.analyzer.simplify(e)
         if type(e) is Let:
             self.data.add(e.var)
-        new: Expr = self.choice(e) if _is_choice(e) else self.generic(e)
-        return _folded(new)
-
-    def choice(self, e: Any) -> Expr:
-        """Select or if_then_else."""
-        old: list[Any] = list(children(e))
-        parts = [self.condition(old[0]), *map(self.visit, old[1:])]
-        if not any(map(is_not, parts, old)):
-            return e  # type: ignore[no-any-return]
-        return Select(*parts) if type(e) is Select else Call(e.dtype, e.op, tuple(parts))
+            self.memo = {}
+        choice = choice_of(e)
+        if choice is None:
+            return _folded(self.generic(e))
+        condition, yes, no = choice
+        return _folded(with_choice(e, self.condition(condition), self.visit(yes), self.visit(no)))
 
     def wraps(self, e: Any, is_condition: bool) -> bool:
         """Whether something in a value may wrap around, or in an index at which it is loaded."""
+        found = self.memo.get((e, is_condition))
+        if found is None:
+            found = self.memo[e, is_condition] = self._wraps(e, is_condition)
+        return found
+
+    def _wraps(self, e: Any, is_condition: bool) -> bool:
         if type(e) is BufferLoad:
             return any(map(self.analyzer.may_wrap, e.indices))
         if not is_condition and self.analyzer.wraps(e):
             return True
         below = list(children(e))
-        if _is_choice(e) and self.wraps(below.pop(0), True):
+        if choice_of(e) is not None and self.wraps(below.pop(0), True):
             return True
         return any(self.wraps(child, is_condition) for child in below)
 
@@ -278,20 +247,12 @@ class Exact(Mapper):
         return var
 
 
-def _is_choice(e: Any) -> bool:
-    return type(e) is Select or (type(e) is Call and e.op == "tir.if_then_else")
-
-
 def _folded(e: Expr) -> Expr:
-    """Logic with constants in it."""
+    """Logic with constants in it, and choices by them."""
     if isinstance(e, And):
         return ops.logical_and(e.a, e.b)
     if isinstance(e, Or):
         return ops.logical_or(e.a, e.b)
     if isinstance(e, Not):
         return ops.logical_not(e.a)
-    if isinstance(e, Select) and isinstance(e.condition, IntImm):
-        return e.true_value if e.condition.value else e.false_value
-    if isinstance(e, Call) and e.op == "tir.if_then_else" and isinstance(e.args[0], IntImm):
-        return e.args[1] if e.args[0].value else e.args[2]
-    return e
+    return chosen_in(e)

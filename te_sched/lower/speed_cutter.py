@@ -27,7 +27,7 @@ from te_sched.config import Lowering
 from te_sched.ir import ops
 from te_sched.ir.expr import Call, Expr, IntImm, Var
 from te_sched.ir.stmt import Allocate, For, IfThenElse, SeqStmt, Stmt
-from te_sched.ir.visitor import replace, walk
+from te_sched.ir.visitor import replace, variables_of
 from te_sched.lower.cutter import Cleaner, Cutter
 from te_sched.lower.guards import Cut, is_mark
 from te_sched.lower.statements import fresh_copy, has_attribute, is_nothing, nodes_of, sequence
@@ -74,7 +74,7 @@ class SpeedCutter(Cutter):
         return self.generic(replace(node, extents=extents))
 
     def _largest(self, extent: Expr) -> Expr:
-        if not all(map(self._is_bounded, [part for part in walk(extent) if type(part) is Var])):
+        if not all(map(self._is_bounded, variables_of(extent))):
             return extent
         most = self.analyzer.const_bounds(extent)[1]
         fits = most is not None and most <= ops.int_limits(extent.dtype)[1]

@@ -12,6 +12,7 @@ from typing import Any
 
 from te_sched.ir import expr as E
 from te_sched.ir.expr import Expr, Var
+from te_sched.ir.visitor import CHILD_FIELDS, INIT_FIELDS
 
 
 class Term:
@@ -158,12 +159,8 @@ _BINARY = {
 _LEAVES = {Var, E.IntImm, E.FloatImm, E.StringImm}
 # The fields that hold expressions, and the one that does not.
 _PARTS: dict[type, tuple[tuple[str, ...], str]] = {
-    **{kind: (("a", "b"), "") for kind in _BINARY},
-    E.Not: (("a",), ""),
-    E.Cast: (("value",), "dtype"),
-    E.Select: (("condition", "true_value", "false_value"), ""),
-    E.Ramp: (("base", "stride"), "lanes"),
-    E.Broadcast: (("value",), "lanes"),
+    kind: (CHILD_FIELDS[kind], next((f for f in INIT_FIELDS[kind] if f in ("dtype", "lanes")), ""))
+    for kind in (*_BINARY, E.Not, E.Cast, E.Select, E.Ramp, E.Broadcast)
 }
 
 TERM_KINDS = frozenset([*_PARTS, *_LEAVES])

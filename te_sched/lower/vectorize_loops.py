@@ -27,8 +27,8 @@ from te_sched.ir import stmt as S
 from te_sched.ir.expr import Broadcast, Buffer, Expr, IntImm, Ramp, Var
 from te_sched.ir.intrinsic_table import INTRINSICS
 from te_sched.ir.stmt import PrimFunc, Stmt
-from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute
-from te_sched.lower.statements import sequence, statements
+from te_sched.ir.visitor import AccessMapper, Mapper, StatementMapper, replace, substitute
+from te_sched.lower.statements import statements
 
 # Calls whose arguments may be vectors.
 _VECTOR_CALLS = frozenset(f"tir.{one.name}" for one in INTRINSICS.values() if one.takes_vectors)
@@ -41,16 +41,16 @@ def vectorize_loops(func: PrimFunc) -> PrimFunc:
     if not any(type(stmt) is S.For and stmt.kind == "vectorized" for stmt in statements(func.body)):
         return func
     loops = _Loops() if config.current().lowering.vectorize else _SerialLoops()
-    return replace(func, body=loops.visit(func.body))
+    return func.with_body(loops.visit(func.body))
 
 
-class _SerialLoops(Mapper):
+class _SerialLoops(StatementMapper):
     def visit_For(self, node: S.For) -> Any:
         new = self.generic(node)
         return replace(new, kind="serial") if node.kind == "vectorized" else new
 
 
-class _Loops(Mapper):
+class _Loops(StatementMapper):
     """Finds the vectorized loops; those inside of others become serial."""
 
     def visit_For(self, node: S.For) -> Any:
@@ -73,16 +73,6 @@ class _Loops(Mapper):
         if not ops.is_const(node.min, 0):
             body = substitute(body, {var: ops.add(node.min, var)})
         return _Vectorizer(var, extent.value).visit(body)
-
-    def visit_SeqStmt(self, node: S.SeqStmt) -> Any:
-        new = [self.visit(stmt) for stmt in node.seq]
-        return node if all(map(is_, new, node.seq)) else sequence(new)
-
-    def visit_BufferStore(self, node: S.BufferStore) -> Any:
-        return node
-
-    def visit_Evaluate(self, node: S.Evaluate) -> Any:
-        return node
 
 
 class _HasNoVectorForm(Exception):
@@ -184,15 +174,13 @@ class _Vectorizer(Mapper):
         value = self.visit(node.value)
         if dtypes.lanes(value.dtype) > 1:
             raise _HasNoVectorForm
-        return node if value is node.value else Broadcast(value, node.lanes)
+        return replace(node, value=value)
 
     def visit_Let(self, node: E.Let) -> Any:
         value = self.visit(node.value)
         var = self._bound(node.var, node.value, value)
         body = self.visit(node.body)
-        if value is node.value and body is node.body:
-            return node
-        return E.Let(var, value, body)
+        return replace(node, var=var, value=value, body=body)
 
     def _bound(self, var: Var, old_value: Expr, value: Expr) -> Var:
         """The variable that holds a value, another one when the value became a vector."""
@@ -204,8 +192,7 @@ class _Vectorizer(Mapper):
         return vector
 
     def visit_BufferLoad(self, node: E.BufferLoad) -> Any:
-        indices = self._indices(node.indices)
-        return node if indices is node.indices else E.BufferLoad(node.buffer, indices)
+        return replace(node, indices=self._indices(node.indices))
 
     def _indices(self, old: tuple[Expr, ...]) -> tuple[Expr, ...]:
         new = tuple([self.visit(index) for index in old])
@@ -272,9 +259,7 @@ class _Vectorizer(Mapper):
         value = self.visit(node.value)
         var = self._bound(node.var, node.value, value)
         body = self.visit(node.body)
-        if value is node.value and body is node.body:
-            return node
-        return S.LetStmt(var, value, body)
+        return replace(node, var=var, value=value, body=body)
 
     def branch(self, node: S.IfThenElse) -> Any:
         """Lanes that take different branches have no vector form."""
@@ -282,21 +267,12 @@ class _Vectorizer(Mapper):
         then_case, else_case = self.visit(node.then_case), node.else_case
         if else_case is not None:
             else_case = self.visit(else_case)
-        if (
-            condition is node.condition
-            and then_case is node.then_case
-            and else_case is node.else_case
-        ):
-            return node
-        return S.IfThenElse(condition, then_case, else_case, node.owner_guard)
+        return replace(node, condition=condition, then_case=then_case, else_case=else_case)
 
     def loop(self, node: S.For) -> Any:
         """A loop inside has the same bounds in every lane."""
         low, extent = self.scalar(node.min), self.scalar(node.extent)
-        body = self.visit(node.body)
-        if low is node.min and extent is node.extent and body is node.body:
-            return node
-        return replace(node, min=low, extent=extent, body=body)
+        return replace(node, min=low, extent=extent, body=self.visit(node.body))
 
     def while_loop(self, node: S.While) -> Any:
         """Lanes leave a while loop at different times."""
@@ -304,17 +280,13 @@ class _Vectorizer(Mapper):
 
     def attribute(self, node: S.AttrStmt) -> Any:
         """An attribute has one value for all lanes."""
-        value, body = self.scalar(node.value), self.visit(node.body)
-        if value is node.value and body is node.body:
-            return node
-        return S.AttrStmt(node.node, node.key, value, body)
+        value = self.scalar(node.value)
+        return replace(node, value=value, body=self.visit(node.body))
 
     def assertion(self, node: S.AssertStmt) -> Any:
         """An assertion holds or fails for all lanes."""
-        condition, body = self.scalar(node.condition), self.visit(node.body)
-        if condition is node.condition and body is node.body:
-            return node
-        return S.AssertStmt(condition, node.message, body)
+        condition = self.scalar(node.condition)
+        return replace(node, condition=condition, body=self.visit(node.body))
 
     def allocation(self, node: S.Allocate) -> Any:
         """Each lane has memory of its own, interleaved."""

@@ -14,19 +14,19 @@ terms are widened like others. Must not know how indices are judged.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from te_sched.arith.const_bounds import (
+    BINARY,
     EVERYTHING,
     INFINITY,
     ConstBound,
     ConstBounds,
-    add,
     of_dtype,
-    product,
 )
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes, ops
+from te_sched.ir.choices import choice_of, with_choice
 from te_sched.ir.data import numbers_of_calls
 from te_sched.ir.expr import (
     Add,
@@ -61,9 +61,7 @@ from te_sched.ir.stmt import (
     Stmt,
     While,
 )
-from te_sched.ir.visitor import NODE_CLASSES, Mapper, replace, variables_of
-
-_Choice = TypeVar("_Choice", Select, IfThenElse, AssertStmt, While)
+from te_sched.ir.visitor import NODE_CLASSES, Mapper, children, replace, variables_of
 
 NARROW, WIDE = "int32", "int64"
 # Sizes that a call tells are at most this, which the runtime checks of arrays: so that the sums in
@@ -74,8 +72,7 @@ _INT32 = of_dtype(NARROW)
 
 def widen_indices(func: PrimFunc) -> PrimFunc:
     """The function with wider arithmetic where it is needed; the same one where it is not."""
-    body = _Widener(func).visit(func.body)
-    return func if body is func.body else func.with_body(body)
+    return func.with_body(_Widener(func).visit(func.body))
 
 
 class _Widener(Mapper):
@@ -139,7 +136,7 @@ class _Widener(Mapper):
         BuildError when 64 bits do not hold it either.
         """
         a, b = self.bounds.of(e.a), self.bounds.of(e.b)
-        low, high = _SUMS[type(e)](a, b)
+        low, high = BINARY[type(e)](a, b)
         if max(-low, high) == INFINITY and not self.sizes and not _is_infinite(*a, *b):
             raise BuildError(
                 f"cannot compute the part {e} of an index in 64 bits",
@@ -156,13 +153,13 @@ class _Widener(Mapper):
     def rooms(self, e: Any, room: ConstBound) -> tuple[ConstBound, ConstBound]:
         """Where the operands of a sum must lie."""
         a, b = self.bounds.of(e.a), self.bounds.of(e.b)
-        low, high = room
+        plus, minus = BINARY[Add], BINARY[Sub]
         if type(e) is Add:
-            return (add(low, -b[1]), add(high, -b[0])), (add(low, -a[1]), add(high, -a[0]))
+            return minus(room, b), minus(room, a)
         if type(e) is Sub:
-            return (add(low, b[0]), add(high, b[1])), (add(a[0], -high), add(a[1], -low))
+            return plus(room, b), minus(a, room)
         if type(e.b) is IntImm and e.b.value > 0:
-            return (-(-low // e.b.value), high // e.b.value), EVERYTHING
+            return (-(-room[0] // e.b.value), room[1] // e.b.value), EVERYTHING
         return EVERYTHING, EVERYTHING
 
     def exact_operands(self, e: Any, room: ConstBound | None) -> Expr:
@@ -170,8 +167,7 @@ class _Widener(Mapper):
         return _rebuilt(e, self.exact(e.a), self.exact(e.b))
 
     def exact_not(self, e: Not, room: ConstBound | None) -> Expr:
-        a = self.exact(e.a)
-        return e if a is e.a else Not(a)
+        return replace(e, a=self.exact(e.a))
 
     def exact_ramp(self, e: Ramp, room: ConstBound | None) -> Expr:
         base, stride = self.exact(e.base, room), self.exact(e.stride)
@@ -188,31 +184,28 @@ class _Widener(Mapper):
         return Ramp(base, stride, e.lanes)
 
     def exact_broadcast(self, e: Broadcast, room: ConstBound | None) -> Expr:
-        value = self.exact(e.value, room)
-        return e if value is e.value else Broadcast(value, e.lanes)
+        return replace(e, value=self.exact(e.value, room))
 
     def exact_cast(self, e: Cast, room: ConstBound | None) -> Expr:
         value = self.exact(e.value)
-        if value is e.value:
-            return e
-        return ops.cast(e.dtype, value)
+        return e if value is e.value else ops.cast(e.dtype, value)
 
-    def exact_select(self, e: Select, room: ConstBound | None) -> Expr:
-        condition = self.exact(e.condition)
-        yes, no = self.side(e.true_value, room), self.side(e.false_value, room)
-        if condition is e.condition and yes is e.true_value and no is e.false_value:
-            return e
-        return Select(condition, *ops.match_types(yes, no))
+    def exact_choice(self, e: Expr, room: ConstBound | None) -> Expr:
+        """Select or if_then_else."""
+        old: Any = choice_of(e)
+        condition, yes, no = old
+        condition = self.exact(condition)
+        values = ops.match_types(self.side(yes, room), self.side(no, room))
+        return with_choice(e, condition, *values)
 
     def side(self, e: Expr, room: ConstBound | None) -> Expr:
         """One of two values to choose from; one of data wraps around, as it does in conditions."""
         return self.exact(e, None if self.bounds.data.of(e) else room)
 
     def exact_call(self, e: Call, room: ConstBound | None) -> Expr:
-        if e.op == "tir.if_then_else":
-            args = [self.exact(e.args[0]), *[self.side(arg, room) for arg in e.args[1:]]]
-            args[1:] = ops.match_types(args[1], args[2])
-        elif e.op in BITWISE:
+        if choice_of(e) is not None:
+            return self.exact_choice(e, room)
+        if e.op in BITWISE:
             args = [*ops.match_types(self.exact(e.args[0]), self.exact(e.args[1]))]
             if self.shifts_out(e):
                 args = [ops.cast(dtypes.with_lanes(WIDE, dtypes.lanes(e.dtype)), x) for x in args]
@@ -231,8 +224,7 @@ class _Widener(Mapper):
 
     def exact_let(self, e: Let, room: ConstBound | None) -> Expr:
         var, value = self.named(e)
-        body = self.exact(e.body, room)
-        return e if value is e.value and body is e.body else Let(var, value, body)
+        return replace(e, var=var, value=value, body=self.exact(e.body, room))
 
     # -- what is data ------------------------------------------------------------------------------
 
@@ -241,26 +233,18 @@ class _Widener(Mapper):
         wide = self.widened.get(node)
         return node if wide is None else Cast(node.dtype, wide)
 
-    def visit_Select(self, node: Select) -> Expr:
-        return self.choice(node)
-
-    def visit_Call(self, node: Call) -> Expr:
-        new: Call = self.generic(node)
-        if node.op != "tir.if_then_else":
+    def visit_choice(self, node: Expr) -> Expr:
+        """A choice with its condition exact."""
+        new = self.generic(node)
+        choice = choice_of(new)
+        if choice is None:
             return new
-        condition = self.exact(node.args[0])
-        if condition is new.args[0]:
-            return new
-        return Call(node.dtype, node.op, (condition, *new.args[1:]))
+        return with_choice(new, self.exact(next(children(node))), *choice[1:])
 
-    def choice(self, node: _Choice) -> _Choice:
-        """A node with its condition exact."""
-        new, condition = self.generic(node), self.exact(node.condition)
-        return new if condition is new.condition else replace(new, condition=condition)
+    visit_Select = visit_Call = visit_choice
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:
-        indices = self.indices(node.buffer, node.indices)
-        return node if indices is node.indices else BufferLoad(node.buffer, indices)
+        return replace(node, indices=self.indices(node.buffer, node.indices))
 
     def indices(self, buffer: Buffer, old: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """Indices, which lie within their buffer."""
@@ -269,24 +253,18 @@ class _Widener(Mapper):
         sizes = buffer.shape if len(buffer.shape) == len(old) and not buffer.strides else ()
         ends = [size.value if type(size) is IntImm else LARGEST_SIZE for size in sizes]
         rooms = [(0, end) for end in ends or [LARGEST_SIZE] * len(old)]
-        new = tuple([self.exact(e, room) for e, room in zip(old, rooms, strict=True)])
-        return old if all(a is b for a, b in zip(new, old, strict=True)) else new
+        return tuple([self.exact(e, room) for e, room in zip(old, rooms, strict=True)])
 
     # -- statements --------------------------------------------------------------------------------
 
     def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        value, indices = self.visit(node.value), self.indices(node.buffer, node.indices)
-        if value is node.value and indices is node.indices:
-            return node
-        return BufferStore(node.buffer, value, indices)
+        value = self.visit(node.value)
+        return replace(node, value=value, indices=self.indices(node.buffer, node.indices))
 
     def visit_For(self, node: For) -> Stmt:
         self.bind(node.loop_var, Range(node.min, node.extent))
         low, extent = (ops.cast(e.dtype, self.exact(e)) for e in (node.min, node.extent))
-        body = self.visit(node.body)
-        if low is node.min and extent is node.extent and body is node.body:
-            return node
-        return replace(node, min=low, extent=extent, body=body)
+        return replace(node, min=low, extent=extent, body=self.visit(node.body))
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if isinstance(node.node, IterVar):
@@ -295,10 +273,7 @@ class _Widener(Mapper):
 
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
         var, value = self.named(node)
-        body = self.visit(node.body)
-        if value is node.value and body is node.body:
-            return node
-        return LetStmt(var, value, body)
+        return replace(node, var=var, value=value, body=self.visit(node.body))
 
     def named(self, node: LetStmt | Let) -> tuple[Var, Expr]:
         """A variable and its value, of the type that it needs."""
@@ -320,14 +295,11 @@ class _Widener(Mapper):
         least, most = of_dtype(WIDE if var in self.widened else var.dtype)
         bounds.variables[var] = max(low, least), min(high, most)
 
-    def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
-        return self.choice(node)
+    def visit_conditional(self, node: IfThenElse | AssertStmt | While) -> Stmt:
+        """A statement with its condition exact."""
+        return replace(self.generic(node), condition=self.exact(node.condition))
 
-    def visit_AssertStmt(self, node: AssertStmt) -> Stmt:
-        return self.choice(node)
-
-    def visit_While(self, node: While) -> Stmt:
-        return self.choice(node)
+    visit_IfThenElse = visit_AssertStmt = visit_While = visit_conditional
 
 
 def _is_narrow(interval: ConstBound) -> bool:
@@ -340,24 +312,8 @@ def _is_infinite(*ends: int) -> bool:
 
 def _rebuilt(e: BinaryOp | CompareOp, a: Expr, b: Expr) -> Expr:
     """An operation on other operands, of the wider type."""
-    if a is e.a and b is e.b:
-        return e
-    return type(e)(*ops.match_types(a, b))
+    return e if a is e.a and b is e.b else type(e)(*ops.match_types(a, b))
 
-
-def _negated(interval: ConstBound) -> ConstBound:
-    return -interval[1], -interval[0]
-
-
-def _sum(a: ConstBound, b: ConstBound) -> ConstBound:
-    return add(a[0], b[0]), add(a[1], b[1])
-
-
-_SUMS: dict[type, Callable[[ConstBound, ConstBound], ConstBound]] = {
-    Add: _sum,
-    Sub: lambda a, b: _sum(a, _negated(b)),
-    Mul: product,
-}
 
 _Exact = Callable[[_Widener, Any, ConstBound | None], Expr]
 _EXACT: dict[type, _Exact] = {
@@ -366,12 +322,12 @@ _EXACT: dict[type, _Exact] = {
         for kind in NODE_CLASSES
         if issubclass(kind, BinaryOp | CompareOp)
     },
-    **dict.fromkeys(_SUMS, _Widener.exact_sum),
+    **dict.fromkeys((Add, Sub, Mul), _Widener.exact_sum),
     Var: _Widener.exact_var,
     Ramp: _Widener.exact_ramp,
     Broadcast: _Widener.exact_broadcast,
     Cast: _Widener.exact_cast,
-    Select: _Widener.exact_select,
+    Select: _Widener.exact_choice,
     Call: _Widener.exact_call,
     Not: _Widener.exact_not,
     Let: _Widener.exact_let,

@@ -2,27 +2,21 @@
 
 A layout maps each index to others, one to one. Both directions come from digits: an index that runs
 over 12 values, split as (i // 4, i % 4), has the digits i // 4 (3 values) and i % 4 (4 values), and
-each new index is a row of digits, the most significant first. Must not know stages.
+each new index is a row of digits, parts of a variable, the most significant first. Must not know
+stages.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from math import prod
 
+from te_sched.arith.iter_expr import IterSplitExpr as Digit
 from te_sched.errors import ScheduleError, Where
 from te_sched.ir import ops
 from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul, Var
 from te_sched.ir.visitor import substitute
-
-
-class Digit(NamedTuple):
-    """The part var // weight % radix of a variable."""
-
-    var: Var
-    weight: int
-    radix: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,9 +47,9 @@ class LayoutMap:
                 digit = row[place]
                 value = index if low == 1 else ops.floordiv(index, low)
                 if place > 0:
-                    value = ops.floormod(value, digit.radix)
-                parts[digit.var].append((digit.weight, value))
-                low *= digit.radix
+                    value = ops.floormod(value, digit.extent)
+                parts[digit.source].append((digit.lower_factor, value))
+                low *= digit.extent
         return tuple([_weighted(parts[variable], variable) for variable in self.variables])
 
 
@@ -90,19 +84,17 @@ def layout_map(
 
 
 def _count(row: Sequence[Digit]) -> int:
-    total = 1
-    for digit in row:
-        total *= digit.radix
-    return total
+    return prod(digit.extent for digit in row)
 
 
 def _check_complete(variable: Var, count: int, digits: list[Digit], where: Where) -> None:
     """The digits of a variable tell each of its values from the others, and no more than these."""
     weight = 1
-    for digit in sorted((one for one in digits if one.var is variable), key=lambda one: one.weight):
-        if digit.weight != weight:
+    own = [one for one in digits if one.source is variable]
+    for digit in sorted(own, key=lambda one: one.lower_factor):
+        if digit.lower_factor != weight:
             break
-        weight *= digit.radix
+        weight *= digit.extent
     else:
         if weight == count:
             return
@@ -151,12 +143,12 @@ class _Reader:
         left = divisor
         while left > 1 and rest:
             digit = rest.pop()
-            if digit.radix <= left and left % digit.radix == 0:
+            if digit.extent <= left and left % digit.extent == 0:
                 low.insert(0, digit)
-                left //= digit.radix
-            elif digit.radix % left == 0:
-                rest.append(Digit(digit.var, digit.weight * left, digit.radix // left))
-                low.insert(0, Digit(digit.var, digit.weight, left))
+                left //= digit.extent
+            elif digit.extent % left == 0:
+                rest.append(Digit(digit.source, digit.lower_factor * left, digit.extent // left))
+                low.insert(0, Digit(digit.source, digit.lower_factor, left))
                 left = 1
             else:
                 raise _error(f"{divisor} does not divide evenly in {index}", self.where)

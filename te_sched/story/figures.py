@@ -16,6 +16,7 @@ from te_sched.deep import walks_deeply
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
+from te_sched.ir.choices import choice_of
 from te_sched.ir.expr import Expr, IntImm, Var
 from te_sched.ir.scopes import Loop, loop_of, scoped
 from te_sched.ir.visitor import children, parts_of
@@ -197,9 +198,8 @@ def _arithmetic(e: Expr) -> int:
     if isinstance(e, E.BufferLoad | Var | IntImm):
         return 0
     own = isinstance(e, _ARITHMETIC) or (isinstance(e, E.Call) and e.op not in _NOT_ARITHMETIC)
-    parts = e.args[1:] if isinstance(e, E.Call) and e.op == "tir.if_then_else" else children(e)
-    if isinstance(e, E.Select):
-        parts = (e.true_value, e.false_value)
+    choice = choice_of(e)
+    parts = children(e) if choice is None else choice[1:]
     inner = sum([_arithmetic(part) for part in parts if isinstance(part, Expr)])
     return inner + (dtypes.lanes(e.dtype) if own else 0)
 

@@ -11,14 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from te_sched.analysis.programs.evaluate import Unevaluable, evaluate
+from te_sched.arith.conditions import conjuncts
 from te_sched.arith.iter_expr import NotAffine, collect
 from te_sched.ir import ops
-from te_sched.ir.expr import And, Call, Expr, Var
+from te_sched.ir.expr import Expr, Var
 from te_sched.ir.visitor import walk
 
 _MOST_POINTS = 1 << 20  # of what is executed, or held as a set
@@ -154,14 +156,7 @@ def _elements(one: Reference, box: Box) -> list[Part] | None:
 
 
 def _conjuncts(conditions: Iterable[Expr]) -> Iterator[Expr]:
-    """Conditions of which all have to hold, none of them an `and`."""
-    for one in conditions:
-        if isinstance(one, Call) and one.op == "tir.likely":
-            yield from _conjuncts(one.args)
-        elif isinstance(one, And):
-            yield from _conjuncts((one.a, one.b))
-        else:
-            yield one
+    return chain.from_iterable(map(conjuncts, conditions))
 
 
 def _with_lengths(one: Reference, box: Box) -> tuple[list[Expr], Box]:

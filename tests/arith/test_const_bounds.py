@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
-from te_sched.arith.const_bounds import INFINITY, ConstBounds, add, of_dtype, product
+from te_sched.arith import build
+from te_sched.arith.const_bounds import BINARY, INFINITY, ConstBounds, add, of_dtype
 from te_sched.ir import ops
-from te_sched.ir.expr import IntImm, Range, Var
+from te_sched.ir.expr import Div, FloorDiv, FloorMod, IntImm, Mod, Mul, Range, Var
 from tests.lower.build import read, temporary
 
 i, j, n = Var("i"), Var("j"), Var("n", is_size=True)
@@ -43,7 +46,21 @@ def test_intervals(e: object, interval: tuple[int, int]) -> None:
 def test_infinity_absorbs() -> None:
     assert add(INFINITY, -5) == INFINITY
     assert add(-INFINITY, 5) == -INFINITY
-    assert product((-2, INFINITY), (3, 3)) == (-6, INFINITY)
+    assert BINARY[Mul]((-2, INFINITY), (3, 3)) == (-6, INFINITY)
+
+
+@pytest.mark.parametrize("kind", BINARY, ids=lambda kind: kind.__name__)
+def test_operations_on_intervals_by_brute_force(kind: type) -> None:
+    ends = range(-4, 5)
+    intervals = [(low, high) for low in ends for high in ends if low <= high]
+    for a, b in itertools.product(intervals, intervals):
+        low, high = BINARY[kind](a, b)
+        for x in range(a[0], a[1] + 1):
+            for y in range(b[0], b[1] + 1):
+                if y == 0 and kind in (FloorDiv, FloorMod, Div, Mod):
+                    continue
+                value = build.BINARY[kind](IntImm(x), IntImm(y)).value
+                assert low <= value <= high
 
 
 def test_values_of_a_type() -> None:

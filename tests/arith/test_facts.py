@@ -13,9 +13,8 @@ x, y, z = Var("x"), Var("y"), Var("z")
 def test_conditions_hold_until_they_are_left() -> None:
     facts = Facts()
     before = facts.bounds.of(x)
-    outside = facts.enter(And(x < 8, x >= 2))
-    assert facts.bounds.of(x) == (2, 7)
-    facts.leave(outside)
+    with facts.under(And(x < 8, x >= 2)):
+        assert facts.bounds.of(x) == (2, 7)
     assert facts.bounds.of(x) == before
     assert facts.true == facts.differences == []
 
@@ -54,3 +53,16 @@ def test_offset_is_split_off() -> None:
     for e, expected in ((x + 3, ("x", 3)), (x - 3, ("x", -3)), (IntImm(4), ("0", 4))):
         term, offset = split_offset(e)
         assert (show(term), offset) == expected
+
+
+def test_what_is_remembered_under_a_condition_is_forgotten_behind_it() -> None:
+    facts = Facts()
+    early, late = Facts().modular, Facts().modular
+    facts.keep(early)
+    early.memo = before = {x: (4, 0)}
+    with facts.under(x < 8):
+        assert early.memo == {}
+        facts.keep(late)
+        early.memo[x] = late.memo[x] = (2, 0)
+    assert early.memo is before
+    assert late.memo == {}

@@ -9,6 +9,7 @@ from te_sched.ir import stmt as S
 from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.visitor import (
     Mapper,
+    StatementMapper,
     children,
     reads_data,
     replace,
@@ -78,3 +79,24 @@ def test_substitute_goes_by_the_variable_and_not_by_its_name() -> None:
     assert (found.a, found.b) == (y, namesake)
     e = namesake + 1
     assert substitute(e, {x: y}) is e
+
+
+def test_replace_gives_the_node_itself_where_nothing_is_another() -> None:
+    one = store(A, read(A, x), y)
+    assert replace(one, value=one.value, indices=tuple(one.indices)) is one
+    assert replace(one, indices=(x,)).indices == (x,)
+    cast = x.astype("int64")
+    assert replace(cast, dtype="".join(["int", "64"])) is cast
+    note = S.AttrStmt(A, "key", IntImm(1), one)
+    assert replace(note, node=A, body=one) is note
+    assert replace(note) is not note
+
+
+def test_statement_mapper_leaves_what_is_stored() -> None:
+    class Numbers(StatementMapper):
+        def visit_IntImm(self, node: IntImm) -> Any:
+            return IntImm(node.value + 1, node.dtype)
+
+    found = Numbers().visit(loop(x, 8, store(A, 1.0, x + 2)))
+    assert found.extent.value == 9
+    assert found.body.indices[0].b.value == 2

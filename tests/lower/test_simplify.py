@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from te_sched import config
+from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.ops import const
@@ -78,3 +82,22 @@ def test_store_of_what_is_there_does_nothing() -> None:
 def test_simple_program_is_the_same_object() -> None:
     func = S.PrimFunc((), loop(i, 8, store(i * 8 + 3)), {})
     assert simplify(func) is func
+
+
+def test_parts_that_wrap_around_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    depth, calls = 60, 0
+    value: Any = i * i * i * i
+    for number in range(depth):
+        value = E.Max(value, j + number)
+    usual = Analyzer.wraps
+
+    def counted(self: Analyzer, e: E.Expr) -> bool:
+        nonlocal calls
+        calls += 1
+        return usual(self, e)
+
+    monkeypatch.setattr(Analyzer, "wraps", counted)
+    with config.scoped(lowering=config.Lowering(to_run=True)):
+        found = run(loop(i, 1 << 16, store(i, value)))
+    assert type(found.body.value) is E.Max
+    assert calls < 10 * depth

@@ -14,6 +14,7 @@ from te_sched.analysis.checks.place import Need, is_index_operator
 from te_sched.arith.conditions import plain
 from te_sched.ir import dtypes, ops
 from te_sched.ir.buffer import decl_buffer
+from te_sched.ir.choices import choice_of, with_choice
 from te_sched.ir.data import computes_with_data
 from te_sched.ir.expr import (
     Add,
@@ -25,7 +26,6 @@ from te_sched.ir.expr import (
     IntImm,
     Mul,
     PointerType,
-    Select,
     StringImm,
     Sub,
     Var,
@@ -230,8 +230,8 @@ def widen(e: Any) -> Expr:
     if is_sum and dtypes.counts(e.dtype):
         wide = kind(widen(e.a), widen(e.b))
         return wide
-    if kind is Select and is_exact:
-        return Select(e.condition, widen(e.true_value), widen(e.false_value))
-    if kind is Call and e.op == "tir.if_then_else" and is_exact:
-        return Call("int64", e.op, (e.args[0], widen(e.args[1]), widen(e.args[2])))
+    choice = choice_of(e)
+    if choice is not None and is_exact:
+        condition, yes, no = choice
+        return with_choice(e, condition, widen(yes), widen(no))
     return Cast("int64", e)

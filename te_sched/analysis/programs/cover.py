@@ -12,7 +12,7 @@ appear in one index only do so whatever the other indices are. Must not know sch
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from te_sched.analysis.programs.accesses import Access, Program
 from te_sched.analysis.programs.facts import forms_for
@@ -29,23 +29,13 @@ from te_sched.arith.forms import (
     split,
     times,
 )
+from te_sched.arith.interval import Interval
 from te_sched.arith.same import same
 from te_sched.ir.expr import EQ, Expr, FloorDiv, IntImm, Var
-from te_sched.ir.visitor import walk
+from te_sched.ir.visitor import variables_of
 
-
-class Span(NamedTuple):
-    """The whole numbers from the greatest of `lows` to the least of `highs`."""
-
-    lows: tuple[Form, ...]
-    highs: tuple[Form, ...]
-
-
-class _Digits(NamedTuple):
-    """All values from low to low + reach."""
-
-    low: Form
-    reach: Form
+Span = Interval[tuple[Form, ...]]  # from the greatest of some ends to the least of others
+_Values = Interval[Form]  # all of them
 
 
 class _Unknown(Exception):
@@ -74,19 +64,19 @@ class Cover:
         self.indices: list[Form] = []
         self.maybe_empty: set[Var] = set()  # loops of which it is not known that they run
 
-    def spans(self) -> list[_Digits] | None:
+    def spans(self) -> list[_Values] | None:
         """What the access writes in each dimension; None where that is not known."""
         if self.access.index is None or len(self.access.index) != len(self.region):
             return None
         try:
             self._check_loops()
-            found: list[_Digits] = []
+            found: list[_Values] = []
             for number, index in enumerate(self.access.index):
                 size = self.forms.of(self.access.sizes[number])
                 form = self.forms.of(index)
                 self.indices.append(form)
                 beyond = plus(size, constant(-1))
-                found.append(self._digits(form, beyond, ("index", number), self.region[number]))
+                found.append(self._values(form, beyond, ("index", number), self.region[number]))
             if self.maybe_empty - self.users.keys():
                 return None
             if not all(map(self._holds, self._conditions())):
@@ -95,15 +85,14 @@ class Cover:
         except _Unknown:
             return None
 
-    def covers(self, place: int, digits: _Digits) -> bool:
+    def covers(self, place: int, values: _Values) -> bool:
         """Whether a dimension of the region is within what is written."""
-        if not any(self._is_most(digits.low, low) for low in self.region[place].lows):
-            return False
-        return self.ends_after(place, plus(digits.low, digits.reach))
+        begins = any(self._is_most(values.min, low) for low in self.region[place].min)
+        return begins and self.ends_after(place, values.max)
 
     def ends_after(self, place: int, last: Form) -> bool:
         """Whether a dimension of the region ends at `last` or before."""
-        return any(self._is_most(high, last) for high in self.region[place].highs)
+        return any(self._is_most(high, last) for high in self.region[place].max)
 
     def _is_most(self, a: Form, b: Form) -> bool:
         return self.forms.is_nonnegative(plus(b, a, -1))
@@ -117,8 +106,11 @@ class Cover:
                 if not self._is_most(constant(1), extent):
                     self.maybe_empty.add(loop.var)
 
-    def _digits(self, form: Form, reach: Form, user: Any, wanted: Span | None) -> _Digits:
-        """All values of a form, if it takes all between two ends."""
+    def _values(self, form: Form, reach: Form, user: Any, wanted: Span | None) -> _Values:
+        """All values of a form and of what is up to `reach` more, if they are all between two ends.
+
+        Its factors count like digits.
+        """
         forms = self.forms
         low = form
         digits: list[tuple[Form, Form]] = []
@@ -142,7 +134,7 @@ class Cover:
                     continue  # a digit of one value
                 raise _Unknown
             reach = plus(reach, times(scale, most))
-        return _Digits(low, reach)
+        return Interval(low, plus(low, reach))
 
     def _is_own(self, factor: Any) -> bool:
         if type(factor) is Part:
@@ -161,10 +153,10 @@ class Cover:
         if factor.kind is None:
             raise _Unknown
         key = self._key_of(factor.whole, factor.divisor)
-        whole = self._digits(factor.whole, {}, ("whole", key), None)
-        if whole.low:
+        whole = self._values(factor.whole, {}, ("whole", key), None)
+        if whole.min:
             raise _Unknown
-        count = plus(whole.reach, constant(1))
+        count = plus(whole.max, constant(1))
         divisor = factor.divisor
         if factor.kind is not FloorDiv:
             if not self._is_most(divisor, count):
@@ -178,7 +170,7 @@ class Cover:
         exact = self.forms.quotient(count, divisor)
         if not any(type(factor) is Part for factor in factors(exact)):
             return exact
-        for high in wanted.highs if wanted is not None else ():
+        for high in wanted.max if wanted is not None else ():
             enough = plus(high, constant(1))
             if self._is_most(times(enough, divisor), count):
                 return enough
@@ -208,9 +200,8 @@ class Cover:
             return self._is_chosen(condition.a, condition.b)
         gap = gap_of(condition, self.forms)
         if gap is None:
-            return any(
-                same(condition, other) and not self._mentions_own(condition) for other in self.given
-            )
+            is_known = any(same(condition, other) for other in self.given)
+            return is_known and self.own.isdisjoint(variables_of(condition))
         is_nonnegative = self.forms.is_nonnegative
         if is_nonnegative(gap):
             return True
@@ -229,9 +220,6 @@ class Cover:
             times_ = number_of(factor.divisor) if type(factor) is Part else None
             if times_ is not None and times_ > 1 and factor.kind is FloorDiv:
                 yield plus(times(gap, constant(times_)), constant(times_ - 1))
-
-    def _mentions_own(self, condition: Expr) -> bool:
-        return any(type(part) is Var and part in self.own for part in walk(condition))
 
     def _known_gaps(self) -> Iterable[Form]:
         """What is not negative where the region is asked for: it says nothing of own loops."""
@@ -276,9 +264,9 @@ class Cover:
             return
         without = plus(gap, times(ratio, index), -1)
         if self.forms.is_nonnegative(ratio):
-            ends = span.lows
+            ends = span.min
         elif self.forms.is_nonnegative(plus({}, ratio, -1)):
-            ends = span.highs
+            ends = span.max
         else:
             return
         for end in ends:
@@ -307,42 +295,41 @@ def covers_region(
 ) -> bool:
     """Whether some accesses, or several side by side, write all of a region."""
     held_loops, known, others = list(fixed), list(given), list(also)
-    parts: list[tuple[Cover, list[_Digits], list[int]]] = []
+    parts: list[tuple[Cover, list[_Values], list[int]]] = []
     for access in writes:
         if not (access.is_sure or access.by_call):
             continue
         cover = Cover(program, access, region, held_loops, known, others)
-        digits = cover.spans()
-        if digits is None:
+        spans = cover.spans()
+        if spans is None:
             continue
-        missing = [place for place, one in enumerate(digits) if not cover.covers(place, one)]
+        missing = [place for place, one in enumerate(spans) if not cover.covers(place, one)]
         if not missing:
             return True
-        parts.append((cover, digits, missing))
+        parts.append((cover, spans, missing))
     return _side_by_side(parts, len(region))
 
 
-def _side_by_side(parts: list[tuple[Cover, list[_Digits], list[int]]], count: int) -> bool:
+def _side_by_side(parts: list[tuple[Cover, list[_Values], list[int]]], count: int) -> bool:
     """Whether parts of a region that differ in one dimension follow each other in it."""
     for place in range(count):
-        chain = [(cover, digits[place]) for cover, digits, missing in parts if missing == [place]]
+        chain = [(cover, spans[place]) for cover, spans, missing in parts if missing == [place]]
         if len(chain) < 2:
             continue
         cover = chain[0][0]
-        reached = plus(cover.region[place].lows[0], constant(-1))
+        reached = plus(cover.region[place].min[0], constant(-1))
         while chain:
             following = [
                 one
                 for one in chain
-                if one[0].forms.is_nonnegative(plus(plus(reached, constant(1)), one[1].low, -1))
+                if one[0].forms.is_nonnegative(plus(plus(reached, constant(1)), one[1].min, -1))
             ]
             if not following:
                 break
             chain = [one for one in chain if one not in following]
-            for cover, digits in following:
-                last = plus(digits.low, digits.reach)
-                if cover.forms.is_nonnegative(plus(last, reached, -1)):
-                    reached = last
-                if cover.ends_after(place, last):
+            for cover, values in following:
+                if cover.forms.is_nonnegative(plus(values.max, reached, -1)):
+                    reached = values.max
+                if cover.ends_after(place, values.max):
                     return True
     return False

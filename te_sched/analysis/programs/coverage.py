@@ -57,7 +57,7 @@ def _finding(program: Program, memory: Memory, writes: list[Access]) -> Finding:
         for extent in shape:
             total = times(total, extent)
         shape = [total]
-    region = [Span(({},), (plus(extent, constant(-1)),)) for extent in shape]
+    region: list[Span] = [Span(({},), (plus(extent, constant(-1)),)) for extent in shape]
     what = f"write every element of {name}"
     if covers_region(program, writes, region):
         return Finding(COVERAGE, PROVED, what, name, stage=name)

@@ -16,6 +16,7 @@ import numpy as np
 from te_sched.analysis.programs.accesses import Access, Program
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
+from te_sched.ir.choices import choice_of
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.intrinsic_table import BITWISE, FOLDED
 from te_sched.ir.scopes import Loop
@@ -82,13 +83,12 @@ def evaluate(e: Any, values: Values, lets: Mapping[Var, Expr]) -> Any:
     if kind is E.Div or kind is E.Mod:
         a, b = evaluate(e.a, values, lets), evaluate(e.b, values, lets)
         return _in_type(e.dtype, _truncated(kind, a, b))
-    if kind is E.Select:
-        return np.where(*[evaluate(part, values, lets) for part in _parts(e)])
+    choice = choice_of(e)
+    if choice is not None:
+        return np.where(*[evaluate(part, values, lets) for part in choice])
     if kind is E.Call:
         if e.op == "tir.likely":
             return evaluate(e.args[0], values, lets)
-        if e.op == "tir.if_then_else":
-            return np.where(*[evaluate(part, values, lets) for part in e.args])
         if e.op in BITWISE:
             value = FOLDED[e.op](*[evaluate(part, values, lets) for part in e.args])
             return value if dtypes.counts(e.dtype) else _in_type(e.dtype, value)
@@ -105,10 +105,6 @@ def _in_type(dtype: str, value: Any) -> Any:
     if kind.code not in ("int", "uint") or (kind.code == "uint" and kind.bits == 64):
         raise Unevaluable
     return np.asarray(value, "int64").astype(dtype).astype("int64")
-
-
-def _parts(e: E.Select) -> tuple[Expr, Expr, Expr]:
-    return e.condition, e.true_value, e.false_value
 
 
 def _truncated(kind: type, a: Any, b: Any) -> Any:

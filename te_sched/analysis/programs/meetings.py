@@ -24,9 +24,8 @@ from te_sched.analysis.programs.evaluate import (
     samples_of,
 )
 from te_sched.analysis.programs.facts import reads_own
-from te_sched.ir.expr import Var
 from te_sched.ir.scopes import Loop
-from te_sched.ir.visitor import walk
+from te_sched.ir.visitor import variables_of
 
 _LIMIT = 1 << 15  # iterations that are executed
 _MOST = 4 * _LIMIT  # elements that these touch
@@ -153,7 +152,7 @@ class _Execution:
         if not second.writes or reads_own(first.store):
             return False
         depends = {loop.var for loop in self.loops}
-        return not any(part in depends for part in walk(first.store.value) if type(part) is Var)
+        return depends.isdisjoint(variables_of(first.store.value))
 
     def _outside(self, access: Access) -> tuple[Loop, ...]:
         return access.loops[: access.loops.index(self.loops[0])]

@@ -12,7 +12,7 @@ from te_sched.analysis.findings import REFUTED, RULE, Finding
 from te_sched.analysis.programs.accesses import Access, Program
 from te_sched.ir.expr import Var
 from te_sched.ir.scopes import OF_BLOCK, Memory
-from te_sched.ir.visitor import walk
+from te_sched.ir.visitor import variables_of
 from te_sched.lower.device.kernel import launched
 
 _OF_BLOCK = ("shared",)  # of all threads, and not of those in a warp
@@ -70,7 +70,7 @@ def _too_early(program: Program, memory: Memory, access: Access) -> Finding | No
     value = () if access.store is None else (access.store.value,)
     extents = [loop.extent for loop in access.loops]
     exprs = (*(access.index or ()), *access.conditions, *extents, *value)
-    used = {part for expr in exprs for part in walk(expr) if type(part) is Var}
+    used = variables_of(*exprs)
     tags = [loop.tag for var, loop in inside.items() if var in used]
     if not tags:
         return None
@@ -100,8 +100,8 @@ def _of_one_thread(memory: Memory, threads: Mapping[Var, str]) -> Finding | None
     """What is to be said of memory of a block of which each thread would need another part."""
     if not memory.scope.startswith(_OF_BLOCK):
         return None
-    parts = {part for bounds in memory.region for bound in bounds for part in walk(bound)}
-    tags = sorted({threads[part] for part in parts if type(part) is Var and part in threads})
+    parts = variables_of(*[end for bounds in memory.region for end in bounds])
+    tags = sorted({threads[part] for part in parts if part in threads})
     if not tags:
         return None
     name = memory.name

@@ -34,7 +34,7 @@ from te_sched.ir.expr import BufferLoad, Call, Expr, Var
 from te_sched.ir.intrinsic_table import Effect, call_effect
 from te_sched.ir.scopes import OF_BLOCK, Loop
 from te_sched.ir.stmt import AttrStmt, BufferStore
-from te_sched.ir.visitor import children, walk
+from te_sched.ir.visitor import children, variables_of, walk
 from te_sched.lower.statements import statements
 
 _MOST = 64  # accesses of one memory that are held against each other
@@ -150,7 +150,7 @@ class _Store:
     def _depends(self, value: Expr) -> bool:
         """Whether a value may differ between threads."""
         own = {loop.var for loop in self.threads} | self.program.values.keys()
-        return any(part in own for part in walk(value) if type(part) is Var)
+        return not variables_of(value).isdisjoint(own)
 
     def _are_apart(self, other: Access) -> bool:
         """Whether it is proved that no thread touches what another one writes."""

@@ -17,7 +17,8 @@ from typing import Any
 
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Add, Call, Cast, Expr, IntImm, Max, Min, Mul, Reduce, Select, Sub
+from te_sched.ir.choices import choice_of
+from te_sched.ir.expr import Add, Cast, Expr, IntImm, Max, Min, Mul, Reduce, Sub
 from te_sched.ir.visitor import walk
 from te_sched.schedule.schedule import Schedule
 from te_sched.te.operation import ComputeOp, Operation, ScanOp
@@ -27,8 +28,6 @@ ATTRIBUTE = "te_sched.sizes"  # of a function to be compiled: its symbolic sizes
 LENGTH = "a loop that a split makes has at least one iteration"
 NOT_NEGATIVE = "an extent is 0 or more"
 NOTHING_TO_CHOOSE = "a reduction like max, min or argmax needs at least one value to choose from"
-
-_CHOOSING = (Max, Min, Select)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +113,6 @@ def _chooses(op: Operation) -> bool:
     if not isinstance(op, ComputeOp) or not isinstance(op.body[0], Reduce) or op.body[0].init:
         return False
     return any(
-        isinstance(value, _CHOOSING) or (isinstance(value, Call) and value.op == "tir.if_then_else")
+        isinstance(value, Max | Min) or choice_of(value) is not None
         for value in op.body[0].combiner.result
     )

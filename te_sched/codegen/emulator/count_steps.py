@@ -27,7 +27,7 @@ from te_sched.ir.stmt import (
     Stmt,
     While,
 )
-from te_sched.ir.visitor import Mapper, replace, walk
+from te_sched.ir.visitor import StatementMapper, replace, walk
 from te_sched.lower.device.kernel import thread_axes
 from te_sched.lower.statements import sequence
 
@@ -60,7 +60,7 @@ def _with_inner(outer: Stmt, old: Stmt, new: Stmt) -> Stmt:
     return replace(outer, body=_with_inner(outer.body, old, new))
 
 
-class _Counter(Mapper):
+class _Counter(StatementMapper):
     """Adds the counting to loops; `bounded` are variables of which the program tells the bounds."""
 
     def __init__(self, kernel: str, limit: int) -> None:
@@ -80,8 +80,7 @@ class _Counter(Mapper):
     def visit_For(self, node: For) -> Stmt:
         if self.is_bounded(node.extent):
             self.bounded.add(node.loop_var)
-            body = self.visit(node.body)
-            return node if body is node.body else replace(node, body=body)
+            return replace(node, body=self.visit(node.body))
         loop = replace(node, body=self.visit(node.body))
         count = ops.maximum(ops.cast("int64", node.extent), IntImm(0, "int64"))
         return sequence([*self.steps(count), loop])
@@ -89,14 +88,7 @@ class _Counter(Mapper):
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
         if self.is_bounded(node.value):
             self.bounded.add(node.var)
-        body = self.visit(node.body)
-        return node if body is node.body else replace(node, body=body)
-
-    def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        return node
-
-    def visit_Evaluate(self, node: Evaluate) -> Stmt:
-        return node
+        return replace(node, body=self.visit(node.body))
 
     def steps(self, count: Expr) -> list[Stmt]:
         """Count, and stop at the limit."""

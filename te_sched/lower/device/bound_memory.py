@@ -9,37 +9,31 @@ from __future__ import annotations
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir.expr import Expr, IntImm
-from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import Allocate, PrimFunc, Stmt
-from te_sched.ir.visitor import Mapper, replace
+from te_sched.ir.visitor import StatementMapper, replace
+from te_sched.lower.guards import note_range
 
 _MOST = 2**28  # elements; more is no bound, but the range of a variable of a shape
 
 
 def bound_memory(kernel: PrimFunc) -> PrimFunc:
     """The kernel with constant extents of its allocations where they have a bound."""
-    body = _Bounds().visit(kernel.body)
-    return kernel if body is kernel.body else kernel.with_body(body)
+    return kernel.with_body(_Bounds().visit(kernel.body))
 
 
-class _Bounds(Mapper):
+class _Bounds(StatementMapper):
     """Replaces extents by their upper bounds."""
 
     def __init__(self) -> None:
         self.analyzer = Analyzer()
 
     def visit_Stmt(self, node: Stmt) -> Stmt:
-        loop = loop_of(node)
-        if loop is not None:
-            self.analyzer.bind(loop.var, loop.range)
+        note_range(node, self.analyzer)
         return self.generic(node)
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
         extents = tuple(map(self.largest, node.extents))
-        body = self.visit(node.body)
-        if body is node.body and all(a is b for a, b in zip(extents, node.extents, strict=True)):
-            return node
-        return replace(node, extents=extents, body=body)
+        return replace(node, extents=extents, body=self.visit(node.body))
 
     def largest(self, extent: Expr) -> Expr:
         """The largest value of an extent; the extent itself where there is none."""
@@ -49,9 +43,3 @@ class _Bounds(Mapper):
         if high is None or high > _MOST:
             return extent
         return IntImm(max(high, 1), extent.dtype)
-
-    def visit_BufferStore(self, node: Stmt) -> Stmt:
-        return node
-
-    def visit_Evaluate(self, node: Stmt) -> Stmt:
-        return node

@@ -16,7 +16,8 @@ from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import BuildError
-from te_sched.ir.expr import And, Buffer, BufferLoad, Call, Expr, IntImm, Min, Or, Select, Var
+from te_sched.ir.choices import choice_of
+from te_sched.ir.expr import And, Buffer, BufferLoad, Call, Expr, IntImm, Min, Or, Var
 from te_sched.ir.ops import const
 from te_sched.ir.stmt import (
     Allocate,
@@ -26,11 +27,10 @@ from te_sched.ir.stmt import (
     IfThenElse,
     LetStmt,
     PrimFunc,
-    SeqStmt,
     Stmt,
     While,
 )
-from te_sched.ir.visitor import Mapper, replace, walk
+from te_sched.ir.visitor import Mapper, replace, variables_of, walk
 from te_sched.lower.device.kernel import thread_axes
 from te_sched.lower.statements import sequence
 
@@ -70,9 +70,6 @@ class _Hoist(Mapper):
                 node = IfThenElse(condition, node)
             return node
         return super().visit(node)
-
-    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        return sequence([self.visit(part) for part in node.seq])
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
         if len(node.extents) == 1 and isinstance(node.extents[0], IntImm):
@@ -154,9 +151,7 @@ class _Hoist(Mapper):
 
     def differs(self, e: Expr) -> bool:
         """Whether threads may have different values of an expression."""
-        return any(part in self.differing for part in walk(e) if type(part) is Var) or any(
-            _loads(e)
-        )
+        return not self.differing.isdisjoint(variables_of(e)) or bool(_loads(e))
 
     def error(self, why: str) -> BuildError:
         """A shuffle that some lanes would not execute."""
@@ -193,8 +188,7 @@ def _loads(e: Expr) -> list[BufferLoad]:
 def _chooses(e: Expr) -> bool:
     """Whether a shuffle stands where only some lanes may compute it."""
     for part in walk(e):
-        lazy = isinstance(part, And | Or | Select)
-        lazy = lazy or (type(part) is Call and part.op == "tir.if_then_else")
+        lazy = isinstance(part, And | Or) or choice_of(part) is not None
         if lazy and _shuffles(part):
             return True
     return False

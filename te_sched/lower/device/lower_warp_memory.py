@@ -30,7 +30,6 @@ from te_sched.ir.expr import (
     Select,
     Var,
 )
-from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import (
     Allocate,
     BufferStore,
@@ -41,6 +40,7 @@ from te_sched.ir.stmt import (
 from te_sched.ir.visitor import AccessMapper, replace, substitute
 from te_sched.lower.device.hoist_shuffles import hoist_shuffles
 from te_sched.lower.device.kernel import WARP, allocations, lane_mask, thread_axes
+from te_sched.lower.guards import note_range
 from te_sched.lower.statements import statements
 
 _MOST = 4  # registers of which a lane may take one of another lane's
@@ -63,10 +63,8 @@ def lower_warp_memory(kernel: PrimFunc) -> PrimFunc:
     lowering = _Lowering(name, lanes[0].var, min(extent.value, WARP))
     lowering.mask = lane_mask(thread_axes(kernel)[0])
     for node in statements(kernel.body):
-        loop = loop_of(node)
-        if loop is not None:
-            lowering.analyzer.bind(loop.var, loop.range)
-        elif type(node) is LetStmt:
+        note_range(node, lowering.analyzer)
+        if type(node) is LetStmt:
             lowering.analyzer.bind(node.var, node.value)
     for allocation in of_warps:
         lowering.plan(allocation)

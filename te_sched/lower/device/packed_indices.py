@@ -13,9 +13,10 @@ from math import prod
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.iter_expr import UNBOUNDED, IterSplitExpr, split_of
 from te_sched.arith.same import same
 from te_sched.ir import ops
-from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul, Var
+from te_sched.ir.expr import Add, Expr, FloorDiv, IntImm, Mul, Var
 from te_sched.ir.visitor import substitute
 
 
@@ -51,14 +52,12 @@ def packed(index: Expr, analyzer: Analyzer) -> Packed | None:
     """
     terms = sorted(_terms(index, 1), key=lambda term: term[1])
     for place, (lowest, stride) in enumerate(terms):
-        if not isinstance(lowest, FloorMod) or stride < 1:
-            continue
-        size = _constant(lowest.b)
-        if size < 1:
+        digit = split_of(lowest)
+        if not _is_remainder(digit) or digit.lower_factor != 1 or stride < 1:
             continue
         others = [*terms[:place], *terms[place + 1 :]]
-        for number in _numbers(lowest.a, size, others, analyzer):
-            found = _joined(number, size, stride, list(others), analyzer)
+        for number in _numbers(digit.source, digit.extent, others, analyzer):
+            found = _joined(number, digit.extent, stride, list(others), analyzer)
             if found is not None:
                 return found
     return None
@@ -129,15 +128,15 @@ def _size_of_digit(part: Expr, above: Expr, analyzer: Analyzer) -> int | None:
     """The size of a term that is the lowest digit of `above`: 0 if it is all of it."""
     if _are_equal(part, above, analyzer):
         return 0
-    size = 0
-    if isinstance(part, FloorMod):
-        size, part = _constant(part.b), part.a
-    elif isinstance(part, FloorDiv) and isinstance(part.a, FloorMod):  # x % 12 // 4 = x // 4 % 3
-        by, of = _constant(part.b), _constant(part.a.b)
-        if by < 1 or of % by:
-            return None
-        size, part = of // by, ops.floordiv(part.a.a, by)
-    return size if size > 0 and _are_equal(part, above, analyzer) else None
+    digit = split_of(part)  # x % 12 // 4 is x // 4 % 3
+    if not _is_remainder(digit):
+        return None
+    quotient = ops.floordiv(digit.source, digit.lower_factor)
+    return digit.extent if _are_equal(quotient, above, analyzer) else None
+
+
+def _is_remainder(digit: IterSplitExpr) -> bool:
+    return digit.extent != UNBOUNDED and not digit.trunc
 
 
 def _are_equal(a: Expr, b: Expr, analyzer: Analyzer) -> bool:
@@ -151,7 +150,7 @@ def _are_equal(a: Expr, b: Expr, analyzer: Analyzer) -> bool:
 
 def _quotient(e: Any) -> tuple[Expr, int]:
     """What is divided by what: (a + b // 2) // 9 is (a * 2 + b) // 18."""
-    divisor = _constant(e.b) if isinstance(e, FloorDiv) else 0
+    divisor = e.b.value if isinstance(e, FloorDiv) and isinstance(e.b, IntImm) else 0
     if divisor < 1:
         return e, 1
     parts = list(_terms(e.a, 1))
@@ -181,7 +180,3 @@ def _sum(terms: Iterable[tuple[Expr, int]]) -> Expr:
     for part, scale in terms:
         total = ops.add(total, ops.mul(part, scale))
     return total
-
-
-def _constant(e: Expr) -> int:
-    return e.value if isinstance(e, IntImm) else 0
