@@ -34,7 +34,6 @@ from te_sched.ir.expr import (
     Expr,
     FloatImm,
     IntImm,
-    IterVar,
     Let,
     Max,
     Mul,
@@ -46,6 +45,7 @@ from te_sched.ir.expr import (
     Var,
 )
 from te_sched.ir.ops import const
+from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import (
     AssertStmt,
     AttrStmt,
@@ -60,8 +60,6 @@ from te_sched.ir.stmt import (
 )
 from te_sched.ir.visitor import Mapper, children, replace, substitute
 from te_sched.lower.statements import keeps_memory
-
-_THREAD_KEYS = frozenset(("thread_extent", "virtual_thread"))
 
 
 def simplify(func: PrimFunc) -> PrimFunc:
@@ -111,9 +109,9 @@ class _Simplifier(Mapper):
             return self.generic(node)
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
-        if node.key in _THREAD_KEYS and isinstance(node.node, IterVar):
-            zero = const(0, node.value.dtype)
-            self.analyzer.bind(node.node.var, Range(zero, node.value))
+        axis = loop_of(node)
+        if axis is not None:
+            self.analyzer.bind(axis.var, axis.range)
         return self.generic(node)
 
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
