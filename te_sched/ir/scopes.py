@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from te_sched.ir.expr import Expr, IntImm, IterVar, Not, Range, Var
 from te_sched.ir.stmt import (
+    THREAD_KEYS,
     Allocate,
     AssertStmt,
     AttrStmt,
@@ -65,9 +66,9 @@ def loop_of(node: Any) -> Loop | None:
     if type(node) is For:
         tag = node.thread_binding.thread_tag if node.thread_binding is not None else ""
         return Loop(node.loop_var, node.min, node.extent, _kind(tag) if tag else node.kind, tag)
-    if type(node) is not AttrStmt or node.key not in ("thread_extent", "virtual_thread"):
+    if type(node) is not AttrStmt or node.key not in THREAD_KEYS or type(node.node) is not IterVar:
         return None
-    axis: IterVar = node.node
+    axis = node.node
     tag = axis.thread_tag
     kind = "virtual" if node.key == "virtual_thread" else _kind(tag)
     return Loop(axis.var, IntImm(0, axis.var.dtype), node.value, kind, tag)

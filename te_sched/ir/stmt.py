@@ -60,6 +60,10 @@ class LetStmt(Stmt):
     body: Stmt = role(Role.BODY)
 
 
+# Attributes of an axis of threads, for whose body its variable has a value.
+THREAD_KEYS = ("thread_extent", "virtual_thread")
+
+
 @node
 class AttrStmt(Stmt):
     """body, with a fact about it: attribute `key` of `node` is `value` (thread_extent, pragma_...,

@@ -23,7 +23,6 @@ from te_sched.ir.visitor import INIT_FIELDS, NODE_CLASSES, fields_with
 # What a node defines comes into being before the rest of the node is compared.
 _DEFINITIONS = fields_with(Role.DEFINITION)
 _HISTORY = ("is_scalarized",)  # how a node came about, which no text says
-_BINDING_ATTRIBUTES = ("thread_extent", "virtual_thread")
 
 
 _deeply = walks_deeply("compare two programs", DeclarationError)
@@ -186,7 +185,7 @@ class _Comparer:
             raise _Differ(f"attribute {a.key!r} != {b.key!r}")
         left, right = a.node, b.node
         both_axes = isinstance(left, IterVar) and isinstance(right, IterVar)
-        if both_axes and a.key in _BINDING_ATTRIBUTES and left.var not in self.right_of:
+        if both_axes and a.key in S.THREAD_KEYS and left.var not in self.right_of:
             self.bind(left.var, right.var)
         if isinstance(left, Buffer) and isinstance(right, Buffer):
             self.declare(left.data, right.data)

@@ -43,7 +43,6 @@ _PLAIN: _Nodes = frozenset(
         *(S.Allocate, S.BufferStore, S.Evaluate),
     ]
 )
-_THREADS = ("thread_extent", "virtual_thread")
 
 
 @dataclass(frozen=True)
@@ -236,7 +235,7 @@ class _Verifier:
             view, whole = target
             own = _described(view) - _described(whole) - self.scope
             return [var for var in own if self.define(var, node)]
-        if node.key not in _THREADS or not isinstance(target, IterVar):
+        if node.key not in S.THREAD_KEYS or not isinstance(target, IterVar):
             return []
         self.threads.add(target.var)
         if target.var in self.scope:
@@ -464,9 +463,9 @@ def _allocate(node: S.Allocate, level: Level) -> str | None:
 def _attribute(node: S.AttrStmt, level: Level) -> str | None:
     if node.key in level.gone_attributes:
         return f"attribute {node.key} does not occur at this level of lowering"
-    if node.key in _THREADS and not isinstance(node.node, IterVar):
+    if node.key in S.THREAD_KEYS and not isinstance(node.node, IterVar):
         return f"attribute {node.key} is of {kind_of(node.node)}, not of an axis"
-    if node.key in _THREADS and not _is_index(node.value.dtype):
+    if node.key in S.THREAD_KEYS and not _is_index(node.value.dtype):
         return f"the extent is {node.value.dtype}, not an integer"
     return None
 

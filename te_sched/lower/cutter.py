@@ -14,9 +14,10 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.int_set import IntervalSet
 from te_sched.config import Lowering
 from te_sched.ir.expr import Call, Expr, IntImm, IterVar, Range, Var
+from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, SeqStmt, Stmt
 from te_sched.ir.visitor import Mapper, replace
-from te_sched.lower.guards import Cut, find_cut, is_hint, is_mark, thread_range, values
+from te_sched.lower.guards import Cut, find_cut, is_hint, is_mark, values
 from te_sched.lower.statements import NOTHING, fresh_copy, is_nothing, sequence
 
 
@@ -36,17 +37,16 @@ class Cutter(Mapper):
             about = node.node.var if isinstance(node.node, IterVar) else node.node
             self.hinted.add(about if loop is None else loop.loop_var)
             return self.visit(node.body)
-        bound = thread_range(node)
-        if bound is None:
+        axis = loop_of(node)
+        if axis is None:
             return self.generic(node)
-        var, tag = node.node.var, node.node.thread_tag
-        self.analyzer.bind(var, bound)
-        if tag.startswith("threadIdx"):
-            self.threads[var] = values(bound)
-        cut = self.find(var, bound, node.body) if tag.startswith("blockIdx") else None
+        self.analyzer.bind(axis.var, axis.range)
+        if axis.tag.startswith("threadIdx"):
+            self.threads[axis.var] = values(axis.range)
+        cut = self.find(axis.var, axis.range, node.body) if axis.kind == "block" else None
         if cut is None:
             return self.generic(node)
-        return replace(node, body=_BlockChooser(var, cut).visit(node.body))
+        return replace(node, body=_BlockChooser(axis.var, cut).visit(node.body))
 
     def visit_For(self, node: For) -> Stmt:
         node, cut = self.settled(node)
@@ -141,7 +141,7 @@ class _BlockChooser(Mapper):
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         new: AttrStmt = self.generic(node)
-        if new is not node or thread_range(node) is None:
+        if new is not node or loop_of(node) is None:
             return new
         inside = self.decider.visit(node.body)
         if type(self.condition) is not IntImm:

@@ -19,13 +19,12 @@ from te_sched.arith.deduce import COMPARISONS, deduce_bound, opposite
 from te_sched.arith.int_set import NOTHING, IntervalSet
 from te_sched.arith.same import same
 from te_sched.ir import expr as E
-from te_sched.ir.expr import Call, Expr, IntImm, IterVar, Let, Range, Var
+from te_sched.ir.expr import Call, Expr, IntImm, Let, Range, Var
 from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import AttrStmt, For, LetStmt, Stmt
 from te_sched.ir.visitor import variables_of, walk
 
 _HINT = "pragma_loop_partition_hint"
-_THREADS = frozenset(("thread_extent", "virtual_thread"))
 _DIVISIONS = frozenset((E.Div, E.Mod, E.FloorDiv, E.FloorMod))
 _READS = frozenset((Call, E.BufferLoad, E.ProducerLoad, Let, E.Reduce))
 _Iterations = tuple[Expr, Expr]  # from the first to before the second
@@ -83,13 +82,6 @@ def values(bound: Range) -> IntervalSet:
     return IntervalSet(bound.min, last)
 
 
-def thread_range(node: AttrStmt) -> Range | None:
-    """The range of a thread's variable, where the statement binds one."""
-    if node.key not in _THREADS or not isinstance(node.node, IterVar):
-        return None
-    return Range(build.imm(0, node.value.dtype), node.value)
-
-
 def note_range(node: Any, analyzer: Analyzer) -> None:
     """Tell an analyzer the values of the variable of a loop or a thread, if a statement is one."""
     loop = loop_of(node)
@@ -142,17 +134,14 @@ class _Scope:
             if is_mark(node):
                 self.conditions[node.args[0]] = None
             elif kind is For:
-                self._add(node.loop_var, Range(node.min, node.extent))
+                self.domains[node.loop_var] = values(Range(node.min, node.extent))
             elif kind is LetStmt or kind is Let:
                 self.others.add(node.var)
             elif kind is AttrStmt:
-                if (bound := thread_range(node)) is not None:
-                    self._add(node.node.var, bound)
+                if (axis := loop_of(node)) is not None:
+                    self.domains[axis.var] = values(axis.range)
             elif is_hinted and kind in COMPARISONS:
                 self.conditions[node] = None
-
-    def _add(self, var: Var, bound: Range) -> None:
-        self.domains[var] = values(bound)
 
 
 class _Bounds:

@@ -37,10 +37,10 @@ from te_sched.ir.expr import (
     Call,
     Expr,
     IntImm,
-    IterVar,
     Range,
     Var,
 )
+from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import (
     AttrStmt,
     BufferRealize,
@@ -163,11 +163,9 @@ class _Reader:
         self.reads: list[list[IntervalSet]] = []
 
     def visit(self, node: Any) -> None:
-        kind = type(node)
-        if kind is For:
-            self.domains[node.loop_var] = int_set.from_range(Range(node.min, node.extent))
-        elif kind is AttrStmt and type(node.node) is IterVar:
-            self.domains[node.node.var] = int_set.from_range(Range(IntImm(0), node.value))
+        kind, loop = type(node), loop_of(node)
+        if loop is not None:
+            self.domains[loop.var] = int_set.from_range(loop.range)
         elif kind is BufferLoad and node.buffer is self.buffer:
             self.reads.append([int_set.eval_set(index, self.domains) for index in node.indices])
         elif kind is Call and node.op == "tir.if_then_else":

@@ -343,7 +343,7 @@ def _is_region(stmt: Stmt) -> bool:
     """Whether memory does not leave this statement: each thread has its own."""
     if type(stmt) is S.For:
         return stmt.kind == "parallel"
-    return type(stmt) is S.AttrStmt and stmt.key in ("thread_extent", "virtual_thread")
+    return type(stmt) is S.AttrStmt and stmt.key in S.THREAD_KEYS
 
 
 def _scope(allocate: Allocate) -> str:

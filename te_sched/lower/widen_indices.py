@@ -39,7 +39,6 @@ from te_sched.ir.expr import (
     CompareOp,
     Expr,
     IntImm,
-    IterVar,
     Let,
     Mul,
     Not,
@@ -50,6 +49,7 @@ from te_sched.ir.expr import (
     Var,
 )
 from te_sched.ir.intrinsic_table import BITWISE
+from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import (
     AssertStmt,
     AttrStmt,
@@ -267,8 +267,9 @@ class _Widener(Mapper):
         return replace(node, min=low, extent=extent, body=self.visit(node.body))
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
-        if isinstance(node.node, IterVar):
-            self.bind(node.node.var, Range(IntImm(0, node.value.dtype), node.value))
+        axis = loop_of(node)
+        if axis is not None:
+            self.bind(axis.var, axis.range)
         return self.generic(node)
 
     def visit_LetStmt(self, node: LetStmt) -> Stmt:

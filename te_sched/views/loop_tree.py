@@ -163,7 +163,7 @@ class _Walk:
 
     def attribute(self, node: S.AttrStmt, depth: int, owner: str, notes: tuple[str, ...]) -> Any:
         key, body = node.key, node.body
-        if key in ("thread_extent", "virtual_thread"):
+        if key in S.THREAD_KEYS:
             return self._thread(node, depth, owner)
         if key == "buffer_bind_scope":
             view, buffer = node.node

@@ -34,6 +34,7 @@ from te_sched.errors import Subject
 from te_sched.ir.expr import Expr, IntImm, Var
 from te_sched.ir.occurrences import Occurrence, data_read_by, occurrences_of
 from te_sched.ir.stmt import (
+    THREAD_KEYS,
     Allocate,
     AssertStmt,
     AttrStmt,
@@ -223,7 +224,7 @@ class _Walker:
             return _with(node, node.body, self.before(stay, new)), outside
 
     def attribute(self, node: AttrStmt) -> tuple[Stmt, list[Check]]:
-        if node.key in ("thread_extent", "virtual_thread"):
+        if node.key in THREAD_KEYS:
             return self.threads(node), []
         if node.key == "buffer_bind_scope":
             view = node.node[0]

@@ -108,7 +108,7 @@ def _evaluate(out: KernelText, node: S.Evaluate) -> None:
 
 
 def _attribute(out: KernelText, node: S.AttrStmt) -> None:
-    if node.key in ("thread_extent", "virtual_thread"):
+    if node.key in S.THREAD_KEYS:
         raise _late_thread(out, node.node.thread_tag or node.node.var.name)
     if node.key == "pragma_import_c" and isinstance(node.value, E.StringImm):
         out.unit.sources[node.value.value] = None

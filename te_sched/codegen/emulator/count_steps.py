@@ -18,7 +18,6 @@ from te_sched.ir.ops import TRUE
 from te_sched.ir.stmt import (
     Allocate,
     AssertStmt,
-    AttrStmt,
     BufferStore,
     Evaluate,
     For,
@@ -28,7 +27,7 @@ from te_sched.ir.stmt import (
     While,
 )
 from te_sched.ir.visitor import StatementMapper, replace, walk
-from te_sched.lower.device.kernel import thread_axes
+from te_sched.lower.device.kernel import thread_axes, with_work
 from te_sched.lower.statements import sequence
 
 DEFAULT_LIMIT = 1_000_000_000
@@ -49,15 +48,7 @@ def count_steps(kernel: PrimFunc, limit: int) -> PrimFunc:
     start = BufferStore(counter.buffer, IntImm(0, "int64"), (_FIRST,))
     whole: Stmt = sequence([start, counted])
     whole = Allocate(counter.buffer.data, "int64", (IntImm(1),), TRUE, whole)
-    return kernel.with_body(_with_inner(kernel.body, body, whole))
-
-
-def _with_inner(outer: Stmt, old: Stmt, new: Stmt) -> Stmt:
-    """The attributes of thread axes round another body."""
-    if outer is old:
-        return new
-    assert isinstance(outer, AttrStmt)
-    return replace(outer, body=_with_inner(outer.body, old, new))
+    return with_work(kernel, whole)
 
 
 class _Counter(StatementMapper):

@@ -133,7 +133,7 @@ def _evaluate(out: FunctionText, node: S.Evaluate) -> None:
 
 
 def _attribute(out: FunctionText, node: S.AttrStmt) -> None:
-    if node.key in ("thread_extent", "virtual_thread"):
+    if node.key in S.THREAD_KEYS:
         raise _needs_device(node.node.thread_tag or node.node.var.name)
     if node.key == "pragma_import_llvm" and isinstance(node.value, E.StringImm):
         out.module.linked_ir.append(_read_ir(node.value.value))

@@ -27,7 +27,6 @@ _TIR = "# from tvm.script import tir as T"
 _IR = "# from tvm.script import ir as I"
 _RESERVED = ("I", "T", "R")
 _DEFAULT_ALIGNMENTS = (64, E.DEFAULT_ALIGNMENT)  # of TVM 0.17, of the IR
-_LAUNCHES = ("thread_extent", "virtual_thread")
 _OMITTED = "# Metadata omitted. Use show_meta=True in script() method to show it."
 
 
@@ -422,7 +421,7 @@ class ScriptPrinter(ExprPrinter):
             and body.buffer is target
         ):
             self._realize(body, is_last, scope)
-        elif node.key in _LAUNCHES and isinstance(target, IterVar):
+        elif node.key in S.THREAD_KEYS and isinstance(target, IterVar):
             self._launch(node, target, is_last)
         else:
             shown = self.text(target)

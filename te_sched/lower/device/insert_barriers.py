@@ -62,6 +62,7 @@ from te_sched.lower.device.kernel import (
     barrier,
     scope_of,
     thread_axes,
+    with_work,
 )
 from te_sched.lower.device.packed_indices import Packed, packed
 from te_sched.lower.statements import sequence, statements
@@ -79,15 +80,7 @@ def insert_barriers(kernel: PrimFunc) -> PrimFunc:
     planner = _Planner(kernel.attrs.get("global_symbol", "main"), threads, frozenset(shared))
     for axis in axes:
         planner.bind(axis.var, Range(IntImm(0, axis.var.dtype), axis.extent))
-    new = planner.plan(body).body
-    return kernel if new is body else kernel.with_body(_under(kernel.body, new))
-
-
-def _under(launches: Stmt, body: Stmt) -> Stmt:
-    if isinstance(launches, AttrStmt) and launches.key == "thread_extent":
-        inner = _under(launches.body, body)
-        return AttrStmt(launches.node, launches.key, launches.value, inner)
-    return body
+    return with_work(kernel, planner.plan(body).body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,12 +292,7 @@ class _Planner:
         tail = plan.tail if plan.meets else [*value, *plan.tail]
         return _Plan(body, [*value, *plan.head], tail, plan.meets)
 
-    def plan_attr(self, node: AttrStmt) -> _Plan:
-        plan = self.plan(node.body)
-        body = node if plan.body is node.body else replace(node, body=plan.body)
-        return with_fields(plan, body=body)
-
-    def plan_allocate(self, node: Allocate) -> _Plan:
+    def plan_inner(self, node: AttrStmt | Allocate) -> _Plan:
         plan = self.plan(node.body)
         body = node if plan.body is node.body else replace(node, body=plan.body)
         return with_fields(plan, body=body)
@@ -444,6 +432,6 @@ _PLANS: dict[type, Callable[[_Planner, Any], _Plan]] = {
     IfThenElse: _Planner.plan_if,
     While: _Planner.plan_while,
     LetStmt: _Planner.plan_let,
-    AttrStmt: _Planner.plan_attr,
-    Allocate: _Planner.plan_allocate,
+    AttrStmt: _Planner.plan_inner,
+    Allocate: _Planner.plan_inner,
 }

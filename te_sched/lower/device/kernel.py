@@ -65,6 +65,20 @@ def thread_axes(kernel: PrimFunc) -> tuple[tuple[ThreadAxis, ...], Stmt]:
     return tuple(axes), body
 
 
+def with_work(kernel: PrimFunc, body: Stmt) -> PrimFunc:
+    """The kernel with something else that every thread does; itself where it is the same."""
+    launches = []
+    outer = kernel.body
+    while isinstance(outer, AttrStmt) and outer.key == "thread_extent":
+        launches.append(outer)
+        outer = outer.body
+    if body is outer:
+        return kernel
+    for launch in reversed(launches):
+        body = AttrStmt(launch.node, launch.key, launch.value, body)
+    return kernel.with_body(body)
+
+
 def launched(root: Stmt) -> dict[Var, str]:
     """The variables of the launches in a statement, in program order, with the tags of the axes."""
     return {
