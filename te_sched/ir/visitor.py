@@ -199,7 +199,19 @@ def _rebuilder(kind: type, reached: Collection[Role]) -> _Method:
 
     if not plan:
         return leaf
+    if kind is S.SeqStmt:
+        return _rebuild_sequence
     return two_operands if init_fields == ("a", "b") else rebuild
+
+
+def _rebuild_sequence(mapper: Mapper, node: S.SeqStmt) -> S.SeqStmt:
+    """One statement after the other; what became a sequence is joined."""
+    methods = mapper._methods
+    mapped = [methods[type(part)](mapper, part) for part in node.seq]
+    if not any(map(is_not, mapped, node.seq)):
+        return node
+    parts = [part.seq if type(part) is S.SeqStmt else (part,) for part in mapped]
+    return S.SeqStmt(tuple([one for several in parts for one in several]))
 
 
 @cache

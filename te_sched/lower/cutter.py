@@ -25,7 +25,7 @@ class Cutter(Mapper):
 
     def __init__(self, choices: Lowering) -> None:
         self.choices = choices
-        self.analyzer = Analyzer()
+        self.analyzer = Analyzer(choices)
         self.hinted: set[Var] = set()
         self.threads: dict[Var, IntervalSet] = {}
 

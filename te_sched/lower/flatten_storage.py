@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
     DEFAULT_ALIGNMENT,
@@ -39,7 +40,6 @@ from te_sched.ir.stmt import (
     BufferRealize,
     BufferStore,
     PrimFunc,
-    SeqStmt,
     Stmt,
 )
 from te_sched.ir.visitor import Mapper, replace
@@ -48,9 +48,9 @@ from te_sched.lower.simplify import index_simplifier
 from te_sched.lower.view_binder import ViewBinder
 
 
-def flatten_storage(func: PrimFunc) -> PrimFunc:
+def flatten_storage(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function with flat storage only; its parameters keep their declared buffers."""
-    body = _Flattener(func).visit(func.body)
+    body = _Flattener(func, settings).visit(func.body)
     return func if body is func.body else replace(func, body=body)
 
 
@@ -74,9 +74,9 @@ class _Layout:
 class _Flattener(Mapper):
     """Rebuilds the body; `layouts` says where the elements of each buffer are."""
 
-    def __init__(self, func: PrimFunc) -> None:
+    def __init__(self, func: PrimFunc, settings: Lowering) -> None:
         # It knows no ranges: those are used by `simplify`, which comes next.
-        self.analyzer = Analyzer()
+        self.analyzer, self.settings = Analyzer(settings), settings
         self.simplified = index_simplifier(self.analyzer)
         self.params = set(func.buffer_map.values())
         self.layouts: dict[Buffer, _Layout] = {}
@@ -115,7 +115,7 @@ class _Flattener(Mapper):
                 ops.sub(index, start) for index, start in zip(mapped, layout.origin, strict=True)
             ]
         parts = zip(_grouped(mapped, cuts), _grouped(layout.shape, cuts), strict=True)
-        return tuple([self.simplified(row_major(*part)) for part in parts])
+        return tuple([self.simplified(row_major(*part, self.settings)) for part in parts])
 
     def index(self, buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
         """The flat index of an element."""
@@ -141,9 +141,9 @@ class _Flattener(Mapper):
                 ops.sub(index, start) for index, start in zip(indices, layout.origin, strict=True)
             ]
         if layout.strides:
-            flat = weighted_sum(indices, layout.strides)
+            flat = weighted_sum(indices, layout.strides, self.settings)
         else:
-            flat = row_major(indices, layout.shape)
+            flat = row_major(indices, layout.shape, self.settings)
         return flat if layout.offset is None else ops.add(flat, layout.offset)
 
     def layout_of(self, buffer: Buffer) -> _Layout:
@@ -184,13 +184,6 @@ class _Flattener(Mapper):
         """rolling_buffer: known by the shape of the region, not by its memory."""
         tile = replace(node.node, shape=self.layout_of(node.node).shape)
         return AttrStmt(tile, node.key, node.value, self.visit(node.body))
-
-    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        mapped = [self.visit(part) for part in node.seq]
-        if any(type(part) is SeqStmt for part in mapped):  # a realisation has disappeared
-            flat = [part.seq if type(part) is SeqStmt else (part,) for part in mapped]
-            mapped = [part for parts in flat for part in parts]
-        return SeqStmt(tuple(mapped))
 
     def thread(self, node: AttrStmt) -> Stmt:
         """Inside of a thread axis."""

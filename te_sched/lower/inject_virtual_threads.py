@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Broadcast, Buffer, BufferLoad, Call, Expr, IntImm, IterVar, Var
@@ -30,7 +31,6 @@ from te_sched.ir.stmt import (
     IfThenElse,
     LetStmt,
     PrimFunc,
-    SeqStmt,
     Stmt,
     While,
 )
@@ -44,15 +44,18 @@ _SHARING_TAG = "vthread"
 _WRITES = 2  # bit of tvm_access_ptr's access mask
 
 
-def inject_virtual_threads(func: PrimFunc) -> PrimFunc:
+def inject_virtual_threads(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function without `virtual_thread` attributes."""
     if not has_attribute(func.body, "virtual_thread"):
         return func
-    return replace(func, body=_Injector().visit(func.body))
+    return replace(func, body=_Injector(settings).visit(func.body))
 
 
 class _Injector(Mapper):
     """Finds virtual threads, the innermost first."""
+
+    def __init__(self, settings: Lowering) -> None:
+        self.settings = settings
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         body = self.visit(node.body)
@@ -67,13 +70,9 @@ class _Injector(Mapper):
                 "split the axis with nparts= and bind the outer axis",
             )
         shares = axis.thread_tag.startswith(_SHARING_TAG)
-        replicator = _Replicator(axis.var, node.value.value, _touched(body, axis.var), shares)
+        touched = _touched(body, axis.var)
+        replicator = _Replicator(axis.var, node.value.value, touched, shares, self.settings)
         return replicator.visit(body)
-
-    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        parts = [self.visit(part) for part in node.seq]
-        unchanged = all(new is old for new, old in zip(parts, node.seq, strict=True))
-        return node if unchanged else sequence(parts)
 
 
 def _touched(body: Stmt, var: Var) -> set[Var]:
@@ -133,9 +132,11 @@ def _written(value: Expr) -> set[Var]:
 class _Replicator(AccessMapper):
     """Removes one virtual thread from a statement."""
 
-    def __init__(self, var: Var, count: int, touched: set[Var], shares: bool) -> None:
+    def __init__(
+        self, var: Var, count: int, touched: set[Var], shares: bool, settings: Lowering
+    ) -> None:
         self.var, self.count, self.touched, self.shares = var, count, touched, shares
-        self.analyzer = Analyzer()
+        self.analyzer = Analyzer(settings)
         self.rooms: dict[Var, Expr] = {}  # elements that each virtual thread has of a buffer
         self.depends = False  # an expression just visited depends on the virtual thread
         self.inside = False  # inside of a statement that is done for each virtual thread
@@ -226,9 +227,6 @@ class _Replicator(AccessMapper):
         self.rooms[var] = _product(extents)
         extents[0] = ops.mul(extents[0], self.count)
         return replace(node, extents=tuple(extents), body=self.visit(node.body))
-
-    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        return sequence([self.visit(part) for part in node.seq])
 
     def outer(self, node: Stmt, fields: tuple[str, ...]) -> Stmt:
         """A statement with others inside; as a whole for each thread if its head depends on it."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul
@@ -22,7 +23,7 @@ from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import Mapper, replace
 
 
-def renormalize_split_patterns(func: PrimFunc) -> PrimFunc:
+def renormalize_split_patterns(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """Bring divisions and bounds of split axes into the form that simplifies best."""
     body = _Renormalizer().visit(func.body)
     return func if body is func.body else replace(func, body=body)

@@ -32,11 +32,10 @@ import bisect
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from operator import is_
 from typing import Any
 
-from te_sched import config
 from te_sched.arith.analyzer import Analyzer
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
@@ -45,7 +44,6 @@ from te_sched.ir.roles import EVERY_ROLE
 from te_sched.ir.stmt import Allocate, PrimFunc, Stmt
 from te_sched.ir.structural import structural_key
 from te_sched.ir.visitor import AccessMapper, children, replace, walk
-from te_sched.lower.statements import sequence
 from te_sched.lower.vectorize_storage import vectorize_storage
 
 # A freed slot serves for sizes that differ from its own by no more than this factor.
@@ -55,17 +53,17 @@ _REGISTER_BITS = 32
 _REGISTER_SCOPES = ("warp", "local", "wmma", "texture", "m16n8k8")
 
 
-def rewrite_storage(func: PrimFunc) -> PrimFunc:
+def rewrite_storage(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """Share memory between allocations and move them outwards."""
-    history = _History()
+    history = _History(settings)
     history.visit(func.body)
     if not history.allocations:
         return func
     plan = _Plan(history)
-    body = _Rewriter(plan).region_body(None, func.body)
+    body = _Rewriter(plan, settings).region_body(None, func.body)
     if body is not func.body:
         func = replace(func, body=body)
-    return vectorize_storage(func) if history.has_vectors else func
+    return vectorize_storage(func, settings) if history.has_vectors else func
 
 
 @dataclass(slots=True, eq=False)
@@ -95,14 +93,14 @@ class _History:
     `has_vectors`: some access is of a ramp.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Lowering) -> None:
         self.moments: list[_Moment] = []
         self.allocations: dict[Var, _Allocation] = {}
         self.open: list[list[Var]] = []
         self.is_in_threads = False
         self.is_in_region = False
         self.has_vectors = False
-        self.to_run = config.current().lowering.to_run
+        self.to_run = settings.to_run
         self.inner: set[Var] = set()  # variables of loops inside of the region
 
     def visit(self, node: Any) -> None:
@@ -451,7 +449,8 @@ class _Rewriter(AccessMapper):
 
     reached = EVERY_ROLE
 
-    def __init__(self, plan: _Plan) -> None:
+    def __init__(self, plan: _Plan, settings: Lowering) -> None:
+        self.settings = settings
         self.replaced = {var: slot.var for var, slot in plan.slot_of.items() if slot.var is not var}
         self.moved_away = plan.allocations
         self.slots_of_region: dict[int, list[_Slot]] = {}
@@ -470,7 +469,7 @@ class _Rewriter(AccessMapper):
         if new is old and [[stmt] for stmt in top] == [slot.allocations for slot in slots]:
             return body
         for slot in reversed(slots):
-            new = _allocation(slot, new)
+            new = _allocation(slot, new, self.settings)
         return new
 
     def visit_Allocate(self, node: Allocate) -> Any:
@@ -478,12 +477,6 @@ class _Rewriter(AccessMapper):
         if node.buffer_var in self.moved_away:
             return body
         return node if body is node.body else replace(node, body=body)
-
-    def visit_SeqStmt(self, node: S.SeqStmt) -> Any:
-        new = [self.visit(stmt) for stmt in node.seq]
-        if all(map(is_, new, node.seq)):
-            return node
-        return sequence(new)
 
     def visit_For(self, node: S.For) -> Any:
         if id(node) not in self.slots_of_region:
@@ -518,7 +511,7 @@ class _Rewriter(AccessMapper):
         return replace(new, name=new.data.name) if is_moved else new
 
 
-def _allocation(slot: _Slot, body: Stmt) -> Stmt:
+def _allocation(slot: _Slot, body: Stmt, settings: Lowering) -> Stmt:
     """A slot as an Allocate: large enough for each of its allocations."""
     first = slot.allocations[0]
     if len({(other.dtype, *_keys(other.extents)) for other in slot.allocations}) == 1:
@@ -532,7 +525,7 @@ def _allocation(slot: _Slot, body: Stmt) -> Stmt:
             size = ops.mul(extent, size)
         bits = size if bits is None else ops.maximum(bits, size)
     assert bits is not None
-    analyzer = Analyzer()
+    analyzer = Analyzer(settings)
     element_bits = ops.const(_element_bits(first.dtype))
     is_divisible = analyzer.can_prove(ops.equal(ops.floormod(bits, element_bits), 0))
     count = ops.floordiv(bits, element_bits)

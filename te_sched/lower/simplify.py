@@ -24,6 +24,7 @@ from typing import Any
 
 from te_sched.arith import build
 from te_sched.arith.analyzer import Analyzer
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes, ops
 from te_sched.ir.data import numbers_of_calls
 from te_sched.ir.expr import (
@@ -64,9 +65,9 @@ from te_sched.lower.statements import keeps_memory
 _THREAD_KEYS = frozenset(("thread_extent", "virtual_thread"))
 
 
-def simplify(func: PrimFunc) -> PrimFunc:
+def simplify(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function with its expressions simplified and its unreachable branches removed."""
-    simplifier = _Simplifier(func)
+    simplifier = _Simplifier(func, settings)
     for buffer in func.buffer_map.values():
         for extent in buffer.shape:
             if type(extent) is not IntImm:
@@ -78,8 +79,8 @@ def simplify(func: PrimFunc) -> PrimFunc:
 class _Simplifier(Mapper):
     """Simplifies statements from the outside in, so that facts are known before they are used."""
 
-    def __init__(self, func: PrimFunc) -> None:
-        self.analyzer = Analyzer()
+    def __init__(self, func: PrimFunc, settings: Lowering) -> None:
+        self.analyzer = Analyzer(settings)
         self.data = self.analyzer.data
         self.is_exact = self.analyzer.is_exact
         if self.is_exact:
@@ -172,11 +173,8 @@ class _Simplifier(Mapper):
         seq: SeqStmt = self.generic(node)
         if seq is node:
             return node
-        flat: list[Stmt] = []
-        for stmt in seq.seq:
-            flat.extend(stmt.seq if type(stmt) is SeqStmt else (stmt,))
-        kept = [stmt for stmt in flat if not _is_nothing(stmt)]
-        return SeqStmt(tuple(kept)) if len(kept) > 1 else kept[0] if kept else flat[0]
+        kept = [stmt for stmt in seq.seq if not _is_nothing(stmt)]
+        return SeqStmt(tuple(kept)) if len(kept) > 1 else kept[0] if kept else seq.seq[0]
 
 
 def _steps_if_any(extent: Expr) -> Expr | None:

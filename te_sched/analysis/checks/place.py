@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeGuard
 from te_sched.analysis.programs.accesses import Loop, Memory
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
+from te_sched.config import TO_RUN
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
     BinaryOp,
@@ -57,7 +58,7 @@ class Place:
     """The place at which a walk through a program has arrived."""
 
     def __init__(self, func: PrimFunc) -> None:
-        self.analyzer = Analyzer(exact=True)
+        self.analyzer = Analyzer(TO_RUN)
         self.memory: dict[Var, Memory] = {}
         self.bytes: dict[Var, int] = {}  # of an element
         self.views: dict[Var, View] = {}

@@ -8,6 +8,7 @@ Extents without an upper bound stay. Must not know what kernels compute.
 from __future__ import annotations
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir.expr import Expr, IntImm, Range
 from te_sched.ir.stmt import Allocate, AttrStmt, For, PrimFunc, Stmt
 from te_sched.ir.visitor import Mapper, replace
@@ -15,17 +16,17 @@ from te_sched.ir.visitor import Mapper, replace
 _MOST = 2**28  # elements; more is no bound, but the range of a variable of a shape
 
 
-def bound_memory(kernel: PrimFunc) -> PrimFunc:
+def bound_memory(kernel: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The kernel with constant extents of its allocations where they have a bound."""
-    body = _Bounds().visit(kernel.body)
+    body = _Bounds(settings).visit(kernel.body)
     return kernel if body is kernel.body else kernel.with_body(body)
 
 
 class _Bounds(Mapper):
     """Replaces extents by their upper bounds."""
 
-    def __init__(self) -> None:
-        self.analyzer = Analyzer()
+    def __init__(self, settings: Lowering) -> None:
+        self.analyzer = Analyzer(settings)
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if node.key == "thread_extent":

@@ -27,6 +27,7 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.apart import Apart, Touch
 from te_sched.arith.conditions import plain
 from te_sched.arith.forms import Forms
+from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
@@ -60,6 +61,7 @@ from te_sched.lower.device.kernel import (
     barrier,
     scope_of,
     thread_axes,
+    under_launches,
 )
 from te_sched.lower.device.packed_indices import Packed, packed
 from te_sched.lower.statements import sequence, statements
@@ -67,25 +69,19 @@ from te_sched.lower.statements import sequence, statements
 _SHARED = ("shared", "shared.dyn")
 
 
-def insert_barriers(kernel: PrimFunc) -> PrimFunc:
+def insert_barriers(kernel: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The kernel with the barriers that its use of shared memory needs."""
     shared = [node.buffer_var for node in allocations(kernel.body, *_SHARED)]
     axes, body = thread_axes(kernel)
     threads = [axis for axis in axes if not axis.is_block]
     if not shared or all(ops.is_const(axis.extent, 1) for axis in threads):
         return kernel
-    planner = _Planner(kernel.attrs.get("global_symbol", "main"), threads, frozenset(shared))
+    name = kernel.attrs.get("global_symbol", "main")
+    planner = _Planner(name, threads, frozenset(shared), settings)
     for axis in axes:
         planner.bind(axis.var, Range(IntImm(0, axis.var.dtype), axis.extent))
     new = planner.plan(body).body
-    return kernel if new is body else kernel.with_body(_under(kernel.body, new))
-
-
-def _under(launches: Stmt, body: Stmt) -> Stmt:
-    if isinstance(launches, AttrStmt) and launches.key == "thread_extent":
-        inner = _under(launches.body, body)
-        return AttrStmt(launches.node, launches.key, launches.value, inner)
-    return body
+    return kernel if new is body else kernel.with_body(under_launches(kernel.body, new))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +127,15 @@ class _Plan:
 class _Planner:
     """Plans the statements of one kernel."""
 
-    def __init__(self, kernel: str, threads: Sequence[ThreadAxis], shared: frozenset[Var]) -> None:
+    def __init__(
+        self,
+        kernel: str,
+        threads: Sequence[ThreadAxis],
+        shared: frozenset[Var],
+        settings: Lowering,
+    ) -> None:
         self.kernel, self.threads, self.shared = kernel, threads, shared
-        self.analyzer, self.forms = Analyzer(), Forms({}, {})
+        self.analyzer, self.forms = Analyzer(settings), Forms({}, {})
         self.numbers = frozenset([axis.var for axis in threads if not ops.is_const(axis.extent, 1)])
         self.differing: set[Var] = {axis.var for axis in threads}  # between threads of a block
         self.values: dict[Var, Expr] = {}  # of lets

@@ -18,6 +18,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import BuildError
 from te_sched.ir import ops
 from te_sched.ir.expr import (
@@ -42,13 +43,20 @@ from te_sched.ir.stmt import (
     Stmt,
 )
 from te_sched.ir.visitor import Mapper, substitute
-from te_sched.lower.device.kernel import WARP, ThreadAxis, lane_mask, scope_of, thread_axes
+from te_sched.lower.device.kernel import (
+    WARP,
+    ThreadAxis,
+    lane_mask,
+    scope_of,
+    thread_axes,
+    under_launches,
+)
 from te_sched.lower.statements import has_attribute, sequence, statements
 
 _SCOPE = "reduce_scope"
 
 
-def lower_thread_reductions(kernel: PrimFunc) -> PrimFunc:
+def lower_thread_reductions(kernel: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The kernel without `tvm_thread_allreduce`."""
     if not has_attribute(kernel.body, _SCOPE):
         return kernel
@@ -57,15 +65,7 @@ def lower_thread_reductions(kernel: PrimFunc) -> PrimFunc:
     body = lowering.visit(body)
     for buffer in lowering.buffers:
         body = Allocate(buffer.data, buffer.dtype, buffer.shape, TRUE, body)
-    return kernel.with_body(_under(kernel.body, body))
-
-
-def _under(launches: Stmt, body: Stmt) -> Stmt:
-    """`body` under the thread axes of a kernel."""
-    if isinstance(launches, AttrStmt) and launches.key == "thread_extent":
-        inner = _under(launches.body, body)
-        return AttrStmt(launches.node, launches.key, launches.value, inner)
-    return body
+    return kernel.with_body(under_launches(kernel.body, body))
 
 
 @dataclass(frozen=True, slots=True)
