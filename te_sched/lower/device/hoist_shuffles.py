@@ -154,9 +154,8 @@ class _Hoist(Mapper):
 
     def differs(self, e: Expr) -> bool:
         """Whether threads may have different values of an expression."""
-        return any(part in self.differing for part in walk(e) if type(part) is Var) or any(
-            _loads(e)
-        )
+        is_of_thread = any(part in self.differing for part in walk(e) if type(part) is Var)
+        return is_of_thread or bool(_loads(e))
 
     def error(self, why: str) -> BuildError:
         """A shuffle that some lanes would not execute."""
