@@ -37,15 +37,22 @@ from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.device.kernel import is_kernel
 from te_sched.lower.device.pipeline import device_passes
 from te_sched.lower.guard_extents import guard_extents
-from te_sched.lower.join_dimensions import join_dimensions
-from te_sched.lower.pipeline import WATCHED_PASSES, check_name, lower_functions, lower_schedule
+from te_sched.lower.passes import Pass, apply_passes
+from te_sched.lower.pipeline import (
+    TARGET_PASSES,
+    WATCHED_PASSES,
+    check_name,
+    lower_functions,
+    lower_schedule,
+)
 from te_sched.lower.replace_intrinsics import replace_intrinsics
 from te_sched.lower.specialize_strides import specialize_strides
 from te_sched.lower.statements import stores_and_calls
-from te_sched.lower.widen_indices import widen_indices
 from te_sched.schedule.places import place_named
 from te_sched.schedule.state import Fate
 from te_sched.trace.trace import Trace
+
+PROCESSOR_PASSES = (Pass(guard_counts, "final"), Pass(specialize_strides, "final"))
 
 _Functions = Mapping[str, PrimFunc]
 _MOST_JUDGED = 256  # stores and calls
@@ -222,7 +229,7 @@ def judge_passes(work: Work) -> None:
 def finish_functions(work: Work) -> None:
     """Count what temporaries hold, and specialize what runs on a processor."""
     work.functions = {
-        name: specialize_strides(guard_counts(func), work.switches.lowering)
+        name: apply_passes(PROCESSOR_PASSES, func, work.switches, work.timer)
         for name, func in _for_target(work, work.functions).items()
     }
 
@@ -276,11 +283,13 @@ def _kernels(work: Work, functions: _Functions, verify: bool) -> tuple[IRModule,
 
 
 def _for_target(work: Work, functions: _Functions) -> _Functions:
-    keys = (work.target.kind, *work.target.keys)
-    return {
-        name: widen_indices(join_dimensions(replace_intrinsics(func, keys)))
-        for name, func in functions.items()
-    }
+    keys, made = (work.target.kind, *work.target.keys), {}
+    for name, func in functions.items():
+        if work.timer is not None:
+            work.timer.begin(func, name)
+        func = replace_intrinsics(func, keys)
+        made[name] = apply_passes(TARGET_PASSES, func, work.switches, work.timer)
+    return made
 
 
 def _has_checked(work: Work) -> bool:

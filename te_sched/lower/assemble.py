@@ -148,7 +148,7 @@ class _Assembly:
         for stage in reversed(self.root):
             body = self.pipeline(stage, body, frozenset())
         attrs = {"from_legacy_te_schedule": True, "global_symbol": name, "tir.noalias": True}
-        func = PrimFunc(tuple(params), sequence([body]), buffer_map, attrs)
+        func = PrimFunc(tuple(params), sequence([body]), buffer_map, attrs, origin="schedule")
         return apply_layouts(func, self._layouts()) if self.rearranged else func
 
     def _layouts(self) -> dict[Buffer, tuple[LayoutMap, ...]]:

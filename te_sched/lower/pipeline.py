@@ -26,6 +26,7 @@ from te_sched.lower.hoist_conditions import hoist_conditions
 from te_sched.lower.inject_double_buffer import inject_double_buffer
 from te_sched.lower.inject_prefetch import inject_prefetch
 from te_sched.lower.inject_virtual_threads import inject_virtual_threads
+from te_sched.lower.join_dimensions import join_dimensions
 from te_sched.lower.narrow_index_types import narrow_index_types
 from te_sched.lower.partition_loops import partition_loops
 from te_sched.lower.passes import Pass, Watcher, apply_passes
@@ -37,6 +38,7 @@ from te_sched.lower.show_passes import PassPrinter, shown
 from te_sched.lower.simplify import simplify
 from te_sched.lower.unroll_loops import unroll_loops
 from te_sched.lower.vectorize_loops import vectorize_loops
+from te_sched.lower.widen_indices import widen_indices
 from te_sched.schedule.normalize import fold_reals
 from te_sched.schedule.places import add_places
 from te_sched.schedule.schedule import Schedule
@@ -81,6 +83,9 @@ _MOVING = {
     *(hoist_conditions, unroll_loops, eliminate_common_subexpressions),
 }
 WATCHED_PASSES = tuple(one for one in PASSES if one.run not in _MOVING)
+
+# What runs has one index, as wide as it needs to be.
+TARGET_PASSES = (Pass(join_dimensions, "final"), Pass(widen_indices, "final"))
 
 
 @checked_as(LoweringError, but=("inputs", "args", "binds"))

@@ -125,7 +125,7 @@ class _Collector:
         self.conditions: tuple[Expr, ...] = ()
         self.order: tuple[Any, ...] = ()
         self.is_sure = True
-        self.by_user = "from_legacy_te_schedule" not in func.attrs
+        self.by_user = func.origin != "schedule"
         for buffer in func.buffer_map.values():
             self.program.memory[buffer.data] = Memory(
                 buffer.name, _whole(buffer.shape), buffer.shape, is_argument=True

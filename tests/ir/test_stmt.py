@@ -1,0 +1,51 @@
+"""Functions and modules: what they are made of, and where they come from."""
+
+from __future__ import annotations
+
+import pytest
+
+import te_sched
+from te_sched import te
+from te_sched.errors import DeclarationError
+from te_sched.ir.expr import IntImm
+from te_sched.ir.stmt import Evaluate, IRModule, PrimFunc
+from te_sched.ir.structural import structural_equal
+from te_sched.lower.device.split_kernels import split_kernels
+from te_sched.lower.device.unify_threads import unify_threads
+
+WRITTEN = PrimFunc((), Evaluate(IntImm(0)), {})
+
+
+def lowered() -> PrimFunc:
+    B = te.compute((4,), lambda i: i, name="B")
+    s = te.create_schedule(B.op)
+    s[B].bind(B.op.axis[0], te.thread_axis("threadIdx.x"))
+    return te_sched.lower(s, [B])["main"]
+
+
+def test_a_function_knows_where_it_comes_from() -> None:
+    host = unify_threads(lowered())
+    kernel = split_kernels(host)["main_kernel"]
+    assert [one.origin for one in (WRITTEN, host, kernel)] == ["written", "schedule", "kernel"]
+
+
+def test_the_origin_stays_and_is_no_part_of_the_program() -> None:
+    func = lowered()
+    other = func.with_body(WRITTEN.body).without_attr("from_legacy_te_schedule")
+    assert other.origin == "schedule"
+    again = PrimFunc((), WRITTEN.body, {}, origin="schedule")
+    assert structural_equal(again, WRITTEN)
+    assert again.script() == WRITTEN.script()
+
+
+def test_the_attribute_of_tvm_tells_the_origin_unless_it_is_given() -> None:
+    marked = WRITTEN.with_attr("from_legacy_te_schedule", True)
+    assert marked.origin == "written"
+    assert PrimFunc((), WRITTEN.body, {}, marked.attrs).origin == "schedule"
+
+
+def test_modules_reject_names_that_they_do_not_have() -> None:
+    module = IRModule.from_expr(WRITTEN)
+    assert "main" in module
+    with pytest.raises(DeclarationError, match="use one of main"):
+        module["other"]
