@@ -44,6 +44,7 @@ from typing import Any
 import te_sched
 from benchmarks.processor.contest import processor
 from te_sched import config, driver
+from te_sched.driver.plan import Step
 from te_sched.progress import progress
 from te_sched.tools.table import table
 from tests.golden import corpus
@@ -52,6 +53,7 @@ OURS, PEER = "te_sched", "tvm"
 LOWER, BUILD, CACHED = "lower", "build", "cached build"
 GOALS = {LOWER: "1x TVM", BUILD: "1.25x TVM", CACHED: "2 ms"}
 VERIFY = "verification"
+_JUDGES = {"check_schedule", "check_results", "judge_programs", "guard_indices", "judge_passes"}
 
 
 @dataclass(frozen=True)
@@ -197,26 +199,22 @@ def verification_timed() -> Iterator[list[float]]:
     """Gather how long each step of verification takes in what te_sched builds meanwhile."""
     spent: list[float] = []
 
-    def timed(step: Callable[..., Any]) -> Callable[..., Any]:
-        def run(*args: Any, **options: Any) -> Any:
+    def timed(step: Step) -> Step:
+        def run(work: Any) -> None:
             start = time.perf_counter()
             try:
-                return step(*args, **options)
+                step.run(work)
             finally:
                 spent.append(time.perf_counter() - start)
 
-        return run
+        return step._replace(run=run)
 
-    steps = {
-        name: step
-        for name, step in vars(driver).items()
-        if name.startswith(("check_", "guard_accesses")) and name != "check_available"
-    }
+    plan = driver.PLAN
+    driver.PLAN = tuple(timed(one) if one.run.__name__ in _JUDGES else one for one in plan)
     try:
-        vars(driver).update({name: timed(step) for name, step in steps.items()})
         yield spent
     finally:
-        vars(driver).update(steps)
+        driver.PLAN = plan
 
 
 def _build(program: corpus.Program, implementation: Any) -> float:

@@ -12,20 +12,22 @@ from __future__ import annotations
 import difflib
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import te_sched
-from te_sched import transform
+from te_sched import config, transform
 from te_sched.analysis import check
+from te_sched.config import AS_TVM
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.bounds import infer_bound
 from te_sched.lower.device.kernel import is_kernel
 from te_sched.lower.device.pipeline import FUNCTION_PASSES, KERNEL_PASSES
 from te_sched.lower.device.split_kernels import split_kernels
+from te_sched.lower.passes import Pass
 from te_sched.lower.pipeline import PASSES, schedule_ops
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/passes.md"
@@ -125,14 +127,15 @@ def _loops(names: dict[str, Any]) -> Iterator[str]:
     yield "From here on each pass takes a function and gives one. They are the tuple `PASSES` of"
     yield "`te_sched/lower/pipeline.py`; guards of constant loops are cut here, as `build` does.\n"
     with transform.PassContext(config={"tir.LoopPartition": {"partition_const_loop": True}}):
-        yield from _passes(func, [one for one, _ in PASSES])
+        yield from _passes(func, PASSES)
 
 
-def _passes(func: PrimFunc, passes: Sequence[Callable[[PrimFunc], PrimFunc]]) -> Iterator[str]:
+def _passes(func: PrimFunc, passes: Sequence[Pass]) -> Iterator[str]:
+    settings = config.current().lowering
     for one in passes:
-        before, func = _text(func), one(func)
-        yield f"### {one.__name__}\n"
-        yield _summary(one) + "\n"
+        before, func = _text(func), one.run(func, settings)
+        yield f"### {one.name}\n"
+        yield _summary(one.run) + "\n"
         yield _changes(before, _text(func))
 
 
@@ -156,7 +159,7 @@ def _kernels(names: dict[str, Any]) -> Iterator[str]:
     yield "Then it takes the passes of `te_sched/lower/device/pipeline.py`.\n"
     for one in FUNCTION_PASSES:
         yield from _passes(func, [one])
-        func = one(func)
+        func = one.run(func, AS_TVM)
     yield f"### split_kernels\n\n{_summary(split_kernels)}\n"
     functions = split_kernels(func).functions.values()
     for function in functions:

@@ -60,7 +60,7 @@ class Lowering:
     as_older: bool = False
 
 
-_AS_TVM = Lowering()
+AS_TVM, TO_RUN = Lowering(), Lowering(to_run=True)
 
 
 def _switch(default: Any, variable: str, what: str) -> Any:
@@ -112,7 +112,7 @@ class Config:
         "show how far work is that takes more than a second, in terminals and notebooks with tqdm",
     )
     lowering: Lowering = dataclasses.field(
-        default=_AS_TVM,
+        default=AS_TVM,
         metadata={
             "variable": "",
             "what": "how schedules are lowered: see te_sched.transform.PassContext",

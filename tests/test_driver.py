@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import time
+from unittest import mock
+
 import numpy as np
 import pytest
 
-from te_sched import te, tir
+from te_sched import config, te, tir
 from te_sched.driver import build
+from te_sched.driver.steps import PLAN
 from te_sched.errors import BuildError, DeclarationError, LoweringError, ScheduleError
+from te_sched.ir.op import RULES
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.pipeline import lower
+from te_sched.runtime.fingerprint import environment
 from te_sched.schedule.schedule import create_schedule
 from te_sched.target import Target
 
@@ -109,3 +115,77 @@ def test_build_rejects_what_is_no_name_of_a_function(name):
     B = te.compute((8,), lambda i: i, name="B")
     with pytest.raises(LoweringError, match="it is no name of a function"):
         build(create_schedule(B.op), [B], name=name)
+
+
+def steps_of(capsys, *args, **options) -> list[str]:
+    """The steps that build took, without the passes."""
+    build(*args, **options, show="steps")
+    rows = capsys.readouterr().out.splitlines()
+    assert all(" ms" in row for row in rows)
+    return [row.split()[0] for row in rows if not row.startswith(" ")]
+
+
+@pytest.mark.parametrize("options", [{}, {"sanitize": True}, {"verify": False}, {"target": "cuda"}])
+def test_schedules_functions_and_modules_take_their_steps_in_one_order(capsys, options):
+    schedule, args, _ = declare()
+    if "target" in options:
+        for axis, tag in zip(args[2].op.axis, ("blockIdx.x", "threadIdx.x"), strict=True):
+            schedule[args[2]].bind(axis, te.thread_axis(tag))
+    module = lower(schedule, args)
+    with config.scoped(cache=False):
+        of_schedule = steps_of(capsys, schedule, args, **options)
+        of_module = steps_of(capsys, module, **options)
+        assert steps_of(capsys, module["main"], **options) == of_module
+    order = [step.run.__name__ for step in PLAN]
+    for steps in (of_schedule, of_module):
+        assert steps == sorted(steps, key=order.index)
+    shared = of_schedule[of_schedule.index("count_sizes") :]
+    own = {"check_results", "check_definitions"}
+    assert [one for one in of_module if one not in own][1:] == [
+        one for one in shared if one not in own
+    ]
+
+
+def test_steps_show_the_passes_that_they_run(capsys):
+    schedule, args, _ = declare()
+    build(schedule, args, show="steps")
+    names = [row.split()[0] for row in capsys.readouterr().out.splitlines()]
+    at = names.index("run_passes")
+    assert names[at + 1 : at + 3] == ["inject_prefetch", "flatten_storage"]
+    assert names.index("finish_functions") < names.index("join_dimensions")
+
+
+def test_steps_are_shown_up_to_the_one_that_fails(capsys):
+    A = te.placeholder((4,), name="A")
+    B = te.compute((4,), lambda i: A[i + 4], name="B")
+    schedule, args = create_schedule(B.op), [A, B]
+    with pytest.raises(BuildError, match="A"):
+        build(schedule, args, show="steps")
+    names = [row.split()[0] for row in capsys.readouterr().out.splitlines()]
+    assert (names[0], names[-1]) == ("check_schedule", "judge_programs")
+    with pytest.raises(BuildError, match=r"use show='steps', or none \(did you mean 'steps'\?\)"):
+        build(schedule, args, show="step")
+
+
+def test_what_was_built_before_is_found_in_one_step(capsys, tmp_path):
+    schedule, args, _ = declare()
+    folder = {"cache": True, "cache_dir": str(tmp_path), "verify_passes": False}
+    with config.scoped(**folder), mock.patch.object(config, "STARTED", time.time_ns() + 10**10):
+        environment.cache_clear()
+        with mock.patch.dict(RULES, clear=True):
+            assert steps_of(capsys, schedule, args)[-1] == "compile_functions"
+            assert steps_of(capsys, schedule, args) == ["find_built"]
+    environment.cache_clear()
+
+
+def test_double_buffers_in_parallel_loops_are_refused_in_functions_too():
+    A = te.placeholder((8, 16), name="A")
+    B = te.compute((8, 16), lambda i, j: A[i, j] + 1.0, name="B")
+    C = te.compute((8, 16), lambda i, j: B[i, j] * 2.0, name="C")
+    s = create_schedule(C.op)
+    s[B].compute_at(s[C], C.op.axis[0])
+    s[B].double_buffer()
+    s[C].parallel(C.op.axis[0])
+    for inputs in ((s, [A, C]), (lower(s, [A, C], stop_after="schedule_ops"),)):
+        with pytest.raises(BuildError, match="double-buffer B in the parallel loop i"):
+            build(*inputs)

@@ -13,6 +13,7 @@ from te_sched.arith import build
 from te_sched.arith.const_bounds import INFINITY
 from te_sched.arith.facts import Facts, Memo
 from te_sched.arith.full import Simplifier
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir.data import DataDependence
 from te_sched.ir.expr import Add, Expr, IntImm, Range, Sub, Var
 from te_sched.ir.visitor import walk
@@ -21,11 +22,9 @@ from te_sched.ir.visitor import walk
 class Analyzer:
     """What is known at a place of a program, and simplification under it."""
 
-    def __init__(self, exact: bool | None = None) -> None:
-        """`exact`: numbers are those of a machine (`arith.facts`); by default in programs to run,
-        and not in what TVM prints.
-        """
-        self._facts = Facts() if exact is None else Facts(exact)
+    def __init__(self, settings: Lowering = AS_TVM) -> None:
+        """`settings` of what is lowered: whether numbers are those of a machine (`arith.facts`)."""
+        self._facts = Facts(settings)
         self._simplifier = Simplifier(self._facts)
 
     # -- facts -------------------------------------------------------------------
@@ -50,6 +49,11 @@ class Analyzer:
     def keep(self, holder: Memo) -> None:
         """Note an object whose memo is worth only as long as what is known."""
         self._facts.keep(holder)
+
+    @property
+    def settings(self) -> Lowering:
+        """How what is simplified is lowered."""
+        return self._facts.settings
 
     @property
     def is_exact(self) -> bool:

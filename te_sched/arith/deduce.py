@@ -15,6 +15,7 @@ from te_sched.arith import build
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.facts import NEGATION
 from te_sched.arith.int_set import NOTHING, Domains, IntervalSet, eval_set
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir.expr import EQ, GT, LE, LT, NE, Add, Expr, FloorDiv, IntImm, Mul, Sub, Var
 from te_sched.ir.visitor import variables_of, walk
 
@@ -32,17 +33,19 @@ _TURNED = {_MOST: _LEAST, _LEAST: _MOST, _EXACT: _EXACT}
 COMPARISONS = frozenset(NEGATION)
 
 
-def deduce_bound(var: Var, condition: Expr, relaxed: Domains) -> IntervalSet:
+def deduce_bound(
+    var: Var, condition: Expr, relaxed: Domains, settings: Lowering = AS_TVM
+) -> IntervalSet:
     """The values of `var` for which the condition holds for all values of the variables in
     `relaxed`; NOTHING where no such interval is known. Its ends are simplified.
     """
     goal = _goal(var, condition)
     while goal is not None and goal.expr is not var:
-        goal = _step(goal, var, relaxed)
-        goal = None if goal is None else _relax(goal, relaxed)
+        goal = _step(goal, var, relaxed, settings)
+        goal = None if goal is None else _relax(goal, relaxed, settings)
     if goal is None or not variables_of(goal.bound).isdisjoint((var, *relaxed)):
         return NOTHING
-    bound = Analyzer().simplify(goal.bound)
+    bound = Analyzer(settings).simplify(goal.bound)
     return IntervalSet(
         None if goal.kind == _MOST else bound, None if goal.kind == _LEAST else bound
     )
@@ -77,18 +80,18 @@ def _goal(var: Var, condition: Any) -> _Goal | None:
     return _Goal(expr, bound, way)
 
 
-def _relax(goal: _Goal, relaxed: Domains) -> _Goal | None:
+def _relax(goal: _Goal, relaxed: Domains, settings: Lowering) -> _Goal | None:
     """The goal with the end of its bound that is hardest to fulfil."""
     if variables_of(goal.bound).isdisjoint(relaxed):
         return goal
-    values = eval_set(goal.bound, relaxed)
+    values = eval_set(goal.bound, relaxed, settings)
     bound = values.min if goal.kind == _MOST else values.max
     if values is NOTHING or bound is None or goal.kind == _EXACT:
         return None
     return _Goal(goal.expr, bound, goal.kind)
 
 
-def _step(goal: _Goal, var: Var, relaxed: Domains) -> _Goal | None:
+def _step(goal: _Goal, var: Var, relaxed: Domains, settings: Lowering) -> _Goal | None:
     """The goal with one operation less round the variable."""
     expr: Any = goal.expr
     if type(expr) in (Add, Sub, Mul, FloorDiv):
@@ -100,24 +103,25 @@ def _step(goal: _Goal, var: Var, relaxed: Domains) -> _Goal | None:
             return _Goal(inner, build.add(goal.bound, other), goal.kind)
         if type(expr) is Sub:
             return _Goal(inner, build.sub(other, goal.bound), _TURNED[goal.kind])
-        goal_of_bound = _relax(goal, relaxed)
+        goal_of_bound = _relax(goal, relaxed, settings)
         if goal_of_bound is None or type(other) is not IntImm or other.value == 0:
             return None
         if type(expr) is Mul:
-            return _divided(inner, goal_of_bound, other)
+            return _divided(inner, goal_of_bound, other, settings)
         return _multiplied(inner, goal_of_bound, other) if is_first else None
     return None
 
 
-def _divided(inner: Expr, goal: _Goal, factor: IntImm) -> _Goal | None:
+def _divided(inner: Expr, goal: _Goal, factor: IntImm, settings: Lowering) -> _Goal | None:
     """inner * factor compared with the bound."""
     way = goal.kind if factor.value > 0 else _TURNED[goal.kind]
-    goal = goal._replace(bound=Analyzer().simplify(goal.bound))
+    analyzer = Analyzer(settings)
+    goal = goal._replace(bound=analyzer.simplify(goal.bound))
     quotient = build.floordiv(goal.bound, factor)
     if way == _MOST:
         return _Goal(inner, quotient, way)
     remainder = build.floormod(goal.bound, factor)
-    if Analyzer().can_prove_equal(remainder, build.imm(0, remainder.dtype)):
+    if analyzer.can_prove_equal(remainder, build.imm(0, remainder.dtype)):
         return _Goal(inner, quotient, way)
     if way == _EXACT:
         return None

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any, Protocol
 
-from te_sched import config
 from te_sched.arith import build
 from te_sched.arith.const_bounds import INFINITY, ConstBounds
 from te_sched.arith.modular import ModularSets
 from te_sched.arith.same import same
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes
 from te_sched.ir.calls import effect_of
 from te_sched.ir.expr import (
@@ -67,9 +67,12 @@ class Facts:
     `is_exact` says that floats are the numbers of IEEE 754 (of NaN neither x < y nor y <= x holds,
     and x - x is not always 0), and that what is computed with integers in memory wraps around. So
     it is in programs to run; the text that TVM prints takes them for real numbers.
+    `is_older` leaves out the rules that TVM 0.9 did not have.
     """
 
-    is_exact: bool = field(default_factory=lambda: config.current().lowering.to_run)
+    settings: Lowering = AS_TVM
+    is_exact: bool = field(init=False)
+    is_older: bool = field(init=False)
     bounds: ConstBounds = field(init=False)
     modular: ModularSets = field(default_factory=ModularSets)
     values: dict[Var, Expr] = field(default_factory=dict)
@@ -78,6 +81,7 @@ class Facts:
     holders: list[Memo] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.is_exact, self.is_older = self.settings.to_run, self.settings.as_older
         self.bounds = ConstBounds(self.is_exact)
         self.holders += (self.bounds, self.modular)
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
-from te_sched import config
 from te_sched.arith import build
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.interval import Interval
 from te_sched.arith.same import same
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
     EQ,
@@ -89,9 +89,9 @@ def is_single_point(interval: IntervalSet) -> bool:
     return interval.min is not None and interval.min is interval.max
 
 
-def union(sets: Sequence[IntervalSet]) -> IntervalSet:
+def union(sets: Sequence[IntervalSet], settings: Lowering = AS_TVM) -> IntervalSet:
     """The smallest interval round all sets; its ends are simplified when there are several."""
-    return _folded(_hull, sets)
+    return _folded(_hull, sets, settings)
 
 
 def _hull(a: IntervalSet, b: IntervalSet) -> IntervalSet:
@@ -100,40 +100,42 @@ def _hull(a: IntervalSet, b: IntervalSet) -> IntervalSet:
     return IntervalSet(_end(build.minimum, a.min, b.min), _end(build.maximum, a.max, b.max))
 
 
-def intersect(sets: Sequence[IntervalSet]) -> IntervalSet:
+def intersect(sets: Sequence[IntervalSet], settings: Lowering = AS_TVM) -> IntervalSet:
     """What all sets have in common; its ends are simplified when there are several."""
-    return _folded(_overlap, sets)
+    return _folded(partial(_overlap, settings=settings), sets, settings)
 
 
-def _overlap(a: IntervalSet, b: IntervalSet) -> IntervalSet:
+def _overlap(a: IntervalSet, b: IntervalSet, settings: Lowering) -> IntervalSet:
     if a is NOTHING or b is NOTHING:
         return NOTHING
     low, high = _lesser(a.min, b.min, build.maximum), _lesser(a.max, b.max, build.minimum)
-    if low is not None and high is not None and Analyzer().can_prove(build.less(high, low)):
+    if low is not None and high is not None and Analyzer(settings).can_prove(build.less(high, low)):
         return NOTHING
     return IntervalSet(low, high)
 
 
 def _folded(
-    combine: Callable[[IntervalSet, IntervalSet], IntervalSet], sets: Sequence[IntervalSet]
+    combine: Callable[[IntervalSet, IntervalSet], IntervalSet],
+    sets: Sequence[IntervalSet],
+    settings: Lowering,
 ) -> IntervalSet:
     found = reduce(combine, sets) if sets else NOTHING
     if found is NOTHING or len(sets) < 2:
         return found
-    simplify = Analyzer().simplify
+    simplify = Analyzer(settings).simplify
     return IntervalSet(*[None if end is None else simplify(end) for end in found])
 
 
-def cover_range(interval: IntervalSet, default: Range) -> Range:
+def cover_range(interval: IntervalSet, default: Range, settings: Lowering = AS_TVM) -> Range:
     """The range of the set's values, or the default when an end is not known."""
     low, high = interval
     if low is None or high is None:
         return default
     extent = build.sub(build.add(high, build.imm(1, high.dtype)), low)
-    return Range(low, Analyzer().simplify(extent))
+    return Range(low, Analyzer(settings).simplify(extent))
 
 
-def matches_range(interval: IntervalSet, bound: Range) -> bool:
+def matches_range(interval: IntervalSet, bound: Range, settings: Lowering = AS_TVM) -> bool:
     """Whether the set is provably the values of the range."""
     low, high = interval
     if low is None or high is None:
@@ -143,21 +145,20 @@ def matches_range(interval: IntervalSet, bound: Range) -> bool:
     assert whole.max is not None
     if same(whole.min, low) and same(whole.max, high):
         return True
-    analyzer = Analyzer()
+    analyzer = Analyzer(settings)
     return analyzer.can_prove_equal(low, whole.min) and analyzer.can_prove_equal(high, whole.max)
 
 
-def eval_set(e: Expr, domains: Domains) -> IntervalSet:
+def eval_set(e: Expr, domains: Domains, settings: Lowering = AS_TVM) -> IntervalSet:
     """The interval of an expression's values when each variable of `domains` runs over its set."""
-    return _Evaluator(domains).visit(e)
+    return _Evaluator(domains, settings).visit(e)
 
 
 class _Evaluator:
     """Evaluates expressions on sets."""
 
-    def __init__(self, domains: Domains) -> None:
-        self.domains = domains
-        self.is_exact = config.current().lowering.to_run
+    def __init__(self, domains: Domains, settings: Lowering) -> None:
+        self.domains, self.settings = domains, settings
         self._depth = 0
         self._found: dict[tuple[Var, int], IntervalSet] = {}  # by the depth, which ends it
         self._shared: Analyzer | None = None
@@ -166,7 +167,7 @@ class _Evaluator:
     def analyzer(self) -> Analyzer:
         """An analyzer that knows nothing, made when first needed."""
         if self._shared is None:
-            self._shared = Analyzer()
+            self._shared = Analyzer(self.settings)
         return self._shared
 
     def visit(self, e: Any) -> IntervalSet:
@@ -217,7 +218,7 @@ class _Evaluator:
     def within_type(self, found: IntervalSet) -> IntervalSet:
         """What is computed of a set, in its type: beyond the open end of one, it wraps around."""
         is_open = (found.min is None) != (found.max is None)
-        return EVERYTHING if is_open and self.is_exact else found
+        return EVERYTHING if is_open and self.settings.to_run else found
 
     def unknown_truth(self, e: Any) -> IntervalSet:
         return IntervalSet(build.truth(False), build.truth(True))

@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterable
 from math import gcd
 from typing import Any, NamedTuple
 
-from te_sched import config
 from te_sched.arith import build
 from te_sched.arith.same import same
 from te_sched.ir import expr as E
@@ -109,7 +108,6 @@ def _fitting(operation: Callable[[int, int], int], builder: Rule) -> Rule:
 
 _NAMESPACE: dict[str, Any] = {
     **_CLASSES,
-    "config": config,
     "same": same,
     "gcd": gcd,
     "imm": build.fitting,
@@ -270,7 +268,7 @@ def _source(row: Row, name: str) -> str:
         condition = ast.unparse(_Condition().visit(parse_side(row.when)))
         compiler.reject(f"not ({condition})")
     if row.newer:
-        compiler.reject("config.current().lowering.as_older")
+        compiler.reject("s.facts.is_older")
     build_result = compiler.result(parse_side(row.result))
     lines = [f"def {name}(e, s):", *compiler.lines]
     if "imm(" in build_result:

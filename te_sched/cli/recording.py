@@ -96,7 +96,7 @@ class Recorder(Observer):
     def lowering(self, inputs: Any, **options: Any) -> None:
         found = self._of(inputs)
         found.function, found.binds = options["name"], options["binds"]
-        found.args, found.choices = list(options["args"]), config.current().lowering
+        found.args, found.choices = list(options["args"]), options["choices"]
         if options["stop_after"] is None:
             found.simple = options["simple_mode"]
 

@@ -156,7 +156,9 @@ class PrimFunc(Node):
     """A function: parameters, a body, and the buffers behind handle parameters (in their declared
     shapes).
 
-    `attrs` holds "global_symbol", "tir.noalias", "from_legacy_te_schedule", ...
+    `attrs` holds "global_symbol", "tir.noalias", "from_legacy_te_schedule", ... `origin` is where
+    it comes from: "schedule", a "kernel" split off another function, or "written" by hand; unless
+    given, TVM's attribute of functions of schedules tells.
     """
 
     params: tuple[Var, ...] = role(Role.DEFINITION)
@@ -164,9 +166,13 @@ class PrimFunc(Node):
     buffer_map: Mapping[Var, Buffer] = role(Role.BUFFER)
     attrs: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)
     ret_type: str = "void"
+    origin: str = ""
 
     def __post_init__(self) -> None:
         check_fields(self)
+        if not self.origin:
+            is_scheduled = "from_legacy_te_schedule" in self.attrs
+            object.__setattr__(self, "origin", "schedule" if is_scheduled else "written")
 
     @checked
     def with_body(self, body: Stmt) -> PrimFunc:

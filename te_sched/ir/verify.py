@@ -9,7 +9,7 @@ defined once, and used inside of its scope. Must not know the passes.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from te_sched.deep import walks_deeply
@@ -50,29 +50,49 @@ class Level:
     """What may occur in a function at one level of lowering.
 
     `is_flat`: buffers are accessed by one index, and one for each axis separator. `loop_kinds`: how
-    loops may run. `attributes`: keys of AttrStmt that may not occur any more.
+    loops may run. `gone_attributes`, `gone_calls`, `gone_scopes`: keys of AttrStmt, intrinsics and
+    scopes of memory that may not occur any more. `is_closed`: every variable is defined in it.
     """
 
     nodes: _Nodes
     is_flat: bool = False
     loop_kinds: frozenset[str] = frozenset(S.FOR_KINDS)
     gone_attributes: frozenset[str] = frozenset()
+    gone_calls: frozenset[str] = frozenset()
+    gone_scopes: frozenset[str] = frozenset()
+    is_closed: bool = False
 
 
 _SCALAR_KINDS = frozenset(S.FOR_KINDS) - {"vectorized"}
+_FINAL = Level(
+    _PLAIN,
+    is_flat=True,
+    loop_kinds=_SCALAR_KINDS,
+    gone_attributes=frozenset(
+        ["virtual_thread", "double_buffer_scope", "realize_scope", "prefetch_scope"]
+    ),
+)
+_KERNEL = replace(_FINAL, gone_calls=frozenset(["tir.launch_kernel"]), is_closed=True)
+_REDUCED = replace(
+    _KERNEL,
+    gone_attributes=_KERNEL.gone_attributes | {"reduce_scope"},
+    gone_calls=_KERNEL.gone_calls | {"tir.tvm_thread_allreduce"},
+)
 LEVELS: dict[str, Level] = {
     "tensors": Level(_PLAIN | _PRODUCERS | _REALIZED | {E.Reduce}),
     "buffers": Level(_PLAIN | _REALIZED),
     "flat": Level(_PLAIN, is_flat=True),
     "vector": Level(_PLAIN, is_flat=True, loop_kinds=_SCALAR_KINDS),
-    "final": Level(
-        _PLAIN,
-        is_flat=True,
-        loop_kinds=_SCALAR_KINDS,
-        gone_attributes=frozenset(
-            ["virtual_thread", "double_buffer_scope", "realize_scope", "prefetch_scope"]
-        ),
+    "final": _FINAL,
+    "host": replace(
+        _FINAL,
+        gone_attributes=_FINAL.gone_attributes | {"thread_extent"},
+        gone_scopes=frozenset(["shared", "shared.dyn", "warp", "local"]),
+        is_closed=True,
     ),
+    "kernel": _KERNEL,
+    "kernel_reduced": _REDUCED,
+    "kernel_final": replace(_REDUCED, gone_scopes=frozenset(["warp"])),
 }
 
 
@@ -82,7 +102,9 @@ def verify(func: S.PrimFunc, level: str, free: Collection[Var] | None = None) ->
     Parameters
     ----------
     level : one of LEVELS: "tensors" (after schedule_ops), "buffers" (tensors have buffers),
-        "flat" (one index), "vector" (no vectorised loops), "final" (nothing left to lower).
+        "flat" (one index), "vector" (no vectorised loops), "final" (nothing left to lower);
+        "host" and "kernel", the parts of it for a GPU, "kernel_reduced" (threads are combined),
+        "kernel_final" (memory of warps is in registers).
     free : variables that may be used without a definition, for example `free_variables` of the
         function before a pass. Unless given, any integer that the function defines nowhere (a
         thread that a store predicate mentions but no axis is bound to).
@@ -146,7 +168,8 @@ class _Verifier:
         if self.allowed is not None:
             is_allowed = var in self.allowed
         else:
-            is_allowed = var not in self.defined and dtypes.is_integral(var.dtype)
+            is_free = not self.level.is_closed and var not in self.defined
+            is_allowed = is_free and dtypes.is_integral(var.dtype)
         if not is_allowed:
             self.fail(user, f"variable {var.name} is used outside of its definition")
 
@@ -402,6 +425,8 @@ def _broadcast(node: E.Broadcast, level: Level) -> str | None:
 
 
 def _call(node: E.Call, level: Level) -> str | None:
+    if node.op in level.gone_calls:
+        return f"{node.op} does not occur at this level of lowering"
     if node.op != "tir.if_then_else":
         return None
     condition, true_value, false_value = node.args
@@ -456,6 +481,8 @@ def _let(node: Any, level: Level) -> str | None:
 def _allocate(node: S.Allocate, level: Level) -> str | None:
     if node.buffer_var.dtype != "handle":
         return f"{node.buffer_var.name} is {node.buffer_var.dtype}, not a handle"
+    if (scope := node.buffer_var.scope) in level.gone_scopes:
+        return f"memory of scope {scope} does not occur at this level of lowering"
     wrong = [extent.dtype for extent in node.extents if not _is_index(extent.dtype)]
     return f"an extent is {wrong[0]}, not an integer" if wrong else _condition(node, level)
 

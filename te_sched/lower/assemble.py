@@ -14,6 +14,7 @@ from functools import singledispatchmethod
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError
 from te_sched.ir import ops
 from te_sched.ir.expr import (
@@ -51,6 +52,7 @@ def schedule_ops(
     args: Sequence[Any],
     name: str,
     binds: Mapping[Tensor, Buffer] | None = None,
+    settings: Lowering = AS_TVM,
 ) -> PrimFunc:
     """The program of a normalised schedule, with a BufferRealize round the life of each stage's
     result.
@@ -58,7 +60,7 @@ def schedule_ops(
     `args` are the function's parameters: tensors, buffers, or variables; `binds` gives some tensors
     a buffer.
     """
-    return _Assembly(schedule, ranges, args, binds or {}).function(name)
+    return _Assembly(schedule, ranges, args, binds or {}, settings).function(name)
 
 
 class _Assembly:
@@ -70,8 +72,9 @@ class _Assembly:
         ranges: Ranges,
         args: Sequence[Any],
         binds: Mapping[Tensor, Buffer],
+        settings: Lowering,
     ) -> None:
-        self.ranges, self.args = ranges, args
+        self.ranges, self.args, self.settings = ranges, args, settings
         self.rearranged = [stage for stage in schedule.stages if stage.layouts]
         self.stages = [
             stage for stage in schedule.stages if not isinstance(stage.op, PlaceholderOp)
@@ -145,7 +148,7 @@ class _Assembly:
         for stage in reversed(self.root):
             body = self.pipeline(stage, body, frozenset())
         attrs = {"from_legacy_te_schedule": True, "global_symbol": name, "tir.noalias": True}
-        func = PrimFunc(tuple(params), sequence([body]), buffer_map, attrs)
+        func = PrimFunc(tuple(params), sequence([body]), buffer_map, attrs, origin="schedule")
         return apply_layouts(func, self._layouts()) if self.rearranged else func
 
     def _layouts(self) -> dict[Buffer, tuple[LayoutMap, ...]]:
@@ -207,9 +210,8 @@ class _Assembly:
 
     def pipeline(self, stage: Stage, consumer: Stmt | None, threads: frozenset[IterVar]) -> Stmt:
         """A stage followed by what uses it, while its result exists."""
-        scope = Scope(
-            self.ranges, self.buffer_of, self._attach, threads | self._threads_outside(stage)
-        )
+        outside = threads | self._threads_outside(stage)
+        scope = Scope(self.ranges, self.buffer_of, self._attach, outside, self.settings)
         producer = self.provide(stage.op, stage, scope)
         if stage.is_double_buffered:
             for tensor in reversed(stage.op.outputs):
@@ -323,7 +325,7 @@ class _Assembly:
             if not {axis.var for axis in self.ranges}.isdisjoint(variables_of(count)):
                 count = ops.maximum(count, 0)  # where no step is read, the first ones are made
             return (
-                range_of(0, Analyzer().simplify(count + steps.min)),
+                range_of(0, Analyzer(self.settings).simplify(count + steps.min)),
                 *(self.ranges[axis] for axis in axes),
             )
         return tuple(range_of(0, extent) for extent in shape)

@@ -10,12 +10,13 @@ the consumer's indices on these sets. (TVM's name: InferBound.) Must not know st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import singledispatch
 
 from te_sched.arith import int_set
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.int_set import IntervalSet
+from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError
 from te_sched.ir import ops
 from te_sched.ir.expr import (
@@ -59,9 +60,9 @@ def thread_rank(tag: str) -> int:
     return 0 if tag.startswith("blockIdx") else 1
 
 
-def infer_bound(schedule: Schedule) -> Ranges:
+def infer_bound(schedule: Schedule, settings: Lowering = AS_TVM) -> Ranges:
     """The range of every axis of a normalised schedule (and of the threads they are bound to)."""
-    return _Inference(schedule).run()
+    return _Inference(schedule, settings).run()
 
 
 def attach_path(stage: Stage) -> list[IterVar]:
@@ -107,10 +108,11 @@ def _position(leaves: list[IterVar], axis: IterVar | None, stage: Stage) -> int:
 class _Inference:
     """One run of bound inference over a schedule."""
 
-    def __init__(self, schedule: Schedule) -> None:
+    def __init__(self, schedule: Schedule, settings: Lowering) -> None:
+        self.settings = settings
         self.stages = list(schedule.stages)
         self.stage_of = {stage.op: stage for stage in self.stages}
-        self.analyzer = Analyzer()
+        self.analyzer = Analyzer(settings)
         self.ranges: Ranges = {}
         self.thread_of: dict[IterVar, IterVar] = {}
         self.paths: dict[Operation, list[IterVar]] = {}
@@ -160,7 +162,7 @@ class _Inference:
         readers = dict.fromkeys(op for tensor in outputs for op in self.consumers.get(tensor, ()))
         for op in readers:
             self._require(stage, self.stage_of[op], regions)
-        gather_bound(stage.op, regions, self.ranges)
+        gather_bound(stage.op, regions, self.ranges, self.settings)
 
     def _require(self, stage: Stage, consumer: Stage, regions: Regions) -> None:
         """Add to `regions` what one consumer reads of a stage at the place where the stage is
@@ -195,7 +197,7 @@ class _Inference:
         if spec.attach_type == AttachType.SCOPE and not outside:
             raise _not_inside(stage, spec, consumer)
         for relation in reversed(consumer.relations):
-            relation.sets_up(sets, self.ranges)
+            relation.sets_up(sets, self.ranges, self.settings)
         domains, analyzer = self._root_domains(consumer.op, sets, relaxed, fixed)
         require_inputs(consumer.op, analyzer, domains, regions)
 
@@ -206,19 +208,21 @@ class _Inference:
         relaxed: dict[Var, IntervalSet],
         fixed: dict[Var, Range],
     ) -> tuple[dict[Var, IntervalSet], Analyzer]:
-        analyzer = Analyzer()
+        settings, analyzer = self.settings, Analyzer(self.settings)
         for var, bound in fixed.items():
             analyzer.bind(var, bound)
         domains: dict[Var, IntervalSet] = {}
         for axis in op.root_iter_vars():
             assert axis.dom is not None
-            bound = int_set.cover_range(sets[axis], axis.dom) if axis in sets else axis.dom
+            bound = axis.dom
+            if axis in sets:
+                bound = int_set.cover_range(sets[axis], bound, settings)
             if type(bound.min) in (FloorDiv, FloorMod):
                 # Simplified apart, quotient and remainder of a fused axis may no longer fit.
-                bound = Range(Analyzer().simplify(bound.min), bound.extent)
+                bound = Range(Analyzer(settings).simplify(bound.min), bound.extent)
             if relaxed:
-                low = int_set.eval_set(bound.min, relaxed).min
-                high = int_set.eval_set(bound.min + bound.extent - 1, relaxed).max
+                low = int_set.eval_set(bound.min, relaxed, settings).min
+                high = int_set.eval_set(bound.min + bound.extent - 1, relaxed, settings).max
                 domains[axis.var] = IntervalSet(low, high)
             else:
                 domains[axis.var] = int_set.from_range(bound)
@@ -320,9 +324,8 @@ def _(
         for load in (*domain_loads(body), *walk(body)):
             if type(load) is ProducerLoad and load.producer in regions:
                 for dimension, index in enumerate(load.indices):
-                    read = _clipped(
-                        int_set.eval_set(index, domains), load.producer.shape[dimension], analyzer
-                    )
+                    read = int_set.eval_set(index, domains, analyzer.settings)
+                    read = _clipped(read, load.producer.shape[dimension], analyzer)
                     regions[load.producer][dimension].append(read)  # type: ignore[index]
 
 
@@ -365,46 +368,47 @@ def _(op: ScanOp, analyzer: Analyzer, domains: Mapping[Var, IntervalSet], region
 
 
 @singledispatch
-def gather_bound(op: Operation, regions: Regions, ranges: Ranges) -> None:
+def gather_bound(op: Operation, regions: Regions, ranges: Ranges, settings: Lowering) -> None:
     """Set the ranges of an operation's own axes from the regions that are needed of its outputs."""
     raise TypeError(op)
 
 
 @gather_bound.register
-def _(op: PlaceholderOp, regions: Regions, ranges: Ranges) -> None:
+def _(op: PlaceholderOp, regions: Regions, ranges: Ranges, settings: Lowering) -> None:
     """A placeholder has no axes."""
 
 
 @gather_bound.register
-def _(op: ExternOp, regions: Regions, ranges: Ranges) -> None:
+def _(op: ExternOp, regions: Regions, ranges: Ranges, settings: Lowering) -> None:
     """An extern operation always computes everything."""
 
 
 @gather_bound.register
-def _(op: HybridOp, regions: Regions, ranges: Ranges) -> None:
+def _(op: HybridOp, regions: Regions, ranges: Ranges, settings: Lowering) -> None:
     for axis in op.axis:
         assert axis.dom is not None
         ranges[axis] = axis.dom
 
 
 @gather_bound.register
-def _(op: ComputeOp, regions: Regions, ranges: Ranges) -> None:
+def _(op: ComputeOp, regions: Regions, ranges: Ranges, settings: Lowering) -> None:
     outputs = [regions[op.output(i)] for i in range(op.num_outputs)]
     for dimension, axis in enumerate(op.axis):
-        ranges[axis] = _cover_all([output[dimension] for output in outputs], axis)
+        ranges[axis] = _cover_all([output[dimension] for output in outputs], axis, settings)
     for axis in op.reduce_axis:
         assert axis.dom is not None
         ranges[axis] = axis.dom
 
 
 @gather_bound.register
-def _(op: ScanOp, regions: Regions, ranges: Ranges) -> None:
+def _(op: ScanOp, regions: Regions, ranges: Ranges, settings: Lowering) -> None:
     outputs = [op.output(i) for i in range(op.num_outputs)]
     whole = op.scan_axis.dom
     assert whole is not None
-    needed = _cover([step for tensor in outputs for step in regions[tensor][0]], op.scan_axis)
+    steps = [step for tensor in outputs for step in regions[tensor][0]]
+    needed = _cover(steps, op.scan_axis, settings)
     # A scan starts from its first step whichever steps are read.
-    extent = Analyzer().simplify(needed.extent + needed.min - whole.min)
+    extent = Analyzer(settings).simplify(needed.extent + needed.min - whole.min)
     ranges[op.scan_axis] = Range(whole.min, extent)
     # The steps are stored whole, whatever is read of them (TVM makes room for less).
     for axis in op.spatial_axis_:
@@ -412,15 +416,15 @@ def _(op: ScanOp, regions: Regions, ranges: Ranges) -> None:
         ranges[axis] = axis.dom
 
 
-def _cover_all(outputs: list[list[IntervalSet]], axis: IterVar) -> Range:
+def _cover_all(outputs: list[list[IntervalSet]], axis: IterVar, settings: Lowering) -> Range:
     """The range for all results of an operation: that of the first one where it covers the others,
     and the whole axis where nothing reads the first one.
     """
-    first = _cover(outputs[0], axis)
+    first = _cover(outputs[0], axis, settings)
     others = [interval for sets in outputs[1:] for interval in sets]
     if not others or not outputs[0]:
         return first
-    analyzer = Analyzer()
+    analyzer = Analyzer(settings)
     last = first.min + first.extent - 1
     for low, high in others:
         inside = (
@@ -430,10 +434,10 @@ def _cover_all(outputs: list[list[IntervalSet]], axis: IterVar) -> Range:
             and analyzer.can_prove(high <= last)
         )
         if not inside:
-            return _cover([*outputs[0], *others], axis)
+            return _cover([*outputs[0], *others], axis, settings)
     return first
 
 
-def _cover(sets: Iterable[IntervalSet], axis: IterVar) -> Range:
+def _cover(sets: Sequence[IntervalSet], axis: IterVar, settings: Lowering) -> Range:
     assert axis.dom is not None
-    return int_set.cover_range(int_set.union(list(sets)), axis.dom)
+    return int_set.cover_range(int_set.union(sets, settings), axis.dom, settings)

@@ -24,9 +24,9 @@ from te_sched.lower.statements import NOTHING, fresh_copy, is_nothing, sequence
 class Cutter(Mapper):
     """Cuts from the outside in. What is cut off is looked at again where its size is a number."""
 
-    def __init__(self, choices: Lowering) -> None:
-        self.choices = choices
-        self.analyzer = Analyzer()
+    def __init__(self, settings: Lowering) -> None:
+        self.settings = settings
+        self.analyzer = Analyzer(settings)
         self.hinted: set[Var] = set()
         self.threads: dict[Var, IntervalSet] = {}
 
@@ -81,13 +81,13 @@ class Cutter(Mapper):
     @property
     def cuts_constant_loops(self) -> bool:
         """Whether loops of constant extents are cut, too."""
-        return bool(self.choices.partition_const_loop)
+        return bool(self.settings.partition_const_loop)
 
     def uncut(self, node: For) -> Stmt:
         """The loop with those inside cut; one with a hint is unrolled where that is asked."""
         new = self.generic(node)
         is_unrolled = (
-            self.choices.unroll_loop_with_partition_hint_no_interval
+            self.settings.unroll_loop_with_partition_hint_no_interval
             and node.loop_var in self.hinted
             and type(node.extent) is IntImm
         )
@@ -122,7 +122,7 @@ class Cutter(Mapper):
         count = extent.value if type(extent) is IntImm else None
         if count is not None and count <= 0:
             return None
-        if count == 1 and not self.choices.no_unroll_loop_with_extent_one:
+        if count == 1 and not self.settings.no_unroll_loop_with_extent_one:
             return fresh_copy(body, {node.loop_var: begin})
         var = Var(node.loop_var.name, node.loop_var.dtype)
         if node.loop_var in self.hinted:

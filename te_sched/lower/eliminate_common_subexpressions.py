@@ -27,6 +27,7 @@ import heapq
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Expr, Var
@@ -42,7 +43,7 @@ _LetClass = Callable[[Var, Expr, Any], Any]
 _Binding = tuple[Term, Term]  # the value and the variable
 
 
-def eliminate_common_subexpressions(func: PrimFunc) -> PrimFunc:
+def eliminate_common_subexpressions(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """Give names to what is computed twice."""
     levels = _Levels(func)
     if not levels.may_repeat(func.body):

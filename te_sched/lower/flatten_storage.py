@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
     DEFAULT_ALIGNMENT,
@@ -49,9 +50,9 @@ from te_sched.lower.simplify import index_simplifier
 from te_sched.lower.view_binder import ViewBinder
 
 
-def flatten_storage(func: PrimFunc) -> PrimFunc:
+def flatten_storage(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function with flat storage only; its parameters keep their declared buffers."""
-    return func.with_body(_Flattener(func).visit(func.body))
+    return func.with_body(_Flattener(func, settings).visit(func.body))
 
 
 @dataclass(slots=True)
@@ -74,9 +75,9 @@ class _Layout:
 class _Flattener(Mapper):
     """Rebuilds the body; `layouts` says where the elements of each buffer are."""
 
-    def __init__(self, func: PrimFunc) -> None:
+    def __init__(self, func: PrimFunc, settings: Lowering) -> None:
         # It knows no ranges: those are used by `simplify`, which comes next.
-        self.analyzer = Analyzer()
+        self.analyzer, self.settings = Analyzer(settings), settings
         self.simplified = index_simplifier(self.analyzer)
         self.params = set(func.buffer_map.values())
         self.layouts: dict[Buffer, _Layout] = {}
@@ -115,7 +116,7 @@ class _Flattener(Mapper):
                 ops.sub(index, start) for index, start in zip(mapped, layout.origin, strict=True)
             ]
         parts = zip(_grouped(mapped, cuts), _grouped(layout.shape, cuts), strict=True)
-        return tuple([self.simplified(row_major(*part)) for part in parts])
+        return tuple([self.simplified(row_major(*part, self.settings)) for part in parts])
 
     def index(self, buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
         """The flat index of an element."""
@@ -141,9 +142,9 @@ class _Flattener(Mapper):
                 ops.sub(index, start) for index, start in zip(indices, layout.origin, strict=True)
             ]
         if layout.strides:
-            flat = weighted_sum(indices, layout.strides)
+            flat = weighted_sum(indices, layout.strides, self.settings)
         else:
-            flat = row_major(indices, layout.shape)
+            flat = row_major(indices, layout.shape, self.settings)
         return flat if layout.offset is None else ops.add(flat, layout.offset)
 
     def layout_of(self, buffer: Buffer) -> _Layout:

@@ -155,7 +155,8 @@ class _Bounds:
         """From where to before where a condition holds."""
         if condition is None or _depends_on_memory(condition):
             return None
-        interval = deduce_bound(self.var, condition, self.scope.domains)
+        settings = self.analyzer.settings
+        interval = deduce_bound(self.var, condition, self.scope.domains, settings)
         if interval is NOTHING or any(map(self._is_unknown, interval)):
             return None
         begin, end = self.first, self.stop

@@ -12,6 +12,7 @@ know where guards come from.
 
 from __future__ import annotations
 
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir.calls import effect_of
 from te_sched.ir.expr import Expr, IterVar, Var
 from te_sched.ir.intrinsic_table import Effect
@@ -20,7 +21,7 @@ from te_sched.ir.visitor import StatementMapper, replace, variables_of
 from te_sched.lower.statements import fresh_copy, statements
 
 
-def hoist_conditions(func: PrimFunc) -> PrimFunc:
+def hoist_conditions(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function with conditions outside of the loops that they do not depend on."""
     if not any(type(node) is IfThenElse for node in statements(func.body)):
         return func

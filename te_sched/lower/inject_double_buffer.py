@@ -23,7 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import reduce
 
-from te_sched import config
+from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
@@ -54,11 +54,11 @@ _SCOPE = "double_buffer_scope"
 _WRITE = "double_buffer_write"
 
 
-def inject_double_buffer(func: PrimFunc) -> PrimFunc:
+def inject_double_buffer(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function without `double_buffer_scope`; fetches ahead have `double_buffer_write`."""
     if not has_attribute(func.body, _SCOPE):
         return func
-    return func.with_body(_Injector(func.body).visit(func.body))
+    return func.with_body(_Injector(func.body, settings).visit(func.body))
 
 
 @dataclass(slots=True)
@@ -82,7 +82,8 @@ class _Turns:
 class _Injector(AccessMapper):
     """Rebuilds the body; `loops` are those round the present place."""
 
-    def __init__(self, body: Stmt) -> None:
+    def __init__(self, body: Stmt, settings: Lowering) -> None:
+        self.settings = settings
         self.names = {
             node.node for node in statements(body) if type(node) is AttrStmt and node.key == _SCOPE
         }
@@ -115,7 +116,7 @@ class _Injector(AccessMapper):
             whole: Stmt = replace(node, body=body)
         else:
             whole = sequence([*turns.first_fetches, *_take_turns(node, body)])
-        if type(node.extent) is not IntImm and config.current().lowering.to_run:
+        if type(node.extent) is not IntImm and self.settings.to_run:
             whole = IfThenElse(ops.less(IntImm(0, node.extent.dtype), node.extent), whole)
         for allocation in reversed(turns.allocations):
             whole = replace(allocation, body=whole)
@@ -132,7 +133,7 @@ class _Injector(AccessMapper):
         for data in names:
             _check_inputs(data, fill, loop)
             double = self.doubles[data]
-            if config.current().lowering.to_run and loop.loop_var in variables_of(double.room):
+            if self.settings.to_run and loop.loop_var in variables_of(double.room):
                 raise _of_changing_size(data, loop)
             double.loop, double.half_written = loop, half
         outside, self.filled = self.filled, self.filled.union(names)
@@ -159,7 +160,7 @@ class _Injector(AccessMapper):
         if double is None:
             return buffer
         # TVM 0.9 declared far more than it allocated: the square of a half.
-        grown = ops.mul if config.current().lowering.as_older else ops.add
+        grown = ops.mul if self.settings.as_older else ops.add
         return replace(buffer, shape=(grown(buffer.shape[0], double.room), *buffer.shape[1:]))
 
     def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:

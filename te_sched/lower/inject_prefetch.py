@@ -24,6 +24,7 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import plain
 from te_sched.arith.facts import MIRROR
 from te_sched.arith.int_set import IntervalSet
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
     EQ,
@@ -59,17 +60,18 @@ CACHE_LINE_BYTES = 64
 _READ, _KEEP_IN_ALL_CACHES, _DATA = IntImm(0), IntImm(3), IntImm(1)
 
 
-def inject_prefetch(func: PrimFunc) -> PrimFunc:
+def inject_prefetch(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function with its `prefetch_scope` attributes turned into prefetches."""
     if not has_attribute(func.body, "prefetch_scope"):
         return func
-    return func.with_body(_Injector().visit(func.body))
+    return func.with_body(_Injector(settings).visit(func.body))
 
 
 class _Injector(Mapper):
     """Puts prefetches in front of what their attributes surround."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Lowering) -> None:
+        self.settings = settings
         self.loops: list[Var] = []
         self.vectorized: dict[Var, IntervalSet] = {}
 
@@ -86,7 +88,7 @@ class _Injector(Mapper):
         mapped = self.generic(node)
         if node.key != "prefetch_scope":
             return mapped
-        region = _region_read(mapped.body, node.node)
+        region = _region_read(mapped.body, node.node, self.settings)
         if region is None or _depends_on_parts(region, mapped.body):
             return mapped.body
         bounds = [self._ahead(bound, node.value) for bound in region]
@@ -103,23 +105,19 @@ class _Injector(Mapper):
         if not self.vectorized:
             return Range(low, extent)
         whole = Range(low, extent)
-        found = int_set.union(
-            [
-                int_set.eval_set(end, self.vectorized)
-                for end in (low, ops.sub(ops.add(low, extent), 1))
-            ]
-        )
-        return int_set.cover_range(found, whole)
+        ends = (low, ops.sub(ops.add(low, extent), 1))
+        sets = [int_set.eval_set(end, self.vectorized, self.settings) for end in ends]
+        return int_set.cover_range(int_set.union(sets, self.settings), whole, self.settings)
 
 
-def _region_read(body: Stmt, buffer: Buffer) -> list[Range] | None:
+def _region_read(body: Stmt, buffer: Buffer, settings: Lowering) -> list[Range] | None:
     """What the statement reads of a buffer; None when it reads nothing or one cannot say what."""
-    reader = _Reader(buffer)
+    reader = _Reader(buffer, settings)
     reader.visit(body)
-    analyzer = Analyzer()
+    analyzer = Analyzer(settings)
     region: list[Range] = []
     for sets in zip(*reader.reads, strict=True):
-        touched = int_set.union(sets)
+        touched = int_set.union(sets, settings)
         if touched.min is None or touched.max is None:
             return None
         extent = analyzer.simplify(ops.add(ops.sub(touched.max, touched.min), 1))
@@ -157,8 +155,8 @@ class _Reader:
     read for all i < 16 is not known, if i is of a loop outside.
     """
 
-    def __init__(self, buffer: Buffer) -> None:
-        self.buffer = buffer
+    def __init__(self, buffer: Buffer, settings: Lowering) -> None:
+        self.buffer, self.settings = buffer, settings
         self.domains: dict[Var, IntervalSet] = {}
         self.reads: list[list[IntervalSet]] = []
 
@@ -167,7 +165,9 @@ class _Reader:
         if loop is not None:
             self.domains[loop.var] = int_set.from_range(loop.range)
         elif kind is BufferLoad and node.buffer is self.buffer:
-            self.reads.append([int_set.eval_set(index, self.domains) for index in node.indices])
+            self.reads.append(
+                [int_set.eval_set(index, self.domains, self.settings) for index in node.indices]
+            )
         elif kind is Call and node.op == "tir.if_then_else":
             self.visit_branches(*node.args)
             return
@@ -183,7 +183,7 @@ class _Reader:
         condition = plain(condition)
         self.visit_where(_bounds_by(condition), first)
         if second is not None:
-            negated = Analyzer().rewrite_simplify(build.negate(condition))
+            negated = Analyzer(self.settings).rewrite_simplify(build.negate(condition))
             self.visit_where(_bounds_by(negated), second)
 
     def visit_where(self, bounds: list[tuple[Var, IntervalSet]], node: Any) -> None:
@@ -192,8 +192,9 @@ class _Reader:
         self.domains = dict(outside)
         for var, interval in bounds:
             known = self.domains.get(var)
-            within = interval if known is None else int_set.intersect([known, interval])
-            self.domains[var] = within
+            if known is not None:
+                interval = int_set.intersect([known, interval], self.settings)
+            self.domains[var] = interval
         self.visit(node)
         self.domains = outside
 

@@ -18,6 +18,7 @@ from functools import reduce
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Broadcast, Buffer, BufferLoad, Call, Expr, IntImm, IterVar, Var
@@ -50,15 +51,18 @@ _HEADS: dict[type, tuple[str, ...]] = {
 _WRITES = 2  # bit of tvm_access_ptr's access mask
 
 
-def inject_virtual_threads(func: PrimFunc) -> PrimFunc:
+def inject_virtual_threads(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function without `virtual_thread` attributes."""
     if not has_attribute(func.body, "virtual_thread"):
         return func
-    return func.with_body(_Injector().visit(func.body))
+    return func.with_body(_Injector(settings).visit(func.body))
 
 
 class _Injector(Mapper):
     """Finds virtual threads, the innermost first."""
+
+    def __init__(self, settings: Lowering) -> None:
+        self.settings = settings
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         body = self.visit(node.body)
@@ -73,7 +77,8 @@ class _Injector(Mapper):
                 "split the axis with nparts= and bind the outer axis",
             )
         shares = axis.thread_tag.startswith(_SHARING_TAG)
-        replicator = _Replicator(axis.var, node.value.value, _touched(body, axis.var), shares)
+        touched = _touched(body, axis.var)
+        replicator = _Replicator(axis.var, node.value.value, touched, shares, self.settings)
         return replicator.visit(body)
 
 
@@ -134,9 +139,11 @@ def _written(value: Expr) -> set[Var]:
 class _Replicator(AccessMapper):
     """Removes one virtual thread from a statement."""
 
-    def __init__(self, var: Var, count: int, touched: set[Var], shares: bool) -> None:
+    def __init__(
+        self, var: Var, count: int, touched: set[Var], shares: bool, settings: Lowering
+    ) -> None:
         self.var, self.count, self.touched, self.shares = var, count, touched, shares
-        self.analyzer = Analyzer()
+        self.analyzer = Analyzer(settings)
         self.rooms: dict[Var, Expr] = {}  # elements that each virtual thread has of a buffer
         self.depends = False  # an expression just visited depends on the virtual thread
         self.inside = False  # inside of a statement that is done for each virtual thread

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from functools import reduce
 
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
 from te_sched.ir.expr import Buffer, Expr, IntImm, Ramp
 from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import AccessMapper, replace
 
 
-def join_dimensions(func: PrimFunc) -> PrimFunc:
+def join_dimensions(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function, which accesses each buffer by one index, in elements from its start."""
     return func.with_body(_Joiner().visit(func.body))
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
 from te_sched.ir.expr import (
     BufferLoad,
@@ -36,11 +37,11 @@ _LOW, _HIGH = -(2**31), 2**31 - 1
 _TELLING = frozenset((Cast, For, IntImm))
 
 
-def narrow_index_types(func: PrimFunc) -> PrimFunc:
+def narrow_index_types(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function with its index arithmetic in 32 bits where that is enough."""
     if not any(_is_wide(node) for node in nodes_of(func.body, _TELLING)):
         return func
-    needs = _Needs()
+    needs = _Needs(settings)
     needs.statement(func.body)
     return func.with_body(_Narrower(needs.wide, needs.met).visit(func.body))
 
@@ -52,8 +53,8 @@ def _is_wide(node: Any) -> bool:
 class _Needs:
     """Finds the variables, constants and casts that must stay wide, by identity."""
 
-    def __init__(self) -> None:
-        self.analyzer = Analyzer()
+    def __init__(self, settings: Lowering) -> None:
+        self.analyzer = Analyzer(settings)
         self.wide: set[Node] = set()
         self.met: set[Node] = set()  # loop variables: only these change their type
 

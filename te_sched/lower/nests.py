@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError
 from te_sched.ir import ops
 from te_sched.ir.expr import (
@@ -84,6 +85,7 @@ class Scope:
     buffer_of: Callable[[DataProducer], Buffer]
     attach: Callable[[Stage, IterVar, Stmt], Stmt]
     outer_threads: frozenset[IterVar]
+    settings: Lowering = AS_TVM
 
 
 @dataclass(frozen=True, slots=True)

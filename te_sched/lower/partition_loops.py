@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from te_sched import config
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir.expr import Call, IntImm
 from te_sched.ir.stmt import AttrStmt, PrimFunc
 from te_sched.lower.cutter import Cleaner, Cutter
@@ -29,13 +29,12 @@ from te_sched.lower.speed_cutter import SpeedCutter
 from te_sched.lower.statements import nodes_of
 
 
-def partition_loops(func: PrimFunc) -> PrimFunc:
+def partition_loops(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function with loops cut at their guards, and no marks."""
     if not any(map(_is_marked, nodes_of(func.body, frozenset((Call, AttrStmt))))):
         return func
-    choices = config.current().lowering
-    is_for_speed = choices.partition_for_speed and choices.partition_const_loop is None
-    cutter = SpeedCutter(choices, func.body) if is_for_speed else Cutter(choices)
+    is_for_speed = settings.partition_for_speed and settings.partition_const_loop is None
+    cutter = SpeedCutter(settings, func.body) if is_for_speed else Cutter(settings)
     for buffer in func.buffer_map.values():
         for extent in buffer.shape:
             if type(extent) is not IntImm:

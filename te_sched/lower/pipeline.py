@@ -1,8 +1,7 @@
-"""Lowering: the story from a schedule to a program, as one tuple of passes.
+"""Lowering: the story from a schedule to a program, as tuples of passes.
 
 `lower` prints what TVM printed, also for a schedule that would race; whether a program may run is
-judged by
-`build`. Each pass maps a PrimFunc to a PrimFunc and does nothing where it has nothing to do.
+judged by `build`. The switches are read where `lower` is entered; passes are given their settings.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from te_sched import config
-from te_sched.config import Lowering
+from te_sched.config import Config, Lowering
 from te_sched.deep import walks_deeply
 from te_sched.errors import LoweringError, did_you_mean, kind_of, repr_of, why_no_text
 from te_sched.ir.expr import Buffer, Var
@@ -27,8 +26,10 @@ from te_sched.lower.hoist_conditions import hoist_conditions
 from te_sched.lower.inject_double_buffer import inject_double_buffer
 from te_sched.lower.inject_prefetch import inject_prefetch
 from te_sched.lower.inject_virtual_threads import inject_virtual_threads
+from te_sched.lower.join_dimensions import join_dimensions
 from te_sched.lower.narrow_index_types import narrow_index_types
 from te_sched.lower.partition_loops import partition_loops
+from te_sched.lower.passes import Pass, Watcher, apply_passes
 from te_sched.lower.remove_no_op import remove_no_op
 from te_sched.lower.renormalize_split_patterns import renormalize_split_patterns
 from te_sched.lower.rewrite_storage import rewrite_storage
@@ -37,6 +38,7 @@ from te_sched.lower.show_passes import PassPrinter, shown
 from te_sched.lower.simplify import simplify
 from te_sched.lower.unroll_loops import unroll_loops
 from te_sched.lower.vectorize_loops import vectorize_loops
+from te_sched.lower.widen_indices import widen_indices
 from te_sched.schedule.normalize import fold_reals
 from te_sched.schedule.places import adding_places
 from te_sched.schedule.schedule import Schedule
@@ -45,42 +47,45 @@ from te_sched.te.extern import check_buffer_of
 from te_sched.te.tensor import Tensor
 from te_sched.trace.observing import observers
 
-Pass = Callable[[PrimFunc], PrimFunc]
-
-_HOISTING: tuple[Pass, str] = (hoist_conditions, "vector")
-
-# What happens to a program after schedule_ops, and the level of the IR (see ir.verify) that each
-# pass leaves.
-PASSES: tuple[tuple[Pass, str], ...] = (
-    (inject_prefetch, "buffers"),
-    (flatten_storage, "flat"),
-    (narrow_index_types, "flat"),
-    (simplify, "flat"),
-    (partition_loops, "flat"),
-    (vectorize_loops, "vector"),
-    (inject_virtual_threads, "vector"),
-    (inject_double_buffer, "vector"),
-    (rewrite_storage, "vector"),
-    (simplify, "vector"),
-    (remove_no_op, "vector"),
-    _HOISTING,
-    (unroll_loops, "vector"),
-    (renormalize_split_patterns, "vector"),
-    (simplify, "vector"),
-    (remove_no_op, "vector"),
-    (rewrite_unsafe_select, "vector"),
-    (eliminate_common_subexpressions, "final"),
+# What happens to a program after schedule_ops, to be printed or to run.
+PASSES = (
+    Pass(inject_prefetch, "buffers", 0),
+    Pass(flatten_storage, "flat", 0),
+    Pass(narrow_index_types, "flat", 0),
+    Pass(simplify, "flat", 0),
+    Pass(partition_loops, "flat", 1),
+    Pass(vectorize_loops, "vector", 1),
+    Pass(inject_virtual_threads, "vector", 1),
+    Pass(inject_double_buffer, "vector", 1),
+    Pass(rewrite_storage, "vector", 1),
+    Pass(simplify, "vector", 1),
+    Pass(remove_no_op, "vector", 1),
+    Pass(hoist_conditions, "vector", 1),
+    Pass(unroll_loops, "vector", 1),
+    Pass(renormalize_split_patterns, "vector", 2),
+    Pass(simplify, "vector", 2),
+    Pass(remove_no_op, "vector", 2),
+    Pass(rewrite_unsafe_select, "vector", 2),
+    Pass(eliminate_common_subexpressions, "final", 3),
 )
+_PHASE_LEVELS = ("buffers", "flat", "vector", "vector")
 
-# TVM 0.9 hoisted conditions out of the loops that unrolling had left.
-_OLDER_PASSES = (
-    *(one for one in PASSES[:-1] if one is not _HOISTING),
-    _HOISTING,
+# As TVM 0.9: it hoisted conditions out of the loops that unrolling had left.
+AS_OLDER_PASSES = (
+    *(one for one in PASSES[:-1] if one.run is not hoist_conditions),
+    Pass(hoist_conditions, "vector", 3),
     PASSES[-1],
 )
 
-# After which passes the phases 1, 2 and 3 of `config.Lowering.added_passes` come.
-_PHASE_ENDS = ("simplify", "unroll_loops", "rewrite_unsafe_select")
+# To run with each access watched: without those that move or copy what happens.
+_MOVING = {
+    *(inject_prefetch, partition_loops, inject_double_buffer, rewrite_storage),
+    *(hoist_conditions, unroll_loops, eliminate_common_subexpressions),
+}
+WATCHED_PASSES = tuple(one for one in PASSES if one.run not in _MOVING)
+
+# What runs has one index, as wide as it needs to be.
+TARGET_PASSES = (Pass(join_dimensions, "final"), Pass(widen_indices, "final"))
 
 
 @checked_as(LoweringError, but=("inputs", "args", "binds"))
@@ -120,40 +125,47 @@ def lower(
             "there is no such pass",
             "use one of " + ", ".join(pass_names()) + did_you_mean(stop_after, pass_names()),
         )
-    _check_name(name)
-    with shown(show) as printer:
-        if isinstance(inputs, IRModule):
-            return _lower_functions(inputs.functions, stop_after, simple_mode, printer)
+    check_name(name)
+    switches = config.current()
+    with shown(show, {"passes": PassPrinter}, "lower", LoweringError) as printer:
+        options = switches, stop_after, simple_mode, printer
         if isinstance(inputs, PrimFunc):
-            return _lower_functions({name: _named(inputs, name)}, stop_after, simple_mode, printer)
-        return _lower_schedule(inputs, args, name, binds, simple_mode, stop_after, printer)
+            inputs = IRModule({name: _named(inputs, name)})
+        if isinstance(inputs, IRModule):
+            return lower_functions(inputs.functions, *options)
+        return lower_schedule(inputs, args, name, binds, *options)
 
 
-def _lower_functions(
+def lower_functions(
     funcs: Mapping[str, PrimFunc],
-    stop_after: str | None,
-    simple_mode: bool,
-    printer: PassPrinter | None,
+    switches: Config,
+    stop_after: str | None = None,
+    simple_mode: bool = False,
+    watcher: Watcher | None = None,
+    passes: Sequence[Pass] | None = None,
 ) -> IRModule:
+    """Functions that are lowered from where they stand, by `run_passes`."""
     lowered = {}
     for name, func in funcs.items():
-        if printer is not None:
-            printer.begin(func, f"{name}: the program that is given")
-        if not config.current().lowering.to_run:
+        if watcher is not None:
+            watcher.begin(func, f"{name}: the program that is given")
+        if not switches.lowering.to_run:
             func = as_reals(func)
-        lowered[name] = run_passes(func, stop_after, simple_mode, printer)
+        lowered[name] = run_passes(func, switches, stop_after, simple_mode, watcher, passes)
     return IRModule(lowered)
 
 
-def _lower_schedule(
+def lower_schedule(
     inputs: Schedule,
     args: Sequence[Any] | None,
     name: str,
     binds: Mapping[Tensor, Buffer] | None,
-    simple_mode: bool,
-    stop_after: str | None,
-    printer: PassPrinter | None,
+    switches: Config,
+    stop_after: str | None = None,
+    simple_mode: bool = False,
+    watcher: Watcher | None = None,
 ) -> IRModule:
+    """The loops of a schedule after the passes up to `stop_after`, which observers are told of."""
     if not isinstance(inputs, Schedule):
         raise LoweringError(
             f"lower {kind_of(inputs)}",
@@ -170,13 +182,14 @@ def _lower_schedule(
             binds=binds,
             simple_mode=simple_mode,
             stop_after=stop_after,
+            choices=switches.lowering,
         )
     with adding_places(inputs):
-        func = _loops(inputs, arguments, name, binds)
-        if printer is not None:
-            printer.begin(func, "schedule_ops: The loops as they are scheduled")
+        func = _loops(inputs, arguments, switches, name, binds)
+        if watcher is not None:
+            watcher.begin(func, "schedule_ops: The loops as they are scheduled")
         if stop_after != "schedule_ops":
-            func = run_passes(func, stop_after, simple_mode, printer)
+            func = run_passes(func, switches, stop_after, simple_mode, watcher)
     module = IRModule({name: func})
     for observer in observers:
         observer.lowered(inputs, module)
@@ -189,60 +202,60 @@ def scheduled_loops(schedule: Schedule, args: Sequence[Any]) -> PrimFunc:
     told, since nothing is lowered on behalf of the user's program.
     """
     with adding_places(schedule):
-        return _loops(schedule, _checked_args(args))
+        return _loops(schedule, _checked_args(args), config.current())
 
 
 def _loops(
     inputs: Schedule,
     arguments: Sequence[Any],
+    switches: Config,
     name: str = "main",
     binds: Mapping[Tensor, Buffer] | None = None,
 ) -> PrimFunc:
-    schedule = inputs.normalize()
-    if config.current().lowering.to_run:
-        func = schedule_ops(schedule, infer_bound(schedule), arguments, name, binds or {})
-    else:
+    schedule, settings = inputs.normalize(), switches.lowering
+    if not settings.to_run:
         fold_reals(schedule)
-        func = schedule_ops(schedule, infer_bound(schedule), arguments, name, binds or {})
+    func = schedule_ops(schedule, infer_bound(schedule, settings), arguments, name, binds, settings)
+    if not settings.to_run:
         func = as_reals(func)  # what users wrote in statements
-    if config.current().verify_passes:
+    if switches.verify_passes:
         verify(func, "buffers")
     return func
 
 
 def pass_names() -> list[str]:
     """Names that `stop_after` takes, in the order of lowering."""
-    return list(dict.fromkeys(["schedule_ops", *(one.__name__ for one, _ in PASSES)]))
+    return list(dict.fromkeys(["schedule_ops", *(one.name for one in PASSES)]))
 
 
 def run_passes(
     func: PrimFunc,
+    switches: Config,
     stop_after: str | None = None,
     simple_mode: bool = False,
-    printer: PassPrinter | None = None,
+    watcher: Watcher | None = None,
+    passes: Sequence[Pass] | None = None,
 ) -> PrimFunc:
-    """The function after the passes of PASSES, up to the last one named `stop_after`.
+    """The function after passes, up to the last one named `stop_after`.
 
-    `config.Lowering` may leave out passes and add some; `simple_mode` leaves out partition_loops.
-    A `printer` is told of each pass.
+    Unless given, these are PASSES, or AS_OLDER_PASSES where `switches.lowering` says so. It may
+    leave out passes and add some; `simple_mode` leaves out partition_loops. A `watcher` is told of
+    each pass.
     """
-    switches = config.current()
-    check, passes = switches.verify_passes, _chosen_passes(switches.lowering)
-    last = len(passes) if stop_after is None else _end_of(passes, stop_after)
-    for one, level in passes[:last]:
-        if simple_mode and one is partition_loops:
-            continue
-        func = one(func)
-        if printer is not None:
-            printer.after(one, func)
-        if check:
-            verify(func, level)
-    return func
+    settings = switches.lowering
+    if passes is None:
+        passes = AS_OLDER_PASSES if settings.as_older else PASSES
+    chosen = _chosen_passes(passes, settings)
+    if stop_after is not None:
+        chosen = chosen[: _end_of(chosen, stop_after)]
+    if simple_mode:
+        chosen = [one for one in chosen if one.run is not partition_loops]
+    return apply_passes(chosen, func, switches, watcher)
 
 
-def _end_of(passes: Sequence[tuple[Pass, str]], name: str) -> int:
+def _end_of(passes: Sequence[Pass], name: str) -> int:
     """How many passes there are up to the last one of a name."""
-    found = [number for number, (one, _) in enumerate(passes, 1) if _name_of(one) == name]
+    found = [number for number, one in enumerate(passes, 1) if one.name == name]
     if not found:
         raise LoweringError(
             f"lower(..., stop_after={repr_of(name)})",
@@ -252,35 +265,32 @@ def _end_of(passes: Sequence[tuple[Pass, str]], name: str) -> int:
     return found[-1]
 
 
-def _chosen_passes(choices: Lowering) -> tuple[tuple[Pass, str], ...]:
-    """PASSES with what a program takes away and adds."""
-    passes = _OLDER_PASSES if choices.as_older else PASSES
-    if not choices.disabled_passes and not choices.added_passes:
-        return passes
-    chosen, level = [(one, "buffers") for one in _added(choices, 0)], "buffers"
-    phase = 1
-    for one, level in passes:
-        if one.__name__ not in choices.disabled_passes:
-            chosen.append((one, level))
-        if phase < 4 and one.__name__ == _PHASE_ENDS[phase - 1]:
-            chosen += [(added, level) for added in _added(choices, phase)]
-            phase += 1
-    return tuple(chosen)
+def _chosen_passes(passes: Sequence[Pass], settings: Lowering) -> list[Pass]:
+    """Passes without those that a program takes away, and with those that it adds."""
+    added = [
+        Pass(_with_settings(one), _PHASE_LEVELS[min(phase, 3)], min(phase, 3))
+        for phase, one in settings.added_passes
+    ]
+    chosen = [one for one in passes if one.name not in settings.disabled_passes]
+    return sorted([*added, *chosen], key=lambda one: one.phase)
 
 
-def _added(choices: Lowering, phase: int) -> list[Pass]:
-    return [one for when, one in choices.added_passes if min(when, 3) == phase]
+def _with_settings(one: Callable[[PrimFunc], PrimFunc]) -> Callable[[PrimFunc, Lowering], PrimFunc]:
+    """A pass of the user's, as those of te_sched."""
 
+    def run(func: PrimFunc, settings: Lowering) -> PrimFunc:
+        return one(func)
 
-def _name_of(one: Pass) -> str:
-    return getattr(one, "__name__", "")
+    run.__name__, run.__doc__ = getattr(one, "__name__", repr(one)), one.__doc__
+    return run
 
 
 def _named(func: PrimFunc, name: str) -> PrimFunc:
     return replace(func, attrs={**func.attrs, "global_symbol": name})
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
+    """Refuse what cannot be the name of a function."""
     if why_no_text(name) is not None or not name or "\0" in name:
         raise LoweringError(
             f"lower with name={repr_of(name)}", "it is no name of a function", "give a string"

@@ -11,20 +11,23 @@ from functools import reduce
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.same import same
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
 from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul, Sub, Var
 from te_sched.lower.simplify import index_simplifier
 
 
-def row_major(indices: Sequence[Expr], shape: Sequence[Expr]) -> Expr:
+def row_major(indices: Sequence[Expr], shape: Sequence[Expr], settings: Lowering = AS_TVM) -> Expr:
     """The position of an element of an array without gaps, not simplified."""
     total: Expr | None = None
     for index, extent in zip(indices, shape, strict=True):
-        total = index if total is None else _one_more(total, extent, index)
+        total = index if total is None else _one_more(total, extent, index, settings)
     return IntImm(0) if total is None else total
 
 
-def weighted_sum(indices: Sequence[Expr], strides: Sequence[Expr]) -> Expr:
+def weighted_sum(
+    indices: Sequence[Expr], strides: Sequence[Expr], settings: Lowering = AS_TVM
+) -> Expr:
     """The position of an element of an array with strides, not simplified as a whole.
 
     It is simplified before the last product is added: so its products keep their order.
@@ -32,32 +35,32 @@ def weighted_sum(indices: Sequence[Expr], strides: Sequence[Expr]) -> Expr:
     products = [ops.mul(i, s) for i, s in zip(indices, strides, strict=True)]
     if len(products) < 3 or all(type(stride) in (IntImm, Var) for stride in strides):
         return reduce(ops.add, products)
-    return ops.add(_simplified(reduce(ops.add, products[:-1])), products[-1])
+    return ops.add(_simplified(reduce(ops.add, products[:-1]), settings), products[-1])
 
 
-def _one_more(position: Expr, extent: Expr, index: Expr) -> Expr:
+def _one_more(position: Expr, extent: Expr, index: Expr, settings: Lowering) -> Expr:
     """position * extent + index, where quotients and remainders are joined."""
     total = ops.add(ops.mul(position, extent), index)
     if type(index) not in (FloorMod, Add, Sub) or not _has_remainder(index):
         return total
     for remainder in _addends(index):
         if type(remainder) is FloorMod and same(remainder.b, extent):
-            quotient = _quotient_in(position, remainder)
+            quotient = _quotient_in(position, remainder, settings)
             if quotient is not None:
                 rest = ops.mul(_without(position, quotient), extent)
                 return ops.add(ops.add(quotient.a, rest), _without(index, remainder))
     # Simplified step by step, a remainder may no longer fit the quotients of outer dimensions.
-    return _joined(_simplified(total))
+    return _joined(_simplified(total, settings), settings)
 
 
-def _joined(total: Expr) -> Expr:
+def _joined(total: Expr, settings: Lowering) -> Expr:
     """A sum with one index in the place of its quotient and its remainder."""
     for remainder in _addends(total):
         if type(remainder) is not FloorMod:
             continue
         for term in _addends(total):
             if type(term) is Mul and same(term.b, remainder.b):
-                quotient = _quotient_in(term.a, remainder)
+                quotient = _quotient_in(term.a, remainder, settings)
                 if quotient is not None:
                     part = ops.mul(_without(term.a, quotient), term.b)
                     rest = _without(_without(total, remainder), term)
@@ -65,8 +68,8 @@ def _joined(total: Expr) -> Expr:
     return total
 
 
-def _simplified(e: Expr) -> Expr:
-    return index_simplifier(Analyzer())(e)
+def _simplified(e: Expr, settings: Lowering) -> Expr:
+    return index_simplifier(Analyzer(settings))(e)
 
 
 def _has_remainder(e: Expr) -> bool:
@@ -81,19 +84,21 @@ def _addends(e: Expr) -> list[Expr]:
     return [*_addends(e.a), *_addends(e.b)] if type(e) is Add else [e]
 
 
-def _quotient_in(position: Expr, remainder: FloorMod) -> FloorDiv | None:
+def _quotient_in(position: Expr, remainder: FloorMod, settings: Lowering) -> FloorDiv | None:
     """The last addend x // n of a position that belongs to x % n, or to (x + k * n) % n."""
     last = position.b if isinstance(position, Add) else position
     if isinstance(last, FloorDiv) and same(last.b, remainder.b):
         if same(last.a, remainder.a):
             return last
-        if isinstance(last.b, IntImm) and _is_multiple(ops.sub(last.a, remainder.a), last.b):
+        if isinstance(last.b, IntImm) and _is_multiple(
+            ops.sub(last.a, remainder.a), last.b, settings
+        ):
             return last
     return None
 
 
-def _is_multiple(difference: Expr, divisor: IntImm) -> bool:
-    rest = _simplified(ops.floormod(difference, divisor))
+def _is_multiple(difference: Expr, divisor: IntImm, settings: Lowering) -> bool:
+    rest = _simplified(ops.floormod(difference, divisor), settings)
     return type(rest) is IntImm and rest.value == 0
 
 

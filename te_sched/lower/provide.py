@@ -56,7 +56,7 @@ from te_sched.te.operation import ComputeOp
 def main_nest(stage: Stage, scope: Scope) -> Nest:
     """The loops that compute a stage, with its bound checks as guards."""
     nest = make_nest(stage, scope)
-    guards = bound_checks(stage, scope.ranges, nest.values)
+    guards = bound_checks(stage, scope.ranges, nest.values, settings=scope.settings)
     return _with_checks(nest, guards, stage, scope)
 
 
@@ -120,9 +120,8 @@ def init_nest(
     """The loops that initialise a reduction inside the `common` outer levels of its nest."""
     known = {axis: nest.values[axis] for axis in nest.axes[:common]}
     init = make_nest(stage, scope, common, known, skipped)
-    guards = bound_checks(
-        stage, scope.ranges, init.values, stage.store_predicate is not None, skipped
-    )
+    is_bounded = stage.store_predicate is not None
+    guards = bound_checks(stage, scope.ranges, init.values, is_bounded, skipped, scope.settings)
     return _with_checks(init, guards, stage, scope)
 
 

@@ -13,6 +13,7 @@ RemoveNoOp.) Must not know which pass left the remains behind.
 from __future__ import annotations
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
 from te_sched.ir.calls import effect_of
 from te_sched.ir.expr import Expr, IntImm
@@ -33,16 +34,19 @@ from te_sched.ir.visitor import Mapper, replace, walk
 from te_sched.lower.statements import NOTHING, is_nothing, keeps_memory, sequence
 
 
-def remove_no_op(func: PrimFunc) -> PrimFunc:
+def remove_no_op(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function without statements that do nothing."""
-    return func.with_body(_Remover().visit(func.body))
+    return func.with_body(_Remover(settings).visit(func.body))
 
 
 class _Remover(Mapper):
     """Rebuilds statements from the inside out; expressions are left alone."""
 
+    def __init__(self, settings: Lowering) -> None:
+        self.settings = settings
+
     def visit_For(self, node: For) -> Stmt:
-        if _is_empty(node.extent):
+        if _is_empty(node.extent, self.settings):
             return NOTHING
         return self.around(node, self.visit(node.body), node.min, node.extent)
 
@@ -90,11 +94,11 @@ class _Remover(Mapper):
         return NOTHING if keeps_memory(node) else node
 
 
-def _is_empty(extent: Expr) -> bool:
+def _is_empty(extent: Expr, settings: Lowering) -> bool:
     """Whether a loop of this extent is known to do nothing."""
     if type(extent) is IntImm:
         return extent.value <= 0
-    high = Analyzer().const_bounds(extent)[1]
+    high = Analyzer(settings).const_bounds(extent)[1]
     return high is not None and high <= 0
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from te_sched import config
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir.data import DataDependence, numbers_of_calls
@@ -26,9 +26,9 @@ from te_sched.ir.stmt import LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import Mapper
 
 
-def renormalize_split_patterns(func: PrimFunc) -> PrimFunc:
+def renormalize_split_patterns(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """Bring divisions and bounds of split axes into the form that simplifies best."""
-    return func.with_body(_Renormalizer(func).visit(func.body))
+    return func.with_body(_Renormalizer(func, settings).visit(func.body))
 
 
 def _factor(expr: Expr) -> int | None:
@@ -79,8 +79,8 @@ def _of_sum(a: Add, b: Expr, divisor: int) -> Expr:
 class _Renormalizer(Mapper):
     """Rewrites floor divisions by constants and comparisons with constants."""
 
-    def __init__(self, func: PrimFunc) -> None:
-        self.is_exact = config.current().lowering.to_run
+    def __init__(self, func: PrimFunc, settings: Lowering) -> None:
+        self.is_exact = settings.to_run
         self.data = DataDependence()
         if self.is_exact:
             self.data.add(*numbers_of_calls(func))

@@ -34,8 +34,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from te_sched import config
 from te_sched.arith.analyzer import Analyzer
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
@@ -53,15 +53,15 @@ _REGISTER_BITS = 32
 _REGISTER_SCOPES = ("warp", "local", "wmma", "texture", "m16n8k8")
 
 
-def rewrite_storage(func: PrimFunc) -> PrimFunc:
+def rewrite_storage(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """Share memory between allocations and move them outwards."""
-    history = _History()
+    history = _History(settings)
     history.visit(func.body)
     if not history.allocations:
         return func
     plan = _Plan(history)
-    func = func.with_body(_Rewriter(plan).region_body(None, func.body))
-    return vectorize_storage(func) if history.has_vectors else func
+    func = func.with_body(_Rewriter(plan, settings).region_body(None, func.body))
+    return vectorize_storage(func, settings) if history.has_vectors else func
 
 
 @dataclass(slots=True, eq=False)
@@ -91,14 +91,14 @@ class _History:
     `has_vectors`: some access is of a ramp.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Lowering) -> None:
         self.moments: list[_Moment] = []
         self.allocations: dict[Var, _Allocation] = {}
         self.open: list[list[Var]] = []
         self.is_in_threads = False
         self.is_in_region = False
         self.has_vectors = False
-        self.to_run = config.current().lowering.to_run
+        self.to_run = settings.to_run
         self.inner: set[Var] = set()  # variables of loops inside of the region
 
     def visit(self, node: Any) -> None:
@@ -441,7 +441,8 @@ class _Rewriter(AccessMapper):
 
     reached = EVERY_ROLE
 
-    def __init__(self, plan: _Plan) -> None:
+    def __init__(self, plan: _Plan, settings: Lowering) -> None:
+        self.settings = settings
         self.replaced = {var: slot.var for var, slot in plan.slot_of.items() if slot.var is not var}
         self.moved_away = plan.allocations
         self.slots_of_region: dict[int, list[_Slot]] = {}
@@ -460,7 +461,7 @@ class _Rewriter(AccessMapper):
         if new is old and [[stmt] for stmt in top] == [slot.allocations for slot in slots]:
             return body
         for slot in reversed(slots):
-            new = _allocation(slot, new)
+            new = _allocation(slot, new, self.settings)
         return new
 
     def visit_Allocate(self, node: Allocate) -> Any:
@@ -497,7 +498,7 @@ class _Rewriter(AccessMapper):
         return replace(new, name=new.data.name) if is_moved else new
 
 
-def _allocation(slot: _Slot, body: Stmt) -> Stmt:
+def _allocation(slot: _Slot, body: Stmt, settings: Lowering) -> Stmt:
     """A slot as an Allocate: large enough for each of its allocations."""
     first = slot.allocations[0]
     if len({(other.dtype, *_keys(other.extents)) for other in slot.allocations}) == 1:
@@ -511,7 +512,7 @@ def _allocation(slot: _Slot, body: Stmt) -> Stmt:
             size = ops.mul(extent, size)
         bits = size if bits is None else ops.maximum(bits, size)
     assert bits is not None
-    analyzer = Analyzer()
+    analyzer = Analyzer(settings)
     element_bits = ops.const(_element_bits(first.dtype))
     is_divisible = analyzer.can_prove(ops.equal(ops.floormod(bits, element_bits), 0))
     count = ops.floordiv(bits, element_bits)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir.intrinsic_table import Effect, call_effect
@@ -24,7 +25,7 @@ from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import Mapper, children
 
 
-def rewrite_unsafe_select(func: PrimFunc) -> PrimFunc:
+def rewrite_unsafe_select(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """Evaluate only the value that is needed where the other might fail."""
     return func.with_body(_Rewriter().visit(func.body))
 

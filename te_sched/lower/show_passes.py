@@ -5,15 +5,24 @@ Must not know any pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-from te_sched.errors import LoweringError, did_you_mean, repr_of
+from te_sched.errors import TeSchedError, did_you_mean, repr_of
 from te_sched.ir.printer import script
 from te_sched.ir.stmt import PrimFunc
 
-SHOWS = ("passes",)
+
+class Printer(Protocol):
+    """Notes something; `text` is what there is to print."""
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+
+
+_P = TypeVar("_P", bound=Printer)
 
 
 class PassPrinter:
@@ -39,7 +48,8 @@ class PassPrinter:
         changes = list(unified_diff(self._lines, lines, lineterm="", n=1))[2:]
         self._did[name] = bool(changes) or self._did.get(name, False)
         if changes:
-            self._parts += [f"@@ {name}{_purpose(one)} @@", *map(_shown, changes[1:]), ""]
+            title = f"{name}: {done}" if (done := purpose(one)) else name
+            self._parts += [f"@@ {title} @@", *map(_shown, changes[1:]), ""]
         self._func, self._lines = func, lines
 
     @property
@@ -50,34 +60,36 @@ class PassPrinter:
 
 
 @contextmanager
-def shown(what: str | None) -> Iterator[PassPrinter | None]:
-    """What notes the passes of a lowering, if asked for; it prints them in the end, also where the
-    lowering fails.
+def shown(
+    what: str | None, printers: Mapping[str, Callable[[], _P]], call: str, kind: type[TeSchedError]
+) -> Iterator[_P | None]:
+    """What notes how a call goes on, if asked for; it prints that in the end, also where the call
+    fails.
     """
     if what is None:
         yield None
         return
-    if what not in SHOWS:
-        raise LoweringError(
-            f"lower(..., show={repr_of(what)})",
+    if what not in printers:
+        raise kind(
+            f"{call}(..., show={repr_of(what)})",
             "there is nothing of this name to show",
-            f"use show={SHOWS[0]!r}, or none{did_you_mean(what, SHOWS)}",
+            f"use show={next(iter(printers))!r}, or none{did_you_mean(what, printers)}",
         )
-    printer = PassPrinter()
+    printer = printers[what]()
     try:
         yield printer
     except RecursionError:  # it is tried again, on a larger stack
-        printer = PassPrinter()
+        printer = printers[what]()
         raise
     finally:
         if printer.text:
             print(printer.text)
 
 
-def _purpose(one: Callable[..., Any]) -> str:
-    """The first sentence of a pass's docstring."""
+def purpose(one: Callable[..., Any]) -> str:
+    """The first paragraph of a function's docstring."""
     text = (one.__doc__ or "").strip().split("\n\n")[0]
-    return f": {' '.join(text.split()).removesuffix('.')}" if text else ""
+    return " ".join(text.split()).removesuffix(".")
 
 
 def _shown(line: str) -> str:

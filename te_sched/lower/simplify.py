@@ -24,6 +24,7 @@ from typing import Any
 from te_sched.arith import build
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import plain
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes, ops
 from te_sched.ir.choices import choice_of, chosen_in, with_choice
 from te_sched.ir.data import numbers_of_calls
@@ -59,9 +60,9 @@ from te_sched.lower.guards import note_range
 from te_sched.lower.statements import NOTHING, is_nothing, keeps_memory, sequence
 
 
-def simplify(func: PrimFunc) -> PrimFunc:
+def simplify(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function with its expressions simplified and its unreachable branches removed."""
-    simplifier = _Simplifier(func)
+    simplifier = _Simplifier(func, settings)
     for buffer in func.buffer_map.values():
         for extent in buffer.shape:
             if type(extent) is not IntImm:
@@ -72,8 +73,8 @@ def simplify(func: PrimFunc) -> PrimFunc:
 class _Simplifier(Mapper):
     """Simplifies statements from the outside in, so that facts are known before they are used."""
 
-    def __init__(self, func: PrimFunc) -> None:
-        self.analyzer = Analyzer()
+    def __init__(self, func: PrimFunc, settings: Lowering) -> None:
+        self.analyzer = Analyzer(settings)
         self.data = self.analyzer.data
         self.is_exact = self.analyzer.is_exact
         self.value = self.condition = self.index = self.analyzer.simplify

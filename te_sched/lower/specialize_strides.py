@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from functools import reduce
 
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
 from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.stmt import IfThenElse, PrimFunc
@@ -23,13 +24,13 @@ from te_sched.lower.statements import fresh_copy, stores_and_calls
 _LONG = 256  # stores and calls
 
 
-def specialize_strides(func: PrimFunc) -> PrimFunc:
+def specialize_strides(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function, with a body of its own for dense rows, where strides are not constants."""
     innermost = [buffer.strides[-1] for buffer in func.buffer_map.values() if buffer.strides]
     used = {node for node in walk(func.body) if type(node) is Var}
     dense = {one: IntImm(1, one.dtype) for one in innermost if type(one) is Var and one in used}
     if not dense or stores_and_calls(func.body) > _LONG:
         return func
-    body = simplify(func.with_body(fresh_copy(func.body, dict(dense)))).body
+    body = simplify(func.with_body(fresh_copy(func.body, dict(dense))), settings).body
     is_dense = reduce(ops.logical_and, [ops.equal(stride, one) for stride, one in dense.items()])
     return func.with_body(IfThenElse(is_dense, body, func.body))

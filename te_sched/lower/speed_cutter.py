@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace as with_choices
+from dataclasses import replace as with_settings
 from typing import NamedTuple
 
 from te_sched.arith import build
@@ -56,8 +56,8 @@ class SpeedCutter(Cutter):
 
     worth = 16384  # runs under guards, for each statement added
 
-    def __init__(self, choices: Lowering, body: Stmt) -> None:
-        super().__init__(with_choices(choices, no_unroll_loop_with_extent_one=True))
+    def __init__(self, settings: Lowering, body: Stmt) -> None:
+        super().__init__(with_settings(settings, no_unroll_loop_with_extent_one=True))
         self.sizes: dict[Stmt, _Size] = {}
         self.least = self.size(body).runs // _SHARE
         self.room = max(_GROWTH * self.size(body).statements, _ALWAYS)

@@ -128,7 +128,7 @@ class _Tensorizer:
         """What the tensorized loops write (a range per axis) and read (a range per dimension of
         each input).
         """
-        ranges, sets = self.scope.ranges, Sets()
+        ranges, sets, settings = self.scope.ranges, Sets(), self.scope.settings
         for position, axis in enumerate(self.stage.leaf_iter_vars):
             bound = ranges[axis]
             if ops.is_const(bound.extent, 1):
@@ -140,8 +140,8 @@ class _Tensorizer:
             else:
                 sets[axis] = int_set.from_range(bound)
         for relation in reversed(self.stage.relations):
-            relation.sets_up(sets, ranges)
-        analyzer = Analyzer()
+            relation.sets_up(sets, ranges, settings)
+        analyzer = Analyzer(settings)
         out: Ranges = {}
         for axis in self.op.root_iter_vars():
             if axis not in sets:
@@ -149,7 +149,7 @@ class _Tensorizer:
                     f"a reduction is inlined into it, and its axis {axis.var.name} has no loop",
                     "use compute_at or compute_root for the reduction",
                 )
-            out[axis] = int_set.cover_range(sets[axis], ranges[axis])
+            out[axis] = int_set.cover_range(sets[axis], ranges[axis], settings)
             analyzer.bind(axis.var, out[axis])
         regions: Regions = {tensor: [[] for _ in tensor.shape] for tensor in self.inputs}
         require_inputs(
@@ -160,7 +160,7 @@ class _Tensorizer:
             whole = [Range(IntImm(0, extent.dtype), extent) for extent in tensor.shape]
             covered.append(
                 [
-                    int_set.cover_range(int_set.union(s), w)
+                    int_set.cover_range(int_set.union(s, settings), w, settings)
                     for s, w in zip(regions[tensor], whole, strict=True)
                 ]
             )
@@ -193,7 +193,7 @@ class _Tensorizer:
                 "they are read",
             )
         self._check_types(declared)
-        analyzer = Analyzer()
+        analyzer = Analyzer(self.scope.settings)
         remap = self._declared_axes(declared, analyzer)
         tensors = dict(zip(self.inputs, self.intrin.inputs, strict=True))
         offsets = dict(zip(self.inputs, self.in_regions, strict=True))

@@ -19,9 +19,8 @@ from __future__ import annotations
 from operator import is_
 from typing import Any
 
-from te_sched import config
 from te_sched.arith.analyzer import Analyzer
-from te_sched.config import Lowering
+from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError, Subject
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
@@ -43,13 +42,12 @@ _PRAGMAS = (_MAX_STEP, _EXPLICIT)
 _MOST = 1 << 16  # statements; loops that are to be unrolled further are a mistake
 
 
-def unroll_loops(func: PrimFunc) -> PrimFunc:
+def unroll_loops(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """Repeat the bodies of unrolled loops."""
-    choices = config.current().lowering
-    is_asked = choices.auto_unroll_max_step > 0 or choices.auto_unroll_max_extent > 0
+    is_asked = settings.auto_unroll_max_step > 0 or settings.auto_unroll_max_extent > 0
     if not is_asked and not any(map(_concerns, statements(func.body))):
         return func
-    return func.with_body(_Unroller(choices).visit(func.body))
+    return func.with_body(_Unroller(settings).visit(func.body))
 
 
 def _concerns(stmt: Any) -> bool:
@@ -65,11 +63,12 @@ class _Unroller(Mapper):
     and calls it takes, and how deep its loops are.
     """
 
-    def __init__(self, choices: Lowering) -> None:
-        self.max_step = choices.auto_unroll_max_step
-        self.max_depth = choices.auto_unroll_max_depth
-        self.max_extent = choices.auto_unroll_max_extent
-        self.is_explicit = choices.unroll_explicit
+    def __init__(self, settings: Lowering) -> None:
+        self.settings = settings
+        self.max_step = settings.auto_unroll_max_step
+        self.max_depth = settings.auto_unroll_max_depth
+        self.max_extent = settings.auto_unroll_max_extent
+        self.is_explicit = settings.unroll_explicit
         self.steps = 0
         self.serial_depth = 0
         self.unrolled_depth = 0
@@ -112,7 +111,7 @@ class _Unroller(Mapper):
 
     def visit_For(self, node: S.For) -> Any:
         new = self.generic(node)
-        count = _constant_extent(new)
+        count = _constant_extent(new, self.settings)
         if node.kind == "unrolled" and count is None:
             raise LoweringError(
                 f"unroll the loop over {node.loop_var.name}",
@@ -150,10 +149,10 @@ def _too_many(loop: S.For, steps: int) -> LoweringError:
     )
 
 
-def _constant_extent(loop: S.For) -> int | None:
+def _constant_extent(loop: S.For, settings: Lowering) -> int | None:
     extent = loop.extent
     if type(extent) is not IntImm:
-        extent = Analyzer().simplify(extent)
+        extent = Analyzer(settings).simplify(extent)
     return extent.value if type(extent) is IntImm and extent.value < 2**31 else None
 
 

@@ -18,8 +18,8 @@ from __future__ import annotations
 from operator import is_
 from typing import Any
 
-from te_sched import config
 from te_sched.arith.analyzer import Analyzer
+from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError, Subject
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
@@ -36,11 +36,11 @@ _VECTOR_CALLS = frozenset(f"tir.{one.name}" for one in INTRINSICS.values() if on
 _LEADING_SCALARS = {"tir.call_llvm_pure_intrin": 2}
 
 
-def vectorize_loops(func: PrimFunc) -> PrimFunc:
+def vectorize_loops(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """Turn vectorized loops into vector expressions, or serial loops where that is chosen."""
     if not any(type(stmt) is S.For and stmt.kind == "vectorized" for stmt in statements(func.body)):
         return func
-    loops = _Loops() if config.current().lowering.vectorize else _SerialLoops()
+    loops = _Loops(settings) if settings.vectorize else _SerialLoops()
     return func.with_body(loops.visit(func.body))
 
 
@@ -52,6 +52,9 @@ class _SerialLoops(StatementMapper):
 
 class _Loops(StatementMapper):
     """Finds the vectorized loops; those inside of others become serial."""
+
+    def __init__(self, settings: Lowering) -> None:
+        self.settings = settings
 
     def visit_For(self, node: S.For) -> Any:
         if node.kind != "vectorized":
@@ -72,7 +75,7 @@ class _Loops(StatementMapper):
         body = _SerialLoops().visit(body)
         if not ops.is_const(node.min, 0):
             body = substitute(body, {var: ops.add(node.min, var)})
-        return _Vectorizer(var, extent.value).visit(body)
+        return _Vectorizer(var, extent.value, self.settings).visit(body)
 
 
 class _HasNoVectorForm(Exception):
@@ -85,13 +88,13 @@ class _Vectorizer(Mapper):
     `vectors` holds the variables whose values became vectors, `scalars` what they were.
     """
 
-    def __init__(self, var: Var, lanes: int) -> None:
+    def __init__(self, var: Var, lanes: int, settings: Lowering) -> None:
         self.var = var
         self.lanes = lanes
         self.ramp = Ramp(IntImm(0, var.dtype), IntImm(1, var.dtype), lanes)
         self.vectors: dict[Var, Expr] = {var: self.ramp}
         self.scalars: dict[Var, Expr] = {}
-        self.analyzer = Analyzer()
+        self.analyzer = Analyzer(settings)
 
     # Expressions.
 
@@ -293,7 +296,8 @@ class _Vectorizer(Mapper):
         condition = self.scalar(node.condition)
         extents = [self.scalar(extent) for extent in node.extents]
         extents[-1] = ops.mul(extents[-1], IntImm(self.lanes, extents[-1].dtype))
-        body = _LanesOfMemory(node.buffer_var, self.var, self.lanes).visit(node.body)
+        settings = self.analyzer.settings
+        body = _LanesOfMemory(node.buffer_var, self.var, self.lanes, settings).visit(node.body)
         return replace(node, extents=tuple(extents), condition=condition, body=self.visit(body))
 
 
@@ -312,11 +316,11 @@ _STATEMENTS: dict[type, Any] = {
 class _LanesOfMemory(AccessMapper):
     """Moves the accesses of memory that is made inside of the loop to the part of their lane."""
 
-    def __init__(self, memory: Var, lane: Var, lanes: int) -> None:
+    def __init__(self, memory: Var, lane: Var, lanes: int, settings: Lowering) -> None:
         self.memory = memory
         self.lane = lane
         self.lanes = lanes
-        self.analyzer = Analyzer()
+        self.analyzer = Analyzer(settings)
 
     def visit_Buffer(self, buffer: Buffer) -> Buffer:
         """The wider buffer; as in TVM, one for each access."""

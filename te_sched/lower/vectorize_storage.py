@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
@@ -19,20 +20,20 @@ from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import AccessMapper, replace, walk
 
 
-def vectorize_storage(func: PrimFunc) -> PrimFunc:
+def vectorize_storage(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """Give allocations a vector type where every access is one aligned vector of it."""
-    lanes = _lanes_of_memory(func)
+    lanes = _lanes_of_memory(func, settings)
     if not lanes:
         return func
     body = _Rewriter(lanes).visit(func.body)
     return replace(func, body=body)
 
 
-def _lanes_of_memory(func: PrimFunc) -> dict[Var, int]:
+def _lanes_of_memory(func: PrimFunc, settings: Lowering) -> dict[Var, int]:
     """The memory to be made of vectors, and of how many lanes."""
     allocations: dict[Var, S.Allocate] = {}
     accesses: dict[Var, set[int]] = {}
-    analyzer = Analyzer()
+    analyzer = Analyzer(settings)
     for node in walk(func.body):
         kind = type(node)
         if kind is S.Allocate:

@@ -24,6 +24,7 @@ from te_sched.arith.const_bounds import (
     ConstBounds,
     of_dtype,
 )
+from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.choices import choice_of, with_choice
@@ -70,7 +71,7 @@ LARGEST_SIZE = 2**31 - 2**16
 _INT32 = of_dtype(NARROW)
 
 
-def widen_indices(func: PrimFunc) -> PrimFunc:
+def widen_indices(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function with wider arithmetic where it is needed; the same one where it is not."""
     return func.with_body(_Widener(func).visit(func.body))
 

@@ -9,6 +9,7 @@ from collections.abc import Container, Iterator, Mapping
 
 from te_sched.arith import int_set
 from te_sched.arith.analyzer import Analyzer
+from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import ScheduleError
 from te_sched.ir.expr import Expr, IntImm, IterVar, Range
 from te_sched.schedule.places import At
@@ -22,11 +23,12 @@ def bound_checks(
     values: Mapping[IterVar, Expr],
     domains_checked: bool = True,
     skipped: frozenset[IterVar] = frozenset(),
+    settings: Lowering = AS_TVM,
 ) -> list[Expr]:
     """Conditions under which the loops of a stage stay within its axes, as far as they cannot be
     proved.
     """
-    analyzer = Analyzer()
+    analyzer = Analyzer(settings)
     checked = dict.fromkeys(stage.leaf_iter_vars, False)
     for relation in reversed(stage.relations):
         relation.guards_up(checked, ranges, analyzer)
@@ -53,13 +55,13 @@ def bound_checks(
     for axis in uneven:
         bound = ranges[axis]
         value = values[axis] - bound.min
-        highest = int_set.eval_set(value, sets).max
+        highest = int_set.eval_set(value, sets, settings).max
         if highest is None or not analyzer.can_prove(highest < bound.extent):
             conditions.append(value < bound.extent)
     for axis in narrowed:
         assert axis.dom is not None
         value = values[axis] - axis.dom.min
-        reached = int_set.eval_set(value, sets)
+        reached = int_set.eval_set(value, sets, settings)
         if reached.min is None or not analyzer.can_prove(reached.min >= 0):
             conditions.append(value >= 0)
         if reached.max is None or not analyzer.can_prove(reached.max < axis.dom.extent):

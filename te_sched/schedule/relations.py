@@ -19,6 +19,7 @@ from te_sched.arith import int_set
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.int_set import IntervalSet
 from te_sched.arith.same import same
+from te_sched.config import Lowering
 from te_sched.errors import LoweringError, Subject, Where
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, FloorDiv, FloorMod, IntImm, IterVar, Range, Var
@@ -99,7 +100,7 @@ class Relation:
         """Values of the outputs from those of the inputs, which start at zero."""
         raise NotImplementedError
 
-    def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range]) -> None:
+    def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range], settings: Lowering) -> None:
         """Sets of values of the inputs from those of the outputs."""
         raise NotImplementedError
 
@@ -225,13 +226,14 @@ class Split(Relation):
             values[self.outer] = ops.floordiv(value, factor)
             values[self.inner] = ops.floormod(value, factor)
 
-    def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range]) -> None:
+    def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range], settings: Lowering) -> None:
         """The whole parent where both are whole, else interval arithmetic."""
         if self.outer not in sets or self.inner not in sets:
             return
         outer, inner = sets[self.outer], sets[self.inner]
-        if int_set.matches_range(outer, ranges[self.outer]) and int_set.matches_range(
-            inner, ranges[self.inner]
+        if all(
+            int_set.matches_range(one, ranges[axis], settings)
+            for one, axis in ((outer, self.outer), (inner, self.inner))
         ):
             sets[self.parent] = int_set.from_range(ranges[self.parent])
             return
@@ -242,7 +244,8 @@ class Split(Relation):
                 sets[self.parent] = int_set.single_point(_shifted(whole, ranges[self.parent].min))
                 return
         value = self.outer.var * factor + self.inner.var + ranges[self.parent].min
-        sets[self.parent] = int_set.eval_set(value, {self.outer.var: outer, self.inner.var: inner})
+        known = {self.outer.var: outer, self.inner.var: inner}
+        sets[self.parent] = int_set.eval_set(value, known, settings)
 
     def guards_up(
         self, guarded: dict[IterVar, bool], ranges: Mapping[IterVar, Range], analyzer: Analyzer
@@ -309,7 +312,7 @@ class Fuse(Relation):
             row = values[self.outer] * ranges[self.inner].extent
             values[self.fused] = row + values[self.inner]
 
-    def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range]) -> None:
+    def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range], settings: Lowering) -> None:
         """Both whole where fused is whole; else rows, and columns only when fused stays within one
         row.
         """
@@ -318,7 +321,11 @@ class Fuse(Relation):
             return
         outer, inner = ranges[self.outer], ranges[self.inner]
         low, high = fused
-        if low is None or high is None or int_set.matches_range(fused, ranges[self.fused]):
+        if (
+            low is None
+            or high is None
+            or int_set.matches_range(fused, ranges[self.fused], settings)
+        ):
             sets[self.outer], sets[self.inner] = (
                 int_set.from_range(outer),
                 int_set.from_range(inner),
@@ -334,11 +341,11 @@ class Fuse(Relation):
             return
         rows = [outer.min + ops.floordiv(end, _divisor(inner)) for end in (low, high)]
         sets[self.outer] = IntervalSet(rows[0], rows[1])
-        sets[self.inner] = self._columns(low, high, inner)
+        sets[self.inner] = self._columns(low, high, inner, settings)
 
     @staticmethod
-    def _columns(low: Expr, high: Expr, inner: Range) -> IntervalSet:
-        analyzer = Analyzer()
+    def _columns(low: Expr, high: Expr, inner: Range, settings: Lowering) -> IntervalSet:
+        analyzer = Analyzer(settings)
         extent = analyzer.simplify(high - low + 1)
         if ops.is_const(extent, 0) or ops.is_const(inner.extent, 0):
             return int_set.from_range(inner)
@@ -385,17 +392,17 @@ class Rebase(Relation):
         if self.parent in values:
             values[self.rebased] = values[self.parent] - ranges[self.parent].min
 
-    def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range]) -> None:
+    def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range], settings: Lowering) -> None:
         """The same set, moved."""
         rebased = sets.get(self.rebased)
         if rebased is None:
             return
         parent = ranges[self.parent]
-        if int_set.matches_range(rebased, ranges[self.rebased]):
+        if int_set.matches_range(rebased, ranges[self.rebased], settings):
             sets[self.parent] = int_set.from_range(parent)
         else:
             sets[self.parent] = int_set.eval_set(
-                self.rebased.var + parent.min, {self.rebased.var: rebased}
+                self.rebased.var + parent.min, {self.rebased.var: rebased}, settings
             )
 
 
@@ -436,12 +443,12 @@ class Transform(Relation):
             new = self.layout.forward([values[source] for source in self.sources])
             values.update(zip(self.targets, new, strict=True))
 
-    def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range]) -> None:
+    def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range], settings: Lowering) -> None:
         """What the layout backward makes of the sets."""
         known = {target.var: sets[target] for target in self.targets if target in sets}
         old = self.layout.backward([target.var for target in self.targets])
         for source, value in zip(self.sources, old, strict=True):
-            sets[source] = int_set.eval_set(value, known)
+            sets[source] = int_set.eval_set(value, known, settings)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -473,7 +480,7 @@ class Singleton(Relation):
         """Zero."""
         values[self.iter] = IntImm(0, self.iter.var.dtype)
 
-    def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range]) -> None:
+    def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range], settings: Lowering) -> None:
         """Nothing depends on it."""
 
 

@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 # TVM's names of the passes that te_sched has.
-PASS_NAMES: Mapping[str, Callable[[PrimFunc], PrimFunc]] = {
+PASS_NAMES: Mapping[str, Callable[[PrimFunc, config.Lowering], PrimFunc]] = {
     "tir.InjectPrefetch": inject_prefetch,
     "tir.StorageFlatten": flatten_storage,
     "tir.NarrowDataType": narrow_index_types,
@@ -139,7 +139,9 @@ def _with_context(function: Callable[..., PrimFunc]) -> Callable[[PrimFunc], Pri
 
 
 def _named(name: str, choose: Callable[[PrimFunc], PrimFunc] | None = None) -> PrimFuncPass:
-    return PrimFuncPass(choose or PASS_NAMES[name], PassInfo(name=name))
+    run = PASS_NAMES[name]
+    as_chosen = choose or (lambda func: run(func, config.current().lowering))
+    return PrimFuncPass(as_chosen, PassInfo(name=name))
 
 
 @checked
@@ -162,12 +164,8 @@ def Filter(fcond: Callable[[PrimFunc], bool]) -> Callable[[IRModule], IRModule]:
 def VectorizeLoop(enable_vectorize: bool = True) -> PrimFuncPass:
     """Turn vectorized loops into vectors, or into serial loops."""
 
-    def choose(func: PrimFunc) -> PrimFunc:
-        chosen = config.Lowering(vectorize=enable_vectorize)
-        with config.scoped(lowering=chosen):
-            return vectorize_loops(func)
-
-    return _named("tir.VectorizeLoop", choose)
+    settings = config.Lowering(vectorize=enable_vectorize)
+    return _named("tir.VectorizeLoop", lambda func: vectorize_loops(func, settings))
 
 
 def StorageFlatten(cache_line_size: int = 64, create_bound_attribute: bool = False) -> PrimFuncPass:

@@ -1,54 +1,51 @@
-"""Functions and modules as objects; the statements are tested where they are used."""
+"""Functions and modules: what they are made of, and where they come from."""
 
 from __future__ import annotations
 
 import pytest
 
+import te_sched
+from te_sched import te
 from te_sched.errors import DeclarationError
-from te_sched.ir import stmt as S
-from te_sched.ir.expr import IntImm, Var
-from tests.lower.build import EFFECT, NOTHING
+from te_sched.ir.expr import IntImm
+from te_sched.ir.stmt import Evaluate, IRModule, PrimFunc
+from te_sched.ir.structural import structural_equal
+from te_sched.lower.device.split_kernels import split_kernels
+from te_sched.lower.device.unify_threads import unify_threads
 
-x = Var("x")
-
-
-def function(**attrs: object) -> S.PrimFunc:
-    return S.PrimFunc((x,), NOTHING, {}, attrs)
+WRITTEN = PrimFunc((), Evaluate(IntImm(0)), {})
 
 
-def test_a_function_with_another_body_or_attribute_is_another() -> None:
-    old = function(a=1)
-    new = old.with_body(EFFECT).with_attr("b", 2).with_attr({"a": 3, "c": 4})
-    assert (new.body, dict(new.attrs)) == (EFFECT, {"a": 3, "b": 2, "c": 4})
-    assert (old.body, dict(old.attrs)) == (NOTHING, {"a": 1})
-    assert dict(new.without_attr("a").without_attr("missing").attrs) == {"b": 2, "c": 4}
+def lowered() -> PrimFunc:
+    B = te.compute((4,), lambda i: i, name="B")
+    s = te.create_schedule(B.op)
+    s[B].bind(B.op.axis[0], te.thread_axis("threadIdx.x"))
+    return te_sched.lower(s, [B])["main"]
 
 
-def test_a_function_rejects_parameters_of_another_kind() -> None:
-    with pytest.raises(DeclarationError, match="params"):
-        S.PrimFunc(3, NOTHING, {})  # type: ignore[arg-type]
+def test_a_function_knows_where_it_comes_from() -> None:
+    host = unify_threads(lowered())
+    kernel = split_kernels(host)["main_kernel"]
+    assert [one.origin for one in (WRITTEN, host, kernel)] == ["written", "schedule", "kernel"]
 
 
-def test_a_module_has_functions_by_name() -> None:
-    module = S.IRModule.from_expr(function(global_symbol="f"))
-    assert module.get_global_vars() == ["f"]
-    assert "f" in module
-    assert 3 not in module
-    assert module.functions_items() == [("f", module["f"])]
-    assert module.get_global_var("f") == "f"
-    assert "main" in S.IRModule.from_expr(function())
+def test_the_origin_stays_and_is_no_part_of_the_program() -> None:
+    func = lowered()
+    other = func.with_body(WRITTEN.body).without_attr("from_legacy_te_schedule")
+    assert other.origin == "schedule"
+    again = PrimFunc((), WRITTEN.body, {}, origin="schedule")
+    assert structural_equal(again, WRITTEN)
+    assert again.script() == WRITTEN.script()
 
 
-@pytest.mark.parametrize("name", ["g", 3, None])
-def test_a_module_names_its_functions_where_there_is_none(name: object) -> None:
-    module = S.IRModule({"f": function(), "h": function()})
-    with pytest.raises(DeclarationError, match=r"no function of this name(.|\n)*one of f, h"):
-        module[name]
+def test_the_attribute_of_tvm_tells_the_origin_unless_it_is_given() -> None:
+    marked = WRITTEN.with_attr("from_legacy_te_schedule", True)
+    assert marked.origin == "written"
+    assert PrimFunc((), WRITTEN.body, {}, marked.attrs).origin == "schedule"
 
 
-def test_loops_have_kinds_in_the_order_of_their_numbers() -> None:
-    loop = S.For(x, IntImm(0), IntImm(4), "serial", NOTHING)
-    assert S.FOR_KINDS.index(loop.kind) == 0
-    assert S.FOR_KINDS[-1] == "thread_binding"
-    assert not loop.is_scalarized
-    assert loop.annotations == {}
+def test_modules_reject_names_that_they_do_not_have() -> None:
+    module = IRModule.from_expr(WRITTEN)
+    assert "main" in module
+    with pytest.raises(DeclarationError, match="use one of main"):
+        module["other"]

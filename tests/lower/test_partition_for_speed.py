@@ -223,9 +223,9 @@ def nest(draw: Any, variables: list[Var], sizes: list[Var], depth: int) -> Stmt:
 def test_every_iteration_runs_once(choices: dict[str, bool], data: Any) -> None:
     n, m = Var("n"), Var("m", is_size=True)
     func = PrimFunc((n, m), nest(data.draw, [], [n, m], data.draw(st.integers(1, 3))), {})
-    with pytest.MonkeyPatch.context() as patch, chosen(choices):
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SpeedCutter, "worth", data.draw(st.sampled_from([1, 8192])))
-        cut = partition_loops(func)
+        cut = partition_loops(func, config.Lowering(**choices))
     for sizes in ((0, 0), (1, 6), (7, 2), (9, 9)):
         values = dict(zip((n, m), sizes, strict=True))
         assert stores(cut.body, values) == stores(func.body, values)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched import config, te
+from te_sched import te
+from te_sched.config import TO_RUN
 from te_sched.ir import ops
 from te_sched.ir.expr import Broadcast, Buffer, IntImm, Ramp
 from te_sched.ir.stmt import Allocate, BufferStore, For, PrimFunc, Stmt
@@ -97,8 +98,7 @@ def test_memory_moves_to_the_first_thread() -> None:
 def test_program_that_is_right_already_comes_back() -> None:
     B = temporary("B", 64)
     func = function(allocate(B, fill(B, A), fill(A, B)), A)
-    with config.scoped(lowering=config.Lowering(to_run=True)):
-        assert rewrite_storage(func) is func
+    assert rewrite_storage(func, TO_RUN) is func
 
 
 def vector_program(base: int, extent: int = 64) -> PrimFunc:
@@ -122,8 +122,7 @@ def test_unaligned_vectors_leave_memory_as_it_is() -> None:
 def test_memory_whose_size_depends_on_a_loop_stays_in_it() -> None:
     B, C = temporary("B", ops.add(i, 1)), temporary("C", 64)  # type: ignore[arg-type]
     inner = allocate(B, allocate(C, fill(C, A), fill(B, C), fill(A, B)))
-    with config.scoped(lowering=config.Lowering(to_run=True)):
-        func = rewrite_storage(function(loop(i, 64, inner), A))
+    func = rewrite_storage(function(loop(i, 64, inner), A), TO_RUN)
     assert [type(one) for one in (func.body, func.body.body, func.body.body.body)] == [  # type: ignore[attr-defined]
         Allocate,
         For,

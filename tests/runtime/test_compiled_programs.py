@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched import config, driver, te
+from te_sched import config, te
+from te_sched.driver import steps
 from te_sched.ir.intrinsic_table import EFFECTS
 from te_sched.ir.op import RULES
 from te_sched.runtime import compiled_programs, registry
@@ -26,7 +27,7 @@ def folder(tmp_path, monkeypatch):
     environment.cache_clear()
     with (
         mock.patch.dict(RULES, clear=True),  # other tests register some
-        mock.patch.dict(EFFECTS, driver._EFFECTS, clear=True),
+        mock.patch.dict(EFFECTS, steps._EFFECTS, clear=True),
         config.scoped(cache=True, cache_dir=str(tmp_path / "cache"), verify_passes=False),
     ):
         yield tmp_path / "cache"
@@ -61,7 +62,7 @@ def check(module, scale=2.0):
 
 def test_a_second_build_neither_lowers_nor_compiles(compiled, monkeypatch):
     check(te_sched.build(*program()))
-    monkeypatch.delattr("te_sched.driver.lower")
+    monkeypatch.delattr("te_sched.driver.steps.lower_schedule")
     check(te_sched.build(*program()))
     assert len(compiled) == 1
 
@@ -144,7 +145,7 @@ def test_rules_and_effects_of_the_user_count(monkeypatch):
 
 def found(s, args):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("te_sched.driver.check_legality", lambda s: 1 / 0)
+        patch.setattr("te_sched.driver.steps.check_legality", lambda s: 1 / 0)
         try:
             return bool(te_sched.build(s, args))
         except ZeroDivisionError:

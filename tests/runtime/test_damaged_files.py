@@ -12,7 +12,8 @@ from unittest import mock
 import pytest
 
 import te_sched
-from te_sched import config, driver, te
+from te_sched import config, te
+from te_sched.driver import steps
 from te_sched.errors import CallError
 from te_sched.ir.intrinsic_table import EFFECTS
 from te_sched.ir.op import RULES
@@ -83,7 +84,7 @@ def settled(monkeypatch):
     environment.cache_clear()
     with (
         mock.patch.dict(RULES, clear=True),  # other tests register some
-        mock.patch.dict(EFFECTS, driver._EFFECTS, clear=True),
+        mock.patch.dict(EFFECTS, steps._EFFECTS, clear=True),
     ):
         yield
     environment.cache_clear()

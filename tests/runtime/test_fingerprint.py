@@ -9,7 +9,7 @@ import pytest
 
 import te_sched
 from te_sched import config, te
-from te_sched.driver import _HISTORY
+from te_sched.driver.steps import _HISTORY
 from te_sched.runtime import fingerprint as module
 from te_sched.runtime.fingerprint import environment
 from tests.golden import corpus

@@ -8,6 +8,7 @@ import pytest
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.int_set import IntervalSet, from_range, single_point
+from te_sched.config import AS_TVM
 from te_sched.errors import LoweringError
 from te_sched.ir.expr import Expr, IntImm, IterVar, Range, Var
 from te_sched.schedule.relations import (
@@ -94,10 +95,10 @@ def test_values_of_a_rebased_axis() -> None:
 def test_sets_of_a_split_axis() -> None:
     known = ranges(p=16, o=4, i=4)
     sets = {OUTER: from_range(known[OUTER]), INNER: from_range(known[INNER])}
-    SPLIT.sets_up(sets, known)
+    SPLIT.sets_up(sets, known, AS_TVM)
     assert sets[PARENT] == from_range(known[PARENT])
     sets = {OUTER: single_point(OUTER.var), INNER: from_range(known[INNER])}
-    SPLIT.sets_up(sets, known)
+    SPLIT.sets_up(sets, known, AS_TVM)
     low, high = sets[PARENT]
     found = Analyzer()
     assert show(found.simplify(low)) == "(o * 4)"
@@ -107,7 +108,7 @@ def test_sets_of_a_split_axis() -> None:
 def test_sets_of_fused_axes() -> None:
     known = ranges(p=32, o=4, i=8)
     sets = {PARENT: IntervalSet(IntImm(8), IntImm(11))}
-    FUSE.sets_up(sets, known)
+    FUSE.sets_up(sets, known, AS_TVM)
     ends = [Analyzer().simplify(end).value for one in (OUTER, INNER) for end in sets[one]]
     assert ends == [1, 1, 0, 3]
 

@@ -16,6 +16,7 @@ from functools import reduce
 
 from te_sched.analysis.checks.making import widen
 from te_sched.analysis.schedules.sizes import Size, within_types
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
 from te_sched.ir.expr import Add, Expr, IntImm, Mul, StringImm
 from te_sched.ir.stmt import (
@@ -32,7 +33,7 @@ from te_sched.lower.statements import statements
 _WIDEST = ("int64", "uint64")  # no assertion computes in a wider type
 
 
-def guard_counts(func: PrimFunc) -> PrimFunc:
+def guard_counts(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function, which asserts that the elements of its temporaries can be counted."""
     for node in statements(func.body):
         if type(node) is Allocate and any(is_countable(e) is not None for e in node.extents):

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
+from te_sched.config import TO_RUN
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
     BinaryOp,
@@ -45,7 +46,7 @@ class Place:
     """The place at which a walk through a program has arrived, and what is known there."""
 
     def __init__(self, func: PrimFunc) -> None:
-        self.analyzer = Analyzer(exact=True)
+        self.analyzer = Analyzer(TO_RUN)
         self.scope = scope_of(func)
         self.defined = self.scope.defined
         self.memory, self.values = self.defined.memory, self.defined.values

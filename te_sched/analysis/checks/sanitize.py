@@ -93,10 +93,9 @@ class _Sanitizer:
     def function(self) -> PrimFunc:
         """The function, watched."""
         func = self.func
-        is_schedules = bool(func.attrs.get("from_legacy_te_schedule"))
         made: list[Shadow] = []
         for buffer in func.buffer_map.values():
-            is_output = is_schedules and buffer.data in self.survey.written
+            is_output = func.origin == "schedule" and buffer.data in self.survey.written
             made.append(self.add_shadow(buffer.data, is_output))
         body = self.statement(func.body)
         body = allocated([one for shadow in made for one in shadow.buffers()], body)

@@ -8,6 +8,7 @@ Extents without an upper bound stay. Must not know what kernels compute.
 from __future__ import annotations
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir.expr import Expr, IntImm
 from te_sched.ir.stmt import Allocate, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, replace
@@ -16,16 +17,16 @@ from te_sched.lower.guards import note_range
 _MOST = 2**28  # elements; more is no bound, but the range of a variable of a shape
 
 
-def bound_memory(kernel: PrimFunc) -> PrimFunc:
+def bound_memory(kernel: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The kernel with constant extents of its allocations where they have a bound."""
-    return kernel.with_body(_Bounds().visit(kernel.body))
+    return kernel.with_body(_Bounds(settings).visit(kernel.body))
 
 
 class _Bounds(StatementMapper):
     """Replaces extents by their upper bounds."""
 
-    def __init__(self) -> None:
-        self.analyzer = Analyzer()
+    def __init__(self, settings: Lowering) -> None:
+        self.analyzer = Analyzer(settings)
 
     def visit_Stmt(self, node: Stmt) -> Stmt:
         note_range(node, self.analyzer)

@@ -29,6 +29,7 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.apart import Apart, Touch
 from te_sched.arith.conditions import plain
 from te_sched.arith.forms import Forms
+from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
@@ -70,14 +71,15 @@ from te_sched.lower.statements import sequence, statements
 _SHARED = ("shared", "shared.dyn")
 
 
-def insert_barriers(kernel: PrimFunc) -> PrimFunc:
+def insert_barriers(kernel: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The kernel with the barriers that its use of shared memory needs."""
     shared = [node.buffer_var for node in allocations(kernel.body, *_SHARED)]
     axes, body = thread_axes(kernel)
     threads = [axis for axis in axes if not axis.is_block]
     if not shared or all(ops.is_const(axis.extent, 1) for axis in threads):
         return kernel
-    planner = _Planner(kernel.attrs.get("global_symbol", "main"), threads, frozenset(shared))
+    name = kernel.attrs.get("global_symbol", "main")
+    planner = _Planner(name, threads, frozenset(shared), settings)
     for axis in axes:
         planner.bind(axis.var, Range(IntImm(0, axis.var.dtype), axis.extent))
     return with_work(kernel, planner.plan(body).body)
@@ -126,9 +128,15 @@ class _Plan:
 class _Planner:
     """Plans the statements of one kernel."""
 
-    def __init__(self, kernel: str, threads: Sequence[ThreadAxis], shared: frozenset[Var]) -> None:
+    def __init__(
+        self,
+        kernel: str,
+        threads: Sequence[ThreadAxis],
+        shared: frozenset[Var],
+        settings: Lowering,
+    ) -> None:
         self.kernel, self.threads, self.shared = kernel, threads, shared
-        self.analyzer, self.forms = Analyzer(), Forms({}, {})
+        self.analyzer, self.forms = Analyzer(settings), Forms({}, {})
         self.numbers = frozenset([axis.var for axis in threads if not ops.is_const(axis.extent, 1)])
         self.differing: set[Var] = {axis.var for axis in threads}  # between threads of a block
         self.values: dict[Var, Expr] = {}  # of lets

@@ -18,6 +18,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import BuildError
 from te_sched.ir import ops
 from te_sched.ir.expr import (
@@ -55,7 +56,7 @@ from te_sched.lower.statements import has_attribute, sequence, statements
 _SCOPE = "reduce_scope"
 
 
-def lower_thread_reductions(kernel: PrimFunc) -> PrimFunc:
+def lower_thread_reductions(kernel: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The kernel without `tvm_thread_allreduce`."""
     if not has_attribute(kernel.body, _SCOPE):
         return kernel

@@ -18,6 +18,7 @@ import math
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.detect import detect_linear_equation
+from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import BuildError
 from te_sched.ir import ops
 from te_sched.ir.expr import (
@@ -46,7 +47,7 @@ from te_sched.lower.statements import statements
 _MOST = 4  # registers of which a lane may take one of another lane's
 
 
-def lower_warp_memory(kernel: PrimFunc) -> PrimFunc:
+def lower_warp_memory(kernel: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The kernel without memory of scope "warp"."""
     of_warps = list(allocations(kernel.body, "warp"))
     if not of_warps:
@@ -60,7 +61,7 @@ def lower_warp_memory(kernel: PrimFunc) -> PrimFunc:
             f"threadIdx.x has extent {extent}, and the lanes of a warp are its neighbours",
             "bind an axis of 2, 4, 8, 16 or a multiple of 32 iterations to threadIdx.x",
         )
-    lowering = _Lowering(name, lanes[0].var, min(extent.value, WARP))
+    lowering = _Lowering(name, lanes[0].var, min(extent.value, WARP), settings)
     lowering.mask = lane_mask(thread_axes(kernel)[0])
     for node in statements(kernel.body):
         note_range(node, lowering.analyzer)
@@ -74,10 +75,10 @@ def lower_warp_memory(kernel: PrimFunc) -> PrimFunc:
 class _Lowering(AccessMapper):
     """Replaces warp memory; `runs` has the m of each buffer, by its pointer."""
 
-    def __init__(self, kernel: str, thread: Var, width: int) -> None:
+    def __init__(self, kernel: str, thread: Var, width: int, settings: Lowering) -> None:
         self.kernel, self.thread, self.width = kernel, thread, width
         self.mask: Expr = IntImm(0, "uint32")
-        self.analyzer = Analyzer()
+        self.analyzer = Analyzer(settings)
         self.runs: dict[Var, int] = {}
         self.single: set[Var] = set()  # of which no lane keeps more than one run
         self.pointers: dict[Var, Var] = {}

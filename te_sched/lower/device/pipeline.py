@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from te_sched import config
+from te_sched.config import Config
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.ir.verify import verify
 from te_sched.lower.device.bound_memory import bound_memory
 from te_sched.lower.device.insert_barriers import insert_barriers
 from te_sched.lower.device.kernel import is_kernel
@@ -12,21 +13,22 @@ from te_sched.lower.device.lower_thread_reductions import lower_thread_reduction
 from te_sched.lower.device.lower_warp_memory import lower_warp_memory
 from te_sched.lower.device.split_kernels import split_kernels
 from te_sched.lower.device.unify_threads import unify_threads
-
-Pass = Callable[[PrimFunc], PrimFunc]
+from te_sched.lower.passes import Pass, Watcher, apply_passes
 
 # What happens to the function, and then to each of its kernels.
-FUNCTION_PASSES: tuple[Pass, ...] = (unify_threads,)
-KERNEL_PASSES: tuple[Pass, ...] = (
-    bound_memory,
-    lower_thread_reductions,
-    lower_warp_memory,
-    insert_barriers,
+FUNCTION_PASSES = (Pass(unify_threads, "final"),)
+KERNEL_PASSES = (
+    Pass(bound_memory, "kernel"),
+    Pass(lower_thread_reductions, "kernel_reduced"),
+    Pass(lower_warp_memory, "kernel_final"),
+    Pass(insert_barriers, "kernel_final"),
 )
 
 
-def device_passes(func: PrimFunc) -> IRModule:
-    """The host's function and its kernels (see `kernel`).
+def device_passes(
+    func: PrimFunc, switches: Config | None = None, watcher: Watcher | None = None
+) -> IRModule:
+    """The host's function and its kernels (see `kernel`), made with the switches in force.
 
     Raises
     ------
@@ -34,12 +36,14 @@ def device_passes(func: PrimFunc) -> IRModule:
     stages that disagree on the number of threads, device memory outside of a kernel, barriers that
     not all threads would come by.
     """
-    for one in FUNCTION_PASSES:
-        func = one(func)
+    switches = switches or config.current()
+    if watcher is not None:
+        watcher.begin(func, "the function that is split into kernels")
+    func = apply_passes(FUNCTION_PASSES, func, switches, watcher)
     functions = dict(split_kernels(func).functions)
     for name, function in functions.items():
         if is_kernel(function):
-            for one in KERNEL_PASSES:
-                function = one(function)
-            functions[name] = function
+            functions[name] = apply_passes(KERNEL_PASSES, function, switches, watcher)
+        elif switches.verify_passes:
+            verify(function, "host")
     return IRModule(functions)

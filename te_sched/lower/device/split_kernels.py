@@ -93,7 +93,7 @@ class _Splitter(Mapper):
             "tir.is_global_func": True,
             "tir.noalias": True,
         }
-        kernel = PrimFunc(tuple(parameters), fresh_copy(node, copies), {}, attrs)
+        kernel = PrimFunc(tuple(parameters), fresh_copy(node, copies), {}, attrs, origin="kernel")
         self.kernels[name] = kernel
         original = PrimFunc(tuple(arguments), node, {}, attrs)
         extents = [axis.extent for axis in thread_axes(original)[0]]

@@ -16,6 +16,7 @@ Must not know what kernels compute.
 from __future__ import annotations
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import BuildError, Subject
 from te_sched.ir.expr import Expr, IterVar, Range, Var
 from te_sched.ir.ops import const
@@ -27,21 +28,22 @@ from te_sched.lower.statements import fresh_copy, statements
 _LAUNCH = "thread_extent"
 
 
-def unify_threads(func: PrimFunc) -> PrimFunc:
+def unify_threads(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function with all thread axes of a kernel at its top, each with one variable."""
-    return func.with_body(_Kernels(func.attrs.get("global_symbol", "main")).visit(func.body))
+    kernels = _Kernels(func.attrs.get("global_symbol", "main"), settings)
+    return func.with_body(kernels.visit(func.body))
 
 
 class _Kernels(StatementMapper):
     """Finds the outermost launches."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, settings: Lowering) -> None:
+        self.name, self.settings = name, settings
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if node.key != _LAUNCH:
             return self.generic(node)
-        collector = _Collector(self.name, launched(node))
+        collector = _Collector(self.name, launched(node), self.settings)
         body = collector.visit(node)
         body = fresh_copy(body, collector.values)
         for axis in sorted(collector.axes.values(), key=lambda axis: -TAGS.index(axis.tag)):
@@ -54,11 +56,11 @@ class _Kernels(StatementMapper):
 class _Collector(StatementMapper):
     """Takes the launches out of one kernel, and says which variable stands for which."""
 
-    def __init__(self, name: str, launched: dict[Var, str]) -> None:
+    def __init__(self, name: str, launched: dict[Var, str], settings: Lowering) -> None:
         self.name, self.launched = name, launched
         self.axes: dict[str, ThreadAxis] = {}
         self.values: dict[Var, Expr] = {}
-        self.analyzer = Analyzer()
+        self.analyzer = Analyzer(settings)
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if node.key != _LAUNCH:

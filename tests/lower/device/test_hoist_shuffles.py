@@ -79,3 +79,20 @@ def test_lanes_take_different_registers_of_others(reach: int, per_block: int) ->
     function(given, found)
     np.testing.assert_array_equal(found.numpy(), a[:size] - a[reach:])
     assert function.check(given, found).ok
+
+
+def test_what_lanes_sum_of_each_other_may_come_from_memory_of_the_warp() -> None:
+    A = te.placeholder((4, 32), name="A")
+    k = te.reduce_axis((0, 32), name="k")
+    B = te.compute((4,), lambda i: te.sum(A[i, k], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    s[B].bind(B.op.axis[0], te.thread_axis("blockIdx.x"))
+    s[B].bind(k, te.thread_axis("threadIdx.x"))
+    warp = s.cache_read(A, "warp", [B])
+    s[warp].compute_at(s[B], k)
+    s[warp].bind(s[warp].op.axis[1], te.thread_axis("threadIdx.x"))
+    device = te_sched.emulated_cuda(0)
+    a = np.arange(128, dtype="float32").reshape(4, 32)
+    given, found = (te_sched.nd.array(one, device) for one in (a, np.zeros(4, "float32")))
+    te_sched.build(s, [A, B], target="cuda")(given, found)
+    np.testing.assert_array_equal(found.numpy(), a.sum(axis=1))

@@ -1,0 +1,145 @@
+"""build: from a schedule, or from functions, to a module that can be called.
+
+Reads the switches in force and takes the steps of `steps.PLAN`. Must not know how any of them
+works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from te_sched.codegen.target import Target, as_target, check_available
+from te_sched.config import current
+from te_sched.deep import walks_deeply
+from te_sched.driver.plan import Step, StepTimer, Work, run_plan
+from te_sched.driver.steps import PLAN, PREPARING
+from te_sched.errors import BuildError, user_place
+from te_sched.ir.expr import Buffer
+from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.lower.show_passes import shown
+from te_sched.schedule.places import adding_places
+from te_sched.schedule.schedule import Schedule
+from te_sched.signatures import checked_as
+from te_sched.te.tensor import Tensor
+from te_sched.trace.observing import observers
+
+if TYPE_CHECKING:
+    from te_sched.runtime.cuda_module import CudaModule
+    from te_sched.runtime.module import Module
+
+
+@checked_as(BuildError, but=("inputs", "args", "binds", "target", "target_host"))
+@walks_deeply("build a program", BuildError)
+def build(
+    inputs: Schedule | PrimFunc | IRModule | Mapping[str, Any],
+    args: Sequence[Any] | None = None,
+    target: str | Target | None = None,
+    target_host: str | Target | None = None,
+    name: str = "main",
+    binds: Mapping[Tensor, Buffer] | None = None,
+    verify: bool = True,
+    sanitize: bool = False,
+    show: str | None = None,
+) -> Module | CudaModule:
+    """Compile a program for a target.
+
+    Parameters
+    ----------
+    inputs : a Schedule, a PrimFunc, an IRModule, or functions by name.
+    args : for a schedule, the parameters of the function: inputs and outputs.
+    target : "llvm" (the default), "llvm -mcpu=skylake-avx512 -mattr=+avx2", "cuda",
+        "cuda -arch=sm_80", or a Target.
+    target_host : accepted for TVM's sake; the host is the target.
+    name : the name of the function.
+    binds : buffers to use for some of the tensors of a schedule.
+    verify : refuse a schedule whose loops would race, or that computes what nobody gets; False
+        insists.
+    sanitize : for a processor, a program that watches each of its accesses, runs serially and is
+        slow: indices out of bounds or that overflow, reads of what nobody wrote, and iterations of
+        parallel loops that meet end the call (AccessError).
+    show : "steps" prints each step with its time in milliseconds, and below it those of the passes
+        that it runs.
+
+    Extents may be 0, and then there is nothing to compute, as in numpy. A symbolic extent that a
+    call makes negative, a symbolic length of a split below 1, loops that their type does not count,
+    and a max, min or argmax of no values, are refused (CallError).
+
+    Raises
+    ------
+    BuildError when the program may not run as scheduled, or cannot be compiled for the target.
+
+    Examples
+    --------
+    >>> import te_sched
+    >>> from te_sched import te
+    >>> A = te.placeholder((8,), name="A")
+    >>> s = te.create_schedule(te.compute((8,), lambda i: A[i] + 1.0, name="B").op)
+    >>> with te_sched.config(cache=False):  # what was built before is found in one step
+    ...     module = te_sched.build(s, [A, s.outputs[0].output(0)], show="steps")
+    ...     # doctest: +ELLIPSIS
+    check_schedule ... ms  Judge the axes, extents and sizes of the schedule
+    make_loops ... ms  Make the loops of the schedule
+    ...
+    compile_functions ... ms  Compile the functions with LLVM
+    """
+    del target_host
+    wanted = as_target(target)
+    given = list(args) if isinstance(args, Iterator) else args  # it is read several times
+    for observer in observers:
+        observer.building(
+            inputs,
+            user_place(),
+            args=given,
+            name=name,
+            binds=binds,
+            target=wanted,
+            verify=verify,
+        )
+    check_available(wanted)
+    if sanitize and wanted.kind == "cuda":
+        raise BuildError(
+            "build for cuda with sanitize=True",
+            "kernels are watched in the checked mode of a module",
+            "build without it and call module.check(...) in place of module(...)",
+        )
+    with shown(show, {"steps": StepTimer}, "build", BuildError) as timer:
+        work = _work(inputs, given, wanted, name, binds, verify, sanitize)
+        work.timer = timer
+        _take(PLAN, work)
+    assert work.module is not None
+    return work.module
+
+
+def functions_for_processor(
+    schedule: Schedule, args: Sequence[Any], target: Target, name: str = "main"
+) -> Mapping[str, PrimFunc]:
+    """The functions that `build` generates code for, of a schedule for a processor.
+
+    Raises
+    ------
+    BuildError as `build` does.
+    """
+    work = _work(schedule, args, target, name)
+    _take(PREPARING, work)
+    return work.functions
+
+
+def _work(
+    inputs: Schedule | PrimFunc | IRModule | Mapping[str, Any],
+    args: Sequence[Any] | None,
+    target: Target,
+    *others: Any,
+) -> Work:
+    """What is built, with the switches in force, and with those by which passes do what it asks."""
+    outside, is_cut = current(), target.kind != "cuda"
+    to_run = replace(outside.lowering, partition_for_speed=is_cut, to_run=True)
+    return Work(inputs, args, target, outside, replace(outside, lowering=to_run), *others)
+
+
+def _take(steps: Sequence[Step], work: Work) -> None:
+    """Take steps; an error of a schedule tells the places in the user's program."""
+    with adding_places(work.inputs) if isinstance(work.inputs, Schedule) else nullcontext():
+        run_plan(steps, work)

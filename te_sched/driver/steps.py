@@ -1,0 +1,324 @@
+"""The steps of building, in their one order: a schedule enters at the first, functions at the
+fourth.
+
+Each makes what the next one takes out of the parts of te_sched that know how. Must not know how
+steps are taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+from te_sched.analysis.checks.guard_accesses import guard_accesses
+from te_sched.analysis.checks.guard_counts import counted_sizes, guard_counts
+from te_sched.analysis.checks.sanitize import sanitize
+from te_sched.analysis.findings import BY_NAME, RULE, Findings
+from te_sched.analysis.judge import check_program
+from te_sched.analysis.kernels.device_limits import Limits, check_device_limits
+from te_sched.analysis.kernels.kernel_races import check_kernel_races
+from te_sched.analysis.kernels.launch_limits import guard_launches
+from te_sched.analysis.programs.turns import check_turns
+from te_sched.analysis.schedules import results
+from te_sched.analysis.schedules.extents import check_extents
+from te_sched.analysis.schedules.legality import check_legality
+from te_sched.analysis.schedules.predicates import check_predicates
+from te_sched.analysis.schedules.promises import promised_sizes
+from te_sched.analysis.schedules.results import check_sums, warn_of_extrema
+from te_sched.analysis.schedules.sizes import ATTRIBUTE, Size, check_sizes, symbolic_sizes
+from te_sched.deep import walks_deeply
+from te_sched.driver.plan import Step, Work
+from te_sched.errors import BuildError, Place, Subject, kind_of
+from te_sched.ir import verify
+from te_sched.ir.intrinsic_table import EFFECTS
+from te_sched.ir.op import RULES
+from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.lower.device.kernel import is_kernel
+from te_sched.lower.device.pipeline import device_passes
+from te_sched.lower.guard_extents import guard_extents
+from te_sched.lower.passes import Pass, apply_passes
+from te_sched.lower.pipeline import (
+    TARGET_PASSES,
+    WATCHED_PASSES,
+    check_name,
+    lower_functions,
+    lower_schedule,
+)
+from te_sched.lower.replace_intrinsics import replace_intrinsics
+from te_sched.lower.specialize_strides import specialize_strides
+from te_sched.lower.statements import stores_and_calls
+from te_sched.schedule.places import stage_named
+from te_sched.schedule.state import Fate
+from te_sched.trace.trace import Trace
+
+PROCESSOR_PASSES = (Pass(guard_counts, "final"), Pass(specialize_strides, "final"))
+
+_Functions = Mapping[str, PrimFunc]
+_MOST_JUDGED = 256  # stores and calls
+_EFFECTS = dict(EFFECTS)  # before programs change them
+_HISTORY = frozenset({Trace, Fate, Place})  # of a schedule: where and how it was made
+_walks = walks_deeply("lower a program")
+
+
+def find_built(work: Work) -> None:
+    """Find the module of the same program, built before."""
+    from te_sched.runtime.build import find_built as find  # loads LLVM
+    from te_sched.runtime.compiled_programs import name_program
+
+    given = (work.inputs, work.args, work.name, work.binds, work.verify, work.sanitize)
+    parts = (given, work.outside.lowering, work.outside.check_accesses)
+    work.known_as = name_program(parts, work.target, _HISTORY)
+    if work.known_as is not None:
+        work.module = find(work.known_as, work.target)
+
+
+def _may_be_known(work: Work) -> bool:
+    """Whether all that a program is built by is visible, and it is kept."""
+    is_kept = work.outside.cache and not work.outside.verify_passes and not work.is_for_gpu
+    return is_kept and not RULES and EFFECTS == _EFFECTS
+
+
+# -- From a schedule to its loops ------------------------------------------------------------------
+
+
+def check_schedule(work: Work) -> None:
+    """Judge the axes, extents and sizes of the schedule."""
+    for check in (check_legality, check_extents, check_sizes):
+        check(work.schedule)
+
+
+@_walks
+def make_loops(work: Work) -> None:
+    """Make the loops of the schedule."""
+    name, schedule = work.name, work.schedule
+    check_name(name)
+    switches, last = work.switches, "schedule_ops"
+    module = lower_schedule(schedule, work.args, name, work.binds, switches, last)
+    work.functions = _with_sizes({name: guard_extents(module[name])}, symbolic_sizes(schedule))
+
+
+def take_functions(work: Work) -> None:
+    """Take the functions that are given."""
+    work.functions = _module(work.inputs, work.name).functions
+
+
+def _module(inputs: Any, name: str) -> IRModule:
+    """Functions by name, as a module."""
+    if isinstance(inputs, PrimFunc):
+        inputs = IRModule({name: inputs})
+    elif isinstance(inputs, Mapping):
+        functions: dict[str, PrimFunc] = {}
+        for key, value in inputs.items():
+            functions.update(_module(value, str(key)).functions)
+        inputs = IRModule(functions)
+    if not isinstance(inputs, IRModule):
+        raise BuildError(
+            f"build {kind_of(inputs)}",
+            "it is neither a schedule nor a program",
+            "pass a Schedule with args, a PrimFunc, or what te_sched.lower gave",
+        )
+    return inputs
+
+
+# -- Functions, as they are scheduled --------------------------------------------------------------
+
+
+def count_sizes(work: Work) -> None:
+    """Note what calls must fulfil so that loops and memory can be counted."""
+    functions = work.functions.items()
+    work.functions = {name: _with_size(func, counted_sizes(func)) for name, func in functions}
+
+
+def check_definitions(work: Work) -> None:
+    """Look for variables that are used where they are not defined."""
+    for func in work.functions.values():
+        verify.check_definitions(func)
+
+
+def check_results(work: Work) -> None:
+    """Judge the results, sums, predicates and promises of the schedule."""
+    schedule, args = work.schedule, work.args or ()
+    results.check_results(schedule, args, work.binds or {})
+    check_sums(schedule)
+    check_predicates(schedule, args, work.binds)
+    work.functions = _with_sizes(work.functions, promised_sizes(schedule))
+
+
+def judge_programs(work: Work) -> None:
+    """Look for races, results that nothing writes, and reads of what nothing wrote."""
+    work.findings = [check_program(func) for func in work.functions.values()]
+
+
+def guard_indices(work: Work) -> None:
+    """Judge the indices of accesses, and put those that a call decides under checks."""
+    insert = work.outside.check_accesses and not work.sanitize
+    named = _named(work)
+    guarded = {name: guard_accesses(f, named, insert) for name, f in work.functions.items()}
+    checked = {name: _with_size(one.func, one.sizes) for name, one in guarded.items()}
+    if not work.is_for_gpu:
+        work.functions = checked
+    else:  # a GPU runs kernels without checks
+        bare = {name: _with_size(work.functions[name], one.sizes) for name, one in guarded.items()}
+        work.functions = bare
+        if insert:
+            work.checked = checked if any(one.checked for one in guarded.values()) else bare
+    Findings(found for one in guarded.values() for found in one.findings).raise_refuted()
+
+
+def watch_accesses(work: Work) -> None:
+    """Let the program watch each of its accesses."""
+    for findings in work.findings:  # what is refuted is not instrumented
+        findings.raise_refuted()
+    if work.is_scheduled:
+        warn_of_extrema(work.schedule)
+    named = _named(work)
+    work.functions = {name: sanitize(func, named) for name, func in work.functions.items()}
+
+
+def _named(work: Work) -> Callable[[str], Subject]:
+    """What a stage is in messages, by its name."""
+    return partial(stage_named, work.schedule) if work.is_scheduled else BY_NAME
+
+
+def _with_sizes(functions: _Functions, sizes: list[Size]) -> _Functions:
+    return {name: _with_size(func, sizes) for name, func in functions.items()}
+
+
+def _with_size(func: PrimFunc, sizes: Iterable[Size]) -> PrimFunc:
+    """The function with more of what its calls must fulfil."""
+    known = func.attrs.get(ATTRIBUTE, ())
+    more = [*known, *sizes]
+    return func.with_attr(ATTRIBUTE, more) if len(more) > len(known) else func
+
+
+# -- Functions, lowered ----------------------------------------------------------------------------
+
+
+def run_passes(work: Work) -> None:
+    """Lower the functions."""
+    work.functions = _lowered(work, work.functions)
+
+
+@_walks
+def _lowered(work: Work, functions: _Functions) -> _Functions:
+    passes = WATCHED_PASSES if work.sanitize else None
+    return lower_functions(functions, work.switches, watcher=work.timer, passes=passes).functions
+
+
+def refuse_findings(work: Work) -> None:
+    """Refuse what was found, after what is said of kernels in the words of threads."""
+    for func in work.functions.values():
+        check_turns(func)
+    for findings in work.findings:
+        if findings.refuted:
+            if work.is_for_gpu and findings.refuted[0].kind != RULE:
+                _kernels(work, _for_target(work, work.functions), True)
+            findings.raise_refuted()
+
+
+def judge_passes(work: Work) -> None:
+    """Judge what passes, also the user's own, have made of a program that was found right."""
+    # Not what they have made very long: every access is held against every other.
+    for func in work.functions.values():
+        if stores_and_calls(func.body) <= _MOST_JUDGED:
+            check_program(func).raise_refuted()
+
+
+# -- Code ------------------------------------------------------------------------------------------
+
+
+def finish_functions(work: Work) -> None:
+    """Count what temporaries hold, and specialize what runs on a processor."""
+    work.functions = {
+        name: apply_passes(PROCESSOR_PASSES, func, work.switches, work.timer)
+        for name, func in _for_target(work, work.functions).items()
+    }
+
+
+def compile_functions(work: Work) -> None:
+    """Compile the functions with LLVM."""
+    from te_sched.runtime.build import build_functions
+
+    work.module = build_functions(work.functions, work.target, work.known_as)
+
+
+def make_kernels(work: Work) -> None:
+    """Split the functions into those of the host and kernels, and judge these."""
+    bare, work.functions = work.functions, _launched(work, work.functions, work.verify)
+    if work.checked is bare:
+        work.checked = work.functions
+
+
+def check_kernels(work: Work) -> None:
+    """Lower the functions once more, with checks, for the emulated device."""
+    assert work.checked is not None
+    work.checked = _launched(work, _lowered(work, work.checked), False)
+
+
+def load_kernels(work: Work) -> None:
+    """Make the module that launches the kernels."""
+    from te_sched.runtime.cuda_module import CudaModule
+
+    checked = None if work.checked is None else IRModule(work.checked)
+    work.module = CudaModule(IRModule(work.functions), work.target, checked)
+
+
+def _launched(work: Work, functions: _Functions, verify: bool) -> _Functions:
+    """The functions of the host, which check what they launch, and the kernels."""
+    return guard_launches(*_kernels(work, _for_target(work, functions), verify)).functions
+
+
+def _kernels(work: Work, functions: _Functions, verify: bool) -> tuple[IRModule, Limits]:
+    """The functions of the host and the kernels, after they have been judged."""
+    program: dict[str, PrimFunc] = {}
+    for func in functions.values():
+        program.update(device_passes(func, work.outside, work.timer).functions)
+    target = work.target
+    arch = str(target.options.get("arch", "sm_80"))
+    limits = Limits(arch, target.max_num_threads, target.max_shared_memory_per_block)
+    check_device_limits(IRModule(program), limits)
+    for func in program.values():
+        if verify and is_kernel(func):
+            check_kernel_races(func)
+    return IRModule(program), limits
+
+
+def _for_target(work: Work, functions: _Functions) -> _Functions:
+    keys, made = (work.target.kind, *work.target.keys), {}
+    for name, func in functions.items():
+        if work.timer is not None:
+            work.timer.begin(func, name)
+        func = replace_intrinsics(func, keys)
+        made[name] = apply_passes(TARGET_PASSES, func, work.switches, work.timer)
+    return made
+
+
+def _has_checked(work: Work) -> bool:
+    """Whether the kernels with checks are others than those without."""
+    return work.checked is not None and work.checked is not work.functions
+
+
+PREPARING = (
+    Step(check_schedule, lambda work: work.is_scheduled and work.verify),
+    Step(make_loops, lambda work: work.is_scheduled),
+    Step(take_functions, lambda work: not work.is_scheduled),
+    Step(count_sizes),
+    Step(check_definitions, lambda work: not work.is_scheduled),
+    Step(check_results, lambda work: work.is_scheduled and work.verify),
+    Step(judge_programs, lambda work: work.verify),
+    Step(guard_indices, lambda work: work.verify),
+    Step(watch_accesses, lambda work: work.sanitize),
+    Step(run_passes),
+    Step(refuse_findings, lambda work: work.verify),
+    Step(judge_passes, lambda work: work.verify and not (work.sanitize or work.is_for_gpu)),
+    Step(finish_functions, lambda work: not work.is_for_gpu),
+)
+PLAN = (
+    Step(find_built, _may_be_known),
+    *PREPARING,
+    Step(compile_functions, lambda work: not work.is_for_gpu),
+    Step(make_kernels, lambda work: work.is_for_gpu),
+    Step(check_kernels, _has_checked),
+    Step(load_kernels),
+)

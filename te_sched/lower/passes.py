@@ -1,0 +1,52 @@
+"""What a pass is, and how passes are applied one after the other.
+
+A pass maps a function to a function, with the settings of the lowering, and does nothing where it
+has nothing to do. Must not know any pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Protocol
+
+from te_sched.config import Config, Lowering
+from te_sched.ir.stmt import PrimFunc
+from te_sched.ir.verify import verify
+
+
+class Pass(NamedTuple):
+    """A pass, the level of the IR that it leaves (see `ir.verify`), and the last of the phases of
+    `config.Lowering.added_passes` that come before it.
+    """
+
+    run: Callable[[PrimFunc, Lowering], PrimFunc]
+    level: str
+    phase: int = 0
+
+    @property
+    def name(self) -> str:
+        """The name of its function."""
+        return getattr(self.run, "__name__", "")
+
+
+class Watcher(Protocol):
+    """Told of a program before passes, and after each of them."""
+
+    def begin(self, func: PrimFunc, title: str) -> None:
+        """The program before the first pass."""
+
+    def after(self, one: Callable[..., Any], func: PrimFunc) -> None:
+        """The program that a pass made."""
+
+
+def apply_passes(
+    passes: Iterable[Pass], func: PrimFunc, switches: Config, watcher: Watcher | None = None
+) -> PrimFunc:
+    """The function after the passes, with these switches; verified after each if they say so."""
+    for one in passes:
+        func = one.run(func, switches.lowering)
+        if watcher is not None:
+            watcher.after(one.run, func)
+        if switches.verify_passes:
+            verify(func, one.level)
+    return func
