@@ -8,6 +8,7 @@ import pytest
 
 from te_sched import te
 from te_sched.arith.analyzer import Analyzer
+from te_sched.config import AS_TVM, TO_RUN, Lowering
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir.ops import const
@@ -37,11 +38,11 @@ def fits(value: int) -> bool:
     return -MOST - 1 <= value <= MOST
 
 
-@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("settings", [AS_TVM, TO_RUN], ids=["printed", "run"])
 @pytest.mark.parametrize("how", COMPARISONS)
 @pytest.mark.parametrize("form", FORMS)
-def test_what_does_not_overflow_keeps_its_value(form: str, how: str, exact: bool) -> None:
-    analyzer = Analyzer(exact=exact)
+def test_what_does_not_overflow_keeps_its_value(form: str, how: str, settings: Lowering) -> None:
+    analyzer = Analyzer(settings)
     analyzer.bind(z, E.Range(const(0), const(LAST + 1)))
     build, compute = COMPARISONS[how]
     for first, second in product(NUMBERS, repeat=2):

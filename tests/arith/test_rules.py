@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from te_sched import config
 from te_sched.arith.facts import Facts
 from te_sched.arith.rewrite import Rewriter
 from te_sched.arith.rules import Row, RuleTable, apply, compile_row, parse_side
+from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import expr as E
 from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.intrinsics import if_then_else
@@ -20,8 +20,15 @@ x, y, z = (Var(name) for name in "xyz")
 TWO = IntImm(2)
 
 
-def applied(pattern: str, result: str, e: E.Expr, when: str = "", **options: Any) -> str | None:
-    found = compile_row(Row("r", pattern, result, when, **options))(e, Rewriter(Facts()))
+def applied(
+    pattern: str,
+    result: str,
+    e: E.Expr,
+    when: str = "",
+    settings: Lowering = AS_TVM,
+    **options: Any,
+) -> str | None:
+    found = compile_row(Row("r", pattern, result, when, **options))(e, Rewriter(Facts(settings)))
     return None if found is None else show(found)
 
 
@@ -71,10 +78,9 @@ def test_new_parts_are_rewritten_again() -> None:
 def test_newer_rows_are_off_where_the_older_lowering_is_asked_for() -> None:
     e = E.Add(x, y)
     assert applied("x + y", "x", e, newer=True) == "x"
-    older = config.Lowering(as_older=True)
-    with config.scoped(lowering=older):
-        assert applied("x + y", "x", e, newer=True) is None
-        assert applied("x + y", "x", e) == "x"
+    older = Lowering(as_older=True)
+    assert applied("x + y", "x", e, settings=older, newer=True) is None
+    assert applied("x + y", "x", e, settings=older) == "x"
 
 
 def test_a_table_gives_the_rows_that_may_match() -> None:

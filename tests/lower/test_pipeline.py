@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +12,16 @@ import te_sched
 from te_sched import config, te
 from te_sched.errors import InternalError, LoweringError
 from te_sched.ir.stmt import PrimFunc
-from te_sched.lower import pipeline
-from te_sched.lower.pipeline import PASSES, lower, pass_names, run_passes, scheduled_loops
+from te_sched.lower import passes, pipeline
+from te_sched.lower.passes import Pass
+from te_sched.lower.pipeline import (
+    AS_OLDER_PASSES,
+    PASSES,
+    lower,
+    pass_names,
+    run_passes,
+    scheduled_loops,
+)
 from tests.schedule.programs import chain
 
 
@@ -20,9 +29,9 @@ def lowering(**choices: Any) -> Any:
     return config.scoped(lowering=replace(config.current().lowering, **choices))
 
 
-def names(**choices: Any) -> list[str]:
+def names(chosen_of: Sequence[Pass] = PASSES, **choices: Any) -> list[str]:
     chosen = replace(config.current().lowering, **choices)
-    return [one.__name__ for one, _ in pipeline._chosen_passes(chosen)]
+    return [one.name for one in pipeline._chosen_passes(chosen_of, chosen)]
 
 
 def mark(func: PrimFunc) -> PrimFunc:
@@ -55,7 +64,7 @@ def test_added_passes_come_at_the_end_of_their_phase(phase: int, before: str | N
 
 
 def test_the_older_lowering_hoists_later() -> None:
-    older = names(as_older=True)
+    older = names(AS_OLDER_PASSES)
     assert sorted(older) == sorted(names())
     assert older.index("hoist_conditions") > older.index("unroll_loops")
     assert names().index("hoist_conditions") < names().index("unroll_loops")
@@ -63,10 +72,11 @@ def test_the_older_lowering_hoists_later() -> None:
 
 def test_each_pass_is_verified_at_its_level(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
-    monkeypatch.setattr(pipeline, "verify", lambda func, level: seen.append(level))
+    for module in (passes, pipeline):
+        monkeypatch.setattr(module, "verify", lambda func, level: seen.append(level))
     p = chain()
     lower(p.s, [p.A, p.D])
-    assert seen == ["buffers", *(level for _, level in PASSES)]
+    assert seen == ["buffers", *(one.level for one in PASSES)]
     with config.scoped(verify_passes=False):
         lower(p.s, [p.A, p.D])
     assert len(seen) == len(PASSES) + 1
@@ -87,8 +97,8 @@ def test_stopping_and_going_on_is_the_whole_road() -> None:
     whole = lower(p.s, [p.A, p.D])
     loops = scheduled_loops(p.s, [p.A, p.D])
     assert str(loops) == str(lower(p.s, [p.A, p.D], stop_after="schedule_ops")["main"])
-    assert str(run_passes(loops)) == str(whole["main"])
-    assert str(run_passes(loops, simple_mode=True)) == str(
+    assert str(run_passes(loops, config.current())) == str(whole["main"])
+    assert str(run_passes(loops, config.current(), simple_mode=True)) == str(
         lower(p.s, [p.A, p.D], simple_mode=True)["main"]
     )
 
