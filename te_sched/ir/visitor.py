@@ -207,6 +207,16 @@ def _rebuilders(reached: frozenset[Role]) -> dict[type, _Method]:
     return {kind: _rebuilder(kind, reached) for kind in NODE_CLASSES}
 
 
+class StatementMapper(Mapper):
+    """Maps the statements that have others below them; stores and calls stay as they are."""
+
+    def visit_BufferStore(self, node: S.BufferStore) -> S.Stmt:
+        return node
+
+    def visit_Evaluate(self, node: S.Evaluate) -> S.Stmt:
+        return node
+
+
 class ReferenceMapper(Mapper):
     """Maps also what nodes refer to: buffers, reducers, axes, attributes and annotations.
 

@@ -42,6 +42,8 @@ from te_sched.te.operation import (
     PlaceholderOp,
     ScanOp,
     domain_loads,
+    domain_of,
+    domains,
 )
 from te_sched.te.tensor import Tensor
 
@@ -151,9 +153,7 @@ class _Inference:
         if stage.attach_type in (AttachType.INLINED_ALREADY, AttachType.INLINE):
             return
         if stage.is_output or stage.layouts or isinstance(stage.op, PlaceholderOp):
-            for axis in stage.op.root_iter_vars():
-                assert axis.dom is not None
-                self.ranges[axis] = axis.dom
+            self.ranges.update(domains(stage.op.root_iter_vars()))
             return
         outputs = [stage.op.output(i) for i in range(stage.op.num_outputs)]
         regions: Regions = {tensor: [[] for _ in tensor.shape] for tensor in outputs}
@@ -211,8 +211,8 @@ class _Inference:
             analyzer.bind(var, bound)
         domains: dict[Var, IntervalSet] = {}
         for axis in op.root_iter_vars():
-            assert axis.dom is not None
-            bound = int_set.cover_range(sets[axis], axis.dom) if axis in sets else axis.dom
+            dom = domain_of(axis)
+            bound = int_set.cover_range(sets[axis], dom) if axis in sets else dom
             if type(bound.min) in (FloorDiv, FloorMod):
                 # Simplified apart, quotient and remainder of a fused axis may no longer fit.
                 bound = Range(Analyzer().simplify(bound.min), bound.extent)
@@ -382,9 +382,7 @@ def _(op: ExternOp, regions: Regions, ranges: Ranges) -> None:
 
 @gather_bound.register
 def _(op: HybridOp, regions: Regions, ranges: Ranges) -> None:
-    for axis in op.axis:
-        assert axis.dom is not None
-        ranges[axis] = axis.dom
+    ranges.update(domains(op.axis))
 
 
 @gather_bound.register
@@ -392,24 +390,19 @@ def _(op: ComputeOp, regions: Regions, ranges: Ranges) -> None:
     outputs = [regions[op.output(i)] for i in range(op.num_outputs)]
     for dimension, axis in enumerate(op.axis):
         ranges[axis] = _cover_all([output[dimension] for output in outputs], axis)
-    for axis in op.reduce_axis:
-        assert axis.dom is not None
-        ranges[axis] = axis.dom
+    ranges.update(domains(op.reduce_axis))
 
 
 @gather_bound.register
 def _(op: ScanOp, regions: Regions, ranges: Ranges) -> None:
     outputs = [op.output(i) for i in range(op.num_outputs)]
-    whole = op.scan_axis.dom
-    assert whole is not None
+    whole = domain_of(op.scan_axis)
     needed = _cover([step for tensor in outputs for step in regions[tensor][0]], op.scan_axis)
     # A scan starts from its first step whichever steps are read.
     extent = Analyzer().simplify(needed.extent + needed.min - whole.min)
     ranges[op.scan_axis] = Range(whole.min, extent)
     # The steps are stored whole, whatever is read of them (TVM makes room for less).
-    for axis in op.spatial_axis_:
-        assert axis.dom is not None
-        ranges[axis] = axis.dom
+    ranges.update(domains(op.spatial_axis_))
 
 
 def _cover_all(outputs: list[list[IntervalSet]], axis: IterVar) -> Range:
@@ -435,5 +428,4 @@ def _cover_all(outputs: list[list[IntervalSet]], axis: IterVar) -> Range:
 
 
 def _cover(sets: Iterable[IntervalSet], axis: IterVar) -> Range:
-    assert axis.dom is not None
-    return int_set.cover_range(int_set.union(list(sets)), axis.dom)
+    return int_set.cover_range(int_set.union(list(sets)), domain_of(axis))

@@ -60,6 +60,7 @@ from te_sched.lower.device.kernel import (
     barrier,
     scope_of,
     thread_axes,
+    under_threads,
 )
 from te_sched.lower.device.packed_indices import Packed, packed
 from te_sched.lower.statements import sequence, statements
@@ -78,14 +79,7 @@ def insert_barriers(kernel: PrimFunc) -> PrimFunc:
     for axis in axes:
         planner.bind(axis.var, Range(IntImm(0, axis.var.dtype), axis.extent))
     new = planner.plan(body).body
-    return kernel if new is body else kernel.with_body(_under(kernel.body, new))
-
-
-def _under(launches: Stmt, body: Stmt) -> Stmt:
-    if isinstance(launches, AttrStmt) and launches.key == "thread_extent":
-        inner = _under(launches.body, body)
-        return AttrStmt(launches.node, launches.key, launches.value, inner)
-    return body
+    return kernel if new is body else kernel.with_body(under_threads(kernel.body, new))
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,14 @@ def thread_axes(kernel: PrimFunc) -> tuple[tuple[ThreadAxis, ...], Stmt]:
     return tuple(axes), body
 
 
+def under_threads(launches: Stmt, body: Stmt) -> Stmt:
+    """`body` under the thread axes of a kernel."""
+    if isinstance(launches, AttrStmt) and launches.key == "thread_extent":
+        inner = under_threads(launches.body, body)
+        return AttrStmt(launches.node, launches.key, launches.value, inner)
+    return body
+
+
 def launched(root: Stmt) -> dict[Var, str]:
     """The variables of the launches in a statement, in program order, with the tags of the axes."""
     return {

@@ -42,7 +42,14 @@ from te_sched.ir.stmt import (
     Stmt,
 )
 from te_sched.ir.visitor import Mapper, substitute
-from te_sched.lower.device.kernel import WARP, ThreadAxis, lane_mask, scope_of, thread_axes
+from te_sched.lower.device.kernel import (
+    WARP,
+    ThreadAxis,
+    lane_mask,
+    scope_of,
+    thread_axes,
+    under_threads,
+)
 from te_sched.lower.statements import has_attribute, sequence, statements
 
 _SCOPE = "reduce_scope"
@@ -57,15 +64,7 @@ def lower_thread_reductions(kernel: PrimFunc) -> PrimFunc:
     body = lowering.visit(body)
     for buffer in lowering.buffers:
         body = Allocate(buffer.data, buffer.dtype, buffer.shape, TRUE, body)
-    return kernel.with_body(_under(kernel.body, body))
-
-
-def _under(launches: Stmt, body: Stmt) -> Stmt:
-    """`body` under the thread axes of a kernel."""
-    if isinstance(launches, AttrStmt) and launches.key == "thread_extent":
-        inner = _under(launches.body, body)
-        return AttrStmt(launches.node, launches.key, launches.value, inner)
-    return body
+    return kernel.with_body(under_threads(kernel.body, body))
 
 
 @dataclass(frozen=True, slots=True)
