@@ -260,10 +260,8 @@ def _attach_points(spec: StageState) -> frozenset[IterVar]:
 def _not_inside(stage: StageState, spec: StageState, consumer: Stage) -> LoweringError:
     assert spec.attach_stage is not None
     assert spec.attach_ivar is not None
-    name, at = (
-        stage.op.name,
-        f"axis {spec.attach_ivar.var.name} of stage {spec.attach_stage.op.name}",
-    )
+    name = stage.op.name
+    at = f"axis {spec.attach_ivar.var.name} of stage {spec.attach_stage.op.name}"
     return LoweringError(
         f"stage {name} is computed at {at}, but stage {consumer.op.name} reads it outside of "
         "that loop",
