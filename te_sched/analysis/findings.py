@@ -5,7 +5,7 @@ Must not know how anything is judged.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
 
@@ -45,9 +45,9 @@ class Finding:
         labelled = [f"  {label}: {text}" for label, text in parts if text]
         return "\n".join([f"{self.verdict} ({self.kind}): {self.message}", *labelled])
 
-    def about(self) -> list[Subject]:
-        """What it is about, and the user's line, for messages."""
-        named = (Subject("stage", self.stage), Subject("axis", self.axis))
+    def about(self, stage: Callable[[str], Subject] = BY_NAME) -> list[Subject]:
+        """What it is about, and the user's line, for messages; `stage` is what these call one."""
+        named = (stage(self.stage), Subject("axis", self.axis))
         line = Subject("line", self.line, self.line)
         return [one for one in (*named, line) if one.name]
 

@@ -43,6 +43,8 @@ from te_sched.te.operation import (
     PlaceholderOp,
     ScanOp,
     domain_loads,
+    domain_of,
+    domains,
 )
 from te_sched.te.tensor import Tensor
 
@@ -153,9 +155,7 @@ class _Inference:
         if stage.attach_type in (AttachType.INLINED_ALREADY, AttachType.INLINE):
             return
         if stage.is_output or stage.layouts or isinstance(stage.op, PlaceholderOp):
-            for axis in stage.op.root_iter_vars():
-                assert axis.dom is not None
-                self.ranges[axis] = axis.dom
+            self.ranges.update(domains(stage.op.root_iter_vars()))
             return
         outputs = [stage.op.output(i) for i in range(stage.op.num_outputs)]
         regions: Regions = {tensor: [[] for _ in tensor.shape] for tensor in outputs}
@@ -213,10 +213,8 @@ class _Inference:
             analyzer.bind(var, bound)
         domains: dict[Var, IntervalSet] = {}
         for axis in op.root_iter_vars():
-            assert axis.dom is not None
-            bound = axis.dom
-            if axis in sets:
-                bound = int_set.cover_range(sets[axis], bound, settings)
+            dom = domain_of(axis)
+            bound = int_set.cover_range(sets[axis], dom, settings) if axis in sets else dom
             if type(bound.min) in (FloorDiv, FloorMod):
                 # Simplified apart, quotient and remainder of a fused axis may no longer fit.
                 bound = Range(Analyzer(settings).simplify(bound.min), bound.extent)
@@ -264,10 +262,8 @@ def _attach_points(spec: StageState) -> frozenset[IterVar]:
 def _not_inside(stage: StageState, spec: StageState, consumer: Stage) -> LoweringError:
     assert spec.attach_stage is not None
     assert spec.attach_ivar is not None
-    name, at = (
-        stage.op.name,
-        f"axis {spec.attach_ivar.var.name} of stage {spec.attach_stage.op.name}",
-    )
+    name = stage.op.name
+    at = f"axis {spec.attach_ivar.var.name} of stage {spec.attach_stage.op.name}"
     return LoweringError(
         f"stage {name} is computed at {at}, but stage {consumer.op.name} reads it outside of "
         "that loop",
@@ -385,9 +381,7 @@ def _(op: ExternOp, regions: Regions, ranges: Ranges, settings: Lowering) -> Non
 
 @gather_bound.register
 def _(op: HybridOp, regions: Regions, ranges: Ranges, settings: Lowering) -> None:
-    for axis in op.axis:
-        assert axis.dom is not None
-        ranges[axis] = axis.dom
+    ranges.update(domains(op.axis))
 
 
 @gather_bound.register
@@ -395,25 +389,20 @@ def _(op: ComputeOp, regions: Regions, ranges: Ranges, settings: Lowering) -> No
     outputs = [regions[op.output(i)] for i in range(op.num_outputs)]
     for dimension, axis in enumerate(op.axis):
         ranges[axis] = _cover_all([output[dimension] for output in outputs], axis, settings)
-    for axis in op.reduce_axis:
-        assert axis.dom is not None
-        ranges[axis] = axis.dom
+    ranges.update(domains(op.reduce_axis))
 
 
 @gather_bound.register
 def _(op: ScanOp, regions: Regions, ranges: Ranges, settings: Lowering) -> None:
     outputs = [op.output(i) for i in range(op.num_outputs)]
-    whole = op.scan_axis.dom
-    assert whole is not None
+    whole = domain_of(op.scan_axis)
     steps = [step for tensor in outputs for step in regions[tensor][0]]
     needed = _cover(steps, op.scan_axis, settings)
     # A scan starts from its first step whichever steps are read.
     extent = Analyzer(settings).simplify(needed.extent + needed.min - whole.min)
     ranges[op.scan_axis] = Range(whole.min, extent)
     # The steps are stored whole, whatever is read of them (TVM makes room for less).
-    for axis in op.spatial_axis_:
-        assert axis.dom is not None
-        ranges[axis] = axis.dom
+    ranges.update(domains(op.spatial_axis_))
 
 
 def _cover_all(outputs: list[list[IntervalSet]], axis: IterVar, settings: Lowering) -> Range:
@@ -439,5 +428,4 @@ def _cover_all(outputs: list[list[IntervalSet]], axis: IterVar, settings: Loweri
 
 
 def _cover(sets: Sequence[IntervalSet], axis: IterVar, settings: Lowering) -> Range:
-    assert axis.dom is not None
-    return int_set.cover_range(int_set.union(sets, settings), axis.dom, settings)
+    return int_set.cover_range(int_set.union(sets, settings), domain_of(axis), settings)

@@ -71,7 +71,7 @@ def _guards(node: Stmt, inner: set[Var]) -> list[Expr]:
         return own + _guards(node.then_case, inner)
     if isinstance(node, SeqStmt):
         first, *others = [_guards(part, inner) for part in node.seq]
-        return [one for one in first if all(_has(other, one) for other in others)]
+        return [one for one in first if all(contains(other, one) for other in others)]
     if isinstance(node, LetStmt):
         return _guards(node.body, inner | {node.var})
     if isinstance(node, AttrStmt) and isinstance(node.node, IterVar):
@@ -94,5 +94,6 @@ def _is_known(condition: Expr, inner: set[Var]) -> bool:
     return effect_of(condition) <= Effect.PURE and inner.isdisjoint(variables_of(condition))
 
 
-def _has(conditions: Iterable[Expr], wanted: Expr) -> bool:
+def contains(conditions: Iterable[Expr], wanted: Expr) -> bool:
+    """Whether one of some conditions is as another one is written."""
     return any(structural_equal(one, wanted) for one in conditions)

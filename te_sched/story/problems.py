@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from te_sched.analysis import check
@@ -38,8 +39,5 @@ def of_build(error: TeSchedError, schedule: Schedule, args: Sequence[Any]) -> tu
 
 
 def _from_finding(found: Finding, schedule: Schedule) -> Problem:
-    about = [
-        stage_named(schedule, one.name) if one.kind == "stage" else one for one in found.about()
-    ]
-    where = ", ".join(map(str, about))
+    where = ", ".join(map(str, found.about(partial(stage_named, schedule))))
     return Problem("build", found.kind, found.message, where, found.why, found.cure)

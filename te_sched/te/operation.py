@@ -108,7 +108,7 @@ class ComputeOp(Operation):
         axis: tuple[IterVar, ...],
         body: tuple[Expr, ...],
     ) -> None:
-        shape = tuple([_dom(one).extent for one in axis])
+        shape = tuple([domain_of(one).extent for one in axis])
         super().__init__(name, tag, attrs, [(shape, value.dtype) for value in body])
         self._axis, self.body = Array(axis), Array(body)
 
@@ -297,8 +297,15 @@ def _loaded_buffers(node: Any) -> Iterator[Buffer]:
         yield node.buffer
 
 
-def _dom(axis: IterVar) -> Any:
+def domain_of(axis: IterVar) -> Range:
+    """The range of an axis that an operation was declared with."""
+    assert axis.dom is not None
     return axis.dom
+
+
+def domains(axes: Iterable[IterVar]) -> dict[IterVar, Range]:
+    """The ranges of axes that an operation was declared with."""
+    return {axis: domain_of(axis) for axis in axes}
 
 
 def loaded_tensors(roots: Iterable[Expr]) -> Iterator[Tensor]:
@@ -348,7 +355,7 @@ def domain_loads(body: Expr) -> list[ProducerLoad]:
     bounds = [
         bound
         for axis in body.axis
-        for bound in (_dom(axis).min, _dom(axis).extent)
+        for bound in (domain_of(axis).min, domain_of(axis).extent)
         if type(bound) is not IntImm
     ]
     return [load for bound in bounds for load in walk(bound) if type(load) is ProducerLoad]

@@ -149,8 +149,7 @@ class Tensor(DataProducer, Operand):
 
 def tensor_label(tensor: Tensor) -> Subject:
     """ "tensor A (declared at a.py:3)", for the `where` of an error."""
-    name = tensor.name
-    return Subject("tensor", name, f"tensor {name} (declared at {tensor.op.place})")
+    return Subject("tensor", tensor.name, f"tensor {tensor.name} (declared at {tensor.op.place})")
 
 
 class TensorSlice(Operand):

@@ -27,12 +27,11 @@ from typing import Any
 
 from te_sched.analysis.checks.bounds import Bounds
 from te_sched.analysis.checks.making import Check, check_of, check_over, unless_empty
-from te_sched.analysis.checks.place import Need
 from te_sched.analysis.findings import BY_NAME, Findings
 from te_sched.analysis.schedules.sizes import Size
 from te_sched.errors import Subject
 from te_sched.ir.expr import Expr, IntImm, Var
-from te_sched.ir.occurrences import Occurrence, data_read_by, occurrences_of
+from te_sched.ir.occurrences import data_read_by, occurrences_of
 from te_sched.ir.stmt import (
     THREAD_KEYS,
     Allocate,
@@ -127,8 +126,10 @@ class _Walker:
         found: list[Check] = []
         for occurrence in occurrences_of(node):
             needs = self.bounds.judge(occurrence)
-            if needs and self.insert:
-                found += [check_of(self.site(occurrence, need), occurrence, need) for need in needs]
+            for need in needs if self.insert else ():
+                told = {"index": str(need.at), "dimension": need.number}
+                site = self.bounds.site("bounds", occurrence, self.named, **told)
+                found.append(check_of(site, occurrence, need))
         return found
 
     # -- statements --------------------------------------------------------------------------------
@@ -263,20 +264,6 @@ class _Walker:
         with self.bounds.inside(node), self.assuming(node.condition, node.body):
             body = self.flushed(node.body)
         return _with(node, node.body, body), checks
-
-    # -- checks ------------------------------------------------------------------------------------
-
-    def site(self, occurrence: Occurrence, need: Need) -> dict[str, Any]:
-        """What a report says of an access that is known now."""
-        stage = self.bounds.place_name()
-        return {
-            "kind": "bounds",
-            "buffer": self.bounds.name_of(occurrence),
-            "index": str(need.at),
-            "dimension": need.number,
-            "does": "read" if occurrence.reads else "write",
-            "where": self.named(stage) if stage else None,
-        }
 
 
 _METHODS: dict[type, Callable[[_Walker, Any], tuple[Stmt, list[Check]]]] = {

@@ -5,7 +5,7 @@ Whoever walks a program says into which statements it goes. Must not know what i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import reduce
 from typing import Any, NamedTuple, TypeGuard
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeGuard
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
 from te_sched.config import TO_RUN
+from te_sched.errors import Subject
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
     BinaryOp,
@@ -220,6 +221,19 @@ class Place:
         if occurrence.buffer is not None and occurrence.data not in self.views:
             return occurrence.buffer.name
         return self.memory[occurrence.data].name
+
+    def site(
+        self, kind: str, occurrence: Occurrence, named: Callable[[str], Subject], **more: Any
+    ) -> dict[str, Any]:
+        """What a report says of an access that is known now."""
+        stage = self.place_name()
+        return {
+            "kind": kind,
+            "buffer": self.name_of(occurrence),
+            "does": "read" if occurrence.reads else "write",
+            "where": named(stage) if stage else None,
+            **more,
+        }
 
 
 def is_index_operator(e: Any) -> TypeGuard[BinaryOp]:

@@ -231,14 +231,7 @@ class _Sanitizer:
 
     def fail(self, occurrence: Occurrence, kind: str, numbers: Iterable[Expr], **more: Any) -> Stmt:
         """The call that reports an access."""
-        stage = self.here.place_name()
-        site = {
-            "kind": kind,
-            "buffer": self.here.name_of(occurrence),
-            "does": "read" if occurrence.reads else "write",
-            "where": self.named(stage) if stage else None,
-            **more,
-        }
+        site = self.here.site(kind, occurrence, self.named, **more)
         loops = [loop.var for loop in self.here.scope.loops if not loop.is_launched]
         return report(site, numbers, (*loops, *self.lanes))
 

@@ -33,10 +33,10 @@ from te_sched.errors import BuildError
 from te_sched.ir.expr import EQ, Buffer, Expr, IntImm, Var
 from te_sched.ir.ops import is_const
 from te_sched.ir.scopes import OF_BLOCK, Loop, Memory
-from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import substitute, walk
 from te_sched.lower.assemble import schedule_ops
 from te_sched.lower.bounds import infer_bound
+from te_sched.lower.guard_extents import contains
 from te_sched.schedule.places import At
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import Stage
@@ -77,7 +77,7 @@ def _fault_of(chosen: Program, whole: Program) -> str:
     """What is wrong with the predicate that one program has and the other has not."""
     for store, other in zip(_stores(chosen), _stores(whole), strict=True):
         usual = _conditions_of(other, store.loops)
-        added = [one for one in store.conditions if not _has(usual, one)]
+        added = [one for one in store.conditions if not contains(usual, one)]
         if added and (why := _Judge(chosen, store, usual, added).fault()):
             return why
     return ""
@@ -91,10 +91,6 @@ def _conditions_of(access: Access, loops: Sequence[Loop]) -> list[Expr]:
     """When an access happens, in the variables of those loops."""
     names: dict[Var, Expr] = {b.var: a.var for a, b in zip(loops, access.loops, strict=True)}
     return [substitute(condition, names) for condition in access.conditions]
-
-
-def _has(conditions: Iterable[Expr], wanted: Expr) -> bool:
-    return any(structural_equal(one, wanted) for one in conditions)
 
 
 class _Done(NamedTuple):
@@ -181,7 +177,7 @@ class _Judge:
             # registers of threads, which all read what stands behind the loop over them
             touched = [one for one in self.program.accesses if one.data is self.store.data]
             reads = [one for one in touched if not one.writes]
-            return all(_has(one.conditions, added) for one in reads for added in self.added)
+            return all(contains(one.conditions, added) for one in reads for added in self.added)
         found = [one for one in judge_initialised(self.program) if one.buffer == self.memory.name]
         return bool(found) and all(one.verdict == PROVED for one in found)
 

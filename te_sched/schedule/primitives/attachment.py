@@ -103,17 +103,14 @@ class AttachmentPrimitives(StageState):
                     "use compute_root",
                     where,
                 )
-            if isinstance(op.body[0], Reduce) and not all(map(_is_load, reader.op.body)):
+            is_copy = all(isinstance(value, ProducerLoad) for value in reader.op.body)
+            if isinstance(op.body[0], Reduce) and not is_copy:
                 raise ScheduleError(
                     what,
                     f"it is a reduction, and {reader.op.name} computes with its result",
                     "use compute_at: a reduction is a loop, not an expression",
                     where,
                 )
-
-
-def _is_load(body: Any) -> bool:
-    return isinstance(body, ProducerLoad)
 
 
 def _check_parent(stage: StageState, parent: Any, what: str) -> None:

@@ -23,7 +23,7 @@ from te_sched.schedule.primitives.checks import (
 from te_sched.schedule.program import ScheduleState
 from te_sched.schedule.relations import Ranges, Values
 from te_sched.schedule.state import Fate, StageState
-from te_sched.te.operation import ComputeOp, Operation
+from te_sched.te.operation import ComputeOp, Operation, domains
 from te_sched.te.tensor import Tensor
 from te_sched.trace.primitive import primitive
 
@@ -232,10 +232,7 @@ def _layout(stage: StageState, op: ComputeOp, what: str) -> _Layout:
                 "use cache_write before the reduction axes are split or fused",
                 At(stage, leaf),
             )
-    ranges: Ranges = {}
-    for axis in op.root_iter_vars():
-        assert axis.dom is not None
-        ranges[axis] = axis.dom
+    ranges: Ranges = domains(op.root_iter_vars())
     if stage.relations:
         analyzer = Analyzer()
         for relation in stage.relations:
@@ -252,18 +249,13 @@ def _layout(stage: StageState, op: ComputeOp, what: str) -> _Layout:
     indices = tuple([places[leaf] for leaf in leaves])
     guards: list[Expr] = []
     if stage.relations:
-        bounds = dict(zip(axes, map(_dom, axes), strict=True))
-        guards = bound_checks(stage, {**ranges, **bounds}, values, False, frozenset(reduce_axes))
+        known = {**ranges, **domains(axes)}
+        guards = bound_checks(stage, known, values, False, frozenset(reduce_axes))
     return _Layout(axes, {axis.var: values[axis] for axis in op.axis}, indices, guards)
 
 
 def _cached_axis(leaf: IterVar, bound: Range) -> IterVar:
     return IterVar(bound, Var(leaf.var.name + ".c", leaf.var.dtype), leaf.kind)
-
-
-def _dom(axis: IterVar) -> Range:
-    assert axis.dom is not None
-    return axis.dom
 
 
 def _computed(op: ComputeOp, name: str, layout: _Layout) -> ComputeOp:

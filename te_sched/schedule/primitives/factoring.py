@@ -25,7 +25,7 @@ from te_sched.schedule.primitives.checks import (
 from te_sched.schedule.program import ScheduleState
 from te_sched.schedule.relations import Ranges, Values, spread_down, spread_up
 from te_sched.schedule.state import Fate, StageState
-from te_sched.te.operation import ComputeOp
+from te_sched.te.operation import ComputeOp, domain_of, domains
 from te_sched.te.tensor import Tensor
 from te_sched.trace.primitive import primitive
 
@@ -124,7 +124,7 @@ def _take_apart(stage: StageState, op: ComputeOp, axis: IterVar, what: str) -> _
             At(stage, axis),
         )
     touched = spread_down(stage.relations, spread_up(stage.relations, {axis: 1}))
-    ranges: Ranges = {one: _dom(one) for one in op.root_iter_vars()}
+    ranges: Ranges = domains(op.root_iter_vars())
     analyzer = Analyzer()
     for relation in stage.relations:
         relation.ranges_down(ranges, analyzer, None)
@@ -178,11 +178,6 @@ def _output_of(stage: StageState, op: ComputeOp, loop: IterVar) -> IterVar | Non
     return next((axis for axis in op.axis if axis in sources), None)
 
 
-def _dom(axis: IterVar) -> Range:
-    assert axis.dom is not None
-    return axis.dom
-
-
 def _factored(op: ComputeOp, reduce: Reduce, axis: IterVar, place: int, parts: _Parts) -> ComputeOp:
     """The first step: what each value of the factored axis contributes."""
     axes = list(op.axis)
@@ -214,7 +209,7 @@ def _remaining(
     """The second step: the contributions are combined."""
     axes = output_axes(op.output(0).shape)
     factor = IterVar(
-        _dom(factored.axis[place]), Var(axis.var.name + ".v", axis.var.dtype), "CommReduce"
+        domain_of(factored.axis[place]), Var(axis.var.name + ".v", axis.var.dtype), "CommReduce"
     )
     indices: list[Expr] = [one.var for one in axes]
     indices.insert(place, factor.var)
