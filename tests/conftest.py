@@ -37,7 +37,6 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "developer")
 def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(autouse=True, scope="session")

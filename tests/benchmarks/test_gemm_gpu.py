@@ -117,14 +117,18 @@ def test_wrong_results_are_failures() -> None:
 
 def figures(gpu: device.Gpu | None, monkeypatch: pytest.MonkeyPatch, path: Path) -> Any:
     """What a run with few versions and small sizes saves."""
-    ladder = {name: gemm_gpu.LADDER[name] for name in ("naive", "tensor cores")}
+    small_tile, small_warps = products.Tile(32, 32), tensor_cores.BEST[6]
+    ladder = {
+        "naive": gemm_gpu.LADDER["naive"],
+        "tensor cores": lambda *size: tensor_cores.tensor_cores(*size, small_warps),
+    }
     monkeypatch.setattr(gemm_gpu, "LADDER", ladder)
     monkeypatch.setattr(gemm_gpu, "TUTORIAL", (128, 128, 64))
     monkeypatch.setattr(gemm_gpu, "LARGE", 128)
-    monkeypatch.setattr(products, "BEST", products.BEST[:1])
-    monkeypatch.setattr(tensor_cores, "BEST", tensor_cores.BEST[:1])
-    small = {"copy": moving.Program(moving.copy, lambda a: a, (4, 1024), (4, 1024))}
-    monkeypatch.setattr(moving, "PROGRAMS", small)
+    monkeypatch.setattr(products, "BEST", (small_tile,))
+    monkeypatch.setattr(tensor_cores, "BEST", (small_warps,))
+    moved = {"copy": moving.Program(moving.copy, lambda a: a, (4, 1024), (4, 1024))}
+    monkeypatch.setattr(moving, "PROGRAMS", moved)
     monkeypatch.setattr(device, "find", lambda: gpu)
     nowhere = path / "nothing"
     gemm_gpu.main(["--results", str(path), "--tvm-cuda", str(nowhere)])

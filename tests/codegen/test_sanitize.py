@@ -10,6 +10,7 @@ import pytest
 import te_sched
 from te_sched import AccessError, BuildError, te, tir
 from tests.golden import execution
+from tests.golden.smaller import sized
 from tests.sampling import sampled_programs
 
 N = 8
@@ -460,17 +461,12 @@ class Sanitizing:
         return te_sched.build(*args, **options, sanitize=True)
 
 
-LARGE = ("11_tile",)  # many millions of iterations
-PROGRAMS = [
-    pytest.param(one, id=f"{one.family}-{one.name}")
-    for one in sampled_programs()
-    if one.name not in LARGE
-]
+PROGRAMS = [pytest.param(one, id=f"{one.family}-{one.name}") for one in sampled_programs()]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_nothing_is_found_in_legal_programs(program):
-    scripts = program.golden("script")
-    for step, (schedule, args) in enumerate(program.steps(te_sched)):
+    scripts, module = program.golden("script"), sized(program)
+    for step, (schedule, args) in enumerate(module.steps(te_sched)):
         if execution.why_not_on_cpu(schedule, scripts[step]) is None:
-            execution.run(Sanitizing(), program.module, schedule, args, step)
+            execution.run(Sanitizing(), module, schedule, args, step)

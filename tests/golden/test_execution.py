@@ -11,35 +11,33 @@ import pytest
 import te_sched
 from te_sched.errors import BuildError
 from tests.golden import corpus, execution
+from tests.golden.smaller import sized
 
 PROGRAMS = [pytest.param(one, id=f"{one.family}-{one.name}") for one in corpus.programs()]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_steps_compute_what_numpy_does_or_are_refused(program):
-    scripts = program.golden("script")
-    for step, (schedule, args) in enumerate(program.steps(te_sched)):
+    scripts, module = program.golden("script"), sized(program)
+    for step, (schedule, args) in enumerate(module.steps(te_sched)):
         try:
-            run_or_be_refused(program, step, schedule, args, scripts[step])
+            run_or_be_refused(program.name, module, step, schedule, args, scripts[step])
         except BaseException as error:
             error.add_note(f"in step {step}")
             raise
 
 
-def run_or_be_refused(program, step, schedule, args, script):
+def run_or_be_refused(name, module, step, schedule, args, script):
     reason = execution.why_not_on_cpu(schedule, script)
-    if reason is None:
-        execution.run(te_sched, program.module, schedule, args, step)
-        return
-    if program.name in REPAIRED:
-        execution.run(te_sched, program.module, schedule, args, step)
+    if reason is None or name in REPAIRED:
+        execution.run(te_sched, module, schedule, args, step)
         return
     with pytest.raises(BuildError, match="why: "):  # or else the reason is none
         te_sched.build(schedule, args, target="llvm")
     if reason.startswith("loops are bound to"):
-        refusal = NOT_ON_GPU.get((program.name, step))
+        refusal = NOT_ON_GPU.get((name, step))
         if refusal is None:
-            execution.run(te_sched, program.module, schedule, args, step, "cuda")
+            execution.run(te_sched, module, schedule, args, step, "cuda")
         else:
             with pytest.raises(BuildError, match=refusal):
                 te_sched.build(schedule, args, target="cuda")

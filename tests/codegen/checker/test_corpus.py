@@ -12,13 +12,12 @@ from te_sched.errors import BuildError
 from te_sched.ir.stmt import IRModule
 from te_sched.lower.device.pipeline import device_passes
 from tests.golden import corpus, execution
-
-BLOCKS = 8  # of the GEMMs at tutorial size: all of them take a minute
+from tests.golden.smaller import sized
 
 
 def thread_bound_steps(program: Any) -> Iterator[tuple[int, Any, list[Any]]]:
     """(number, schedule, args) of the steps with threads."""
-    for step, (schedule, args) in enumerate(program.steps(te_sched)):
+    for step, (schedule, args) in enumerate(sized(program).steps(te_sched)):
         reason = execution.why_not_on_cpu(schedule, program.golden("script")[step])
         if reason is not None and reason.startswith("loops are bound to"):
             yield step, schedule, args
@@ -44,7 +43,7 @@ def programs(*families: str) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("program", programs("primitives", "programs", "random"))
+@pytest.mark.parametrize("program", programs("primitives", "gemm_gpu", "programs", "random"))
 def test_corpus_has_no_findings(program):
     for step, schedule, args in thread_bound_steps(program):
         module = kernels(schedule, args)
@@ -65,17 +64,3 @@ def check(program, module, args, step, sizes):
     expected = execution._reference(program, step)(np, *values)
     for result, wanted in zip(untouched, expected, strict=True):
         execution.difference(result, wanted)
-
-
-def test_tutorial_products_have_no_findings():
-    (program,) = corpus.programs("gemm_gpu")
-    generator = np.random.default_rng(0)
-    a, b = (generator.normal(size=size).astype(np.float32) for size in ((1024, 2048), (2048, 512)))
-    expected = a @ b
-    for _, schedule, args in thread_bound_steps(program):
-        result = np.full((1024, 512), np.nan, np.float32)
-        report = check_program(kernels(schedule, args), [a, b, result], max_blocks=BLOCKS)
-        assert report.ok, str(report)
-        done = ~np.isnan(result)
-        assert done.sum() >= BLOCKS
-        np.testing.assert_allclose(result[done], expected[done], rtol=1e-3, atol=1e-3)
