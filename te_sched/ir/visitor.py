@@ -220,6 +220,12 @@ def _rebuilders(reached: frozenset[Role]) -> dict[type, _Method]:
     return {kind: _rebuilder(kind, reached) for kind in NODE_CLASSES}
 
 
+class StatementMapper(Mapper):
+    """Maps the statements of which statements consist; expressions stay as they are."""
+
+    reached = frozenset([Role.BODY])
+
+
 class ReferenceMapper(Mapper):
     """Maps also what nodes refer to: buffers, reducers, axes, attributes and annotations.
 

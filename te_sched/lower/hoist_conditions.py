@@ -16,7 +16,7 @@ from te_sched.ir.calls import effect_of
 from te_sched.ir.expr import Expr, IterVar, Var
 from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, LetStmt, PrimFunc, SeqStmt, Stmt, While
-from te_sched.ir.visitor import Mapper, replace, walk
+from te_sched.ir.visitor import StatementMapper, replace, walk
 from te_sched.lower.statements import fresh_copy, statements
 
 
@@ -85,7 +85,7 @@ class _Finder:
         return found
 
 
-class _Hoister(Mapper):
+class _Hoister(StatementMapper):
     """Puts the conditions where they belong."""
 
     def __init__(self, hoisted: dict[For, list[IfThenElse]]) -> None:
@@ -93,24 +93,11 @@ class _Hoister(Mapper):
         self.gone = {node for nodes in hoisted.values() for node in nodes if node.else_case is None}
 
     def visit_For(self, node: For) -> Stmt:
-        body = self.visit(node.body)
-        whole: Stmt = node if body is node.body else replace(node, body=body)
+        whole: Stmt = self.generic(node)
         for branch in reversed(self.hoisted.get(node, [])):
             other = None if branch.else_case is None else fresh_copy(whole, {})
             whole = IfThenElse(branch.condition, whole, other, branch.owner_guard)
         return whole
 
     def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
-        then_case = self.visit(node.then_case)
-        if node in self.gone:
-            return then_case
-        else_case = None if node.else_case is None else self.visit(node.else_case)
-        if then_case is node.then_case and else_case is node.else_case:
-            return node
-        return IfThenElse(node.condition, then_case, else_case, node.owner_guard)
-
-    def visit_BufferStore(self, node: Stmt) -> Stmt:
-        return node
-
-    def visit_Evaluate(self, node: Stmt) -> Stmt:
-        return node
+        return self.visit(node.then_case) if node in self.gone else self.generic(node)

@@ -48,7 +48,7 @@ from te_sched.ir.stmt import (
     SeqStmt,
     Stmt,
 )
-from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute, walk
+from te_sched.ir.visitor import AccessMapper, StatementMapper, replace, substitute, walk
 from te_sched.lower.statements import fresh_copy, has_attribute, sequence, statements
 
 _SCOPE = "double_buffer_scope"
@@ -221,7 +221,7 @@ def _take_turns(loop: For, body: Stmt) -> list[Stmt]:
     return [before, IfThenElse(TRUE if type(condition) is IntImm else condition, ending)]
 
 
-class _NoMarks(Mapper):
+class _NoMarks(StatementMapper):
     """Removes the marks of fetches ahead."""
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:

@@ -51,7 +51,7 @@ from te_sched.ir.stmt import (
     SeqStmt,
     Stmt,
 )
-from te_sched.ir.visitor import Mapper, children, replace, substitute, walk
+from te_sched.ir.visitor import StatementMapper, children, replace, substitute, walk
 from te_sched.lower.statements import has_attribute, sequence, statements
 
 CACHE_LINE_BYTES = 64
@@ -67,7 +67,7 @@ def inject_prefetch(func: PrimFunc) -> PrimFunc:
     return func if body is func.body else replace(func, body=body)
 
 
-class _Injector(Mapper):
+class _Injector(StatementMapper):
     """Puts prefetches in front of what their attributes surround."""
 
     def __init__(self) -> None:

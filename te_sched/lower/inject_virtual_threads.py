@@ -34,7 +34,7 @@ from te_sched.ir.stmt import (
     Stmt,
     While,
 )
-from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute, walk
+from te_sched.ir.visitor import AccessMapper, StatementMapper, replace, substitute, walk
 from te_sched.lower.statements import fresh_copy, has_attribute, sequence, statements
 
 # As many virtual threads as this, or more, are a loop.
@@ -51,7 +51,7 @@ def inject_virtual_threads(func: PrimFunc) -> PrimFunc:
     return replace(func, body=_Injector().visit(func.body))
 
 
-class _Injector(Mapper):
+class _Injector(StatementMapper):
     """Finds virtual threads, the innermost first."""
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:

@@ -29,7 +29,7 @@ from te_sched.ir.stmt import (
     SeqStmt,
     Stmt,
 )
-from te_sched.ir.visitor import Mapper, replace, walk
+from te_sched.ir.visitor import StatementMapper, replace, walk
 from te_sched.lower.statements import NOTHING, is_nothing, keeps_memory, sequence
 
 
@@ -39,51 +39,41 @@ def remove_no_op(func: PrimFunc) -> PrimFunc:
     return func if body is func.body else replace(func, body=body)
 
 
-class _Remover(Mapper):
+class _Remover(StatementMapper):
     """Rebuilds statements from the inside out; expressions are left alone."""
 
     def visit_For(self, node: For) -> Stmt:
         if _is_empty(node.extent):
             return NOTHING
-        body = self.visit(node.body)
-        if is_nothing(body):
-            return _evaluations(node.min, node.extent)
-        return node if body is node.body else replace(node, body=body)
+        new = self.generic(node)
+        return _evaluations(node.min, node.extent) if is_nothing(new.body) else new
 
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
-        body = self.visit(node.body)
-        if is_nothing(body):
+        new = self.generic(node)
+        if is_nothing(new.body):
             return _evaluations(node.value)
-        if not _uses(body, node.var) and effect_of(node.value) <= Effect.READ_STATE:
-            return body
-        return node if body is node.body else LetStmt(node.var, node.value, body)
+        is_unused = not _uses(new.body, node.var)
+        return new.body if is_unused and effect_of(node.value) <= Effect.READ_STATE else new
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if node.key == "pragma_debug_skip_region":
             return NOTHING
-        body = self.visit(node.body)
-        if is_nothing(body):
-            return _evaluations(node.value)
-        return node if body is node.body else AttrStmt(node.node, node.key, node.value, body)
+        new = self.generic(node)
+        return _evaluations(node.value) if is_nothing(new.body) else new
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
-        body = self.visit(node.body)
-        if is_nothing(body):
-            return _evaluations(*node.extents)
-        return node if body is node.body else replace(node, body=body)
+        new = self.generic(node)
+        return _evaluations(*node.extents) if is_nothing(new.body) else new
 
     def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
-        then_case: Stmt = self.visit(node.then_case)
-        else_case: Stmt | None = None if node.else_case is None else self.visit(node.else_case)
-        if else_case is not None and is_nothing(else_case):
-            else_case = None
-        if is_nothing(then_case):
-            if else_case is None:
-                return _evaluations(node.condition)
-            return IfThenElse(ops.logical_not(node.condition), else_case)
-        if then_case is node.then_case and else_case is node.else_case:
-            return node
-        return IfThenElse(node.condition, then_case, else_case, node.owner_guard)
+        new = self.generic(node)
+        if new.else_case is not None and is_nothing(new.else_case):
+            new = replace(new, else_case=None)
+        if not is_nothing(new.then_case):
+            return new
+        if new.else_case is None:
+            return _evaluations(node.condition)
+        return IfThenElse(ops.logical_not(node.condition), new.else_case)
 
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
         parts: list[Stmt] = [self.visit(part) for part in node.seq]

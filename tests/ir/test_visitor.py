@@ -9,6 +9,7 @@ from te_sched.ir import stmt as S
 from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.visitor import (
     Mapper,
+    StatementMapper,
     children,
     reads_data,
     replace,
@@ -78,3 +79,19 @@ def test_substitute_goes_by_the_variable_and_not_by_its_name() -> None:
     assert (found.a, found.b) == (y, namesake)
     e = namesake + 1
     assert substitute(e, {x: y}) is e
+
+
+def test_a_mapper_of_statements_leaves_expressions_alone() -> None:
+    class Serial(StatementMapper):
+        def visit_For(self, node: S.For) -> S.Stmt:
+            return replace(self.generic(node), kind="serial")
+
+        def visit_Var(self, node: Var) -> Any:
+            raise AssertionError
+
+    inner = loop(y, 4, store(A, read(A, x), y), kind="unrolled")
+    nest = S.IfThenElse(x < 1, S.LetStmt(x, y + 1, inner), S.SeqStmt((inner, store(A, 1.0, x))))
+    kinds_of_loops = [part.kind for part in walk(Serial().visit(nest)) if type(part) is S.For]
+    assert kinds_of_loops == ["serial", "serial"]
+    plain = store(A, 1.0, x)
+    assert Serial().visit(plain) is plain

@@ -26,7 +26,7 @@ from te_sched.ir.stmt import (
     Stmt,
     While,
 )
-from te_sched.ir.visitor import Mapper, replace, walk
+from te_sched.ir.visitor import StatementMapper, replace, walk
 from te_sched.lower.device.kernel import thread_axes, with_work
 from te_sched.lower.statements import sequence
 
@@ -51,7 +51,7 @@ def count_steps(kernel: PrimFunc, limit: int) -> PrimFunc:
     return with_work(kernel, whole)
 
 
-class _Counter(Mapper):
+class _Counter(StatementMapper):
     """Adds the counting to loops; `bounded` are variables of which the program tells the bounds."""
 
     def __init__(self, kernel: str, limit: int) -> None:
@@ -71,8 +71,7 @@ class _Counter(Mapper):
     def visit_For(self, node: For) -> Stmt:
         if self.is_bounded(node.extent):
             self.bounded.add(node.loop_var)
-            body = self.visit(node.body)
-            return node if body is node.body else replace(node, body=body)
+            return self.generic(node)
         loop = replace(node, body=self.visit(node.body))
         count = ops.maximum(ops.cast("int64", node.extent), IntImm(0, "int64"))
         return sequence([*self.steps(count), loop])
@@ -80,14 +79,7 @@ class _Counter(Mapper):
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
         if self.is_bounded(node.value):
             self.bounded.add(node.var)
-        body = self.visit(node.body)
-        return node if body is node.body else replace(node, body=body)
-
-    def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        return node
-
-    def visit_Evaluate(self, node: Evaluate) -> Stmt:
-        return node
+        return self.generic(node)
 
     def steps(self, count: Expr) -> list[Stmt]:
         """Count, and stop at the limit."""
