@@ -253,13 +253,9 @@ def _rebuilders(reached: frozenset[Role]) -> dict[type, _Method]:
 
 
 class StatementMapper(Mapper):
-    """Rebuilds statements; what is stored and what is evaluated stays."""
+    """Maps the statements of which statements consist; expressions stay as they are."""
 
-    def visit_leaf(self, node: Any) -> Any:
-        """A statement without others in it."""
-        return node
-
-    visit_BufferStore = visit_Evaluate = visit_leaf
+    reached = frozenset([Role.BODY])
 
 
 class ReferenceMapper(Mapper):

@@ -16,12 +16,12 @@ from te_sched.config import Lowering
 from te_sched.ir.expr import Call, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, SeqStmt, Stmt
-from te_sched.ir.visitor import Mapper, replace
+from te_sched.ir.visitor import Mapper, StatementMapper, replace
 from te_sched.lower.guards import Cut, find_cut, is_hint, is_mark, values
 from te_sched.lower.statements import NOTHING, fresh_copy, is_nothing, sequence
 
 
-class Cutter(Mapper):
+class Cutter(StatementMapper):
     """Cuts from the outside in. What is cut off is looked at again where its size is a number."""
 
     def __init__(self, settings: Lowering) -> None:
@@ -54,9 +54,6 @@ class Cutter(Mapper):
 
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
         return _in_sequence(self, node)
-
-    def visit_Expr(self, node: Expr) -> Expr:
-        return node
 
     def settled(self, node: For) -> tuple[For, Cut | None]:
         """The loop without guards that all iterations decide alike, and where to cut it then."""
@@ -132,7 +129,7 @@ class Cutter(Mapper):
         return replace(node, loop_var=var, min=zero, extent=extent, body=body)
 
 
-class _BlockChooser(Mapper):
+class _BlockChooser(StatementMapper):
     """Chooses between two bodies below the innermost threads."""
 
     def __init__(self, var: Var, cut: Cut) -> None:

@@ -19,7 +19,7 @@ from te_sched.ir.expr import And, Call, Expr, IterVar, Var
 from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, LetStmt, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.structural import structural_equal
-from te_sched.ir.visitor import Mapper, reads_data, variables_of
+from te_sched.ir.visitor import StatementMapper, reads_data, variables_of
 from te_sched.lower.statements import statements
 
 
@@ -40,7 +40,7 @@ def _reads(node: Stmt) -> bool:
     return type(node) is IfThenElse and node.else_case is None and reads_data(node.condition)
 
 
-class _Guard(Mapper):
+class _Guard(StatementMapper):
     def visit_For(self, node: For) -> Stmt:
         return _guarded(self.generic(node), node.extent, node.body, {node.loop_var})
 

@@ -17,7 +17,7 @@ from te_sched.ir.calls import effect_of
 from te_sched.ir.expr import Expr, IterVar, Var
 from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, LetStmt, PrimFunc, SeqStmt, Stmt, While
-from te_sched.ir.visitor import StatementMapper, replace, variables_of
+from te_sched.ir.visitor import StatementMapper, variables_of
 from te_sched.lower.statements import fresh_copy, statements
 
 
@@ -94,15 +94,11 @@ class _Hoister(StatementMapper):
         self.gone = {node for nodes in hoisted.values() for node in nodes if node.else_case is None}
 
     def visit_For(self, node: For) -> Stmt:
-        whole: Stmt = replace(node, body=self.visit(node.body))
+        whole: Stmt = self.generic(node)
         for branch in reversed(self.hoisted.get(node, [])):
             other = None if branch.else_case is None else fresh_copy(whole, {})
             whole = IfThenElse(branch.condition, whole, other, branch.owner_guard)
         return whole
 
     def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
-        then_case = self.visit(node.then_case)
-        if node in self.gone:
-            return then_case
-        else_case = None if node.else_case is None else self.visit(node.else_case)
-        return replace(node, then_case=then_case, else_case=else_case)
+        return self.visit(node.then_case) if node in self.gone else self.generic(node)

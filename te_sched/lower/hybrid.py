@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from te_sched.errors import LoweringError
 from te_sched.ir.expr import Expr, IterVar, Var
 from te_sched.ir.stmt import For, Stmt
-from te_sched.ir.visitor import Mapper, substitute, walk
+from te_sched.ir.visitor import StatementMapper, substitute, walk
 from te_sched.lower.nests import Scope, guarded, wrap
 from te_sched.lower.provide import main_nest
 from te_sched.schedule.places import At
@@ -29,7 +29,7 @@ def scheduled_loops(body: Stmt, stage: Stage, scope: Scope) -> Stmt:
     return _Loops(stage, scope).visit(body)
 
 
-class _Loops(Mapper):
+class _Loops(StatementMapper):
     """Replaces chains of loops that are directly inside each other by those of a stage."""
 
     def __init__(self, stage: Stage, scope: Scope) -> None:

@@ -47,7 +47,14 @@ from te_sched.ir.stmt import (
     PrimFunc,
     Stmt,
 )
-from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute, variables_of, walk
+from te_sched.ir.visitor import (
+    AccessMapper,
+    StatementMapper,
+    replace,
+    substitute,
+    variables_of,
+    walk,
+)
 from te_sched.lower.statements import fresh_copy, has_attribute, sequence, statements
 
 _SCOPE = "double_buffer_scope"
@@ -215,7 +222,7 @@ def _take_turns(loop: For, body: Stmt) -> list[Stmt]:
     return [before, IfThenElse(TRUE if type(condition) is IntImm else condition, ending)]
 
 
-class _NoMarks(Mapper):
+class _NoMarks(StatementMapper):
     """Removes the marks of fetches ahead."""
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:

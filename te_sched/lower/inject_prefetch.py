@@ -53,7 +53,7 @@ from te_sched.ir.stmt import (
     SeqStmt,
     Stmt,
 )
-from te_sched.ir.visitor import Mapper, children, substitute, walk
+from te_sched.ir.visitor import StatementMapper, children, substitute, walk
 from te_sched.lower.statements import has_attribute, statements
 
 CACHE_LINE_BYTES = 64
@@ -67,7 +67,7 @@ def inject_prefetch(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     return func.with_body(_Injector(settings).visit(func.body))
 
 
-class _Injector(Mapper):
+class _Injector(StatementMapper):
     """Puts prefetches in front of what their attributes surround."""
 
     def __init__(self, settings: Lowering) -> None:

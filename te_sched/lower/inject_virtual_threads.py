@@ -35,7 +35,7 @@ from te_sched.ir.stmt import (
     Stmt,
     While,
 )
-from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute, walk
+from te_sched.ir.visitor import AccessMapper, StatementMapper, replace, substitute, walk
 from te_sched.lower.statements import fresh_copy, has_attribute, sequence, statements
 
 # As many virtual threads as this, or more, are a loop.
@@ -58,7 +58,7 @@ def inject_virtual_threads(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimF
     return func.with_body(_Injector(settings).visit(func.body))
 
 
-class _Injector(Mapper):
+class _Injector(StatementMapper):
     """Finds virtual threads, the innermost first."""
 
     def __init__(self, settings: Lowering) -> None:

@@ -30,7 +30,7 @@ from te_sched.ir.stmt import (
     SeqStmt,
     Stmt,
 )
-from te_sched.ir.visitor import Mapper, replace, walk
+from te_sched.ir.visitor import StatementMapper, replace, walk
 from te_sched.lower.statements import NOTHING, is_nothing, keeps_memory, sequence
 
 
@@ -39,7 +39,7 @@ def remove_no_op(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     return func.with_body(_Remover(settings).visit(func.body))
 
 
-class _Remover(Mapper):
+class _Remover(StatementMapper):
     """Rebuilds statements from the inside out; expressions are left alone."""
 
     def __init__(self, settings: Lowering) -> None:

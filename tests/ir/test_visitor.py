@@ -92,11 +92,17 @@ def test_replace_gives_the_node_itself_where_nothing_is_another() -> None:
     assert replace(note) is not note
 
 
-def test_statement_mapper_leaves_what_is_stored() -> None:
-    class Numbers(StatementMapper):
-        def visit_IntImm(self, node: IntImm) -> Any:
-            return IntImm(node.value + 1, node.dtype)
+def test_a_mapper_of_statements_leaves_expressions_alone() -> None:
+    class Serial(StatementMapper):
+        def visit_For(self, node: S.For) -> S.Stmt:
+            return replace(self.generic(node), kind="serial")
 
-    found = Numbers().visit(loop(x, 8, store(A, 1.0, x + 2)))
-    assert found.extent.value == 9
-    assert found.body.indices[0].b.value == 2
+        def visit_Var(self, node: Var) -> Any:
+            raise AssertionError
+
+    inner = loop(y, 4, store(A, read(A, x), y), kind="unrolled")
+    nest = S.IfThenElse(x < 1, S.LetStmt(x, y + 1, inner), S.SeqStmt((inner, store(A, 1.0, x))))
+    kinds_of_loops = [part.kind for part in walk(Serial().visit(nest)) if type(part) is S.For]
+    assert kinds_of_loops == ["serial", "serial"]
+    plain = store(A, 1.0, x)
+    assert Serial().visit(plain) is plain

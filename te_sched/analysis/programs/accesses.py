@@ -15,7 +15,7 @@ from te_sched.ir.expr import Add, Expr, IntImm, Ramp, Var
 from te_sched.ir.occurrences import Occurrence, occurrences_of
 from te_sched.ir.scopes import Loop, Memory, Scope, scope_of, scoped
 from te_sched.ir.stmt import AttrStmt, BufferStore, PrimFunc, Stmt
-from te_sched.ir.visitor import Mapper, Substitute
+from te_sched.ir.visitor import StatementMapper, Substitute
 from te_sched.lower.device.kernel import launched
 
 AT_ONCE = frozenset(("parallel", "vectorized", "block", "thread", "virtual"))
@@ -70,11 +70,8 @@ def _with_one_thread_each(body: Stmt) -> Stmt:
     return body if len(set(tags)) == len(tags) else _Kernels().visit(body)
 
 
-class _Kernels(Mapper):
+class _Kernels(StatementMapper):
     """Renames variables of threads; a stage may name threads that are launched later on."""
-
-    def visit_Expr(self, node: Expr) -> Expr:
-        return node
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if node.key != "thread_extent":

@@ -71,7 +71,7 @@ class _Counter(StatementMapper):
     def visit_For(self, node: For) -> Stmt:
         if self.is_bounded(node.extent):
             self.bounded.add(node.loop_var)
-            return replace(node, body=self.visit(node.body))
+            return self.generic(node)
         loop = replace(node, body=self.visit(node.body))
         count = ops.maximum(ops.cast("int64", node.extent), IntImm(0, "int64"))
         return sequence([*self.steps(count), loop])
@@ -79,7 +79,7 @@ class _Counter(StatementMapper):
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
         if self.is_bounded(node.value):
             self.bounded.add(node.var)
-        return replace(node, body=self.visit(node.body))
+        return self.generic(node)
 
     def steps(self, count: Expr) -> list[Stmt]:
         """Count, and stop at the limit."""

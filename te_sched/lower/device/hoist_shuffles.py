@@ -30,7 +30,7 @@ from te_sched.ir.stmt import (
     Stmt,
     While,
 )
-from te_sched.ir.visitor import Mapper, replace, variables_of, walk
+from te_sched.ir.visitor import Mapper, StatementMapper, replace, variables_of, walk
 from te_sched.lower.device.kernel import thread_axes
 from te_sched.lower.statements import sequence
 
@@ -51,7 +51,7 @@ def hoist_shuffles(kernel: PrimFunc, analyzer: Analyzer) -> PrimFunc:
     return kernel.with_body(hoist.visit(kernel.body))
 
 
-class _Hoist(Mapper):
+class _Hoist(StatementMapper):
     """Carries the conditions round a statement down to it; `differing` differs between threads."""
 
     def __init__(self, kernel: str, differing: set[Var], analyzer: Analyzer) -> None:
@@ -63,8 +63,6 @@ class _Hoist(Mapper):
 
     def visit(self, node: Any) -> Any:
         """A statement, under the conditions that have come down to it."""
-        if not isinstance(node, Stmt):
-            return node
         if self.conditions and not _shuffles(node):
             for condition in reversed(self.conditions):
                 node = IfThenElse(condition, node)

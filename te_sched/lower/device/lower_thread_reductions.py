@@ -42,7 +42,7 @@ from te_sched.ir.stmt import (
     PrimFunc,
     Stmt,
 )
-from te_sched.ir.visitor import Mapper, substitute
+from te_sched.ir.visitor import StatementMapper, substitute
 from te_sched.lower.device.kernel import (
     WARP,
     ThreadAxis,
@@ -79,7 +79,7 @@ class _Team:
     neighbours: bool
 
 
-class _Lowering(Mapper):
+class _Lowering(StatementMapper):
     """Replaces reductions; `buffers` are what they need for the whole kernel."""
 
     def __init__(self, kernel: str, axes: Sequence[ThreadAxis]) -> None:
@@ -88,9 +88,6 @@ class _Lowering(Mapper):
         self.blocks = [axis for axis in axes if axis.is_block]
         self.mask = lane_mask(axes)
         self.buffers: list[Buffer] = []
-
-    def visit_BufferStore(self, node: Stmt) -> Stmt:
-        return node
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if node.key != _SCOPE:

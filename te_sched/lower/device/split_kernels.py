@@ -24,7 +24,7 @@ from te_sched.ir.stmt import (
     PrimFunc,
     Stmt,
 )
-from te_sched.ir.visitor import Mapper, walk
+from te_sched.ir.visitor import StatementMapper, walk
 from te_sched.lower.device.kernel import (
     KERNEL_CONVENTION,
     LAUNCH,
@@ -44,7 +44,7 @@ def split_kernels(func: PrimFunc) -> IRModule:
     return IRModule({name: host, **splitter.kernels})
 
 
-class _Splitter(Mapper):
+class _Splitter(StatementMapper):
     """Replaces kernels by launches."""
 
     def __init__(self, func: PrimFunc, name: str) -> None:
