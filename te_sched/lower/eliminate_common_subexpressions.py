@@ -47,7 +47,7 @@ def eliminate_common_subexpressions(func: PrimFunc) -> PrimFunc:
     levels = _Levels(func)
     if not levels.may_repeat(func.body):
         return func
-    return func.with_body(levels.level(func.body, S.LetStmt))
+    return replace(func, body=levels.level(func.body, S.LetStmt))
 
 
 class _Levels(Mapper):

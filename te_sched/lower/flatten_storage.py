@@ -50,7 +50,7 @@ from te_sched.lower.view_binder import ViewBinder
 
 def flatten_storage(func: PrimFunc) -> PrimFunc:
     """The function with flat storage only; its parameters keep their declared buffers."""
-    return func.with_body(_Flattener(func).visit(func.body))
+    return replace(func, body=_Flattener(func).visit(func.body))
 
 
 @dataclass(slots=True)

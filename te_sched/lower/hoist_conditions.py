@@ -28,7 +28,7 @@ def hoist_conditions(func: PrimFunc) -> PrimFunc:
     finder.visit(func.body, [])
     if not finder.hoisted:
         return func
-    return func.with_body(_Hoister(finder.hoisted).visit(func.body))
+    return replace(func, body=_Hoister(finder.hoisted).visit(func.body))
 
 
 class _Finder:

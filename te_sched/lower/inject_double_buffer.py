@@ -58,7 +58,7 @@ def inject_double_buffer(func: PrimFunc) -> PrimFunc:
     """The function without `double_buffer_scope`; fetches ahead have `double_buffer_write`."""
     if not has_attribute(func.body, _SCOPE):
         return func
-    return func.with_body(_Injector(func.body).visit(func.body))
+    return replace(func, body=_Injector(func.body).visit(func.body))
 
 
 @dataclass(slots=True)

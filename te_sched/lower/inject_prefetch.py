@@ -52,7 +52,7 @@ from te_sched.ir.stmt import (
     SeqStmt,
     Stmt,
 )
-from te_sched.ir.visitor import Mapper, children, substitute, walk
+from te_sched.ir.visitor import Mapper, children, replace, substitute, walk
 from te_sched.lower.statements import has_attribute, statements
 
 CACHE_LINE_BYTES = 64
@@ -63,7 +63,7 @@ def inject_prefetch(func: PrimFunc) -> PrimFunc:
     """The function with its `prefetch_scope` attributes turned into prefetches."""
     if not has_attribute(func.body, "prefetch_scope"):
         return func
-    return func.with_body(_Injector().visit(func.body))
+    return replace(func, body=_Injector().visit(func.body))
 
 
 class _Injector(Mapper):

@@ -54,7 +54,7 @@ def inject_virtual_threads(func: PrimFunc) -> PrimFunc:
     """The function without `virtual_thread` attributes."""
     if not has_attribute(func.body, "virtual_thread"):
         return func
-    return func.with_body(_Injector().visit(func.body))
+    return replace(func, body=_Injector().visit(func.body))
 
 
 class _Injector(Mapper):

@@ -42,7 +42,7 @@ def narrow_index_types(func: PrimFunc) -> PrimFunc:
         return func
     needs = _Needs()
     needs.statement(func.body)
-    return func.with_body(_Narrower(needs.wide, needs.met).visit(func.body))
+    return replace(func, body=_Narrower(needs.wide, needs.met).visit(func.body))
 
 
 def _is_wide(node: Any) -> bool:

@@ -35,7 +35,7 @@ from te_sched.lower.statements import NOTHING, is_nothing, keeps_memory, sequenc
 
 def remove_no_op(func: PrimFunc) -> PrimFunc:
     """The function without statements that do nothing."""
-    return func.with_body(_Remover().visit(func.body))
+    return replace(func, body=_Remover().visit(func.body))
 
 
 class _Remover(Mapper):

@@ -19,12 +19,12 @@ from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul
 from te_sched.ir.stmt import PrimFunc
-from te_sched.ir.visitor import Mapper
+from te_sched.ir.visitor import Mapper, replace
 
 
 def renormalize_split_patterns(func: PrimFunc) -> PrimFunc:
     """Bring divisions and bounds of split axes into the form that simplifies best."""
-    return func.with_body(_Renormalizer().visit(func.body))
+    return replace(func, body=_Renormalizer().visit(func.body))
 
 
 def _factor(expr: Expr) -> int | None:

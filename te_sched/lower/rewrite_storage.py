@@ -60,7 +60,7 @@ def rewrite_storage(func: PrimFunc) -> PrimFunc:
     if not history.allocations:
         return func
     plan = _Plan(history)
-    func = func.with_body(_Rewriter(plan).region_body(None, func.body))
+    func = replace(func, body=_Rewriter(plan).region_body(None, func.body))
     return vectorize_storage(func) if history.has_vectors else func
 
 

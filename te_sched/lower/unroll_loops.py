@@ -49,7 +49,7 @@ def unroll_loops(func: PrimFunc) -> PrimFunc:
     is_asked = choices.auto_unroll_max_step > 0 or choices.auto_unroll_max_extent > 0
     if not is_asked and not any(map(_concerns, statements(func.body))):
         return func
-    return func.with_body(_Unroller(choices).visit(func.body))
+    return replace(func, body=_Unroller(choices).visit(func.body))
 
 
 def _concerns(stmt: Any) -> bool:

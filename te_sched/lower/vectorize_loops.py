@@ -41,7 +41,7 @@ def vectorize_loops(func: PrimFunc) -> PrimFunc:
     if not any(type(stmt) is S.For and stmt.kind == "vectorized" for stmt in statements(func.body)):
         return func
     loops = _Loops() if config.current().lowering.vectorize else _SerialLoops()
-    return func.with_body(loops.visit(func.body))
+    return replace(func, body=loops.visit(func.body))
 
 
 class _SerialLoops(StatementMapper):
