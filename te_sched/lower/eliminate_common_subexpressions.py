@@ -32,6 +32,7 @@ from te_sched.ir import stmt as S
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.stmt import PrimFunc, Stmt
 from te_sched.ir.visitor import CHILD_FIELDS, Mapper, children, replace
+from te_sched.lower.statements import rebuilt
 from te_sched.lower.terms import TERM_KINDS, Renaming, Term, Terms
 
 _NAME = "cse_var_"
@@ -161,23 +162,17 @@ class _Levels(Mapper):
         new = self.renaming.apply(term)
         return node if new is term else new.node
 
-    def visit_For(self, node: S.For) -> S.For:
-        low, extent = self.level(node.min, E.Let), self.level(node.extent, E.Let)
-        self.defined.add(node.loop_var)
-        body = self.level(node.body, S.LetStmt)
-        self.defined.discard(node.loop_var)
-        return replace(node, min=low, extent=extent, body=body)
+    def visit_branching(self, node: S.For | S.IfThenElse | S.While) -> Stmt:
+        """A statement whose children are levels of their own."""
+        own = {node.loop_var} if isinstance(node, S.For) else set()
+        self.defined |= own
+        new = rebuilt(
+            node, lambda e: self.level(e, E.Let), lambda body: self.level(body, S.LetStmt)
+        )
+        self.defined -= own
+        return new
 
-    def visit_IfThenElse(self, node: S.IfThenElse) -> S.IfThenElse:
-        condition = self.level(node.condition, E.Let)
-        then_case, else_case = self.level(node.then_case, S.LetStmt), node.else_case
-        if else_case is not None:
-            else_case = self.level(else_case, S.LetStmt)
-        return replace(node, condition=condition, then_case=then_case, else_case=else_case)
-
-    def visit_While(self, node: S.While) -> S.While:
-        condition = self.level(node.condition, E.Let)
-        return replace(node, condition=condition, body=self.level(node.body, S.LetStmt))
+    visit_For = visit_IfThenElse = visit_While = visit_branching
 
     def visit_LetStmt(self, node: S.LetStmt) -> Any:
         return self._let(node, S.LetStmt)

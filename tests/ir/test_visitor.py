@@ -100,3 +100,15 @@ def test_statement_mapper_leaves_what_is_stored() -> None:
     found = Numbers().visit(loop(x, 8, store(A, 1.0, x + 2)))
     assert found.extent.value == 9
     assert found.body.indices[0].b.value == 2
+
+
+def test_sequence_that_takes_the_place_of_a_statement_is_joined() -> None:
+    one, other = store(A, 1.0, x), store(A, 2.0, x)
+
+    class Twice(Mapper):
+        def visit_BufferStore(self, node: S.BufferStore) -> Any:
+            return S.SeqStmt((node, node)) if node is one else node
+
+    assert Twice().visit(S.SeqStmt((one, other))).seq == (one, one, other)
+    unchanged = S.SeqStmt((other, other))
+    assert Twice().visit(unchanged) is unchanged
