@@ -174,24 +174,21 @@ class _Levels(Mapper):
 
     visit_For = visit_IfThenElse = visit_While = visit_branching
 
-    def visit_LetStmt(self, node: S.LetStmt) -> Any:
-        return self._let(node, S.LetStmt)
-
-    def visit_Let(self, node: E.Let) -> Any:
-        return self._let(node, E.Let)
-
-    def _let(self, node: Any, let: _LetClass) -> Any:
+    def visit_let(self, node: Any) -> Any:
+        """What gives a variable a value that may be held by it already."""
         value = self.visit(node.value)
         held = self.terms.of(value)
         is_new = held is not None and held.is_candidate and held not in self.values
         self.defined.add(node.var)
         if is_new:
             self.values[held] = self.terms.of(node.var)  # type: ignore[index, assignment]
-        body = self.level(node.body, let)
+        body = self.level(node.body, type(node))
         if is_new:
             del self.values[held]  # type: ignore[arg-type]
         self.defined.discard(node.var)
         return replace(node, value=value, body=body)
+
+    visit_LetStmt = visit_Let = visit_let
 
     def visit_BufferStore(self, node: S.BufferStore) -> S.BufferStore:
         if self.renaming is None and not self.tables.has_let:

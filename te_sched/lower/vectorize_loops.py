@@ -176,11 +176,11 @@ class _Vectorizer(Mapper):
             raise _HasNoVectorForm
         return replace(node, value=value)
 
-    def visit_Let(self, node: E.Let) -> Any:
+    def visit_Let(self, node: E.Let | S.LetStmt) -> Any:
+        """The variable becomes a vector with its value."""
         value = self.visit(node.value)
         var = self._bound(node.var, node.value, value)
-        body = self.visit(node.body)
-        return replace(node, var=var, value=value, body=body)
+        return replace(node, var=var, value=value, body=self.visit(node.body))
 
     def _bound(self, var: Var, old_value: Expr, value: Expr) -> Var:
         """The variable that holds a value, another one when the value became a vector."""
@@ -254,13 +254,6 @@ class _Vectorizer(Mapper):
         last = _broadcast(indices[-1], count // element)
         return S.BufferStore(node.buffer, _broadcast(value, count), (*indices[:-1], last))
 
-    def let(self, node: S.LetStmt) -> Any:
-        """The variable becomes a vector with its value."""
-        value = self.visit(node.value)
-        var = self._bound(node.var, node.value, value)
-        body = self.visit(node.body)
-        return replace(node, var=var, value=value, body=body)
-
     def outer(self, node: Stmt) -> Any:
         """Lanes take the same branches, loops have the same bounds, attributes the same value."""
         return rebuilt(node, self.scalar, self.visit)
@@ -280,7 +273,7 @@ class _Vectorizer(Mapper):
 
 _STATEMENTS: dict[type, Any] = {
     S.BufferStore: _Vectorizer.store,
-    S.LetStmt: _Vectorizer.let,
+    S.LetStmt: _Vectorizer.visit_Let,
     **dict.fromkeys((S.IfThenElse, S.For, S.AttrStmt, S.AssertStmt), _Vectorizer.outer),
     S.While: _Vectorizer.while_loop,
     S.Allocate: _Vectorizer.allocation,
