@@ -1,6 +1,8 @@
 """Detecting that an expression is linear in some variables, with symbolic coefficients.
 
-Must not know what callers do with the coefficients.
+The coefficients are expressions as they were written, simplified in the end, because TVM's users
+see them: neither sums of parts of iterators (`iter_expr`) nor forms (`forms`), which are both
+other sums than those that were written. Must not know what callers do with the coefficients.
 """
 
 from __future__ import annotations

@@ -10,7 +10,8 @@ one factor, known by its parts. Forms are for proofs; what is printed is made of
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from te_sched.arith.interval import Interval
 from te_sched.arith.iter_expr import NotAffine, collect
@@ -37,7 +38,8 @@ _MOST_TERMS = 40
 _DEEPEST = 24
 
 
-class Part(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
     """A quotient or remainder of forms, or (kind None) an expression that is not looked into."""
 
     kind: type | None
@@ -48,12 +50,6 @@ class Part(NamedTuple):
 
     def __hash__(self) -> int:
         return self.number
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    def __ne__(self, other: object) -> bool:
-        return self is not other
 
 
 def constant(value: int) -> Form:

@@ -209,6 +209,8 @@ class _Evaluator:
             return single_point(_BUILD[type(e)](a.min, b.min))
         if a is NOTHING or b is NOTHING:
             return NOTHING
+        if type(e) in build.DIVISIONS and not is_single_point(b):
+            return EVERYTHING
         combine = _COMBINE.get(type(e))
         if combine is None:
             return self.unknown_truth(e)
@@ -234,8 +236,7 @@ class _Evaluator:
             a, b = b, a
         if not is_single_point(b):
             return EVERYTHING
-        factor = b.min
-        assert factor is not None
+        factor: Any = b.min
         if type(factor) is IntImm and factor.value in (0, 1):
             return a if factor.value else b
         return self._monotone(a, factor, build.mul)
@@ -259,24 +260,13 @@ class _Evaluator:
     def _divide(
         self, a: IntervalSet, b: IntervalSet, operation: Callable[[Any, Any], Any]
     ) -> IntervalSet:
-        if not is_single_point(b):
-            return EVERYTHING
-        assert b.min is not None
-        if type(b.min) is IntImm and b.min.value in (0, 1):
-            return a if b.min.value else EVERYTHING
-        return self._monotone(a, b.min, operation)
-
-    def floordiv(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
-        return self._divide(a, b, build.floordiv)
-
-    def truncdiv(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
-        return self._divide(a, b, build.truncdiv)
+        divisor: Any = b.min
+        if type(divisor) is IntImm and divisor.value in (0, 1):
+            return a if divisor.value else EVERYTHING
+        return self._monotone(a, divisor, operation)
 
     def floormod(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
-        if not is_single_point(b):
-            return EVERYTHING
-        divisor = b.min
-        assert divisor is not None
+        divisor: Any = b.min
         if not self.analyzer.can_prove_greater_equal(divisor, 0):
             # The remainder has the sign of the divisor, and is the smaller of the two.
             zero, one = build.imm(0, divisor.dtype), build.imm(1, divisor.dtype)
@@ -293,10 +283,7 @@ class _Evaluator:
         )
 
     def truncmod(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
-        if not is_single_point(b):
-            return EVERYTHING
-        divisor = b.min
-        assert divisor is not None
+        divisor: Any = b.min
         if not self.analyzer.can_prove_greater_equal(divisor, 0):
             return EVERYTHING
         last = build.sub(divisor, build.imm(1, divisor.dtype))
@@ -378,9 +365,9 @@ _COMBINE: dict[type, Callable[[_Evaluator, IntervalSet, IntervalSet], IntervalSe
     Add: _Evaluator.add,
     Sub: _Evaluator.subtract,
     Mul: _Evaluator.multiply,
-    Div: _Evaluator.truncdiv,
+    Div: lambda self, a, b: self._divide(a, b, build.truncdiv),
     Mod: _Evaluator.truncmod,
-    FloorDiv: _Evaluator.floordiv,
+    FloorDiv: lambda self, a, b: self._divide(a, b, build.floordiv),
     FloorMod: _Evaluator.floormod,
     Min: _Evaluator.minimum,
     Max: _Evaluator.maximum,

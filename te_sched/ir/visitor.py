@@ -49,17 +49,23 @@ def replace(node: _N, /, **changes: Any) -> _N:
 
     A tuple is another one where it holds another object. Without fields there is always a copy.
     """
-    if changes and all(_is_kept(getattr(node, name), new) for name, new in changes.items()):
-        return node
+    for name, new in changes.items():
+        old = getattr(node, name)
+        if new is not old and not _is_kept(old, new):
+            break
+    else:
+        if changes:
+            return node
     return type(node)(
-        **{name: changes.get(name, getattr(node, name)) for name in INIT_FIELDS[type(node)]}
+        *[changes[n] if n in changes else getattr(node, n) for n in INIT_FIELDS[type(node)]]
     )
 
 
 def _is_kept(old: Any, new: Any) -> bool:
+    """Whether a value that is another object is the same dtype or name, or holds the same nodes."""
     if type(old) is tuple and type(new) is tuple and len(old) == len(new):
         return all(map(is_, old, new))
-    return old is new or (type(old) is str and old == new)
+    return type(old) is str and old == new
 
 
 def children(node: Any) -> Iterator[Node]:

@@ -33,6 +33,7 @@ from te_sched.ir import stmt as S
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.stmt import PrimFunc, Stmt
 from te_sched.ir.visitor import CHILD_FIELDS, Mapper, children, replace
+from te_sched.lower.statements import rebuilt
 from te_sched.lower.terms import TERM_KINDS, Renaming, Term, Terms
 
 _NAME = "cse_var_"
@@ -48,7 +49,7 @@ def eliminate_common_subexpressions(func: PrimFunc, settings: Lowering = AS_TVM)
     levels = _Levels(func)
     if not levels.may_repeat(func.body):
         return func
-    return func.with_body(levels.level(func.body, S.LetStmt))
+    return replace(func, body=levels.level(func.body, S.LetStmt))
 
 
 class _Levels(Mapper):
@@ -162,42 +163,33 @@ class _Levels(Mapper):
         new = self.renaming.apply(term)
         return node if new is term else new.node
 
-    def visit_For(self, node: S.For) -> S.For:
-        low, extent = self.level(node.min, E.Let), self.level(node.extent, E.Let)
-        self.defined.add(node.loop_var)
-        body = self.level(node.body, S.LetStmt)
-        self.defined.discard(node.loop_var)
-        return replace(node, min=low, extent=extent, body=body)
+    def visit_branching(self, node: S.For | S.IfThenElse | S.While) -> Stmt:
+        """A statement whose children are levels of their own."""
+        own = {node.loop_var} if isinstance(node, S.For) else set()
+        self.defined |= own
+        new = rebuilt(
+            node, lambda e: self.level(e, E.Let), lambda body: self.level(body, S.LetStmt)
+        )
+        self.defined -= own
+        return new
 
-    def visit_IfThenElse(self, node: S.IfThenElse) -> S.IfThenElse:
-        condition = self.level(node.condition, E.Let)
-        then_case, else_case = self.level(node.then_case, S.LetStmt), node.else_case
-        if else_case is not None:
-            else_case = self.level(else_case, S.LetStmt)
-        return replace(node, condition=condition, then_case=then_case, else_case=else_case)
+    visit_For = visit_IfThenElse = visit_While = visit_branching
 
-    def visit_While(self, node: S.While) -> S.While:
-        condition = self.level(node.condition, E.Let)
-        return replace(node, condition=condition, body=self.level(node.body, S.LetStmt))
-
-    def visit_LetStmt(self, node: S.LetStmt) -> Any:
-        return self._let(node, S.LetStmt)
-
-    def visit_Let(self, node: E.Let) -> Any:
-        return self._let(node, E.Let)
-
-    def _let(self, node: Any, let: _LetClass) -> Any:
+    def visit_let(self, node: Any) -> Any:
+        """What gives a variable a value that may be held by it already."""
         value = self.visit(node.value)
         held = self.terms.of(value)
         is_new = held is not None and held.is_candidate and held not in self.values
         self.defined.add(node.var)
         if is_new:
             self.values[held] = self.terms.of(node.var)  # type: ignore[index, assignment]
-        body = self.level(node.body, let)
+        body = self.level(node.body, type(node))
         if is_new:
             del self.values[held]  # type: ignore[arg-type]
         self.defined.discard(node.var)
         return replace(node, value=value, body=body)
+
+    visit_LetStmt = visit_Let = visit_let
 
     def visit_BufferStore(self, node: S.BufferStore) -> S.BufferStore:
         if self.renaming is None and not self.tables.has_let:

@@ -19,7 +19,7 @@ from te_sched.ir.expr import And, Call, Expr, IterVar, Var
 from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, LetStmt, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.structural import structural_equal
-from te_sched.ir.visitor import StatementMapper, reads_data, variables_of
+from te_sched.ir.visitor import StatementMapper, reads_data, replace, variables_of
 from te_sched.lower.statements import statements
 
 
@@ -30,7 +30,7 @@ def guard_extents(func: PrimFunc) -> PrimFunc:
     """
     if not any(_reads(node) for node in statements(func.body)):
         return func
-    return func.with_body(_Guard().visit(func.body))
+    return replace(func, body=_Guard().visit(func.body))
 
 
 def _reads(node: Stmt) -> bool:

@@ -17,7 +17,7 @@ from te_sched.ir.calls import effect_of
 from te_sched.ir.expr import Expr, IterVar, Var
 from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, LetStmt, PrimFunc, SeqStmt, Stmt, While
-from te_sched.ir.visitor import StatementMapper, variables_of
+from te_sched.ir.visitor import StatementMapper, replace, variables_of
 from te_sched.lower.statements import fresh_copy, statements
 
 
@@ -29,7 +29,7 @@ def hoist_conditions(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     finder.visit(func.body, [])
     if not finder.hoisted:
         return func
-    return func.with_body(_Hoister(finder.hoisted).visit(func.body))
+    return replace(func, body=_Hoister(finder.hoisted).visit(func.body))
 
 
 class _Finder:

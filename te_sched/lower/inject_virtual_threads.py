@@ -24,30 +24,28 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Broadcast, Buffer, BufferLoad, Call, Expr, IntImm, IterVar, Var
 from te_sched.ir.stmt import (
     Allocate,
-    AssertStmt,
     AttrStmt,
     BufferStore,
     Evaluate,
     For,
-    IfThenElse,
     LetStmt,
     PrimFunc,
     Stmt,
-    While,
 )
 from te_sched.ir.visitor import AccessMapper, StatementMapper, replace, substitute, walk
-from te_sched.lower.statements import fresh_copy, has_attribute, sequence, statements
+from te_sched.lower.statements import (
+    HEADS,
+    fresh_copy,
+    has_attribute,
+    rebuilt,
+    sequence,
+    statements,
+)
 
 # As many virtual threads as this, or more, are a loop.
 _LOOP_FROM = 16
 # Virtual threads with this tag may share buffers that do not depend on them.
 _SHARING_TAG = "vthread"
-# What a statement evaluates besides the statements in it.
-_HEADS: dict[type, tuple[str, ...]] = {
-    For: ("min", "extent"),
-    **dict.fromkeys((LetStmt, AttrStmt), ("value",)),
-    **dict.fromkeys((AssertStmt, IfThenElse, While), ("condition",)),
-}
 _WRITES = 2  # bit of tvm_access_ptr's access mask
 
 
@@ -219,16 +217,11 @@ class _Replicator(AccessMapper):
 
     def visit_outer(self, node: Stmt) -> Stmt:
         """A statement with others inside; as a whole for each thread if its head depends on it."""
-        fields = _HEADS[type(node)]
-        heads, depends = self.mapped(*[getattr(node, name) for name in fields])
+        heads, depends = self.mapped(*[getattr(node, name) for name in HEADS[type(node)]])
         if depends and not self.inside:
             return self.whole(node)
-        changes: dict[str, Any] = dict(zip(fields, heads, strict=True))
-        for name in ("body", "then_case", "else_case"):
-            old = getattr(node, name, None)
-            if old is not None:
-                changes[name] = self.visit(old)
-        return replace(node, **changes)
+        left = iter(heads)
+        return rebuilt(node, lambda old: next(left), self.visit)
 
     visit_For = visit_LetStmt = visit_AttrStmt = visit_outer
     visit_AssertStmt = visit_IfThenElse = visit_While = visit_outer

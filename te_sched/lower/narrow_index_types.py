@@ -43,7 +43,7 @@ def narrow_index_types(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
         return func
     needs = _Needs(settings)
     needs.statement(func.body)
-    return func.with_body(_Narrower(needs.wide, needs.met).visit(func.body))
+    return replace(func, body=_Narrower(needs.wide, needs.met).visit(func.body))
 
 
 def _is_wide(node: Any) -> bool:

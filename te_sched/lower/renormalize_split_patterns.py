@@ -22,7 +22,7 @@ from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir.data import DataDependence, numbers_of_calls
 from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul
-from te_sched.ir.stmt import LetStmt, PrimFunc, Stmt
+from te_sched.ir.stmt import LetStmt, PrimFunc
 from te_sched.ir.visitor import Mapper
 
 
@@ -88,15 +88,12 @@ class _Renormalizer(Mapper):
     def may_wrap(self, e: Expr) -> bool:
         return self.is_exact and self.data.of(e)
 
-    def visit_LetStmt(self, node: LetStmt) -> Stmt:
+    def visit_let(self, node: LetStmt | E.Let) -> LetStmt | E.Let:
         if self.may_wrap(node.value):
             self.data.add(node.var)
         return self.generic(node)
 
-    def visit_Let(self, node: E.Let) -> Expr:
-        if self.may_wrap(node.value):
-            self.data.add(node.var)
-        return self.generic(node)
+    visit_LetStmt = visit_Let = visit_let
 
     def visit_FloorDiv(self, node: FloorDiv) -> Any:
         a, b = self.visit(node.a), self.visit(node.b)

@@ -20,7 +20,7 @@ from te_sched.errors import LoweringError, kind_of, with_article
 from te_sched.ir.expr import Call, Expr
 from te_sched.ir.op import DEFAULT_KEY, RULES, Op, Rule
 from te_sched.ir.stmt import PrimFunc
-from te_sched.ir.visitor import Mapper
+from te_sched.ir.visitor import Mapper, replace
 
 _MOST_STEPS = 16  # rules that give each other's intrinsics would never end
 
@@ -30,7 +30,7 @@ def replace_intrinsics(func: PrimFunc, keys: Sequence[str]) -> PrimFunc:
     rules = {op: rule for op in RULES if (rule := _rule_for(op, keys)) is not None}
     if not rules:
         return func
-    return func.with_body(_Replacer(rules).visit(func.body))
+    return replace(func, body=_Replacer(rules).visit(func.body))
 
 
 def _rule_for(op: str, keys: Sequence[str]) -> Rule | None:

@@ -44,6 +44,7 @@ from te_sched.ir.roles import EVERY_ROLE
 from te_sched.ir.stmt import Allocate, PrimFunc, Stmt
 from te_sched.ir.structural import structural_key
 from te_sched.ir.visitor import AccessMapper, children, replace, variables_of
+from te_sched.lower.statements import rebuilt
 from te_sched.lower.vectorize_storage import vectorize_storage
 
 # A freed slot serves for sizes that differ from its own by no more than this factor.
@@ -470,17 +471,13 @@ class _Rewriter(AccessMapper):
             return body
         return replace(node, body=body)
 
-    def visit_For(self, node: S.For) -> Any:
+    def visit_region(self, node: S.For | S.AttrStmt) -> Any:
+        """A statement that has slots at the top of its body, or any other."""
         if id(node) not in self.slots_of_region:
             return self.generic(node)
-        low, extent = self.visit(node.min), self.visit(node.extent)
-        return replace(node, min=low, extent=extent, body=self.region_body(node, node.body))
+        return rebuilt(node, self.visit, lambda body: self.region_body(node, body))
 
-    def visit_AttrStmt(self, node: S.AttrStmt) -> Any:
-        if id(node) not in self.slots_of_region:
-            return self.generic(node)
-        value = self.visit(node.value)
-        return replace(node, value=value, body=self.region_body(node, node.body))
+    visit_For = visit_AttrStmt = visit_region
 
     def visit_Evaluate(self, node: S.Evaluate) -> Any:
         return self.generic(node) if self.replaced else node

@@ -22,12 +22,12 @@ from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir.intrinsic_table import Effect, call_effect
 from te_sched.ir.stmt import PrimFunc
-from te_sched.ir.visitor import Mapper, children
+from te_sched.ir.visitor import Mapper, children, replace
 
 
 def rewrite_unsafe_select(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """Evaluate only the value that is needed where the other might fail."""
-    return func.with_body(_Rewriter().visit(func.body))
+    return replace(func, body=_Rewriter().visit(func.body))
 
 
 class _Rewriter(Mapper):

@@ -67,7 +67,7 @@ def simplify(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
         for extent in buffer.shape:
             if type(extent) is not IntImm:
                 simplifier.analyzer.mark_nonnegative(extent)
-    return func.with_body(simplifier.visit(func.body))
+    return replace(func, body=simplifier.visit(func.body))
 
 
 class _Simplifier(Mapper):

@@ -5,24 +5,34 @@ Shared by passes. Must not know what any of them is for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from te_sched.arith.same import all_same
 from te_sched.ir.expr import BufferLoad, Expr, IntImm, Var
 from te_sched.ir.roles import Role
 from te_sched.ir.stmt import (
+    AssertStmt,
     AttrStmt,
     BufferStore,
     Evaluate,
+    For,
     IfThenElse,
+    LetStmt,
     SeqStmt,
     Stmt,
+    While,
 )
 from te_sched.ir.visitor import CHILD_FIELDS, Substitute, fields_with, replace, variables_of
 
 NOTHING = Evaluate(IntImm(0))
 _USES = fields_with(Role.USE)
+# What a statement evaluates besides the statements in it.
+HEADS: dict[type, tuple[str, ...]] = {
+    For: ("min", "extent"),
+    **dict.fromkeys((LetStmt, AttrStmt), ("value",)),
+    **dict.fromkeys((AssertStmt, IfThenElse, While), ("condition",)),
+}
 
 
 def statements(root: Stmt) -> Iterator[Any]:
@@ -40,6 +50,16 @@ def statements(root: Stmt) -> Iterator[Any]:
             stack.append(node.then_case)
         elif hasattr(node, "body"):
             stack.append(node.body)
+
+
+def rebuilt(node: Stmt, head: Callable[[Any], Expr], inside: Callable[[Any], Stmt]) -> Stmt:
+    """The statement with its expressions mapped, and then the statements in it."""
+    changes: dict[str, Any] = {name: head(getattr(node, name)) for name in HEADS[type(node)]}
+    for name in ("body", "then_case", "else_case"):
+        old = getattr(node, name, None)
+        if old is not None:
+            changes[name] = inside(old)
+    return replace(node, **changes)
 
 
 def stores_and_calls(root: Stmt) -> int:

@@ -28,7 +28,7 @@ from te_sched.ir.expr import Broadcast, Buffer, Expr, IntImm, Ramp, Var
 from te_sched.ir.intrinsic_table import INTRINSICS
 from te_sched.ir.stmt import PrimFunc, Stmt
 from te_sched.ir.visitor import AccessMapper, Mapper, StatementMapper, replace, substitute
-from te_sched.lower.statements import statements
+from te_sched.lower.statements import rebuilt, statements
 
 # Calls whose arguments may be vectors.
 _VECTOR_CALLS = frozenset(f"tir.{one.name}" for one in INTRINSICS.values() if one.takes_vectors)
@@ -179,11 +179,11 @@ class _Vectorizer(Mapper):
             raise _HasNoVectorForm
         return replace(node, value=value)
 
-    def visit_Let(self, node: E.Let) -> Any:
+    def visit_Let(self, node: E.Let | S.LetStmt) -> Any:
+        """The variable becomes a vector with its value."""
         value = self.visit(node.value)
         var = self._bound(node.var, node.value, value)
-        body = self.visit(node.body)
-        return replace(node, var=var, value=value, body=body)
+        return replace(node, var=var, value=value, body=self.visit(node.body))
 
     def _bound(self, var: Var, old_value: Expr, value: Expr) -> Var:
         """The variable that holds a value, another one when the value became a vector."""
@@ -257,39 +257,13 @@ class _Vectorizer(Mapper):
         last = _broadcast(indices[-1], count // element)
         return S.BufferStore(node.buffer, _broadcast(value, count), (*indices[:-1], last))
 
-    def let(self, node: S.LetStmt) -> Any:
-        """The variable becomes a vector with its value."""
-        value = self.visit(node.value)
-        var = self._bound(node.var, node.value, value)
-        body = self.visit(node.body)
-        return replace(node, var=var, value=value, body=body)
-
-    def branch(self, node: S.IfThenElse) -> Any:
-        """Lanes that take different branches have no vector form."""
-        condition = self.scalar(node.condition)
-        then_case, else_case = self.visit(node.then_case), node.else_case
-        if else_case is not None:
-            else_case = self.visit(else_case)
-        return replace(node, condition=condition, then_case=then_case, else_case=else_case)
-
-    def loop(self, node: S.For) -> Any:
-        """A loop inside has the same bounds in every lane."""
-        low, extent = self.scalar(node.min), self.scalar(node.extent)
-        return replace(node, min=low, extent=extent, body=self.visit(node.body))
+    def outer(self, node: Stmt) -> Any:
+        """Lanes take the same branches, loops have the same bounds, attributes the same value."""
+        return rebuilt(node, self.scalar, self.visit)
 
     def while_loop(self, node: S.While) -> Any:
         """Lanes leave a while loop at different times."""
         raise _HasNoVectorForm
-
-    def attribute(self, node: S.AttrStmt) -> Any:
-        """An attribute has one value for all lanes."""
-        value = self.scalar(node.value)
-        return replace(node, value=value, body=self.visit(node.body))
-
-    def assertion(self, node: S.AssertStmt) -> Any:
-        """An assertion holds or fails for all lanes."""
-        condition = self.scalar(node.condition)
-        return replace(node, condition=condition, body=self.visit(node.body))
 
     def allocation(self, node: S.Allocate) -> Any:
         """Each lane has memory of its own, interleaved."""
@@ -303,12 +277,9 @@ class _Vectorizer(Mapper):
 
 _STATEMENTS: dict[type, Any] = {
     S.BufferStore: _Vectorizer.store,
-    S.LetStmt: _Vectorizer.let,
-    S.IfThenElse: _Vectorizer.branch,
-    S.For: _Vectorizer.loop,
+    S.LetStmt: _Vectorizer.visit_Let,
+    **dict.fromkeys((S.IfThenElse, S.For, S.AttrStmt, S.AssertStmt), _Vectorizer.outer),
     S.While: _Vectorizer.while_loop,
-    S.AttrStmt: _Vectorizer.attribute,
-    S.AssertStmt: _Vectorizer.assertion,
     S.Allocate: _Vectorizer.allocation,
 }
 

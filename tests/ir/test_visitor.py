@@ -106,3 +106,15 @@ def test_a_mapper_of_statements_leaves_expressions_alone() -> None:
     assert kinds_of_loops == ["serial", "serial"]
     plain = store(A, 1.0, x)
     assert Serial().visit(plain) is plain
+
+
+def test_sequence_that_takes_the_place_of_a_statement_is_joined() -> None:
+    one, other = store(A, 1.0, x), store(A, 2.0, x)
+
+    class Twice(Mapper):
+        def visit_BufferStore(self, node: S.BufferStore) -> Any:
+            return S.SeqStmt((node, node)) if node is one else node
+
+    assert Twice().visit(S.SeqStmt((one, other))).seq == (one, one, other)
+    unchanged = S.SeqStmt((other, other))
+    assert Twice().visit(unchanged) is unchanged

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import IntImm, Var
+from te_sched.ir.visitor import children
 from te_sched.lower.statements import (
     fresh_copy,
     has_attribute,
     is_nothing,
     keeps_memory,
     nodes_of,
+    rebuilt,
     sequence,
     statements,
     stores_and_calls,
@@ -78,3 +83,21 @@ def test_copy_defines_variables_of_its_own() -> None:
     assert new[2].indices == (new[0].loop_var,)
     assert new[2].value.buffer is B
     assert {j, i}.isdisjoint(nodes_of(copy, frozenset({Var})))
+
+
+def test_rebuilt_maps_what_is_evaluated_before_what_is_inside() -> None:
+    branch = S.IfThenElse(i < 3, store(A, 1.0, i), store(A, 2.0, i))
+    nest = loop(i, 8, branch)
+    seen: list[object] = []
+
+    def noted(node: Any) -> Any:
+        seen.append(node)
+        return node
+
+    assert rebuilt(nest, noted, noted) is nest
+    assert rebuilt(branch, noted, noted) is branch
+    assert seen == [nest.min, nest.extent, branch, *children(branch)]
+    longer = rebuilt(nest, lambda e: ops.add(e, 1), noted)
+    assert isinstance(longer, S.For)
+    assert isinstance(longer.extent, IntImm)
+    assert longer.extent.value == 9
