@@ -219,6 +219,16 @@ def _rebuilders(reached: frozenset[Role]) -> dict[type, _Method]:
     return {kind: _rebuilder(kind, reached) for kind in NODE_CLASSES}
 
 
+class StatementMapper(Mapper):
+    """Maps statements; leaves those without statements inside, and expressions, as they are."""
+
+    def leaf(self, node: Any) -> Any:
+        """What stays."""
+        return node
+
+    visit_Expr = visit_BufferStore = visit_Evaluate = leaf
+
+
 class ReferenceMapper(Mapper):
     """Maps also what nodes refer to: buffers, reducers, axes, attributes and annotations.
 

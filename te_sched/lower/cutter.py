@@ -15,12 +15,12 @@ from te_sched.arith.int_set import IntervalSet
 from te_sched.config import Lowering
 from te_sched.ir.expr import Call, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, SeqStmt, Stmt
-from te_sched.ir.visitor import Mapper, replace
+from te_sched.ir.visitor import Mapper, StatementMapper, replace
 from te_sched.lower.guards import Cut, find_cut, is_hint, is_mark, thread_range, values
 from te_sched.lower.statements import NOTHING, fresh_copy, is_nothing, sequence
 
 
-class Cutter(Mapper):
+class Cutter(StatementMapper):
     """Cuts from the outside in. What is cut off is looked at again where its size is a number."""
 
     def __init__(self, settings: Lowering) -> None:
@@ -54,9 +54,6 @@ class Cutter(Mapper):
 
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
         return _in_sequence(self, node)
-
-    def visit_Expr(self, node: Expr) -> Expr:
-        return node
 
     def settled(self, node: For) -> tuple[For, Cut | None]:
         """The loop without guards that all iterations decide alike, and where to cut it then."""

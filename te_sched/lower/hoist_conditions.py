@@ -17,7 +17,7 @@ from te_sched.ir.calls import effect_of
 from te_sched.ir.expr import Expr, IterVar, Var
 from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, LetStmt, PrimFunc, SeqStmt, Stmt, While
-from te_sched.ir.visitor import Mapper, replace, walk
+from te_sched.ir.visitor import StatementMapper, replace, walk
 from te_sched.lower.statements import fresh_copy, statements
 
 
@@ -86,7 +86,7 @@ class _Finder:
         return found
 
 
-class _Hoister(Mapper):
+class _Hoister(StatementMapper):
     """Puts the conditions where they belong."""
 
     def __init__(self, hoisted: dict[For, list[IfThenElse]]) -> None:
@@ -109,9 +109,3 @@ class _Hoister(Mapper):
         if then_case is node.then_case and else_case is node.else_case:
             return node
         return IfThenElse(node.condition, then_case, else_case, node.owner_guard)
-
-    def visit_BufferStore(self, node: Stmt) -> Stmt:
-        return node
-
-    def visit_Evaluate(self, node: Stmt) -> Stmt:
-        return node

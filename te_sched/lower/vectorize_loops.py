@@ -27,7 +27,7 @@ from te_sched.ir import stmt as S
 from te_sched.ir.expr import Broadcast, Buffer, Expr, IntImm, Ramp, Var
 from te_sched.ir.intrinsic_table import INTRINSICS
 from te_sched.ir.stmt import PrimFunc, Stmt
-from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute
+from te_sched.ir.visitor import AccessMapper, Mapper, StatementMapper, replace, substitute
 from te_sched.lower.statements import statements
 
 # Calls whose arguments may be vectors.
@@ -44,13 +44,13 @@ def vectorize_loops(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     return replace(func, body=loops.visit(func.body))
 
 
-class _SerialLoops(Mapper):
+class _SerialLoops(StatementMapper):
     def visit_For(self, node: S.For) -> Any:
         new = self.generic(node)
         return replace(new, kind="serial") if node.kind == "vectorized" else new
 
 
-class _Loops(Mapper):
+class _Loops(StatementMapper):
     """Finds the vectorized loops; those inside of others become serial."""
 
     def __init__(self, settings: Lowering) -> None:
@@ -76,12 +76,6 @@ class _Loops(Mapper):
         if not ops.is_const(node.min, 0):
             body = substitute(body, {var: ops.add(node.min, var)})
         return _Vectorizer(var, extent.value, self.settings).visit(body)
-
-    def visit_BufferStore(self, node: S.BufferStore) -> Any:
-        return node
-
-    def visit_Evaluate(self, node: S.Evaluate) -> Any:
-        return node
 
 
 class _HasNoVectorForm(Exception):

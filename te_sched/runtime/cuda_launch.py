@@ -17,7 +17,7 @@ from te_sched.codegen.llvm.entry import WRITTEN
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Call, Expr, IntImm, StringImm, Var
 from te_sched.ir.stmt import Allocate, Evaluate, IRModule, LetStmt, PrimFunc, Stmt
-from te_sched.ir.visitor import Mapper
+from te_sched.ir.visitor import StatementMapper
 from te_sched.lower.device.kernel import LAUNCH, is_kernel, thread_axes
 from te_sched.lower.statements import sequence
 from te_sched.runtime import cuda_driver, cuda_memory, registry
@@ -110,14 +110,11 @@ def forget_functions(program: IRModule, prefix: str) -> None:
         registry.remove_extern(f"{prefix}.{name}")
 
 
-class _Calls(Mapper):
+class _Calls(StatementMapper):
     """Replaces launches and allocations by calls."""
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
-
-    def visit_BufferStore(self, node: Stmt) -> Stmt:
-        return node
 
     def visit_Evaluate(self, node: Evaluate) -> Stmt:
         call = node.value

@@ -23,13 +23,11 @@ from te_sched.ir.stmt import (
     Allocate,
     AssertStmt,
     BufferRealize,
-    BufferStore,
-    Evaluate,
     For,
     PrimFunc,
     Stmt,
 )
-from te_sched.ir.visitor import Mapper, replace, walk
+from te_sched.ir.visitor import StatementMapper, replace, walk
 from te_sched.lower.statements import statements
 
 
@@ -86,14 +84,8 @@ def guarded_allocation(node: Allocate) -> Stmt:
     return guarded
 
 
-class _Guard(Mapper):
+class _Guard(StatementMapper):
     """Puts assertions before allocations."""
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
         return guarded_allocation(replace(node, body=self.visit(node.body)))
-
-    def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        return node
-
-    def visit_Evaluate(self, node: Evaluate) -> Stmt:
-        return node

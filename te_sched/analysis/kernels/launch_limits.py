@@ -14,8 +14,8 @@ from te_sched.analysis.kernels.device_limits import Limits
 from te_sched.ir import ops
 from te_sched.ir.expr import Call, Expr, IntImm, StringImm
 from te_sched.ir.ops import const
-from te_sched.ir.stmt import Allocate, AssertStmt, BufferStore, Evaluate, IRModule, PrimFunc, Stmt
-from te_sched.ir.visitor import Mapper, substitute
+from te_sched.ir.stmt import Allocate, AssertStmt, Evaluate, IRModule, PrimFunc, Stmt
+from te_sched.ir.visitor import StatementMapper, substitute
 from te_sched.lower.device.kernel import LAUNCH, is_kernel, static_shared_bytes, thread_axes
 from te_sched.lower.statements import statements
 
@@ -31,14 +31,11 @@ def guard_launches(program: IRModule, limits: Limits) -> IRModule:
     return IRModule(functions)
 
 
-class _Guard(Mapper):
+class _Guard(StatementMapper):
     """Puts assertions before launches."""
 
     def __init__(self, kernels: Mapping[str, PrimFunc], limits: Limits) -> None:
         self.kernels, self.limits = kernels, limits
-
-    def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        return node
 
     def visit_Evaluate(self, node: Evaluate) -> Stmt:
         call = node.value

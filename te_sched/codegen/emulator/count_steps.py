@@ -27,7 +27,7 @@ from te_sched.ir.stmt import (
     Stmt,
     While,
 )
-from te_sched.ir.visitor import Mapper, replace, walk
+from te_sched.ir.visitor import StatementMapper, replace, walk
 from te_sched.lower.device.kernel import thread_axes
 from te_sched.lower.statements import sequence
 
@@ -60,7 +60,7 @@ def _with_inner(outer: Stmt, old: Stmt, new: Stmt) -> Stmt:
     return replace(outer, body=_with_inner(outer.body, old, new))
 
 
-class _Counter(Mapper):
+class _Counter(StatementMapper):
     """Adds the counting to loops; `bounded` are variables of which the program tells the bounds."""
 
     def __init__(self, kernel: str, limit: int) -> None:
@@ -91,12 +91,6 @@ class _Counter(Mapper):
             self.bounded.add(node.var)
         body = self.visit(node.body)
         return node if body is node.body else replace(node, body=body)
-
-    def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        return node
-
-    def visit_Evaluate(self, node: Evaluate) -> Stmt:
-        return node
 
     def steps(self, count: Expr) -> list[Stmt]:
         """Count, and stop at the limit."""

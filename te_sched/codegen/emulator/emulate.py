@@ -15,7 +15,7 @@ from te_sched.codegen.emulator.count_steps import DEFAULT_LIMIT, count_steps
 from te_sched.codegen.emulator.serialize_threads import serialize_threads
 from te_sched.ir.expr import Call, StringImm
 from te_sched.ir.stmt import Evaluate, IRModule, PrimFunc, Stmt
-from te_sched.ir.visitor import Mapper, walk
+from te_sched.ir.visitor import StatementMapper, walk
 from te_sched.lower.device.kernel import LAUNCH, is_kernel
 from te_sched.lower.statements import fresh_copy
 
@@ -69,14 +69,11 @@ def _guarded(func: PrimFunc) -> PrimFunc:
     return guarded.func.with_attr(ATTRIBUTE, [*func.attrs.get(ATTRIBUTE, ()), *guarded.sizes])
 
 
-class _Launcher(Mapper):
+class _Launcher(StatementMapper):
     """Replaces launches."""
 
     def __init__(self, kernels: Mapping[str, PrimFunc]) -> None:
         self.kernels = kernels
-
-    def visit_BufferStore(self, node: Stmt) -> Stmt:
-        return node
 
     def visit_Evaluate(self, node: Evaluate) -> Stmt:
         call = node.value

@@ -11,7 +11,7 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir.expr import Expr, IntImm, Range
 from te_sched.ir.stmt import Allocate, AttrStmt, For, PrimFunc, Stmt
-from te_sched.ir.visitor import Mapper, replace
+from te_sched.ir.visitor import StatementMapper, replace
 
 _MOST = 2**28  # elements; more is no bound, but the range of a variable of a shape
 
@@ -22,7 +22,7 @@ def bound_memory(kernel: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     return kernel if body is kernel.body else kernel.with_body(body)
 
 
-class _Bounds(Mapper):
+class _Bounds(StatementMapper):
     """Replaces extents by their upper bounds."""
 
     def __init__(self, settings: Lowering) -> None:
@@ -53,9 +53,3 @@ class _Bounds(Mapper):
         if high is None or high > _MOST:
             return extent
         return IntImm(max(high, 1), extent.dtype)
-
-    def visit_BufferStore(self, node: Stmt) -> Stmt:
-        return node
-
-    def visit_Evaluate(self, node: Stmt) -> Stmt:
-        return node

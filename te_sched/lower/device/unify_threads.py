@@ -21,7 +21,7 @@ from te_sched.errors import BuildError
 from te_sched.ir.expr import Expr, IterVar, Range, Var
 from te_sched.ir.ops import const
 from te_sched.ir.stmt import AttrStmt, BufferStore, PrimFunc, Stmt
-from te_sched.ir.visitor import Mapper, walk
+from te_sched.ir.visitor import StatementMapper, walk
 from te_sched.lower.device.kernel import TAGS, ThreadAxis, launched
 from te_sched.lower.statements import fresh_copy, statements
 
@@ -34,7 +34,7 @@ def unify_threads(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     return func if body is func.body else func.with_body(body)
 
 
-class _Kernels(Mapper):
+class _Kernels(StatementMapper):
     """Finds the outermost launches."""
 
     def __init__(self, name: str, settings: Lowering) -> None:
@@ -52,14 +52,8 @@ class _Kernels(Mapper):
             body = AttrStmt(thread, _LAUNCH, axis.extent, body)
         return body
 
-    def visit_BufferStore(self, node: Stmt) -> Stmt:
-        return node
 
-    def visit_Evaluate(self, node: Stmt) -> Stmt:
-        return node
-
-
-class _Collector(Mapper):
+class _Collector(StatementMapper):
     """Takes the launches out of one kernel, and says which variable stands for which."""
 
     def __init__(self, name: str, launched: dict[Var, str], settings: Lowering) -> None:
@@ -113,12 +107,6 @@ class _Collector(Mapper):
             f"over {tag} (compute_at), or leave the inner axis a loop",
             where=f"axis {tag}",
         )
-
-    def visit_BufferStore(self, node: Stmt) -> Stmt:
-        return node
-
-    def visit_Evaluate(self, node: Stmt) -> Stmt:
-        return node
 
 
 def _stored(node: AttrStmt) -> list[str]:
