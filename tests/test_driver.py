@@ -141,6 +141,16 @@ def test_schedules_functions_and_modules_take_their_steps_in_one_order(capsys, o
     ]
 
 
+@pytest.mark.parametrize("is_gathered", [False, True])
+def test_kernels_are_lowered_with_checks_where_they_need_some(capsys, is_gathered):
+    A, P = te.placeholder((64,), name="A"), te.placeholder((64,), name="P", dtype="int32")
+    B = te.compute((64,), lambda i: A[P[i]] if is_gathered else A[i] + P[i], name="B")
+    s = create_schedule(B.op)
+    s[B].bind(B.op.axis[0], te.thread_axis("threadIdx.x"))
+    steps = steps_of(capsys, s, [A, P, B], target="cuda")
+    assert ("check_kernels" in steps) == is_gathered
+
+
 def test_steps_show_the_passes_that_they_run(capsys):
     schedule, args, _ = declare()
     build(schedule, args, show="steps")

@@ -38,14 +38,7 @@ from te_sched.ir.expr import (
     Var,
 )
 from te_sched.ir.ops import TRUE
-from te_sched.ir.stmt import (
-    Allocate,
-    AttrStmt,
-    For,
-    IfThenElse,
-    PrimFunc,
-    Stmt,
-)
+from te_sched.ir.stmt import Allocate, AttrStmt, For, IfThenElse, PrimFunc, Stmt
 from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute, walk
 from te_sched.lower.statements import fresh_copy, has_attribute, sequence, statements
 

@@ -60,7 +60,7 @@ from te_sched.ir.stmt import (
     Stmt,
 )
 from te_sched.ir.visitor import Mapper, children, replace, substitute
-from te_sched.lower.statements import keeps_memory
+from te_sched.lower.statements import is_nothing, keeps_memory
 
 _THREAD_KEYS = frozenset(("thread_extent", "virtual_thread"))
 
@@ -173,7 +173,7 @@ class _Simplifier(Mapper):
         seq: SeqStmt = self.generic(node)
         if seq is node:
             return node
-        kept = [stmt for stmt in seq.seq if not _is_nothing(stmt)]
+        kept = [stmt for stmt in seq.seq if not is_nothing(stmt)]
         return SeqStmt(tuple(kept)) if len(kept) > 1 else kept[0] if kept else seq.seq[0]
 
 
@@ -188,10 +188,6 @@ def _steps_if_any(extent: Expr) -> Expr | None:
 
 def _is_likely(condition: Expr) -> bool:
     return type(condition) is Call and condition.op == "tir.likely"
-
-
-def _is_nothing(stmt: Stmt) -> bool:
-    return type(stmt) is Evaluate and type(stmt.value) is IntImm
 
 
 def index_simplifier(analyzer: Analyzer) -> Callable[[Expr], Expr]:
