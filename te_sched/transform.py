@@ -32,6 +32,11 @@ _PARTITION = (
     "no_unroll_loop_with_extent_one",
     "unroll_loop_with_partition_hint_no_interval",
 )
+# Options whose value is a mapping: the settings behind its names, and an example.
+_NESTED: dict[str, tuple[dict[str, str], str]] = {
+    "tir.UnrollLoop": (_UNROLL, '{"auto_max_step": 16, "explicit_unroll": True}'),
+    "tir.LoopPartition": ({name: name for name in _PARTITION}, '{"partition_const_loop": True}'),
+}
 _DISABLING = {
     "tir.disable_storage_rewrite": "tir.StorageRewrite",
     "tir.disable_cse_tir": "tir.CommonSubexprElimTIR",
@@ -187,10 +192,8 @@ def _lowering_of(options: Mapping[str, Any], disabled_pass: Sequence[str]) -> sw
             changes["vectorize"] = not _flag(name, value)
         elif name == "te_sched.as_older":
             changes["as_older"] = _flag(name, value)
-        elif name == "tir.UnrollLoop":
-            changes.update(_unroll_options(value))
-        elif name == "tir.LoopPartition":
-            changes.update(_partition_options(value))
+        elif name in _NESTED:
+            changes.update(_options_of(name, value))
         elif name == "tir.add_lower_pass":
             changes["added_passes"] = tuple([_added_pass(one) for one in _listed(name, value)])
         elif name in _DISABLING:
@@ -214,35 +217,20 @@ def _accept(name: str) -> None:
         )
 
 
-def _unroll_options(value: Any) -> dict[str, Any]:
+def _options_of(option: str, value: Any) -> dict[str, Any]:
+    """The settings that an option with a mapping gives."""
+    known, example = _NESTED[option]
     if not isinstance(value, Mapping):
         raise LoweringError(
-            f"PassContext(config={{'tir.UnrollLoop': {repr_of(value)}}})",
+            f"PassContext(config={{{option!r}: {repr_of(value)}}})",
             "its value is a mapping",
-            'write {"auto_max_step": 16, "explicit_unroll": True}',
+            f"write {example}",
         )
-    changes = {}
-    for name, given in value.items():
-        if name not in _UNROLL:
-            warn_once(f"tir.UnrollLoop {name}", f"it knows {', '.join(_UNROLL)}")
-            continue
-        check = _flag if name == "explicit_unroll" else _integer
-        changes[_UNROLL[name]] = check(f"tir.UnrollLoop {name}", given)
-    return changes
-
-
-def _partition_options(value: Any) -> dict[str, bool]:
-    if not isinstance(value, Mapping):
-        raise LoweringError(
-            f"PassContext(config={{'tir.LoopPartition': {repr_of(value)}}})",
-            "its value is a mapping",
-            'write {"partition_const_loop": True}',
-        )
-    for name in value.keys() - set(_PARTITION):
-        warn_once(f"tir.LoopPartition {name}", f"it knows {', '.join(_PARTITION)}")
+    for name in [name for name in value if name not in known]:
+        warn_once(f"{option} {name}", f"it knows {', '.join(known)}")
     return {
-        name: _flag(f"tir.LoopPartition {name}", value[name])
-        for name in _PARTITION
+        setting: (_integer if name.startswith("auto_") else _flag)(f"{option} {name}", value[name])
+        for name, setting in known.items()
         if name in value
     }
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from unittest import mock
-
 import numpy as np
 import pytest
 
@@ -12,10 +9,8 @@ from te_sched import config, te, tir
 from te_sched.driver import build
 from te_sched.driver.steps import PLAN
 from te_sched.errors import BuildError, DeclarationError, LoweringError, ScheduleError
-from te_sched.ir.op import RULES
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.pipeline import lower
-from te_sched.runtime.fingerprint import environment
 from te_sched.schedule.schedule import create_schedule
 from te_sched.target import Target
 
@@ -146,6 +141,16 @@ def test_schedules_functions_and_modules_take_their_steps_in_one_order(capsys, o
     ]
 
 
+@pytest.mark.parametrize("is_gathered", [False, True])
+def test_kernels_are_lowered_with_checks_where_they_need_some(capsys, is_gathered):
+    A, P = te.placeholder((64,), name="A"), te.placeholder((64,), name="P", dtype="int32")
+    B = te.compute((64,), lambda i: A[P[i]] if is_gathered else A[i] + P[i], name="B")
+    s = create_schedule(B.op)
+    s[B].bind(B.op.axis[0], te.thread_axis("threadIdx.x"))
+    steps = steps_of(capsys, s, [A, P, B], target="cuda")
+    assert ("check_kernels" in steps) == is_gathered
+
+
 def test_steps_show_the_passes_that_they_run(capsys):
     schedule, args, _ = declare()
     build(schedule, args, show="steps")
@@ -165,17 +170,6 @@ def test_steps_are_shown_up_to_the_one_that_fails(capsys):
     assert (names[0], names[-1]) == ("check_schedule", "judge_programs")
     with pytest.raises(BuildError, match=r"use show='steps', or none \(did you mean 'steps'\?\)"):
         build(schedule, args, show="step")
-
-
-def test_what_was_built_before_is_found_in_one_step(capsys, tmp_path):
-    schedule, args, _ = declare()
-    folder = {"cache": True, "cache_dir": str(tmp_path), "verify_passes": False}
-    with config.scoped(**folder), mock.patch.object(config, "STARTED", time.time_ns() + 10**10):
-        environment.cache_clear()
-        with mock.patch.dict(RULES, clear=True):
-            assert steps_of(capsys, schedule, args)[-1] == "compile_functions"
-            assert steps_of(capsys, schedule, args) == ["find_built"]
-    environment.cache_clear()
 
 
 def test_double_buffers_in_parallel_loops_are_refused_in_functions_too():

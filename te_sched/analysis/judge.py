@@ -52,7 +52,8 @@ def check(
     """
     del target
     if not isinstance(inputs, Schedule):
-        return Findings(found for func in _functions(inputs) for found in _all_of(func))
+        functions = functions_of(inputs, "main", "check").values()
+        return Findings(found for func in functions for found in _all_of(func))
     found = [one for judge in _OF_SCHEDULES if (one := _refused(judge, inputs)) is not None]
     try:
         func = lower(inputs, args, stop_after="schedule_ops")["main"]
@@ -94,20 +95,25 @@ def check_program(func: PrimFunc) -> Findings:
     return Findings(found for judge in judges for found in judge(program))
 
 
-def _functions(inputs: Any) -> Iterator[PrimFunc]:
+def functions_of(inputs: Any, name: str, call: str) -> dict[str, PrimFunc]:
+    """The functions of a program by their names; `name` is that of a single one.
+
+    Raises
+    ------
+    BuildError, which names the call, for what is no program.
+    """
     if isinstance(inputs, PrimFunc):
-        yield inputs
-    elif isinstance(inputs, IRModule):
-        yield from inputs.functions.values()
-    elif isinstance(inputs, Mapping):
-        for part in inputs.values():
-            yield from _functions(part)
-    else:
-        raise BuildError(
-            f"check {kind_of(inputs)}",
-            "it is neither a schedule nor a program",
-            "pass a Schedule with args, a PrimFunc, or what te_sched.lower gave",
-        )
+        return {name: inputs}
+    if isinstance(inputs, IRModule):
+        return dict(inputs.functions)
+    if isinstance(inputs, Mapping):
+        parts = [functions_of(part, str(key), call) for key, part in inputs.items()]
+        return {key: func for part in parts for key, func in part.items()}
+    raise BuildError(
+        f"{call} {kind_of(inputs)}",
+        "it is neither a schedule nor a program",
+        "pass a Schedule with args, a PrimFunc, or what te_sched.lower gave",
+    )
 
 
-__all__ = ["Finding", "Findings", "check", "check_program"]
+__all__ = ["Finding", "Findings", "check", "check_program", "functions_of"]

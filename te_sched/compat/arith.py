@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
+from te_sched import config
 from te_sched.arith import analyzer, detect, int_set
 from te_sched.deep import walks_deeply
 from te_sched.errors import DeclarationError
@@ -47,7 +48,10 @@ _deeply = walks_deeply("analyse an expression", DeclarationError)
 
 
 class Analyzer(analyzer.Analyzer):
-    """te_sched's Analyzer; numbers may stand for expressions."""
+    """te_sched's Analyzer, with the settings in force; numbers may stand for expressions."""
+
+    def __init__(self) -> None:
+        super().__init__(config.current().lowering)
 
     @checked
     @_deeply

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from te_sched import config
 from te_sched.arith.analyzer import Analyzer
 from te_sched.deep import walks_deeply
 from te_sched.errors import DeclarationError
@@ -52,9 +53,10 @@ def Substitute(node: Expr | Stmt, vmap: Mapping[Var, Any]) -> Any:
 @walks_deeply("simplify a program", DeclarationError)
 def Simplify(node: Expr | Stmt | IRModule, vrange: Mapping[Var, Range] | None = None) -> Any:
     """An expression or statement in its simple form, where variables have ranges."""
+    settings = config.current().lowering
     if not isinstance(node, Expr):
-        return _of_functions(node, simplify)
-    analyzer = Analyzer()
+        return _of_functions(node, lambda func: simplify(func, settings))
+    analyzer = Analyzer(settings)
     for var, extent in (vrange or {}).items():
         analyzer.bind(var, extent)
     return analyzer.simplify(node)

@@ -31,7 +31,7 @@ class Work:
 
     `switches` lower to run, `outside` are those in force round `build`. `findings` of each function
     are told after it is lowered; `checked` are the functions with checks, where a GPU runs without
-    them, and None where nothing is to be checked.
+    them: none where nothing needs one, and None where nothing is to be checked.
     """
 
     inputs: Schedule | PrimFunc | IRModule | Mapping[str, Any]

@@ -1,21 +1,19 @@
-"""The steps of building, in their one order: a schedule enters at the first, functions at the
-fourth.
+"""The steps of building, in their one order: a schedule begins with `check_schedule`, functions
+with `take_functions`.
 
-Each makes what the next one takes out of the parts of te_sched that know how. Must not know how
-steps are taken.
+Each step is done by the parts of te_sched that know how. Must not know how steps are taken.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any
 
 from te_sched.analysis.checks.guard_accesses import guard_accesses
 from te_sched.analysis.checks.guard_counts import counted_sizes, guard_counts
 from te_sched.analysis.checks.sanitize import sanitize
 from te_sched.analysis.findings import BY_NAME, RULE, Findings
-from te_sched.analysis.judge import check_program
+from te_sched.analysis.judge import check_program, functions_of
 from te_sched.analysis.kernels.device_limits import Limits, check_device_limits
 from te_sched.analysis.kernels.kernel_races import check_kernel_races
 from te_sched.analysis.kernels.launch_limits import guard_launches
@@ -29,7 +27,7 @@ from te_sched.analysis.schedules.results import check_sums, warn_of_extrema
 from te_sched.analysis.schedules.sizes import ATTRIBUTE, Size, check_sizes, symbolic_sizes
 from te_sched.deep import walks_deeply
 from te_sched.driver.plan import Step, Work
-from te_sched.errors import BuildError, Place, Subject, kind_of
+from te_sched.errors import Place, Subject
 from te_sched.ir import verify
 from te_sched.ir.intrinsic_table import EFFECTS
 from te_sched.ir.op import RULES
@@ -58,7 +56,6 @@ _Functions = Mapping[str, PrimFunc]
 _MOST_JUDGED = 256  # stores and calls
 _EFFECTS = dict(EFFECTS)  # before programs change them
 _HISTORY = frozenset({Trace, Fate, Place})  # of a schedule: where and how it was made
-_walks = walks_deeply("lower a program")
 
 
 def find_built(work: Work) -> None:
@@ -88,7 +85,7 @@ def check_schedule(work: Work) -> None:
         check(work.schedule)
 
 
-@_walks
+@walks_deeply("lower a program")
 def make_loops(work: Work) -> None:
     """Make the loops of the schedule."""
     name, schedule = work.name, work.schedule
@@ -100,25 +97,7 @@ def make_loops(work: Work) -> None:
 
 def take_functions(work: Work) -> None:
     """Take the functions that are given."""
-    work.functions = _module(work.inputs, work.name).functions
-
-
-def _module(inputs: Any, name: str) -> IRModule:
-    """Functions by name, as a module."""
-    if isinstance(inputs, PrimFunc):
-        inputs = IRModule({name: inputs})
-    elif isinstance(inputs, Mapping):
-        functions: dict[str, PrimFunc] = {}
-        for key, value in inputs.items():
-            functions.update(_module(value, str(key)).functions)
-        inputs = IRModule(functions)
-    if not isinstance(inputs, IRModule):
-        raise BuildError(
-            f"build {kind_of(inputs)}",
-            "it is neither a schedule nor a program",
-            "pass a Schedule with args, a PrimFunc, or what te_sched.lower gave",
-        )
-    return inputs
+    work.functions = functions_of(work.inputs, work.name, "build")
 
 
 # -- Functions, as they are scheduled --------------------------------------------------------------
@@ -162,7 +141,7 @@ def guard_indices(work: Work) -> None:
         bare = {name: _with_size(work.functions[name], one.sizes) for name, one in guarded.items()}
         work.functions = bare
         if insert:
-            work.checked = checked if any(one.checked for one in guarded.values()) else bare
+            work.checked = checked if any(one.checked for one in guarded.values()) else {}
     Findings(found for one in guarded.values() for found in one.findings).raise_refuted()
 
 
@@ -200,7 +179,7 @@ def run_passes(work: Work) -> None:
     work.functions = _lowered(work, work.functions)
 
 
-@_walks
+@walks_deeply("lower a program")
 def _lowered(work: Work, functions: _Functions) -> _Functions:
     passes = WATCHED_PASSES if work.sanitize else None
     return lower_functions(functions, work.switches, watcher=work.timer, passes=passes).functions
@@ -245,23 +224,21 @@ def compile_functions(work: Work) -> None:
 
 def make_kernels(work: Work) -> None:
     """Split the functions into those of the host and kernels, and judge these."""
-    bare, work.functions = work.functions, _launched(work, work.functions, work.verify)
-    if work.checked is bare:
-        work.checked = work.functions
+    work.functions = _launched(work, work.functions, work.verify)
 
 
 def check_kernels(work: Work) -> None:
     """Lower the functions once more, with checks, for the emulated device."""
-    assert work.checked is not None
-    work.checked = _launched(work, _lowered(work, work.checked), False)
+    work.checked = _launched(work, _lowered(work, work.checked or {}), False)
 
 
 def load_kernels(work: Work) -> None:
     """Make the module that launches the kernels."""
     from te_sched.runtime.cuda_module import CudaModule
 
-    checked = None if work.checked is None else IRModule(work.checked)
-    work.module = CudaModule(IRModule(work.functions), work.target, checked)
+    program = IRModule(work.functions)
+    checked = IRModule(work.checked) if work.checked else program
+    work.module = CudaModule(program, work.target, None if work.checked is None else checked)
 
 
 def _launched(work: Work, functions: _Functions, verify: bool) -> _Functions:
@@ -294,11 +271,6 @@ def _for_target(work: Work, functions: _Functions) -> _Functions:
     return made
 
 
-def _has_checked(work: Work) -> bool:
-    """Whether the kernels with checks are others than those without."""
-    return work.checked is not None and work.checked is not work.functions
-
-
 PREPARING = (
     Step(check_schedule, lambda work: work.is_scheduled and work.verify),
     Step(make_loops, lambda work: work.is_scheduled),
@@ -319,6 +291,6 @@ PLAN = (
     *PREPARING,
     Step(compile_functions, lambda work: not work.is_for_gpu),
     Step(make_kernels, lambda work: work.is_for_gpu),
-    Step(check_kernels, _has_checked),
+    Step(check_kernels, lambda work: bool(work.checked)),
     Step(load_kernels),
 )

@@ -19,16 +19,7 @@ from te_sched.arith.int_set import IntervalSet
 from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError
 from te_sched.ir import ops
-from te_sched.ir.expr import (
-    Expr,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    IterVar,
-    ProducerLoad,
-    Range,
-    Var,
-)
+from te_sched.ir.expr import Expr, FloorDiv, FloorMod, IntImm, IterVar, ProducerLoad, Range, Var
 from te_sched.ir.visitor import walk
 from te_sched.schedule.places import At, attached, draw_loops
 from te_sched.schedule.relations import Ranges, Sets, range_of, set_range, spread_up

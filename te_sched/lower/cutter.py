@@ -53,7 +53,7 @@ class Cutter(StatementMapper):
         return self.uncut(node) if cut is None else self.split(node, cut)
 
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        return _in_sequence(self, node)
+        return _without_nothing(node, self.generic(node))
 
     def settled(self, node: For) -> tuple[For, Cut | None]:
         """The loop without guards that all iterations decide alike, and where to cut it then."""
@@ -193,10 +193,9 @@ class Cleaner(Decider):
         return self.generic(node)
 
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        return _in_sequence(self, node)
+        return _without_nothing(node, self.generic(node))
 
 
-def _in_sequence(mapper: Mapper, node: SeqStmt) -> Stmt:
-    """A mapped sequence, without sequences in it and what does nothing."""
-    new = mapper.generic(node)
-    return node if new is node else sequence([part for part in new.seq if not is_nothing(part)])
+def _without_nothing(old: SeqStmt, new: SeqStmt) -> Stmt:
+    """A mapped sequence without what does nothing."""
+    return old if new is old else sequence([part for part in new.seq if not is_nothing(part)])

@@ -16,16 +16,7 @@ from typing import Any
 from te_sched.arith.analyzer import Analyzer
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
-from te_sched.ir.expr import (
-    BufferLoad,
-    Cast,
-    Expr,
-    IntImm,
-    Let,
-    Node,
-    Range,
-    Var,
-)
+from te_sched.ir.expr import BufferLoad, Cast, Expr, IntImm, Let, Node, Range, Var
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferStore, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import children, replace
 from te_sched.lower.guards import note_range

@@ -7,22 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from te_sched.errors import TeSchedError, did_you_mean, repr_of
 from te_sched.ir.printer import script
 from te_sched.ir.stmt import PrimFunc
-
-
-class Printer(Protocol):
-    """Notes something; `text` is what there is to print."""
-
-    @property
-    def text(self) -> str:
-        """All of it."""
-
-
-_P = TypeVar("_P", bound=Printer)
 
 
 class PassPrinter:
@@ -61,8 +50,8 @@ class PassPrinter:
 
 @contextmanager
 def shown(
-    what: str | None, printers: Mapping[str, Callable[[], _P]], call: str, kind: type[TeSchedError]
-) -> Iterator[_P | None]:
+    what: str | None, printers: Mapping[str, Callable[[], Any]], call: str, kind: type[TeSchedError]
+) -> Iterator[Any]:
     """What notes how a call goes on, if asked for; it prints that in the end, also where the call
     fails.
     """

@@ -19,12 +19,7 @@ from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import Mapper, substitute
 from te_sched.lower.bounds import Regions, require_inputs
 from te_sched.lower.nests import BindTensors, Nest, Scope, Wrap, guarded, wrap
-from te_sched.lower.provide import (
-    first_reduction_level,
-    init_nest,
-    main_nest,
-    wrap_levels,
-)
+from te_sched.lower.provide import first_reduction_level, init_nest, main_nest, wrap_levels
 from te_sched.lower.statements import sequence
 from te_sched.schedule.places import At
 from te_sched.schedule.relations import Ranges, Sets

@@ -53,7 +53,29 @@ WELL_FORMED = {
     "one loop variable in two loops": ("final", S.SeqStmt((loop(store(ROW)), loop(store(ROW))))),
     "a vector": ("final", store(E.Ramp(IntImm(0), IntImm(1), 4), value=E.Broadcast(F, 4))),
 }
+WARP = Var("t", "handle", E.PointerType("float32", "warp"))
 ILL_FORMED = {
+    "a launch in the host": (
+        "host",
+        attribute("thread_extent", store(COL)),
+        "attribute thread_extent does not occur at this level",
+    ),
+    "a launch in a kernel": (
+        "kernel",
+        S.Evaluate(E.Call("int32", "tir.launch_kernel", ())),
+        "tir.launch_kernel does not occur at this level",
+    ),
+    "a free variable in a kernel": ("kernel", store(ROW), "variable i is used outside"),
+    "a reduction over threads": (
+        "kernel_reduced",
+        S.Evaluate(E.Call("handle", "tir.tvm_thread_allreduce", ())),
+        "tir.tvm_thread_allreduce does not occur at this level",
+    ),
+    "memory of a warp": (
+        "kernel_final",
+        S.Allocate(WARP, "float32", (IntImm(4),), TRUE, store(IntImm(0))),
+        "memory of scope warp does not occur at this level",
+    ),
     "operands": ("flat", store(E.Add(IntImm(1), IntImm(1, "int64"))), "int32 and int64"),
     "float index": ("flat", store(F), "index 0 is float32, not an integer"),
     "dimensions": ("buffers", store(ROW, buffer=A), "1 indices, but A has 2 dimensions"),

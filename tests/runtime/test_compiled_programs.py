@@ -67,6 +67,13 @@ def test_a_second_build_neither_lowers_nor_compiles(compiled, monkeypatch):
     assert len(compiled) == 1
 
 
+def test_what_was_built_before_is_found_in_one_step(capsys):
+    for first, last in (("find_built", "compile_functions"), ("find_built", "find_built")):
+        te_sched.build(*program(), show="steps")
+        names = [row.split()[0] for row in capsys.readouterr().out.splitlines()]
+        assert (names[0], names[-1]) == (first, last)
+
+
 def test_another_program_is_compiled(compiled):
     check(te_sched.build(*program()))
     check(te_sched.build(*program(3.0)), 3.0)

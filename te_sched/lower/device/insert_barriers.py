@@ -32,16 +32,7 @@ from te_sched.arith.forms import Forms
 from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import (
-    BufferLoad,
-    Call,
-    Expr,
-    IntImm,
-    Ramp,
-    Range,
-    StringImm,
-    Var,
-)
+from te_sched.ir.expr import BufferLoad, Call, Expr, IntImm, Ramp, Range, StringImm, Var
 from te_sched.ir.occurrences import Occurrence, occurrences_of
 from te_sched.ir.stmt import (
     Allocate,

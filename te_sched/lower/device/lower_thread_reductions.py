@@ -21,16 +21,7 @@ from dataclasses import dataclass
 from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import BuildError
 from te_sched.ir import ops
-from te_sched.ir.expr import (
-    Buffer,
-    BufferLoad,
-    Call,
-    CommReducer,
-    Expr,
-    IntImm,
-    PointerType,
-    Var,
-)
+from te_sched.ir.expr import Buffer, BufferLoad, Call, CommReducer, Expr, IntImm, PointerType, Var
 from te_sched.ir.ops import TRUE
 from te_sched.ir.stmt import (
     Allocate,
