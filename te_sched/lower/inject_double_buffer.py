@@ -21,7 +21,6 @@ buffers get into memory.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from te_sched import config
 from te_sched.errors import LoweringError
@@ -49,7 +48,7 @@ from te_sched.ir.stmt import (
     Stmt,
 )
 from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute, walk
-from te_sched.lower.statements import fresh_copy, has_attribute, sequence, statements
+from te_sched.lower.statements import fresh_copy, has_attribute, in_sequence, sequence, statements
 
 _SCOPE = "double_buffer_scope"
 _WRITE = "double_buffer_write"
@@ -156,8 +155,7 @@ class _Injector(AccessMapper):
         return IfThenElse(ops.less(following, loop.extent), fetch)
 
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        parts = [self.visit(part) for part in node.seq]
-        return node if all(map(_same, parts, node.seq)) else sequence(parts)
+        return in_sequence(self, node)
 
     # -- accesses ----------------------------------------------------------------------------------
 
@@ -226,10 +224,6 @@ class _NoMarks(Mapper):
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         return self.visit(node.body) if node.key == _WRITE else self.generic(node)
-
-
-def _same(a: Any, b: Any) -> bool:
-    return a is b
 
 
 def _check_inputs(data: Var, body: Stmt, loop: For) -> None:

@@ -35,7 +35,7 @@ from te_sched.ir.stmt import (
     While,
 )
 from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute, walk
-from te_sched.lower.statements import fresh_copy, has_attribute, sequence, statements
+from te_sched.lower.statements import fresh_copy, has_attribute, in_sequence, sequence, statements
 
 # As many virtual threads as this, or more, are a loop.
 _LOOP_FROM = 16
@@ -71,9 +71,7 @@ class _Injector(Mapper):
         return replicator.visit(body)
 
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        parts = [self.visit(part) for part in node.seq]
-        unchanged = all(new is old for new, old in zip(parts, node.seq, strict=True))
-        return node if unchanged else sequence(parts)
+        return in_sequence(self, node)
 
 
 def _touched(body: Stmt, var: Var) -> set[Var]:

@@ -6,6 +6,7 @@ Shared by passes. Must not know what any of them is for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from operator import is_
 from typing import Any
 
 from te_sched.arith.same import all_same
@@ -19,7 +20,7 @@ from te_sched.ir.stmt import (
     SeqStmt,
     Stmt,
 )
-from te_sched.ir.visitor import CHILD_FIELDS, Substitute, fields_with, replace, variables_of
+from te_sched.ir.visitor import CHILD_FIELDS, Mapper, Substitute, fields_with, replace, variables_of
 
 NOTHING = Evaluate(IntImm(0))
 _USES = fields_with(Role.USE)
@@ -96,6 +97,12 @@ def sequence(parts: Iterable[Stmt | None]) -> Stmt:
     if not flat:
         return NOTHING
     return flat[0] if len(flat) == 1 else SeqStmt(tuple(flat))
+
+
+def in_sequence(mapper: Mapper, node: SeqStmt) -> Stmt:
+    """A mapped sequence, without sequences in it."""
+    parts = [mapper.visit(part) for part in node.seq]
+    return node if all(map(is_, parts, node.seq)) else sequence(parts)
 
 
 def fresh_copy(statement: Stmt, values: dict[Var, Expr]) -> Stmt:
