@@ -25,7 +25,8 @@ def report_access(site: str, *numbers: int) -> None:
     count = len(numbers) - len(loops)
     values = dict(zip(loops, numbers[count:], strict=True))
     what, why, cure = _REPORTS[known["kind"]](known, numbers[:count], _where(values))
-    raise AccessError(what, why, cure, Subject(*known["where"]) if known["where"] else ())
+    stage = Subject("stage", known.get("stage", ""), known["where"])  # older files have no name
+    raise AccessError(what, why, cure, stage if stage.text else ())
 
 
 def _where(values: Mapping[str, int]) -> str:

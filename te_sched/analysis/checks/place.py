@@ -231,7 +231,8 @@ class Place:
             "kind": kind,
             "buffer": self.name_of(occurrence),
             "does": "read" if occurrence.reads else "write",
-            "where": named(stage) if stage else None,
+            "stage": stage,
+            "where": str(named(stage)) if stage else "",
             **more,
         }
 
