@@ -186,7 +186,8 @@ class Facts:
         if not self.differences:
             return INFINITY
         (x, plus_x), (y, plus_y) = split_offset(x), split_offset(y)
-        return build_limit(self._shortest(x, y), plus_x - plus_y)
+        limit = self._shortest(x, y)
+        return limit if limit == INFINITY else limit + plus_x - plus_y
 
     def _shortest(self, start: Expr, goal: Expr) -> int:
         reached: list[tuple[Expr, int]] = [(start, 0)]
@@ -212,11 +213,6 @@ def _plain(kind: Any, a: Expr, b: Expr) -> Expr:
     """A comparison written with <, <=, == or !=."""
     comparison: Expr = MIRROR[kind](b, a) if kind in (GT, GE) else kind(a, b)
     return comparison
-
-
-def build_limit(limit: int, plus: int) -> int:
-    """limit + plus, where an infinite limit stays infinite."""
-    return limit if limit == INFINITY else limit + plus
 
 
 def split_offset(e: Any) -> tuple[Expr, int]:

@@ -106,9 +106,9 @@ def reads_data(e: Expr) -> bool:
     return any(type(part) in (E.BufferLoad, E.ProducerLoad) for part in walk(e))
 
 
-def variables_of(*exprs: Expr) -> set[Var]:
-    """The variables that expressions name."""
-    return {part for e in exprs for part in walk(e) if type(part) is Var}
+def variables_of(*nodes: Node) -> set[Var]:
+    """The variables that expressions name, in statements too."""
+    return {part for node in nodes for part in walk(node) if type(part) is Var}
 
 
 class Mapper:

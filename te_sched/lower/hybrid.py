@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from te_sched.errors import LoweringError
 from te_sched.ir.expr import Expr, IterVar, Var
 from te_sched.ir.stmt import For, Stmt
-from te_sched.ir.visitor import StatementMapper, substitute, walk
+from te_sched.ir.visitor import StatementMapper, substitute, variables_of, walk
 from te_sched.lower.nests import Scope, guarded, wrap
 from te_sched.lower.provide import main_nest
 from te_sched.schedule.places import At
@@ -78,9 +78,9 @@ class _Loops(StatementMapper):
             for axis in self.nest.axes
         )
 
-    def _variables(self, axis: IterVar) -> frozenset[Var]:
+    def _variables(self, axis: IterVar) -> set[Var]:
         """What stands for an axis: its own variable, or a thread's."""
-        return frozenset(node for node in walk(self.nest.values[axis]) if isinstance(node, Var))
+        return variables_of(self.nest.values[axis])
 
     def _check(self, roots: frozenset[IterVar], leaves: list[tuple[int, IterVar]]) -> None:
         for count, (position, axis) in enumerate(leaves):

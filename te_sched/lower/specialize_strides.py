@@ -17,7 +17,7 @@ from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
 from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.stmt import IfThenElse, PrimFunc
-from te_sched.ir.visitor import walk
+from te_sched.ir.visitor import variables_of
 from te_sched.lower.simplify import simplify
 from te_sched.lower.statements import fresh_copy, stores_and_calls
 
@@ -27,7 +27,7 @@ _LONG = 256  # stores and calls
 def specialize_strides(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function, with a body of its own for dense rows, where strides are not constants."""
     innermost = [buffer.strides[-1] for buffer in func.buffer_map.values() if buffer.strides]
-    used = {node for node in walk(func.body) if type(node) is Var}
+    used = variables_of(func.body)
     dense = {one: IntImm(1, one.dtype) for one in innermost if type(one) is Var and one in used}
     if not dense or stores_and_calls(func.body) > _LONG:
         return func

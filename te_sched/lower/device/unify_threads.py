@@ -21,7 +21,7 @@ from te_sched.errors import BuildError, Subject
 from te_sched.ir.expr import Expr, IterVar, Range, Var
 from te_sched.ir.ops import const
 from te_sched.ir.stmt import AttrStmt, BufferStore, PrimFunc, Stmt
-from te_sched.ir.visitor import StatementMapper, walk
+from te_sched.ir.visitor import StatementMapper, variables_of
 from te_sched.lower.device.kernel import TAGS, ThreadAxis, launched
 from te_sched.lower.statements import fresh_copy, statements
 
@@ -90,10 +90,8 @@ class _Collector(StatementMapper):
             )
         self.values[thread.var] = known.var
         inside = launched(node)
-        if any(
-            type(part) is Var and self.launched.get(part) == tag and part not in inside
-            for part in walk(node.body)
-        ):
+        others = variables_of(node.body).difference(inside)
+        if any(self.launched.get(var) == tag for var in others):
             raise self.twice(tag, node)
         body: Stmt = self.visit(node.body)
         return body
