@@ -44,7 +44,7 @@ test: $(STAMP)
 # Stops after three times MINUTES: the samples, hostile programs, programs beside TVM (if installed).
 campaign: $(STAMP)
 	TE_SCHED_CAMPAIGN=$(MINUTES) $(BIN)/python -m pytest $(PYTEST_FLAGS) \
-		$$(grep -rl --include='test_*.py' '^from tests.sampling import' tests)
+		$$(grep -rl --include='test_*.py' '^from tests.\(sampling\|golden.smaller\) import' tests)
 	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --seed $(SEED) --jobs 2
 	if $(BIN)/python -c 'import tvm' 2>/dev/null; then \
 		$(BIN)/python -m tests.peer --minutes $(MINUTES) --seed $(SEED) --count 1000000; fi

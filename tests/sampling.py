@@ -1,7 +1,8 @@
 """How many of the random programs a run of the tests takes: a sample of them, or all.
 
-`make test` takes the same few each time. `make campaign` takes all of them, as far as it comes in
-the minutes that it says in TE_SCHED_CAMPAIGN.
+`make test` takes the same few each time, and products at a smaller size (`golden.smaller`). `make
+campaign` takes all of them as they are, as far as it comes in the minutes that it says in
+TE_SCHED_CAMPAIGN.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from te_sched.ir.stmt import BufferStore, For, IfThenElse, PrimFunc, SeqStmt, St
 from te_sched.lower.partition_loops import partition_loops
 from te_sched.lower.speed_cutter import SpeedCutter
 from te_sched.lower.statements import nodes_of
+from tests.sampling import IS_CAMPAIGN
 
 FOR_SPEED = {"partition_for_speed": True}
 CONSTANT = {"partition_const_loop": True}
@@ -218,7 +219,7 @@ def nest(draw: Any, variables: list[Var], sizes: list[Var], depth: int) -> Stmt:
 
 
 @pytest.mark.parametrize("choices", [{}, CONSTANT, KEPT, FOR_SPEED])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=60 if IS_CAMPAIGN else 10, deadline=None)
 @given(data=st.data())
 def test_every_iteration_runs_once(choices: dict[str, bool], data: Any) -> None:
     n, m = Var("n"), Var("m", is_size=True)

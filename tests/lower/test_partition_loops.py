@@ -17,6 +17,7 @@ from te_sched.ir.visitor import walk
 from te_sched.lower.partition_loops import partition_loops
 from te_sched.tir.transform import LoopPartition
 from te_sched.transform import PassContext
+from tests.sampling import IS_CAMPAIGN
 
 CONSTANT = {"tir.LoopPartition": {"partition_const_loop": True}}
 NEVER = {"tir.LoopPartition": {"partition_const_loop": False}}
@@ -148,7 +149,7 @@ def stages(draw: Any, n: int, m: int, symbolic: bool) -> Any:
 
 
 @pytest.mark.parametrize("config", [{}, CONSTANT, NEVER], ids=["default", "constant", "never"])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=60 if IS_CAMPAIGN else 8, deadline=None)
 @given(data=st.data())
 def test_uneven_tiles_compute_what_numpy_does(config: Any, data: Any) -> None:
     n, m = data.draw(st.integers(0, 40)), data.draw(st.integers(1, 40))
