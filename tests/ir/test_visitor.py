@@ -73,22 +73,6 @@ def test_mapper_keeps_what_it_does_not_change() -> None:
     assert Doubled().visit(unchanged) is unchanged
 
 
-def test_statement_mapper_leaves_stores_and_calls() -> None:
-    class Halved(StatementMapper):
-        """Halves numbers."""
-
-        def visit_IntImm(self, node: IntImm) -> Any:
-            return IntImm(node.value // 2, node.dtype)
-
-    stored = S.BufferStore(A, read(A, IntImm(4)), (IntImm(6),))
-    called = S.Evaluate(IntImm(8))
-    program = S.For(x, IntImm(0), IntImm(4), "serial", S.SeqStmt((stored, called)))
-    new = Halved().visit(program)
-    assert isinstance(new.extent, IntImm)
-    assert new.extent.value == 2
-    assert new.body is program.body
-
-
 def test_substitute_goes_by_the_variable_and_not_by_its_name() -> None:
     namesake = Var("x")
     found = substitute(E.Add(x, namesake), {x: y})
