@@ -174,6 +174,8 @@ def _lowered_schedule(
         findings = check_program(module[name])
         guarded = _guarded(module, target, not sanitize, places)
         guarded.findings.raise_refuted()
+        if sanitize:  # before what is refuted is instrumented
+            findings.raise_refuted()
     if sanitize:
         warn_of_extrema(schedule)
     module = guarded.module

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import CallError, TeSchedError, repr_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Refusal = Callable[[str, str, str], TeSchedError]  # of what, why and cure
 
@@ -105,6 +105,9 @@ def write(
 @contextmanager
 def temporary_folder(what: str, error: Refusal = CallError) -> Iterator[Path]:
     """A folder that goes again."""
+    import tempfile  # it and pathlib load a lot
+    from pathlib import Path
+
     cure = "make room for temporary files, or name another folder for them in TMPDIR"
     with refusing(what, "no temporary folder can be made", cure, error):
         folder = tempfile.TemporaryDirectory(prefix="te_sched", ignore_cleanup_errors=True)
@@ -163,7 +166,7 @@ def put_in_place(
 
     Its mode is as the process's mask leaves it, or `exact`.
     """
-    part = os.path.join(os.path.dirname(path), prefix + secrets.token_hex(8))
+    part = os.path.join(os.path.dirname(path), prefix + os.urandom(8).hex())
     try:
         with open(part, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             file.write(data)

@@ -123,6 +123,7 @@ def test_deep_expressions_are_refused(use: Any) -> None:
         (lambda: te_sched.IRModule(3), "functions of IRModule"),  # type: ignore[arg-type]
         (lambda: nd.device("cpu", "x"), "device_id of device is 'x'"),  # type: ignore[arg-type]
         (lambda: te_sched.cpu("x"), "device number 'x'"),  # type: ignore[arg-type]
+        (lambda: te_sched.device(10**5000, 0), "it has more than 31 bits"),
         (lambda: te_sched.contrib.cblas.matmul(A, te.placeholder((4,))), "2 are needed"),
         (lambda: te_sched.testing.requires_llvm(int), "neither a function nor a class"),
         (lambda: te_sched.testing.assert_allclose("a", 1), "has no numbers"),

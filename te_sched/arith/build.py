@@ -47,6 +47,20 @@ _WRAP = {
 }
 
 
+class Overflow(ArithmeticError):
+    """A simpler form needs a constant that its type does not hold."""
+
+
+def fitting(value: int, dtype: str) -> Expr:
+    """An integer constant of a simpler form; raises Overflow where an index type does not hold it.
+
+    Indices do not overflow, so x - 2147483647 < 5 is not x < 5 + 2147483647.
+    """
+    if dtype in INDEX_TYPES and not -_WRAP[dtype][0] <= value < _WRAP[dtype][0]:
+        raise Overflow
+    return imm(value, dtype)
+
+
 def imm(value: int, dtype: str) -> Expr:
     """An integer constant, wrapped to its type; a vector type gives the broadcast constant."""
     wrap = _WRAP.get(dtype)

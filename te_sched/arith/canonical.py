@@ -37,7 +37,10 @@ class Canonicalizer(Rewriter):
         if e.dtype not in INDEX_TYPES:
             return _PLAIN[type(e)](self, e)
         done = simplified(e, self.facts.values)
-        return to_expr(self.form(e)) if done is None else done
+        try:
+            return to_expr(self.form(e)) if done is None else done
+        except build.Overflow:
+            return _PLAIN[type(e)](self, e)
 
     def form(self, e: Any) -> IterSumExpr:
         """The sum of parts of an index expression."""
@@ -204,11 +207,14 @@ class Canonicalizer(Rewriter):
             a, b = b, a
         if a.dtype not in INDEX_TYPES or (type(a) is IntImm and type(b) is IntImm):
             return self.less(a, b)
-        reduced = self._reduced(plus(self.form(a), self.form(b), -1))
-        if reduced is not None:
-            zero = build.imm(0, a.dtype)
-            return Rewriter.visit_comparison(self, LT(to_expr(reduced), zero))
-        return self.less(a, b)
+        try:
+            reduced = self._reduced(plus(self.form(a), self.form(b), -1))
+            gap = None if reduced is None else to_expr(reduced)
+        except build.Overflow:
+            gap = None
+        if gap is None:
+            return self.less(a, b)
+        return Rewriter.visit_comparison(self, LT(gap, build.imm(0, a.dtype)))
 
     def _reduced(self, gap: IterSumExpr) -> IterSumExpr | None:
         """gap / d for the greatest d for which gap < 0 exactly when gap / d < 0, or None."""

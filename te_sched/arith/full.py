@@ -102,7 +102,9 @@ class Simplifier(Rewriter):
         scales: dict[Var, int] = {}
         try:
             limit = e.b.value - collect(e.a, 1, scales, self.facts.values)
-        except NotAffine:
+            value = sum_of(scales, 0, e.a.dtype)
+            bound = build.fitting(limit, e.a.dtype)
+        except (NotAffine, build.Overflow):
             return None
         factors = scales.values()
         if not scales or min(factors) != 1:
@@ -111,13 +113,12 @@ class Simplifier(Rewriter):
         small = [var for var, scale in scales.items() if scale == 1]
         if common != 1 and len(small) < len(scales) and self._adds_up_below(small, common):
             return None
-        value = sum_of(scales, 0, e.a.dtype)
         low, high = self.facts.bounds.of(value)
         if high < limit:
             return build.truth(True)
         if low >= limit:
             return build.truth(False)
-        done = LT(value, build.imm(limit, e.a.dtype))
+        done = LT(value, bound)
         known = self.literal(done) if self.facts.true else None
         return done if known is None else known
 

@@ -58,10 +58,10 @@ class IterSplitExpr(NamedTuple):
         e = self.source
         if self.extent != UNBOUNDED:
             kind: Any = Mod if self.trunc else FloorMod
-            e = build.BINARY[kind](e, IntImm(self.lower_factor * self.extent, e.dtype))
+            e = build.BINARY[kind](e, build.fitting(self.lower_factor * self.extent, e.dtype))
         if self.lower_factor != 1:
             kind = Div if self.trunc else FloorDiv
-            e = build.BINARY[kind](e, IntImm(self.lower_factor, e.dtype))
+            e = build.BINARY[kind](e, build.fitting(self.lower_factor, e.dtype))
         return e  # type: ignore[no-any-return]
 
     def expr(self) -> Expr:
@@ -70,7 +70,7 @@ class IterSplitExpr(NamedTuple):
 
 
 def _scaled(e: Expr, scale: int) -> Expr:
-    return e if scale == 1 else Mul(e, IntImm(scale, e.dtype))
+    return e if scale == 1 else Mul(e, build.fitting(scale, e.dtype))
 
 
 class IterSumExpr(NamedTuple):
@@ -182,9 +182,12 @@ def _order(one: IterSplitExpr) -> tuple[int, int, int, bool]:
 
 
 def to_expr(a: IterSumExpr) -> Expr:
-    """The expression: positive scales in falling order, the constant, then negative scales."""
+    """The expression: positive scales in falling order, the constant, then negative scales.
+
+    Raises build.Overflow where its type does not hold one of these.
+    """
     if not a.args:
-        return build.imm(a.base, a.dtype)
+        return build.fitting(a.base, a.dtype)
     args = merged(a.args) if len(a.args) > 1 else list(a.args)
     args.sort(key=_order)
     if len(args) == 1 and a.base == 0 and not a.is_sum:
@@ -199,17 +202,17 @@ def _written(parts: list[tuple[int, Expr]], base: int, dtype: str) -> Expr:
     for scale, part in parts:
         if scale <= 0:
             break
-        one = part if scale == 1 else Mul(part, IntImm(scale, part.dtype))
+        one = part if scale == 1 else Mul(part, build.fitting(scale, part.dtype))
         e = one if e is None else Add(e, one)
         place += 1
     if base > 0 or e is None:
-        constant = build.imm(base if base > 0 or not parts else 0, dtype)
+        constant = build.fitting(base if base > 0 or not parts else 0, dtype)
         e = constant if e is None else Add(e, constant)
     for scale, part in parts[place:]:
         if scale == 0:
             continue
-        e = Sub(e, part if scale == -1 else Mul(part, IntImm(-scale, part.dtype)))
-    return Sub(e, build.imm(-base, dtype)) if base < 0 and parts else e
+        e = Sub(e, part if scale == -1 else Mul(part, build.fitting(-scale, part.dtype)))
+    return Sub(e, build.fitting(-base, dtype)) if base < 0 and parts else e
 
 
 def split_of(e: Any) -> IterSplitExpr:
@@ -283,8 +286,8 @@ def simplified(e: Expr, values: Mapping[Var, Expr]) -> Expr | None:
     scales: dict[Var, int] = {}
     try:
         base = collect(e, 1, scales, values)
-    except NotAffine:
+        if base == 0 and len(scales) == 1 and _is_negated(e):
+            return Mul(next(iter(scales)), build.imm(-1, e.dtype))
+        return sum_of(scales, base, e.dtype)
+    except (NotAffine, build.Overflow):
         return None
-    if base == 0 and len(scales) == 1 and _is_negated(e):
-        return Mul(next(iter(scales)), build.imm(-1, e.dtype))
-    return sum_of(scales, base, e.dtype)

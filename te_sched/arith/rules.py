@@ -14,6 +14,7 @@ is first rewritten. Must not know which rules there are.
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable, Iterable
 from math import gcd
 from typing import Any, NamedTuple
@@ -142,14 +143,30 @@ _CLASSES: dict[str, type] = {
         Sub,
     )
 }
+
+
+def _fitting(operation: Callable[[int, int], int], builder: Rule) -> Rule:
+    """A builder for sides of rules, whose constants have to fit."""
+
+    def build_fitting(a: Any, b: Any) -> Any:
+        if type(a) is IntImm and type(b) is IntImm:
+            return build.fitting(operation(a.value, b.value), a.dtype)
+        return builder(a, b)
+
+    return build_fitting
+
+
 _NAMESPACE: dict[str, Any] = {
     **_CLASSES,
     "config": config,
     "same": same,
     "gcd": gcd,
-    "imm": build.imm,
+    "imm": build.fitting,
     "truth": build.truth,
     **{name: getattr(build, name) for name in _BUILDERS.values() if hasattr(build, name)},
+    "add": _fitting(operator.add, build.add),
+    "sub": _fitting(operator.sub, build.sub),
+    "mul": _fitting(operator.mul, build.mul),
 }
 
 
@@ -359,7 +376,10 @@ class RuleTable:
 def apply(rules: tuple[Rule, ...], e: Expr, engine: Any) -> Expr | None:
     """What the first rule that matches makes of e, or None."""
     for rule in rules:
-        found: Expr | None = rule(e, engine)
+        try:
+            found: Expr | None = rule(e, engine)
+        except build.Overflow:
+            continue
         if found is not None:
             return found
     return None

@@ -91,7 +91,7 @@ class Mapper:
 
     def __init_subclass__(cls) -> None:
         cls._rebuilders = _rebuilders(cls.reached)
-        cls._methods = {kind: _method_of(cls, kind) for kind in NODE_CLASSES}
+        cls._methods = cls._rebuilders | _methods_of(cls)
 
     @overload
     def visit(self, node: Expr) -> Expr: ...
@@ -109,13 +109,21 @@ class Mapper:
         return mapped
 
 
-def _method_of(mapper: type[Mapper], kind: type) -> _Method:
-    """The method for the class of nodes, else for the nearest class that it derives from."""
-    for base in kind.__mro__:
-        method: _Method | None = getattr(mapper, f"visit_{base.__name__}", None)
-        if method is not None:
-            return method
-    return mapper._rebuilders[kind]
+def _methods_of(mapper: type[Mapper]) -> dict[type, _Method]:
+    """The methods `visit_<Class>`, of a class of nodes or of the nearest that it derives from."""
+    names = {name for base in mapper.__mro__ for name in vars(base) if name.startswith("visit_")}
+    found: dict[type, _Method] = {}
+    for kind in {kind for name in names for kind in _KINDS.get(name, ())}:
+        nearest = next(base for base in kind.__mro__ if f"visit_{base.__name__}" in names)
+        found[kind] = getattr(mapper, f"visit_{nearest.__name__}")
+    return found
+
+
+# The classes of nodes that a method is for.
+_KINDS: dict[str, list[type]] = {}
+for _kind in NODE_CLASSES:
+    for _base in _kind.__mro__:
+        _KINDS.setdefault(f"visit_{_base.__name__}", []).append(_kind)
 
 
 def _map_definition(mapper: Any, old: Any) -> Any:

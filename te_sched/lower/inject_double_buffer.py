@@ -173,7 +173,7 @@ class _Injector(AccessMapper):
     def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """Indices into one of the halves."""
         double = self.doubles[buffer.data]
-        start: Expr = Mul(self.half(double), double.room)
+        start: Expr = Mul(*ops.match_types(self.half(double), double.room))
         lanes = dtypes.lanes(indices[-1].dtype)
         if lanes > 1:
             start = Broadcast(start, lanes)
@@ -187,7 +187,8 @@ class _Injector(AccessMapper):
         room = double.room
         if (count := dtypes.lanes(element.dtype)) > 1:
             room = ops.floordiv(room, count)
-        offset = Add(Mul(self.half(double), room), self.visit(offset))
+        start = Mul(*ops.match_types(self.half(double), room))
+        offset = Add(*ops.match_types(start, self.visit(offset)))
         return Call(node.dtype, node.op, (element, data, offset, self.visit(extent), mask))
 
     def half(self, double: _Double) -> Expr:

@@ -8,6 +8,8 @@ Before::
 After (and the simplifier that follows drops `// 25 < 1` again)::
 
     if likely((i.outer * 8 + i.inner // 4) // 25 < 1): A[i.outer * 4 + i.inner // 8]
+
+In programs to run, what is computed of integers in memory stays as it is: it may wrap around.
 """
 
 from __future__ import annotations
@@ -15,16 +17,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from te_sched import config
 from te_sched.ir import expr as E
 from te_sched.ir import ops
+from te_sched.ir.data import DataDependence, numbers_of_calls
 from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul
-from te_sched.ir.stmt import PrimFunc
+from te_sched.ir.stmt import LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import Mapper, replace
 
 
 def renormalize_split_patterns(func: PrimFunc) -> PrimFunc:
     """Bring divisions and bounds of split axes into the form that simplifies best."""
-    body = _Renormalizer().visit(func.body)
+    body = _Renormalizer(func).visit(func.body)
     return func if body is func.body else replace(func, body=body)
 
 
@@ -76,9 +80,28 @@ def _of_sum(a: Add, b: Expr, divisor: int) -> Expr:
 class _Renormalizer(Mapper):
     """Rewrites floor divisions by constants and comparisons with constants."""
 
+    def __init__(self, func: PrimFunc) -> None:
+        self.is_exact = config.current().lowering.to_run
+        self.data = DataDependence()
+        if self.is_exact:
+            self.data.add(*numbers_of_calls(func))
+
+    def may_wrap(self, e: Expr) -> bool:
+        return self.is_exact and self.data.of(e)
+
+    def visit_LetStmt(self, node: LetStmt) -> Stmt:
+        if self.may_wrap(node.value):
+            self.data.add(node.var)
+        return self.generic(node)
+
+    def visit_Let(self, node: E.Let) -> Expr:
+        if self.may_wrap(node.value):
+            self.data.add(node.var)
+        return self.generic(node)
+
     def visit_FloorDiv(self, node: FloorDiv) -> Any:
         a, b = self.visit(node.a), self.visit(node.b)
-        new = _quotient(a, b)
+        new = ops.floordiv(a, b) if self.may_wrap(a) else _quotient(a, b)
         unchanged = type(new) is FloorDiv and new.a is node.a and new.b is node.b
         return node if unchanged else new
 
@@ -86,7 +109,7 @@ class _Renormalizer(Mapper):
         """The operands of a < b; x < c becomes x // c < 1."""
         a, b = self.visit(a), self.visit(b)
         bound = b.value if type(b) is IntImm else 0
-        if bound < 2 or not ops.is_index_type(a.dtype):
+        if bound < 2 or not ops.is_index_type(a.dtype) or self.may_wrap(a):
             return a, b
         return _quotient(a, b), _like(1, b)
 

@@ -121,7 +121,9 @@ class _Simplifier(Mapper):
         value = self.value(node.value) if is_float else self.condition(node.value)
         if type(value) in (IntImm, FloatImm, Var):
             self.analyzer.bind(node.var, value)
-            return self.visit(node.body)
+            # What may wrap around keeps its variables.
+            is_kept = self.is_exact and not is_float
+            return self.visit(substitute(node.body, {node.var: value}) if is_kept else node.body)
         if self.data.of(value):
             self.data.add(node.var)
         body = self.visit(node.body)

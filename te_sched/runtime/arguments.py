@@ -148,6 +148,9 @@ class _Check:
         for parameter, view in zip(parameters, views, strict=True):
             if parameter.kind == "buffer" and view is not None:
                 self._bind(parameter, view)
+        for parameter, view in zip(parameters, views, strict=True):
+            if parameter.kind == "buffer" and view is not None:
+                self._bind_unused(parameter, view)
         self.check_sizes()
         for parameter, view in zip(parameters, views, strict=True):
             if parameter.kind == "buffer" and view is not None:
@@ -228,10 +231,23 @@ class _Check:
             )
 
     def _bind(self, parameter: Parameter, view: View) -> None:
-        """Take symbols from where they stand alone: extents, then strides."""
-        strides = self._strides(parameter, view)
+        """Take symbols from where they stand alone: extents, then strides that are used."""
+        strides: list[int | None] = [
+            step if extent > 1 or parameter.broadcast else None
+            for step, extent in zip(self._strides(parameter, view), view.shape, strict=True)
+        ]
         self.bind_symbols(parameter, "shape", parameter.shape, view.shape)
         self.bind_symbols(parameter, "strides", parameter.strides or [], strides)
+
+    def _bind_unused(self, parameter: Parameter, view: View) -> None:
+        """Take symbols that nothing else gives from strides of axes of one element or none."""
+        strides = self._strides(parameter, view)
+        for dimension, step in zip(parameter.strides or [], strides, strict=False):
+            if isinstance(dimension, list) and dimension[0] == "symbol":
+                number = dimension[1]
+                most = integer_range(self.signature.symbols[number].dtype)[1]
+                if self.bound[number] is None and 0 <= step <= most:
+                    self.bound[number] = step
 
     def bind_symbols(
         self,
@@ -296,8 +312,8 @@ class _Check:
             f"call of {self.signature.name!r}",
         )
 
-    def _strides(self, parameter: Parameter, view: View) -> list[int | None]:
-        """The array's strides; None for an axis that is never stepped along."""
+    def _strides(self, parameter: Parameter, view: View) -> list[int]:
+        """The array's strides in elements."""
         actual = view.strides if view.strides is not None else _compact(view.shape)
         if 0 in view.shape:
             actual = _compact(view.shape)
@@ -339,7 +355,7 @@ class _Check:
     def _check_strides(self, parameter: Parameter, view: View) -> None:
         actual = self._strides(parameter, view)
         if parameter.written and view.strides is not None and parameter.strides is not None:
-            self._check_own_overlap(parameter, view, [step or 0 for step in actual])
+            self._check_own_overlap(parameter, view, actual)
         wanted: list[int | None]
         if parameter.strides is None:
             wanted = list(_compact(view.shape))
@@ -373,7 +389,7 @@ class _Check:
         """Indices of symbolic programs are int32: refuse arrays that they cannot reach."""
         symbolic = any(isinstance(dimension, list) for dimension in parameter.shape)
         last = sum(
-            max(extent - 1, 0) * (step or 0)
+            max(extent - 1, 0) * step
             for extent, step in zip(view.shape, self._strides(parameter, view), strict=True)
         )
         narrow = all(symbol.dtype == "int32" for symbol in self.signature.symbols)

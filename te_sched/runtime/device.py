@@ -57,12 +57,11 @@ class Device:
     emulated: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.device_id, int):
-            raise CallError(
-                f"device number {repr_of(self.device_id)}",
-                f"it is {kind_of(self.device_id)}",
-                "give an int, such as 0",
-            )
+        for what, number in (("type", self.device_type), ("number", self.device_id)):
+            is_whole = isinstance(number, int)
+            if not is_whole or number.bit_length() > 31:
+                why = "it has more than 31 bits" if is_whole else f"it is {kind_of(number)}"
+                raise CallError(f"device {what} {repr_of(number)}", why, "give an int, such as 0")
 
     @property
     def memory(self) -> int:

@@ -432,6 +432,19 @@ def test_lowered_program_can_be_sanitized():
         function(x(), j(_3=8), x())
 
 
+def test_what_is_refuted_is_refused_before_it_is_instrumented():
+    n = te.var("n")
+    source = te.placeholder((n, n), name="A")
+    result = te.compute((n, n), lambda i, j: source[i, j] + 1.5, name="B")
+    s = te.create_schedule(result.op)
+    s.cache_read(source, "local", [result])
+    outer, _ = s[result].split(result.op.axis[0], nparts=8)
+    _, inner = s[result].split(outer, factor=8)
+    s[result].bind(inner, te.thread_axis("vthread"))
+    with pytest.raises(BuildError, match="depends on which one that is, which is not known there"):
+        te_sched.build(s, [source, result], sanitize=True)
+
+
 def test_sanitize_rejects_cuda():
     s = te.create_schedule(te.compute((N,), lambda i: X[i], name="E").op)
     with pytest.raises(BuildError, match=r"checked mode.*\n.*module.check"):

@@ -100,25 +100,28 @@ class Extremes:
             number = str(self.rng.choice(known))
         return f"te.const({number}, '{self.dtype}')", f"np.{self.dtype}({number})"
 
-    def _tensor(self, depth: int) -> Text:
+    def _tensor(self, depth: int, is_term: bool = False) -> Text:
         """What depends on a tensor: a constant divisor of 0 is refused."""
-        found = self._value(depth)
+        found = self._value(depth, is_term)
         while "[" not in found[0]:
-            found = self._value(depth)
+            found = self._value(depth, is_term)
         return found
 
     def _value(self, depth: int, is_term: bool = False) -> Text:
-        """A number; `is_term` says that it is added to another, where products may fuse."""
+        """A number; `is_term` says that it, or what is chosen of it, is added to another number,
+        where products may fuse.
+        """
         if depth == 0:
             return self._leaf()
         choice = self.rng.random()
         if choice < 0.15:
-            condition, a, b = self._condition(depth - 1), self._value(depth - 1), self._leaf()
+            condition, b = self._condition(depth - 1), self._leaf()
+            a = self._value(depth - 1, is_term)
             word = self.rng.choice(("te.if_then_else", "tir.Select"))
             return f"{word}({condition[0]}, {a[0]}, {b[0]})", _where(condition[1], a[1], b[1])
         if choice < 0.25:
             word, sign = self.rng.choice((("min", "<"), ("max", ">")))
-            a, b = self._tensor(depth - 1), self._leaf()
+            a, b = self._tensor(depth - 1, is_term), self._leaf()
             return f"te.{word}({a[0]}, {b[0]})", _where(f"{a[1]} {sign} {b[1]}", a[1], b[1])
         return self._of_floats(depth, is_term) if self.is_float else self._of_integers(depth)
 

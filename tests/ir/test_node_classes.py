@@ -65,7 +65,10 @@ def missing(kind: type) -> list[str]:
         return wrong
     if kind not in allowed:
         wrong.append("level of the verifier (verify.LEVELS)")
-    wrong += [f"printer {name}" for name in PRINTERS if not is_printed(kind, name)]
+    printers = (
+        PRINTERS if is_value else ("script",)
+    )  # primfn shows newer statements by their fields
+    wrong += [f"printer {name}" for name in printers if not is_printed(kind, name)]
     if is_value and kind not in structural._KEYS:
         wrong.append("structural_key")
     return wrong

@@ -155,3 +155,25 @@ def test_halves_of_changing_size_are_not_built() -> None:
     te_sched.lower(s, [A, B])
     with pytest.raises(LoweringError, match=r"double-buffer C\n(.|\n)*size depends on i\.outer"):
         te_sched.build(s, [A, B])
+
+
+def test_a_buffer_of_64_bit_size_has_two_halves() -> None:
+    a, b = te.placeholder((2,), name="A"), te.placeholder((2,), name="B")
+    x = te.placeholder((4,), name="X", dtype="uint32")
+    c = te.compute((2,), lambda i: a[i] + b[i], name="C")
+
+    def at(i: te.Var) -> te.Expr:
+        most = te.max(x[i].astype("int64"), (2 - i * i).astype("int64"))
+        return te.min(te.max(most, te.const(0, "int64")), te.const(2, "int64"))
+
+    d = te.compute((4,), lambda i: c[at(i)], name="D")
+    s = te.create_schedule(d.op)
+    cached = s.cache_read(b, "shared", [c])
+    s[c].compute_at(s[d], d.op.axis[0])
+    outer, _ = s[c].split(c.op.axis[0], nparts=16)
+    s[cached].compute_at(s[c], outer)
+    s[cached].double_buffer()
+    with te_sched.config.scoped(verify_passes=True, cache=False):
+        built = te_sched.build(s, [a, b, x, d])
+    with pytest.raises(te_sched.AccessError, match="read C at 2"):  # x[0] is at most 1
+        built(*np.ones((2, 2), "float32"), np.zeros(4, "uint32"), np.zeros(4, "float32"))

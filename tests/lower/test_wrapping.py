@@ -318,3 +318,83 @@ def test_leading_zeros_of_constants_are_those_of_data(dtype: str, value: int, ze
     result = np.zeros(2, "int32")
     te_sched.build(te.create_schedule(B.op), [A, B])(np.array([value], dtype), result)
     assert result.tolist() == [zeros, zeros]
+
+
+def clamped(x: Any, i: Any) -> Any:
+    """x[i] * 2**20 + 5, or 49 where that is outside of 0 to 49."""
+    value = x[i].astype("int32") * (1 << 20) + 5
+    return te.if_then_else(te.all(value >= 0, value < 50), value, 49)
+
+
+def test_a_guard_keeps_its_wrapping_sum_in_all_passes() -> None:
+    """(x * 2**19 + 2) // 25 < 1 is another condition than x * 2**20 + 5 < 50."""
+
+    def scatter(ins: Any, outs: Any) -> Any:
+        builder = tir.ir_builder.create()
+        x, out = builder.buffer_ptr(ins[0]), builder.buffer_ptr(outs[0])
+        with builder.for_range(0, 50, name="j") as j:
+            out[j] = 0.0
+        with builder.for_range(0, 4, name="i") as i:
+            out[clamped(x, i)] = 1.0
+        return builder.get()
+
+    x = te.placeholder((4,), name="X", dtype="uint64")
+    b = te.extern((50,), [x], scatter, name="B", dtype="float32")
+    built = te_sched.build(te.create_schedule(b.op), [x, b])
+    for number in (0, 1, 2**11, 2**12, 2**12 + 29, 2**63 + 2048):
+        found, expected = np.zeros((2, 50), "float32")
+        with np.errstate(over="ignore"):
+            value = int(np.uint64(number).astype(np.int32) * np.int32(1 << 20) + np.int32(5))
+        expected[value if 0 <= value < 50 else 49] = 1
+        built(np.full(4, number, "uint64"), found)
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_constants_replace_lets_in_indices_that_wrap_around() -> None:
+    n = te.var("n")
+    table, x = te.placeholder((4,), name="T"), te.placeholder((4,), name="X", dtype="int64")
+    other = te.placeholder((n,), name="Y", dtype="uint32")
+
+    def at(i: Any) -> Any:
+        less = x[i].astype("uint64") - (i * i - 100 * i).astype("uint64")
+        limited = tir.Select(less < te.const(1 << 20, "uint64"), less, (3 - i * i).astype("uint64"))
+        return (limited + (i * i * 100).astype("uint64")) & te.const(3, "uint64")
+
+    b = te.compute((4,), lambda i: table[at(i)], name="B")
+    c = te.compute((n,), lambda i: table[other[i] & te.const(3, "uint32")], name="C")
+    s = te.create_schedule([b.op, c.op])
+    s[b].unroll(b.op.axis[0])
+    built = te_sched.build(s, [table, x, other, b, c])
+    numbers = np.array([5, -(1 << 40), 1 << 62, -7])
+    found, other_found = np.zeros(4, "float32"), np.zeros(2, "float32")
+    built(
+        np.arange(4, dtype="float32"),
+        numbers,
+        np.array([6, 2**32 - 1], "uint32"),
+        found,
+        other_found,
+    )
+    steps = np.arange(4)
+    less = numbers.astype("uint64") - (steps * steps - 100 * steps).astype("uint64")
+    limited = np.where(less < (1 << 20), less, (3 - steps * steps).astype("uint64"))
+    np.testing.assert_array_equal(found, (limited + (steps * steps * 100).astype("uint64")) & 3)
+    np.testing.assert_array_equal(other_found, [2, 3])
+
+
+@pytest.mark.parametrize("sanitize", [False, True])
+def test_temporaries_of_64_bit_sizes_are_counted_by_the_call(sanitize: bool) -> None:
+    x = te.placeholder((15,), name="X", dtype="int32")
+    a = te.placeholder((2,), name="A")
+    b = te.compute((2,), lambda i: a[i] + 1.0, name="B")
+
+    def at(i: Any) -> Any:
+        less = te.min(x[i].astype("uint64") + 5, (i * 100).astype("uint64"))
+        return te.max(te.min(less, te.const(1, "uint64")), te.const(0, "uint64"))
+
+    c = te.compute((15,), lambda i: b[at(i)], name="C")
+    s = te.create_schedule(c.op)
+    _, inner = s[c].split(c.op.axis[0], factor=7)
+    s[b].compute_at(s[c], inner)
+    found = np.zeros(15, "float32")
+    te_sched.build(s, [a, x, c], sanitize=sanitize)(np.float32([1, 2]), np.ones(15, "int32"), found)
+    np.testing.assert_array_equal(found, [2, *[3] * 14])

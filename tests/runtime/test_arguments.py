@@ -51,6 +51,21 @@ def test_takes_numpy_and_ndarrays_without_copies(add_one: Module) -> None:
         np.testing.assert_array_equal(np.asarray(output), a + 1)
 
 
+def test_a_stride_that_is_not_used_may_be_any() -> None:
+    """numpy says of an array of one element that its stride is that of compact rows."""
+    n, step = te.var("n"), te.var("step")
+    a = te.placeholder((n,), name="A")
+    b = te.compute((n,), lambda i: a[i] * 2, name="B")
+    strided = te_sched.tir.decl_buffer((n,), "float32", "A", strides=[step])
+    module = te_sched.build(te.create_schedule(b.op), [step, a, b], binds={a: strided})
+    for count in (0, 1, 2):
+        result = np.zeros(count, "float32")
+        module(3, floats(3 * count)[::3], result)
+        np.testing.assert_array_equal(result, floats(3 * count)[::3] * 2)
+    with pytest.raises(CallError, match=r"strides\[0\] is 3, and step is 2 by argument step"):
+        module(2, floats(6)[::3], np.zeros(2, "float32"))
+
+
 class Foreign:
     """An array of another library: all that is known of it is DLPack."""
 

@@ -4,7 +4,7 @@
                                  B = allocate([n * n])
 
 Indices are int32 where sizes are. Those of arguments are judged by their shapes; those of
-temporaries, whose sizes may be products of them, by an assertion. Loops, and temporaries of int64
+temporaries, whose sizes may be products of them, by an assertion. Loops, and temporaries of 64-bit
 sizes, which no wider type could count, are judged by the call (`counted_sizes`). Must not know
 targets.
 """
@@ -31,6 +31,8 @@ from te_sched.ir.stmt import (
 from te_sched.ir.visitor import Mapper, replace, walk
 from te_sched.lower.statements import statements
 
+_WIDEST = ("int64", "uint64")  # no assertion computes in a wider type
+
 
 def guard_counts(func: PrimFunc) -> PrimFunc:
     """The function, which asserts that the elements of its temporaries can be counted."""
@@ -54,7 +56,7 @@ def counted_sizes(func: PrimFunc) -> Iterator[Size]:
             extents = tuple([bound.extent for bound in node.bounds])
         else:
             continue
-        is_asserted = kind is not For and all(extent.dtype != "int64" for extent in extents)
+        is_asserted = kind is not For and all(extent.dtype not in _WIDEST for extent in extents)
         if not is_asserted and not all(isinstance(extent, IntImm) for extent in extents):
             around = extents if len(extents) > 1 else ()
             yield from within_types(Size(what, reduce(ops.mul, extents), loops=around))
@@ -64,7 +66,7 @@ def is_countable(e: Expr) -> Expr | None:
     """Whether no sum or product in an integer is beyond its type; None where there is none."""
     holds: Expr | None = None
     for part in walk(e):
-        if isinstance(part, Add | Mul) and part.dtype != "int64":
+        if isinstance(part, Add | Mul) and part.dtype not in _WIDEST:
             most = IntImm(ops.int_limits(part.dtype)[1], "int64")
             within = ops.less_equal(widen(part), most)
             holds = within if holds is None else ops.logical_and(within, holds)

@@ -178,6 +178,7 @@ class Place:
                 if len(memory.region) == 1 and self._is_flat(occurrence):
                     extent = self.reach(*whole)
                 yield Need(number, index, low, extent)
+            yield from (need for need in self.declared(occurrence) if reads_memory(need.at))
         elif len(occurrence.indices) == 1:
             yield Need(0, occurrence.indices[0], _ZERO, self.reach(*whole))
 
@@ -208,7 +209,8 @@ class Place:
     def declared(self, occurrence: Occurrence) -> Iterator[Need]:
         """What reads need by the declared shape of a tensor of which there is a region alone.
 
-        Where it is not known, nothing has to be checked: memory is safe by its region.
+        Where it is not known, nothing has to be checked, since memory is safe by its region, except
+        for what data alone tell: an element that no stage computes may be in the region.
         """
         memory = self.memory.get(occurrence.data)
         if memory is None or memory.is_argument or occurrence.buffer is None:

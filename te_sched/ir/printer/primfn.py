@@ -18,8 +18,8 @@ from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, FloatImm, IntImm, IterVar, StringImm, Var
 from te_sched.ir.printer.names import Names
-from te_sched.ir.printer.script_expr import quoted
-from te_sched.ir.visitor import children
+from te_sched.ir.printer.script_expr import ByClass, quoted
+from te_sched.ir.visitor import INIT_FIELDS, children
 
 _INFIX: dict[type, str] = {
     E.Add: " + ",
@@ -206,9 +206,8 @@ class Primfn:
         return f"IterVar({var}, {dom}, {quoted(node.kind)}, {quoted(node.thread_tag)})"
 
     def _mapping(self, node: Any) -> str:
-        return (
-            f"{{{', '.join([f'{quoted(key)}: {self.text(node[key])}' for key in sorted(node)])}}}"
-        )
+        keys = sorted(node, key=str)
+        return f"{{{', '.join(f'{quoted(str(key))}: {self.text(node[key])}' for key in keys)}}}"
 
     # Statements
 
@@ -222,7 +221,16 @@ class Primfn:
     def statement(self, node: Any, indent: str) -> None:
         """Append the lines of a statement."""
         node = _without_owner_guard(node)
-        _STATEMENTS[type(node)](self, node, indent)
+        _STATEMENTS.get(type(node), Primfn._newer)(self, node, indent)
+
+    def _newer(self, node: Any, indent: str) -> None:
+        """A statement that TVM 0.9 did not have: its class and fields, then those inside."""
+        values = [getattr(node, name) for name in INIT_FIELDS[type(node)]]
+        inside = [value for value in values if isinstance(value, S.Stmt)]
+        shown = self.commas([value for value in values if not isinstance(value, S.Stmt)])
+        self.lines.append(f"{indent}{type(node).__name__}({shown})")
+        for statement in inside:
+            self.block(statement, indent)
 
     def block(self, node: S.Stmt, indent: str) -> None:
         """Append a statement in braces to the last line."""
@@ -389,7 +397,8 @@ def _accesses(body: S.Stmt) -> dict[Buffer, None] | None:
 
 
 _LEAVES = frozenset([Var, IntImm, FloatImm, StringImm])
-_EXPRESSIONS: dict[type, Callable[[Primfn, Any], str]] = {
+_EXPRESSIONS: dict[type, Callable[[Primfn, Any], str]] = ByClass()
+_EXPRESSIONS |= {
     Var: Primfn._variable,
     IntImm: Primfn._integer,
     FloatImm: Primfn._float,

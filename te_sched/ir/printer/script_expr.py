@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir.expr import Buffer, Expr, FloatImm, IntImm, IterVar, StringImm, Var
@@ -59,6 +59,17 @@ def quoted(text: str) -> str:
         escapes.get(byte) or (chr(byte) if 32 <= byte < 127 else f"\\x{byte:02X}")
         for byte in text.encode(errors="surrogatepass")
     ) + '"'  # fmt: skip
+
+
+class ByClass(dict[type, Any]):
+    """Methods that print, by class; a value of another class, in an attribute, is a string."""
+
+    def __missing__(self, kind: type) -> Any:
+        return _as_string
+
+
+def _as_string(printer: Any, node: Any) -> str:
+    return quoted(repr_of(node))
 
 
 def float_text(value: float) -> str:
@@ -228,7 +239,8 @@ class ExprPrinter:
         return f"T.iter_var({var}, {dom}, {quoted(node.kind)}, {quoted(node.thread_tag)})"
 
     def _mapping(self, node: Any) -> str:
-        return f"{{{', '.join(f'{quoted(key)}: {self.text(node[key])}' for key in sorted(node))}}}"
+        keys = sorted(node, key=str)
+        return f"{{{', '.join(f'{quoted(str(key))}: {self.text(node[key])}' for key in keys)}}}"
 
 
 def _is_operator(node: Any) -> bool:
@@ -256,7 +268,8 @@ def _folds(node: Any) -> bool:
     return built is a or built is b or type(built) is not kind
 
 
-_METHODS: dict[type, Callable[[ExprPrinter, Any], str]] = {
+_METHODS: dict[type, Callable[[ExprPrinter, Any], str]] = ByClass()
+_METHODS |= {
     Var: ExprPrinter._variable,
     IntImm: ExprPrinter._integer,
     FloatImm: ExprPrinter._float,

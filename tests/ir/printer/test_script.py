@@ -12,7 +12,7 @@ from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import FloatImm, IntImm, IterVar, PointerType, Range, StringImm, Var
-from te_sched.ir.printer import script
+from te_sched.ir.printer import primfn, script
 
 TRUE = IntImm(1, "bool")
 ONE = FloatImm(1.0)
@@ -113,6 +113,13 @@ def test_a_function_has_its_buffers_as_annotations() -> None:
                 B[i] = T.int8(1)
         """
     )
+
+
+def test_attributes_of_other_classes_are_strings() -> None:
+    func = function(S.Evaluate(IntImm(0))).with_attr("a", {"b": int, 1: {2}})
+    text = '"a": {"1": "{2}", "b": "<class \'int\'>"}'
+    assert text in script(func)
+    assert text in primfn(func)
 
 
 def test_a_module_lists_its_functions_by_name() -> None:
