@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from te_sched import config
 from te_sched.arith.facts import Facts
 from te_sched.arith.rewrite import Rewriter
 from te_sched.arith.rules import Row, RuleTable, apply, compile_row, parse_side
@@ -66,15 +65,6 @@ def test_new_parts_are_rewritten_again() -> None:
     e = E.Add(E.Sub(x, y), z)
     assert applied("(x - y) + z", "(x + z) - z", e) == "((x + z) - z)"
     assert applied("(x - y) + z", "(x + z) - z", e, again=True) == "x"
-
-
-def test_newer_rows_are_off_where_the_older_lowering_is_asked_for() -> None:
-    e = E.Add(x, y)
-    assert applied("x + y", "x", e, newer=True) == "x"
-    older = config.Lowering(as_older=True)
-    with config.scoped(lowering=older):
-        assert applied("x + y", "x", e, newer=True) is None
-        assert applied("x + y", "x", e) == "x"
 
 
 def test_a_table_gives_the_rows_that_may_match() -> None:
