@@ -30,7 +30,7 @@ def own_tests(module: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("module", MODULES, ids=str)
-def test_module_has_own_tests_its_own(module: Path) -> None:
+def test_module_has_tests_of_its_own(module: Path) -> None:
     assert len(own_tests(module)) >= FEWEST
 
 

@@ -61,7 +61,7 @@ def run(program: Program) -> str:
     return "equal"
 
 
-@pytest.mark.parametrize("first", sampled(range(20_000, 20_300, 25), 2))
+@pytest.mark.parametrize("first", sampled(range(20_000, 20_300, 25), 1))
 def test_random_schedules_compute_what_numpy_does(first: int) -> None:
     numbers = range(first, first + 25)
     results = Counter(run(generate(number, gpu=True)) for number in numbers)
