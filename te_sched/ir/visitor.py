@@ -43,7 +43,7 @@ CHILD_FIELDS = fields_with(*CHILDREN)
 PART_FIELDS = fields_with(Role.BODY)  # of statements: what they consist of
 
 
-def replace(node: _N, **changes: Any) -> _N:
+def replace(node: _N, /, **changes: Any) -> _N:
     """A copy of a node with some fields changed."""
     return type(node)(
         **{name: changes.get(name, getattr(node, name)) for name in INIT_FIELDS[type(node)]}
@@ -159,6 +159,18 @@ def _map_reference(mapper: Any, old: Any, map_item: _Method | None = None) -> An
     return old
 
 
+def _map_sequence(mapper: Mapper, node: S.SeqStmt) -> S.SeqStmt:
+    """A sequence, in which sequences that statements became are joined."""
+    methods = mapper._methods
+    parts = [methods[type(part)](mapper, part) for part in node.seq]
+    if not any(map(is_not, parts, node.seq)):
+        return node
+    flat: list[S.Stmt] = []
+    for part in parts:
+        flat += part.seq if type(part) is S.SeqStmt else (part,)
+    return S.SeqStmt(tuple(flat))
+
+
 _FIELD_MAPPERS: dict[Role, _Method] = {
     Role.DEFINITION: _map_definition,
     Role.USE: _map_use,
@@ -212,6 +224,8 @@ def _rebuilder(kind: type, reached: Collection[Role]) -> _Method:
 
     if not plan:
         return leaf
+    if kind is S.SeqStmt:
+        return _map_sequence
     return two_operands if init_fields == ("a", "b") else rebuild
 
 

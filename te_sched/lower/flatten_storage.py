@@ -40,7 +40,6 @@ from te_sched.ir.stmt import (
     BufferRealize,
     BufferStore,
     PrimFunc,
-    SeqStmt,
     Stmt,
 )
 from te_sched.ir.visitor import Mapper, replace
@@ -185,13 +184,6 @@ class _Flattener(Mapper):
         """rolling_buffer: known by the shape of the region, not by its memory."""
         tile = replace(node.node, shape=self.layout_of(node.node).shape)
         return AttrStmt(tile, node.key, node.value, self.visit(node.body))
-
-    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        mapped = [self.visit(part) for part in node.seq]
-        if any(type(part) is SeqStmt for part in mapped):  # a realisation has disappeared
-            flat = [part.seq if type(part) is SeqStmt else (part,) for part in mapped]
-            mapped = [part for parts in flat for part in parts]
-        return SeqStmt(tuple(mapped))
 
     def thread(self, node: AttrStmt) -> Stmt:
         """Inside of a thread axis."""

@@ -21,7 +21,6 @@ buffers get into memory.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from te_sched import config
 from te_sched.errors import LoweringError
@@ -45,7 +44,6 @@ from te_sched.ir.stmt import (
     For,
     IfThenElse,
     PrimFunc,
-    SeqStmt,
     Stmt,
 )
 from te_sched.ir.visitor import AccessMapper, StatementMapper, replace, substitute, walk
@@ -155,10 +153,6 @@ class _Injector(AccessMapper):
             fetch = AttrStmt(data, _WRITE, IntImm(1), fetch)
         return IfThenElse(ops.less(following, loop.extent), fetch)
 
-    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        parts = [self.visit(part) for part in node.seq]
-        return node if all(map(_same, parts, node.seq)) else sequence(parts)
-
     # -- accesses ----------------------------------------------------------------------------------
 
     def renewed(self, buffer: Buffer) -> Buffer:
@@ -226,10 +220,6 @@ class _NoMarks(StatementMapper):
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         return self.visit(node.body) if node.key == _WRITE else self.generic(node)
-
-
-def _same(a: Any, b: Any) -> bool:
-    return a is b
 
 
 def _check_inputs(data: Var, body: Stmt, loop: For) -> None:

@@ -52,7 +52,7 @@ from te_sched.ir.stmt import (
     Stmt,
 )
 from te_sched.ir.visitor import StatementMapper, children, replace, substitute, walk
-from te_sched.lower.statements import has_attribute, sequence, statements
+from te_sched.lower.statements import has_attribute, statements
 
 CACHE_LINE_BYTES = 64
 _MIRRORED: dict[type, type] = {LT: GT, LE: GE, GT: LT, GE: LE, EQ: EQ}
@@ -82,9 +82,6 @@ class _Injector(StatementMapper):
         self.loops.pop()
         self.vectorized.pop(node.loop_var, None)
         return mapped
-
-    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        return sequence([self.visit(part) for part in node.seq])
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         mapped = self.generic(node)

@@ -30,11 +30,17 @@ from te_sched.ir.stmt import (
     IfThenElse,
     LetStmt,
     PrimFunc,
-    SeqStmt,
     Stmt,
     While,
 )
-from te_sched.ir.visitor import AccessMapper, StatementMapper, replace, substitute, walk
+from te_sched.ir.visitor import (
+    PART_FIELDS,
+    AccessMapper,
+    StatementMapper,
+    replace,
+    substitute,
+    walk,
+)
 from te_sched.lower.statements import fresh_copy, has_attribute, sequence, statements
 
 # As many virtual threads as this, or more, are a loop.
@@ -55,10 +61,10 @@ class _Injector(StatementMapper):
     """Finds virtual threads, the innermost first."""
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
-        body = self.visit(node.body)
+        new = self.generic(node)
         if node.key != "virtual_thread":
-            return node if body is node.body else AttrStmt(node.node, node.key, node.value, body)
-        axis = node.node
+            return new
+        body, axis = new.body, node.node
         assert isinstance(axis, IterVar)
         if type(node.value) is not IntImm:
             raise LoweringError(
@@ -69,11 +75,6 @@ class _Injector(StatementMapper):
         shares = axis.thread_tag.startswith(_SHARING_TAG)
         replicator = _Replicator(axis.var, node.value.value, _touched(body, axis.var), shares)
         return replicator.visit(body)
-
-    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        parts = [self.visit(part) for part in node.seq]
-        unchanged = all(new is old for new, old in zip(parts, node.seq, strict=True))
-        return node if unchanged else sequence(parts)
 
 
 def _touched(body: Stmt, var: Var) -> set[Var]:
@@ -227,9 +228,6 @@ class _Replicator(AccessMapper):
         extents[0] = ops.mul(extents[0], self.count)
         return replace(node, extents=tuple(extents), body=self.visit(node.body))
 
-    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        return sequence([self.visit(part) for part in node.seq])
-
     def outer(self, node: Stmt, fields: tuple[str, ...]) -> Stmt:
         """A statement with others inside; as a whole for each thread if its head depends on it."""
         heads, depends = self.mapped(*[getattr(node, name) for name in fields])
@@ -240,16 +238,11 @@ class _Replicator(AccessMapper):
             for name, head in zip(fields, heads, strict=True)
             if head is not getattr(node, name)
         }
-        for name in ("body", "then_case", "else_case"):
-            old = getattr(node, name, None)
+        for name in PART_FIELDS[type(node)]:
+            old = getattr(node, name)
             if old is not None and (new := self.visit(old)) is not old:
                 changes[name] = new
-        if not changes:
-            return node
-        if isinstance(node, AttrStmt):  # its field `node` is in the way of `replace`
-            value, body = changes.get("value", node.value), changes.get("body", node.body)
-            return AttrStmt(node.node, node.key, value, body)
-        return replace(node, **changes)
+        return replace(node, **changes) if changes else node
 
     def whole(self, node: Stmt) -> Stmt:
         """A statement with all that is in it, for each virtual thread."""

@@ -32,7 +32,6 @@ import bisect
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from operator import is_
 from typing import Any
 
 from te_sched import config
@@ -45,7 +44,6 @@ from te_sched.ir.roles import EVERY_ROLE
 from te_sched.ir.stmt import Allocate, PrimFunc, Stmt
 from te_sched.ir.structural import structural_key
 from te_sched.ir.visitor import AccessMapper, children, replace, walk
-from te_sched.lower.statements import sequence
 from te_sched.lower.vectorize_storage import vectorize_storage
 
 # A freed slot serves for sizes that differ from its own by no more than this factor.
@@ -478,12 +476,6 @@ class _Rewriter(AccessMapper):
         if node.buffer_var in self.moved_away:
             return body
         return node if body is node.body else replace(node, body=body)
-
-    def visit_SeqStmt(self, node: S.SeqStmt) -> Any:
-        new = [self.visit(stmt) for stmt in node.seq]
-        if all(map(is_, new, node.seq)):
-            return node
-        return sequence(new)
 
     def visit_For(self, node: S.For) -> Any:
         if id(node) not in self.slots_of_region:

@@ -59,7 +59,7 @@ from te_sched.ir.stmt import (
     Stmt,
 )
 from te_sched.ir.visitor import Mapper, children, replace, substitute
-from te_sched.lower.statements import keeps_memory
+from te_sched.lower.statements import is_nothing, keeps_memory, sequence
 
 
 def simplify(func: PrimFunc) -> PrimFunc:
@@ -167,14 +167,10 @@ class _Simplifier(Mapper):
         return node if value is node.value else Evaluate(value)
 
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        seq: SeqStmt = self.generic(node)
-        if seq is node:
+        new = self.generic(node)
+        if new is node:
             return node
-        flat: list[Stmt] = []
-        for stmt in seq.seq:
-            flat.extend(stmt.seq if type(stmt) is SeqStmt else (stmt,))
-        kept = [stmt for stmt in flat if not _is_nothing(stmt)]
-        return SeqStmt(tuple(kept)) if len(kept) > 1 else kept[0] if kept else flat[0]
+        return sequence([part for part in new.seq if not is_nothing(part)] or new.seq[:1])
 
 
 def _steps_if_any(extent: Expr) -> Expr | None:
@@ -188,10 +184,6 @@ def _steps_if_any(extent: Expr) -> Expr | None:
 
 def _is_likely(condition: Expr) -> bool:
     return type(condition) is Call and condition.op == "tir.likely"
-
-
-def _is_nothing(stmt: Stmt) -> bool:
-    return type(stmt) is Evaluate and type(stmt.value) is IntImm
 
 
 def index_simplifier(analyzer: Analyzer) -> Callable[[Expr], Expr]:

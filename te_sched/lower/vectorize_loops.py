@@ -28,7 +28,7 @@ from te_sched.ir.expr import Broadcast, Buffer, Expr, IntImm, Ramp, Var
 from te_sched.ir.intrinsic_table import INTRINSICS
 from te_sched.ir.stmt import PrimFunc, Stmt
 from te_sched.ir.visitor import AccessMapper, Mapper, StatementMapper, replace, substitute
-from te_sched.lower.statements import sequence, statements
+from te_sched.lower.statements import statements
 
 # Calls whose arguments may be vectors.
 _VECTOR_CALLS = frozenset(f"tir.{one.name}" for one in INTRINSICS.values() if one.takes_vectors)
@@ -73,10 +73,6 @@ class _Loops(StatementMapper):
         if not ops.is_const(node.min, 0):
             body = substitute(body, {var: ops.add(node.min, var)})
         return _Vectorizer(var, extent.value).visit(body)
-
-    def visit_SeqStmt(self, node: S.SeqStmt) -> Any:
-        new = [self.visit(stmt) for stmt in node.seq]
-        return node if all(map(is_, new, node.seq)) else sequence(new)
 
 
 class _HasNoVectorForm(Exception):

@@ -95,3 +95,16 @@ def test_a_mapper_of_statements_leaves_expressions_alone() -> None:
     assert kinds_of_loops == ["serial", "serial"]
     plain = store(A, 1.0, x)
     assert Serial().visit(plain) is plain
+
+
+def test_a_mapped_sequence_joins_what_became_sequences() -> None:
+    class Twice(Mapper):
+        def visit_BufferStore(self, node: S.BufferStore) -> S.Stmt:
+            return S.SeqStmt((node, node)) if node.buffer is A else node
+
+    B = temporary("B", 8)
+    one, other = store(A, 1.0, x), store(B, 1.0, x)
+    sequence: Any = Twice().visit(S.SeqStmt((one, other)))
+    assert sequence.seq == (one, one, other)
+    plain = S.SeqStmt((other, other))
+    assert Twice().visit(plain) is plain
