@@ -23,7 +23,14 @@ from te_sched.ir.stmt import (
     Stmt,
     While,
 )
-from te_sched.ir.visitor import CHILD_FIELDS, Substitute, fields_with, replace, variables_of
+from te_sched.ir.visitor import (
+    CHILD_FIELDS,
+    PART_FIELDS,
+    Substitute,
+    fields_with,
+    replace,
+    variables_of,
+)
 
 NOTHING = Evaluate(IntImm(0))
 _USES = fields_with(Role.USE)
@@ -33,6 +40,7 @@ HEADS: dict[type, tuple[str, ...]] = {
     **dict.fromkeys((LetStmt, AttrStmt), ("value",)),
     **dict.fromkeys((AssertStmt, IfThenElse, While), ("condition",)),
 }
+_PARTS = {kind: names[::-1] for kind, names in PART_FIELDS.items()}  # the last first
 
 
 def statements(root: Stmt) -> Iterator[Any]:
@@ -41,15 +49,12 @@ def statements(root: Stmt) -> Iterator[Any]:
     while stack:
         node = stack.pop()
         yield node
-        kind = type(node)
-        if kind is SeqStmt:
-            stack.extend(reversed(node.seq))
-        elif kind is IfThenElse:
-            if node.else_case is not None:
-                stack.append(node.else_case)
-            stack.append(node.then_case)
-        elif hasattr(node, "body"):
-            stack.append(node.body)
+        for name in _PARTS[type(node)]:
+            part = getattr(node, name)
+            if type(part) is tuple:
+                stack += reversed(part)
+            elif part is not None:
+                stack.append(part)
 
 
 def rebuilt(node: Stmt, head: Callable[[Any], Expr], inside: Callable[[Any], Stmt]) -> Stmt:
