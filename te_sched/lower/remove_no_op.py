@@ -30,7 +30,7 @@ from te_sched.ir.stmt import (
     SeqStmt,
     Stmt,
 )
-from te_sched.ir.visitor import StatementMapper, replace, variables_of
+from te_sched.ir.visitor import StatementMapper, replace, walk
 from te_sched.lower.statements import NOTHING, is_nothing, keeps_memory, sequence
 
 
@@ -53,7 +53,7 @@ class _Remover(StatementMapper):
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
         body = self.visit(node.body)
         is_needed = is_nothing(body) or effect_of(node.value) > Effect.READ_STATE
-        if not is_needed and node.var not in variables_of(body):
+        if not is_needed and not any(part is node.var for part in walk(body)):
             return body
         return self.around(node, body, node.value)
 
