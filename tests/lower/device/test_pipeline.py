@@ -10,6 +10,7 @@ from te_sched.config import Config
 from te_sched.errors import InternalError
 from te_sched.ir.stmt import PrimFunc
 from te_sched.lower.device import pipeline
+from te_sched.lower.device.kernel import is_kernel
 from te_sched.lower.device.pipeline import FUNCTION_PASSES, KERNEL_PASSES, device_passes
 
 VERIFIED = Config(verify_passes=True)
@@ -53,3 +54,19 @@ def test_levels_reject_what_a_pass_leaves(
     with pytest.raises(InternalError, match=why):
         device_passes(warp_sums(), VERIFIED)
     device_passes(warp_sums(), Config(verify_passes=False))
+
+
+@pytest.mark.parametrize("stages", [1, 3])
+def test_a_kernel_for_each_launch(stages: int) -> None:
+    A = te.placeholder((64,), name="A")
+    last, made = A, []
+    for number in range(stages):
+        last = te.compute((64,), lambda i, read=last: read[i] + 1.0, name=f"B{number}")
+        made.append(last)
+    s = te.create_schedule(last.op)
+    for one in made:
+        s[one].bind(one.op.axis[0], te.thread_axis("threadIdx.x"))
+    found = device_passes(te_sched.lower(s, [A, last])["main"], VERIFIED)
+    names = ["main_kernel", *(f"main_kernel_{number}" for number in range(1, stages))]
+    assert [name for name, func in found.functions.items() if is_kernel(func)] == names
+    assert str(found["main"]).count("launch_kernel") == stages
