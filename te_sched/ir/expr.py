@@ -27,7 +27,7 @@ _Class = TypeVar("_Class", bound=type)
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field, role))
 def node(cls: _Class) -> _Class:
-    """Make a class an IR node: a slotted dataclass with identity equality."""
+    """Make a class one of nodes, or of records of them: slotted, equal where they are the same."""
     made: _Class = dataclass(slots=True, eq=False, repr=False)(cls)  # type: ignore[assignment]
     return made
 

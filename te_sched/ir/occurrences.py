@@ -7,8 +7,7 @@ that lead to it. Must not know loops, nor what is judged.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from te_sched.ir import dtypes
 from te_sched.ir.choices import choice_of
@@ -52,8 +51,7 @@ _EXPRESSIONS: dict[type, tuple[str, ...]] = {
 Guard = Expr | tuple[Var, Expr]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Occurrence:
+class Occurrence(NamedTuple):
     """One read or write of elements, as it stands in the program.
 
     A function from outside gets `extent` elements from an offset in flat memory, behind `data`, and
@@ -90,7 +88,8 @@ def occurrences_of(node: Any) -> list[Occurrence]:
 
 def _collect(e: Any, guards: tuple[Guard, ...], found: list[Occurrence]) -> None:
     kind = type(e)
-    if not CHILD_FIELDS[kind]:
+    fields = CHILD_FIELDS[kind]
+    if not fields:
         return
     if kind is BufferLoad:
         for index in e.indices:
@@ -110,8 +109,11 @@ def _collect(e: Any, guards: tuple[Guard, ...], found: list[Occurrence]) -> None
     elif kind is Call:
         _call(e, guards, found)
     else:
-        for part in children(e):
-            _collect(part, guards, found)
+        for name in fields:
+            value = getattr(e, name)
+            for part in value if type(value) is tuple else (value,):
+                if CHILD_FIELDS[type(part)]:
+                    _collect(part, guards, found)
 
 
 def _call(e: Call, guards: tuple[Guard, ...], found: list[Occurrence]) -> None:
@@ -161,7 +163,7 @@ def _atomic(e: Call, guards: tuple[Guard, ...], found: list[Occurrence]) -> None
     else:
         pointers: list[Occurrence] = []
         _collect(place, guards, pointers)
-        found += [replace(one, is_atomic=one.extent is not None) for one in pointers]
+        found += [one._replace(is_atomic=one.extent is not None) for one in pointers]
 
 
 def lane_of(e: Expr, number: Expr) -> Expr:

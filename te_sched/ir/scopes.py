@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from te_sched.ir.expr import Expr, IntImm, IterVar, Not, Range, Var
+from te_sched.ir.expr import Expr, IntImm, IterVar, Not, Range, Var, node
 from te_sched.ir.stmt import (
     THREAD_KEYS,
     Allocate,
@@ -35,7 +35,7 @@ _ZERO = IntImm(0)
 Region = tuple[tuple[Expr, Expr], ...]  # begin and extent by dimension
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Loop:
     """A loop, or an axis of threads. `kind` is one of For's, "block", "thread" or "virtual"."""
 
@@ -80,7 +80,7 @@ def _kind(tag: str) -> str:
     return "virtual" if tag.startswith(("vthread", "cthread")) else "thread"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Memory:
     """What a pointer points to. Each iteration of `loops` has its own; `region` is what there is of
     it, as begin and extent by dimension; `shape` what it is declared to be.

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from dataclasses import replace as with_fields
 from typing import Any
 
 from te_sched.analysis.checks.making import report, under, widen
@@ -213,7 +212,7 @@ class _Sanitizer:
 
     def watched(self, occurrence: Occurrence, indices: tuple[Expr, ...]) -> Stmt:
         """The checks of one element, and what is noted of it."""
-        own = with_fields(occurrence, indices=indices, guards=())
+        own = occurrence._replace(indices=indices, guards=())
         done = [*self.overflows(own), *self.outside(own)]
         data = self.here.defined.views.base(own.data)
         shadow = self.shadows.get(data)

@@ -7,11 +7,11 @@ from outside that gets a view touches all of it, as declared. Must not know what
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Add, Expr, IntImm, Ramp, Var
+from te_sched.ir.expr import Add, Expr, IntImm, Ramp, Var, node
 from te_sched.ir.occurrences import Occurrence, occurrences_of
 from te_sched.ir.scopes import Loop, Memory, Scope, scope_of, scoped
 from te_sched.ir.stmt import AttrStmt, BufferStore, PrimFunc, Stmt
@@ -22,7 +22,7 @@ AT_ONCE = frozenset(("parallel", "vectorized", "block", "thread", "virtual"))
 _ONE = IntImm(1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Access:
     """One read or write. `index` and `sizes` say which elements, None where nobody knows.
 
@@ -59,8 +59,8 @@ class Program:
 def accesses_of(func: PrimFunc) -> Program:
     """All accesses of a function."""
     collector = _Collector(func)
-    for node, scope in scoped(_with_one_thread_each(func.body), collector.scope):
-        collector.collect(node, scope)
+    for statement, scope in scoped(_with_one_thread_each(func.body), collector.scope):
+        collector.collect(statement, scope)
     return collector.program
 
 
@@ -100,6 +100,7 @@ class _Collector:
 
     def __init__(self, func: PrimFunc) -> None:
         self.scope = scope_of(func)
+        self.order: tuple[Any, ...] = ()
         defined = self.scope.defined
         self.views = defined.views
         self.program = Program(func, defined.memory, defined.values)
@@ -107,7 +108,7 @@ class _Collector:
 
     def collect(self, node: Any, scope: Scope) -> None:
         """Collect what a statement itself does: a store reads first, then writes."""
-        self.scope = scope
+        self.scope, self.order = scope, scope.order
         if scope.loops:
             self.program.loops[scope.loops[-1]] = None
         found = occurrences_of(node)
@@ -115,13 +116,11 @@ class _Collector:
             for one in found:
                 self.touched(one)
             return
-        *reads, write = found
-        if reads:
-            self.scope = scope.numbered(0)
-            for one in reads:
-                self.touched(one, node)
-        self.scope = scope.numbered(1)
-        self.touched(write, node)
+        self.order = (*scope.order, 0)
+        for one in found[:-1]:
+            self.touched(one, node)
+        self.order = (*scope.order, 1)
+        self.touched(found[-1], node)
 
     def touched(self, one: Occurrence, store: BufferStore | None = None) -> None:
         """Collect one access of a statement."""
@@ -186,11 +185,12 @@ class _Collector:
         """The lanes of a vector that are not side by side, as a loop over them."""
         lane = Var("lane", ramp.base.dtype)
         loop = Loop(lane, IntImm(0), IntImm(ramp.lanes), "serial")
-        outside, self.scope = self.scope, self.scope.within(loop)
+        outside, order = self.scope, self.order
+        self.scope, self.order = outside.within(loop), (*order, loop)
         part = Add(ramp.base, ops.mul(lane, ramp.stride))
         indices = (*one.indices[:place], part, *one.indices[place + 1 :])
-        self.touch(replace(one, indices=indices), store)
-        self.scope = outside
+        self.touch(one._replace(indices=indices), store)
+        self.scope, self.order = outside, order
 
     def add(
         self,
@@ -212,7 +212,7 @@ class _Collector:
                 sizes,
                 scope.loops,
                 scope.conditions,
-                scope.order,
+                self.order,
                 is_sure,
                 store,
                 by_call,
