@@ -49,16 +49,18 @@ def replace(node: _N, /, **changes: Any) -> _N:
 
     A tuple is another one where it holds another object. Without fields there is always a copy.
     """
+    kind = type(node)
     for name, new in changes.items():
         old = getattr(node, name)
-        if new is not old and not _is_kept(old, new):
+        if new is not old and (type(old) not in _BY_VALUE or not _is_kept(old, new)):
             break
     else:
         if changes:
             return node
-    return type(node)(
-        *[changes[n] if n in changes else getattr(node, n) for n in INIT_FIELDS[type(node)]]
-    )
+    return kind(*[changes[n] if n in changes else getattr(node, n) for n in INIT_FIELDS[kind]])
+
+
+_BY_VALUE = frozenset((tuple, str))
 
 
 def _is_kept(old: Any, new: Any) -> bool:

@@ -65,9 +65,11 @@ class _Remover(StatementMapper):
     def visit_Allocate(self, node: Allocate) -> Stmt:
         return self.around(node, self.visit(node.body), *node.extents)
 
-    def around(self, node: Stmt, body: Stmt, *values: Expr) -> Stmt:
+    def around(self, node: For | LetStmt | AttrStmt | Allocate, body: Stmt, *values: Expr) -> Stmt:
         """The statement with another body; of one that does nothing, the values remain."""
-        return _evaluations(*values) if is_nothing(body) else replace(node, body=body)
+        if is_nothing(body):
+            return _evaluations(*values)
+        return node if body is node.body else replace(node, body=body)
 
     def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
         then_case: Stmt = self.visit(node.then_case)

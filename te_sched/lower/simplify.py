@@ -40,6 +40,7 @@ from te_sched.ir.expr import (
     Mul,
     Not,
     Or,
+    Range,
     Sub,
     Var,
 )
@@ -97,7 +98,7 @@ class _Simplifier(Mapper):
         return self.analyzer.simplify(node)
 
     def visit_For(self, node: For) -> Stmt:
-        note_range(node, self.analyzer)
+        self.analyzer.bind(node.loop_var, Range(node.min, node.extent))
         steps = _steps_if_any(node.extent)
         if steps is None:
             return self.generic(node)
