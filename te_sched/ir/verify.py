@@ -73,11 +73,7 @@ _FINAL = Level(
     ),
 )
 _KERNEL = replace(_FINAL, gone_calls=frozenset(["tir.launch_kernel"]), is_closed=True)
-_REDUCED = replace(
-    _KERNEL,
-    gone_attributes=_KERNEL.gone_attributes | {"reduce_scope"},
-    gone_calls=_KERNEL.gone_calls | {"tir.tvm_thread_allreduce"},
-)
+_REDUCED = replace(_KERNEL, gone_attributes=_KERNEL.gone_attributes | {"reduce_scope"})
 LEVELS: dict[str, Level] = {
     "tensors": Level(_PLAIN | _PRODUCERS | _REALIZED | {E.Reduce}),
     "buffers": Level(_PLAIN | _REALIZED),

@@ -145,8 +145,10 @@ def few(extent: Callable[[], int]) -> int:
 
 def count(extent: int) -> int:
     """An extent that is none too large to compute with, nor negative."""
-    if not 0 <= extent <= 10**6:
+    if extent < 0:
         raise ValueError(f"{extent} elements")
+    if extent > 10**6:
+        raise MemoryError(f"{extent} elements")
     return extent
 
 

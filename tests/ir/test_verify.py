@@ -68,8 +68,8 @@ ILL_FORMED = {
     "a free variable in a kernel": ("kernel", store(ROW), "variable i is used outside"),
     "a reduction over threads": (
         "kernel_reduced",
-        S.Evaluate(E.Call("handle", "tir.tvm_thread_allreduce", ())),
-        "tir.tvm_thread_allreduce does not occur at this level",
+        attribute("reduce_scope", store(COL)),
+        "attribute reduce_scope does not occur at this level",
     ),
     "memory of a warp": (
         "kernel_final",
