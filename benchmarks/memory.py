@@ -45,7 +45,7 @@ from te_sched import config, te
 from te_sched.codegen.llvm import machine
 from te_sched.codegen.target import Target
 from te_sched.runtime import load_module
-from te_sched.runtime.loader import Code
+from te_sched.runtime.loader import LoadedCode
 from te_sched.tools.table import table
 
 
@@ -203,7 +203,7 @@ def _state(cycles: int, optimised: int, seconds: float) -> State:
     gc.collect()
     blocks, objects = sys.getallocatedblocks(), gc.get_objects()
     ours = sum(type(one).__module__.startswith("te_sched") for one in objects)
-    modules = sum(type(one) is Code for one in objects)
+    modules = sum(type(one) is LoadedCode for one in objects)
     counts = (blocks, len(objects), ours, modules, optimised)
     return State(cycles, resident(), in_use(), *counts, seconds)
 

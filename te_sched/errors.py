@@ -20,7 +20,7 @@ _PACKAGE_DIRECTORY = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _BETWEEN = ("functools", "contextlib", "threading")
 
 
-class Place(NamedTuple):
+class SourceLocation(NamedTuple):
     """A line of the user's program; without a file, none is known."""
 
     file: str = ""
@@ -44,7 +44,7 @@ class Subject(NamedTuple):
         return self.text or f"{self.kind} {self.name}"
 
 
-Where = Subject | Iterable[Subject | Place]
+Where = Subject | Iterable[Subject | SourceLocation]
 _OVERRIDE = "build(..., verify=False) insists"
 
 
@@ -76,7 +76,7 @@ class TeSchedError(Exception):
         self.can_override = can_override
         self.cure = "; ".join(filter(None, (cure, _OVERRIDE if can_override else "")))
         subjects = (where,) if isinstance(where, Subject) else where
-        self.about: tuple[Subject | Place, ...] = (*subjects, user_place())
+        self.about: tuple[Subject | SourceLocation, ...] = (*subjects, user_place())
         super().__init__(what)
 
     @property
@@ -144,12 +144,14 @@ def _cell(file: str) -> str:
     return label[1] if label else ""
 
 
-_CALLED_FROM: ContextVar[Place | None] = ContextVar("called_from", default=None)
-_REPEATED: ContextVar[Place | None] = ContextVar("repeated", default=None)
+_CALLED_FROM: ContextVar[SourceLocation | None] = ContextVar("called_from", default=None)
+_REPEATED: ContextVar[SourceLocation | None] = ContextVar("repeated", default=None)
 
 
 @contextmanager
-def called_from(place: Place, said: ContextVar[Place | None] = _CALLED_FROM) -> Iterator[None]:
+def called_from(
+    place: SourceLocation, said: ContextVar[SourceLocation | None] = _CALLED_FROM
+) -> Iterator[None]:
     """Let a line of the user's program stand for the frames below, of threads that have none."""
     token = said.set(place)
     try:
@@ -158,12 +160,12 @@ def called_from(place: Place, said: ContextVar[Place | None] = _CALLED_FROM) -> 
         said.reset(token)
 
 
-def repeating(place: Place) -> AbstractContextManager[None]:
+def repeating(place: SourceLocation) -> AbstractContextManager[None]:
     """Let a line of the user's program stand for what is done again, wherever that happens."""
     return called_from(place, _REPEATED)
 
 
-def user_place() -> Place:
+def user_place() -> SourceLocation:
     """The line of the innermost frame outside te_sched."""
     repeated = _REPEATED.get()
     if repeated is not None:
@@ -177,18 +179,18 @@ def user_place() -> Place:
         if is_users:
             if is_users is _COMMAND_LINE:
                 break
-            return Place(filename, frame.f_lineno)
+            return SourceLocation(filename, frame.f_lineno)
         frame = frame.f_back
-    return _CALLED_FROM.get() or Place()
+    return _CALLED_FROM.get() or SourceLocation()
 
 
-def place_of_error(error: BaseException) -> Place:
+def place_of_error(error: BaseException) -> SourceLocation:
     """The user's line from which an error came."""
-    found, trace = Place(), error.__traceback__
+    found, trace = SourceLocation(), error.__traceback__
     while trace is not None:
         filename = trace.tb_frame.f_code.co_filename
         if _judge(trace.tb_frame, filename) is True:
-            found = Place(filename, trace.tb_lineno)
+            found = SourceLocation(filename, trace.tb_lineno)
         trace = trace.tb_next
     return found
 

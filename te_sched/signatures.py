@@ -31,7 +31,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-class Kind(NamedTuple):
+class ParameterKind(NamedTuple):
     """What a parameter takes: a test of values, and words for it."""
 
     fits: Callable[[Any], bool]
@@ -73,17 +73,17 @@ def is_sequence(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
 
 
-_ANYTHING = Kind(lambda value: True, "anything")
+_ANYTHING = ParameterKind(lambda value: True, "anything")
 _SIMPLE = {
     "Any": _ANYTHING,
     "object": _ANYTHING,
-    "None": Kind(lambda value: value is None, "None"),
-    "int": Kind(is_index, "an int"),
-    "float": Kind(is_real, "a number"),
-    "bool": Kind(has_truth, "True or False"),
-    "str": Kind(str.__instancecheck__, "a str"),
-    "Callable": Kind(callable, "a function"),
-    "os.PathLike[str]": Kind(lambda value: isinstance(value, PathLike), "a path"),
+    "None": ParameterKind(lambda value: value is None, "None"),
+    "int": ParameterKind(is_index, "an int"),
+    "float": ParameterKind(is_real, "a number"),
+    "bool": ParameterKind(has_truth, "True or False"),
+    "str": ParameterKind(str.__instancecheck__, "a str"),
+    "Callable": ParameterKind(callable, "a function"),
+    "os.PathLike[str]": ParameterKind(lambda value: isinstance(value, PathLike), "a path"),
 }
 
 
@@ -95,9 +95,9 @@ _SEVERAL = re.compile(r"(Sequence|Iterable|list|tuple|Mapping|Callable|dict)\[(.
 class _Signature(NamedTuple):
     """The names and kinds of parameters: by place, by name, and of what `*args` takes."""
 
-    by_place: list[tuple[str, Kind]]
-    by_name: dict[str, Kind]
-    rest: tuple[str, Kind]
+    by_place: list[tuple[str, ParameterKind]]
+    by_name: dict[str, ParameterKind]
+    rest: tuple[str, ParameterKind]
 
 
 def checked(
@@ -160,7 +160,7 @@ def check_fields(node: Any) -> None:
             raise unfit(DeclarationError, kind.__name__, name, value, expected)
 
 
-_OF_FIELDS: dict[type, list[tuple[str, Kind]]] = {}
+_OF_FIELDS: dict[type, list[tuple[str, ParameterKind]]] = {}
 
 
 def _signature(function: Callable[..., Any], left: set[str]) -> _Signature:
@@ -179,7 +179,7 @@ def _signature(function: Callable[..., Any], left: set[str]) -> _Signature:
     )
 
 
-def kind_of_annotation(annotation: str, names: Mapping[str, Any]) -> Kind:
+def kind_of_annotation(annotation: str, names: Mapping[str, Any]) -> ParameterKind:
     """What an annotation says, in the names of the module that it stands in."""
     parts = list(_alternatives(annotation))
     if len(parts) > 1:
@@ -188,7 +188,7 @@ def kind_of_annotation(annotation: str, names: Mapping[str, Any]) -> Kind:
             return _ANYTHING
         tests = [one.fits for one in kinds]
         words = " or ".join(one.words for one in kinds)
-        return Kind(lambda value: any(map(operator.call, tests, repeat(value))), words)
+        return ParameterKind(lambda value: any(map(operator.call, tests, repeat(value))), words)
     several = _SEVERAL.fullmatch(annotation)
     if several is not None:
         return _kind_of_several(several[1], several[2], names)
@@ -199,8 +199,8 @@ def kind_of_annotation(annotation: str, names: Mapping[str, Any]) -> Kind:
     for part in parts_of_name:
         found = getattr(found, part, None)
     if isinstance(found, type):
-        return Kind(found.__instancecheck__, with_article(found.__name__))
-    marks = [one for one in getattr(found, "__metadata__", ()) if isinstance(one, Kind)]
+        return ParameterKind(found.__instancecheck__, with_article(found.__name__))
+    marks = [one for one in getattr(found, "__metadata__", ()) if isinstance(one, ParameterKind)]
     return marks[0] if marks else _ANYTHING
 
 
@@ -215,11 +215,11 @@ def _alternatives(annotation: str) -> Iterator[str]:
     yield annotation[start:].strip()
 
 
-def _kind_of_several(outer: str, inner: str, names: Mapping[str, Any]) -> Kind:
+def _kind_of_several(outer: str, inner: str, names: Mapping[str, Any]) -> ParameterKind:
     if outer == "Callable":
-        return Kind(callable, "a function")
+        return ParameterKind(callable, "a function")
     if outer in ("Mapping", "dict"):
-        return Kind(lambda value: isinstance(value, Mapping), "a dictionary")
+        return ParameterKind(lambda value: isinstance(value, Mapping), "a dictionary")
     part = kind_of_annotation(inner.removesuffix(", ..."), names)
     of = "" if part is _ANYTHING else f", each {part.words}"
 
@@ -229,11 +229,11 @@ def _kind_of_several(outer: str, inner: str, names: Mapping[str, Any]) -> Kind:
             return isinstance(value, Iterable) and not isinstance(value, str | bytes)
         return is_sequence(value) and all(map(part.fits, value))
 
-    return Kind(fits, f"a list or tuple{of}")
+    return ParameterKind(fits, f"a list or tuple{of}")
 
 
 def unfit(
-    error: type[TeSchedError], function: str, name: str, value: Any, expected: Kind
+    error: type[TeSchedError], function: str, name: str, value: Any, expected: ParameterKind
 ) -> TeSchedError:
     """The error for an argument that is not what was expected."""
     return error(

@@ -20,16 +20,16 @@ from te_sched.errors import (
     DeclarationError,
     InternalError,
     LoweringError,
-    Place,
     ScheduleError,
+    SourceLocation,
 )
 from te_sched.ir.verify import verify
 from tests import error_texts
 
 
 def test_place_is_a_line_of_a_file():
-    assert str(Place("prog.py", 3)) == "prog.py:3"
-    assert str(Place()) == ""
+    assert str(SourceLocation("prog.py", 3)) == "prog.py:3"
+    assert str(SourceLocation()) == ""
 
 
 def test_place_in_a_notebook_is_named_as_the_notebook_does(monkeypatch):
@@ -37,10 +37,10 @@ def test_place_in_a_notebook_is_named_as_the_notebook_does(monkeypatch):
     shell = SimpleNamespace(compile=SimpleNamespace(format_code_name=names.get))
     ipython = SimpleNamespace(get_ipython=lambda: shell)
     monkeypatch.setitem(sys.modules, "IPython", ipython)
-    assert str(Place("/tmp/ipykernel_1/2.py", 3)) == "In[5]:3"
-    assert str(Place("prog.py", 3)) == "prog.py:3"
+    assert str(SourceLocation("/tmp/ipykernel_1/2.py", 3)) == "In[5]:3"
+    assert str(SourceLocation("prog.py", 3)) == "prog.py:3"
     shell.compile = object()  # an older IPython
-    assert str(Place("/tmp/ipykernel_1/2.py", 3)) == "/tmp/ipykernel_1/2.py:3"
+    assert str(SourceLocation("/tmp/ipykernel_1/2.py", 3)) == "/tmp/ipykernel_1/2.py:3"
 
 
 # What errors are about
@@ -161,7 +161,7 @@ def test_a_script_that_is_called_elsewhere_is_named_by_its_innermost_line():
     exec(compile(_SCRIPT, file, "exec"), names)
     with pytest.raises(DeclarationError, match=r"script /nowhere/scripts\.py:6\n") as caught:
         te.hybrid.script(names["script"])(te.placeholder((8,), name="X"))
-    assert [one.line for one in caught.value.about if isinstance(one, Place)][1:] == [6]
+    assert [one.line for one in caught.value.about if isinstance(one, SourceLocation)][1:] == [6]
 
 
 # What code may do with errors

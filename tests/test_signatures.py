@@ -12,11 +12,11 @@ import te_sched
 from te_sched import nd, te, tir, topi
 from te_sched.compat import arith
 from te_sched.errors import DeclarationError, ElementError, TeSchedError, repr_of
-from te_sched.signatures import Kind, checked, checked_as
+from te_sched.signatures import ParameterKind, checked, checked_as
 from te_sched.te.tensor import Tensor
 
 A = te.placeholder((8, 8), name="A")
-Even = Annotated[Any, Kind(lambda value: value % 2 == 0, "an even number")]
+Even = Annotated[Any, ParameterKind(lambda value: value % 2 == 0, "an even number")]
 
 
 @checked

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 
 from te_sched.errors import BuildError, Subject
-from te_sched.shown import Shown
+from te_sched.notebook_display import Shown
 
 REFUTED, UNPROVED, PROVED = "refuted", "unproved", "proved"
 RACE, COVERAGE, INITIALISED, RULE, BOUNDS = "race", "coverage", "initialised", "rule", "bounds"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from te_sched.arith.same import same
+from te_sched.arith.structural_equality import same
 from te_sched.ir import dtypes
 from te_sched.ir.data import DataDependence
 from te_sched.ir.expr import (

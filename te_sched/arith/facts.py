@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from te_sched.arith import build
 from te_sched.arith.const_bounds import INFINITY, ConstBounds
 from te_sched.arith.modular import ModularSets
-from te_sched.arith.same import same
+from te_sched.arith.structural_equality import same
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes
 from te_sched.ir.calls import effect_of

@@ -15,7 +15,7 @@ from typing import Any
 
 from te_sched.arith.interval import Interval
 from te_sched.arith.iter_expr import NotAffine, collect
-from te_sched.arith.same import same
+from te_sched.arith.structural_equality import same
 from te_sched.ir import ops
 from te_sched.ir.expr import (
     Add,

@@ -17,7 +17,7 @@ from te_sched.arith.canonical import Canonicalizer
 from te_sched.arith.facts import Facts
 from te_sched.arith.iter_expr import NotAffine, collect, simplified, sum_of
 from te_sched.arith.rewrite import Rewriter
-from te_sched.arith.same import same
+from te_sched.arith.structural_equality import same
 from te_sched.ir.expr import (
     EQ,
     GE,

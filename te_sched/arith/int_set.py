@@ -16,7 +16,7 @@ from typing import Any
 from te_sched.arith import build
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.interval import Interval
-from te_sched.arith.same import same
+from te_sched.arith.structural_equality import same
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (

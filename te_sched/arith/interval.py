@@ -1,6 +1,6 @@
 """Intervals: a least and a greatest value, of whatever kind. Must not know what the ends are.
 
-Expressions (`int_set`), forms (`forms`, `apart`), and several forms of which the greatest or the
+Expressions (`int_set`), forms (`forms`, `aliasing`), and several forms of which the greatest or the
 least counts (`analysis.programs.cover`). Constant bounds, which lowering asks for most of all, are
 plain pairs of integers instead (`const_bounds`).
 """

@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from te_sched.arith import build
-from te_sched.arith.same import same
+from te_sched.arith.structural_equality import same
 from te_sched.ir.expr import Add, Div, Expr, FloorDiv, FloorMod, IntImm, Mod, Mul, Sub, Var
 
 UNBOUNDED = (1 << 63) - 1

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from math import gcd
 from typing import Any
 
-from te_sched.arith.same import same
+from te_sched.arith.structural_equality import same
 from te_sched.ir import dtypes
 from te_sched.ir.expr import (
     Add,

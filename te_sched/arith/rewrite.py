@@ -16,7 +16,7 @@ from te_sched.arith.const_bounds import INFINITY, ConstBound
 from te_sched.arith.facts import Facts
 from te_sched.arith.fold import fold, fold_call, fold_comparison
 from te_sched.arith.rules import RuleTable, apply
-from te_sched.arith.same import same
+from te_sched.arith.structural_equality import same
 from te_sched.arith.tables import INDEX, LOGIC, VECTOR
 from te_sched.errors import DeclarationError
 from te_sched.ir import dtypes, ops

@@ -20,7 +20,7 @@ from math import gcd
 from typing import Any, NamedTuple
 
 from te_sched.arith import build
-from te_sched.arith.same import same
+from te_sched.arith.structural_equality import same
 from te_sched.ir import expr as E
 from te_sched.ir.expr import Expr, IntImm
 

@@ -8,7 +8,7 @@ import click
 
 from te_sched import config, files
 from te_sched.cli.options import of_programs, target_option
-from te_sched.cli.problems import Code, CommandError, say
+from te_sched.cli.problems import CommandError, ExitCode, say
 from te_sched.cli.programs import execute
 from te_sched.cli.recording import Found
 from te_sched.cli.showing import show, show_title
@@ -84,7 +84,7 @@ def command(
             if isinstance(error, CommandError):
                 raise
             say(error)
-            code = Code.FOUND
+            code = ExitCode.FOUND
             continue
         if output is not None:
             _write(output, text)

@@ -14,7 +14,7 @@ from te_sched.analysis.judge import check
 from te_sched.cli.building import build_found
 from te_sched.cli.inputs import Sizes, check_sizes, iterations, random_arguments
 from te_sched.cli.options import json_option, of_programs, sizes_option, target_option
-from te_sched.cli.problems import Code, CommandError
+from te_sched.cli.problems import CommandError, ExitCode
 from te_sched.cli.programs import execute
 from te_sched.cli.recording import Found
 from te_sched.cli.showing import show_json, show_title
@@ -91,7 +91,7 @@ def command(
     else:
         for one in results:
             _show(one)
-    return Code.FOUND if wrong else ran.code
+    return ExitCode.FOUND if wrong else ran.code
 
 
 def _check(

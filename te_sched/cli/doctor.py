@@ -8,8 +8,8 @@ from dataclasses import asdict
 import click
 
 from te_sched.cli.options import json_option
-from te_sched.cli.probes import BROKEN, PROBES, Row, probe
-from te_sched.cli.problems import Code
+from te_sched.cli.probes import BROKEN, PROBES, ProbeRow, probe
+from te_sched.cli.problems import ExitCode
 from te_sched.cli.showing import has_colour, show_json
 
 _COLOURS = {"ok": "green", "absent": "yellow", "broken": "red"}
@@ -28,10 +28,10 @@ def command(as_json: bool) -> int:
     else:
         _show(rows)
         click.echo(_verdict(rows, failed))
-    return Code.FOUND if failed else Code.FINE
+    return ExitCode.FOUND if failed else ExitCode.FINE
 
 
-def _show(rows: Sequence[Row]) -> None:
+def _show(rows: Sequence[ProbeRow]) -> None:
     width = max(len(row.name) for row in rows)
     for row in rows:
         state = f"{row.state:6}"
@@ -42,7 +42,7 @@ def _show(rows: Sequence[Row]) -> None:
                 click.echo(" " * (width + 10) + text)
 
 
-def _verdict(rows: Sequence[Row], failed: bool) -> str:
+def _verdict(rows: Sequence[ProbeRow], failed: bool) -> str:
     if failed:
         return "\nSomething that te_sched needs does not work: see above."
     broken = [row.name for row in rows if row.state == BROKEN]

@@ -11,7 +11,7 @@ import te_sched
 from te_sched import config
 from te_sched.cli.options import json_option, of_programs, target_option
 from te_sched.cli.problems import CommandError
-from te_sched.cli.programs import Program, execute
+from te_sched.cli.programs import UserProgram, execute
 from te_sched.cli.recording import Found
 from te_sched.cli.showing import show_json
 from te_sched.codegen.target import Target
@@ -72,7 +72,7 @@ def command(
     return ran.code
 
 
-def _choose(ran: Program, schedule: str | None) -> Found:
+def _choose(ran: UserProgram, schedule: str | None) -> Found:
     """The schedule that was asked for, or of a program that failed the one it was at."""
     if schedule is None and isinstance(ran.error, TeSchedError):
         return ran.found[-1]
@@ -80,7 +80,7 @@ def _choose(ran: Program, schedule: str | None) -> Found:
 
 
 def _story(
-    ran: Program, found: Found, target: Target | None, measure: bool, max_steps: int | None
+    ran: UserProgram, found: Found, target: Target | None, measure: bool, max_steps: int | None
 ) -> Any:
     error = ran.error if isinstance(ran.error, TeSchedError) else None
     with config.scoped(lowering=found.choices):

@@ -14,11 +14,11 @@ import click
 from te_sched import config
 from te_sched.cli.listing import describe
 from te_sched.cli.options import json_option, of_programs
-from te_sched.cli.problems import Code, CommandError, say
+from te_sched.cli.problems import CommandError, ExitCode, say
 from te_sched.cli.programs import execute
 from te_sched.cli.recording import Found, short
 from te_sched.cli.showing import show, show_json, show_title
-from te_sched.errors import Place, TeSchedError, did_you_mean
+from te_sched.errors import SourceLocation, TeSchedError, did_you_mean
 from te_sched.ir.stmt import IRModule
 from te_sched.lower.pipeline import lower, pass_names
 from te_sched.schedule.schedule import Schedule, create_schedule
@@ -62,7 +62,7 @@ class _Step:
     """A schedule after one more primitive: the lines that did it, and the program it became."""
 
     code: str
-    place: Place
+    place: SourceLocation
     text: str
     error: TeSchedError | None = None
     language: str = "python"
@@ -136,7 +136,7 @@ def command(
         with config.scoped(lowering=found.choices):
             steps = list(_steps(found, asked, step or diff, passes))
         failed = steps[-1].error
-        code = Code.FOUND if failed is not None else code
+        code = ExitCode.FOUND if failed is not None else code
         if as_json:
             rows.append({**describe(found), **_as_data(steps, step or diff)})
         else:
@@ -174,7 +174,7 @@ def _after_each_primitive(found: Found, schedule: Schedule, asked: _Asked) -> It
         told = lines
 
 
-def _lowered(code: str, place: Place, found: Found, schedule: Any, asked: _Asked) -> _Step:
+def _lowered(code: str, place: SourceLocation, found: Found, schedule: Any, asked: _Asked) -> _Step:
     try:
         return _Step(code, place, asked.text_of(found, schedule))
     except TeSchedError as error:  # a schedule that is not finished need not be one that lowers

@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 import te_sched
 from te_sched.cli.problems import (
-    Code,
+    ExitCode,
     escape_output,
     exit_code_of,
     flush_output,
@@ -104,7 +104,7 @@ class Commands(click.Group):
             flush_output()
         except BrokenPipeError:
             forget_output()
-            return Code.CLOSED
+            return ExitCode.CLOSED
         return result
 
 

@@ -39,7 +39,7 @@ class _Absent(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ProbeRow:
     """What was found of one thing. `cure` is what to do where it is not ok."""
 
     name: str
@@ -61,7 +61,7 @@ class Probe:
     needed: bool = False
 
 
-def probe(one: Probe) -> Row:
+def probe(one: Probe) -> ProbeRow:
     """Look for a thing, whatever happens."""
     try:
         with warnings.catch_warnings(), redirect_stdout(sys.stderr):
@@ -72,7 +72,7 @@ def probe(one: Probe) -> Row:
     except Exception as error:
         state, found = BROKEN, _told(error)
     cure = "" if state == OK else one.cure
-    return Row(one.name, state, found, one.enables, cure, one.needed)
+    return ProbeRow(one.name, state, found, one.enables, cure, one.needed)
 
 
 def _told(error: Exception) -> str:

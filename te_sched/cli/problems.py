@@ -18,7 +18,7 @@ import click
 from te_sched.errors import TeSchedError, did_you_mean
 
 
-class Code(IntEnum):
+class ExitCode(IntEnum):
     """What te-sched exits with, except after `run`, whose program has its own."""
 
     FINE = 0
@@ -31,7 +31,7 @@ class Code(IntEnum):
 class CommandError(TeSchedError):
     """What was asked of the command line cannot be done; `code` is what it exits with."""
 
-    def __init__(self, what: str, why: str, cure: str, code: Code = Code.MISUSED) -> None:
+    def __init__(self, what: str, why: str, cure: str, code: ExitCode = ExitCode.MISUSED) -> None:
         super().__init__(what, why, cure)
         self.code = code
 
@@ -47,26 +47,26 @@ def exit_code_of(run: Callable[[], Any]) -> int:
         flush_output()
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
-        return Code.MISUSED
+        return ExitCode.MISUSED
     except click.UsageError as error:
         say(as_usage_error(error))
-        return Code.MISUSED
+        return ExitCode.MISUSED
     except CommandError as error:
         say(error)
         return error.code
     except TeSchedError as error:
         say(error)
-        return Code.FOUND
+        return ExitCode.FOUND
     except (KeyboardInterrupt, click.Abort):
         click.echo("te-sched: stopped", err=True)
-        return Code.STOPPED
+        return ExitCode.STOPPED
     except BrokenPipeError:
         forget_output()
-        return Code.CLOSED
+        return ExitCode.CLOSED
     except OSError as error:
         what = f"use {error.filename}" if error.filename else "write the output"
         say(CommandError(what, error.strerror or str(error), "make room, or work elsewhere"))
-        return Code.MISUSED
+        return ExitCode.MISUSED
     return int(result or 0)
 
 

@@ -19,8 +19,8 @@ from typing import Any
 import click
 
 from te_sched import compat, config, files
-from te_sched.cli.problems import Code, CommandError, flush_output
-from te_sched.cli.recording import Found, Recorder
+from te_sched.cli.problems import CommandError, ExitCode, flush_output
+from te_sched.cli.recording import Found, ScheduleRecorder
 from te_sched.cli.tracebacks import traceback_of
 from te_sched.errors import did_you_mean
 from te_sched.runtime.device import cuda
@@ -31,7 +31,7 @@ _NESTING = 20_000
 
 
 @dataclass(eq=False)
-class Program:
+class UserProgram:
     """A program that was executed: all it made, and the exception that ended it, if any."""
 
     path: str
@@ -39,9 +39,9 @@ class Program:
     error: BaseException | None = None
 
     @property
-    def code(self) -> Code:
+    def code(self) -> ExitCode:
         """What to exit with if nothing else is wrong."""
-        return Code.FINE if self.error is None else Code.FOUND
+        return ExitCode.FINE if self.error is None else ExitCode.FOUND
 
     def as_data(self, schedules: Sequence[Any]) -> dict[str, Any]:
         """What --json prints: the program, what ended it, and what was asked of its schedules."""
@@ -88,7 +88,7 @@ def _listed(found: Sequence[Found]) -> str:
     return shown if len(found) <= 8 else f"{shown}, ... {found[-1].number}"
 
 
-def execute(path: str, arguments: Sequence[str] = (), quiet: bool = False) -> Program:
+def execute(path: str, arguments: Sequence[str] = (), quiet: bool = False) -> UserProgram:
     """Execute a program and see what schedules it makes; what it prints goes to stderr,
     or nowhere if `quiet`.
 
@@ -100,7 +100,7 @@ def execute(path: str, arguments: Sequence[str] = (), quiet: bool = False) -> Pr
     CommandError when there is no such program, or it makes no schedule.
     """
     code = read(path)
-    recorder = Recorder()
+    recorder = ScheduleRecorder()
     emulate = config.current().emulate or not cuda(0).exist
     error: BaseException | None = None
     output = StringIO() if quiet else sys.stderr
@@ -120,7 +120,7 @@ def execute(path: str, arguments: Sequence[str] = (), quiet: bool = False) -> Pr
         raise _without_schedules(path, module, error)
     for number, one in enumerate(found, 1):
         one.number = number
-    return Program(path, found, error)
+    return UserProgram(path, found, error)
 
 
 def run_as_main(path: str, arguments: Sequence[str]) -> int:
@@ -133,8 +133,8 @@ def run_as_main(path: str, arguments: Sequence[str]) -> int:
     except BaseException as failure:
         flush_output()
         _show_failure(failure, path)
-        return Code.FOUND
-    return Code.FINE
+        return ExitCode.FOUND
+    return ExitCode.FINE
 
 
 def _show_failure(failure: BaseException, path: str) -> None:
@@ -241,9 +241,9 @@ def _without_schedules(path: str, module: ModuleType, error: BaseException | Non
     what = f"find the schedules of {path}"
     if isinstance(error, SystemExit):
         cure = f"give it the arguments that it wants, after --: {path} -- ARGS..."
-        return CommandError(what, "it ended itself before it made one", cure, Code.FOUND)
+        return CommandError(what, "it ended itself before it made one", cure, ExitCode.FOUND)
     if error is not None:
-        return CommandError(what, "it failed before it made one", "correct it", Code.FOUND)
+        return CommandError(what, "it failed before it made one", "correct it", ExitCode.FOUND)
     own = [
         one.__name__
         for one in vars(module).values()

@@ -13,7 +13,7 @@ from typing import Any
 from te_sched import config
 from te_sched.codegen.target import Target
 from te_sched.config import Lowering
-from te_sched.errors import Place
+from te_sched.errors import SourceLocation
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.schedule.bindings import has_threads
 from te_sched.schedule.schedule import Schedule
@@ -30,7 +30,7 @@ class Found:
     """
 
     inputs: Schedule | PrimFunc
-    place: Place
+    place: SourceLocation
     number: int = 0
     function: str = "main"
     args: list[Any] | None = None
@@ -77,7 +77,7 @@ class Found:
         return Target("cuda" if is_bound else "llvm")
 
 
-class Recorder(Observer):
+class ScheduleRecorder(Observer):
     """Keeps what a program does with each of its schedules."""
 
     def __init__(self) -> None:
@@ -90,7 +90,7 @@ class Recorder(Observer):
         """The schedules; where there are none, functions that were built without one."""
         return list(self.schedules.values()) or self.functions
 
-    def created(self, schedule: Any, place: Place) -> None:
+    def created(self, schedule: Any, place: SourceLocation) -> None:
         self.schedules[schedule] = Found(schedule, place)
 
     def lowering(self, inputs: Any, **options: Any) -> None:
@@ -104,7 +104,7 @@ class Recorder(Observer):
         for func in module.functions.values():
             self._made_of[func] = self._of(inputs)
 
-    def building(self, inputs: Any, place: Place, **options: Any) -> None:
+    def building(self, inputs: Any, place: SourceLocation, **options: Any) -> None:
         target, verify = options["target"], options["verify"]
         if isinstance(inputs, Schedule):
             found = self._of(inputs)
@@ -119,10 +119,10 @@ class Recorder(Observer):
 
     def _of(self, schedule: Any) -> Found:
         if schedule not in self.schedules:  # made by other means than create_schedule
-            self.created(schedule, Place())
+            self.created(schedule, SourceLocation())
         return self.schedules[schedule]
 
-    def _function(self, func: PrimFunc, name: str, place: Place) -> Found:
+    def _function(self, func: PrimFunc, name: str, place: SourceLocation) -> Found:
         found = Found(func, place, function=name)
         self._made_of[func] = found
         self.functions.append(found)
@@ -140,6 +140,6 @@ def _functions(inputs: Any, name: str) -> Iterator[tuple[str, PrimFunc]]:
             yield from _functions(part, name)
 
 
-def short(place: Place) -> str:
+def short(place: SourceLocation) -> str:
     """A line of the program, without folders."""
     return f"{os.path.basename(place.file)}:{place.line}" if place.file else "place unknown"

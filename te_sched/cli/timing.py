@@ -10,7 +10,7 @@ import click
 from te_sched.cli.building import build_found
 from te_sched.cli.inputs import Sizes, check_sizes, operations, random_arguments
 from te_sched.cli.options import json_option, of_programs, sizes_option, target_option
-from te_sched.cli.problems import Code, CommandError, say
+from te_sched.cli.problems import CommandError, ExitCode, say
 from te_sched.cli.programs import execute
 from te_sched.cli.recording import Found
 from te_sched.cli.showing import show_json
@@ -68,7 +68,7 @@ def command(
         except TeSchedError as error:
             if isinstance(error, CommandError):
                 raise
-            code = Code.FOUND
+            code = ExitCode.FOUND
             rows.append({"number": found.number, "name": found.name, "error": str(error)})
             say(error)
     if as_json:

@@ -46,7 +46,7 @@ _EVALUATE: dict[str, Callable[[int, int], int]] = {
 
 
 @dataclass(slots=True)
-class Parameter:
+class FunctionParameter:
     """One argument. `kind` is "buffer", "scalar" or "handle" (a raw pointer)."""
 
     kind: str
@@ -91,7 +91,7 @@ class Signature:
 
     name: str
     symbol: str
-    parameters: list[Parameter]
+    parameters: list[FunctionParameter]
     symbols: list[Symbol]
     failures: list[list[str]] = field(default_factory=list)
     parallel: bool = False
@@ -106,7 +106,7 @@ class Signature:
     @staticmethod
     def from_json(data: dict[str, Any]) -> Signature:
         """The signature that `to_json` gave."""
-        parameters = [Parameter(**item) for item in data["parameters"]]
+        parameters = [FunctionParameter(**item) for item in data["parameters"]]
         symbols = [Symbol(**item) for item in data["symbols"]]
         extents = [Extent(**item) for item in data["extents"]]
         rest = {key: data[key] for key in ("name", "symbol", "failures", "parallel")}
@@ -163,17 +163,17 @@ class SignatureBuilder:
         self._check_bound()
         self.signature.extents += self._extents(func.attrs.get(ATTRIBUTE, ()))
 
-    def _parameter(self, param: E.Var) -> Parameter:
+    def _parameter(self, param: E.Var) -> FunctionParameter:
         buffer = self.func.buffer_map.get(param)
         if buffer is not None:
             return self._buffer(buffer)
         if param.dtype == "handle":
-            return Parameter("handle", param.name, "handle")
+            return FunctionParameter("handle", param.name, "handle")
         symbol = self._symbol(param)
         self._symbols[symbol].passed = False
-        return Parameter("scalar", param.name, param.dtype, symbol=symbol)
+        return FunctionParameter("scalar", param.name, param.dtype, symbol=symbol)
 
-    def _buffer(self, buffer: E.Buffer) -> Parameter:
+    def _buffer(self, buffer: E.Buffer) -> FunctionParameter:
         if isinstance(buffer.elem_offset, E.Var):
             self.offsets.append(buffer.elem_offset)
         elif not (isinstance(buffer.elem_offset, E.IntImm) and buffer.elem_offset.value == 0):
@@ -182,7 +182,9 @@ class SignatureBuilder:
         shape = [self._dimension(extent) for extent in buffer.shape]
         strides = [self._dimension(stride) for stride in buffer.strides] if buffer.strides else None
         auto = buffer.buffer_type != ""
-        return Parameter("buffer", buffer.name, buffer.dtype, shape, strides, broadcast=auto)
+        return FunctionParameter(
+            "buffer", buffer.name, buffer.dtype, shape, strides, broadcast=auto
+        )
 
     def _symbol(self, var: E.Var) -> int:
         if var not in self._index:

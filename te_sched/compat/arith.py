@@ -9,7 +9,7 @@ from typing import Any
 
 from te_sched import config
 from te_sched.arith import analyzer, detect, int_set
-from te_sched.deep import walks_deeply
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Range, Var

@@ -7,7 +7,7 @@ from typing import Any
 
 from te_sched import config
 from te_sched.arith.analyzer import Analyzer
-from te_sched.deep import walks_deeply
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError
 from te_sched.ir.expr import Expr, Range, Var
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt

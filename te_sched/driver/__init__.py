@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from te_sched.codegen.target import Target, as_target, check_available
 from te_sched.config import current
-from te_sched.deep import walks_deeply
+from te_sched.deep_recursion import walks_deeply
 from te_sched.driver.plan import Step, StepTimer, Work, run_plan
 from te_sched.driver.steps import PLAN, PREPARING
 from te_sched.errors import BuildError, user_place
 from te_sched.ir.expr import Buffer
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.show_passes import shown
-from te_sched.schedule.places import adding_places
 from te_sched.schedule.schedule import Schedule
+from te_sched.schedule.source_locations import adding_places
 from te_sched.signatures import checked_as
 from te_sched.te.tensor import Tensor
 from te_sched.trace.observing import observers

@@ -14,10 +14,10 @@ from te_sched.analysis.checks.guard_counts import counted_sizes, guard_counts
 from te_sched.analysis.checks.sanitize import sanitize
 from te_sched.analysis.findings import BY_NAME, RULE, Findings
 from te_sched.analysis.judge import check_program, functions_of
-from te_sched.analysis.kernels.device_limits import Limits, check_device_limits
+from te_sched.analysis.kernels.device_limits import DeviceLimits, check_device_limits
 from te_sched.analysis.kernels.kernel_races import check_kernel_races
 from te_sched.analysis.kernels.launch_limits import guard_launches
-from te_sched.analysis.programs.turns import check_turns
+from te_sched.analysis.programs.double_buffering import check_turns
 from te_sched.analysis.schedules import results
 from te_sched.analysis.schedules.extents import check_extents
 from te_sched.analysis.schedules.legality import check_legality
@@ -25,9 +25,9 @@ from te_sched.analysis.schedules.predicates import check_predicates
 from te_sched.analysis.schedules.promises import promised_sizes
 from te_sched.analysis.schedules.results import check_sums, warn_of_extrema
 from te_sched.analysis.schedules.sizes import ATTRIBUTE, Size, check_sizes, symbolic_sizes
-from te_sched.deep import walks_deeply
+from te_sched.deep_recursion import walks_deeply
 from te_sched.driver.plan import Step, Work
-from te_sched.errors import Place, Subject
+from te_sched.errors import SourceLocation, Subject
 from te_sched.ir import verify
 from te_sched.ir.intrinsic_table import EFFECTS
 from te_sched.ir.op import RULES
@@ -46,7 +46,7 @@ from te_sched.lower.pipeline import (
 from te_sched.lower.replace_intrinsics import replace_intrinsics
 from te_sched.lower.specialize_strides import specialize_strides
 from te_sched.lower.statements import stores_and_calls
-from te_sched.schedule.places import stage_named
+from te_sched.schedule.source_locations import stage_named
 from te_sched.schedule.state import Fate
 from te_sched.trace.trace import Trace
 
@@ -55,7 +55,7 @@ PROCESSOR_PASSES = (Pass(guard_counts, "final"), Pass(specialize_strides, "final
 _Functions = Mapping[str, PrimFunc]
 _MOST_JUDGED = 256  # stores and calls
 _EFFECTS = dict(EFFECTS)  # before programs change them
-_HISTORY = frozenset({Trace, Fate, Place})  # of a schedule: where and how it was made
+_HISTORY = frozenset({Trace, Fate, SourceLocation})  # of a schedule: where and how it was made
 
 
 def find_built(work: Work) -> None:
@@ -246,14 +246,14 @@ def _launched(work: Work, functions: _Functions, verify: bool) -> _Functions:
     return guard_launches(*_kernels(work, _for_target(work, functions), verify)).functions
 
 
-def _kernels(work: Work, functions: _Functions, verify: bool) -> tuple[IRModule, Limits]:
+def _kernels(work: Work, functions: _Functions, verify: bool) -> tuple[IRModule, DeviceLimits]:
     """The functions of the host and the kernels, after they have been judged."""
     program: dict[str, PrimFunc] = {}
     for func in functions.values():
         program.update(device_passes(func, work.outside, work.timer).functions)
     target = work.target
     arch = str(target.options.get("arch", "sm_80"))
-    limits = Limits(arch, target.max_num_threads, target.max_shared_memory_per_block)
+    limits = DeviceLimits(arch, target.max_num_threads, target.max_shared_memory_per_block)
     check_device_limits(IRModule(program), limits)
     for func in program.values():
         if verify and is_kernel(func):

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from te_sched.deep import walks_deeply
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, TeSchedError, repr_of
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S

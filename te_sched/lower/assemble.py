@@ -34,7 +34,7 @@ from te_sched.ir.visitor import variables_of
 from te_sched.lower.apply_layouts import apply_layouts
 from te_sched.lower.bounds import attach_path
 from te_sched.lower.hybrid import scheduled_loops
-from te_sched.lower.nests import BindTensors, ReplaceBuffers, Scope, guarded
+from te_sched.lower.nests import BindTensors, NestContext, ReplaceBuffers, guarded
 from te_sched.lower.provide import main_nest, provide_compute, wrap_levels
 from te_sched.lower.statements import sequence
 from te_sched.lower.tensorize import is_tensorized, provide_tensorized
@@ -211,7 +211,7 @@ class _Assembly:
     def pipeline(self, stage: Stage, consumer: Stmt | None, threads: frozenset[IterVar]) -> Stmt:
         """A stage followed by what uses it, while its result exists."""
         outside = threads | self._threads_outside(stage)
-        scope = Scope(self.ranges, self.buffer_of, self._attach, outside, self.settings)
+        scope = NestContext(self.ranges, self.buffer_of, self._attach, outside, self.settings)
         producer = self.provide(stage.op, stage, scope)
         if stage.is_double_buffered:
             for tensor in reversed(stage.op.outputs):
@@ -239,12 +239,12 @@ class _Assembly:
         return body
 
     @singledispatchmethod
-    def provide(self, op: Operation, stage: Stage, scope: Scope) -> Stmt:
+    def provide(self, op: Operation, stage: Stage, scope: NestContext) -> Stmt:
         """The statement that computes a stage."""
         raise TypeError(op)
 
     @provide.register
-    def _(self, op: ComputeOp, stage: Stage, scope: Scope) -> Stmt:
+    def _(self, op: ComputeOp, stage: Stage, scope: NestContext) -> Stmt:
         return (
             provide_tensorized(stage, scope)
             if is_tensorized(stage)
@@ -252,7 +252,7 @@ class _Assembly:
         )
 
     @provide.register
-    def _(self, op: ExternOp, stage: Stage, scope: Scope) -> Stmt:
+    def _(self, op: ExternOp, stage: Stage, scope: NestContext) -> Stmt:
         body: Stmt = AttrStmt(
             IntImm(0), "extern_scope", IntImm(0), BindTensors({}, self.buffer_of).visit(op.body)
         )
@@ -269,7 +269,7 @@ class _Assembly:
         return body
 
     @provide.register
-    def _(self, op: HybridOp, stage: Stage, scope: Scope) -> Stmt:
+    def _(self, op: HybridOp, stage: Stage, scope: NestContext) -> Stmt:
         placeholders = (*op.output_placeholders, *op.input_placeholders)
         tensors = (*op.outputs, *op.inputs)
         buffers = {
@@ -280,7 +280,7 @@ class _Assembly:
         return AttrStmt(IntImm(0), "extern_scope", IntImm(0), body)
 
     @provide.register
-    def _(self, op: ScanOp, stage: Stage, scope: Scope) -> Stmt:
+    def _(self, op: ScanOp, stage: Stage, scope: NestContext) -> Stmt:
         nest = main_nest(stage, scope)
         threads = 0
         while threads < len(nest.axes) and nest.axes[threads].kind == "ThreadIndex":

@@ -21,9 +21,9 @@ from te_sched.errors import LoweringError
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, FloorDiv, FloorMod, IntImm, IterVar, ProducerLoad, Range, Var
 from te_sched.ir.visitor import walk
-from te_sched.schedule.places import At, attached, draw_loops
 from te_sched.schedule.relations import Ranges, Sets, range_of, set_range, spread_up
 from te_sched.schedule.schedule import Schedule
+from te_sched.schedule.source_locations import At, attached, draw_loops
 from te_sched.schedule.stage import AttachType, Stage
 from te_sched.schedule.state import StageState
 from te_sched.te.operation import (

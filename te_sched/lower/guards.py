@@ -17,7 +17,7 @@ from te_sched.arith import build
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.deduce import COMPARISONS, deduce_bound, opposite
 from te_sched.arith.int_set import NOTHING, IntervalSet
-from te_sched.arith.same import same
+from te_sched.arith.structural_equality import same
 from te_sched.ir import expr as E
 from te_sched.ir.expr import Call, Expr, IntImm, Let, Range, Var
 from te_sched.ir.scopes import loop_of

@@ -12,14 +12,14 @@ from te_sched.errors import LoweringError
 from te_sched.ir.expr import Expr, IterVar, Var
 from te_sched.ir.stmt import For, Stmt
 from te_sched.ir.visitor import StatementMapper, substitute, variables_of, walk
-from te_sched.lower.nests import Scope, guarded, wrap
+from te_sched.lower.nests import NestContext, guarded, wrap
 from te_sched.lower.provide import main_nest
-from te_sched.schedule.places import At
 from te_sched.schedule.relations import Fuse, Rebase, Split
+from te_sched.schedule.source_locations import At
 from te_sched.schedule.stage import Stage
 
 
-def scheduled_loops(body: Stmt, stage: Stage, scope: Scope) -> Stmt:
+def scheduled_loops(body: Stmt, stage: Stage, scope: NestContext) -> Stmt:
     """A script's body with the loops of its stage; the body itself when nothing was scheduled."""
     roots = stage.op.root_iter_vars()
     is_empty = all(scope.attach(stage, axis, body) is body for axis in stage.leaf_iter_vars)
@@ -32,7 +32,7 @@ def scheduled_loops(body: Stmt, stage: Stage, scope: Scope) -> Stmt:
 class _Loops(StatementMapper):
     """Replaces chains of loops that are directly inside each other by those of a stage."""
 
-    def __init__(self, stage: Stage, scope: Scope) -> None:
+    def __init__(self, stage: Stage, scope: NestContext) -> None:
         self.stage, self.scope = stage, scope
         self.nest = main_nest(stage, scope)
         self.values = self.nest.substitution()

@@ -30,8 +30,8 @@ from te_sched.ir.ops import TRUE
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, Stmt
 from te_sched.ir.visitor import AccessMapper
 from te_sched.lower.retyped import Retyper
-from te_sched.schedule.places import At
 from te_sched.schedule.relations import Ranges, Values
+from te_sched.schedule.source_locations import At
 from te_sched.schedule.stage import IterVarAttr, Stage
 from te_sched.te.operation import Operation
 
@@ -73,7 +73,7 @@ class ReplaceBuffers(AccessMapper):
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class NestContext:
     """The surroundings of a stage's statements.
 
     `attach(stage, axis, body)` puts the stages that are computed at an axis before `body`;
@@ -120,7 +120,7 @@ def guarded(body: Stmt, conditions: Iterable[Expr], likely: bool = False) -> Stm
 
 def make_nest(
     stage: Stage,
-    scope: Scope,
+    scope: NestContext,
     first: int = 0,
     init_of: Values | None = None,
     skipped: frozenset[IterVar] = frozenset(),
@@ -165,7 +165,7 @@ def has_dependent_domain(op: Operation) -> bool:
     )
 
 
-def _resolve(values: Values, op: Operation, scope: Scope) -> None:
+def _resolve(values: Values, op: Operation, scope: NestContext) -> None:
     """Where an axis begins may depend on data and on the axes declared before it."""
     known: dict[Var, Expr] = {}
     bind = BindTensors(known, scope.buffer_of)
@@ -221,7 +221,7 @@ def _thread_level(
 
 
 def _loop_level(
-    axis: IterVar, attr: IterVarAttr | None, scope: Scope, init: bool, values: Values
+    axis: IterVar, attr: IterVarAttr | None, scope: NestContext, init: bool, values: Values
 ) -> list[Wrap]:
     level: list[Wrap] = []
     bound = scope.ranges[axis]
@@ -250,7 +250,7 @@ def _loop_level(
     return level
 
 
-def _bound_extent(extent: Expr, values: Values, scope: Scope) -> Expr:
+def _bound_extent(extent: Expr, values: Values, scope: NestContext) -> Expr:
     # The extent of a data-dependent loop mentions the axes that the stage was declared with.
     if type(extent) is IntImm:
         return extent

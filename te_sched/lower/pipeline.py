@@ -11,7 +11,7 @@ from typing import Any
 
 from te_sched import config
 from te_sched.config import Config, Lowering
-from te_sched.deep import walks_deeply
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import LoweringError, did_you_mean, kind_of, repr_of, why_no_text
 from te_sched.ir.expr import Buffer, Var
 from te_sched.ir.reals import as_reals
@@ -40,8 +40,8 @@ from te_sched.lower.unroll_loops import unroll_loops
 from te_sched.lower.vectorize_loops import vectorize_loops
 from te_sched.lower.widen_indices import widen_indices
 from te_sched.schedule.normalize import fold_reals
-from te_sched.schedule.places import adding_places
 from te_sched.schedule.schedule import Schedule
+from te_sched.schedule.source_locations import adding_places
 from te_sched.signatures import checked_as
 from te_sched.te.extern import check_buffer_of
 from te_sched.te.tensor import Tensor

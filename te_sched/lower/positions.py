@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import reduce
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.same import same
+from te_sched.arith.structural_equality import same
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
 from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul, Sub, Var

@@ -37,7 +37,7 @@ from te_sched.ir.visitor import children, substitute, walk
 from te_sched.lower.nests import (
     BindTensors,
     Nest,
-    Scope,
+    NestContext,
     always,
     guarded,
     has_dependent_domain,
@@ -47,27 +47,29 @@ from te_sched.lower.nests import (
 )
 from te_sched.lower.statements import sequence
 from te_sched.schedule.guards import bound_checks
-from te_sched.schedule.places import At
 from te_sched.schedule.relations import spread_down
+from te_sched.schedule.source_locations import At
 from te_sched.schedule.stage import Stage
 from te_sched.te.operation import ComputeOp
 
 
-def main_nest(stage: Stage, scope: Scope) -> Nest:
+def main_nest(stage: Stage, scope: NestContext) -> Nest:
     """The loops that compute a stage, with its bound checks as guards."""
     nest = make_nest(stage, scope)
     guards = bound_checks(stage, scope.ranges, nest.values, settings=scope.settings)
     return _with_checks(nest, guards, stage, scope)
 
 
-def _with_checks(nest: Nest, guards: list[Expr], stage: Stage, scope: Scope) -> Nest:
+def _with_checks(nest: Nest, guards: list[Expr], stage: Stage, scope: NestContext) -> Nest:
     if guards and has_dependent_domain(stage.op):
         bind = BindTensors(nest.substitution(), scope.buffer_of)
         guards = [bind.visit(guard) for guard in guards]
     return Nest(nest.axes, nest.levels, nest.values, guards)
 
 
-def wrap_levels(body: Stmt, stage: Stage, scope: Scope, nest: Nest, start: int, stop: int) -> Stmt:
+def wrap_levels(
+    body: Stmt, stage: Stage, scope: NestContext, nest: Nest, start: int, stop: int
+) -> Stmt:
     """`body` inside levels start..stop-1, with the stages attached to each of these axes."""
     for position in reversed(range(start, stop)):
         body = scope.attach(stage, nest.axes[position], body)
@@ -75,7 +77,7 @@ def wrap_levels(body: Stmt, stage: Stage, scope: Scope, nest: Nest, start: int, 
     return body
 
 
-def provide_compute(stage: Stage, scope: Scope) -> Stmt:
+def provide_compute(stage: Stage, scope: NestContext) -> Stmt:
     """The loops and stores of a compute stage."""
     op = stage.op
     assert isinstance(op, ComputeOp)
@@ -115,7 +117,7 @@ def first_reduction_level(stage: Stage, op: ComputeOp) -> tuple[int, frozenset[I
 
 
 def init_nest(
-    stage: Stage, scope: Scope, nest: Nest, common: int, skipped: frozenset[IterVar]
+    stage: Stage, scope: NestContext, nest: Nest, common: int, skipped: frozenset[IterVar]
 ) -> Nest:
     """The loops that initialise a reduction inside the `common` outer levels of its nest."""
     known = {axis: nest.values[axis] for axis in nest.axes[:common]}
@@ -126,7 +128,7 @@ def init_nest(
 
 
 def _provide_reduction(
-    stage: Stage, op: ComputeOp, scope: Scope, nest: Nest, bind: BindTensors
+    stage: Stage, op: ComputeOp, scope: NestContext, nest: Nest, bind: BindTensors
 ) -> Stmt:
     common, pure = first_reduction_level(stage, op)
     reduces = _reductions(op)
@@ -190,7 +192,7 @@ def _reduces_across_threads(stage: Stage, op: ComputeOp) -> bool:
     )
 
 
-def _provide_across_threads(stage: Stage, op: ComputeOp, scope: Scope) -> Stmt:
+def _provide_across_threads(stage: Stage, op: ComputeOp, scope: NestContext) -> Stmt:
     """Threads reduce their own parts, and tvm_thread_allreduce combines their results."""
     nest = main_nest(stage, scope)
     bind = BindTensors(nest.substitution(), scope.buffer_of)
@@ -246,7 +248,7 @@ def _provide_across_threads(stage: Stage, op: ComputeOp, scope: Scope) -> Stmt:
 def _inside(
     body: Stmt,
     stage: Stage,
-    scope: Scope,
+    scope: NestContext,
     nest: Nest,
     axes: list[IterVar],
     loops: Sequence[IterVar] = (),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from te_sched.arith.same import all_same
+from te_sched.arith.structural_equality import all_same
 from te_sched.ir.expr import BufferLoad, Expr, IntImm, Var
 from te_sched.ir.roles import Role
 from te_sched.ir.stmt import (

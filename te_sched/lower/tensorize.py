@@ -18,11 +18,11 @@ from te_sched.ir.stmt import AttrStmt, IfThenElse, Stmt
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import Mapper, substitute
 from te_sched.lower.bounds import Regions, require_inputs
-from te_sched.lower.nests import BindTensors, Nest, Scope, Wrap, guarded, wrap
+from te_sched.lower.nests import BindTensors, Nest, NestContext, Wrap, guarded, wrap
 from te_sched.lower.provide import first_reduction_level, init_nest, main_nest, wrap_levels
 from te_sched.lower.statements import sequence
-from te_sched.schedule.places import At
 from te_sched.schedule.relations import Ranges, Sets
+from te_sched.schedule.source_locations import At
 from te_sched.schedule.stage import Stage
 from te_sched.te.operation import ComputeOp
 from te_sched.te.tensor import Tensor
@@ -34,13 +34,13 @@ def is_tensorized(stage: Stage) -> bool:
     return any(attr.tensor_intrin is not None for attr in stage.iter_var_attrs.values())
 
 
-def provide_tensorized(stage: Stage, scope: Scope) -> Stmt:
+def provide_tensorized(stage: Stage, scope: NestContext) -> Stmt:
     """The loops outside the tensorized axis, round the intrinsic's statement."""
     return _Tensorizer(stage, scope).provide()
 
 
 class _Tensorizer:
-    def __init__(self, stage: Stage, scope: Scope) -> None:
+    def __init__(self, stage: Stage, scope: NestContext) -> None:
         assert isinstance(stage.op, ComputeOp)
         self.stage, self.op, self.scope = stage, stage.op, scope
         self.point, self.intrin = self._tensorized_axis()

@@ -17,7 +17,7 @@ from te_sched.codegen.llvm.types import integer_range
 from te_sched.codegen.signature import (
     Dimension,
     Extent,
-    Parameter,
+    FunctionParameter,
     Signature,
     Symbol,
     describe,
@@ -28,7 +28,7 @@ from te_sched.errors import CallError, Subject, kind_of, with_article
 from te_sched.ir import dtypes
 from te_sched.lower.widen_indices import LARGEST_SIZE
 from te_sched.runtime import cuda_driver, cuda_streams
-from te_sched.runtime.dlpack import View, asking, place_of, read_capsule, refuse_negated
+from te_sched.runtime.dlpack import ArrayView, asking, place_of, read_capsule, refuse_negated
 from te_sched.runtime.ndarray import NDArray, refuse_masked, view_interface, view_numpy
 
 _CUDA = 2
@@ -46,10 +46,10 @@ _COPIES = {
 }
 
 
-def view_of(value: Any, keep: list[Any]) -> View | None:
+def view_of(value: Any, keep: list[Any]) -> ArrayView | None:
     """An argument as an array, or None; what must live during the call is put into `keep`."""
     if isinstance(value, NDArray):
-        return View(*value.key, value.address)
+        return ArrayView(*value.key, value.address)
     if isinstance(value, np.ndarray):
         refuse_masked(value)
         return view_numpy(value)
@@ -90,7 +90,7 @@ def _capsule_of(value: Any) -> Any:
 
 
 def check(
-    signature: Signature, values: Sequence[Any], views: Sequence[View | None]
+    signature: Signature, values: Sequence[Any], views: Sequence[ArrayView | None]
 ) -> tuple[int, ...]:
     """Check all arguments of a call; gives the symbols to pass after them."""
     count = len(signature.parameters)
@@ -135,7 +135,7 @@ class _Check:
         self.bound: list[int | None] = [None] * len(signature.symbols)
         self.source: list[str] = [""] * len(signature.symbols)
 
-    def run(self, values: Sequence[Any], views: Sequence[View | None]) -> tuple[int, ...]:
+    def run(self, values: Sequence[Any], views: Sequence[ArrayView | None]) -> tuple[int, ...]:
         parameters = self.signature.parameters
         for parameter, value, view in zip(parameters, values, views, strict=True):
             if parameter.kind == "buffer":
@@ -165,7 +165,7 @@ class _Check:
             if symbol.passed
         )
 
-    def _check_kind(self, parameter: Parameter, value: Any, view: View | None) -> None:
+    def _check_kind(self, parameter: FunctionParameter, value: Any, view: ArrayView | None) -> None:
         if view is None:
             cure = "make an array with te_sched.nd.array or numpy.array"
             raise self._error(parameter, f"{kind_of(value)} is not an array", cure)
@@ -203,7 +203,7 @@ class _Check:
             )
             raise self._error(parameter, why, "pass a copy, not a part of a larger array")
 
-    def check_scalar(self, parameter: Parameter, value: Any) -> None:
+    def check_scalar(self, parameter: FunctionParameter, value: Any) -> None:
         if isinstance(value, np.generic):
             value = value.item()
         if dtypes.is_float(parameter.dtype):
@@ -230,7 +230,7 @@ class _Check:
                 f"argument {parameter.name}",
             )
 
-    def _bind(self, parameter: Parameter, view: View) -> None:
+    def _bind(self, parameter: FunctionParameter, view: ArrayView) -> None:
         """Take symbols from where they stand alone: extents, then strides that are used."""
         strides: list[int | None] = [
             step if extent > 1 or parameter.broadcast else None
@@ -239,7 +239,7 @@ class _Check:
         self.bind_symbols(parameter, "shape", parameter.shape, view.shape)
         self.bind_symbols(parameter, "strides", parameter.strides or [], strides)
 
-    def _bind_unused(self, parameter: Parameter, view: View) -> None:
+    def _bind_unused(self, parameter: FunctionParameter, view: ArrayView) -> None:
         """Take symbols that nothing else gives from strides of axes of one element or none."""
         strides = self._strides(parameter, view)
         for dimension, step in zip(parameter.strides or [], strides, strict=False):
@@ -251,7 +251,7 @@ class _Check:
 
     def bind_symbols(
         self,
-        parameter: Parameter,
+        parameter: FunctionParameter,
         what: str,
         dimensions: Sequence[Dimension],
         actual: Sequence[int | None],
@@ -261,7 +261,9 @@ class _Check:
             if isinstance(dimension, list) and dimension[0] == "symbol" and value is not None:
                 self._bind_symbol(parameter, f"{what}[{axis}]", dimension[1], value)
 
-    def _bind_symbol(self, parameter: Parameter, place: str, number: int, value: int) -> None:
+    def _bind_symbol(
+        self, parameter: FunctionParameter, place: str, number: int, value: int
+    ) -> None:
         symbol: Symbol = self.signature.symbols[number]
         known = self.bound[number]
         if known is not None and known != value:
@@ -312,7 +314,7 @@ class _Check:
             Subject("function", self.signature.name, f"call of {self.signature.name!r}"),
         )
 
-    def _strides(self, parameter: Parameter, view: View) -> list[int]:
+    def _strides(self, parameter: FunctionParameter, view: ArrayView) -> list[int]:
         """The array's strides in elements."""
         actual = view.strides if view.strides is not None else _compact(view.shape)
         if 0 in view.shape:
@@ -335,7 +337,7 @@ class _Check:
             ]
         return [int(step) for step in actual]
 
-    def _check_extents(self, parameter: Parameter, view: View) -> None:
+    def _check_extents(self, parameter: FunctionParameter, view: ArrayView) -> None:
         for axis, (dimension, extent) in enumerate(zip(parameter.shape, view.shape, strict=True)):
             expected = evaluate(dimension, self.bound)
             if expected != extent:
@@ -352,7 +354,7 @@ class _Check:
         self._check_strides(parameter, view)
         self._check_index_range(parameter, view)
 
-    def _check_strides(self, parameter: Parameter, view: View) -> None:
+    def _check_strides(self, parameter: FunctionParameter, view: ArrayView) -> None:
         actual = self._strides(parameter, view)
         if parameter.written and view.strides is not None and parameter.strides is not None:
             self._check_own_overlap(parameter, view, actual)
@@ -371,7 +373,9 @@ class _Check:
                     "pass a compact copy (numpy.ascontiguousarray(x))",
                 )
 
-    def _check_own_overlap(self, parameter: Parameter, view: View, strides: list[int]) -> None:
+    def _check_own_overlap(
+        self, parameter: FunctionParameter, view: ArrayView, strides: list[int]
+    ) -> None:
         """Refuse an output of which two elements are one, as those of sliding windows are."""
         axes = sorted((step, extent) for step, extent in zip(strides, view.shape, strict=True))
         reach = 0  # of the inner axes
@@ -385,7 +389,7 @@ class _Check:
             why = f"it is an output, and by its strides {tuple(strides)} some elements are one"
             raise self._error(parameter, why, "pass an array whose elements lie apart")
 
-    def _check_index_range(self, parameter: Parameter, view: View) -> None:
+    def _check_index_range(self, parameter: FunctionParameter, view: ArrayView) -> None:
         """Indices of symbolic programs are int32: refuse arrays that they cannot reach."""
         symbolic = any(isinstance(dimension, list) for dimension in parameter.shape)
         last = sum(
@@ -397,11 +401,11 @@ class _Check:
             why = f"its last element is number {last}, beyond what int32 indices reach"
             raise self._error(parameter, why, 'declare the sizes as te.var(name, dtype="int64")')
 
-    def _shape(self, parameter: Parameter) -> str:
+    def _shape(self, parameter: FunctionParameter) -> str:
         extents = [describe(dimension, self.signature.symbols) for dimension in parameter.shape]
         return f"({', '.join(extents)}{',' if len(extents) == 1 else ''})"
 
-    def _error(self, parameter: Parameter, why: str, cure: str) -> CallError:
+    def _error(self, parameter: FunctionParameter, why: str, cure: str) -> CallError:
         number = next(k for k, other in enumerate(self.signature.parameters) if other is parameter)
         where = Subject("argument", parameter.name, f"argument {number} ({parameter.name})")
         return CallError(

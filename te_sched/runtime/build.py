@@ -10,7 +10,7 @@ from te_sched.errors import BuildError
 from te_sched.ir.expr import StringImm
 from te_sched.ir.stmt import AttrStmt, PrimFunc
 from te_sched.ir.visitor import walk
-from te_sched.runtime.compiled_programs import Recorder, find_program, keep_program
+from te_sched.runtime.compiled_programs import QueryRecorder, find_program, keep_program
 from te_sched.runtime.csource import compile_c
 from te_sched.runtime.module import Module, make_module
 from te_sched.runtime.object_cache import current_cache
@@ -47,7 +47,7 @@ def build_functions(
     def is_defined(name: str) -> bool:
         return any(name in code.symbols for code in objects)
 
-    recorder = Recorder(current_cache())
+    recorder = QueryRecorder(current_cache())
     compiled = compile_functions(functions, target, recorder.extern_kind, is_defined, recorder.emit)
     module = make_module(compiled, [code.data for code in objects])
     if program is not None and not objects and not compiled.linked:  # these may be in files

@@ -13,8 +13,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from te_sched.codegen.llvm.compile import Compiled
-from te_sched.codegen.llvm.machine import Machine, compile_object, machine_of
+from te_sched.codegen.llvm.compile import CompiledObject
+from te_sched.codegen.llvm.machine import TargetMachine, compile_object, machine_of
 from te_sched.codegen.target import Target
 from te_sched.runtime import registry
 from te_sched.runtime.fingerprint import environment, fingerprint
@@ -23,7 +23,7 @@ from te_sched.runtime.object_cache import ObjectCache, current_cache
 
 
 @dataclass
-class Recorder:
+class QueryRecorder:
     """What `codegen` asks while it compiles: answers as the registry and LLVM do, and remembers."""
 
     cache: ObjectCache | None
@@ -35,7 +35,7 @@ class Recorder:
         self.kinds[name] = registry.extern_kind(name)
         return self.kinds[name]
 
-    def emit(self, text: str, linked: tuple[str, ...], machine: Machine) -> bytes:
+    def emit(self, text: str, linked: tuple[str, ...], machine: TargetMachine) -> bytes:
         """The object of LLVM text, compiled if it is not kept."""
         key = _object_key(text, linked, machine) if self.cache is not None else None
         if key is None or self.cache is None:
@@ -56,7 +56,7 @@ def name_program(graph: Any, target: Target, ignored: frozenset[type] = frozense
     return fingerprint((graph, target, _description(machine_of(target))), ignored)
 
 
-def find_program(name: str, target: Target) -> Compiled | None:
+def find_program(name: str, target: Target) -> CompiledObject | None:
     """The compiled program of a name, if it is kept and would be compiled to the same today."""
     cache = current_cache()
     entry = cache.get(name) if cache is not None else None
@@ -69,16 +69,16 @@ def find_program(name: str, target: Target) -> Compiled | None:
     if kept is None:
         return None
     text, linked, data = kept
-    return Compiled(data, metadata_text(data), text, linked, target)
+    return CompiledObject(data, metadata_text(data), text, linked, target)
 
 
-def keep_program(name: str, recorder: Recorder) -> None:
+def keep_program(name: str, recorder: QueryRecorder) -> None:
     """Keep what was just compiled under the name of its program."""
     if recorder.cache is not None and recorder.key:
         recorder.cache.put(name, json.dumps([recorder.key, recorder.kinds]).encode())
 
 
-def _object_key(text: str, linked: tuple[str, ...], machine: Machine) -> str | None:
+def _object_key(text: str, linked: tuple[str, ...], machine: TargetMachine) -> str | None:
     salt = environment()
     if salt is None:
         return None
@@ -90,7 +90,7 @@ def _object_key(text: str, linked: tuple[str, ...], machine: Machine) -> str | N
     return digest.hexdigest()
 
 
-def _description(machine: Machine) -> tuple[str, str, str, int]:
+def _description(machine: TargetMachine) -> tuple[str, str, str, int]:
     return machine.triple, machine.cpu, machine.features, machine.level
 
 

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from te_sched.analysis.checks.making import widen
+from te_sched.analysis.checks.check_builder import widen
 from te_sched.codegen.llvm.entry import WRITTEN
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Call, Expr, IntImm, StringImm, Var

@@ -297,7 +297,7 @@ class DeviceCode(Unpicklable):
         files.write(path, data, "save to")
 
     @checked_as(CallError)
-    def compiled(self, arch: str | None = None) -> nvrtc.Compiled:
+    def compiled(self, arch: str | None = None) -> nvrtc.CompiledKernels:
         """The kernels as NVRTC compiles them for an architecture such as "sm_80"."""
         return nvrtc.compile(self._module.source, arch or architecture_of(self._module.target))
 

@@ -56,7 +56,7 @@ _LAYOUTS: dict[bytes, Any] = {
 }
 
 
-class View(NamedTuple):
+class ArrayView(NamedTuple):
     """What a call must know of an array. `strides` are in elements; None means compact."""
 
     dtype: str
@@ -76,7 +76,7 @@ _is_valid = ctypes.pythonapi.PyCapsule_IsValid
 _is_valid.restype, _is_valid.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
 
 
-def read_capsule(capsule: Any) -> View:
+def read_capsule(capsule: Any) -> ArrayView:
     """The array behind a capsule of `__dlpack__`; valid while the (unconsumed) capsule lives."""
     if not _is_valid(capsule, b"dltensor"):
         raise CallError(
@@ -90,7 +90,7 @@ def read_capsule(capsule: Any) -> View:
     dtype = "bool" if code == "bool" else f"{code}{tensor.bits}"
     dtype = dtype if tensor.lanes == 1 else f"{dtype}x{tensor.lanes}"
     kind, number = place_of(tensor.device_type, tensor.device_id)
-    return View(dtype, shape, strides, True, kind, number, address)
+    return ArrayView(dtype, shape, strides, True, kind, number, address)
 
 
 def _read(capsule: Any, name: bytes) -> tuple[_Tensor, tuple[int, ...], int]:
@@ -190,7 +190,7 @@ def _destroy_capsule(capsule: int) -> None:
 _DESTROY = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(_destroy_capsule)
 
 
-def make_capsule(view: View, keep_alive: Any, code: str, bits: int) -> Any:
+def make_capsule(view: ArrayView, keep_alive: Any, code: str, bits: int) -> Any:
     """A capsule for an array; `keep_alive` lives until its consumer lets go."""
     managed = _Managed()
     shape = (ctypes.c_int64 * len(view.shape))(*view.shape)

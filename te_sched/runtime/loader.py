@@ -27,7 +27,7 @@ from te_sched.runtime import callbacks, interrupts, jit, registry, threads
 _EXPORTS = ("te_sched_slots", "te_sched_functions", TRIM)
 
 
-class Code:
+class LoadedCode:
     """Loaded code: signatures and addresses of functions. It stays while this object lives."""
 
     def __init__(
@@ -132,10 +132,10 @@ def _check_machine(target: dict[str, Any], where: str) -> None:
         )
 
 
-def load_objects(objects: tuple[bytes, ...], metadata: dict[str, Any]) -> Code:
+def load_objects(objects: tuple[bytes, ...], metadata: dict[str, Any]) -> LoadedCode:
     """Link object files into this process."""
     linked = jit.link_objects(objects, _EXPORTS)
-    return Code(metadata, linked.address, linked)
+    return LoadedCode(metadata, linked.address, linked)
 
 
 def _unload(trim: int, loaded: Any) -> None:
@@ -145,7 +145,7 @@ def _unload(trim: int, loaded: Any) -> None:
         _ctypes.dlclose(loaded._handle)
 
 
-def load_code(data: bytes, suffix: str, where: str) -> Code:
+def load_code(data: bytes, suffix: str, where: str) -> LoadedCode:
     """Load what was in a shared library or an object file (.o) that export_library wrote."""
     metadata = read_metadata(data, where)
     if suffix == ".o":
@@ -156,7 +156,7 @@ def load_code(data: bytes, suffix: str, where: str) -> Code:
         raise CallError(
             f"load {where}", f"the system's loader says: {error}", "check what it depends on"
         ) from None
-    return Code(
+    return LoadedCode(
         metadata, lambda name: ctypes.addressof(ctypes.c_char.in_dll(library, name)), library
     )
 

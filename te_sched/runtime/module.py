@@ -18,19 +18,19 @@ from typing import Any, Generic, NoReturn, Protocol, TypeVar
 import numpy as np
 
 from te_sched import files
-from te_sched.codegen.llvm.compile import Compiled
-from te_sched.codegen.signature import Parameter, Signature
+from te_sched.codegen.llvm.compile import CompiledObject
+from te_sched.codegen.signature import FunctionParameter, Signature
 from te_sched.errors import CallError, did_you_mean, repr_of
 from te_sched.ir import dtypes
+from te_sched.notebook_display import Shown
 from te_sched.runtime import interrupts, registry, threads
 from te_sched.runtime.arguments import check, refuse_names, view_of
 from te_sched.runtime.callbacks import ctype_of
 from te_sched.runtime.device import Device, check_usable
 from te_sched.runtime.libraries import check_place, write_library
-from te_sched.runtime.loader import Code, load_objects, read_metadata
+from te_sched.runtime.loader import LoadedCode, load_objects, read_metadata
 from te_sched.runtime.ndarray import NDArray
 from te_sched.runtime.timing import Evaluator
-from te_sched.shown import Shown
 from te_sched.signatures import checked_as
 
 _REMEMBERED = 256  # keys of good arguments that a function remembers
@@ -54,7 +54,7 @@ class Unpicklable:
 class Function(Unpicklable):
     """A compiled function. Call it with arrays and scalars, outputs included; it gives None."""
 
-    def __init__(self, code: Code, signature: Signature) -> None:
+    def __init__(self, code: LoadedCode, signature: Signature) -> None:
         self.signature, self._code = signature, code
         types = [_argument_type(parameter) for parameter in signature.parameters]
         types += [ctype_of(symbol.dtype) for symbol in signature.symbols if symbol.passed]
@@ -206,7 +206,7 @@ def _widest(signature: Signature) -> int:
     return max([*sizes, *[one.alignment for one in buffers]], default=1)
 
 
-def _argument_type(parameter: Parameter) -> Any:
+def _argument_type(parameter: FunctionParameter) -> Any:
     if parameter.kind != "scalar":
         return ctypes.c_void_p
     if dtypes.is_float(parameter.dtype) and dtypes.bits(parameter.dtype) == 16:
@@ -315,7 +315,10 @@ class Module(ModuleOf[Function]):
     type_key = "llvm"
 
     def __init__(
-        self, code: Code, compiled: Compiled | None = None, extra_objects: tuple[bytes, ...] = ()
+        self,
+        code: LoadedCode,
+        compiled: CompiledObject | None = None,
+        extra_objects: tuple[bytes, ...] = (),
     ) -> None:
         self._code, self._compiled, self._extra_objects = code, compiled, extra_objects
         super().__init__({one.name: Function(code, one) for one in code.signatures})
@@ -393,7 +396,7 @@ class Module(ModuleOf[Function]):
         return f"<te_sched module: {', '.join(self._functions)}>"
 
 
-def make_module(compiled: Compiled, extra_objects: Sequence[bytes] = ()) -> Module:
+def make_module(compiled: CompiledObject, extra_objects: Sequence[bytes] = ()) -> Module:
     """A module from code that was just compiled."""
     extra = tuple(extra_objects)
     code = load_objects((compiled.data, *extra), read_metadata(compiled.metadata + b"\0"))

@@ -393,7 +393,7 @@ def refuse_masked(values: np.ndarray[Any, Any]) -> None:
         )
 
 
-def view_numpy(values: np.ndarray[Any, Any]) -> dlpack.View:
+def view_numpy(values: np.ndarray[Any, Any]) -> dlpack.ArrayView:
     """A numpy array as calls see it."""
     return view_interface(values.__array_interface__, values.dtype)
 
@@ -404,7 +404,7 @@ def view_interface(
     dtype: str | None = None,
     memory: int = 1,
     device_id: int = 0,
-) -> dlpack.View:
+) -> dlpack.ArrayView:
     """An array as calls see it, from what numpy's and CUDA's array interface say alike."""
     address, readonly = interface["data"]
     strides, size = interface.get("strides"), kind.itemsize
@@ -413,7 +413,7 @@ def view_interface(
         strides = tuple(step / size if misfit else step // size for step in strides)
     name = dtype if dtype is not None else _dtype_name(kind)
     shape = tuple(interface["shape"])
-    return dlpack.View(name, shape, strides, not readonly, memory, device_id, address)
+    return dlpack.ArrayView(name, shape, strides, not readonly, memory, device_id, address)
 
 
 def _interface_of(storage: Any) -> dict[str, Any]:

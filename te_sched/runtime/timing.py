@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from te_sched.errors import CallError, repr_of
+from te_sched.notebook_display import Shown
 from te_sched.progress import progress
-from te_sched.shown import Shown
 from te_sched.signatures import is_index
 
 _MOST_CALLS = 2**31 - 1

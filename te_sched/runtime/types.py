@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from te_sched.codegen.target import Target, check_available
-from te_sched.deep import walks_deeply
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import BuildError, DeclarationError
 from te_sched.ir import dtypes, ops
 

@@ -12,8 +12,8 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import ScheduleError
 from te_sched.ir.expr import Expr, IntImm, IterVar, Range
-from te_sched.schedule.places import At
 from te_sched.schedule.relations import Ranges, Split
+from te_sched.schedule.source_locations import At
 from te_sched.schedule.state import StageState
 
 

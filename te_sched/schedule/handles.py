@@ -17,13 +17,13 @@ from te_sched.te.operation import Operation
 from te_sched.te.tensor import Tensor
 from te_sched.te.tensor_intrin import TensorIntrin
 from te_sched.trace.entries import Entry
-from te_sched.trace.handles import Reference
+from te_sched.trace.handles import HandleReference
 from te_sched.trace.listing import Listing
-from te_sched.trace.primitive import ArgumentKind, Parameter, Primitive
+from te_sched.trace.primitive import ArgumentKind, Primitive, PrimitiveParameter
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StageOf(Reference):
+class StageOf(HandleReference):
     """The stage of a tensor, as an argument or the target of a call."""
 
     tensor: Tensor
@@ -96,7 +96,8 @@ class ThreadAxis(Primitive):
 _PLAIN = ArgumentKind()
 _OWN_AXES = [OwnAxes(name, has_target=True) for name in ("axis", "reduce_axis", "scan_axis")]
 _THREAD_AXIS = ThreadAxis(
-    "thread_axis", [Parameter(name, _PLAIN, None, False) for name in ("dom", "tag", "name")]
+    "thread_axis",
+    [PrimitiveParameter(name, _PLAIN, None, False) for name in ("dom", "tag", "name")],
 )
 _NAMING: dict[str, Primitive] = {one.name: one for one in (*_OWN_AXES, _THREAD_AXIS)}
 

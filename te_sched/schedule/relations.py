@@ -18,7 +18,7 @@ from typing import Any
 from te_sched.arith import int_set
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.int_set import IntervalSet
-from te_sched.arith.same import same
+from te_sched.arith.structural_equality import same
 from te_sched.config import Lowering
 from te_sched.errors import LoweringError, Subject, Where
 from te_sched.ir import ops

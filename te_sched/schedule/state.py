@@ -12,7 +12,7 @@ from enum import IntEnum
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from te_sched.errors import Place
+from te_sched.errors import SourceLocation
 from te_sched.ir.expr import Expr, IterVar
 from te_sched.schedule.layouts import LayoutMap
 from te_sched.schedule.relations import Relation
@@ -68,7 +68,7 @@ class Fate(NamedTuple):
     """What became of an axis that is no loop any more, and where the user asked for it."""
 
     text: str
-    place: Place
+    place: SourceLocation
 
 
 class StageDraft(Draft):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from te_sched.codegen.checker import Report
-from te_sched.codegen.checker.report import Kind
+from te_sched.codegen.checker.report import ViolationKind
 from te_sched.codegen.target import Target
 from te_sched.driver import build, functions_for_processor
 from te_sched.errors import TeSchedError
@@ -153,6 +153,6 @@ def _stages_of(line: str, stages: Stages) -> tuple[str, ...]:
 
 def _text(report: Report) -> str:
     """A report without what it says of being cut short."""
-    report.findings = [one for one in report.findings if one.kind is not Kind.STEP_LIMIT]
+    report.findings = [one for one in report.findings if one.kind is not ViolationKind.STEP_LIMIT]
     report.unchecked = []
     return str(report)

@@ -16,17 +16,17 @@ import numpy
 import te_sched
 from te_sched import files
 from te_sched.codegen.target import Target, as_target, check_available
-from te_sched.errors import Place, ScheduleError, kind_of, place_of_error, repr_of
+from te_sched.errors import ScheduleError, SourceLocation, kind_of, place_of_error, repr_of
 from te_sched.progress import progress
 from te_sched.schedule.bindings import has_threads
 from te_sched.schedule.schedule import Schedule
 from te_sched.story.compiling import Builder
-from te_sched.story.model import Step, StoryData
+from te_sched.story.model import StoryData, StoryStep
 from te_sched.story.problems import from_error
 from te_sched.story.stage_list import StageList
+from te_sched.story.step_details import Teller
 from te_sched.story.steps import Retelling, shown_path, shown_place, source_line, source_lines
 from te_sched.story.story import Story
-from te_sched.story.telling import Teller
 from te_sched.story.timing import Clock
 from te_sched.te.tensor import Tensor
 from te_sched.trace.observing import unobserved
@@ -86,9 +86,9 @@ def _told(
     parameters = default_args(schedule) if args is None else list(args)
     clock = Clock(parameters) if measure else None
     teller = Teller(Builder(target, clock))
-    steps: list[Step] = []
+    steps: list[StoryStep] = []
     stages = StageList()
-    places: list[tuple[int, Place]] = []
+    places: list[tuple[int, SourceLocation]] = []
     for moment in progress(retelling.moments(), "explaining", len(retelling)):
         steps.append(teller.tell(moment, [retelling.argument(arg) for arg in parameters]))
         stages.see(moment.schedule, moment.number)
@@ -116,7 +116,9 @@ def _told(
 _PHASES = {"LoweringError": "lower", "BuildError": "build", "CallError": "run"}
 
 
-def _with_error(steps: list[Step], error: BaseException, place: Place) -> list[Step]:
+def _with_error(
+    steps: list[StoryStep], error: BaseException, place: SourceLocation
+) -> list[StoryStep]:
     """The steps with what was raised, as one more step unless the last one says so already."""
     last = steps[-1]
     kinds = [kind.__name__ for kind in type(error).__mro__]
@@ -124,7 +126,7 @@ def _with_error(steps: list[Step], error: BaseException, place: Place) -> list[S
     problem = from_error(phase, error)
     if any(problem.what == one.what for one in last.problems):
         return steps
-    step = Step(
+    step = StoryStep(
         number=last.number + 1,
         title=source_line(place) or problem.what,
         where=shown_place(place),
@@ -138,7 +140,9 @@ def _with_error(steps: list[Step], error: BaseException, place: Place) -> list[S
     return [*steps, step]
 
 
-def _source(source: str | os.PathLike[str] | None, places: Sequence[Place]) -> tuple[str, str]:
+def _source(
+    source: str | os.PathLike[str] | None, places: Sequence[SourceLocation]
+) -> tuple[str, str]:
     """The path and the text of the user's program."""
     if isinstance(source, str) and "\n" in source:
         return "", source
@@ -149,7 +153,7 @@ def _source(source: str | os.PathLike[str] | None, places: Sequence[Place]) -> t
     return path, "".join(source_lines(path))
 
 
-def _is(place: Place, path: str) -> bool:
+def _is(place: SourceLocation, path: str) -> bool:
     """Whether a line is of the program that the story shows."""
     return bool(place.file) and os.path.abspath(place.file) == os.path.abspath(path)
 

@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from te_sched.analysis.programs.accesses import Access, Program, accesses_of
-from te_sched.deep import walks_deeply
+from te_sched.analysis.programs.accesses import Access, ProgramAccesses, accesses_of
+from te_sched.deep_recursion import walks_deeply
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
@@ -20,7 +20,7 @@ from te_sched.ir.choices import choice_of
 from te_sched.ir.expr import Expr, IntImm, Var
 from te_sched.ir.scopes import Loop, loop_of, scoped
 from te_sched.ir.visitor import children, parts_of
-from te_sched.story.footprint import Box, Reference, Unknown, distinct, executions
+from te_sched.story.footprint import ArrayReference, Box, Unknown, distinct, executions
 from te_sched.story.model import Figures, Traffic
 
 _ARITHMETIC = (E.Add, E.Sub, E.Mul, E.Div, E.FloorDiv, E.FloorMod, E.Mod, E.Min, E.Max)
@@ -58,7 +58,7 @@ def _loops_by_node(root: S.Stmt, loops: Iterable[Loop]) -> Iterator[tuple[S.Stmt
 class _Counter:
     """Counts for the loops of one program. A chain is the loops from the outermost to one."""
 
-    def __init__(self, program: Program, stage_of: Callable[[Var], str]) -> None:
+    def __init__(self, program: ProgramAccesses, stage_of: Callable[[Var], str]) -> None:
         self.program, self.stage_of = program, stage_of
         self.counts: dict[tuple[int, tuple[Access, ...]], int | Unknown] = {}
 
@@ -151,7 +151,7 @@ class _Counter:
             [self._reference(one) for one in accesses], self._box((*outer, *loops), standing)
         )
 
-    def _reference(self, access: Access) -> Reference:
+    def _reference(self, access: Access) -> ArrayReference:
         if access.index is None:
             raise Unknown("it is not known which elements are touched")
         memory = self.program.memory.get(access.data)
@@ -160,7 +160,7 @@ class _Counter:
             begins = tuple(
                 [ops.sub(index, low) for index, (low, _) in zip(begins, memory.region, strict=True)]
             )
-        return Reference(begins, access.sizes, access.conditions)
+        return ArrayReference(begins, access.sizes, access.conditions)
 
     def _times(self, access: Access, standing: int) -> int:
         """How many elements an access loads or stores."""

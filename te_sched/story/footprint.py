@@ -92,7 +92,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reference:
+class ArrayReference:
     """An access: where it begins in each dimension, how long it is, and when it happens."""
 
     begins: tuple[Expr, ...]
@@ -112,7 +112,7 @@ def executions(conditions: Sequence[Expr], box: Box) -> int:
     return count * math.prod([box.running[var][1] for var in left])
 
 
-def distinct(references: Sequence[Reference], box: Box) -> int:
+def distinct(references: Sequence[ArrayReference], box: Box) -> int:
     """How many different elements references touch while loops run."""
     sets = [found for one in references if (found := _elements(one, box)) is not None]
     if not sets:
@@ -129,7 +129,7 @@ def distinct(references: Sequence[Reference], box: Box) -> int:
     return same * _union([[one[place] for place in differing] for one in unique])
 
 
-def _elements(one: Reference, box: Box) -> list[Part] | None:
+def _elements(one: ArrayReference, box: Box) -> list[Part] | None:
     """The elements of a reference, as parts whose product they are; None where it never happens."""
     begins, box = _with_lengths(one, box)
     parts: list[Part] = []
@@ -159,7 +159,7 @@ def _conjuncts(conditions: Iterable[Expr]) -> Iterator[Expr]:
     return chain.from_iterable(map(conjuncts, conditions))
 
 
-def _with_lengths(one: Reference, box: Box) -> tuple[list[Expr], Box]:
+def _with_lengths(one: ArrayReference, box: Box) -> tuple[list[Expr], Box]:
     """A loop for each dimension of which more than one element is touched."""
     begins, running = list(one.begins), dict(box.running)
     for dim, size in enumerate(one.sizes):

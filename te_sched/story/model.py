@@ -69,7 +69,7 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LoopRow:
     """A line of the loop nest. `kind` is "function", "stage", "loop", "thread", "memory", "guard",
     "compute" or "other"; of a loop there are `extent` and `annotation` ("parallel", "vectorized",
     "unrolled", "threadIdx.x", ... or ""), of memory `scope` and `nbytes`.
@@ -133,7 +133,7 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StoryStep:
     """The schedule after one more primitive; step 0 is the schedule as declared.
 
     `code` is the lines of the trace that belong to the step, `where` file:line of the primitive in
@@ -150,7 +150,7 @@ class Step:
     where: str = ""
     source_line: str = ""
     summary: str = ""
-    nest: tuple[Row, ...] = ()
+    nest: tuple[LoopRow, ...] = ()
     program: tuple[Line, ...] = ()
     changes: tuple[Change, ...] = ()
     dataflow: str = ""
@@ -162,7 +162,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class StageOf:
+class StoryStage:
     """A stage of the story: its name, what it computes, and the user's line that declared it.
 
     `kind` is "placeholder", "compute", "scan" or "extern"; `born` is the number of the step that
@@ -188,8 +188,8 @@ class StoryData:
     title: str
     target: str
     arguments: tuple[str, ...]
-    stages: tuple[StageOf, ...]
-    steps: tuple[Step, ...]
+    stages: tuple[StoryStage, ...]
+    steps: tuple[StoryStep, ...]
     program: str = ""
     program_path: str = ""
     highlights: tuple[tuple[int, int], ...] = ()

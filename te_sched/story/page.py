@@ -13,7 +13,7 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
-from te_sched.story.model import StageOf, Step, StoryData
+from te_sched.story.model import StoryData, StoryStage, StoryStep
 from te_sched.story.page_nest import figures_html
 from te_sched.story.page_step import step_html
 from te_sched.story.page_texts import (
@@ -91,11 +91,11 @@ def _subtitle(story: StoryData) -> str:
     return " &middot; ".join(parts)
 
 
-def _scale(steps: Iterable[Step]) -> str:
+def _scale(steps: Iterable[StoryStep]) -> str:
     return "time, speedup" if any(step.timing.milliseconds is not None for step in steps) else ""
 
 
-def _links(steps: tuple[Step, ...]) -> Iterable[str]:
+def _links(steps: tuple[StoryStep, ...]) -> Iterable[str]:
     """The list of steps, which is the chart of their times too."""
     yield (
         '<li value="0"><a href="#overview"><span class="number" aria-hidden="true"></span>'
@@ -113,7 +113,7 @@ def _links(steps: tuple[Step, ...]) -> Iterable[str]:
         )
 
 
-def _mended(steps: tuple[Step, ...]) -> dict[int, int]:
+def _mended(steps: tuple[StoryStep, ...]) -> dict[int, int]:
     """The step that mends what is wrong with a step: the next one with which nothing is."""
     mended: dict[int, int] = {}
     sound: int | None = None
@@ -125,7 +125,7 @@ def _mended(steps: tuple[Step, ...]) -> dict[int, int]:
     return mended
 
 
-def _badge(step: Step, is_kept: bool) -> str:
+def _badge(step: StoryStep, is_kept: bool) -> str:
     """What went wrong; loudly where no later step mends it."""
     if not step.problems:
         return ""
@@ -135,7 +135,7 @@ def _badge(step: Step, is_kept: bool) -> str:
     )
 
 
-def _bar(step: Step, longest: float) -> str:
+def _bar(step: StoryStep, longest: float) -> str:
     time = step.timing.milliseconds
     if time is None:
         return ""
@@ -148,7 +148,7 @@ def _bar(step: Step, longest: float) -> str:
     )
 
 
-def _chips(stages: Iterable[StageOf], ids: StageIds) -> Iterable[str]:
+def _chips(stages: Iterable[StoryStage], ids: StageIds) -> Iterable[str]:
     for stage in stages:
         yield (
             f'<button type="button" aria-pressed="false"{ids.attribute((stage.name,))} '
@@ -157,12 +157,12 @@ def _chips(stages: Iterable[StageOf], ids: StageIds) -> Iterable[str]:
         )
 
 
-def _about(stage: StageOf) -> str:
+def _about(stage: StoryStage) -> str:
     parts = [stage.kind, _type(stage), bytes_text(stage.nbytes), stage.formula, stage.where]
     return " · ".join(part for part in parts if part)
 
 
-def _type(stage: StageOf) -> str:
+def _type(stage: StoryStage) -> str:
     return f"{stage.dtype}[{', '.join(stage.shape)}]"
 
 
@@ -184,7 +184,7 @@ def _overview(story: StoryData) -> str:
     )
 
 
-def _refused(last: Step) -> str:
+def _refused(last: StoryStep) -> str:
     """What keeps the whole schedule from being built."""
     if not last.problems:
         return ""
@@ -196,7 +196,7 @@ def _refused(last: Step) -> str:
     )
 
 
-def _fastest(steps: tuple[Step, ...]) -> str:
+def _fastest(steps: tuple[StoryStep, ...]) -> str:
     timed = [step for step in steps if step.timing.milliseconds is not None]
     if not timed:
         return ""
@@ -214,7 +214,7 @@ def _fastest(steps: tuple[Step, ...]) -> str:
     return f"<p>{said}.</p>"
 
 
-def _stages(stages: tuple[StageOf, ...]) -> str:
+def _stages(stages: tuple[StoryStage, ...]) -> str:
     heads = ("stage", "kind", "type", "size", "computes", "declared")
     rows = [
         f'<tr><th scope="row"><code>{escape(stage.name)}</code></th><td>{escape(stage.kind)}</td>'
@@ -232,7 +232,7 @@ def _stages(stages: tuple[StageOf, ...]) -> str:
     )
 
 
-def _declared(stage: StageOf) -> str:
+def _declared(stage: StoryStage) -> str:
     if stage.born:
         return f'by <a href="#step-{stage.born}">step {stage.born}</a>'
     return f"<code>{escape(stage.where)}</code>" if stage.where else ""

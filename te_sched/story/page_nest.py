@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from te_sched.story.model import Figures, Row, Traffic
+from te_sched.story.model import Figures, LoopRow, Traffic
 from te_sched.story.page_texts import StageIds, bytes_text, count_text, factor_text
 
 _HEADS = ("one iteration", "whole loop", "reuse")
@@ -23,7 +23,7 @@ _BELOW = (
 )
 
 
-def nest_html(rows: tuple[Row, ...], stages: StageIds) -> str:
+def nest_html(rows: tuple[LoopRow, ...], stages: StageIds) -> str:
     """The tree of a nest, and a place for the table of its figures where there are any."""
     has_figures = any(row.figures is not None for row in rows)
     heads = f"<span></span>{''.join(f'<span>{head}</span>' for head in _HEADS)}"
@@ -33,7 +33,7 @@ def nest_html(rows: tuple[Row, ...], stages: StageIds) -> str:
     return f'<div class="nest scroll{plain}">{first}{tree}</div>{_BELOW if has_figures else ""}'
 
 
-def _tree(rows: tuple[Row, ...], stages: StageIds, has_figures: bool) -> Iterable[str]:
+def _tree(rows: tuple[LoopRow, ...], stages: StageIds, has_figures: bool) -> Iterable[str]:
     open_depths: list[int] = []
     for place, row in enumerate(rows):
         while open_depths and open_depths[-1] >= row.depth:
@@ -52,7 +52,7 @@ def _tree(rows: tuple[Row, ...], stages: StageIds, has_figures: bool) -> Iterabl
     yield "</details>" * len(open_depths)
 
 
-def _text(row: Row) -> str:
+def _text(row: LoopRow) -> str:
     text = escape(row.text)
     word = escape(row.annotation)
     if word and text.startswith(f"{word} "):
@@ -68,7 +68,7 @@ def _columns(figures: Figures | None) -> str:
     return "".join(f"<i>{text or '?'}</i>" for text in texts)
 
 
-def figures_html(rows: tuple[Row, ...]) -> str:
+def figures_html(rows: tuple[LoopRow, ...]) -> str:
     """The table of what each loop does to each buffer; nothing where there are no figures."""
     body = "".join(
         _row(_name(row), row.figures) + "".join(_traffic(one) for one in row.figures.buffers)
@@ -79,7 +79,7 @@ def figures_html(rows: tuple[Row, ...]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if body else ""
 
 
-def _name(row: Row) -> str:
+def _name(row: LoopRow) -> str:
     """What the table calls a row: of a function its name is enough."""
     return row.text.partition("(")[0] if row.kind == "function" else row.text
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from te_sched.story.model import Change, Problem, Step, Timing
+from te_sched.story.model import Change, Problem, StoryStep, Timing
 from te_sched.story.page_nest import nest_html
 from te_sched.story.page_texts import (
     Pictures,
@@ -30,7 +30,7 @@ _PHASES = {
 
 
 def step_html(
-    step: Step, last: int, mended: int | None, stages: StageIds, pictures: Pictures
+    step: StoryStep, last: int, mended: int | None, stages: StageIds, pictures: Pictures
 ) -> str:
     """A step of a story, which has steps 0 to `last`; `mended` is the step that mends this one."""
     number = step.number
@@ -44,7 +44,7 @@ def step_html(
     )
 
 
-def _head(step: Step) -> Iterable[str]:
+def _head(step: StoryStep) -> Iterable[str]:
     title = f"<code>{escape(step.title)}</code>" if step.number else escape(step.title)
     yield (
         f'<h2 id="step-{step.number}-title" tabindex="-1">'
@@ -104,7 +104,7 @@ def _problem(problem: Problem, mended: int | None) -> str:
     )
 
 
-def _panes(step: Step, stages: StageIds, pictures: Pictures) -> Iterable[str]:
+def _panes(step: StoryStep, stages: StageIds, pictures: Pictures) -> Iterable[str]:
     """What the step did, over what came of it; `texts.js` fills in code."""
     flow = _flow(step, pictures)
     is_wide = pictures.is_wide(step.dataflow)
@@ -124,7 +124,7 @@ def _panes(step: Step, stages: StageIds, pictures: Pictures) -> Iterable[str]:
         yield _pane(step, "output", "Generated code", _code_group(step, "output", stages))
 
 
-def _flow(step: Step, pictures: Pictures) -> str:
+def _flow(step: StoryStep, pictures: Pictures) -> str:
     if not step.dataflow:
         return ""
     picture = (
@@ -135,7 +135,7 @@ def _flow(step: Step, pictures: Pictures) -> str:
     return _pane(step, "flow", "Dataflow", picture)
 
 
-def _pane(step: Step, kind: str, title: str, content: str) -> str:
+def _pane(step: StoryStep, kind: str, title: str, content: str) -> str:
     name = f"step-{step.number}-{kind}"
     # without a script the program is there at the first step, and after it what changes
     rest = " only-script" if kind == "output" or (kind == "program" and step.number > 0) else ""
@@ -145,7 +145,7 @@ def _pane(step: Step, kind: str, title: str, content: str) -> str:
     )
 
 
-def _code_group(step: Step, group: str, stages: StageIds) -> str:
+def _code_group(step: StoryStep, group: str, stages: StageIds) -> str:
     code = _program(step, stages) if group == "program" and step.number == 0 else ""
     return (
         f'<div class="group" id="step-{step.number}-{group}-group" data-group="{group}">'
@@ -153,7 +153,7 @@ def _code_group(step: Step, group: str, stages: StageIds) -> str:
     )
 
 
-def _program(step: Step, stages: StageIds) -> str:
+def _program(step: StoryStep, stages: StageIds) -> str:
     """The whole program as declared, for readers without a script."""
     code = highlighted(line.text for line in step.program)
     lines = [
@@ -195,7 +195,7 @@ def _change_line(change: Change, html: str, stages: StageIds) -> str:
     return f'<{element} class="l"{stages.attribute(change.stages)}>{mark}{html}</{element}>'
 
 
-def _for_readers_without_script(step: Step) -> str:
+def _for_readers_without_script(step: StoryStep) -> str:
     texts = [("Program", step.program), *((one.title, one.lines) for one in step.outputs)]
     parts = []
     for title, lines in texts:

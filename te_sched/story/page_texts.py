@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterable
 from html import escape, unescape
 
-from te_sched.story.model import Line, Output, Step
+from te_sched.story.model import Line, Output, StoryStep
 from te_sched.views.highlight import html_lines
 
 _LANGUAGES = {"program": "python", "llvm": "llvm", "assembly": "asm", "cuda": "cuda"}
@@ -86,7 +86,7 @@ class TextTable:
         self._texts: dict[int, list[dict[str, object]]] = {}
         self._figures: dict[int, str] = {}
 
-    def add(self, step: Step, figures: str) -> None:
+    def add(self, step: StoryStep, figures: str) -> None:
         """Take in what a step's program is and became, and the table of its figures."""
         self._figures[step.number] = figures
         texts = [self._text("program", "program", "Program", step.program)]

@@ -9,8 +9,8 @@ from typing import Any
 from te_sched.analysis import check
 from te_sched.analysis.findings import Finding
 from te_sched.errors import BuildError, TeSchedError
-from te_sched.schedule.places import stage_named
 from te_sched.schedule.schedule import Schedule
+from te_sched.schedule.source_locations import stage_named
 from te_sched.story.model import Problem
 
 

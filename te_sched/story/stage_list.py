@@ -11,7 +11,7 @@ from te_sched.ir import dtypes
 from te_sched.ir.expr import IntImm
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import Stage
-from te_sched.story.model import StageOf
+from te_sched.story.model import StoryStage
 from te_sched.story.steps import shown_place
 from te_sched.te.operation import ComputeOp, PlaceholderOp, ScanOp
 from te_sched.te.tensor import Tensor
@@ -25,7 +25,7 @@ class StageList:
     """The stages that a schedule has had."""
 
     def __init__(self) -> None:
-        self._known: dict[str, StageOf] = {}
+        self._known: dict[str, StoryStage] = {}
         self._last: list[str] = []
 
     def see(self, schedule: Schedule, number: int) -> None:
@@ -37,17 +37,17 @@ class StageList:
             if name not in self._known:
                 self._known[name] = _described(stage, number)
 
-    def listed(self) -> tuple[StageOf, ...]:
+    def listed(self) -> tuple[StoryStage, ...]:
         """Those of the last step in the order of their computation, then those that are gone."""
         names = dict.fromkeys([*self._last, *self._known])
         return tuple(self._known[name] for name in names)
 
 
-def _described(stage: Stage, number: int) -> StageOf:
+def _described(stage: Stage, number: int) -> StoryStage:
     op = stage.op
     tensor = op.output(0)
     kind = next((name for known, name in _KINDS if isinstance(op, known)), "extern")
-    return StageOf(
+    return StoryStage(
         name=op.name,
         kind=kind,
         shape=tuple(Notation().text(extent) for extent in tensor.shape),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from te_sched import files
-from te_sched.errors import Place, TeSchedError, repeating
+from te_sched.errors import SourceLocation, TeSchedError, repeating
 from te_sched.schedule.schedule import Schedule, create_schedule
 from te_sched.te.tensor import Tensor
 from te_sched.trace.entries import Entry
@@ -41,9 +41,9 @@ class Moment:
         return tuple(entry for entry in self.entries if not entry.primitive.is_naming)
 
     @property
-    def place(self) -> Place:
+    def place(self) -> SourceLocation:
         """The user's line of the last primitive."""
-        return self.done[-1].place if self.done else Place()
+        return self.done[-1].place if self.done else SourceLocation()
 
     @property
     def title(self) -> str:
@@ -127,14 +127,16 @@ def _grouped(entries: Sequence[Entry], most: int | None) -> list[tuple[Entry, ..
     return [tuple(step) for step in steps]
 
 
-def shown_place(place: Place) -> str:
+def shown_place(place: SourceLocation) -> str:
     """file:line, with the file as seen from where the program runs."""
     return f"{shown_path(place.file)}:{place.line}" if place.file else ""
 
 
 def shown_path(path: str) -> str:
     """A path as seen from where the program runs; of a file elsewhere, its name."""
-    called = str(Place(path, 0)).removesuffix(":0")  # cells of notebooks have names of their own
+    called = str(SourceLocation(path, 0)).removesuffix(
+        ":0"
+    )  # cells of notebooks have names of their own
     if called != path:
         return called
     if not os.path.isabs(path):
@@ -143,7 +145,7 @@ def shown_path(path: str) -> str:
     return os.path.basename(path) if near.startswith(os.pardir) else near
 
 
-def source_line(place: Place) -> str:
+def source_line(place: SourceLocation) -> str:
     """The text of a line of the user's program, if it can be read."""
     lines = source_lines(place.file)
     return lines[place.line - 1].strip() if 0 < place.line <= len(lines) else ""

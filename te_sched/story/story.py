@@ -12,7 +12,7 @@ from typing import Any
 
 from te_sched import files
 from te_sched.errors import CallError, did_you_mean, repr_of
-from te_sched.story.model import Row, Step, StoryData, to_json
+from te_sched.story.model import LoopRow, StoryData, StoryStep, to_json
 from te_sched.story.page import page_html
 from te_sched.story.text import story_text
 
@@ -29,7 +29,7 @@ class Story:
         self.data = data
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[StoryStep, ...]:
         """The schedule as declared, then what each primitive did."""
         return self.data.steps
 
@@ -86,7 +86,7 @@ class Story:
         )
 
 
-def _record_of_step(step: Step) -> Iterator[dict[str, Any]]:
+def _record_of_step(step: StoryStep) -> Iterator[dict[str, Any]]:
     function = next((row.figures for row in step.nest if row.kind == "function"), None)
     yield {
         "step": step.number,
@@ -106,13 +106,13 @@ def _record_of_step(step: Step) -> Iterator[dict[str, Any]]:
     }
 
 
-def _records_of_loops(step: Step) -> Iterator[dict[str, Any]]:
+def _records_of_loops(step: StoryStep) -> Iterator[dict[str, Any]]:
     for row in step.nest:
         if row.kind in ("loop", "thread"):
             yield {"step": step.number, **_of_loop(row)}
 
 
-def _of_loop(row: Row) -> dict[str, Any]:
+def _of_loop(row: LoopRow) -> dict[str, Any]:
     figures = row.figures
     return {
         "loop": row.text,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from te_sched.story.model import Problem, Row, Step, StoryData, Timing
+from te_sched.story.model import LoopRow, Problem, StoryData, StoryStep, Timing
 
 _UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
@@ -19,7 +19,7 @@ def story_text(story: StoryData) -> str:
     return "\n\n".join([*parts, *map(step_text, story.steps)]) + "\n"
 
 
-def step_text(step: Step) -> str:
+def step_text(step: StoryStep) -> str:
     """One step."""
     head = f"step {step.number}: {step.title}"
     lines = [head, "-" * len(head)]
@@ -62,7 +62,7 @@ def _problem(problem: Problem) -> Iterator[str]:
     yield from (f"    {line}" for line in problem.loops.splitlines())
 
 
-def _nest(rows: tuple[Row, ...]) -> Iterator[str]:
+def _nest(rows: tuple[LoopRow, ...]) -> Iterator[str]:
     """The loops, with their figures in columns."""
     texts = ["  " * row.depth + row.text for row in rows]
     width = min(72, max(len(text) for text in texts))
@@ -72,7 +72,7 @@ def _nest(rows: tuple[Row, ...]) -> Iterator[str]:
         yield f"{text:{width}}  {_columns(row)}".rstrip()
 
 
-def _columns(row: Row) -> str:
+def _columns(row: LoopRow) -> str:
     figures = row.figures
     if figures is None:
         return ""

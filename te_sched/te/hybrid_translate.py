@@ -18,7 +18,7 @@ from functools import partial
 from types import FunctionType
 from typing import Any, NoReturn
 
-from te_sched.errors import DeclarationError, Place, TeSchedError
+from te_sched.errors import DeclarationError, SourceLocation, TeSchedError
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.builder import BufferVar, IRBuilder
@@ -189,7 +189,9 @@ class _Walk:
             try:
                 handler(stmt)
             except TeSchedError as error:
-                if all(one.file != self.file for one in error.about if isinstance(one, Place)):
+                if all(
+                    one.file != self.file for one in error.about if isinstance(one, SourceLocation)
+                ):
                     error.about += (self._line(stmt),)
                 raise
 
@@ -506,7 +508,7 @@ class _Walk:
         raise DeclarationError(f"hybrid script: {text}", why, cure, [self._line(node)])
 
 
-class _Line(Place):
+class _Line(SourceLocation):
     """A line of a script."""
 
     __slots__ = ()

@@ -17,7 +17,7 @@ from functools import reduce
 from typing import Any
 from weakref import WeakValueDictionary
 
-from te_sched.deep import walks_deeply
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError
 from te_sched.ir import dtypes, expr, intrinsics, ops
 from te_sched.ir.expr import Expr, IterVar, Operand, Var

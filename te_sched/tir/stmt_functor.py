@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from te_sched.deep import walks_deeply
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError
 from te_sched.ir import ops, visitor
 from te_sched.ir.expr import Expr, Var

@@ -14,13 +14,13 @@ import numpy as np
 
 from te_sched import te
 from te_sched.arith.analyzer import Analyzer
-from te_sched.deep import walks_deeply
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, TeSchedError, kind_of, repr_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, FloatImm, IntImm, Operand
 from te_sched.ir.structural import structural_equal
 from te_sched.schedule.schedule import Schedule
-from te_sched.signatures import Kind, is_index, is_real, is_sequence
+from te_sched.signatures import ParameterKind, is_index, is_real, is_sequence
 from te_sched.te.operation import Operation
 from te_sched.te.tensor import Tensor, tensor_label
 from te_sched.topi.tag import is_broadcast
@@ -61,20 +61,21 @@ def _is_one_or_several(value: Any) -> bool:
 
 
 # What parameters take that no class tells: see te_sched.signatures.
-Size = Annotated[Any, Kind(_is_size, "an integer")]
-Sizes = Annotated[Any, Kind(_is_one_or_several, "an integer, or a list or tuple of them")]
+Size = Annotated[Any, ParameterKind(_is_size, "an integer")]
+Sizes = Annotated[Any, ParameterKind(_is_one_or_several, "an integer, or a list or tuple of them")]
 Padding = Annotated[
     Any,
-    Kind(
+    ParameterKind(
         lambda value: isinstance(value, str) or _is_one_or_several(value),
         '"SAME", "VALID", an integer, or a list or tuple of integers',
     ),
 ]
 Count = Annotated[
-    int, Kind(lambda value: is_index(value) and operator.index(value) >= 1, "an int from 1 on")
+    int,
+    ParameterKind(lambda value: is_index(value) and operator.index(value) >= 1, "an int from 1 on"),
 ]
 Number = Annotated[
-    Any, Kind(lambda value: isinstance(value, Operand) or is_real(value), "a number")
+    Any, ParameterKind(lambda value: isinstance(value, Operand) or is_real(value), "a number")
 ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from te_sched.errors import Place
+from te_sched.errors import SourceLocation
 
 
 class _Field:
@@ -54,7 +54,7 @@ class Changes:
 
     __slots__ = ("_around", "_drafts", "_schedule", "decision", "place")
 
-    def __init__(self, schedule: Any, place: Place) -> None:
+    def __init__(self, schedule: Any, place: SourceLocation) -> None:
         self._schedule, self.place = schedule, place
         self._drafts: dict[Any, Draft] = {}
         self.decision: Any = None

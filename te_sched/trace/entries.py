@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from te_sched.errors import Place
-from te_sched.trace.handles import Reference
+from te_sched.errors import SourceLocation
+from te_sched.trace.handles import HandleReference
 
 if TYPE_CHECKING:
     from te_sched.trace.primitive import Primitive
 
-NOWHERE = Place()
+NOWHERE = SourceLocation()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,7 +25,7 @@ class Entry:
     target: Any
     arguments: Mapping[str, Any]
     results: tuple[Any, ...]
-    place: Place = NOWHERE
+    place: SourceLocation = NOWHERE
     decision: Any = None
 
     @property
@@ -36,4 +36,4 @@ class Entry:
     @property
     def target_name(self) -> str:
         """What users call the part of the schedule, "" if it has no name."""
-        return self.target.name if isinstance(self.target, Reference) else ""
+        return self.target.name if isinstance(self.target, HandleReference) else ""

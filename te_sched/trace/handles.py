@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from te_sched.trace.primitive import Primitive
 
 
-class Reference:
+class HandleReference:
     """A value that is found by means of a handle, as the stage of a tensor."""
 
     __slots__ = ()
@@ -48,7 +48,7 @@ class Handles(Protocol):
         """Names that handles do not get in programs. The first is the schedule's."""
 
     @property
-    def references(self) -> Mapping[str, Callable[[Any], Reference]]:
+    def references(self) -> Mapping[str, Callable[[Any], HandleReference]]:
         """The classes of references by name."""
 
     @property

@@ -10,7 +10,7 @@ from typing import Any
 from te_sched.ir import expr as E
 from te_sched.ir.expr import Expr, FloatImm, IntImm, StringImm, Var
 from te_sched.trace.entries import Entry
-from te_sched.trace.handles import Handles, Reference
+from te_sched.trace.handles import HandleReference, Handles
 
 _OPERATORS = {
     E.Add: "{} + {}",
@@ -84,7 +84,7 @@ class Listing:
         return self._handles.name_of(value, len(self._labels))
 
     def _value(self, value: Any) -> str:
-        if isinstance(value, Reference):
+        if isinstance(value, HandleReference):
             return value.text(self.label(value.handle))
         if isinstance(value, list):
             return f"[{', '.join(map(self._value, value))}]"

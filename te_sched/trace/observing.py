@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from te_sched.errors import Place
+from te_sched.errors import SourceLocation
 
 
 class Observer:
     """Told of each call before it does anything, with what it was given; does nothing itself."""
 
-    def created(self, schedule: Any, place: Place) -> None:
+    def created(self, schedule: Any, place: SourceLocation) -> None:
         """A schedule was made by create_schedule, called in a line of the user."""
 
     def lowering(self, inputs: Any, **options: Any) -> None:
@@ -25,7 +25,7 @@ class Observer:
     def lowered(self, inputs: Any, module: Any) -> None:
         """A schedule was lowered, and gave a module."""
 
-    def building(self, inputs: Any, place: Place, **options: Any) -> None:
+    def building(self, inputs: Any, place: SourceLocation, **options: Any) -> None:
         """A program is about to be built, with these options of `build`, called in the line
         `place` of the user.
         """

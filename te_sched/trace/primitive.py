@@ -39,7 +39,7 @@ class ArgumentKind(NamedTuple):
 _PLAIN = ArgumentKind()
 
 
-class Parameter(NamedTuple):
+class PrimitiveParameter(NamedTuple):
     """A parameter of a primitive; of several arguments if `is_variadic`."""
 
     name: str
@@ -77,7 +77,7 @@ class Primitive:
     def __init__(
         self,
         name: str,
-        parameters: Sequence[Parameter] = (),
+        parameters: Sequence[PrimitiveParameter] = (),
         has_target: bool = False,
         text: str = "",
     ) -> None:
@@ -176,11 +176,11 @@ def primitive(has_target: bool = False, **kinds: ArgumentKind) -> Callable[[_F],
 
 def _parameters(
     body: Callable[..., Any], kinds: Mapping[str, ArgumentKind]
-) -> tuple[Parameter, ...]:
+) -> tuple[PrimitiveParameter, ...]:
     given = list(signature(body).parameters.values())[1:]
     return tuple(
         [
-            Parameter(
+            PrimitiveParameter(
                 one.name, kinds.get(one.name, _PLAIN), one.default, one.kind is one.VAR_POSITIONAL
             )
             for one in given

@@ -8,7 +8,7 @@ from te_sched.errors import ScheduleError
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.visitor import substitute
 from te_sched.trace.entries import Entry
-from te_sched.trace.handles import Handles, Reference
+from te_sched.trace.handles import HandleReference, Handles
 from te_sched.trace.primitive import as_results
 
 
@@ -42,7 +42,7 @@ class Replay:
 
     def find(self, value: Any) -> Any:
         """What a value of the trace is here."""
-        if isinstance(value, Reference):
+        if isinstance(value, HandleReference):
             return value.resolve(self.schedule, self.twins[value.handle])
         if isinstance(value, (list, tuple)):
             return type(value)([self.find(item) for item in value])

@@ -20,7 +20,7 @@ from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Node, Var
 from te_sched.signatures import check_fields
 from te_sched.trace.entries import Entry
-from te_sched.trace.handles import Handles, Reference
+from te_sched.trace.handles import HandleReference, Handles
 from te_sched.trace.listing import Listing
 from te_sched.trace.primitive import Primitive, as_results
 from te_sched.trace.replaying import check_signature
@@ -86,7 +86,7 @@ class _Writer:
             return json.dumps(value)
         if isinstance(value, (list, tuple)):
             return [self._value(item) for item in value]
-        if isinstance(value, Reference):
+        if isinstance(value, HandleReference):
             return {type(value).__name__: self._listing.label(value.handle)}
         if self._handles.name_of(value, 0) is not None:
             return self._listing.label(value)

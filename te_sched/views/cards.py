@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from te_sched.errors import Place, TeSchedError
+from te_sched.errors import SourceLocation, TeSchedError
 from te_sched.schedule.handles import entry_text
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import Stage
@@ -164,7 +164,7 @@ def _pre(text: str) -> str:
     return f'<pre class="te-code">{escape(text)}</pre>'
 
 
-def _note(what: str, place: Place) -> str:
+def _note(what: str, place: SourceLocation) -> str:
     return f"<p>{what} {escape(str(place))}</p>" if place.file else ""
 
 

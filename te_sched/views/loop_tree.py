@@ -15,7 +15,7 @@ from te_sched.errors import DeclarationError, TeSchedError, kind_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Call, Expr, IntImm, IterVar, StringImm, Var
-from te_sched.ir.printer.names import Names
+from te_sched.ir.printer.names import UniqueNames
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.lower.pipeline import scheduled_loops
 from te_sched.schedule.schedule import Schedule
@@ -24,7 +24,7 @@ from te_sched.te.operation import PlaceholderOp, ScanOp
 from te_sched.te.tensor import Tensor
 from te_sched.views.lines import TreeLine, tree_html, tree_text
 from te_sched.views.notation import Notation
-from te_sched.views.owners import Owners
+from te_sched.views.stage_attribution import StageAttribution
 from te_sched.views.stage_tree import stage_tree
 
 __all__ = ["TreeLine", "default_args", "loop_tree", "tree_html", "tree_text"]
@@ -91,12 +91,12 @@ class _Walk:
     def __init__(self, func: PrimFunc, stages: set[str] | None = None) -> None:
         self.func, self.stages = func, stages
         self.names: dict[Any, str] = {}
-        self.taken = Names()
+        self.taken = UniqueNames()
         self.threads: dict[tuple[str, str], str] = {}
         self.views: dict[Var, str] = {}
         self.notation = Notation(self._name, self.views)
         self.text = self.notation.text
-        self.owners = Owners(self.stage_of)
+        self.owners = StageAttribution(self.stage_of)
         self.callers = {buffer.data for buffer in func.buffer_map.values()}
 
     def stage_of(self, data: Var) -> str:

@@ -12,9 +12,9 @@ from typing import Any
 
 from te_sched.errors import TeSchedError
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.notebook_display import HTML_OF
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import Stage
-from te_sched.shown import HTML_OF
 from te_sched.te.tensor import Tensor
 from te_sched.trace.entries import Entry
 from te_sched.trace.trace import Trace

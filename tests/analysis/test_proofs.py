@@ -10,9 +10,9 @@ import pytest
 
 from te_sched import tir
 from te_sched.analysis.programs.accesses import Access, accesses_of
-from te_sched.analysis.programs.cover import Span, covers_region
+from te_sched.analysis.programs.cover import FormInterval, covers_region
 from te_sched.analysis.programs.facts import forms_for
-from te_sched.arith.apart import Apart, Touch
+from te_sched.arith.aliasing import Apart, Touch
 from te_sched.ir.stmt import PrimFunc
 
 Point = tuple[int, ...]
@@ -132,7 +132,7 @@ def proofs(case: Case) -> tuple[bool, bool]:
     apart = Apart(forms_for(program, access), parallel, [], []).is_proved(touch, touch)
     forms = forms_for(program)
     ends = [tir.IntImm("int32", extent - 1) for extent in case.shape]
-    region = [Span(({},), (forms.of(end),)) for end in ends]
+    region = [FormInterval(({},), (forms.of(end),)) for end in ends]
     return apart, covers_region(program, [access], region)
 
 

@@ -9,11 +9,11 @@ from te_sched import te, tir
 from te_sched.cli.inputs import Sizes, iterations, operations, random_arguments
 from te_sched.cli.problems import CommandError
 from te_sched.cli.recording import Found
-from te_sched.errors import Place
+from te_sched.errors import SourceLocation
 
 
 def found(outputs, args):
-    return Found(te.create_schedule([one.op for one in outputs]), Place(), args=args)
+    return Found(te.create_schedule([one.op for one in outputs]), SourceLocation(), args=args)
 
 
 def test_bench_prints_a_table(te_sched_command, program):

@@ -154,7 +154,7 @@ def hidden_dispose() -> bool:
 
 
 @cache
-def host() -> machine.Machine:
+def host() -> machine.TargetMachine:
     return machine.machine_of(Target("llvm"))
 
 

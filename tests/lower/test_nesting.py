@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched import deep, te
+from te_sched import deep_recursion, te
 from te_sched.errors import BuildError, DeclarationError, LoweringError, ScheduleError
 from te_sched.schedule import Schedule
 
@@ -57,7 +57,7 @@ def fail(depth: int, error: Exception) -> None:
     fail(depth - 1, error)
 
 
-@deep.walks_deeply("descend")
+@deep_recursion.walks_deeply("descend")
 def descend(make: type[Exception]) -> None:
     fail(2000, make("descend further"))
 
@@ -83,7 +83,7 @@ def test_no_room_for_a_larger_stack_is_told(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_what_no_stack_holds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deep, "_FRAMES", 1100)
+    monkeypatch.setattr(deep_recursion, "_FRAMES", 1100)
     s, args = chain(600)
     with pytest.raises(LoweringError, match=r"nested too deeply"):
         te_sched.lower(s, args)

@@ -14,8 +14,8 @@ from te_sched.lower.bounds import infer_bound
 from te_sched.lower.nests import (
     BindTensors,
     Nest,
+    NestContext,
     ReplaceBuffers,
-    Scope,
     guarded,
     has_dependent_domain,
     make_nest,
@@ -31,7 +31,7 @@ A, B = temporary("A", 8), temporary("B", 8)
 
 def nest_of(schedule: Any, tensor: Any, outer: frozenset[Any] = frozenset()) -> Nest:
     normal = schedule.normalize()
-    scope = Scope(infer_bound(normal), lambda _: A, lambda stage, axis, body: body, outer)
+    scope = NestContext(infer_bound(normal), lambda _: A, lambda stage, axis, body: body, outer)
     return make_nest(normal[tensor], scope)
 
 

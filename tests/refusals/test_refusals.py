@@ -17,8 +17,8 @@ from te_sched.errors import (
     BuildError,
     InternalError,
     LoweringError,
-    Place,
     ScheduleError,
+    SourceLocation,
     TeSchedError,
 )
 from tests.refusals.all import TABLE
@@ -69,7 +69,7 @@ def check_names(error: TeSchedError) -> None:
     if not isinstance(error, ScheduleError | LoweringError | BuildError):
         return
     found = re.findall(r"\b(?:stage|axis) [A-Za-z]\S*", error.what)
-    assert not found or any(type(one) is not Place for one in error.about)
+    assert not found or any(type(one) is not SourceLocation for one in error.about)
 
 
 @pytest.mark.parametrize("one", MISTAKES, ids=named)

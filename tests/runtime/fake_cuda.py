@@ -17,7 +17,7 @@ import pytest
 
 from te_sched.codegen.cuda import nvrtc
 from te_sched.runtime import cuda_driver
-from te_sched.runtime.dlpack import View, make_capsule
+from te_sched.runtime.dlpack import ArrayView, make_capsule
 
 DEVICES = 2
 CONTEXT = 0x7F0000000000  # handles have 64 bits
@@ -138,7 +138,7 @@ class FakeArray:
     def __dlpack__(self, *, stream: Any = None, **_: Any) -> Any:
         FakeArray.asked = stream
         address = self.values.ctypes.data
-        view = View(str(self.dtype), self.shape, None, True, 2, self.place, address)
+        view = ArrayView(str(self.dtype), self.shape, None, True, 2, self.place, address)
         code = {"i": "int", "u": "uint"}.get(self.dtype.kind, "float")
         return make_capsule(view, self, code, 8 * self.dtype.itemsize)
 
@@ -191,7 +191,7 @@ def fake_cupy(driver: FakeDriver) -> types.ModuleType:
 def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeDriver]:
     """Two devices, cupy, and a compiler that compiles nothing."""
     fake = FakeDriver()
-    compiled = nvrtc.Compiled("", "sm_90", ".version 8.0", b"\x7fELF", "", {})
+    compiled = nvrtc.CompiledKernels("", "sm_90", ".version 8.0", b"\x7fELF", "", {})
     monkeypatch.setattr(cuda_driver, "_driver", lambda: fake)
     monkeypatch.setattr(nvrtc, "compile", lambda source, arch: compiled)
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy(fake))

@@ -12,7 +12,7 @@ import pytest
 from te_sched import nd
 from te_sched.errors import CallError
 from te_sched.ir import ops
-from te_sched.runtime.dlpack import View, make_capsule, read_capsule
+from te_sched.runtime.dlpack import ArrayView, make_capsule, read_capsule
 from te_sched.runtime.ndarray import wrap
 from tests.codegen.programs import build, elementwise
 
@@ -39,7 +39,7 @@ class Producer:
 def capsule(extents: tuple[int, ...] = (N,), **changes: int) -> Any:
     """A capsule of float32 numbers, with other values at some places of its tensor."""
     memory = np.zeros(64, "float32")
-    view = View("float32", extents, None, True, 1, 0, memory.ctypes.data)
+    view = ArrayView("float32", extents, None, True, 1, 0, memory.ctypes.data)
     made = make_capsule(view, memory, "float", 32)
     places = {"data": 0, "ndim": 16, "shape": 24, "offset": 40}  # by DLPack's layout
     for name, value in changes.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from te_sched import te
-from te_sched.errors import Place
+from te_sched.errors import SourceLocation
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.state import PLAIN, AttachType, Fate, IterVarAttr, StageDraft, changed
 from te_sched.trace.drafts import Changes
@@ -21,7 +21,7 @@ def test_attributes_are_replaced_not_changed() -> None:
 def test_a_draft_is_committed_as_one() -> None:
     p = product()
     stage, (i, j) = p.s[p.C], p.C.op.axis
-    with Changes(p.s, Place("", 0)):
+    with Changes(p.s, SourceLocation("", 0)):
         draft: StageDraft = stage.draft
         draft.set_attr(i, iter_type="Unrolled")
         draft.leaf_iter_vars.reverse()
@@ -39,8 +39,8 @@ def test_axes_that_are_gone_have_a_fate() -> None:
     outer, inner = stage.split(p.k, 4)
     stage.unroll(inner)
     stage.unroll(p.C.op.axis[0])
-    with Changes(p.s, Place("", 0)):
-        stage.draft.reset_axes(stage.op, Fate("made an axis", Place("", 0)))
+    with Changes(p.s, SourceLocation("", 0)):
+        stage.draft.reset_axes(stage.op, Fate("made an axis", SourceLocation("", 0)))
     assert [stage.fates[axis].text for axis in (outer, inner)] == ["made an axis"] * 2
     assert leaves(stage) == "i, j, k"
     assert list(stage.iter_var_attrs) == [p.C.op.axis[0]]

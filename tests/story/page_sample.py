@@ -8,12 +8,12 @@ from te_sched.story.model import (
     Change,
     Figures,
     Line,
+    LoopRow,
     Output,
     Problem,
-    Row,
-    StageOf,
-    Step,
     StoryData,
+    StoryStage,
+    StoryStep,
     Timing,
     Traffic,
 )
@@ -24,9 +24,9 @@ PICTURE = (
     '<text x="20" y="25" fill="currentColor">A</text></g></svg>'
 )
 _STAGES = (
-    StageOf("A", "placeholder", ("64",), "float32", 256, "", "sum.py:3"),
-    StageOf("B", "compute", ("64",), "float32", 256, "B[i] = A[i] * 2", "sum.py:4"),
-    StageOf("B.local", "tensor", ("64",), "float32", 256, "B.local[i] = A[i] * 2", "", 2),
+    StoryStage("A", "placeholder", ("64",), "float32", 256, "", "sum.py:3"),
+    StoryStage("B", "compute", ("64",), "float32", 256, "B[i] = A[i] * 2", "sum.py:4"),
+    StoryStage("B.local", "tensor", ("64",), "float32", 256, "B.local[i] = A[i] * 2", "", 2),
 )
 _PROGRAM = """\
 from te_sched import te
@@ -47,16 +47,18 @@ def figures(whole: int) -> Figures:
     return Figures(8, 2 * whole, 1.0, whole // 4, 0.125, traffic)
 
 
-def nest(*loops: str) -> tuple[Row, ...]:
+def nest(*loops: str) -> tuple[LoopRow, ...]:
     """Loops inside of each other round one store."""
-    rows = [Row(0, "function", "main(A: float32[64], B: float32[64])", ("B", "A"))]
+    rows = [LoopRow(0, "function", "main(A: float32[64], B: float32[64])", ("B", "A"))]
     for depth, loop in enumerate(loops, 1):
         word = loop.split()[0]
         annotation = "" if word == "for" else word
         rows.append(
-            Row(depth, "loop", loop, ("B",), 8, annotation, figures=figures(256 >> 3 * (depth - 1)))
+            LoopRow(
+                depth, "loop", loop, ("B",), 8, annotation, figures=figures(256 >> 3 * (depth - 1))
+            )
         )
-    rows.append(Row(len(loops) + 1, "compute", "B[i] = A[i] * 2", ("B", "A")))
+    rows.append(LoopRow(len(loops) + 1, "compute", "B[i] = A[i] * 2", ("B", "A")))
     return tuple(rows)
 
 
@@ -84,9 +86,9 @@ _CHANGES = (
 )
 
 
-def step(number: int, title: str, **parts: object) -> Step:
+def step(number: int, title: str, **parts: object) -> StoryStep:
     """A step with all panes."""
-    whole = Step(
+    whole = StoryStep(
         number,
         title,
         method="split" if number else "",

@@ -13,7 +13,7 @@ import pytest
 
 import te_sched
 from te_sched import te
-from te_sched.story.model import Step
+from te_sched.story.model import StoryStep
 from te_sched.story.steps import Retelling
 from te_sched.story.story import Story
 from tests.golden.corpus import Program, programs
@@ -136,7 +136,7 @@ def test_every_primitive_says_what_it_is_for(program: Program) -> None:
     assert moment.summary.endswith((".", ":", ")"))
 
 
-def check_step(schedule: Any, args: Any, step: Step) -> None:
+def check_step(schedule: Any, args: Any, step: StoryStep) -> None:
     """A step has the program of its schedule, or says why there is none."""
     assert step.nest
     assert step.dataflow.startswith("<svg")

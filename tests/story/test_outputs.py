@@ -10,7 +10,7 @@ import te_sched
 from te_sched import te
 from te_sched.codegen.target import Target
 from te_sched.driver import functions_for_processor
-from te_sched.story.model import Line, Step
+from te_sched.story.model import Line, StoryStep
 from te_sched.story.program import changes
 from tests.golden.corpus import programs
 
@@ -22,7 +22,7 @@ def two_stages(n: Any = 256) -> tuple[Any, Any]:
     return te.create_schedule(C.op), [A, C]
 
 
-def last(s: Any, args: Any) -> Step:
+def last(s: Any, args: Any) -> StoryStep:
     return te_sched.explain(s, args, measure=False).steps[-1]
 
 
@@ -30,7 +30,7 @@ def lines_with(lines: tuple[Line, ...], part: str) -> list[Line]:
     return [line for line in lines if part in line.text]
 
 
-def output(step: Step, kind: str) -> tuple[Line, ...]:
+def output(step: StoryStep, kind: str) -> tuple[Line, ...]:
     return next(one.lines for one in step.outputs if one.kind == kind)
 
 

@@ -14,7 +14,7 @@ from importlib.resources import files
 
 import pytest
 
-from te_sched.story.model import Change, Line, Output, Row, StageOf, Step, Timing
+from te_sched.story.model import Change, Line, LoopRow, Output, StoryStage, StoryStep, Timing
 from te_sched.story.page import page_html
 from te_sched.story.page_texts import bytes_text, count_text, factor_text, time_text
 from tests.story.page_sample import REFUSED, output, sample, step
@@ -87,7 +87,7 @@ def test_page_is_the_same_each_time():
 
 def test_names_and_sources_cannot_become_tags():
     plain = Outline(page_html(sample())).tags
-    stages = (StageOf(HOSTILE, "compute", (HOSTILE,), HOSTILE, 4, HOSTILE, HOSTILE),)
+    stages = (StoryStage(HOSTILE, "compute", (HOSTILE,), HOSTILE, 4, HOSTILE, HOSTILE),)
     lines = (Line(HOSTILE, (HOSTILE,)),)
     hostile = step(
         1,
@@ -97,7 +97,7 @@ def test_names_and_sources_cannot_become_tags():
         where=HOSTILE,
         source_line=HOSTILE,
         summary=HOSTILE,
-        nest=(Row(0, "loop", HOSTILE, (HOSTILE,), 4, HOSTILE),),
+        nest=(LoopRow(0, "loop", HOSTILE, (HOSTILE,), 4, HOSTILE),),
         program=lines,
         changes=(Change("+", HOSTILE, (HOSTILE,)), Change("@", HOSTILE)),
         timing=Timing(note=HOSTILE),
@@ -161,7 +161,7 @@ def test_story_of_a_hundred_steps_stays_small():
 
 
 def test_a_step_of_which_nothing_is_known_has_its_title():
-    bare = Step(1, "s[B].split(i, 8)")
+    bare = StoryStep(1, "s[B].split(i, 8)")
     html = page_html(sample(steps=(step(0, "As declared"), bare), stages=()))
     assert Outline(html).open == []
     assert "<code>s[B].split(i, 8)</code></h2>" in html

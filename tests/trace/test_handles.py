@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from te_sched.errors import Place
+from te_sched.errors import SourceLocation
 from te_sched.ir.expr import Var
 from te_sched.trace.drafts import Changes, Draft
 from te_sched.trace.entries import Entry
@@ -145,7 +145,7 @@ def test_a_declaration_has_the_signature_and_the_summary() -> None:
 
 def test_a_draft_has_only_the_fields_that_may_change() -> None:
     s = LoopSchedule()
-    with Changes(s, Place()) as changes:
+    with Changes(s, SourceLocation()) as changes:
         draft = changes.draft(s, LoopScheduleDraft)
         draft.loops["j"] = Loop()
         assert "j" not in s.loops

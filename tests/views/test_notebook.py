@@ -18,7 +18,7 @@ from te_sched import te
 from te_sched.analysis.judge import check
 from te_sched.codegen.checker.report import Report
 from te_sched.errors import InternalError, ScheduleError, TeSchedError
-from te_sched.shown import Shown
+from te_sched.notebook_display import Shown
 from te_sched.trace.observing import Observer, observed_by
 from te_sched.views.tracebacks import users_part
 from tests.golden.corpus import programs

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from te_sched.analysis.checks.access_context import AccessContext, Need, is_index_operator
 from te_sched.analysis.checks.guarded_sums import joined
-from te_sched.analysis.checks.place import Need, Place, is_index_operator
 from te_sched.analysis.findings import BOUNDS, PROVED, REFUTED, UNPROVED, Finding
 from te_sched.analysis.programs.evaluate import (
     Points,
@@ -42,7 +42,7 @@ _ONE, _ZERO = IntImm(1), IntImm(0)
 Span = tuple[Form, Form]
 
 
-class Bounds(Place):
+class Bounds(AccessContext):
     """Judges accesses, at the place of a program at which its caller, who walks it, has arrived.
 
     `sizes` collects what a call must fulfil, `findings` what was judged.

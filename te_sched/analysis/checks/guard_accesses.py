@@ -15,7 +15,7 @@ outside, which many lanes do at once:
 
 Where what it reads is written in that loop, it stays, and a vectorized loop becomes serial. Within
 the threads of a kernel a check notes nothing: it is the search alone. Must not know how accesses
-are judged (`bounds`), nor how a check looks (`making`).
+are judged (`bounds`), nor how a check looks (`check_builder`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from te_sched.analysis.checks.bounds import Bounds
-from te_sched.analysis.checks.making import Check, check_of, check_over, unless_empty
+from te_sched.analysis.checks.check_builder import Check, check_of, check_over, unless_empty
 from te_sched.analysis.findings import BY_NAME, Findings
 from te_sched.analysis.schedules.sizes import Size
 from te_sched.errors import Subject

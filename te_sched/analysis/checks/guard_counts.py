@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 
-from te_sched.analysis.checks.making import widen
+from te_sched.analysis.checks.check_builder import widen
 from te_sched.analysis.schedules.sizes import Size, within_types
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops

@@ -6,7 +6,7 @@ Before a statement touches memory, the program it becomes checks that
     what it reads was written (of temporaries and outputs),
     no other iteration of a loop round it that runs in parallel touches the same element;
 
-it calls what `making.report` names where that does not hold, which ends the call. Loops run
+it calls what `check_builder.report` names where that does not hold, which ends the call. Loops run
 serially, in order, so that what is found does not depend on chance. Must not know schedules.
 """
 
@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from te_sched.analysis.checks.making import report, under, widen
-from te_sched.analysis.checks.place import Place
+from te_sched.analysis.checks.access_context import AccessContext
+from te_sched.analysis.checks.check_builder import report, under, widen
 from te_sched.analysis.checks.shadows import (
     AT_ONCE,
-    Shadow,
+    ShadowMemory,
     Survey,
     Traces,
     allocated,
@@ -82,17 +82,17 @@ class _Sanitizer:
 
     def __init__(self, func: PrimFunc, named: Callable[[str], Subject]) -> None:
         self.func, self.named = func, named
-        self.here = Place(func)
+        self.here = AccessContext(func)
         self.survey = Survey(func)
         self.clock = clock_of(self.survey.deepest)
-        self.shadows: dict[Var, Shadow] = {}
+        self.shadows: dict[Var, ShadowMemory] = {}
         self.lanes: tuple[Var, ...] = ()
         self.levels: list[_Level] = []
 
     def function(self) -> PrimFunc:
         """The function, watched."""
         func = self.func
-        made: list[Shadow] = []
+        made: list[ShadowMemory] = []
         for buffer in func.buffer_map.values():
             is_output = func.origin == "schedule" and buffer.data in self.survey.written
             made.append(self.add_shadow(buffer.data, is_output))
@@ -102,7 +102,7 @@ class _Sanitizer:
             body = allocated([self.clock], body, 1)
         return replace(func, body=body)
 
-    def add_shadow(self, data: Var, with_written: bool) -> Shadow:
+    def add_shadow(self, data: Var, with_written: bool) -> ShadowMemory:
         """Shadow memory for what a pointer points to."""
         memory = self.here.memory[data]
         size: Expr = _ONE
@@ -298,21 +298,23 @@ class _Sanitizer:
             place = ops.add(ops.mul(place, widen(extent)), ops.sub(index, widen(low)))
         return place
 
-    def given(self, occurrence: Occurrence, shadow: Shadow) -> Iterator[Stmt]:
+    def given(self, occurrence: Occurrence, shadow: ShadowMemory) -> Iterator[Stmt]:
         """A function may write all that it is given a pointer to."""
         if shadow.written is not None and occurrence.writes:
             place = Var("place", "int64")
             note = store(shadow.written, place, IntImm(1, "uint8"))
             yield For(place, _ZERO, shadow.written.shape[0], "serial", note)
 
-    def unwritten(self, occurrence: Occurrence, shadow: Shadow, place: Expr) -> Iterator[Stmt]:
+    def unwritten(
+        self, occurrence: Occurrence, shadow: ShadowMemory, place: Expr
+    ) -> Iterator[Stmt]:
         """A check that what is read was written."""
         if occurrence.reads and shadow.written is not None:
             is_new = ops.equal(load(shadow.written, place), IntImm(0, "uint8"))
             numbers = [widen(index) for index in occurrence.indices]
             yield IfThenElse(is_new, self.fail(occurrence, "uninitialised", numbers))
 
-    def raced(self, occurrence: Occurrence, shadow: Shadow, place: Expr) -> Iterator[Stmt]:
+    def raced(self, occurrence: Occurrence, shadow: ShadowMemory, place: Expr) -> Iterator[Stmt]:
         """Checks that no other iteration meets this one, and who it was."""
         if occurrence.is_atomic:
             return  # an atomic access races with no other one

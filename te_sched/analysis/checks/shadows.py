@@ -33,7 +33,7 @@ class Traces:
 
 
 @dataclass(slots=True)
-class Shadow:
+class ShadowMemory:
     """What is noted of a memory: by the depth of loops that run at once, traces."""
 
     written: Buffer | None = None
@@ -71,9 +71,9 @@ class Survey:
                         levels = range(_depth(memory[data].loops), depth)
                         self.shared.update([(data, level) for level in levels])
 
-    def shadow_of(self, data: Var, name: str, size: Expr, with_written: bool) -> Shadow:
+    def shadow_of(self, data: Var, name: str, size: Expr, with_written: bool) -> ShadowMemory:
         """Shadow memory for so many elements."""
-        shadow = Shadow(_flat(f"{name}.written", "uint8", size) if with_written else None)
+        shadow = ShadowMemory(_flat(f"{name}.written", "uint8", size) if with_written else None)
         for depth in range(self.deepest):
             if (data, depth) in self.shared:
                 kinds = ("writer", "reader", "other")

@@ -45,7 +45,7 @@ _SCOPES = ("local", "warp", "shared", "shared.dyn", *_FRAGMENTS)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DeviceLimits:
     """What a target says of its GPU: threads and bytes of shared memory in a block."""
 
     arch: str = "sm_80"
@@ -62,7 +62,7 @@ class Limits:
         return _LARGEST[tag]
 
 
-def check_device_limits(program: IRModule, limits: Limits) -> None:
+def check_device_limits(program: IRModule, limits: DeviceLimits) -> None:
     """Refuse a program that the GPU cannot run.
 
     Raises
@@ -96,7 +96,7 @@ def _check_host(func: PrimFunc) -> None:
             )
 
 
-def _check_threads(kernel: PrimFunc, limits: Limits) -> None:
+def _check_threads(kernel: PrimFunc, limits: DeviceLimits) -> None:
     launch = _launch(kernel)
     for axis in thread_axes(kernel)[0]:
         most = limits.longest(axis.tag)
@@ -132,7 +132,7 @@ def _check_scopes(kernel: PrimFunc) -> None:
             )
 
 
-def _check_shared(kernel: PrimFunc, limits: Limits) -> None:
+def _check_shared(kernel: PrimFunc, limits: DeviceLimits) -> None:
     for node in statements(kernel.body):
         scope = scope_of(node.buffer_var) if type(node) is Allocate else "shared.dyn"
         if scope != "shared.dyn" and not isinstance(bytes_of(node), IntImm):

@@ -16,7 +16,7 @@ from te_sched.ir.expr import EQ, LT, BufferLoad, Expr, IntImm, Var
 from te_sched.ir.scopes import scoped
 from te_sched.ir.stmt import BufferStore, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import children, walk
-from te_sched.lower.device.kernel import ThreadAxis, scope_of, thread_axes
+from te_sched.lower.device.kernel import LaunchAxis, scope_of, thread_axes
 
 
 def check_kernel_races(kernel: PrimFunc) -> None:
@@ -36,7 +36,7 @@ def check_kernel_races(kernel: PrimFunc) -> None:
 class _Checker:
     """Walks a kernel; `depends` says on which threads variables depend."""
 
-    def __init__(self, kernel: str, axes: Iterable[ThreadAxis]) -> None:
+    def __init__(self, kernel: str, axes: Iterable[LaunchAxis]) -> None:
         self.kernel = kernel
         self.axes = {axis.var: axis for axis in axes}
         self.threads = {var: axis for var, axis in self.axes.items() if not axis.is_block}

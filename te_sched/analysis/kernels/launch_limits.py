@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from te_sched.analysis.checks.check_builder import widen
 from te_sched.analysis.checks.guard_counts import guard_counts, is_countable
-from te_sched.analysis.checks.making import widen
-from te_sched.analysis.kernels.device_limits import Limits
+from te_sched.analysis.kernels.device_limits import DeviceLimits
 from te_sched.ir import ops
 from te_sched.ir.expr import Call, Expr, IntImm, StringImm
 from te_sched.ir.ops import const
@@ -20,7 +20,7 @@ from te_sched.lower.device.kernel import LAUNCH, is_kernel, static_shared_bytes,
 from te_sched.lower.statements import statements
 
 
-def guard_launches(program: IRModule, limits: Limits) -> IRModule:
+def guard_launches(program: IRModule, limits: DeviceLimits) -> IRModule:
     """The program, whose host asserts that its launches are within the limits of the device."""
     kernels = {name: func for name, func in program.functions.items() if is_kernel(func)}
     guard = _Guard(kernels, limits)
@@ -34,7 +34,7 @@ def guard_launches(program: IRModule, limits: Limits) -> IRModule:
 class _Guard(StatementMapper):
     """Puts assertions before launches."""
 
-    def __init__(self, kernels: Mapping[str, PrimFunc], limits: Limits) -> None:
+    def __init__(self, kernels: Mapping[str, PrimFunc], limits: DeviceLimits) -> None:
         self.kernels, self.limits = kernels, limits
 
     def visit_Evaluate(self, node: Evaluate) -> Stmt:

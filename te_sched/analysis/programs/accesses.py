@@ -46,7 +46,7 @@ class Access:
 
 
 @dataclass(slots=True)
-class Program:
+class ProgramAccesses:
     """The accesses of a function, its memory, and what lets stand for."""
 
     func: PrimFunc
@@ -56,7 +56,7 @@ class Program:
     loops: dict[Loop, None] = field(default_factory=dict)
 
 
-def accesses_of(func: PrimFunc) -> Program:
+def accesses_of(func: PrimFunc) -> ProgramAccesses:
     """All accesses of a function."""
     collector = _Collector(func)
     for statement, scope in scoped(_with_one_thread_each(func.body), collector.scope):
@@ -103,7 +103,7 @@ class _Collector:
         self.order: tuple[Any, ...] = ()
         defined = self.scope.defined
         self.views = defined.views
-        self.program = Program(func, defined.memory, defined.values)
+        self.program = ProgramAccesses(func, defined.memory, defined.values)
         self.is_by_user = "from_legacy_te_schedule" not in func.attrs
 
     def collect(self, node: Any, scope: Scope) -> None:

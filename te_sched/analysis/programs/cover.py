@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from te_sched.analysis.programs.accesses import Access, Program
+from te_sched.analysis.programs.accesses import Access, ProgramAccesses
 from te_sched.analysis.programs.facts import forms_for
 from te_sched.arith.conditions import conjuncts, gap_of
 from te_sched.arith.forms import (
@@ -30,11 +30,11 @@ from te_sched.arith.forms import (
     times,
 )
 from te_sched.arith.interval import Interval
-from te_sched.arith.same import same
+from te_sched.arith.structural_equality import same
 from te_sched.ir.expr import EQ, Expr, FloorDiv, IntImm, Var
 from te_sched.ir.visitor import variables_of
 
-Span = Interval[tuple[Form, ...]]  # from the greatest of some ends to the least of others
+FormInterval = Interval[tuple[Form, ...]]  # from the greatest of some ends to the least of others
 _Values = Interval[Form]  # all of them
 
 
@@ -47,9 +47,9 @@ class Cover:
 
     def __init__(
         self,
-        program: Program,
+        program: ProgramAccesses,
         access: Access,
-        region: Sequence[Span],
+        region: Sequence[FormInterval],
         fixed: Iterable[Var],
         given: Sequence[Expr] = (),
         also: Iterable[Access] = (),
@@ -106,7 +106,7 @@ class Cover:
                 if not self._is_most(constant(1), extent):
                     self.maybe_empty.add(loop.var)
 
-    def _values(self, form: Form, reach: Form, user: Any, wanted: Span | None) -> _Values:
+    def _values(self, form: Form, reach: Form, user: Any, wanted: FormInterval | None) -> _Values:
         """All values of a form and of what is up to `reach` more, if they are all between two ends.
 
         Its factors count like digits.
@@ -141,7 +141,7 @@ class Cover:
             return bool(factor.variables & self.own)
         return factor in self.own
 
-    def _range(self, factor: Any, user: Any, wanted: Span | None) -> tuple[Form, Form]:
+    def _range(self, factor: Any, user: Any, wanted: FormInterval | None) -> tuple[Form, Form]:
         """The least value of a loop or a part of a sum, and how many more there are."""
         if self.users.setdefault(factor, user) != user:
             raise _Unknown  # two indices do not count by one loop independently
@@ -165,7 +165,7 @@ class Cover:
         quotient = self._quotient(count, divisor, wanted)
         return {}, plus(quotient, constant(-1))
 
-    def _quotient(self, count: Form, divisor: Form, wanted: Span | None) -> Form:
+    def _quotient(self, count: Form, divisor: Form, wanted: FormInterval | None) -> Form:
         """How many multiples of the divisor are below count: a number of which that is sure."""
         exact = self.forms.quotient(count, divisor)
         if not any(type(factor) is Part for factor in factors(exact)):
@@ -258,7 +258,7 @@ class Cover:
         total = plus(times(quotient, divisor), rest)
         return plus(plus(gap, times(ratio, whole), -1), times(ratio, total))
 
-    def _by_index(self, gap: Form, index: Form, span: Span) -> Iterable[Form]:
+    def _by_index(self, gap: Form, index: Form, span: FormInterval) -> Iterable[Form]:
         ratio = self._ratio(gap, index)
         if ratio is None:
             return
@@ -286,9 +286,9 @@ class Cover:
 
 
 def covers_region(
-    program: Program,
+    program: ProgramAccesses,
     writes: Sequence[Access],
-    region: Sequence[Span],
+    region: Sequence[FormInterval],
     fixed: Iterable[Var] = (),
     given: Sequence[Expr] = (),
     also: Iterable[Access] = (),

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from te_sched.analysis.findings import COVERAGE, PROVED, REFUTED, UNPROVED, Finding
-from te_sched.analysis.programs.accesses import Access, Program
-from te_sched.analysis.programs.cover import Span, covers_region
+from te_sched.analysis.programs.accesses import Access, ProgramAccesses
+from te_sched.analysis.programs.cover import FormInterval, covers_region
 from te_sched.analysis.programs.evaluate import (
     Unevaluable,
     Values,
@@ -33,7 +33,7 @@ from te_sched.ir.scopes import Memory
 _LIMIT = 1 << 16  # iterations and elements that are counted
 
 
-def judge_coverage(program: Program) -> list[Finding]:
+def judge_coverage(program: ProgramAccesses) -> list[Finding]:
     """Whether every element of the arguments that a program writes is written."""
     writes: dict[Var, list[Access]] = {}
     for access in program.accesses:
@@ -47,7 +47,7 @@ def judge_coverage(program: Program) -> list[Finding]:
     return found
 
 
-def _finding(program: Program, memory: Memory, writes: list[Access]) -> Finding:
+def _finding(program: ProgramAccesses, memory: Memory, writes: list[Access]) -> Finding:
     name = memory.name
     forms = forms_for(program)
     flat = all(one.index is not None and len(one.index) == 1 for one in writes)
@@ -57,7 +57,9 @@ def _finding(program: Program, memory: Memory, writes: list[Access]) -> Finding:
         for extent in shape:
             total = times(total, extent)
         shape = [total]
-    region: list[Span] = [Span(({},), (plus(extent, constant(-1)),)) for extent in shape]
+    region: list[FormInterval] = [
+        FormInterval(({},), (plus(extent, constant(-1)),)) for extent in shape
+    ]
     what = f"write every element of {name}"
     if covers_region(program, writes, region):
         return Finding(COVERAGE, PROVED, what, name, stage=name)
@@ -75,7 +77,9 @@ def _finding(program: Program, memory: Memory, writes: list[Access]) -> Finding:
     return Finding(COVERAGE, REFUTED, what, name, stage=name, why=why, cure=cure)
 
 
-def _missing(program: Program, memory: Memory, writes: Sequence[Access], rank_: int) -> str | None:
+def _missing(
+    program: ProgramAccesses, memory: Memory, writes: Sequence[Access], rank_: int
+) -> str | None:
     """An element that is never written, for whatever sizes; "" if there is none, None if nobody
     knows.
     """
@@ -98,7 +102,7 @@ def _missing(program: Program, memory: Memory, writes: Sequence[Access], rank_: 
     return text
 
 
-def _mark(program: Program, access: Access, sizes: Values, written: Any) -> None:
+def _mark(program: ProgramAccesses, access: Access, sizes: Values, written: Any) -> None:
     """Mark the elements that an access writes."""
     lets = program.values
     points = held(points_of(access.loops, sizes, lets, {}, _LIMIT), access.conditions, lets)

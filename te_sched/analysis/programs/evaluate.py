@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.programs.accesses import Access, Program
+from te_sched.analysis.programs.accesses import Access, ProgramAccesses
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir.choices import choice_of
@@ -261,7 +261,7 @@ def text_of(name: str, place: Iterable[Any], sizes: Values) -> str:
     return f"{text}, where {given}" if given else text
 
 
-def samples_of(program: Program) -> Iterator[Values]:
+def samples_of(program: ProgramAccesses) -> Iterator[Values]:
     """Values for the sizes of a program: one time none where it has none.
 
     What is found for each of the samples is taken to hold for all but a few sizes.

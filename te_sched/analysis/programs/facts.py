@@ -5,15 +5,15 @@ Must not know what is judged.
 
 from __future__ import annotations
 
-from te_sched.analysis.programs.accesses import Access, Program
+from te_sched.analysis.programs.accesses import Access, ProgramAccesses
 from te_sched.arith.forms import Forms
-from te_sched.arith.same import same
+from te_sched.arith.structural_equality import same
 from te_sched.ir.expr import BufferLoad, Var
 from te_sched.ir.stmt import BufferStore
 from te_sched.ir.visitor import variables_of, walk
 
 
-def forms_for(program: Program, *accesses: Access) -> Forms:
+def forms_for(program: ProgramAccesses, *accesses: Access) -> Forms:
     """Forms that know the loops round some accesses."""
     forms = Forms(least_values(program), program.values)
     for access in accesses:
@@ -24,7 +24,7 @@ def forms_for(program: Program, *accesses: Access) -> Forms:
     return forms
 
 
-def least_values(program: Program) -> dict[Var, int]:
+def least_values(program: ProgramAccesses) -> dict[Var, int]:
     """Extents of arguments: where one is 0, there is nothing to judge. Strides follow them."""
     buffers = program.func.buffer_map.values()
     sizes = [size for buffer in buffers for size in (*buffer.shape, *buffer.strides)]

@@ -1,9 +1,9 @@
 """Whether what a program reads of its own results and temporaries was written before.
 
 Proof: a statement before the read, in the same iteration of the loops round both, writes all that
-is read there (`cover`). Refutation: the program is executed for small sizes (`missing`), and an
-element is read that nothing has written, or only those who have memory of their own (`owners`).
-Must not know schedules.
+is read there (`cover`). Refutation: the program is executed for small sizes
+(`uninitialised_reads`), and an element is read that nothing has written, or only those who have
+memory of their own (`private_memory`). Must not know schedules.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from te_sched.analysis.findings import (
     UNPROVED,
     Finding,
 )
-from te_sched.analysis.programs.accesses import Access, Program
-from te_sched.analysis.programs.cover import Span, covers_region
+from te_sched.analysis.programs.accesses import Access, ProgramAccesses
+from te_sched.analysis.programs.cover import FormInterval, covers_region
 from te_sched.analysis.programs.facts import forms_for
-from te_sched.analysis.programs.missing import Missing, find_missing, is_shared_by
-from te_sched.analysis.programs.owners import Owners
+from te_sched.analysis.programs.private_memory import MemoryOwners
+from te_sched.analysis.programs.uninitialised_reads import Missing, find_missing, is_shared_by
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.forms import constant, plus
-from te_sched.arith.same import all_same
+from te_sched.arith.structural_equality import all_same
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.scopes import Loop, Memory
@@ -36,7 +36,7 @@ from te_sched.ir.visitor import variables_of
 from te_sched.lower.device.kernel import WARP
 
 
-def judge_initialised(program: Program) -> list[Finding]:
+def judge_initialised(program: ProgramAccesses) -> list[Finding]:
     """Whether reads of what the program itself writes come after the writes."""
     touched: dict[Var, list[Access]] = {}
     for access in program.accesses:
@@ -59,9 +59,9 @@ def _is_own(memory: Memory, accesses: Sequence[Access]) -> bool:
     return any(one.writes for one in accesses) and not any(one.by_user for one in accesses)
 
 
-def _finding(program: Program, memory: Memory, accesses: list[Access]) -> Finding:
+def _finding(program: ProgramAccesses, memory: Memory, accesses: list[Access]) -> Finding:
     name = memory.name
-    owners = Owners(memory, accesses)
+    owners = MemoryOwners(memory, accesses)
     written = _written(program, memory, accesses)
     if isinstance(written, Missing):
         element = written.text(name)
@@ -92,7 +92,7 @@ def _finding(program: Program, memory: Memory, accesses: list[Access]) -> Findin
     return Finding(INITIALISED, UNPROVED, what, name, stage=name, why=why)
 
 
-def _is_written_by_others(program: Program, memory: Memory, accesses: list[Access]) -> bool:
+def _is_written_by_others(program: ProgramAccesses, memory: Memory, accesses: list[Access]) -> bool:
     """Whether what a thread has not written would be there if all had the memory in common."""
     loops = tuple(loop for loop in memory.loops if loop.kind != "thread")
     common = replace(memory, loops=loops, scope="shared")
@@ -124,7 +124,7 @@ def _is_of_thread(memory: Memory, write: Access) -> bool:
     return any(loop.kind == "thread" and loop.var in told for loop in write.loops)
 
 
-def _of_others(name: str, owners: Owners, why: str) -> Finding:
+def _of_others(name: str, owners: MemoryOwners, why: str) -> Finding:
     whose = f"one warp of {WARP} threads" if owners.are_warps else "one thread"
     other = "another warp" if owners.are_warps else "another thread"
     return Finding(
@@ -138,7 +138,9 @@ def _of_others(name: str, owners: Owners, why: str) -> Finding:
     )
 
 
-def _written(program: Program, memory: Memory, accesses: Sequence[Access]) -> Missing | bool | None:
+def _written(
+    program: ProgramAccesses, memory: Memory, accesses: Sequence[Access]
+) -> Missing | bool | None:
     """What was not written before it is read, as `find_missing` says it."""
     reads = [one for one in accesses if not one.writes]
     if all(_is_initialised(program, memory, accesses, read) for read in _unique(reads)):
@@ -156,7 +158,7 @@ def _unique(reads: Sequence[Access]) -> list[Access]:
 
 
 def _is_initialised(
-    program: Program, memory: Memory, accesses: Sequence[Access], read: Access
+    program: ProgramAccesses, memory: Memory, accesses: Sequence[Access], read: Access
 ) -> bool:
     """Whether a read is of what was written before, in the same iteration of the loops outside."""
     if read.index is None:
@@ -190,7 +192,7 @@ def _common_loops(write: Access, read: Access) -> tuple[Loop, ...] | None:
 
 
 def _writes_what_is_read(
-    program: Program,
+    program: ProgramAccesses,
     memory: Memory,
     writes: Sequence[Access],
     read: Access,
@@ -199,7 +201,7 @@ def _writes_what_is_read(
 ) -> bool:
     assert read.index is not None
     forms = forms_for(program, read)
-    region: list[Span] = []
+    region: list[FormInterval] = []
     is_declared = len(memory.shape) == len(read.index)
     for place, (index, size) in enumerate(zip(read.index, read.sizes, strict=True)):
         low, high = forms.bounds(forms.of(index), fixed)
@@ -209,5 +211,5 @@ def _writes_what_is_read(
         if is_declared:  # nothing is read beyond what is declared, which others prove
             lows.append({})
             highs.append(plus(forms.of(memory.shape[place]), constant(-1)))
-        region.append(Span(tuple(lows), tuple(highs)))
+        region.append(FormInterval(tuple(lows), tuple(highs)))
     return covers_region(program, writes, region, fixed, given)

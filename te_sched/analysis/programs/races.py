@@ -3,7 +3,7 @@
 For each parallel or vectorized loop, and for the axes of blocks and threads, two different
 iterations must not touch one element of memory that lives outside of the loop when one of them
 writes. Proof: an element that two iterations touch has equal indices, and the axes are digits of
-these (`arith.apart`). Refutation: two iterations and an element (`meetings`). Must not know
+these (`arith.aliasing`). Refutation: two iterations and an element (`dependences`). Must not know
 schedules.
 """
 
@@ -12,19 +12,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from te_sched.analysis.findings import PROVED, RACE, REFUTED, UNPROVED, Finding
-from te_sched.analysis.programs.accesses import Access, Program
+from te_sched.analysis.programs.accesses import Access, ProgramAccesses
+from te_sched.analysis.programs.dependences import Meeting, find_meeting
 from te_sched.analysis.programs.facts import forms_for
-from te_sched.analysis.programs.meetings import Meeting, find_meeting
 from te_sched.analysis.programs.thread_races import thread_races
-from te_sched.arith.apart import Apart, Touch
-from te_sched.arith.same import all_same
+from te_sched.arith.aliasing import Apart, Touch
+from te_sched.arith.structural_equality import all_same
 from te_sched.ir.expr import Var
 from te_sched.ir.scopes import Loop
 
 _VERBS = {"parallel": "parallel", "vectorized": "vectorize"}
 
 
-def judge_races(program: Program) -> list[Finding]:
+def judge_races(program: ProgramAccesses) -> list[Finding]:
     """What is to be said of the loops of a program whose iterations run at once."""
     found: list[Finding] = []
     for loops in _at_once(program):
@@ -36,7 +36,7 @@ def judge_races(program: Program) -> list[Finding]:
     return found
 
 
-def _at_once(program: Program) -> Iterator[tuple[Loop, ...]]:
+def _at_once(program: ProgramAccesses) -> Iterator[tuple[Loop, ...]]:
     """The loops whose iterations run at once, those of one grid of blocks together.
 
     A parallel loop inside of another one runs serially.
@@ -62,7 +62,7 @@ def _at_once(program: Program) -> Iterator[tuple[Loop, ...]]:
 class _Judge:
     """Judges one loop, or the axes of one grid of blocks."""
 
-    def __init__(self, program: Program, loops: tuple[Loop, ...]) -> None:
+    def __init__(self, program: ProgramAccesses, loops: tuple[Loop, ...]) -> None:
         self.program, self.loops = program, loops
         self.is_grid = loops[0].kind == "block"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from te_sched.analysis.findings import REFUTED, RULE, Finding
-from te_sched.analysis.programs.accesses import Access, Program
+from te_sched.analysis.programs.accesses import Access, ProgramAccesses
 from te_sched.ir.expr import Var
 from te_sched.ir.scopes import OF_BLOCK, Memory
 from te_sched.ir.visitor import variables_of
@@ -19,7 +19,7 @@ _OF_BLOCK = ("shared",)  # of all threads, and not of those in a warp
 _OF_THREAD = ("local",)
 
 
-def judge_scopes(program: Program) -> list[Finding]:
+def judge_scopes(program: ProgramAccesses) -> list[Finding]:
     """Memory of blocks or threads that is used by several of them."""
     found: dict[Var, Finding] = {}
     threads = _thread_axes(program)
@@ -58,7 +58,7 @@ def _outliving(memory: Memory, access: Access) -> Finding | None:
     )
 
 
-def _too_early(program: Program, memory: Memory, access: Access) -> Finding | None:
+def _too_early(program: ProgramAccesses, memory: Memory, access: Access) -> Finding | None:
     """What is to be said of memory of a virtual thread that is filled outside of its loop."""
     if not access.writes or not memory.scope.startswith(_OF_THREAD):
         return None
@@ -88,7 +88,7 @@ def _too_early(program: Program, memory: Memory, access: Access) -> Finding | No
     )
 
 
-def _thread_axes(program: Program) -> dict[Var, str]:
+def _thread_axes(program: ProgramAccesses) -> dict[Var, str]:
     """The variables of the threads in a block, with their axes."""
     if not any(memory.scope.startswith(_OF_BLOCK) for memory in program.memory.values()):
         return {}

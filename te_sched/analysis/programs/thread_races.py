@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.programs.accesses import Access, Program
+from te_sched.analysis.programs.accesses import Access, ProgramAccesses
+from te_sched.analysis.programs.dependences import Meeting
 from te_sched.analysis.programs.evaluate import (
     Points,
     Unevaluable,
@@ -28,8 +29,7 @@ from te_sched.analysis.programs.evaluate import (
     samples_of,
 )
 from te_sched.analysis.programs.facts import forms_for
-from te_sched.analysis.programs.meetings import Meeting
-from te_sched.arith.apart import Apart, Touch
+from te_sched.arith.aliasing import Apart, Touch
 from te_sched.ir.expr import BufferLoad, Call, Expr, Var
 from te_sched.ir.intrinsic_table import Effect, call_effect
 from te_sched.ir.scopes import OF_BLOCK, Loop
@@ -43,7 +43,7 @@ _COMMON = ("global", "shared")  # scopes of memory that threads have in common
 _AXES = ("block", "thread")
 
 
-def thread_races(program: Program) -> Iterator[tuple[tuple[Loop, ...], Meeting]]:
+def thread_races(program: ProgramAccesses) -> Iterator[tuple[tuple[Loop, ...], Meeting]]:
     """The threads that certainly race in a store, and where, for whatever sizes."""
     of_data: dict[Var, list[Access]] = {}
     of_store: dict[BufferStore, list[Access]] = {}
@@ -74,14 +74,14 @@ def thread_races(program: Program) -> Iterator[tuple[tuple[Loop, ...], Meeting]]
             yield threads, found
 
 
-def _is_common(program: Program, write: Access) -> bool:
+def _is_common(program: ProgramAccesses, write: Access) -> bool:
     """Whether an access certainly stores into memory that threads have in common."""
     memory = program.memory.get(write.data)
     is_store = write.writes and write.is_sure and write.store is not None
     return is_store and memory is not None and memory.scope.startswith(_COMMON)
 
 
-def _unordered(program: Program) -> Iterator[Loop]:
+def _unordered(program: ProgramAccesses) -> Iterator[Loop]:
     """The first axis of kernels without barriers: they call nothing and share no memory."""
     sharing = {
         loop
@@ -109,7 +109,7 @@ class _Store:
 
     def __init__(
         self,
-        program: Program,
+        program: ProgramAccesses,
         threads: tuple[Loop, ...],
         write: Access,
         others: Sequence[Access],

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from te_sched.errors import BuildError
 from te_sched.ir.expr import IterVar
-from te_sched.schedule.places import At, draw_loops
 from te_sched.schedule.relations import Flags, spread_down
 from te_sched.schedule.schedule import Schedule
+from te_sched.schedule.source_locations import At, draw_loops
 from te_sched.schedule.stage import AttachType, Stage
 from te_sched.te.operation import ScanOp
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from te_sched.analysis.findings import PROVED
-from te_sched.analysis.programs.accesses import Access, Program, accesses_of
+from te_sched.analysis.programs.accesses import Access, ProgramAccesses, accesses_of
 from te_sched.analysis.programs.evaluate import (
     Points,
     TooMany,
@@ -37,8 +37,8 @@ from te_sched.ir.visitor import substitute, walk
 from te_sched.lower.assemble import schedule_ops
 from te_sched.lower.bounds import infer_bound
 from te_sched.lower.guard_extents import contains
-from te_sched.schedule.places import At
 from te_sched.schedule.schedule import Schedule
+from te_sched.schedule.source_locations import At
 from te_sched.schedule.stage import Stage
 from te_sched.te.tensor import Tensor
 
@@ -62,7 +62,7 @@ def check_predicates(
     normal = schedule.normalize()
     bounds = infer_bound(normal)
 
-    def program() -> Program:
+    def program() -> ProgramAccesses:
         return accesses_of(schedule_ops(normal, bounds, list(args), "main", binds or {}))
 
     chosen = program()
@@ -73,7 +73,7 @@ def check_predicates(
         stage.store_predicate = predicate
 
 
-def _fault_of(chosen: Program, whole: Program) -> str:
+def _fault_of(chosen: ProgramAccesses, whole: ProgramAccesses) -> str:
     """What is wrong with the predicate that one program has and the other has not."""
     for store, other in zip(_stores(chosen), _stores(whole), strict=True):
         usual = _conditions_of(other, store.loops)
@@ -83,7 +83,7 @@ def _fault_of(chosen: Program, whole: Program) -> str:
     return ""
 
 
-def _stores(program: Program) -> list[Access]:
+def _stores(program: ProgramAccesses) -> list[Access]:
     return [access for access in program.accesses if access.writes]
 
 
@@ -105,7 +105,7 @@ class _Done(NamedTuple):
 class _Judge:
     """Judges one store, which `usual` conditions and those that a predicate `added` allow."""
 
-    program: Program
+    program: ProgramAccesses
     store: Access
     usual: Sequence[Expr]
     added: Sequence[Expr]

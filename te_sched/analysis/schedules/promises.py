@@ -12,9 +12,9 @@ from te_sched.ir.expr import Expr, IntImm, Var
 from te_sched.ir.visitor import reads_data, variables_of
 from te_sched.lower.bounds import infer_bound
 from te_sched.schedule.guards import unproved_promises
-from te_sched.schedule.places import At
 from te_sched.schedule.relations import Ranges, Split
 from te_sched.schedule.schedule import Schedule
+from te_sched.schedule.source_locations import At
 from te_sched.schedule.stage import AttachType, Stage
 
 _WHY = "split(..., disable_predication=True) promises that its loops make as many iterations"

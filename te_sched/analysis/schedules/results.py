@@ -12,8 +12,8 @@ from typing import Any
 from te_sched.errors import BuildError, Subject
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Add, Buffer, Max, Min, Reduce
-from te_sched.schedule.places import At
 from te_sched.schedule.schedule import Schedule
+from te_sched.schedule.source_locations import At
 from te_sched.schedule.stage import Stage
 from te_sched.te.operation import ComputeOp, ExternOp, PlaceholderOp
 from te_sched.te.tensor import Tensor

@@ -14,6 +14,12 @@ barriers, accesses out of bounds, reads of what nobody wrote, and how memory is 
 """
 
 from te_sched.codegen.checker.check import check_program
-from te_sched.codegen.checker.report import AccessCounter, Finding, Kind, Report, ThreadId
+from te_sched.codegen.checker.report import (
+    AccessCounter,
+    Report,
+    ThreadId,
+    Violation,
+    ViolationKind,
+)
 
-__all__ = ["AccessCounter", "Finding", "Kind", "Report", "ThreadId", "check_program"]
+__all__ = ["AccessCounter", "Report", "ThreadId", "Violation", "ViolationKind", "check_program"]

@@ -11,16 +11,18 @@ from typing import Any
 import numpy as np
 
 from te_sched.codegen.checker import counters
-from te_sched.codegen.checker.expressions import Code, Compiler, Run
-from te_sched.codegen.checker.machine import Machine, Site
-from te_sched.codegen.checker.memory import Index, Mask, Memory, Place
+from te_sched.codegen.checker.expressions import Compiler, ExprClosure, Run
+from te_sched.codegen.checker.machine import KernelState, Site
+from te_sched.codegen.checker.memory import Index, Mask, Place, TrackedMemory
 from te_sched.codegen.checker.numbers import Value, constant, plain, typed
-from te_sched.codegen.checker.report import Kind
+from te_sched.codegen.checker.report import ViolationKind
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 
 
-def inside(machine: Machine, memory: Memory, place: Place, site: Site) -> tuple[Place, Mask] | None:
+def inside(
+    machine: KernelState, memory: TrackedMemory, place: Place, site: Site
+) -> tuple[Place, Mask] | None:
     """The elements that exist and the threads that want them; None if there are none."""
     mask = machine.mask
     if type(place) is int:
@@ -40,7 +42,7 @@ def inside(machine: Machine, memory: Memory, place: Place, site: Site) -> tuple[
     if bad.any():
         shape = np.broadcast_shapes(bad.shape, () if mask is None else mask.shape)
         detail = f"{memory.name} has {memory.size} elements; the access was not done"
-        machine.find(Kind.OUT_OF_BOUNDS, site, np.broadcast_to(bad, shape), values, detail)
+        machine.find(ViolationKind.OUT_OF_BOUNDS, site, np.broadcast_to(bad, shape), values, detail)
     left = ~outside if mask is None else ~outside & mask
     if not memory.size or not left.any():
         return None
@@ -51,7 +53,9 @@ def inside(machine: Machine, memory: Memory, place: Place, site: Site) -> tuple[
     return Index(np.clip(values, 0, memory.size - 1)), left
 
 
-def read(machine: Machine, memory: Memory, place: Place, site: Site, dtype: str) -> Value:
+def read(
+    machine: KernelState, memory: TrackedMemory, place: Place, site: Site, dtype: str
+) -> Value:
     """Elements, checked; 0 where they do not exist."""
     low, high = (place, place) if type(place) is int else (place.low, place.high)  # type: ignore[union-attr]
     mask = machine.mask
@@ -64,7 +68,7 @@ def read(machine: Machine, memory: Memory, place: Place, site: Site, dtype: str)
         bad = memory.unwritten(place, mask)
         if bad is not None:
             values = place.values if isinstance(place, Index) else place
-            machine.find(Kind.UNINITIALISED_READ, site, bad, values)
+            machine.find(ViolationKind.UNINITIALISED_READ, site, bad, values)
     if memory.scope != "local":
         if memory.shadow is not None:
             shadow = memory.shadow
@@ -79,7 +83,7 @@ def read(machine: Machine, memory: Memory, place: Place, site: Site, dtype: str)
 
 
 def write(
-    machine: Machine, memory: Memory, place: Place, value: Value, site: Site, dtype: str
+    machine: KernelState, memory: TrackedMemory, place: Place, value: Value, site: Site, dtype: str
 ) -> None:
     """Write elements, checked."""
     low, high = (place, place) if type(place) is int else (place.low, place.high)  # type: ignore[union-attr]
@@ -99,13 +103,13 @@ def write(
     memory.put(dtype, place, mask, value)
 
 
-def memory_of(machine: Machine, data: E.Var) -> Callable[[], Memory]:
+def memory_of(machine: KernelState, data: E.Var) -> Callable[[], TrackedMemory]:
     """Finds the memory behind a pointer."""
     memories = machine.memories
     return lambda: memories[data]
 
 
-def load(c: Compiler, node: Any) -> Code:
+def load(c: Compiler, node: Any) -> ExprClosure:
     """buffer[indices]"""
     part = c.place(node.buffer, node.indices)
     site = c.site(node.buffer, node.indices, "read")
@@ -115,7 +119,7 @@ def load(c: Compiler, node: Any) -> Code:
     def run() -> Value:
         return read(machine, memories[data], place(), site, dtype)
 
-    return Code(run, part.slots, False, True)
+    return ExprClosure(run, part.slots, False, True)
 
 
 def store(c: Compiler, buffer: E.Buffer, value: E.Expr, indices: tuple[E.Expr, ...]) -> Run:
@@ -134,7 +138,7 @@ def store(c: Compiler, buffer: E.Buffer, value: E.Expr, indices: tuple[E.Expr, .
 # -- pointers --------------------------------------------------------------------------------------
 
 
-def pointer(c: Compiler, node: E.Expr, does: str) -> tuple[E.Var, Code, Site, str]:
+def pointer(c: Compiler, node: E.Expr, does: str) -> tuple[E.Var, ExprClosure, Site, str]:
     """What a pointer points to: memory, the first element, the access, the type of elements."""
     if isinstance(node, E.Call) and node.op == "tir.address_of":
         load_ = node.args[0]
@@ -175,7 +179,7 @@ _UPDATES: dict[str, Callable[..., Any]] = {
 }
 
 
-def atomic(c: Compiler, node: E.Call) -> Code:
+def atomic(c: Compiler, node: E.Call) -> ExprClosure:
     """old = *pointer; *pointer = f(old, values...), one thread after the other."""
     name = node.op.removeprefix("tir.")
     data, part, site, dtype = pointer(c, node.args[0], "update")
@@ -191,18 +195,18 @@ def atomic(c: Compiler, node: E.Call) -> Code:
         bad = None if memory.is_complete else memory.unwritten(place, mask)
         if bad is not None:
             at = place.values if isinstance(place, Index) else place
-            machine.find(Kind.UNINITIALISED_READ, site, bad, at)
+            machine.find(ViolationKind.UNINITIALISED_READ, site, bad, at)
         if memory.shadow is not None:
             memory.shadow.update(place, mask, site)
         operands = [typed(value.run(), dtype) for value in values]
         return _update(machine, memory, place, mask, update, operands, dtype)
 
-    return Code(run, frozenset(), False, True)
+    return ExprClosure(run, frozenset(), False, True)
 
 
 def _update(
-    machine: Machine,
-    memory: Memory,
+    machine: KernelState,
+    memory: TrackedMemory,
     place: Place,
     mask: Mask,
     update: Callable[..., Any],

@@ -13,12 +13,12 @@ import numpy as np
 
 from te_sched import config
 from te_sched.codegen.checker import accesses, checks, intrinsics, occupancy, warps
-from te_sched.codegen.checker.expressions import CallCompiler, Code, Compiler
-from te_sched.codegen.checker.machine import Machine, Stopped
-from te_sched.codegen.checker.memory import Memory
+from te_sched.codegen.checker.expressions import CallCompiler, Compiler, ExprClosure
+from te_sched.codegen.checker.machine import KernelState, Stopped
+from te_sched.codegen.checker.memory import TrackedMemory
 from te_sched.codegen.checker.numbers import constant, from_argument, numpy_dtype, to_argument
 from te_sched.codegen.checker.report import Report
-from te_sched.codegen.checker.shadow import Shadow
+from te_sched.codegen.checker.shadow import AccessHistory
 from te_sched.codegen.checker.space import Space
 from te_sched.codegen.checker.statements import statement
 from te_sched.codegen.cuda.device_functions import expand_device_functions
@@ -41,7 +41,7 @@ _MOST_STEPS = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RunLimits:
     """How much is run at once, and how much at all."""
 
     max_steps: int
@@ -81,7 +81,7 @@ def check_program(
     """
     steps = max_steps or config.current().max_steps or _MOST_STEPS
     module = expand_device_functions(module)
-    limits = Limits(steps, max_lanes, max_blocks, registers or {})
+    limits = RunLimits(steps, max_lanes, max_blocks, registers or {})
     host = next((func for func in module.functions.values() if not is_kernel(func)), None)
     if host is None:
         raise BuildError(
@@ -94,13 +94,13 @@ def check_program(
 class _Program:
     """One run of a program."""
 
-    def __init__(self, module: S.IRModule, host: S.PrimFunc, limits: Limits) -> None:
+    def __init__(self, module: S.IRModule, host: S.PrimFunc, limits: RunLimits) -> None:
         self.module, self.host, self.limits = module, host, limits
         self.report = Report()
         self.name = str(host.attrs.get("global_symbol", "main"))
         self.found: dict[tuple[Any, ...], Any] = {}
         space = Space((1, 1, 1), (1, 1, 1), np.zeros(1))
-        self.machine = Machine(self.name, self.report, limits.max_steps, space)
+        self.machine = KernelState(self.name, self.report, limits.max_steps, space)
         self.machine.launch = self.launch
         calls = {**CALLS, "launch_kernel": _compile_launch}
         self.compiler = Compiler(self.machine, calls)
@@ -147,7 +147,7 @@ class _Program:
                 to_argument(memory.data, argument, buffer.dtype)
         return self.report
 
-    def _bind(self, buffer: E.Buffer, array: Any, initialised: frozenset[str]) -> Memory:
+    def _bind(self, buffer: E.Buffer, array: Any, initialised: frozenset[str]) -> TrackedMemory:
         if not isinstance(array, np.ndarray):
             raise CallError(
                 f"check {self.name!r} with {kind_of(array)} for {buffer.name}",
@@ -173,7 +173,7 @@ class _Program:
         if isinstance(buffer.elem_offset, E.Var):
             machine.assign(machine.slot(buffer.elem_offset), 0)
         kept = from_argument(array, buffer.dtype)
-        memory = Memory(buffer.name, buffer.dtype, "global", kept.size, (), kept)
+        memory = TrackedMemory(buffer.name, buffer.dtype, "global", kept.size, (), kept)
         if buffer.data not in self.written or buffer.name in initialised:
             memory.initialise()
         machine.memories[buffer.data] = memory
@@ -196,7 +196,7 @@ class _Program:
         kernel = self.module[name]
         given = dict(zip(kernel.params, values, strict=False))
         axes, body = thread_axes(kernel)
-        machine = Machine(name, self.report, self.limits.max_steps, self.machine.space)
+        machine = KernelState(name, self.report, self.limits.max_steps, self.machine.space)
         for param, value in given.items():
             if param.dtype != "handle":
                 machine.assign(machine.slot(param), value)
@@ -243,12 +243,16 @@ class _Program:
         for memory in globals_.values():
             memory.shadow = None
 
-    def _global_memories(self, machine: Machine, given: Mapping[E.Var, Any]) -> dict[E.Var, Memory]:
-        memories = {param: value for param, value in given.items() if isinstance(value, Memory)}
-        shadows: dict[int, Shadow] = {}
+    def _global_memories(
+        self, machine: KernelState, given: Mapping[E.Var, Any]
+    ) -> dict[E.Var, TrackedMemory]:
+        memories = {
+            param: value for param, value in given.items() if isinstance(value, TrackedMemory)
+        }
+        shadows: dict[int, AccessHistory] = {}
         for param, memory in memories.items():
             if param in machine.written:
-                memory.shadow = shadows.setdefault(id(memory), Shadow(machine, memory))
+                memory.shadow = shadows.setdefault(id(memory), AccessHistory(machine, memory))
         return memories
 
     def _batches(self, name: str, blocks: int, batch: int) -> list[np.ndarray]:
@@ -332,7 +336,7 @@ def _kernel_name(node: E.Call) -> str:
     return name.value if isinstance(name, E.StringImm) else str(name)
 
 
-def _compile_launch(c: Compiler, node: E.Call) -> Code:
+def _compile_launch(c: Compiler, node: E.Call) -> ExprClosure:
     machine, name = c.machine, _kernel_name(node)
     parts: list[Any] = [
         arg if isinstance(arg, E.Var) and arg.dtype == "handle" else c.expression(arg)
@@ -347,7 +351,7 @@ def _compile_launch(c: Compiler, node: E.Call) -> Code:
             machine.launch(name, values)
         return 0
 
-    return Code(run, frozenset(), False)
+    return ExprClosure(run, frozenset(), False)
 
 
 CALLS: dict[str, CallCompiler] = {

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.checks.making import REPORT
-from te_sched.codegen.checker.expressions import CallCompiler, Code, Compiler
+from te_sched.analysis.checks.check_builder import REPORT
+from te_sched.codegen.checker.expressions import CallCompiler, Compiler, ExprClosure
 from te_sched.codegen.checker.machine import Site, value_at
-from te_sched.codegen.checker.report import Kind
+from te_sched.codegen.checker.report import ViolationKind
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 
@@ -30,7 +30,7 @@ def _is_report(e: E.Expr) -> bool:
     return isinstance(name, E.StringImm) and name.value == REPORT
 
 
-def _report(c: Compiler, node: E.Call) -> Code:
+def _report(c: Compiler, node: E.Call) -> ExprClosure:
     if not _is_report(node):
         raise c.unknown(f"a call of the packed function {node.args[0]}")
     text = node.args[1]
@@ -50,11 +50,11 @@ def _report(c: Compiler, node: E.Call) -> Code:
         index, low, end = (part() for part in parts)
         first, last = (value_at(bound, machine.first_active()) for bound in (low, end))
         detail = f"{buffer} has the indices {first} to {last - 1} in dimension {dimension}"
-        machine.find(Kind.OUT_OF_BOUNDS, site, mask, index, detail)
+        machine.find(ViolationKind.OUT_OF_BOUNDS, site, mask, index, detail)
         machine.outside[name] = machine.outside.get(name, False) | mask
         return 0
 
-    return Code(run, frozenset(), False)
+    return ExprClosure(run, frozenset(), False)
 
 
 CALLS: dict[str, CallCompiler] = {"tvm_call_packed": _report}

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from te_sched.codegen.checker.machine import Machine, Site
-from te_sched.codegen.checker.memory import Index, Mask, Memory, Place
+from te_sched.codegen.checker.machine import KernelState, Site
+from te_sched.codegen.checker.memory import Index, Mask, Place, TrackedMemory
 from te_sched.codegen.checker.report import AccessCounter
 from te_sched.codegen.checker.space import WARP
 
@@ -19,7 +19,9 @@ _BANKS, _WORD, _SECTOR = 32, 4, 32
 _BLOCKS = 4
 
 
-def count(machine: Machine, site: Site, memory: Memory, place: Place, mask: Mask) -> None:
+def count(
+    machine: KernelState, site: Site, memory: TrackedMemory, place: Place, mask: Mask
+) -> None:
     """Count one execution of an access."""
     if not site.is_counted:
         return
@@ -35,7 +37,7 @@ def count(machine: Machine, site: Site, memory: Memory, place: Place, mask: Mask
 
 
 def _sample(
-    machine: Machine, counter: AccessCounter, memory: Memory, place: Place, mask: Mask
+    machine: KernelState, counter: AccessCounter, memory: TrackedMemory, place: Place, mask: Mask
 ) -> None:
     space = machine.space
     values = place.values if isinstance(place, Index) else np.full((1, 1, 1, 1), place)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from te_sched.codegen.calls import intrinsic_of
-from te_sched.codegen.checker.machine import Machine, Site
+from te_sched.codegen.checker.machine import KernelState, Site
 from te_sched.codegen.checker.memory import Index, Place
 from te_sched.codegen.checker.numbers import (
     Value,
@@ -35,7 +35,7 @@ _KEPT_BYTES = 8 << 20
 
 
 @dataclass(slots=True)
-class Code:
+class ExprClosure:
     """How to compute a value: `slots` are the variables it needs, `is_pure` says that it needs
     nothing else, `reads` that it reads memory.
     """
@@ -47,33 +47,33 @@ class Code:
     is_leaf: bool = False
 
 
-CallCompiler = Callable[["Compiler", E.Call], Code]
+CallCompiler = Callable[["Compiler", E.Call], ExprClosure]
 
 
 class Compiler:
     """Compiles the expressions of one function; `calls` has what each intrinsic is."""
 
-    def __init__(self, machine: Machine, calls: Mapping[str, CallCompiler]) -> None:
+    def __init__(self, machine: KernelState, calls: Mapping[str, CallCompiler]) -> None:
         self.machine, self.calls = machine, calls
         self.threads: set[int] = set()  # slots of values that may differ between threads
-        self.indices: dict[Any, Code] = {}
+        self.indices: dict[Any, ExprClosure] = {}
         self.is_counted = True  # whether a GPU does what is compiled
 
     # -- what others use ---------------------------------------------------------------------------
 
-    def expression(self, node: E.Expr) -> Code:
+    def expression(self, node: E.Expr) -> ExprClosure:
         """The code of an expression."""
         method = _METHODS.get(type(node))
         if method is None:
             raise self.unknown(type(node).__name__)
         return method(self, node)
 
-    def value(self, node: E.Expr) -> Code:
+    def value(self, node: E.Expr) -> ExprClosure:
         """The code of an expression, kept between iterations where that pays."""
         code = self.expression(node)
         return self.kept(code) if self._pays(code) else code
 
-    def index(self, node: E.Expr) -> Code:
+    def index(self, node: E.Expr) -> ExprClosure:
         """The code of an index: an int, or an `Index`."""
         key = _identity(node)
         if key in self.indices:
@@ -85,14 +85,14 @@ class Compiler:
             value = inner()
             return int(value) if not isinstance(value, np.ndarray) else Index(value)
 
-        made = Code(run, code.slots, code.is_pure, code.reads, code.is_leaf)
+        made = ExprClosure(run, code.slots, code.is_pure, code.reads, code.is_leaf)
         if not code.is_pure:
             return made
         # Equal indices share their arrays: who sees one again need not look at it again.
         shared = self.indices[key] = self.kept(made) if code.slots & self.threads else made
         return shared
 
-    def place(self, buffer: E.Buffer, indices: Sequence[E.Expr]) -> Code:
+    def place(self, buffer: E.Buffer, indices: Sequence[E.Expr]) -> ExprClosure:
         """Where an access goes, counted in elements of the memory."""
         offset: E.Expr = buffer.offset_of(list(indices))
         lanes = dtypes.lanes(buffer.dtype)
@@ -120,13 +120,13 @@ class Compiler:
             "run the program on the emulated device without checks",
         )
 
-    def joined(self, run: Run, parts: Sequence[Code], is_pure: bool = True) -> Code:
+    def joined(self, run: Run, parts: Sequence[ExprClosure], is_pure: bool = True) -> ExprClosure:
         """Code that uses others."""
         slots = frozenset().union(*[part.slots for part in parts])
         pure = is_pure and all(part.is_pure for part in parts)
-        return Code(run, slots, pure, any(part.reads for part in parts))
+        return ExprClosure(run, slots, pure, any(part.reads for part in parts))
 
-    def operands(self, nodes: Sequence[E.Expr]) -> list[Code]:
+    def operands(self, nodes: Sequence[E.Expr]) -> list[ExprClosure]:
         """The codes of operands; those that need fewer variables than all together are kept."""
         codes = [self.expression(node) for node in nodes]
         slots = frozenset().union(*[code.slots for code in codes])
@@ -134,10 +134,10 @@ class Compiler:
             self.kept(code) if self._pays(code) and code.slots != slots else code for code in codes
         ]
 
-    def _pays(self, code: Code) -> bool:
+    def _pays(self, code: ExprClosure) -> bool:
         return code.is_pure and not code.is_leaf and bool(code.slots & self.threads)
 
-    def kept(self, code: Code) -> Code:
+    def kept(self, code: ExprClosure) -> ExprClosure:
         """The code, with its results kept by the values of its variables."""
         versions, inner = self.machine.versions, code.run
         slots = sorted(code.slots)
@@ -163,14 +163,14 @@ class Compiler:
                 found = results.get(key)
                 return found if found is not None else remember(key)
 
-            return Code(run_one, code.slots)
+            return ExprClosure(run_one, code.slots)
 
         def run() -> Any:
             key = tuple([versions[slot] for slot in slots])
             found = results.get(key)
             return found if found is not None else remember(key)
 
-        return Code(run, code.slots)
+        return ExprClosure(run, code.slots)
 
 
 def _identity(node: E.Expr) -> Any:
@@ -189,19 +189,19 @@ def _identity(node: E.Expr) -> Any:
 # -- leaves ----------------------------------------------------------------------------------------
 
 
-def _var(c: Compiler, node: E.Var) -> Code:
+def _var(c: Compiler, node: E.Var) -> ExprClosure:
     values, slot = c.machine.values, c.machine.slot(node)
-    return Code(lambda: values[slot], frozenset([slot]), is_leaf=True)
+    return ExprClosure(lambda: values[slot], frozenset([slot]), is_leaf=True)
 
 
-def _number(c: Compiler, node: E.IntImm | E.FloatImm) -> Code:
+def _number(c: Compiler, node: E.IntImm | E.FloatImm) -> ExprClosure:
     value = constant(node.value, node.dtype)
-    return Code(lambda: value, is_leaf=True)
+    return ExprClosure(lambda: value, is_leaf=True)
 
 
-def _string(c: Compiler, node: E.StringImm) -> Code:
+def _string(c: Compiler, node: E.StringImm) -> ExprClosure:
     value = node.value
-    return Code(lambda: value, is_leaf=True)
+    return ExprClosure(lambda: value, is_leaf=True)
 
 
 # -- arithmetic ------------------------------------------------------------------------------------
@@ -264,7 +264,7 @@ _ARITHMETIC: dict[type, Callable[[Value, Value], Value]] = {
 }
 
 
-def _binary(c: Compiler, node: E.BinaryOp) -> Code:
+def _binary(c: Compiler, node: E.BinaryOp) -> ExprClosure:
     a, b = parts = c.operands((node.a, node.b))
     compute, left, right, dtype = _ARITHMETIC[type(node)], a.run, b.run, node.dtype
     if dtypes.is_float(dtype):
@@ -286,13 +286,13 @@ def _binary(c: Compiler, node: E.BinaryOp) -> Code:
     return c.joined(run, parts)
 
 
-def _compare(c: Compiler, node: E.CompareOp) -> Code:
+def _compare(c: Compiler, node: E.CompareOp) -> ExprClosure:
     a, b = parts = c.operands((node.a, node.b))
     compute, left, right = _ARITHMETIC[type(node)], a.run, b.run
     return c.joined(lambda: plain(compute(left(), right())), parts)
 
 
-def _cast(c: Compiler, node: E.Cast) -> Code:
+def _cast(c: Compiler, node: E.Cast) -> ExprClosure:
     part = c.expression(node.value)
     inner, source, dtype = part.run, node.value.dtype, node.dtype
     return c.joined(lambda: cast(inner(), source, dtype), [part])
@@ -301,13 +301,13 @@ def _cast(c: Compiler, node: E.Cast) -> Code:
 # -- conditions ------------------------------------------------------------------------------------
 
 
-def _not(c: Compiler, node: E.Not) -> Code:
+def _not(c: Compiler, node: E.Not) -> ExprClosure:
     part = c.expression(node.a)
     inner = part.run
     return c.joined(lambda: plain(np.logical_not(inner())), [part])
 
 
-def under(machine: Machine, condition: np.ndarray, run: Run) -> Any:
+def under(machine: KernelState, condition: np.ndarray, run: Run) -> Any:
     """What `run` gives where a condition holds; 0 if no thread comes there."""
     before = machine.mask
     mask = condition if before is None else before & condition
@@ -320,7 +320,7 @@ def under(machine: Machine, condition: np.ndarray, run: Run) -> Any:
         machine.mask = before
 
 
-def _both(c: Compiler, node: E.And) -> Code:
+def _both(c: Compiler, node: E.And) -> ExprClosure:
     a, b = parts = c.operands((node.a, node.b))
     left, right, guarded, machine = a.run, b.run, b.reads, c.machine
 
@@ -336,7 +336,7 @@ def _both(c: Compiler, node: E.And) -> Code:
     return c.joined(run, parts)
 
 
-def _either(c: Compiler, node: E.Or) -> Code:
+def _either(c: Compiler, node: E.Or) -> ExprClosure:
     a, b = parts = c.operands((node.a, node.b))
     left, right, guarded, machine = a.run, b.run, b.reads, c.machine
 
@@ -352,7 +352,7 @@ def _either(c: Compiler, node: E.Or) -> Code:
     return c.joined(run, parts)
 
 
-def conditional(c: Compiler, condition: E.Expr, first: E.Expr, second: E.Expr) -> Code:
+def conditional(c: Compiler, condition: E.Expr, first: E.Expr, second: E.Expr) -> ExprClosure:
     """One of two values; each is read from memory only where it is wanted."""
     parts = c.operands((condition, first, second))
     test, yes, no = (part.run for part in parts)
@@ -375,14 +375,14 @@ def conditional(c: Compiler, condition: E.Expr, first: E.Expr, second: E.Expr) -
     return c.joined(run, parts)
 
 
-def _select(c: Compiler, node: E.Select) -> Code:
+def _select(c: Compiler, node: E.Select) -> ExprClosure:
     return conditional(c, node.condition, node.true_value, node.false_value)
 
 
 # -- vectors ---------------------------------------------------------------------------------------
 
 
-def _ramp(c: Compiler, node: E.Ramp) -> Code:
+def _ramp(c: Compiler, node: E.Ramp) -> ExprClosure:
     a, b = parts = c.operands((node.base, node.stride))
     base, stride = a.run, b.run
     steps = np.arange(node.lanes, dtype=np.int32).reshape(-1, 1, 1, 1, 1)
@@ -390,7 +390,7 @@ def _ramp(c: Compiler, node: E.Ramp) -> Code:
     return c.joined(lambda: steps * stride() + base(), parts)
 
 
-def _broadcast(c: Compiler, node: E.Broadcast) -> Code:
+def _broadcast(c: Compiler, node: E.Broadcast) -> ExprClosure:
     return c.expression(node.value)
 
 
@@ -401,7 +401,7 @@ def lane_of(value: Value, number: int, lanes: int) -> Value:
     return value
 
 
-def _shuffle(c: Compiler, node: E.Shuffle) -> Code:
+def _shuffle(c: Compiler, node: E.Shuffle) -> ExprClosure:
     parts = [c.expression(vector) for vector in node.vectors]
     counts = [dtypes.lanes(vector.dtype) for vector in node.vectors]
     if not all(isinstance(index, E.IntImm) for index in node.indices):
@@ -428,7 +428,7 @@ def stacked(values: Sequence[Value], dtype: str) -> np.ndarray:
     return np.stack([np.broadcast_to(array, shape) for array in arrays])
 
 
-def _let(c: Compiler, node: E.Let) -> Code:
+def _let(c: Compiler, node: E.Let) -> ExprClosure:
     machine, slot = c.machine, c.machine.slot(node.var)
     c.threads.add(slot)
     value, body = c.expression(node.value), c.expression(node.body)
@@ -437,7 +437,7 @@ def _let(c: Compiler, node: E.Let) -> Code:
         machine.assign(slot, owned(value.run()))
         return body.run()
 
-    return Code(run, value.slots | body.slots, False, value.reads or body.reads)
+    return ExprClosure(run, value.slots | body.slots, False, value.reads or body.reads)
 
 
 def owned(value: Value) -> Value:
@@ -445,14 +445,14 @@ def owned(value: Value) -> Value:
     return value.copy() if isinstance(value, np.ndarray) and value.base is not None else value
 
 
-def _call(c: Compiler, node: E.Call) -> Code:
+def _call(c: Compiler, node: E.Call) -> ExprClosure:
     compile_call = c.calls.get(intrinsic_of(node))
     if compile_call is None:
         raise c.unknown(f"the intrinsic {node.op}")
     return compile_call(c, node)
 
 
-_METHODS: dict[type, Callable[[Compiler, Any], Code]] = {
+_METHODS: dict[type, Callable[[Compiler, Any], ExprClosure]] = {
     E.Var: _var,
     E.IntImm: _number,
     E.FloatImm: _number,
@@ -475,7 +475,7 @@ _METHODS: dict[type, Callable[[Compiler, Any], Code]] = {
 }
 
 
-def _load(c: Compiler, node: E.BufferLoad) -> Code:
+def _load(c: Compiler, node: E.BufferLoad) -> ExprClosure:
     return c.calls["load"](c, node)  # type: ignore[arg-type]
 
 

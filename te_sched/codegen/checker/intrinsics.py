@@ -9,8 +9,8 @@ import numpy as np
 
 from te_sched.codegen.checker.expressions import (
     CallCompiler,
-    Code,
     Compiler,
+    ExprClosure,
     conditional,
     lane_of,
     stacked,
@@ -33,7 +33,7 @@ from te_sched.ir.intrinsics import fixed_point_product
 def _elementwise(meaning: Callable[..., Any]) -> CallCompiler:
     """A function of each element; of halves it is computed as float32, as the device does."""
 
-    def compile_call(c: Compiler, node: E.Call) -> Code:
+    def compile_call(c: Compiler, node: E.Call) -> ExprClosure:
         parts = c.operands(node.args)
         dtype, types = node.dtype, [arg.dtype for arg in node.args]
         kept, has_halves = numpy_dtype(dtype), "float16" in map(dtypes.element, types)
@@ -53,32 +53,32 @@ def _elementwise(meaning: Callable[..., Any]) -> CallCompiler:
     return compile_call
 
 
-def _same(c: Compiler, node: E.Call) -> Code:
+def _same(c: Compiler, node: E.Call) -> ExprClosure:
     return c.expression(node.args[0])
 
 
-def _nothing(c: Compiler, node: E.Call) -> Code:
-    return Code(lambda: 0, is_leaf=True)
+def _nothing(c: Compiler, node: E.Call) -> ExprClosure:
+    return ExprClosure(lambda: 0, is_leaf=True)
 
 
-def _undefined(c: Compiler, node: E.Call) -> Code:
+def _undefined(c: Compiler, node: E.Call) -> ExprClosure:
     value = constant(0, dtypes.element(node.dtype))
-    return Code(lambda: value, is_leaf=True)
+    return ExprClosure(lambda: value, is_leaf=True)
 
 
-def _large_unsigned(c: Compiler, node: E.Call) -> Code:
+def _large_unsigned(c: Compiler, node: E.Call) -> ExprClosure:
     low, high = node.args
     if not isinstance(low, E.IntImm) or not isinstance(high, E.IntImm):
         raise c.unknown("large_uint_imm of what is not constant")
     value = wrapped((high.value << 32) | (low.value & 0xFFFFFFFF), node.dtype)
-    return Code(lambda: value, is_leaf=True)
+    return ExprClosure(lambda: value, is_leaf=True)
 
 
-def _if_then_else(c: Compiler, node: E.Call) -> Code:
+def _if_then_else(c: Compiler, node: E.Call) -> ExprClosure:
     return conditional(c, node.args[0], node.args[1], node.args[2])
 
 
-def _reinterpret(c: Compiler, node: E.Call) -> Code:
+def _reinterpret(c: Compiler, node: E.Call) -> ExprClosure:
     (part,) = c.operands(node.args)
     source, kept = node.args[0].dtype, numpy_dtype(node.dtype)
     if "bfloat16" in (dtypes.element(source), dtypes.element(node.dtype)):
@@ -93,7 +93,7 @@ def _reinterpret(c: Compiler, node: E.Call) -> Code:
     return c.joined(run, [part])
 
 
-def _dot_of_four(c: Compiler, node: E.Call) -> Code:
+def _dot_of_four(c: Compiler, node: E.Call) -> ExprClosure:
     """dp4a(x, y, sum)"""
     parts = c.operands(node.args)
     types = [arg.dtype for arg in node.args]
@@ -114,7 +114,7 @@ def _dot_of_four(c: Compiler, node: E.Call) -> Code:
 
 
 def _vector_half(upper: bool) -> CallCompiler:
-    def compile_call(c: Compiler, node: E.Call) -> Code:
+    def compile_call(c: Compiler, node: E.Call) -> ExprClosure:
         (part,) = c.operands(node.args)
         count, dtype = dtypes.lanes(node.dtype), dtypes.element(node.dtype)
         start = count if upper else 0

@@ -11,8 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.codegen.checker.memory import Mask, Memory
-from te_sched.codegen.checker.report import AccessCounter, Finding, Kind, Report, stage_name
+from te_sched.codegen.checker.memory import Mask, TrackedMemory
+from te_sched.codegen.checker.report import (
+    AccessCounter,
+    Report,
+    Violation,
+    ViolationKind,
+    stage_name,
+)
 from te_sched.codegen.checker.space import Space
 from te_sched.ir.expr import Var
 
@@ -36,7 +42,7 @@ class Site:
 
 
 @dataclass(slots=True)
-class Machine:
+class KernelState:
     """Variables have slots; `versions` tell the values of a slot apart, for those who keep results.
 
     `mask` is where threads take part, None where all do. `epoch` counts the barriers that each
@@ -51,7 +57,7 @@ class Machine:
     versions: list[Any] = field(default_factory=list)
     slots: dict[Var, int] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
-    memories: dict[Var, Memory] = field(default_factory=dict)
+    memories: dict[Var, TrackedMemory] = field(default_factory=dict)
     fragments: dict[Var, Any] = field(default_factory=dict)
     sites: list[Site] = field(default_factory=list)
     mask: Mask = None
@@ -60,7 +66,7 @@ class Machine:
     has_warp_barriers: bool = False
     loops: list[int] = field(default_factory=list)
     steps: int = 0
-    found: dict[tuple[Any, ...], Finding] = field(default_factory=dict)
+    found: dict[tuple[Any, ...], Violation] = field(default_factory=dict)
     launch: Callable[..., None] | None = None
     written: frozenset[Var] = frozenset()
     outside: dict[str, np.ndarray] = field(default_factory=dict)  # threads that a check has found
@@ -90,7 +96,7 @@ class Machine:
         self.steps += count
         if self.steps <= self.max_steps:
             return
-        finding = self.new_finding(Kind.STEP_LIMIT, None, self.first_active())
+        finding = self.new_finding(ViolationKind.STEP_LIMIT, None, self.first_active())
         finding.detail = f"stopped after {self.max_steps} steps; raise max_steps if it may go on"
         self.add(finding, (self.names[self.loops[-1]] if self.loops else "",))
         raise Stopped
@@ -101,10 +107,12 @@ class Machine:
             return (0, 0, 0, 0)
         return first_of(self.mask)
 
-    def new_finding(self, kind: Kind, site: Site | None, position: tuple[int, ...]) -> Finding:
+    def new_finding(
+        self, kind: ViolationKind, site: Site | None, position: tuple[int, ...]
+    ) -> Violation:
         """A finding at an access, of the thread at a place of an array over threads."""
         buffer = site.buffer if site is not None else ""
-        return Finding(
+        return Violation(
             kind,
             self.kernel,
             stage_name(site.stage if site is not None else ""),
@@ -119,7 +127,7 @@ class Machine:
         """The values of the loops round what is done now, for one thread."""
         return {self.names[slot]: int(value_at(self.values[slot], position)) for slot in self.loops}
 
-    def add(self, finding: Finding, key: tuple[Any, ...], count: int = 1) -> None:
+    def add(self, finding: Violation, key: tuple[Any, ...], count: int = 1) -> None:
         """Add a finding, or count one that is known."""
         full = (finding.kind, finding.buffer, finding.access, *key)
         known = self.found.get(full)
@@ -130,10 +138,12 @@ class Machine:
         else:
             known.count += count
 
-    def find(self, kind: Kind, site: Site, bad: np.ndarray, values: Any, detail: str = "") -> None:
+    def find(
+        self, kind: ViolationKind, site: Site, bad: np.ndarray, values: Any, detail: str = ""
+    ) -> None:
         """Add what is wrong where `bad` holds, at elements `values`."""
         bad, values = np.broadcast_arrays(bad, values)
-        if kind is Kind.OUT_OF_BOUNDS and site.buffer in self.outside:
+        if kind is ViolationKind.OUT_OF_BOUNDS and site.buffer in self.outside:
             bad = bad & ~self.outside[site.buffer]
             if not bad.any():
                 return

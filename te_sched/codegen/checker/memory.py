@@ -19,7 +19,7 @@ from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 
 if TYPE_CHECKING:
-    from te_sched.codegen.checker.shadow import Shadow
+    from te_sched.codegen.checker.shadow import AccessHistory
 
 Mask = np.ndarray | None
 
@@ -42,7 +42,7 @@ class Index:
 Place = int | Index
 
 
-class Memory:
+class TrackedMemory:
     """The memory behind one pointer."""
 
     def __init__(
@@ -60,7 +60,7 @@ class Memory:
         kept = np.zeros((size, *inner), numpy_dtype(dtype)) if data is None else data
         self.data = kept
         self.views: dict[str, np.ndarray] = {self.dtype: kept}
-        self.shadow: Shadow | None = None
+        self.shadow: AccessHistory | None = None
         self.offsets = np.arange(self.width).reshape(inner)
         self.is_complete = False  # all of it was written
         self.rows = np.zeros(size, np.bool_)  # written for all of `inner`
@@ -196,7 +196,7 @@ class Memory:
         return bad if bad.any() else None
 
 
-def _gather(memory: Memory, data: np.ndarray, values: np.ndarray) -> np.ndarray:
+def _gather(memory: TrackedMemory, data: np.ndarray, values: np.ndarray) -> np.ndarray:
     depth = len(memory.inner)
     if depth == 0:
         return data.take(values)

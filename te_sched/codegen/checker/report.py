@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from te_sched.shown import Shown
+from te_sched.notebook_display import Shown
 
 _SUFFIX = re.compile(
     r"(?:[._](?:shared|local|warp|dyn|global|wmma|matrix_a|matrix_b|accumulator|fragment))+"
@@ -19,7 +19,7 @@ _SUFFIX = re.compile(
 )
 
 
-class Kind(StrEnum):
+class ViolationKind(StrEnum):
     """What is wrong."""
 
     WRITE_WRITE_RACE = "write-write race"
@@ -32,13 +32,13 @@ class Kind(StrEnum):
 
 
 _MEANING = {
-    Kind.WRITE_WRITE_RACE: "two threads write different values, and nothing orders them",
-    Kind.READ_WRITE_RACE: "one thread reads what another writes, and nothing orders them",
-    Kind.BARRIER_DIVERGENCE: "some threads reach it, others of their block do not",
-    Kind.OUT_OF_BOUNDS: "the element does not exist; the access was not done",
-    Kind.UNINITIALISED_READ: "nothing has written the element before",
-    Kind.SHUFFLE: "the lane does not exist or does not take part",
-    Kind.STEP_LIMIT: "the kernel was stopped",
+    ViolationKind.WRITE_WRITE_RACE: "two threads write different values, and nothing orders them",
+    ViolationKind.READ_WRITE_RACE: "one thread reads what another writes, and nothing orders them",
+    ViolationKind.BARRIER_DIVERGENCE: "some threads reach it, others of their block do not",
+    ViolationKind.OUT_OF_BOUNDS: "the element does not exist; the access was not done",
+    ViolationKind.UNINITIALISED_READ: "nothing has written the element before",
+    ViolationKind.SHUFFLE: "the lane does not exist or does not take part",
+    ViolationKind.STEP_LIMIT: "the kernel was stopped",
 }
 
 
@@ -54,14 +54,14 @@ class ThreadId:
 
 
 @dataclass(slots=True)
-class Finding:
+class Violation:
     """One thing that is wrong, as it was first met; `count` says how often it was met.
 
     `access` is what `thread` does to element `index` of `buffer`; for races, `other_access` is what
     `other` does. `loops` are the values of the loops round the access.
     """
 
-    kind: Kind
+    kind: ViolationKind
     kernel: str
     stage: str
     buffer: str
@@ -140,7 +140,7 @@ class Report(Shown):
     many blocks fit a multiprocessor, `unchecked` what was left out.
     """
 
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Violation] = field(default_factory=list)
     counters: dict[str, list[AccessCounter]] = field(default_factory=dict)
     occupancy: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     launches: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -152,7 +152,7 @@ class Report(Shown):
         return not self.findings
 
     def records(self) -> list[dict[str, Any]]:
-        """A record per finding, for pandas.DataFrame, with the names of `Finding`'s fields."""
+        """A record per finding, for pandas.DataFrame, with the names of `Violation`'s fields."""
         return [asdict(one) for one in self.findings]
 
     def to_dict(self) -> dict[str, Any]:
@@ -194,12 +194,12 @@ class Report(Shown):
         return "\n".join(lines)
 
 
-def _summary(findings: list[Finding]) -> str:
+def _summary(findings: list[Violation]) -> str:
     if not findings:
         return "checked: nothing found"
-    kinds: Mapping[Kind, int] = {
+    kinds: Mapping[ViolationKind, int] = {
         kind: sum(one.kind is kind for one in findings)
-        for kind in Kind
+        for kind in ViolationKind
         if any(one.kind is kind for one in findings)
     }
     texts = [f"{count} x {kind}" for kind, count in kinds.items()]

@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.codegen.checker.machine import Machine, Site
-from te_sched.codegen.checker.memory import Index, Mask, Memory, Place
+from te_sched.codegen.checker.machine import KernelState, Site
+from te_sched.codegen.checker.memory import Index, Mask, Place, TrackedMemory
 from te_sched.codegen.checker.numbers import Value, same_bits
-from te_sched.codegen.checker.report import Kind
+from te_sched.codegen.checker.report import ViolationKind
 from te_sched.codegen.checker.space import WARP
 
 _SITE, _WARP_EPOCH, _EPOCH = 10, 21, 37
@@ -85,10 +85,10 @@ class _Role:
         self.blocks = np.zeros(size, np.int64)
 
 
-class Shadow:
+class AccessHistory:
     """Watches one memory that some threads write."""
 
-    def __init__(self, machine: Machine, memory: Memory) -> None:
+    def __init__(self, machine: KernelState, memory: TrackedMemory) -> None:
         self.machine, self.memory = machine, memory
         self.is_shared = memory.scope != "global"
         self.roles: dict[str, _Role] = {}
@@ -142,7 +142,7 @@ class Shadow:
         self.is_clean = True
         if self.is_dirty:
             for who in self._who(noted):
-                self._check(who, site, Kind.READ_WRITE_RACE, ("writer", *_ATOMICS))
+                self._check(who, site, ViolationKind.READ_WRITE_RACE, ("writer", *_ATOMICS))
         self._extend(key, noted)
         self.noted.append(noted)
         self.noted_bytes += place.values.nbytes if isinstance(place, Index) else 0
@@ -175,12 +175,12 @@ class Shadow:
         who, values, every = self._spread(noted, value)
         if self.noted:
             self.enter_reads()
-        self._check(who, site, Kind.READ_WRITE_RACE, _READERS)
+        self._check(who, site, ViolationKind.READ_WRITE_RACE, _READERS)
         data = self.memory.view(dtype).reshape(-1)
         stored = values.astype(data.dtype, copy=False)
         if self.is_dirty:
             differs = ~same_bits(data[who.flat], stored)
-            self._check(who, site, Kind.WRITE_WRITE_RACE, ("writer", *_ATOMICS), differs)
+            self._check(who, site, ViolationKind.WRITE_WRITE_RACE, ("writer", *_ATOMICS), differs)
         self.is_dirty = True
         data[who.flat] = stored
         role = self._role("writer")
@@ -191,7 +191,7 @@ class Shadow:
             lost |= role.blocks[who.flat] != who.blocks
         if lost.any():
             lost &= ~same_bits(data[who.flat], stored)
-            self._check(who, site, Kind.WRITE_WRITE_RACE, ("writer",), lost)
+            self._check(who, site, ViolationKind.WRITE_WRITE_RACE, ("writer",), lost)
             self.step = None
         elif every:
             self._remember(key, place, mask)
@@ -210,7 +210,7 @@ class Shadow:
         self.step = None
         self.enter_reads()
         for who in self._who(noted):
-            self._check(who, site, Kind.READ_WRITE_RACE, ("writer", *_READERS))
+            self._check(who, site, ViolationKind.READ_WRITE_RACE, ("writer", *_READERS))
             self._enter_others("atomic", who)
         self.is_dirty = True
 
@@ -333,7 +333,7 @@ class Shadow:
         self,
         who: _Who,
         site: Site,
-        kind: Kind,
+        kind: ViolationKind,
         roles: tuple[str, ...],
         where: np.ndarray | None = None,
     ) -> None:
@@ -363,7 +363,7 @@ class Shadow:
         self,
         who: _Who,
         site: Site,
-        kind: Kind,
+        kind: ViolationKind,
         clash: np.ndarray,
         stamps: np.ndarray,
         blocks: np.ndarray,

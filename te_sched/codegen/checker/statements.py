@@ -12,10 +12,10 @@ import numpy as np
 
 from te_sched.codegen.checker import accesses, warps
 from te_sched.codegen.checker.checks import is_check
-from te_sched.codegen.checker.expressions import Code, Compiler, owned
-from te_sched.codegen.checker.machine import Machine
-from te_sched.codegen.checker.memory import Memory
-from te_sched.codegen.checker.shadow import Shadow
+from te_sched.codegen.checker.expressions import Compiler, ExprClosure, owned
+from te_sched.codegen.checker.machine import KernelState
+from te_sched.codegen.checker.memory import TrackedMemory
+from te_sched.codegen.checker.shadow import AccessHistory
 from te_sched.codegen.checker.space import all_dimensions
 from te_sched.errors import CallError
 from te_sched.ir import dtypes
@@ -74,7 +74,7 @@ def _attribute(c: Compiler, node: S.AttrStmt) -> Do:
 # -- control ---------------------------------------------------------------------------------------
 
 
-def _differs(c: Compiler, code: Code) -> bool:
+def _differs(c: Compiler, code: ExprClosure) -> bool:
     return not code.is_pure or bool(code.slots & c.threads)
 
 
@@ -243,16 +243,18 @@ def _memory(c: Compiler, node: S.Allocate, scope: str) -> Do:
     return run
 
 
-def new_memory(machine: Machine, var: E.Var, dtype: str, scope: str, size: int) -> Memory:
+def new_memory(
+    machine: KernelState, var: E.Var, dtype: str, scope: str, size: int
+) -> TrackedMemory:
     """Memory of a running kernel (of scope global: of the host's function)."""
     shape = machine.space.shape
     kind = "shared" if scope.startswith("shared") else scope
     inner = {"shared": shape[3:], "local": shape}.get(kind, ())
     if kind == "global" and machine.launch is None:  # it is no memory of all threads
         kind, inner = "local", shape
-    memory = Memory(var.name, dtype, kind, size, inner)
+    memory = TrackedMemory(var.name, dtype, kind, size, inner)
     if kind == "shared" and var in machine.written:
-        memory.shadow = Shadow(machine, memory)
+        memory.shadow = AccessHistory(machine, memory)
     return memory
 
 

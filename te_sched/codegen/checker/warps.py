@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from te_sched.codegen.checker import accesses
-from te_sched.codegen.checker.expressions import CallCompiler, Code, Compiler
-from te_sched.codegen.checker.machine import Machine, Site, first_of
+from te_sched.codegen.checker.expressions import CallCompiler, Compiler, ExprClosure
+from te_sched.codegen.checker.machine import KernelState, Site, first_of
 from te_sched.codegen.checker.memory import Index
 from te_sched.codegen.checker.numbers import Value, numpy_dtype, rounded, typed
-from te_sched.codegen.checker.report import Kind
+from te_sched.codegen.checker.report import ViolationKind
 from te_sched.codegen.checker.space import WARP
 from te_sched.codegen.cuda.matrix_registers import Registers, element, load_of, product_of
 from te_sched.errors import BuildError
@@ -31,7 +31,7 @@ def _site(c: Compiler, node: E.Call, does: str) -> Site:
 # -- barriers --------------------------------------------------------------------------------------
 
 
-def _barrier(c: Compiler, node: E.Call) -> Code:
+def _barrier(c: Compiler, node: E.Call) -> ExprClosure:
     scope = node.args[0].value if isinstance(node.args[0], E.StringImm) else ""
     if scope not in ("shared", "shared.dyn", "warp"):
         raise c.unknown(f"a barrier of scope {scope!r}")
@@ -50,10 +50,10 @@ def _barrier(c: Compiler, node: E.Call) -> Code:
             _pass_barrier(machine, site)
         return 0
 
-    return Code(run, frozenset(), False)
+    return ExprClosure(run, frozenset(), False)
 
 
-def _check_together(machine: Machine, site: Site, grouped: Any, axis: int) -> np.ndarray | None:
+def _check_together(machine: KernelState, site: Site, grouped: Any, axis: int) -> np.ndarray | None:
     """Report where some threads of a group are here and others are not; the groups that are."""
     mask = machine.mask
     if mask is None:
@@ -72,14 +72,14 @@ def _check_together(machine: Machine, site: Site, grouped: Any, axis: int) -> np
             block &= space.from_warps(
                 np.broadcast_to(missing.any(axis=1, keepdims=True), here.shape)
             )
-        finding = machine.new_finding(Kind.BARRIER_DIVERGENCE, site, first_of(block))
+        finding = machine.new_finding(ViolationKind.BARRIER_DIVERGENCE, site, first_of(block))
         finding.other = space.thread_at(away)
         finding.other_access = "does not come here"
         machine.add(finding, (), int((missing.any(axis=axis)).sum()))
     return np.asarray(some)
 
 
-def _pass_barrier(machine: Machine, site: Site) -> None:
+def _pass_barrier(machine: KernelState, site: Site) -> None:
     space = machine.space
     blocks = _check_together(
         machine, site, lambda value: value.reshape(space.threads, space.shape[3]), axis=0
@@ -96,7 +96,7 @@ def _pass_barrier(machine: Machine, site: Site) -> None:
 # -- shuffles --------------------------------------------------------------------------------------
 
 
-def _active_mask(c: Compiler, node: E.Call) -> Code:
+def _active_mask(c: Compiler, node: E.Call) -> ExprClosure:
     machine = c.machine
 
     def run() -> Value:
@@ -106,16 +106,16 @@ def _active_mask(c: Compiler, node: E.Call) -> Code:
         bits = (active * weights[:, None]).sum(axis=1, keepdims=True, dtype=np.uint32)
         return space.from_warps(np.broadcast_to(bits, active.shape))
 
-    return Code(run, frozenset(), False)
+    return ExprClosure(run, frozenset(), False)
 
 
-def _active(machine: Machine) -> np.ndarray:
+def _active(machine: KernelState) -> np.ndarray:
     """(warps, 32, blocks): who takes part."""
     mask = machine.mask
     return machine.space.by_warp(np.ones((1,) * 4, np.bool_) if mask is None else mask)
 
 
-def _shuffle(c: Compiler, node: E.Call) -> Code:
+def _shuffle(c: Compiler, node: E.Call) -> ExprClosure:
     name = node.op.removeprefix("tir.tvm_warp_shuffle").removeprefix("_")
     value, lane = c.expression(node.args[1]), c.value(node.args[2])
     width = node.args[3].value if isinstance(node.args[3], E.IntImm) else 0
@@ -147,19 +147,19 @@ def _shuffle(c: Compiler, node: E.Call) -> Code:
         if wrong.any():
             bad = space.from_warps(wrong)
             detail = f"a lane is asked that does not exist (width {width}) or does not take part"
-            machine.find(Kind.SHUFFLE, site, bad, space.from_warps(wanted), detail)
+            machine.find(ViolationKind.SHUFFLE, site, bad, space.from_warps(wanted), detail)
         return space.from_warps(np.take_along_axis(values, source, axis=1))
 
-    return Code(run, value.slots | lane.slots, False, value.reads or lane.reads)
+    return ExprClosure(run, value.slots | lane.slots, False, value.reads or lane.reads)
 
 
 # -- fragments -------------------------------------------------------------------------------------
 
 
-class Fragment:
+class FragmentStorage:
     """Fragments of one allocation: (elements, warps, blocks), each fragment row by row."""
 
-    def __init__(self, node: S.Allocate, size: int, machine: Machine) -> None:
+    def __init__(self, node: S.Allocate, size: int, machine: KernelState) -> None:
         space = machine.space
         if space.threads % WARP:
             raise BuildError(
@@ -179,20 +179,20 @@ class Fragment:
         m, n, k = self.sizes
         return {"matrix_a": (m, k), "matrix_b": (k, n)}.get(self.use, (m, n))
 
-    def part(self, machine: Machine, site: Site, number: int) -> slice | None:
+    def part(self, machine: KernelState, site: Site, number: int) -> slice | None:
         """The elements of one fragment; None where there is no such fragment."""
         rows, columns = self.extents()
         part = slice(number * rows * columns, (number + 1) * rows * columns)
         if part.start >= 0 and part.stop <= len(self.data):
             return part
-        finding = machine.new_finding(Kind.OUT_OF_BOUNDS, site, machine.first_active())
+        finding = machine.new_finding(ViolationKind.OUT_OF_BOUNDS, site, machine.first_active())
         count = len(self.data) // max(rows * columns, 1)
         finding.detail = f"{self.name} has {count} fragments, and number {number} is asked for"
         machine.add(finding, (self.name,))
         return None
 
 
-def _fragment_call(c: Compiler, node: E.Call) -> tuple[E.Var, tuple[int, int, int], Code]:
+def _fragment_call(c: Compiler, node: E.Call) -> tuple[E.Var, tuple[int, int, int], ExprClosure]:
     var = node.args[0]
     sizes = tuple(arg.value for arg in node.args[1:4] if isinstance(arg, E.IntImm))
     if not isinstance(var, E.Var) or len(sizes) != 3:
@@ -208,12 +208,12 @@ def _number(c: Compiler, value: Value) -> int:
     return int(value)
 
 
-def _fill(c: Compiler, node: E.Call) -> Code:
+def _fill(c: Compiler, node: E.Call) -> ExprClosure:
     var, sizes, number = _fragment_call(c, node)
     value, machine, site = c.value(node.args[5]), c.machine, _site(c, node, "fill")
 
     def run() -> int:
-        fragment: Fragment = machine.fragments[var]
+        fragment: FragmentStorage = machine.fragments[var]
         fragment.sizes = sizes
         part = fragment.part(machine, site, _number(c, number.run()))
         if part is None:
@@ -225,7 +225,7 @@ def _fill(c: Compiler, node: E.Call) -> Code:
         fragment.written[part] = True
         return 0
 
-    return Code(run, frozenset(), False)
+    return ExprClosure(run, frozenset(), False)
 
 
 def _rows_of(c: Compiler, node: E.Call, does: str) -> Any:
@@ -240,7 +240,7 @@ def _rows_of(c: Compiler, node: E.Call, does: str) -> Any:
     def each(action: Any) -> int:
         space = machine.space
         _check_together(machine, barrier, space.by_warp, axis=1)
-        fragment: Fragment = machine.fragments[var]
+        fragment: FragmentStorage = machine.fragments[var]
         fragment.sizes = sizes
         part = fragment.part(machine, site, _number(c, number.run()))
         if part is None:
@@ -270,11 +270,11 @@ def _rows_of(c: Compiler, node: E.Call, does: str) -> Any:
     return each
 
 
-def _load(c: Compiler, node: E.Call) -> Code:
+def _load(c: Compiler, node: E.Call) -> ExprClosure:
     each, machine = _rows_of(c, node, "read"), c.machine
 
     def one(
-        fragment: Fragment, at: slice, memory: Any, place: Index, site: Site, dtype: str
+        fragment: FragmentStorage, at: slice, memory: Any, place: Index, site: Site, dtype: str
     ) -> None:
         value = np.asarray(accesses.read(machine, memory, place, site, dtype))
         space, count = machine.space, at.stop - at.start
@@ -282,14 +282,14 @@ def _load(c: Compiler, node: E.Call) -> Code:
         fragment.data[at] = full.reshape(count, -1, WARP, space.shape[3])[:, :, 0]
         fragment.written[at] = True
 
-    return Code(lambda: each(one), frozenset(), False, True)
+    return ExprClosure(lambda: each(one), frozenset(), False, True)
 
 
-def _store(c: Compiler, node: E.Call) -> Code:
+def _store(c: Compiler, node: E.Call) -> ExprClosure:
     each, machine = _rows_of(c, node, "write"), c.machine
 
     def one(
-        fragment: Fragment, at: slice, memory: Any, place: Index, site: Site, dtype: str
+        fragment: FragmentStorage, at: slice, memory: Any, place: Index, site: Site, dtype: str
     ) -> None:
         space = machine.space
         if not fragment.written[at].all():
@@ -298,16 +298,16 @@ def _store(c: Compiler, node: E.Call) -> Code:
         value = rows.reshape(at.stop - at.start, *space.shape)
         accesses.write(machine, memory, place, value, site, dtype)
 
-    return Code(lambda: each(one), frozenset(), False, True)
+    return ExprClosure(lambda: each(one), frozenset(), False, True)
 
 
-def _unwritten(machine: Machine, fragment: Fragment, site: Site) -> None:
-    finding = machine.new_finding(Kind.UNINITIALISED_READ, site, machine.first_active())
+def _unwritten(machine: KernelState, fragment: FragmentStorage, site: Site) -> None:
+    finding = machine.new_finding(ViolationKind.UNINITIALISED_READ, site, machine.first_active())
     finding.detail = f"the fragment {fragment.name} was neither filled nor loaded"
     machine.add(finding, (fragment.name,))
 
 
-def _multiply(c: Compiler, node: E.Call) -> Code:
+def _multiply(c: Compiler, node: E.Call) -> ExprClosure:
     variables = [arg for arg in node.args[::2] if isinstance(arg, E.Var)]
     if len(variables) != 4:
         raise c.unknown("tvm_mma_sync without four fragments")
@@ -316,7 +316,7 @@ def _multiply(c: Compiler, node: E.Call) -> Code:
 
     def run() -> int:
         _check_together(machine, site, machine.space.by_warp, axis=1)
-        fragments: list[Fragment] = [machine.fragments[var] for var in variables]
+        fragments: list[FragmentStorage] = [machine.fragments[var] for var in variables]
         known = next((one.sizes for one in fragments if one.sizes[0]), (0, 0, 0))
         operands = []
         for fragment, number in zip(fragments, numbers, strict=True):
@@ -341,7 +341,7 @@ def _multiply(c: Compiler, node: E.Call) -> Code:
         d[0].written[d[1]] = True
         return 0
 
-    return Code(run, frozenset(), False)
+    return ExprClosure(run, frozenset(), False)
 
 
 def allocate_fragment(c: Compiler, node: S.Allocate) -> Any:
@@ -352,7 +352,7 @@ def allocate_fragment(c: Compiler, node: S.Allocate) -> Any:
     machine = c.machine
 
     def run() -> None:
-        machine.fragments[node.buffer_var] = Fragment(node, size, machine)
+        machine.fragments[node.buffer_var] = FragmentStorage(node, size, machine)
 
     return run
 
@@ -403,7 +403,7 @@ class _Registers:
             )
 
 
-def _multiply_registers(c: Compiler, node: E.Call) -> Code:
+def _multiply_registers(c: Compiler, node: E.Call) -> ExprClosure:
     product = product_of(node)
     a, b, sums = (_Registers(c, one) for one in (product.a, product.b, product.c))
     machine, site = c.machine, _site(c, node, "multiply in")
@@ -418,10 +418,10 @@ def _multiply_registers(c: Compiler, node: E.Call) -> Code:
         sums.keep(total)
         return 0
 
-    return Code(run, frozenset(), False, True)
+    return ExprClosure(run, frozenset(), False, True)
 
 
-def _load_registers(c: Compiler, node: E.Call) -> Code:
+def _load_registers(c: Compiler, node: E.Call) -> ExprClosure:
     load = load_of(node)
     data, start, site, dtype = accesses.pointer(c, load.source, "read")
     offset, machine, barrier = c.value(load.offset), c.machine, _site(c, node, "take part in")
@@ -448,7 +448,7 @@ def _load_registers(c: Compiler, node: E.Call) -> Code:
             accesses.write(machine, local, place.run(), value, into, load.dtype)
         return 0
 
-    return Code(run, frozenset(), False, True)
+    return ExprClosure(run, frozenset(), False, True)
 
 
 CALLS: Mapping[str, CallCompiler] = {

@@ -12,8 +12,8 @@ from typing import Any
 from te_sched.codegen.calls import intrinsic_of
 from te_sched.codegen.cuda import arithmetic, memory, pairs, types
 from te_sched.codegen.cuda.pieces import (
-    Lanes,
     Piece,
+    PieceLanes,
     conditional,
     negated,
     operation,
@@ -267,7 +267,7 @@ def as_argument(out: KernelText, node: E.Expr) -> Piece:
             "CUDA has no vector type of this size",
             "use two or four lanes of 32 bits",
         )
-    if isinstance(lanes, Lanes) and lanes.whole is not None:
+    if isinstance(lanes, PieceLanes) and lanes.whole is not None:
         return Piece(lanes.whole)
     return Piece(out.whole(node.dtype, lanes))
 

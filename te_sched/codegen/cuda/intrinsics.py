@@ -12,8 +12,8 @@ from te_sched.codegen.cuda.expressions import as_argument, branches
 from te_sched.codegen.cuda.pieces import (
     POSTFIX,
     UNARY,
-    Lanes,
     Piece,
+    PieceLanes,
     call,
     converted,
     offset,
@@ -196,9 +196,9 @@ def _reinterpret(out: KernelText, node: E.Call) -> list[Piece]:
             return [converted(kind, r) for r in results] if other == "uint64" else results
         if not dtypes.is_float(one) and not dtypes.is_float(other):
             return [converted(kind, lane) for lane in lanes]
-    if not isinstance(lanes, Lanes) or lanes.whole is None:
+    if not isinstance(lanes, PieceLanes) or lanes.whole is None:
         lanes = out.define("v", source, lanes)
-    whole = lanes.whole if isinstance(lanes, Lanes) and lanes.whole else lanes[0].text
+    whole = lanes.whole if isinstance(lanes, PieceLanes) and lanes.whole else lanes[0].text
     read = f"(({kind} const*)&{whole})"
     count = dtypes.lanes(target)
     return [Piece(f"{read}[{k}]", POSTFIX) for k in range(count)]

@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 
 from te_sched.codegen.cuda import types
-from te_sched.codegen.cuda.pieces import UNARY, Lanes, Piece, element, offset, operation
+from te_sched.codegen.cuda.pieces import UNARY, Piece, PieceLanes, element, offset, operation
 from te_sched.codegen.cuda.writer import KernelText
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 
 
-class Span:
+class ElementSpan:
     """Elements first, first + 1, ... of an array, and how many of them one access takes."""
 
     __slots__ = ("count", "first", "step")
@@ -25,7 +25,7 @@ class Span:
         self.first, self.count, self.step = first, count, step
 
 
-def span_of(out: KernelText, buffer: E.Buffer, index: E.Expr) -> Span | None:
+def span_of(out: KernelText, buffer: E.Buffer, index: E.Expr) -> ElementSpan | None:
     """The contiguous elements at an index; None where they are not contiguous."""
     inner = dtypes.lanes(buffer.dtype)
     if dtypes.lanes(index.dtype) == 1:
@@ -40,7 +40,7 @@ def span_of(out: KernelText, buffer: E.Buffer, index: E.Expr) -> Span | None:
     step = math.gcd(count, _multiple(out, first), types.WIDEST // size)
     if types.carrier_type(dtypes.with_lanes(buffer.dtype, step)) is None:
         step = 1
-    return Span(first, count, step)
+    return ElementSpan(first, count, step)
 
 
 def _is_one(value: E.Expr) -> bool:
@@ -85,7 +85,7 @@ def _wide(out: KernelText, buffer: E.Buffer, index: Piece, count: int) -> str:
     return f"*({const}{types.carrier_type(dtype)}*){start.at(UNARY)}"
 
 
-def _parts(out: KernelText, span: Span) -> list[Piece]:
+def _parts(out: KernelText, span: ElementSpan) -> list[Piece]:
     """Where each access begins."""
     if span.count == span.step:
         return [out.scalar(span.first)]
@@ -123,7 +123,7 @@ def load(out: KernelText, buffer: E.Buffer, indices: tuple[E.Expr, ...]) -> list
     return lanes
 
 
-def _define_wide(out: KernelText, dtype: str, text: str) -> Lanes:
+def _define_wide(out: KernelText, dtype: str, text: str) -> PieceLanes:
     name, vector = out.names.fresh("v"), types.vector_type(dtype)
     if vector is not None:
         out.do(f"const {vector} {name} = {text};")
@@ -193,7 +193,7 @@ def store(
 def _as_wide(out: KernelText, dtype: str, lanes: list[Piece]) -> str:
     if types.vector_type(dtype) is not None:
         return out.whole(dtype, lanes)
-    if not isinstance(lanes, Lanes):
+    if not isinstance(lanes, PieceLanes):
         lanes = out.define("v", dtype, lanes)
-    whole = lanes.whole if isinstance(lanes, Lanes) else None
+    whole = lanes.whole if isinstance(lanes, PieceLanes) else None
     return f"*(const {types.carrier_type(dtype)}*){whole}"

@@ -1,8 +1,8 @@
 """Names of variables in a kernel: identifiers of C++, each with one meaning where it is seen.
 
 A name is none of C++'s words, nor what headers may define as a macro, nor a function or type that
-the kernel's own text needs: a first text, whose variables are all numbered, tells these (`Probe`,
-`words_of`). Must not know what variables are for.
+the kernel's own text needs: a first text, whose variables are all numbered, tells these
+(`NumberedNames`, `words_of`). Must not know what variables are for.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _LONGEST = 1 << 15  # NVRTC overwrites its own memory from 64 KiB on
 _OTHER = re.compile(r"\W", re.ASCII)
 
 
-class Names:
+class ScopedNames:
     """The names in scope, innermost scope last; none of them is one of `words`."""
 
     def __init__(self, words: Collection[str] = ()) -> None:
@@ -71,7 +71,7 @@ class Names:
         return name
 
 
-class Probe(Names):
+class NumberedNames(ScopedNames):
     """Numbers in the place of names."""
 
     def fresh(self, wanted: str) -> str:

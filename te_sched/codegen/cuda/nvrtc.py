@@ -28,7 +28,7 @@ _CURE = "pip install te-sched[nvrtc]"
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompiledKernels:
     """Machine code for one architecture, and what the compiler said of it."""
 
     source: str
@@ -41,7 +41,7 @@ class Compiled:
 
 _Key = tuple[str, str, tuple[str, ...]]
 _lock = new_lock()
-_compiled: dict[_Key, Future[Compiled]] = {}
+_compiled: dict[_Key, Future[CompiledKernels]] = {}
 
 
 def _forget_unfinished() -> None:
@@ -65,7 +65,7 @@ def version() -> tuple[int, int]:
     return major.value, minor.value
 
 
-def compile(source: str, arch: str = DEFAULT_ARCH, options: Sequence[str] = ()) -> Compiled:
+def compile(source: str, arch: str = DEFAULT_ARCH, options: Sequence[str] = ()) -> CompiledKernels:
     """PTX and machine code of a CUDA C++ source, for an architecture such as "sm_80".
 
     Raises
@@ -124,7 +124,7 @@ def _library(path: str) -> ctypes.CDLL:
 
 
 @can_be_left
-def _compile(source: str, arch: str, options: tuple[str, ...]) -> Compiled:
+def _compile(source: str, arch: str, options: tuple[str, ...]) -> CompiledKernels:
     toolkit = _toolkit()
     library = _library(toolkit.library)
     words = [f"--gpu-architecture={arch}", *_OPTIONS, *options]
@@ -144,7 +144,7 @@ def _compile(source: str, arch: str, options: tuple[str, ...]) -> Compiled:
         cubin = _text(library, program, "CUBIN")
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
-    return Compiled(source, arch, ptx, cubin, log, read_usage(log))
+    return CompiledKernels(source, arch, ptx, cubin, log, read_usage(log))
 
 
 def _text(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:

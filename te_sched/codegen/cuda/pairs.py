@@ -9,7 +9,7 @@ Each lane is computed as by the scalar operator. Must not know expressions.
 from __future__ import annotations
 
 from te_sched.codegen.cuda import arithmetic, types
-from te_sched.codegen.cuda.pieces import POSTFIX, Lanes, Piece, call, operation
+from te_sched.codegen.cuda.pieces import POSTFIX, Piece, PieceLanes, call, operation
 from te_sched.codegen.cuda.writer import KernelText
 from te_sched.ir import dtypes
 
@@ -18,7 +18,7 @@ _SPREAD = {"float16": "__half2half2", "bfloat16": "__bfloat162bfloat162"}
 
 def compute_pairs(
     out: KernelText, name: str, a: list[Piece], b: list[Piece], dtype: str
-) -> Lanes | None:
+) -> PieceLanes | None:
     """add, sub or mul of vectors; None where lanes are better computed one by one.
 
     That is where neither operand is a vector in memory or in a variable, and where the lines that
@@ -27,7 +27,7 @@ def compute_pairs(
     element, count = dtypes.element(dtype), dtypes.lanes(dtype)
     if element not in _SPREAD or count % 2 or out.is_captured:
         return None
-    if not any(isinstance(one, Lanes) and one.whole is not None for one in (a, b)):
+    if not any(isinstance(one, PieceLanes) and one.whole is not None for one in (a, b)):
         return None
     symbol = arithmetic.SYMBOLS[name]
     pairs = [
@@ -43,7 +43,7 @@ def _pairs(out: KernelText, lanes: list[Piece], dtype: str) -> list[Piece]:
     kind = types.vector_type(dtypes.with_lanes(element, 2))
     assert kind is not None
     numbers = range(len(lanes) // 2)
-    if isinstance(lanes, Lanes) and lanes.whole is not None:
+    if isinstance(lanes, PieceLanes) and lanes.whole is not None:
         if len(lanes) == 2:
             return [Piece(lanes.whole)]
         if lanes.are_pairs:
@@ -59,7 +59,7 @@ def _pairs(out: KernelText, lanes: list[Piece], dtype: str) -> list[Piece]:
     return [call(types.maker(kind), lanes[2 * k], lanes[2 * k + 1]) for k in numbers]
 
 
-def _define(out: KernelText, pairs: list[Piece], dtype: str) -> Lanes:
+def _define(out: KernelText, pairs: list[Piece], dtype: str) -> PieceLanes:
     """A variable with a value that is given by pairs."""
     kind = types.vector_type(dtypes.with_lanes(dtype, 2))
     name = out.names.fresh("v")
@@ -69,7 +69,7 @@ def _define(out: KernelText, pairs: list[Piece], dtype: str) -> Lanes:
     texts = ", ".join(pair.text for pair in pairs)
     align = out.alignment_of(dtype)
     out.do(f"const __align__({align}) {kind} {name}[{len(pairs)}] = {{{texts}}};")
-    lanes = Lanes(
+    lanes = PieceLanes(
         Piece(f"{name}[{k}].{field}", POSTFIX) for k in range(len(pairs)) for field in "xy"
     )
     lanes.whole, lanes.are_pairs = name, True

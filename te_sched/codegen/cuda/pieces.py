@@ -22,7 +22,7 @@ class Piece(NamedTuple):
         return self.text if self.level >= level else f"({self.text})"
 
 
-class Lanes(list[Piece]):
+class PieceLanes(list[Piece]):
     """The lanes of a value; `whole` is the vector variable whose lanes they are, if they are.
 
     `are_pairs` says that it is an array of vectors of two lanes.

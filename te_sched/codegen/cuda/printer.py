@@ -16,7 +16,7 @@ from typing import Any
 
 from te_sched.codegen.cuda import expressions, intrinsics, statements, tensor_cores
 from te_sched.codegen.cuda.helpers import HELPERS
-from te_sched.codegen.cuda.names import Names, Probe, is_identifier, words_of
+from te_sched.codegen.cuda.names import NumberedNames, ScopedNames, is_identifier, words_of
 from te_sched.codegen.cuda.pieces import Piece
 from te_sched.codegen.cuda.writer import INDENT, KernelText, Unit, Writers
 from te_sched.codegen.target import Target, as_target
@@ -75,8 +75,8 @@ def _source(
     texts = []
     for name, kernel in kernels.items():
         probe, out = KernelText(name, Unit(), _WRITERS), make_text(name, unit, _WRITERS)
-        probe.names = Probe()
-        out.names = Names(words_of(_kernel(kernel, probe)))
+        probe.names = NumberedNames()
+        out.names = ScopedNames(words_of(_kernel(kernel, probe)))
         texts.append(_kernel(kernel, out))
     before = [
         "\n".join(f"#include <{header}>" for header in sorted(unit.headers)),

@@ -30,23 +30,23 @@ _ACCUMULATOR = "accumulator"
 
 
 @dataclass(slots=True)
-class Fragment:
+class FragmentShape:
     """The shape of the product that a fragment takes part in, and its layout in memory."""
 
     shape: tuple[int, ...]
     layout: str | None = None
 
 
-def find_fragments(nodes: Iterable[object]) -> dict[E.Var, Fragment]:
+def find_fragments(nodes: Iterable[object]) -> dict[E.Var, FragmentShape]:
     """Shapes and layouts of the fragments of a kernel."""
-    found: dict[E.Var, Fragment] = {}
+    found: dict[E.Var, FragmentShape] = {}
     products: list[tuple[E.Var, ...]] = []
     for node in nodes:
         if type(node) is not E.Call:
             continue
         if node.op in _SHAPED and isinstance(node.args[0], E.Var):
             shape = tuple(arg.value for arg in node.args[1:4] if isinstance(arg, E.IntImm))
-            fragment = found.setdefault(node.args[0], Fragment(shape))
+            fragment = found.setdefault(node.args[0], FragmentShape(shape))
             if node.op == "tir.tvm_load_matrix_sync" and isinstance(node.args[7], E.StringImm):
                 fragment.layout = node.args[7].value
         elif node.op == "tir.tvm_mma_sync":
@@ -55,7 +55,7 @@ def find_fragments(nodes: Iterable[object]) -> dict[E.Var, Fragment]:
         known = next((found[var] for var in product if var in found), None)
         for var in product:
             if known is not None:
-                found.setdefault(var, Fragment(known.shape))
+                found.setdefault(var, FragmentShape(known.shape))
     return found
 
 

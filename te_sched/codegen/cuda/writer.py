@@ -14,8 +14,8 @@ from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.codegen.cuda import types
-from te_sched.codegen.cuda.names import Names
-from te_sched.codegen.cuda.pieces import PRIMARY, Lanes, Piece, call
+from te_sched.codegen.cuda.names import ScopedNames
+from te_sched.codegen.cuda.pieces import PRIMARY, Piece, PieceLanes, call
 from te_sched.errors import BuildError, InternalError, Subject, kind_of, with_article
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Call, Expr, Var
@@ -68,7 +68,7 @@ class KernelText:
         self.lines: list[str] = []
         self.is_captured = False  # whether the lines may turn out not to be executed
         self.depth = 1
-        self.names = Names()
+        self.names = ScopedNames()
         self.analyzer = Analyzer()
         self.environment: dict[Var, list[Piece]] = {}
         self.elements: dict[Var, str] = {}  # what a pointer is declared to point to
@@ -183,16 +183,16 @@ class KernelText:
         size = dtypes.storage_bytes(dtype)
         return types.WIDEST if size % types.WIDEST == 0 else size & -size
 
-    def lanes_of(self, name: str, dtype: str) -> Lanes:
+    def lanes_of(self, name: str, dtype: str) -> PieceLanes:
         """The lanes of a vector variable."""
-        lanes = Lanes(types.lane_of(name, dtype, k) for k in range(dtypes.lanes(dtype)))
+        lanes = PieceLanes(types.lane_of(name, dtype, k) for k in range(dtypes.lanes(dtype)))
         lanes.whole = name
         return lanes
 
     def assign(self, target: list[Piece], lanes: list[Piece], dtype: str) -> None:
         """Give a declared variable its value."""
         vector = types.vector_type(dtype)
-        if isinstance(target, Lanes) and vector is not None:
+        if isinstance(target, PieceLanes) and vector is not None:
             self.do(f"{target.whole} = {self.whole(dtype, lanes)};")
             return
         for place, value in zip(target, lanes, strict=True):
@@ -200,7 +200,7 @@ class KernelText:
 
     def whole(self, dtype: str, lanes: list[Piece]) -> str:
         """The text of a vector of a type that CUDA has."""
-        if isinstance(lanes, Lanes) and lanes.whole is not None:
+        if isinstance(lanes, PieceLanes) and lanes.whole is not None:
             return lanes.whole
         vector = types.vector_type(dtype)
         if vector is None:

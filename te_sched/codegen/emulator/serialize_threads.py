@@ -60,7 +60,7 @@ from te_sched.ir.stmt import (
     While,
 )
 from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute, walk
-from te_sched.lower.device.kernel import BARRIER, WARP, ThreadAxis, scope_of, thread_axes
+from te_sched.lower.device.kernel import BARRIER, WARP, LaunchAxis, scope_of, thread_axes
 from te_sched.lower.statements import fresh_copy, sequence
 
 _SHUFFLES = frozenset(
@@ -81,7 +81,7 @@ def serialize_threads(kernel: PrimFunc) -> PrimFunc:
     return kernel.with_body(_over_blocks(blocks, body))
 
 
-def _over_blocks(blocks: Sequence[ThreadAxis], body: Stmt) -> Stmt:
+def _over_blocks(blocks: Sequence[LaunchAxis], body: Stmt) -> Stmt:
     """The blocks in parallel, threadIdx.x fastest."""
     if not blocks:
         return body
@@ -105,7 +105,7 @@ def _over_blocks(blocks: Sequence[ThreadAxis], body: Stmt) -> Stmt:
 class _Serializer:
     """Serialises one kernel; `exchanges` are arrays by which lanes tell each other values."""
 
-    def __init__(self, kernel: PrimFunc, threads: Sequence[ThreadAxis]) -> None:
+    def __init__(self, kernel: PrimFunc, threads: Sequence[LaunchAxis]) -> None:
         self.name = kernel.attrs.get("global_symbol", "main")
         self.threads = threads
         self.count: Expr = IntImm(1)

@@ -17,15 +17,15 @@ from te_sched.codegen.llvm.heap import define_trim
 from te_sched.codegen.llvm.module import ModuleText
 from te_sched.codegen.llvm.processors import check_intrinsics
 from te_sched.codegen.target import Target, check_available
-from te_sched.deep import walks_deeply
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import BuildError
 from te_sched.ir.stmt import PrimFunc
 
-Emit = Callable[[str, tuple[str, ...], llvm_machine.Machine], bytes]
+Emit = Callable[[str, tuple[str, ...], llvm_machine.TargetMachine], bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompiledObject:
     """An object file, its metadata for the loader, and the text that it was compiled from."""
 
     data: bytes
@@ -48,7 +48,7 @@ def compile_functions(
     extern_kinds: Callable[[str], str | None] = lambda name: None,
     is_defined: Callable[[str], bool] = lambda name: False,
     emit: Emit = llvm_machine.compile_object,
-) -> Compiled:
+) -> CompiledObject:
     """Generate and compile code for functions.
 
     `extern_kinds(name)` is "pointer" or "callback" for functions registered in Python;
@@ -63,7 +63,7 @@ def compile_functions(
     text = module.render(description, machine.header)
     linked = tuple(dict.fromkeys(module.linked_ir))
     data = emit(text, linked, machine)
-    return Compiled(data, module.describe(description), text, linked, target)
+    return CompiledObject(data, module.describe(description), text, linked, target)
 
 
 @walks_deeply("show functions", BuildError)
@@ -88,7 +88,7 @@ def show_functions(
 def _write_module(
     functions: Mapping[str, PrimFunc],
     target: Target,
-    machine: llvm_machine.Machine,
+    machine: llvm_machine.TargetMachine,
     extern_kinds: Callable[[str], str | None],
     is_defined: Callable[[str], bool],
     lines: Mapping[int, int] | None = None,

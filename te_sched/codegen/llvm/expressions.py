@@ -81,13 +81,15 @@ def bind(out: FunctionText, var: E.Var, expression: E.Expr) -> None:
         out.plain[var] = evaluate(out, expression)
 
 
-def evaluate_place(out: FunctionText, index: E.Expr) -> memory.Place:
+def evaluate_place(out: FunctionText, index: E.Expr) -> memory.LaneAddresses:
     """Where the elements of an index are."""
     if type(index) is E.Ramp and isinstance(index.stride, E.IntImm):
-        return memory.Place(index.lanes, evaluate_index(out, index.base), index.stride.value)
+        return memory.LaneAddresses(
+            index.lanes, evaluate_index(out, index.base), index.stride.value
+        )
     value = evaluate_index(out, index)
     lanes = dtypes.lanes(index.dtype)
-    return memory.Place(lanes, value, None if lanes > 1 else 1)
+    return memory.LaneAddresses(lanes, value, None if lanes > 1 else 1)
 
 
 def _var(out: FunctionText, node: E.Var) -> Value:

@@ -1,9 +1,9 @@
 """Numbers of some lanes that write LLVM instructions when Python's operators are applied to them.
 
-A `Lanes` collects the text of one function, of any number of lanes; what is computed is written
-once for scalars and vectors. No operation has fast-math flags, and there are no branches, so that
-every width rounds alike and loops over a scalar function can be vectorised. Must not know what is
-computed.
+A `LaneBuilder` collects the text of one function, of any number of lanes; what is computed is
+written once for scalars and vectors. No operation has fast-math flags, and there are no branches,
+so that every width rounds alike and loops over a scalar function can be vectorised. Must not know
+what is computed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SUFFIXES = {"float": "f32", "double": "f64", "i32": "i32", "i64": "i64"}
 INTEGERS = {"float": "i32", "double": "i64"}  # as wide as the floats
 
 
-class Lanes:
+class LaneBuilder:
     """The body of a function whose values all have `count` lanes."""
 
     def __init__(self, count: int) -> None:
@@ -70,7 +70,7 @@ class Number:
 
     __slots__ = ("kind", "lanes", "text")
 
-    def __init__(self, lanes: Lanes, text: str, kind: str) -> None:
+    def __init__(self, lanes: LaneBuilder, text: str, kind: str) -> None:
         self.lanes, self.text, self.kind = lanes, text, kind
 
     def like(self, value: Number | float) -> Number:

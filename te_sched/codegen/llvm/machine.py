@@ -35,7 +35,7 @@ _MACHINES: dict[tuple[str, str, str, int], Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class TargetMachine:
     """A processor to generate code for; object files keep its description."""
 
     triple: str
@@ -55,7 +55,7 @@ class Machine:
         return f'target datalayout = "{self.handle.target_data}"\ntarget triple = "{self.triple}"'
 
 
-def machine_of(target: Target) -> Machine:
+def machine_of(target: Target) -> TargetMachine:
     """The machine that a target names; by default this computer, with all its features."""
     _initialize()
     triple = target.mtriple or _host_triple()
@@ -68,7 +68,7 @@ def machine_of(target: Target) -> Machine:
     with _LOCK:
         if key not in _MACHINES:
             _MACHINES[key] = _create(target, key)
-        return Machine(*key, _MACHINES[key])
+        return TargetMachine(*key, _MACHINES[key])
 
 
 def _create(target: Target, key: tuple[str, str, str, int]) -> Any:
@@ -118,7 +118,7 @@ def host_features() -> str:
 
 
 @cache
-def has_masks(machine: Machine) -> bool:
+def has_masks(machine: TargetMachine) -> bool:
     """Whether the processor has instructions that store some lanes of a vector."""
     with suppress(RuntimeError):
         text = f"{machine.header}\n{_MASKED_STORE}"
@@ -139,7 +139,7 @@ declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, i32, <8 x i1>)
 
 
 @contextmanager
-def _optimized(text: str, linked: tuple[str, ...], machine: Machine) -> Iterator[Any]:
+def _optimized(text: str, linked: tuple[str, ...], machine: TargetMachine) -> Iterator[Any]:
     """The module after LLVM's passes."""
     *attempts, nothing = quirks.tunings(text, machine.level)
     for options in attempts:
@@ -161,7 +161,7 @@ def _is_valid(module: Any) -> bool:
 
 @contextmanager
 def _after_passes(
-    text: str, linked: tuple[str, ...], machine: Machine, options: Any
+    text: str, linked: tuple[str, ...], machine: TargetMachine, options: Any
 ) -> Iterator[Any]:
     context = llvm.create_context()
     with _parsed(text, context, "the generated code") as module:
@@ -261,14 +261,14 @@ def _give_way(module: Any, part: Any) -> None:
 
 
 @can_be_left
-def compile_object(text: str, linked: tuple[str, ...], machine: Machine) -> bytes:
+def compile_object(text: str, linked: tuple[str, ...], machine: TargetMachine) -> bytes:
     """LLVM text optimised and compiled to an object file."""
     with _optimized(text, linked, machine) as module:
         return bytes(machine.handle.emit_object(module))
 
 
 @can_be_left
-def show_source(text: str, linked: tuple[str, ...], machine: Machine, kind: str) -> str:
+def show_source(text: str, linked: tuple[str, ...], machine: TargetMachine, kind: str) -> str:
     """The optimised LLVM IR ("ll") or the assembly ("asm") of LLVM text."""
     shown = "\n".join(
         line for line in text.splitlines() if not line.startswith("@te_sched_metadata")
@@ -278,7 +278,7 @@ def show_source(text: str, linked: tuple[str, ...], machine: Machine, kind: str)
 
 
 @can_be_left
-def show_sources(text: str, linked: tuple[str, ...], machine: Machine) -> tuple[str, str]:
+def show_sources(text: str, linked: tuple[str, ...], machine: TargetMachine) -> tuple[str, str]:
     """The optimised LLVM IR and the assembly of LLVM text."""
     with _optimized(text, linked, machine) as module:
         return str(module), str(machine.handle.emit_assembly(module))

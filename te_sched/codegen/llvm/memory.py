@@ -44,7 +44,7 @@ def _as_i64(out: FunctionText, index: Value) -> str:
     return out.emit(f"{extend} {llvm_type(index.dtype)} {index.text} to i64")
 
 
-class Place(NamedTuple):
+class LaneAddresses(NamedTuple):
     """Where the lanes of an access are: at base + lane * stride, or at the lanes of a vector."""
 
     lanes: int
@@ -52,7 +52,7 @@ class Place(NamedTuple):
     stride: int | None
 
 
-def load(out: FunctionText, buffer: Buffer, place: Place) -> Value:
+def load(out: FunctionText, buffer: Buffer, place: LaneAddresses) -> Value:
     """The elements of a buffer at some place: contiguous, strided or gathered."""
     inner = dtypes.lanes(buffer.dtype)
     if place.lanes == 1 or place.stride == 1:
@@ -70,7 +70,7 @@ def load(out: FunctionText, buffer: Buffer, place: Place) -> Value:
     )
 
 
-def store(out: FunctionText, buffer: Buffer, place: Place, value: Value) -> None:
+def store(out: FunctionText, buffer: Buffer, place: LaneAddresses, value: Value) -> None:
     """Store at some place; lanes that meet are stored in their order."""
     inner = dtypes.lanes(buffer.dtype)
     if place.lanes == 1 or place.stride == 1:
@@ -86,7 +86,7 @@ def store(out: FunctionText, buffer: Buffer, place: Place, value: Value) -> None
         _store_at(out, buffer, one, part)
 
 
-def _first(out: FunctionText, buffer: Buffer, place: Place) -> str:
+def _first(out: FunctionText, buffer: Buffer, place: LaneAddresses) -> str:
     """The address of the first lane of a place with a stride."""
     return address(out, out.lookup(buffer.data), buffer.dtype, place.base)
 
@@ -98,7 +98,7 @@ def _shifted(out: FunctionText, buffer: Buffer, start: str, elements: int) -> st
     return out.emit(f"getelementptr inbounds {kind}, ptr {start}, i64 {elements}")
 
 
-def _each(out: FunctionText, buffer: Buffer, place: Place) -> Iterator[str]:
+def _each(out: FunctionText, buffer: Buffer, place: LaneAddresses) -> Iterator[str]:
     """The address of each lane."""
     if place.stride is not None:
         start = _first(out, buffer, place)
@@ -109,7 +109,7 @@ def _each(out: FunctionText, buffer: Buffer, place: Place) -> Iterator[str]:
         yield address(out, pointer, buffer.dtype, lane(out, place.base, k))
 
 
-def _load_strided(out: FunctionText, buffer: Buffer, place: Place, stride: int) -> Value:
+def _load_strided(out: FunctionText, buffer: Buffer, place: LaneAddresses, stride: int) -> Value:
     """Every so many elements: loads of whole vectors, from which lanes are picked.
 
     The last of these vectors ends with the last lane, so that nothing is read beyond it.
@@ -144,7 +144,7 @@ def permute(out: FunctionText, a: Value, b: Value, picks: list[int]) -> Value:
     return unknown(text, dtype)
 
 
-def _gather(out: FunctionText, buffer: Buffer, place: Place) -> Value:
+def _gather(out: FunctionText, buffer: Buffer, place: LaneAddresses) -> Value:
     """Lanes from anywhere; LLVM loads them one by one where the processor cannot."""
     lanes, pointer, index = place.lanes, out.lookup(buffer.data), place.base
     dtype = dtypes.with_lanes(buffer.dtype, lanes)

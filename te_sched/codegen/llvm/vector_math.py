@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from te_sched.codegen.llvm import math_coefficients as C
 from te_sched.codegen.llvm.function import FunctionText
-from te_sched.codegen.llvm.lanes import Lanes, Number
+from te_sched.codegen.llvm.lanes import LaneBuilder, Number
 from te_sched.codegen.llvm.types import Value, floating, llvm_type
 from te_sched.ir import dtypes
 
@@ -455,7 +455,7 @@ def _helper(
 ) -> tuple[str, dict[str, tuple[str, tuple[str, ...]]]]:
     """The text of a helper function, and the intrinsics that it calls."""
     function = _FUNCTIONS[name, element]
-    body = Lanes(lanes)
+    body = LaneBuilder(lanes)
     kind = "float" if element == "float32" else "double"
     names = ["x", "y"] if name == "pow" else ["x"]
     result = function(*(Number(body, f"%{one}", kind) for one in names))

@@ -7,7 +7,7 @@ import re
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_]")
 
 
-class Names:
+class UniqueNames:
     """Hands out names that are not in use; a name may be given back."""
 
     def __init__(self, reserved: tuple[str, ...] = ()) -> None:

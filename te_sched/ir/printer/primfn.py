@@ -12,12 +12,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from te_sched.deep import walks_deeply
+from te_sched.deep_recursion import walks_deeply
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, FloatImm, IntImm, IterVar, StringImm, Var
-from te_sched.ir.printer.names import Names
+from te_sched.ir.printer.names import UniqueNames
 from te_sched.ir.printer.script_expr import ByClass, quoted
 from te_sched.ir.visitor import INIT_FIELDS, children
 
@@ -66,7 +66,7 @@ class Primfn:
     """Prints one text."""
 
     def __init__(self) -> None:
-        self.allocator = Names()
+        self.allocator = UniqueNames()
         self.names: dict[Any, str] = {}
         self.meta: dict[str, list[Any]] = {}
         self.lines: list[str] = []

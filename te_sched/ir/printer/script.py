@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from te_sched.deep import walks_deeply
+from te_sched.deep_recursion import walks_deeply
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Var
-from te_sched.ir.printer.names import Names, identifier
+from te_sched.ir.printer.names import UniqueNames, identifier
 from te_sched.ir.printer.script_expr import ExprPrinter, quoted
 from te_sched.ir.printer.uses import Uses
 from te_sched.ir.reals import as_reals
@@ -84,7 +84,7 @@ class ScriptPrinter(ExprPrinter):
 
     def __init__(self) -> None:
         super().__init__()
-        self.allocator = Names(_RESERVED)
+        self.allocator = UniqueNames(_RESERVED)
         self.uses = Uses(None)
         self.open: dict[int, Block] = {}
         self.block = self.root = Block(None, "")

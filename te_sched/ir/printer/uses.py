@@ -16,24 +16,24 @@ from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, FloatImm, IntImm, S
 from te_sched.ir.visitor import children
 
 
-class Scope:
+class TextScope:
     """A statement with a text block of its own; `node` is None for the outermost."""
 
     __slots__ = ("depth", "node", "parent")
 
-    def __init__(self, node: Any, parent: Scope | None) -> None:
+    def __init__(self, node: Any, parent: TextScope | None) -> None:
         self.node = node
         self.parent = parent
         self.depth: int = 0 if parent is None else parent.depth + 1
 
-    def holds(self, other: Scope | None) -> bool:
+    def holds(self, other: TextScope | None) -> bool:
         """Whether the other scope is this one or lies within."""
         while other is not None and other.depth > self.depth:
             other = other.parent
         return other is self
 
 
-def _common(a: Scope, b: Scope) -> Scope:
+def _common(a: TextScope, b: TextScope) -> TextScope:
     while a is not b:
         if a.depth >= b.depth:
             assert a.parent is not None
@@ -54,29 +54,29 @@ class Uses:
     """
 
     def __init__(self, root: Any) -> None:
-        self.lowest: dict[Any, Scope] = {}
-        self.scopes: dict[int, Scope] = {}
-        self.root = Scope(None, None)
+        self.lowest: dict[Any, TextScope] = {}
+        self.scopes: dict[int, TextScope] = {}
+        self.root = TextScope(None, None)
         if isinstance(root, S.Stmt):
             self._statement(root, self.root)
         elif isinstance(root, Expr):
             self._expression(root, self.root)
 
-    def _inner(self, node: S.Stmt, scope: Scope) -> Scope:
+    def _inner(self, node: S.Stmt, scope: TextScope) -> TextScope:
         known = self.scopes.get(id(node))
         if known is not None and (known is scope or known.parent is scope):
             return known  # a branch that is a block itself, or a statement that stands here twice
-        inner = self.scopes[id(node)] = Scope(node, scope)
+        inner = self.scopes[id(node)] = TextScope(node, scope)
         return inner
 
-    def _note(self, used: Var | Buffer, scope: Scope) -> None:
+    def _note(self, used: Var | Buffer, scope: TextScope) -> None:
         known = self.lowest.get(used)
         if known is None:
             self.lowest[used] = scope
         elif known is not scope:
             self.lowest[used] = _common(known, scope)
 
-    def _buffer(self, buffer: Buffer, scope: Scope) -> None:
+    def _buffer(self, buffer: Buffer, scope: TextScope) -> None:
         if self.lowest.get(buffer) is scope:
             return
         self._note(buffer, scope)
@@ -85,7 +85,7 @@ class Uses:
             if type(part) is not IntImm:
                 self._expression(part, scope)
 
-    def _expression(self, root: Expr, scope: Scope) -> None:
+    def _expression(self, root: Expr, scope: TextScope) -> None:
         stack: list[Any] = [root]
         while stack:
             node = stack.pop()
@@ -102,7 +102,7 @@ class Uses:
             else:
                 stack.extend(children(node))
 
-    def _statement(self, node: Any, scope: Scope) -> None:
+    def _statement(self, node: Any, scope: TextScope) -> None:
         """Note the uses in a statement; chains of statements are followed without recursion."""
         while True:
             kind = type(node)
@@ -131,7 +131,7 @@ class Uses:
                 return
             node = body
 
-    def _header(self, node: Any, scope: Scope) -> None:
+    def _header(self, node: Any, scope: TextScope) -> None:
         """Note what a statement uses by itself."""
         if isinstance(node, S.AttrStmt):
             self._attribute_node(node, scope)
@@ -144,7 +144,7 @@ class Uses:
                 self._expression(child.min, scope)
                 self._expression(child.extent, scope)
 
-    def _attribute_node(self, node: S.AttrStmt, scope: Scope) -> None:
+    def _attribute_node(self, node: S.AttrStmt, scope: TextScope) -> None:
         target = node.node
         if isinstance(target, E.IterVar):
             # Of a thread that is launched again and again, the first launch counts.

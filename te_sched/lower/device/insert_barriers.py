@@ -25,8 +25,8 @@ from dataclasses import dataclass, field
 from dataclasses import replace as with_fields
 from typing import Any
 
+from te_sched.arith.aliasing import Apart, Touch
 from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.apart import Apart, Touch
 from te_sched.arith.conditions import plain
 from te_sched.arith.forms import Forms
 from te_sched.config import AS_TVM, Lowering
@@ -49,7 +49,7 @@ from te_sched.ir.stmt import (
 from te_sched.ir.visitor import replace, substitute, walk
 from te_sched.lower.device.kernel import (
     BARRIER,
-    ThreadAxis,
+    LaunchAxis,
     allocations,
     barrier,
     scope_of,
@@ -122,7 +122,7 @@ class _Planner:
     def __init__(
         self,
         kernel: str,
-        threads: Sequence[ThreadAxis],
+        threads: Sequence[LaunchAxis],
         shared: frozenset[Var],
         settings: Lowering,
     ) -> None:

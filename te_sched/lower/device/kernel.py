@@ -37,7 +37,7 @@ DYNAMIC_ALIGNMENT = 128  # bytes; between allocations in dynamic shared memory
 
 
 @dataclass(frozen=True, slots=True)
-class ThreadAxis:
+class LaunchAxis:
     """One axis of the launch: its tag, the variable that numbers it, and how many there are."""
 
     tag: str
@@ -55,12 +55,12 @@ def is_kernel(func: PrimFunc) -> bool:
     return func.attrs.get("calling_conv") == KERNEL_CONVENTION
 
 
-def thread_axes(kernel: PrimFunc) -> tuple[tuple[ThreadAxis, ...], Stmt]:
+def thread_axes(kernel: PrimFunc) -> tuple[tuple[LaunchAxis, ...], Stmt]:
     """The thread axes of a kernel, in the order of TAGS, and what every thread does."""
     axes, body = [], kernel.body
     while isinstance(body, AttrStmt) and body.key == "thread_extent":
         iter_var: IterVar = body.node
-        axes.append(ThreadAxis(iter_var.thread_tag, iter_var.var, body.value))
+        axes.append(LaunchAxis(iter_var.thread_tag, iter_var.var, body.value))
         body = body.body
     return tuple(axes), body
 
@@ -142,7 +142,7 @@ def block_size(kernel: PrimFunc) -> int | None:
     return math.prod(extent.value for extent in extents if isinstance(extent, IntImm))
 
 
-def lane_mask(axes: Iterable[ThreadAxis]) -> Expr:
+def lane_mask(axes: Iterable[LaunchAxis]) -> Expr:
     """The lanes of a warp that come by: all of them, where the block has no part of a warp."""
     count = 1
     for axis in axes:

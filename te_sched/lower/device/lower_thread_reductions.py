@@ -36,7 +36,7 @@ from te_sched.ir.stmt import (
 from te_sched.ir.visitor import StatementMapper, substitute
 from te_sched.lower.device.kernel import (
     WARP,
-    ThreadAxis,
+    LaunchAxis,
     lane_mask,
     scope_of,
     thread_axes,
@@ -73,7 +73,7 @@ class _Team:
 class _Lowering(StatementMapper):
     """Replaces reductions; `buffers` are what they need for the whole kernel."""
 
-    def __init__(self, kernel: str, axes: Sequence[ThreadAxis]) -> None:
+    def __init__(self, kernel: str, axes: Sequence[LaunchAxis]) -> None:
         self.kernel = kernel
         self.threads = [axis for axis in axes if not axis.is_block]
         self.blocks = [axis for axis in axes if axis.is_block]

@@ -22,7 +22,7 @@ from te_sched.ir.expr import Expr, IterVar, Range, Var
 from te_sched.ir.ops import const
 from te_sched.ir.stmt import AttrStmt, BufferStore, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, variables_of
-from te_sched.lower.device.kernel import TAGS, ThreadAxis, launched
+from te_sched.lower.device.kernel import TAGS, LaunchAxis, launched
 from te_sched.lower.statements import fresh_copy, statements
 
 _LAUNCH = "thread_extent"
@@ -58,7 +58,7 @@ class _Collector(StatementMapper):
 
     def __init__(self, name: str, launched: dict[Var, str], settings: Lowering) -> None:
         self.name, self.launched = name, launched
-        self.axes: dict[str, ThreadAxis] = {}
+        self.axes: dict[str, LaunchAxis] = {}
         self.values: dict[Var, Expr] = {}
         self.analyzer = Analyzer(settings)
 
@@ -76,7 +76,7 @@ class _Collector(StatementMapper):
         known = self.axes.get(tag)
         if known is None:
             var = Var(tag.replace(".", "_"), thread.var.dtype)
-            known = self.axes[tag] = ThreadAxis(tag, var, node.value)
+            known = self.axes[tag] = LaunchAxis(tag, var, node.value)
         elif not self.analyzer.can_prove_equal(known.extent, node.value):
             raise BuildError(
                 f"launch a kernel of {self.name!r} over {tag}",

@@ -12,7 +12,6 @@ from te_sched.errors import ScheduleError, Where, did_you_mean, kind_of, repr_of
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Expr, IterVar
 from te_sched.schedule.handles import NAME
-from te_sched.schedule.places import At
 from te_sched.schedule.primitives.checks import (
     as_expr,
     brief,
@@ -21,6 +20,7 @@ from te_sched.schedule.primitives.checks import (
     names,
     stage_label,
 )
+from te_sched.schedule.source_locations import At
 from te_sched.schedule.state import PLAIN, StageState
 from te_sched.te.operation import ComputeOp
 from te_sched.te.tensor import Tensor

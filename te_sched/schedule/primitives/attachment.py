@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from te_sched.errors import ScheduleError, kind_of
 from te_sched.ir.expr import IterVar, ProducerLoad, Reduce
 from te_sched.schedule.handles import STAGE
-from te_sched.schedule.places import At
 from te_sched.schedule.primitives.checks import (
     brief,
     compute_operation,
@@ -15,6 +14,7 @@ from te_sched.schedule.primitives.checks import (
     names,
     stage_label,
 )
+from te_sched.schedule.source_locations import At
 from te_sched.schedule.state import AttachType, StageState
 from te_sched.te.operation import ComputeOp
 from te_sched.trace.primitive import primitive

@@ -12,7 +12,6 @@ from te_sched.ir.expr import Expr, IntImm, IterVar, ProducerLoad, Range, Reduce,
 from te_sched.ir.visitor import replace, substitute
 from te_sched.schedule.guards import bound_checks, check_promises
 from te_sched.schedule.handles import NAME, STAGES, TENSOR, TENSORS, as_items
-from te_sched.schedule.places import At
 from te_sched.schedule.primitives.checks import (
     KIND_TEXT,
     brief,
@@ -22,6 +21,7 @@ from te_sched.schedule.primitives.checks import (
 )
 from te_sched.schedule.program import ScheduleState
 from te_sched.schedule.relations import Ranges, Values
+from te_sched.schedule.source_locations import At
 from te_sched.schedule.state import Fate, StageState
 from te_sched.te.operation import ComputeOp, Operation, domains
 from te_sched.te.tensor import Tensor

@@ -22,8 +22,8 @@ from te_sched.errors import (
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, IterVar
 from te_sched.ir.visitor import reads_data
-from te_sched.schedule.places import At, draw_loops
 from te_sched.schedule.relations import spread_down
+from te_sched.schedule.source_locations import At, draw_loops
 from te_sched.schedule.state import StageState
 from te_sched.te.operation import ComputeOp, Operation
 from te_sched.te.tensor import Tensor

@@ -13,7 +13,6 @@ from te_sched.ir.expr import Call, Expr, IterVar, ProducerLoad, Range, Reduce, S
 from te_sched.ir.visitor import reads_data, replace, substitute, variables_of
 from te_sched.schedule.guards import bound_checks, check_promises
 from te_sched.schedule.handles import INTEGER, TENSOR
-from te_sched.schedule.places import At
 from te_sched.schedule.primitives.caching import output_axes, stage_of_tensor
 from te_sched.schedule.primitives.checks import (
     brief,
@@ -24,6 +23,7 @@ from te_sched.schedule.primitives.checks import (
 )
 from te_sched.schedule.program import ScheduleState
 from te_sched.schedule.relations import Ranges, Values, spread_down, spread_up
+from te_sched.schedule.source_locations import At
 from te_sched.schedule.state import Fate, StageState
 from te_sched.te.operation import ComputeOp, domain_of, domains
 from te_sched.te.tensor import Tensor

@@ -9,7 +9,6 @@ from te_sched.errors import ScheduleError
 from te_sched.ir import ops
 from te_sched.ir.expr import ITER_KINDS, Expr, IntImm, IterVar, Range, Var
 from te_sched.schedule.handles import BY_NAME, FLAG
-from te_sched.schedule.places import At
 from te_sched.schedule.primitives.checks import (
     check_distinct,
     check_kind,
@@ -20,6 +19,7 @@ from te_sched.schedule.primitives.checks import (
     positive_integer,
 )
 from te_sched.schedule.relations import Fuse, Singleton, Split
+from te_sched.schedule.source_locations import At
 from te_sched.schedule.state import Fate, Length, StageDraft, StageState
 from te_sched.trace.primitive import primitive
 

@@ -10,7 +10,6 @@ from typing import Any
 from te_sched.errors import ScheduleError
 from te_sched.ir.expr import IterVar
 from te_sched.schedule.handles import INTEGER, NAME, THREADS, as_items
-from te_sched.schedule.places import At
 from te_sched.schedule.primitives.annotations import check_thread
 from te_sched.schedule.primitives.checks import (
     brief,
@@ -21,6 +20,7 @@ from te_sched.schedule.primitives.checks import (
     names,
     stage_label,
 )
+from te_sched.schedule.source_locations import At
 from te_sched.schedule.state import StageState
 from te_sched.te.operation import PlaceholderOp, ScanOp
 from te_sched.trace.primitive import primitive

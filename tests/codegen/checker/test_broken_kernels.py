@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from te_sched.codegen.checker import Kind, check_program
+from te_sched.codegen.checker import ViolationKind, check_program
 from tests.codegen.checker import kernels as k
 
-WW, RW = Kind.WRITE_WRITE_RACE, Kind.READ_WRITE_RACE
-OUT, UNWRITTEN = Kind.OUT_OF_BOUNDS, Kind.UNINITIALISED_READ
-DIVERGENCE, SHUFFLE = Kind.BARRIER_DIVERGENCE, Kind.SHUFFLE
+WW, RW = ViolationKind.WRITE_WRITE_RACE, ViolationKind.READ_WRITE_RACE
+OUT, UNWRITTEN = ViolationKind.OUT_OF_BOUNDS, ViolationKind.UNINITIALISED_READ
+DIVERGENCE, SHUFFLE = ViolationKind.BARRIER_DIVERGENCE, ViolationKind.SHUFFLE
 
 
 @pytest.mark.parametrize("good", k.GOOD, ids=lambda one: one.__name__)

@@ -8,7 +8,7 @@ import pytest
 
 import te_sched
 from te_sched import config, te
-from te_sched.codegen.checker import Kind, check_program
+from te_sched.codegen.checker import ViolationKind, check_program
 from te_sched.errors import BuildError, CallError
 from te_sched.ir import expr as E
 from te_sched.lower.device.pipeline import device_passes
@@ -19,7 +19,7 @@ def test_finding_says_where():
     module, arguments, _ = k.reverse()
     report = check_program(k.without_barrier(1)(module), arguments)
     (found,) = report.findings
-    assert found.kind is Kind.READ_WRITE_RACE
+    assert found.kind is ViolationKind.READ_WRITE_RACE
     assert (found.stage, found.buffer, found.does) == ("s", "s_shared", "write")
     assert found.access == "s_shared[tx]"
     assert found.other_access == "read s_shared[63 - tx]"
@@ -89,7 +89,7 @@ def test_endless_kernel_is_stopped():
 
     module = k.program(build, [k.array("A", 32)], tx=32)
     report = check_program(module, [np.zeros(32, np.float32)], max_steps=1000)
-    assert [one.kind for one in report.findings] == [Kind.STEP_LIMIT]
+    assert [one.kind for one in report.findings] == [ViolationKind.STEP_LIMIT]
     assert "1000 steps" in str(report)
     with config.scoped(max_steps=500):
         assert "500 steps" in str(check_program(module, [np.zeros(32, np.float32)]))
@@ -147,14 +147,14 @@ def test_atomics_do_not_race():
 def test_updates_that_are_not_atomic_race():
     data, bins = np.arange(128, dtype=np.int32) % 4, np.zeros(4, np.int32)
     report = check_program(histogram(False), [data, bins], initialised=["H"])
-    assert {one.kind for one in report.findings} >= {Kind.READ_WRITE_RACE}
+    assert {one.kind for one in report.findings} >= {ViolationKind.READ_WRITE_RACE}
     assert {one.buffer for one in report.findings} == {"H"}
 
 
 def test_outputs_are_not_initialised():
     data, bins = np.arange(128, dtype=np.int32) % 4, np.zeros(4, np.int32)
     report = check_program(histogram(True), [data, bins])
-    assert [one.kind for one in report.findings] == [Kind.UNINITIALISED_READ]
+    assert [one.kind for one in report.findings] == [ViolationKind.UNINITIALISED_READ]
 
 
 def fragments(with_fill=True):
@@ -202,7 +202,7 @@ def test_fragments():
 def test_fragment_that_is_not_filled():
     a, b, c = np.ones(256, np.float16), np.ones(256, np.float16), np.ones(256, np.float32)
     report = check_program(fragments(False), [a, b, c])
-    assert [one.kind for one in report.findings] == [Kind.UNINITIALISED_READ]
+    assert [one.kind for one in report.findings] == [ViolationKind.UNINITIALISED_READ]
     assert "the fragment c" in report.findings[0].detail
 
 
@@ -300,7 +300,7 @@ def test_schedules_need_each_barrier(number):
     data, result = np.ones((64, 64), np.float32), np.zeros(64, np.float32)
     report = check_program(k.without_barrier(number)(cached_sum()), [data, result])
     assert {one.stage for one in report.findings} == {"A"}
-    assert {one.kind for one in report.findings} == {Kind.READ_WRITE_RACE}
+    assert {one.kind for one in report.findings} == {ViolationKind.READ_WRITE_RACE}
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float64", "int8", "uint16", "int64", "bfloat16"])
@@ -365,7 +365,7 @@ def test_a_change_after_a_known_sequence_is_found():
     module = k.program(build, [k.array("A", 32), k.array("C", 32)], tx=32)
     report = check_program(module, [np.ones(32, np.float32), np.zeros(32, np.float32)])
     (found,) = report.findings
-    assert (found.kind, found.loops) == (Kind.READ_WRITE_RACE, {"k": 2})
+    assert (found.kind, found.loops) == (ViolationKind.READ_WRITE_RACE, {"k": 2})
 
 
 def test_lanes_of_vectors_are_read_only_where_wanted():

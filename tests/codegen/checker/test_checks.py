@@ -9,7 +9,7 @@ import pytest
 
 import te_sched
 from te_sched import config, te, tir
-from te_sched.codegen.checker import Kind, Report, check_program
+from te_sched.codegen.checker import Report, ViolationKind, check_program
 from te_sched.errors import BuildError, CallError
 from tests.codegen.checker import kernels as k
 from tests.codegen.emulator.test_emulate import WORDS, address, gathered, written
@@ -29,7 +29,7 @@ def test_index_outside_is_found(rank: int, index: int) -> None:
     module = te_sched.build(*gathered(rank), target="cuda")
     assert check(module, 63, rank).ok
     first = check(module, index, rank).findings[0]
-    assert (first.kind, first.buffer, first.index) == (Kind.OUT_OF_BOUNDS, "A", index)
+    assert (first.kind, first.buffer, first.index) == (ViolationKind.OUT_OF_BOUNDS, "A", index)
     assert first.thread.thread == (5, 0, 0)
     assert first.detail == f"A has the indices 0 to 63 in dimension {rank - 1}"
 
@@ -56,7 +56,7 @@ def test_index_that_a_loop_changes() -> None:
 
     arrays = np.ones(256, "float32"), np.arange(256, dtype="int32"), np.zeros(256, "float32")
     report = written(body).check(*arrays)
-    assert {one.kind for one in report.findings} == {Kind.OUT_OF_BOUNDS}
+    assert {one.kind for one in report.findings} == {ViolationKind.OUT_OF_BOUNDS}
 
 
 @pytest.mark.parametrize("place", ["fill", "load", "store", "multiply"])
@@ -81,10 +81,14 @@ def test_fragments_that_do_not_exist(place: str) -> None:
         ib.emit(WORDS("handle", "tir.tvm_store_matrix_sync", *there))
 
     module = written(body, ("float16", "int32", "float32"))
-    for index, kinds in ((0, set()), (7, {Kind.OUT_OF_BOUNDS}), (-1, {Kind.OUT_OF_BOUNDS})):
+    for index, kinds in (
+        (0, set()),
+        (7, {ViolationKind.OUT_OF_BOUNDS}),
+        (-1, {ViolationKind.OUT_OF_BOUNDS}),
+    ):
         arrays = np.ones(256, "float16"), np.full(256, index, "int32"), np.zeros(256, "float32")
         report = module.check(*arrays)
-        assert {one.kind for one in report.findings} - {Kind.UNINITIALISED_READ} == kinds
+        assert {one.kind for one in report.findings} - {ViolationKind.UNINITIALISED_READ} == kinds
 
 
 def test_negative_lanes_of_shuffles() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from te_sched.codegen.checker import Kind, check_program
+from te_sched.codegen.checker import ViolationKind, check_program
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.lower.device.kernel import BARRIER
@@ -19,7 +19,7 @@ def wait_for_warp(ib: Any) -> None:
     ib.emit(E.Call("int32", BARRIER, (E.StringImm("warp"),)))
 
 
-def kinds(build: Callable[..., None], **extents: int) -> set[Kind]:
+def kinds(build: Callable[..., None], **extents: int) -> set[ViolationKind]:
     program = k.program(build, [k.array("A", 128), k.array("C", 128)], **extents)
     arguments = [np.ones(128, "float32"), np.zeros(128, "float32")]
     report = check_program(program, arguments, initialised=["A", "C"])
@@ -41,7 +41,7 @@ def test_reader_of_another_warp(earlier: int) -> None:
         with ib.if_scope(ops.equal(tx, 0)):
             s[0] = E.FloatImm(2.0)
 
-    assert kinds(build, tx=64) == ({Kind.READ_WRITE_RACE} if earlier == 40 else set())
+    assert kinds(build, tx=64) == ({ViolationKind.READ_WRITE_RACE} if earlier == 40 else set())
 
 
 @pytest.mark.parametrize("writer", [0, 33, 63])
@@ -56,7 +56,7 @@ def test_all_threads_read_at_once(writer: int) -> None:
         with ib.if_scope(ops.equal(tx, writer)):
             s[0] = E.FloatImm(2.0)
 
-    assert kinds(build, tx=64) == {Kind.READ_WRITE_RACE}
+    assert kinds(build, tx=64) == {ViolationKind.READ_WRITE_RACE}
 
 
 @pytest.mark.parametrize("block", [0, 1])
@@ -71,7 +71,7 @@ def test_reader_of_another_block(block: int) -> None:
         with ib.if_scope(ops.logical_and(ops.equal(bx, 1), ops.equal(tx, 0))):
             A[0] = E.FloatImm(2.0)
 
-    assert kinds(build, bx=2, tx=32) == ({Kind.READ_WRITE_RACE} if block == 0 else set())
+    assert kinds(build, bx=2, tx=32) == ({ViolationKind.READ_WRITE_RACE} if block == 0 else set())
 
 
 @pytest.mark.parametrize("block", [0, 1])
@@ -85,4 +85,4 @@ def test_atomic_of_another_block(block: int) -> None:
         with ib.if_scope(ops.logical_and(ops.equal(bx, 1), ops.equal(tx, 0))):
             C[0] = A[0]
 
-    assert kinds(build, bx=2, tx=32) == ({Kind.READ_WRITE_RACE} if block == 0 else set())
+    assert kinds(build, bx=2, tx=32) == ({ViolationKind.READ_WRITE_RACE} if block == 0 else set())

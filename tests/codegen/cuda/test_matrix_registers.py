@@ -13,7 +13,7 @@ import pytest
 
 import te_sched
 from te_sched import te
-from te_sched.codegen.checker import Kind, check_program
+from te_sched.codegen.checker import ViolationKind, check_program
 from te_sched.errors import BuildError
 from te_sched.ir import expr as E
 from te_sched.ir import ops
@@ -220,7 +220,7 @@ def test_lanes_that_do_not_come_are_found() -> None:
 
     report = check_program(k.program(build, [k.array("C", 32)], tx=32), [np.zeros(32, "float32")])
     kinds = {one.kind for one in report.findings}
-    assert kinds == {Kind.BARRIER_DIVERGENCE, Kind.UNINITIALISED_READ}
+    assert kinds == {ViolationKind.BARRIER_DIVERGENCE, ViolationKind.UNINITIALISED_READ}
 
 
 def test_refuses_what_does_not_exist() -> None:

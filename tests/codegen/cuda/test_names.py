@@ -9,7 +9,7 @@ import pytest
 import te_sched
 from te_sched import te, tir
 from te_sched.codegen.cuda import nvrtc
-from te_sched.codegen.cuda.names import Names, Probe, identifier, words_of
+from te_sched.codegen.cuda.names import NumberedNames, ScopedNames, identifier, words_of
 
 WORDS = (
     *("NULL", "int", "__global__", "threadIdx", "half", "INFINITY", "NAN", "assert", "min"),
@@ -49,11 +49,11 @@ def test_macros_are_renamed(word: str) -> None:
     "word", ["A", "B_shared", "OUT", "IC", "T_dense", "E", "C1", "nulls", "M_shared"]
 )
 def test_names_are_kept(word: str) -> None:
-    assert Names().fresh(word) == word
+    assert ScopedNames().fresh(word) == word
 
 
 def test_names_that_become_equal_differ() -> None:
-    names = Names()
+    names = ScopedNames()
     assert [names.fresh(one) for one in ("A.B", "A_B", "A-B", "é", "ü")] == [
         *("A_B", "A_B_1", "A_B_2", "v", "v_1")
     ]
@@ -70,7 +70,7 @@ def test_functions_that_a_kernel_calls_are_no_names() -> None:
 
 
 def test_words_of_a_text() -> None:
-    probe: Any = Probe()
+    probe: Any = NumberedNames()
     name = probe.fresh("A")
     lines = [f'half {name} = nvcuda::wmma::f({name}.x, 0x1f); asm("mov {name}");', "g(1.0f);"]
     assert words_of(lines) == {"half", "nvcuda", "asm", "g"}

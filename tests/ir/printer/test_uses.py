@@ -6,7 +6,7 @@ from typing import Any
 
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Var
-from te_sched.ir.printer.uses import Scope, Uses
+from te_sched.ir.printer.uses import TextScope, Uses
 from tests.lower.build import block, loop, read, store, temporary
 
 A, B, C = (temporary(name, 8) for name in "ABC")
@@ -43,9 +43,9 @@ def test_expressions_alone_have_the_outermost_scope() -> None:
 
 
 def test_scopes_hold_those_within() -> None:
-    root = Scope(None, None)
-    inner, other = Scope(INNER, root), Scope(OUTER, root)
+    root = TextScope(None, None)
+    inner, other = TextScope(INNER, root), TextScope(OUTER, root)
     assert root.holds(inner)
-    assert inner.holds(Scope(None, inner))
+    assert inner.holds(TextScope(None, inner))
     assert not inner.holds(other)
     assert not inner.holds(root)

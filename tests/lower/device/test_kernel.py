@@ -9,7 +9,7 @@ from te_sched.ir.stmt import Stmt
 from te_sched.lower.device.kernel import (
     KERNEL_CONVENTION,
     TAGS,
-    ThreadAxis,
+    LaunchAxis,
     allocations,
     block_size,
     bytes_of,
@@ -29,8 +29,8 @@ def launch(body: Stmt, threads: int = 32) -> Stmt:
     return thread("blockIdx.x", 4, bx, thread("threadIdx.x", threads, tx, body))
 
 
-def axis(tag: str, extent: int | Var) -> ThreadAxis:
-    return ThreadAxis(tag, Var("t"), IntImm(extent) if isinstance(extent, int) else extent)
+def axis(tag: str, extent: int | Var) -> LaunchAxis:
+    return LaunchAxis(tag, Var("t"), IntImm(extent) if isinstance(extent, int) else extent)
 
 
 def test_axes_and_what_each_thread_does() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from te_sched import build, lower, te
 from te_sched.errors import BuildError, CallError, LoweringError, ScheduleError, Subject
-from te_sched.schedule.places import adding_places
+from te_sched.schedule.source_locations import adding_places
 
 A = te.placeholder((8, 8), name="A")
 

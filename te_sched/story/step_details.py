@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from te_sched.deep import walks_deeply
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import TeSchedError, repeating
 from te_sched.ir.stmt import PrimFunc, Stmt
 from te_sched.lower.pipeline import lower
 from te_sched.story.compiling import Builder
 from te_sched.story.figures import figures_of_loops, temporary_bytes
-from te_sched.story.model import Figures, Line, Row, Step
+from te_sched.story.model import Figures, Line, LoopRow, StoryStep
 from te_sched.story.problems import from_error
 from te_sched.story.program import changes, program_lines
 from te_sched.story.stages import Stages
@@ -35,7 +35,7 @@ class Teller:
         self._builder = builder
         self._before: tuple[Line, ...] = ()
 
-    def tell(self, moment: Moment, args: Sequence[Any]) -> Step:
+    def tell(self, moment: Moment, args: Sequence[Any]) -> StoryStep:
         """The step that a moment is; `args` are the function's arguments."""
         with repeating(moment.place):
             told = self._told(moment, args)
@@ -50,10 +50,10 @@ class Teller:
         )
 
     @walks_deeply("explain a schedule")
-    def _told(self, moment: Moment, args: Sequence[Any]) -> Step:
+    def _told(self, moment: Moment, args: Sequence[Any]) -> StoryStep:
         schedule = moment.schedule
         tree = loop_tree(schedule, args)
-        step = Step(moment.number, moment.title, dataflow=dataflow_svg(schedule))
+        step = StoryStep(moment.number, moment.title, dataflow=dataflow_svg(schedule))
         if moment.error is not None:
             problem = from_error("schedule", moment.error)
             return replace(step, nest=_rows(tree, Stages(schedule), {}), problems=(problem,))
@@ -83,10 +83,10 @@ class Teller:
 
 def _rows(
     tree: Sequence[TreeLine], stages: Stages, figures: Mapping[int, Figures]
-) -> tuple[Row, ...]:
+) -> tuple[LoopRow, ...]:
     """The lines of a loop tree with the stages and figures of what they show."""
     return tuple(
-        Row(
+        LoopRow(
             line.depth,
             line.kind,
             line.text,

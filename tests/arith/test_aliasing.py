@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from te_sched.arith.apart import Apart, Touch
+from te_sched.arith.aliasing import Apart, Touch
 from te_sched.arith.forms import Forms, constant
 from te_sched.ir.expr import Expr, IntImm, Var
 

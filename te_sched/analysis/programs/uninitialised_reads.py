@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from te_sched.analysis.programs.accesses import Access, Program
+from te_sched.analysis.programs.accesses import Access, ProgramAccesses
 from te_sched.analysis.programs.evaluate import (
     Points,
     TooMany,
@@ -52,7 +52,7 @@ class Missing(NamedTuple):
 
 
 def find_missing(
-    program: Program, memory: Memory, accesses: Sequence[Access]
+    program: ProgramAccesses, memory: Memory, accesses: Sequence[Access]
 ) -> Missing | bool | None:
     """What is missing for whatever sizes. True where it is known that nothing is, False where
     nothing is for some sizes, None where nobody knows.
@@ -84,7 +84,7 @@ class _Execution:
 
     def __init__(
         self,
-        program: Program,
+        program: ProgramAccesses,
         memory: Memory,
         accesses: Sequence[Access],
         sizes: Values,

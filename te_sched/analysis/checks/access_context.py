@@ -43,7 +43,7 @@ class Need(NamedTuple):
     extent: Expr
 
 
-class Place:
+class AccessContext:
     """The place at which a walk through a program has arrived, and what is known there."""
 
     def __init__(self, func: PrimFunc) -> None:

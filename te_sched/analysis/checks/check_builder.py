@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from te_sched.analysis.checks.place import Need, is_index_operator
+from te_sched.analysis.checks.access_context import Need, is_index_operator
 from te_sched.arith.conditions import plain
 from te_sched.ir import dtypes, ops
 from te_sched.ir.buffer import decl_buffer

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.programs.accesses import Access, Program
+from te_sched.analysis.programs.accesses import Access, ProgramAccesses
 from te_sched.analysis.programs.evaluate import (
     Points,
     TooMany,
@@ -71,7 +71,7 @@ def _written(access: Access) -> str:
 
 
 def find_meeting(
-    program: Program, loops: tuple[Loop, ...], accesses: Sequence[Access]
+    program: ProgramAccesses, loops: tuple[Loop, ...], accesses: Sequence[Access]
 ) -> Meeting | bool:
     """Where two iterations certainly meet, for whatever sizes; or whether they certainly do not."""
     found: Meeting | bool = False
@@ -90,7 +90,7 @@ class _Execution:
 
     def __init__(
         self,
-        program: Program,
+        program: ProgramAccesses,
         loops: tuple[Loop, ...],
         accesses: Sequence[Access],
         sizes: Values,

@@ -22,7 +22,7 @@ from te_sched.lower.device.kernel import WARP
 _ONE = IntImm(1)
 
 
-class Owners:
+class MemoryOwners:
     """Those who have a memory, numbered by indices before those of the element, one by axis.
 
     There are no axes where all threads have it in common, or each iteration of the loops round the

@@ -9,8 +9,8 @@ import threading
 
 import pytest
 
-from te_sched import deep
-from te_sched.deep import walks_deeply
+from te_sched import deep_recursion
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import LoweringError
 
 
@@ -43,7 +43,7 @@ def test_ctrl_c_leaves_the_usual_stacks(monkeypatch: pytest.MonkeyPatch) -> None
 
     def stop(*size: int) -> int:
         before = set_size(*size)
-        if size == (deep._STACK,):
+        if size == (deep_recursion._STACK,):
             raise KeyboardInterrupt
         return before
 
@@ -61,7 +61,7 @@ def test_a_deep_walk_that_is_left_keeps_its_limit() -> None:
 
 _LEFT = """
 import signal, threading, sys, time
-from te_sched.deep import walks_deeply
+from te_sched.deep_recursion import walks_deeply
 usual = sys.getrecursionlimit()
 begun, over = threading.Event(), threading.Event()
 def descend(depth):
@@ -95,7 +95,7 @@ else:
 
 _FORKED = """
 import os, signal, sys, threading
-from te_sched.deep import walks_deeply
+from te_sched.deep_recursion import walks_deeply
 usual = sys.getrecursionlimit(), threading.stack_size()
 begun, over = threading.Event(), threading.Event()
 def descend(depth, at_the_end):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from te_sched.arith.same import all_same, same
+from te_sched.arith.structural_equality import all_same, same
 from te_sched.ir.expr import Call, Cast, FloatImm, IntImm, Var
 from tests.lower.build import read, temporary
 

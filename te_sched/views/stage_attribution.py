@@ -17,7 +17,7 @@ from te_sched.ir.visitor import PART_FIELDS, parts_of, walk
 _WRITE = 2  # in the mask of an access_ptr
 
 
-class Owners:
+class StageAttribution:
     """The stages of the statements of a program; `stage_of` names that of some memory."""
 
     def __init__(self, stage_of: Callable[[Var], str]) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from te_sched.errors import Place, Subject, TeSchedError
+from te_sched.errors import SourceLocation, Subject, TeSchedError
 from te_sched.ir.expr import IterVar
 from te_sched.schedule.handles import StageOf
 from te_sched.schedule.relations import Rebase
@@ -158,9 +158,9 @@ def adding_places(schedule: ScheduleState) -> Iterator[None]:
 
 
 def _with_places(
-    about: Sequence[Subject | Place], schedule: ScheduleState
-) -> list[Subject | Place]:
-    found: Iterable[Subject | Place]
+    about: Sequence[Subject | SourceLocation], schedule: ScheduleState
+) -> list[Subject | SourceLocation]:
+    found: Iterable[Subject | SourceLocation]
     match about:
         case [Subject("stage", owner, ""), Subject("axis", name, ""), *rest]:
             found = _axis_named(schedule, owner, name)
