@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from te_sched.errors import BuildError, Subject
+from te_sched.errors import BuildError, Subject, user_place
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Add, Buffer, Max, Min, Reduce
 from te_sched.schedule.schedule import Schedule
@@ -49,12 +49,14 @@ def warn_of_extrema(schedule: Schedule) -> None:
         )
     ]
     if names:
-        warnings.warn(
+        place = user_place()
+        warnings.warn_explicit(
             f"the largest or smallest float in {', '.join(names)} is found among finite numbers: "
             "a NaN may be passed over, and infinities alone give the limit of the type, where "
             "numpy gives NaN and infinities (docs/legality.md)",
             UserWarning,
-            stacklevel=4,
+            place.file or "<unknown>",
+            place.line,
         )
 
 
