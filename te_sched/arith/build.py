@@ -58,9 +58,12 @@ def fitting(value: int, dtype: str) -> Expr:
 
     Indices do not overflow, so x - 2147483647 < 5 is not x < 5 + 2147483647.
     """
-    if dtype in INDEX_TYPES and not -_WRAP[dtype][0] <= value < _WRAP[dtype][0]:
-        raise Overflow
-    return imm(value, dtype)
+    if dtype not in INDEX_TYPES:
+        return imm(value, dtype)
+    half = _WRAP[dtype][0]
+    if -half <= value < half:
+        return IntImm(value, dtype)
+    raise Overflow
 
 
 def imm(value: int, dtype: str) -> Expr:
