@@ -41,6 +41,7 @@ from te_sched.ir.stmt import (
     SeqStmt,
     Stmt,
     While,
+    check_attribute,
 )  # fmt: skip
 from te_sched.signatures import checked
 
@@ -247,6 +248,7 @@ class IRBuilder:
                 "it is not an axis or a variable",
                 "give a thread axis, a variable or a buffer",
             )
+        check_attribute(node, attr_key)
         fact = ops.convert(value)
         self.emit(_Wrapper(lambda body: AttrStmt(node, attr_key, fact, body)))
 

@@ -76,6 +76,16 @@ class AttrStmt(Stmt):
     body: Stmt = role(Role.BODY)
 
 
+def check_attribute(target: Any, key: str) -> None:
+    """Refuse an attribute of threads whose target is no axis."""
+    if key in THREAD_KEYS and not isinstance(target, IterVar):
+        raise DeclarationError(
+            f"an attribute {key} of {repr_of(target)}",
+            f"it is {kind_of(target)}, and only an axis of threads has threads",
+            'give te.thread_axis("threadIdx.x"), or another axis of threads',
+        )
+
+
 @node
 class AssertStmt(Stmt):
     """Stop with message unless condition holds; then body."""

@@ -97,6 +97,17 @@ def _of_two(kind: type[Any], is_logical: bool = False) -> Constructor:
     return Constructor(kind, build)
 
 
+def _attribute() -> Constructor:
+    plain = _by_fields(stmt.AttrStmt)
+
+    def build(*args: Any, **kwargs: Any) -> Any:
+        made = plain(*args, **kwargs)
+        stmt.check_attribute(made.node, made.key)
+        return made
+
+    return Constructor(stmt.AttrStmt, build)
+
+
 Add, Sub, Mul, Div, Mod = map(_of_two, (expr.Add, expr.Sub, expr.Mul, expr.Div, expr.Mod))
 FloorDiv, FloorMod = map(_of_two, (expr.FloorDiv, expr.FloorMod))
 Min, Max = map(_of_two, (expr.Min, expr.Max))
@@ -107,7 +118,8 @@ Not, Broadcast, Shuffle = map(_by_fields, (expr.Not, expr.Broadcast, expr.Shuffl
 Let, Cast, Call = map(_by_fields, (expr.Let, expr.Cast, expr.Call))
 BufferLoad, ProducerLoad = map(_by_fields, (expr.BufferLoad, expr.ProducerLoad))
 StringImm = _by_fields(expr.StringImm)
-Evaluate, AttrStmt, BufferStore = map(_by_fields, (stmt.Evaluate, stmt.AttrStmt, stmt.BufferStore))
+AttrStmt = _attribute()
+Evaluate, BufferStore = map(_by_fields, (stmt.Evaluate, stmt.BufferStore))
 IfThenElse, LetStmt, While = map(_by_fields, (stmt.IfThenElse, stmt.LetStmt, stmt.While))
 AssertStmt, SeqStmt, Allocate = map(_by_fields, (stmt.AssertStmt, stmt.SeqStmt, stmt.Allocate))
 

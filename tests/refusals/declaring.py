@@ -67,6 +67,16 @@ CASES: dict[str, Case] = {
         DeclarationError,
         "an attribute of 3",
     ),
+    "threads of a variable": (
+        built(lambda ib: ib.scope_attr(te.var("x"), "thread_extent", 4)),
+        DeclarationError,
+        "an attribute thread_extent of x",
+    ),
+    "virtual threads of a name": (
+        lambda: tir.AttrStmt("x", "virtual_thread", 4, tir.Evaluate(0)),
+        DeclarationError,
+        "an attribute virtual_thread of 'x'",
+    ),
     "buffer_ptr of a tensor": (
         built(lambda ib: ib.buffer_ptr(X)),
         DeclarationError,
