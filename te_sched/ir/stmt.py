@@ -225,6 +225,13 @@ class IRModule(Node):
 
     def __post_init__(self) -> None:
         check_fields(self)
+        for name, func in self.functions.items():
+            if not isinstance(func, PrimFunc):
+                raise DeclarationError(
+                    f"a module with {repr_of(func)} as {repr_of(name)}",
+                    f"it is {kind_of(func)}, not a function",
+                    "give PrimFuncs by name",
+                )
 
     def __getitem__(self, name: Any) -> PrimFunc:
         found = self.functions.get(name) if isinstance(name, str) else None

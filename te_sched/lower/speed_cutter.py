@@ -77,7 +77,7 @@ class SpeedCutter(Cutter):
         if not all(map(self._is_bounded, variables_of(extent))):
             return extent
         most = self.analyzer.const_bounds(extent)[1]
-        fits = most is not None and most <= ops.int_limits(extent.dtype)[1]
+        fits = most is not None and most < ops.int_limits(extent.dtype)[1]  # or nothing is known
         return build.imm(most, extent.dtype) if fits and most is not None else extent
 
     def _is_bounded(self, var: Var) -> bool:

@@ -10,7 +10,12 @@ import pytest
 
 import te_sched
 from te_sched import te, tir
+from te_sched.codegen.target import as_target
+from te_sched.driver import functions_for_processor
 from te_sched.errors import AccessError, BuildError
+from te_sched.ir.expr import IntImm
+from te_sched.ir.stmt import Allocate
+from te_sched.lower.statements import statements
 
 N = 16
 # Of two values and what makes constants of their type.
@@ -398,3 +403,28 @@ def test_temporaries_of_64_bit_sizes_are_counted_by_the_call(sanitize: bool) -> 
     found = np.zeros(15, "float32")
     te_sched.build(s, [a, x, c], sanitize=sanitize)(np.float32([1, 2]), np.ones(15, "int32"), found)
     np.testing.assert_array_equal(found, [2, *[3] * 14])
+
+
+def test_temporaries_of_unsigned_regions_are_no_larger_than_they_are() -> None:
+    a = te.placeholder((2, 2, 2), name="A")
+    x = te.placeholder((2,), name="X", dtype="uint16")
+    b = te.compute((2, 2, 2), lambda i, j, k: a[i, j, k] * 2.0, name="B")
+
+    def at(i: Any) -> Any:
+        first = x[i].astype("uint32") - (46341 - i * i).astype("uint32")
+        least = te.min(te.min(first, (100 - i * i).astype("uint32")), te.const(9, "uint32"))
+        return te.max(least, te.const(0, "uint32"))
+
+    c = te.compute((2, 2, 2), lambda i, j, k: b[at(i), j, k], name="C")
+    s = te.create_schedule(c.op)
+    cached = s.cache_read(b, "global", [c])
+    s[cached].compute_at(s[c], s[c].fuse(*c.op.axis[:2]))
+    fused = s[cached].fuse(*s[cached].op.axis[1:])
+    _, outer, _, _ = s[cached].tile(s[cached].op.axis[0], fused, 2, 2)
+    s[b].compute_at(s[cached], outer)
+    values, found = np.arange(8, dtype="float32").reshape(2, 2, 2), np.zeros((2, 2, 2), "float32")
+    te_sched.build(s, [a, x, c])(values, np.array([46342, 46340], "uint16"), found)
+    np.testing.assert_array_equal(found, 2 * values[[1, 0]])
+    func = functions_for_processor(s, [a, x, c], as_target("llvm"))["main"]
+    rooms = [node.extents for node in statements(func.body) if isinstance(node, Allocate)]
+    assert all(room.value <= 20 for (room,) in rooms if isinstance(room, IntImm))

@@ -67,6 +67,11 @@ CASES: dict[str, Case] = {
         DeclarationError,
         "an attribute of 3",
     ),
+    "a module of numbers": (
+        lambda: IRModule({"a": 1}),
+        DeclarationError,
+        "a module with 1 as 'a'",
+    ),
     "threads of a variable": (
         built(lambda ib: ib.scope_attr(te.var("x"), "thread_extent", 4)),
         DeclarationError,
