@@ -102,9 +102,7 @@ class Simplifier(Rewriter):
         scales: dict[Var, int] = {}
         try:
             limit = e.b.value - collect(e.a, 1, scales, self.facts.values)
-            value = sum_of(scales, 0, e.a.dtype)
-            bound = build.fitting(limit, e.a.dtype)
-        except (NotAffine, build.Overflow):
+        except NotAffine:
             return None
         factors = scales.values()
         if not scales or min(factors) != 1:
@@ -112,6 +110,10 @@ class Simplifier(Rewriter):
         common = gcd(limit, *[scale for scale in factors if scale != 1])
         small = [var for var, scale in scales.items() if scale == 1]
         if common != 1 and len(small) < len(scales) and self._adds_up_below(small, common):
+            return None
+        try:
+            value, bound = sum_of(scales, 0, e.a.dtype), build.fitting(limit, e.a.dtype)
+        except build.Overflow:
             return None
         low, high = self.facts.bounds.of(value)
         if high < limit:
