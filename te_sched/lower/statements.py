@@ -12,16 +12,11 @@ from te_sched.arith.structural_equality import all_same
 from te_sched.ir.expr import BufferLoad, Expr, IntImm, Var
 from te_sched.ir.roles import Role
 from te_sched.ir.stmt import (
-    AssertStmt,
     AttrStmt,
     BufferStore,
     Evaluate,
-    For,
-    IfThenElse,
-    LetStmt,
     SeqStmt,
     Stmt,
-    While,
 )
 from te_sched.ir.visitor import (
     CHILD_FIELDS,
@@ -34,12 +29,7 @@ from te_sched.ir.visitor import (
 
 NOTHING = Evaluate(IntImm(0))
 _USES = fields_with(Role.USE)
-# What a statement evaluates besides the statements in it.
-HEADS: dict[type, tuple[str, ...]] = {
-    For: ("min", "extent"),
-    **dict.fromkeys((LetStmt, AttrStmt), ("value",)),
-    **dict.fromkeys((AssertStmt, IfThenElse, While), ("condition",)),
-}
+HEADS = fields_with(Role.CHILD)  # what a statement evaluates besides the statements in it
 _PARTS = {kind: names[::-1] for kind, names in PART_FIELDS.items()}  # the last first
 
 
@@ -60,8 +50,8 @@ def statements(root: Stmt) -> Iterator[Any]:
 def rebuilt(node: Stmt, head: Callable[[Any], Expr], inside: Callable[[Any], Stmt]) -> Stmt:
     """The statement with its expressions mapped, and then the statements in it."""
     changes: dict[str, Any] = {name: head(getattr(node, name)) for name in HEADS[type(node)]}
-    for name in ("body", "then_case", "else_case"):
-        old = getattr(node, name, None)
+    for name in PART_FIELDS[type(node)]:
+        old = getattr(node, name)
         if old is not None:
             changes[name] = inside(old)
     return replace(node, **changes)

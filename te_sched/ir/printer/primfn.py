@@ -18,7 +18,7 @@ from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, FloatImm, IntImm, IterVar, StringImm, Var
 from te_sched.ir.printer.names import UniqueNames
-from te_sched.ir.printer.script_expr import ByClass, quoted
+from te_sched.ir.printer.script_expr import ByClass, mapping_text, quoted
 from te_sched.ir.visitor import INIT_FIELDS, children
 
 _INFIX: dict[type, str] = {
@@ -204,10 +204,6 @@ class Primfn:
         var = self.text(node.var)
         dom = "(nullptr)" if node.dom is None else self.text(node.dom)
         return f"IterVar({var}, {dom}, {quoted(node.kind)}, {quoted(node.thread_tag)})"
-
-    def _mapping(self, node: Any) -> str:
-        keys = sorted(node, key=str)
-        return f"{{{', '.join(f'{quoted(str(key))}: {self.text(node[key])}' for key in keys)}}}"
 
     # Statements
 
@@ -426,7 +422,7 @@ _EXPRESSIONS |= {
     Buffer: Primfn.buffer,
     tuple: lambda printer, node: f"[{printer.commas(node)}]",
     list: lambda printer, node: f"[{printer.commas(node)}]",
-    dict: Primfn._mapping,
+    dict: mapping_text,
     str: lambda printer, node: quoted(node),
     bool: lambda printer, node: str(node),
     int: lambda printer, node: str(node),

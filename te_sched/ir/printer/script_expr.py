@@ -61,6 +61,12 @@ def quoted(text: str) -> str:
     ) + '"'  # fmt: skip
 
 
+def mapping_text(printer: Any, node: Any) -> str:
+    """A mapping as a dictionary, its keys in order."""
+    keys = sorted(node, key=str)
+    return f"{{{', '.join(f'{quoted(str(key))}: {printer.text(node[key])}' for key in keys)}}}"
+
+
 class ByClass(dict[type, Any]):
     """Methods that print, by class; a value of another class, in an attribute, is a string."""
 
@@ -238,10 +244,6 @@ class ExprPrinter:
         var, dom = self.text(node.var), self.text(node.dom)
         return f"T.iter_var({var}, {dom}, {quoted(node.kind)}, {quoted(node.thread_tag)})"
 
-    def _mapping(self, node: Any) -> str:
-        keys = sorted(node, key=str)
-        return f"{{{', '.join(f'{quoted(str(key))}: {self.text(node[key])}' for key in keys)}}}"
-
 
 def _is_operator(node: Any) -> bool:
     """Whether the text of a node with a level has its operator (and may need parentheses)."""
@@ -293,7 +295,7 @@ _METHODS |= {
     Buffer: ExprPrinter.buffer,
     tuple: lambda printer, node: f"[{printer.commas(node)}]",
     list: lambda printer, node: f"[{printer.commas(node)}]",
-    dict: ExprPrinter._mapping,
+    dict: mapping_text,
     str: lambda printer, node: quoted(node),
     bool: lambda printer, node: f"T.bool({node})",
     int: lambda printer, node: str(node),
