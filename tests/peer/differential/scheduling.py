@@ -91,6 +91,10 @@ class Scheduler:
         stage.is_output = any(name in self.program.outputs for name in value.names)
         stage.is_elementary = not (reduction or is_scan or len(value.names) > 1)
         stage.results = len(value.names)
+        if value.below:
+            stage.notes.add("numbers")
+        if "i * " in text and max((dim.value for dim in value.dims), default=0) > 1000:
+            stage.notes.add("wide")
         if is_scan:  # only the loops of the update are scheduled
             update = Stage(f"{key}_u", [Axis(f"s[{key}_u].op.axis[1]")], reads, rank)
             update.is_elementary, update.is_output = False, True
@@ -215,6 +219,10 @@ class Scheduler:
     def _place(self, stage: Stage) -> None:
         if stage.is_output or not self._readers(self._key(stage)):
             return
+        if "wide" in stage.notes and self._is_looked_up(stage):
+            # Its indices are exact and need 64 bits. Inlined, they would be made of data, which
+            # wraps around: docs/legality.md, "Values".
+            return
         choice = self.rng.random()
         if stage.is_elementary and choice < (0.5 if self.gpu else 0.25) and not stage.is_cache:
             self._say(f"s[{stage.text}].compute_inline()")
@@ -231,6 +239,14 @@ class Scheduler:
             self._say(f"s[{stage.text}].compute_at(s[{home.text}], {axis.text})")
         elif choice > 0.97:
             self._say(f"s[{stage.text}].compute_root()")
+
+    def _is_looked_up(self, stage: Stage) -> bool:
+        """Whether an index from memory reaches a stage, should all that reads it be inlined."""
+        return any(
+            any("numbers" in self.stages[key].notes for key in reader.reads)
+            or self._is_looked_up(reader)
+            for reader in self._readers(self._key(stage))
+        )
 
     def _points(self, stage: Stage) -> list[tuple[Stage, Axis]]:
         """The loops that contain all readers of a stage."""
