@@ -18,7 +18,7 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.int_set import IntervalSet
 from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError
-from te_sched.ir import ops
+from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, FloorDiv, FloorMod, IntImm, IterVar, ProducerLoad, Range, Var
 from te_sched.ir.visitor import walk
 from te_sched.schedule.relations import Ranges, Sets, range_of, set_range, spread_up
@@ -311,6 +311,8 @@ def _(
         for load in (*domain_loads(body), *walk(body)):
             if type(load) is ProducerLoad and load.producer in regions:
                 for dimension, index in enumerate(load.indices):
+                    if analyzer.settings.to_run and dtypes.is_uint(index.dtype):
+                        index = ops.cast("int64", index)  # what is computed with it has signs
                     read = int_set.eval_set(index, domains, analyzer.settings)
                     read = _clipped(read, load.producer.shape[dimension], analyzer)
                     regions[load.producer][dimension].append(read)  # type: ignore[index]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError
 from te_sched.ir import ops
+from te_sched.ir.data import DataDependence
 from te_sched.ir.expr import (
     Buffer,
     BufferLoad,
@@ -45,13 +46,25 @@ class BindTensors(Retyper):
     """Replaces variables by values and reads of tensors by reads of their buffers.
 
     A value may be wider than its variable, where indices of 64 bits say what is needed of a stage;
-    then what is computed with it is wider too.
+    then what is computed with it is wider too. In programs to run (`to_run`), data is computed with
+    in the types as written, in which it wraps around.
     """
 
     def __init__(
-        self, values: Mapping[Var, Expr], buffer_of: Callable[[DataProducer], Buffer]
+        self,
+        values: Mapping[Var, Expr],
+        buffer_of: Callable[[DataProducer], Buffer],
+        to_run: bool = False,
     ) -> None:
-        self.values, self.buffer_of = values, buffer_of
+        self.values, self.buffer_of, self.to_run = values, buffer_of, to_run
+        self.data = DataDependence()
+
+    def unified(self, old: tuple[Expr, ...], a: Expr, b: Expr) -> tuple[Expr, Expr]:
+        dtype = old[0].dtype
+        is_other = self.to_run and (a.dtype != dtype or b.dtype != dtype)
+        if is_other and any(map(self.data.of, old)):
+            return ops.cast(dtype, a), ops.cast(dtype, b)
+        return super().unified(old, a, b)
 
     def visit_Var(self, node: Var) -> Expr:
         return self.values.get(node, node)
@@ -86,6 +99,10 @@ class NestContext:
     attach: Callable[[Stage, IterVar, Stmt], Stmt]
     outer_threads: frozenset[IterVar]
     settings: Lowering = AS_TVM
+
+    def binding(self, values: Mapping[Var, Expr]) -> BindTensors:
+        """What puts these values for variables, in what a stage computes."""
+        return BindTensors(values, self.buffer_of, self.settings.to_run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +185,7 @@ def has_dependent_domain(op: Operation) -> bool:
 def _resolve(values: Values, op: Operation, scope: NestContext) -> None:
     """Where an axis begins may depend on data and on the axes declared before it."""
     known: dict[Var, Expr] = {}
-    bind = BindTensors(known, scope.buffer_of)
+    bind = scope.binding(known)
     for axis in op.root_iter_vars():
         if axis in values:
             values[axis] = bind.visit(values[axis])
@@ -255,7 +272,7 @@ def _bound_extent(extent: Expr, values: Values, scope: NestContext) -> Expr:
     if type(extent) is IntImm:
         return extent
     of_vars = {axis.var: value for axis, value in values.items() if value is not axis.var}
-    bound: Expr = BindTensors(of_vars, scope.buffer_of).visit(extent)
+    bound: Expr = scope.binding(of_vars).visit(extent)
     return bound
 
 

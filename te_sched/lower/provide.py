@@ -62,7 +62,7 @@ def main_nest(stage: Stage, scope: NestContext) -> Nest:
 
 def _with_checks(nest: Nest, guards: list[Expr], stage: Stage, scope: NestContext) -> Nest:
     if guards and has_dependent_domain(stage.op):
-        bind = BindTensors(nest.substitution(), scope.buffer_of)
+        bind = scope.binding(nest.substitution())
         guards = [bind.visit(guard) for guard in guards]
     return Nest(nest.axes, nest.levels, nest.values, guards)
 
@@ -84,7 +84,7 @@ def provide_compute(stage: Stage, scope: NestContext) -> Stmt:
     if op.reduce_axis and _reduces_across_threads(stage, op):
         return _provide_across_threads(stage, op, scope)
     nest = main_nest(stage, scope)
-    bind = BindTensors(nest.substitution(), scope.buffer_of)
+    bind = scope.binding(nest.substitution())
     if op.reduce_axis:
         return _provide_reduction(stage, op, scope, nest, bind)
     indices = tuple([bind.visit(axis.var) for axis in op.axis])
@@ -135,7 +135,7 @@ def _provide_reduction(
     buffers = [scope.buffer_of(op.output(i)) for i in range(op.num_outputs)]
 
     init = init_nest(stage, scope, nest, common, pure)
-    bind_init = BindTensors(init.substitution(), scope.buffer_of)
+    bind_init = scope.binding(init.substitution())
     at_init = tuple([bind_init.visit(axis.var) for axis in op.axis])
     start = reduces[0].init if reduces[0].init else reduces[0].combiner.identity
     starts = [
@@ -195,7 +195,7 @@ def _reduces_across_threads(stage: Stage, op: ComputeOp) -> bool:
 def _provide_across_threads(stage: Stage, op: ComputeOp, scope: NestContext) -> Stmt:
     """Threads reduce their own parts, and tvm_thread_allreduce combines their results."""
     nest = main_nest(stage, scope)
-    bind = BindTensors(nest.substitution(), scope.buffer_of)
+    bind = scope.binding(nest.substitution())
     reduces = _reductions(op)
     combiner, condition = reduces[0].combiner, bind.visit(reduces[0].condition)
     sources: list[Expr] = [bind.visit(source) for source in reduces[0].source]

@@ -19,7 +19,10 @@ class Retyper(Mapper):
 
     def matched(self, *old: Expr) -> tuple[Expr, Expr]:
         """Two operands of one type."""
-        a, b = map(self.visit, old)
+        return self.unified(old, *map(self.visit, old))
+
+    def unified(self, old: tuple[Expr, ...], a: Expr, b: Expr) -> tuple[Expr, Expr]:
+        """The new operands a and b, of one type; `old` are what they were."""
         return (a, b) if a.dtype == b.dtype else ops.match_types(a, b)
 
     def visit_operation(self, node: BinaryOp | CompareOp) -> Expr:

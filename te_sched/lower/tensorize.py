@@ -296,7 +296,7 @@ class _Tensorizer:
         return wrap(body, [self._binding(buffer, t, region, nest) for buffer, t, region in binds])
 
     def _bound_outputs(self, body: Stmt, nest: Nest) -> Stmt:
-        body = BindTensors(nest.substitution(), self.scope.buffer_of).visit(body)
+        body = self.scope.binding(nest.substitution()).visit(body)
         outputs = self.intrin.buffers[len(self.intrin.inputs) :]
         region = [self.out_ranges[axis] for axis in self.op.axis]
         tensors = [self.op.output(i) for i in range(self.op.num_outputs)]
@@ -304,7 +304,7 @@ class _Tensorizer:
         return wrap(body, [self._binding(buffer, tensor, region, nest) for buffer, tensor in binds])
 
     def _binding(self, view: Buffer, tensor: Tensor, region: Sequence[Range], nest: Nest) -> Wrap:
-        bind = BindTensors(nest.substitution(), self.scope.buffer_of)
+        bind = self.scope.binding(nest.substitution())
         numbers = tuple(
             [bind.visit(part) for bound in region for part in (bound.min, bound.extent)]
         )

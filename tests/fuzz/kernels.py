@@ -15,9 +15,9 @@ from tests.peer.differential.program import Dim, Program, Value, shape
 DTYPES = ("int32", "int32", "int32", "int64", "int64", "int8", "uint8", "int16", "uint32", "uint64")
 # What is done with an index x of n elements, for te_sched and for numpy.
 CHANGES = (
-    *(("{x}", "{x}"),) * 4,
-    ("{x} + 1", "({x} + 1)"),
-    ("{x} * 2 - {x}", "({x} * 2 - {x})"),
+    *(("{x}", "I.astype('int64')"),) * 4,
+    ("{x} + 1", "(I + I.dtype.type(1)).astype('int64')"),  # which wraps around
+    ("{x} * 2 - {x}", "I.astype('int64')"),
     ("te.floormod({x}, {n})", "np.mod(I, {n})"),
     ("te.max(te.min({x}, {n} - 1), 0)", "np.clip(I, 0, {n} - 1)"),
 )
@@ -76,7 +76,7 @@ class _Kernel:
     def index(self, text: str, n: Dim) -> tuple[str, str]:
         """An index less than n, mostly, and what it is for numpy."""
         mine, numpy = self.rng.choice(CHANGES)
-        return mine.format(x=text, n=n.text), numpy.format(x="I.astype('int64')", n=n.value)
+        return mine.format(x=text, n=n.text), numpy.format(n=n.value)
 
     def gathered(self) -> tuple[Value, Value, Value]:
         """B[i] = A[I[i]], in bounds only or not."""

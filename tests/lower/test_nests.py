@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
+import te_sched
 from te_sched import te
 from te_sched.errors import LoweringError
 from te_sched.ir.expr import BufferLoad, Call, IntImm, ProducerLoad
@@ -111,6 +113,26 @@ def test_reads_of_tensors_become_reads_of_buffers() -> None:
     assert type(bound) is BufferLoad
     assert bound.buffer is A
     assert [index.value for index in bound.indices] == [3, 0]
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_stages_of_rows_at_wide_indices_compute_in_their_types(dtype: str) -> None:
+    # Row 7 is computed alone. Its index is wider than the axis, and data wraps around as int32.
+    table, data = te.placeholder((10,), "int32", name="table"), te.placeholder((8,), "int32", "D")
+    row = te.compute((8,), lambda i: table[te.floormod(data[i] - i * 46341, 10)], name="row")
+    below = te.compute((8,), lambda i: table[te.floormod(3 - i, 10)], name="below")
+    last = te.placeholder((1,), dtype, name="last")
+
+    def at(i: Any) -> Any:  # 7, whatever it is
+        return te.min(te.max(last[i], te.const(9, dtype)), te.const(7, dtype))
+
+    B = te.compute((1,), lambda i: row[at(i)] * 100 + below[at(i)])
+    s = te.create_schedule(B.op)
+    numbers, out = np.arange(10, dtype="int32"), np.zeros(1, "int32")
+    values = np.full(8, -(2**31) + 1, "int32")
+    te_sched.build(s, [table, data, last, B])(numbers, values, np.zeros(1, dtype), out)
+    wrapped = (values - np.arange(8, dtype="int32") * np.int32(46341))[7]
+    assert out[0] == wrapped % 10 * 100 + (3 - 7) % 10
 
 
 def test_buffers_are_replaced_where_read_and_written() -> None:
