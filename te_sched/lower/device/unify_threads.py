@@ -18,10 +18,10 @@ from __future__ import annotations
 from te_sched.arith.analyzer import Analyzer
 from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import BuildError, Subject
-from te_sched.ir.expr import Expr, IterVar, Range, Var
+from te_sched.ir.expr import BufferLoad, Expr, IterVar, Range, Var
 from te_sched.ir.ops import const
 from te_sched.ir.stmt import AttrStmt, BufferStore, PrimFunc, Stmt
-from te_sched.ir.visitor import StatementMapper, variables_of
+from te_sched.ir.visitor import StatementMapper, variables_of, walk
 from te_sched.lower.device.kernel import TAGS, LaunchAxis, launched
 from te_sched.lower.statements import fresh_copy, statements
 
@@ -60,6 +60,7 @@ class _Collector(StatementMapper):
         self.name, self.launched = name, launched
         self.axes: dict[str, LaunchAxis] = {}
         self.values: dict[Var, Expr] = {}
+        self.around: list[AttrStmt] = []  # the launches that the one visited is in
         self.analyzer = Analyzer(settings)
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
@@ -91,9 +92,14 @@ class _Collector(StatementMapper):
         self.values[thread.var] = known.var
         inside = launched(node)
         others = variables_of(node.body).difference(inside)
-        if any(self.launched.get(var) == tag for var in others):
+        outer = [one for one in self.around if one.node.thread_tag == tag]
+        if any(self.launched.get(var) == tag for var in others) or any(
+            _reads_results(node, one) for one in outer
+        ):
             raise self.twice(tag, node)
+        self.around.append(node)
         body: Stmt = self.visit(node.body)
+        self.around.pop()
         return body
 
     def twice(self, tag: str, node: AttrStmt) -> BuildError:
@@ -108,6 +114,25 @@ class _Collector(StatementMapper):
             f"over {tag} (compute_at), or leave the inner axis a loop",
             where=Subject("axis", tag),
         )
+
+
+def _reads_results(inner: AttrStmt, outer: AttrStmt) -> bool:
+    """Whether a launch reads what another one around it has computed for each of its threads."""
+    own = outer.node.var
+    if inner.node.var is own:
+        return False
+    results: set[Var] = set()
+    stores = [part for part in statements(outer.body) if type(part) is BufferStore]
+    found = True
+    while found:  # also through other memory
+        found = False
+        for store in stores:
+            used = {var for part in (store.value, *store.indices) for var in variables_of(part)}
+            read = {load.buffer.data for load in walk(store) if type(load) is BufferLoad}
+            if store.buffer.data not in results and (own in used or read & results):
+                results.add(store.buffer.data)
+                found = True
+    return any(load.buffer.data in results for load in walk(inner.body) if type(load) is BufferLoad)
 
 
 def _stored(node: AttrStmt) -> list[str]:

@@ -58,3 +58,16 @@ def test_threads_in_their_own_threads_are_refused() -> None:
     inner = thread("threadIdx.x", 16, t2, store(B, read(A, t1), t2))
     with pytest.raises(BuildError, match=r"a thread has one threadIdx\.x"):
         unify_threads(function(thread("threadIdx.x", 16, t1, inner), A, B))
+
+
+def test_results_of_the_threads_around_are_no_input_of_the_same_threads() -> None:
+    local, copy = temporary("L", 1, scope="local"), temporary("M", 1, scope="local")
+    first = store(local, read(A, t1), 0)
+    inner = thread("threadIdx.x", 16, t2, store(B, read(copy, 0), t2))
+    body = block(first, store(copy, read(local, 0), 0), inner)
+    with pytest.raises(BuildError, match=r"a thread has one threadIdx\.x"):
+        unify_threads(function(thread("threadIdx.x", 16, t1, body), A, B))
+    fetch = thread("threadIdx.x", 16, t2, store(S, read(A, t2), t2))  # by all threads for all
+    body = allocate(S, block(first, fetch, store(B, read(S, t1) + read(local, 0), t1)))
+    text = str(unify_threads(function(thread("threadIdx.x", 16, t1, body), A, B)))
+    assert "S_1[threadIdx_x] = A[threadIdx_x]" in text
