@@ -67,12 +67,10 @@ class Facts:
     `is_exact` says that floats are the numbers of IEEE 754 (of NaN neither x < y nor y <= x holds,
     and x - x is not always 0), and that what is computed with integers in memory wraps around. So
     it is in programs to run; the text that TVM prints takes them for real numbers.
-    `is_older` leaves out the rules that TVM 0.9 did not have.
     """
 
     settings: Lowering = AS_TVM
     is_exact: bool = field(init=False)
-    is_older: bool = field(init=False)
     bounds: ConstBounds = field(init=False)
     modular: ModularSets = field(default_factory=ModularSets)
     values: dict[Var, Expr] = field(default_factory=dict)
@@ -81,7 +79,7 @@ class Facts:
     holders: list[Memo] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.is_exact, self.is_older = self.settings.to_run, self.settings.as_older
+        self.is_exact = self.settings.to_run
         self.bounds = ConstBounds(self.is_exact)
         self.holders += (self.bounds, self.modular)
 

@@ -89,10 +89,6 @@ class Rewriter:
 
     # -- what rules ask ----------------------------------------------------------
 
-    def operand_dtype(self, e: Any) -> str:
-        """The type of the constants that a rule for e makes."""
-        return dtypes.element(e.a.dtype)
-
     def low(self, e: Expr) -> int:
         """The smallest value of e."""
         return self.facts.bounds.of(e)[0]
@@ -117,9 +113,9 @@ class Rewriter:
         """Whether e is a min or a max."""
         return type(e) in (Min, Max)
 
-    def not_const(self, e: Expr) -> bool:
-        """Whether e is not an integer constant."""
-        return type(e) is not IntImm
+    def newer(self) -> bool:
+        """Whether the rules count that TVM 0.9 did not have (see `config.Lowering.as_older`)."""
+        return not self.facts.settings.as_older
 
     def in_one_bin(self, base: Expr, stride: int, lanes: int, divisor: int) -> bool:
         """Whether all lanes of ramp(base, stride, lanes) have the same quotient by the divisor."""
@@ -158,9 +154,9 @@ class Rewriter:
         a, b = self.visit(e.a), self.visit(e.b)
         return e if a is e.a and b is e.b else type(e)(a, b)
 
-    def use_rules(self, table: dict[type, RuleTable], e: Any) -> Any | None:
+    def use_rules(self, table: RuleTable, e: Any) -> Any | None:
         """What the rules of a table make of an operation, or None."""
-        rules = table[type(e)].rules(type(e.a), type(e.b))
+        rules = table.rules(type(e), type(e.a), type(e.b))
         return apply(rules, e, self) if rules else None
 
     def visit_arithmetic(self, e: Any) -> Any:
@@ -171,8 +167,6 @@ class Rewriter:
 
     def finish_arithmetic(self, e: Any) -> Any:
         """The rules for an operation whose operands are done and not all constant."""
-        if type(e) not in INDEX:
-            return e
         if e.dtype in INDEX_TYPES:
             found = self.use_rules(INDEX, e)
         elif dtypes.lanes(e.dtype) > 1:
@@ -322,7 +316,7 @@ class Rewriter:
             known = self.literal(result)
             return result if known is None else known
         table = LOGIC if dtypes.lanes(e.dtype) == 1 or type(e) is not Broadcast else VECTOR
-        rules = table[Not].rules(type(e), Expr)
+        rules = table.rules(Not, type(e))
         found = apply(rules, result, self) if rules else None
         result = result if found is None else found
         if type(result) in (LE, NE) and result.a.dtype in INDEX_TYPES:
@@ -387,7 +381,7 @@ class Rewriter:
         e = with_choice(e, condition, first, second)
         if is_select:
             return e
-        found = apply(LOGIC[Call].rules(type(condition), type(first)), e, self)
+        found = apply(LOGIC.rules(Call, type(condition), type(first)), e, self)
         return e if found is None else found
 
     # -- the rest ----------------------------------------------------------------
