@@ -134,7 +134,7 @@ class Canonicalizer(Rewriter):
             return IterSumExpr((), of_numbers(rest.base, divisor), a.dtype)
         if self._is_within(to_expr(rest), divisor):
             return rest
-        if not trunc:
+        if rest.base and not trunc:
             rest = rest._replace(base=rest.base % divisor)
         one = self.remainder(self.single(rest), divisor, trunc)
         return self._sum_of(one, a.dtype)
@@ -191,7 +191,7 @@ class Canonicalizer(Rewriter):
             if extent == UNBOUNDED or extent % share == 0:
                 if self._is_within(source, lower * share):
                     return one._replace(extent=UNBOUNDED)
-                return one._replace(extent=share, trunc=trunc)
+                return IterSplitExpr(source, lower, share, scale, trunc)
             if share % extent == 0:
                 return one
         return IterSplitExpr(one.expr(), 1, divisor, trunc=trunc)

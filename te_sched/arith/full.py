@@ -8,13 +8,13 @@ of variables and guards such as `i * 8 + j < 60` have short roads of their own.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from math import gcd
 from typing import Any
 
 from te_sched.arith import build
 from te_sched.arith.build import INDEX_TYPES
 from te_sched.arith.canonical import Canonicalizer
-from te_sched.arith.facts import Facts
 from te_sched.arith.iter_expr import NotAffine, collect, simplified, sum_of
 from te_sched.arith.rewrite import Rewriter
 from te_sched.arith.structural_equality import same
@@ -48,10 +48,15 @@ _LEAVES = frozenset((IntImm, FloatImm, StringImm))
 class Simplifier(Rewriter):
     """Simplifies under facts; gives back the same object where nothing changes."""
 
-    def __init__(self, facts: Facts) -> None:
-        super().__init__(facts)
-        self.rewriter = Rewriter(facts)
-        self.canonicalizer = Canonicalizer(facts)
+    @cached_property  # most analyzers are asked for sums of variables alone, which need neither
+    def rewriter(self) -> Rewriter:
+        """What `Analyzer.rewrite_simplify` does."""
+        return Rewriter(self.facts)
+
+    @cached_property
+    def canonicalizer(self) -> Canonicalizer:
+        """What `Analyzer.canonical_simplify` does."""
+        return Canonicalizer(self.facts)
 
     def visit(self, e: Any) -> Any:
         """The simplified expression."""
