@@ -41,6 +41,7 @@ def fields_with(*roles: Role) -> dict[type, tuple[str, ...]]:
 
 
 CHILD_FIELDS = fields_with(*CHILDREN)
+_LAST_FIRST = {kind: fields[::-1] for kind, fields in CHILD_FIELDS.items()}
 PART_FIELDS = fields_with(Role.BODY)  # of statements: what they consist of
 
 
@@ -98,9 +99,12 @@ def walk(node: Any) -> Iterator[Any]:
     while stack:
         current = stack.pop()
         yield current
-        below = list(children(current))
-        below.reverse()
-        stack.extend(below)
+        for name in _LAST_FIRST[type(current)]:
+            value = getattr(current, name)
+            if type(value) is tuple:
+                stack += reversed(value)
+            elif value is not None:
+                stack.append(value)
 
 
 def reads_data(e: Expr) -> bool:
