@@ -26,7 +26,7 @@ from te_sched.arith.iter_expr import (
     to_expr,
 )
 from te_sched.arith.rewrite import Rewriter
-from te_sched.ir.expr import GT, LT, Add, Cast, Div, Expr, FloorDiv, FloorMod, IntImm, Mod, Mul, Sub
+from te_sched.ir.expr import GT, LT, Add, Cast, Div, Expr, FloorDiv, IntImm, Mod, Mul, Sub
 
 
 class Canonicalizer(Rewriter):
@@ -89,55 +89,37 @@ class Canonicalizer(Rewriter):
             product = Mul(product, build.imm(constant, a.dtype))
         return IterSumExpr((IterSplitExpr(product),), 0, a.dtype, False)
 
-    def form_quotient(self, e: Any) -> IterSumExpr:
-        """Floor and truncating division."""
+    def form_division(self, e: Any) -> IterSumExpr:
+        """Floor and truncating division, and their remainders."""
+        kind, is_quotient = type(e), type(e) in (FloorDiv, Div)
         a, b = self.form(e.a), self.form(e.b)
-        divisor, trunc, of_numbers = b.base, type(e) is Div, build.DIVISIONS[type(e)]
+        divisor, trunc, of_numbers = b.base, kind in (Div, Mod), build.DIVISIONS[kind]
+        nothing = IterSumExpr((), 0, a.dtype)
         if b.args or divisor <= 0:
-            return self._opaque(type(e), a, b)
+            return self._opaque(kind, a, b)
         if divisor == 1:
-            return a
+            return a if is_quotient else nothing
         if not a.args:
-            return IterSumExpr((), of_numbers(a.base, divisor), a.dtype)
-        if len(a.args) == 1 and a.base == 0 and not a.is_sum:
+            return nothing._replace(base=of_numbers(a.base, divisor))
+        is_one = len(a.args) == 1 and a.base == 0
+        if is_quotient and is_one and not a.is_sum:
             return self._sum_of(self.divide(a.args[0], divisor, trunc), a.dtype)
         multiples, rest = split_multiples(a, divisor)
-        whole = divided(multiples, divisor)
+        whole = divided(multiples, divisor) if is_quotient else nothing
         if not rest.args and rest.base == 0:
             return whole
-        if trunc and not self._both_nonnegative(multiples, rest):
-            return self._opaque(type(e), a, b)
+        if trunc and (is_quotient or not is_one) and not self._both_nonnegative(multiples, rest):
+            return self._opaque(kind, a, b)
         if not rest.args:
-            return plus(whole, IterSumExpr((), of_numbers(rest.base, divisor), a.dtype))
-        if self._is_within(to_expr(rest), divisor):
-            return whole
-        extra = self.divide(IterSplitExpr(to_expr(rest)), divisor, trunc)
-        return plus(whole, self._sum_of(extra, a.dtype))
-
-    def form_remainder(self, e: Any) -> IterSumExpr:
-        """Floor and truncating remainder."""
-        a, b = self.form(e.a), self.form(e.b)
-        divisor, trunc, of_numbers = b.base, type(e) is Mod, build.DIVISIONS[type(e)]
-        if b.args or divisor <= 0:
-            return self._opaque(type(e), a, b)
-        if divisor == 1:
-            return IterSumExpr((), 0, a.dtype)
-        if not a.args:
-            return IterSumExpr((), of_numbers(a.base, divisor), a.dtype)
-        multiples, rest = split_multiples(a, divisor)
-        if not rest.args and rest.base == 0:
-            return IterSumExpr((), 0, a.dtype)
-        is_several = len(a.args) + (a.base != 0) > 1
-        if trunc and is_several and not self._both_nonnegative(multiples, rest):
-            return self._opaque(type(e), a, b)
-        if not rest.args:
-            return IterSumExpr((), of_numbers(rest.base, divisor), a.dtype)
-        if self._is_within(to_expr(rest), divisor):
-            return rest
+            return whole._replace(base=whole.base + of_numbers(rest.base, divisor))
+        if self._is_within(small := to_expr(rest), divisor):
+            return whole if is_quotient else rest
+        if is_quotient:
+            extra = self.divide(IterSplitExpr(small), divisor, trunc)
+            return plus(whole, self._sum_of(extra, a.dtype))
         if rest.base and not trunc:
             rest = rest._replace(base=rest.base % divisor)
-        one = self.remainder(self.single(rest), divisor, trunc)
-        return self._sum_of(one, a.dtype)
+        return self._sum_of(self.remainder(self.single(rest), divisor, trunc), a.dtype)
 
     def _both_nonnegative(self, multiples: IterSumExpr, rest: IterSumExpr) -> bool:
         return self.low(to_expr(multiples)) >= 0 and self.low(to_expr(rest)) >= 0
@@ -269,10 +251,7 @@ _FORMS: dict[type, Callable[[Canonicalizer, Any], IterSumExpr]] = {
     Add: Canonicalizer.form_add,
     Sub: Canonicalizer.form_sub,
     Mul: Canonicalizer.form_mul,
-    FloorDiv: Canonicalizer.form_quotient,
-    FloorMod: Canonicalizer.form_remainder,
-    Div: Canonicalizer.form_quotient,
-    Mod: Canonicalizer.form_remainder,
+    **dict.fromkeys(build.DIVISIONS, Canonicalizer.form_division),
     Cast: Canonicalizer.form_cast,
 }
 _PLAIN = dict(Rewriter.methods)

@@ -74,7 +74,7 @@ class Facts:
     bounds: ConstBounds = field(init=False)
     modular: ModularSets = field(default_factory=ModularSets)
     values: dict[Var, Expr] = field(default_factory=dict)
-    true: list[Expr] = field(default_factory=list)
+    true: list[Any] = field(default_factory=list)
     differences: list[Difference] = field(default_factory=list)
     holders: list[Memo] = field(default_factory=list)
 

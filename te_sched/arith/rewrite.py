@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from te_sched.arith import build
 from te_sched.arith.build import INDEX_TYPES
 from te_sched.arith.const_bounds import INFINITY, ConstBound
-from te_sched.arith.facts import Facts
+from te_sched.arith.facts import MIRROR, Facts
 from te_sched.arith.fold import fold, fold_call, fold_comparison
 from te_sched.arith.rules import RuleTable, apply
 from te_sched.arith.structural_equality import same
@@ -158,10 +158,21 @@ class Rewriter:
         a, b = self.visit(e.a), self.visit(e.b)
         return e if a is e.a and b is e.b else type(e)(a, b)
 
-    def use_rules(self, table: RuleTable, e: Any) -> Any | None:
-        """What the rules of a table make of an operation, or None."""
-        rules = table.rules(type(e), type(e.a), type(e.b))
-        return apply(rules, e, self) if rules else None
+    def by_rules(self, e: Any, dtype: str) -> Any:
+        """What the rules for operands of a type make of an operation; itself where none matches."""
+        if dtype in INDEX_TYPES:
+            table = INDEX
+        elif dtypes.lanes(dtype) > 1:
+            table = VECTOR
+        else:
+            return e
+        return self.by_table(table, e, type(e.a), type(e.b))
+
+    def by_table(self, table: RuleTable, e: Any, *operands: type) -> Any:
+        """What a table makes of an operation on operands of some classes."""
+        rules = table.rules(type(e), *operands)
+        found = apply(rules, e, self) if rules else None
+        return e if found is None else found
 
     def visit_arithmetic(self, e: Any) -> Any:
         """Arithmetic, min and max."""
@@ -171,13 +182,7 @@ class Rewriter:
 
     def finish_arithmetic(self, e: Any) -> Any:
         """The rules for an operation whose operands are done and not all constant."""
-        if e.dtype in INDEX_TYPES:
-            found = self.use_rules(INDEX, e)
-        elif dtypes.lanes(e.dtype) > 1:
-            found = self.use_rules(VECTOR, e)
-        else:
-            return e
-        return e if found is None else found
+        return self.by_rules(e, e.dtype)
 
     def finish_sub(self, e: Any) -> Any:
         """Differences: of other numbers than indices, what is in both operands goes."""
@@ -202,9 +207,9 @@ class Rewriter:
         low, high = self.facts.bounds.of(e.a)
         if low >= 0 and high < e.b.value:
             return e.a
-        found = self.use_rules(INDEX, e)
-        if found is not None:
-            return found
+        done = self.by_rules(e, e.dtype)
+        if done is not e:
+            return done
         coeff, base = self.facts.modular.of(e.a)
         return build.imm(base % e.b.value, e.dtype) if coeff % e.b.value == 0 else e
 
@@ -240,9 +245,8 @@ class Rewriter:
                 return build.truth(True)
             if type(known) is Not and same(known.a, e):
                 return build.truth(False)
-            if type(known) is NE and type(e) is EQ and same(known.a, e.a) and same(known.b, e.b):
-                return build.truth(False)
-            if type(known) is EQ and type(e) is NE and same(known.a, e.a) and same(known.b, e.b):
+            is_opposite = (type(known), type(e)) in ((NE, EQ), (EQ, NE))
+            if is_opposite and same(known.a, e.a) and same(known.b, e.b):
                 return build.truth(False)
         return None
 
@@ -250,17 +254,14 @@ class Rewriter:
         """Comparisons: all are expressed by LT and EQ, or their negations."""
         kind = type(e)
         a, b = self.visit(e.a), self.visit(e.b)
+        if kind is GT or kind is GE:
+            a, b, kind = b, a, MIRROR[kind]
         if kind is LT:
             return self.less(a, b)
-        if kind is GT:
-            return self.less(b, a)
         if kind is LE:
             return self.at_most(a, b)
-        if kind is GE:
-            return self.at_most(b, a)
-        if kind is EQ:
-            return self.equals(a, b)
-        return self.negated(self.equals(a, b))
+        is_equal = self.equals(a, b)
+        return is_equal if kind is EQ else self.negated(is_equal)
 
     def less(self, a: Any, b: Any) -> Any:
         """a < b, of operands that are done."""
@@ -275,11 +276,7 @@ class Rewriter:
                 return build.truth(True)
             if low >= 0:
                 return build.truth(False)
-            found = self.use_rules(INDEX, e)
-            return e if found is None else found
-        if dtypes.lanes(a.dtype) > 1 and (found := self.use_rules(VECTOR, e)) is not None:
-            return found
-        return e
+        return self.by_rules(e, a.dtype)
 
     def at_most(self, a: Any, b: Any) -> Any:
         """a <= b, of operands that are done."""
@@ -305,11 +302,7 @@ class Rewriter:
                 return build.truth(True)
             if low > 0 or high < 0 or self.differs(a, b):
                 return build.truth(False)
-            found = self.use_rules(INDEX, e)
-            return e if found is None else found
-        if dtypes.lanes(a.dtype) > 1 and (found := self.use_rules(VECTOR, e)) is not None:
-            return found
-        return e
+        return self.by_rules(e, a.dtype)
 
     def negated(self, e: Any) -> Any:
         """not e, of an e that is done."""
@@ -319,10 +312,7 @@ class Rewriter:
         if self.facts.may_be_unordered(e):
             known = self.literal(result)
             return result if known is None else known
-        table = LOGIC if dtypes.lanes(e.dtype) == 1 or type(e) is not Broadcast else VECTOR
-        rules = table.rules(Not, type(e))
-        found = apply(rules, result, self) if rules else None
-        result = result if found is None else found
+        result = self.by_table(VECTOR if type(e) is Broadcast else LOGIC, result, type(e))
         if type(result) in (LE, NE) and result.a.dtype in INDEX_TYPES:
             result = self.tightened(result)
         if self.facts.true and (known := self.literal(result)) is not None:
@@ -360,8 +350,7 @@ class Rewriter:
         if self.facts.is_exact and any(map(self.facts.may_be_unordered, walk(e))):
             return e
         table = LOGIC if dtypes.lanes(e.dtype) == 1 else VECTOR
-        found = self.use_rules(table, e)
-        return e if found is None else found
+        return self.by_table(table, e, type(e.a), type(e.b))
 
     def _under(self, condition: Expr, value: Expr) -> Expr:
         if type(value) in (IntImm, FloatImm):
@@ -383,10 +372,7 @@ class Rewriter:
         if is_select and same(first, second):
             return first
         e = with_choice(e, condition, first, second)
-        if is_select:
-            return e
-        found = apply(LOGIC.rules(Call, type(condition), type(first)), e, self)
-        return e if found is None else found
+        return e if is_select else self.by_table(LOGIC, e, type(condition), type(first))
 
     # -- the rest ----------------------------------------------------------------
 
