@@ -15,6 +15,7 @@ from te_sched.arith.forms import (
     Form,
     Forms,
     Part,
+    Span,
     constant,
     factors,
     number_of,
@@ -23,7 +24,6 @@ from te_sched.arith.forms import (
     split,
     times,
 )
-from te_sched.arith.interval import Interval
 from te_sched.ir.expr import Expr, FloorDiv, FloorMod, Var
 
 
@@ -34,9 +34,6 @@ class Touch:
     index: tuple[Expr, ...]
     sizes: tuple[Expr, ...]
     conditions: tuple[Expr, ...]
-
-
-Span = Interval[Form]
 
 
 class _Digit(NamedTuple):

@@ -33,7 +33,6 @@ from te_sched.ir.expr import (
     Mul,
     Not,
     Or,
-    Ramp,
     Select,
     Sub,
 )
@@ -165,18 +164,16 @@ floordiv, floormod = _division(FloorDiv, True), _division(FloorMod, False)
 truncdiv, truncmod = _division(Div, True), _division(Mod, False)
 
 
-def minimum(a: Any, b: Any) -> Any:
-    """min(a, b)"""
-    if type(a) is IntImm and type(b) is IntImm:
-        return a if a.value <= b.value else b
-    return a if a is b else Min(a, b)
+def _extremum(kind: type[Any], is_first: Callable[[int, int], bool]) -> Binary:
+    def choose(a: Any, b: Any) -> Any:
+        if type(a) is IntImm and type(b) is IntImm:
+            return a if is_first(a.value, b.value) else b
+        return a if a is b else kind(a, b)
+
+    return choose
 
 
-def maximum(a: Any, b: Any) -> Any:
-    """max(a, b)"""
-    if type(a) is IntImm and type(b) is IntImm:
-        return a if a.value >= b.value else b
-    return a if a is b else Max(a, b)
+minimum, maximum = _extremum(Min, operator.le), _extremum(Max, operator.ge)
 
 
 def _comparison(kind: type[Any], holds: Callable[[int, int], bool]) -> Binary:
@@ -227,16 +224,6 @@ def if_then_else(condition: Any, a: Any, b: Any) -> Any:
     if type(condition) is IntImm:
         return a if condition.value else b
     return Call(a.dtype, "tir.if_then_else", (condition, a, b))
-
-
-def ramp(base: Any, stride: Any, lanes: int) -> Any:
-    """base, base + stride, ..."""
-    return Ramp(base, stride, lanes)
-
-
-def broadcast(value: Any, lanes: int) -> Any:
-    """lanes copies of value"""
-    return Broadcast(value, lanes)
 
 
 def cast(dtype: str, value: Any) -> Any:

@@ -7,7 +7,9 @@ computed with integers in memory does. Must not know how expressions are rewritt
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from te_sched.arith.structural_equality import same
@@ -41,7 +43,9 @@ ConstBound = tuple[int, int]
 EVERYTHING: ConstBound = (-INFINITY, INFINITY)
 
 
-def _dtype_interval(dtype: str) -> ConstBound:
+@cache
+def of_dtype(dtype: str) -> ConstBound:
+    """What a dtype can hold."""
     kind = dtypes.parse(dtype)
     if kind.code == "bool":
         return (0, 1)
@@ -50,17 +54,6 @@ def _dtype_interval(dtype: str) -> ConstBound:
     if kind.code == "uint":
         return (0, (1 << kind.bits) - 1 if kind.bits < 64 else INFINITY)
     return EVERYTHING
-
-
-_DTYPE_INTERVALS: dict[str, ConstBound] = {}
-
-
-def of_dtype(dtype: str) -> ConstBound:
-    """What a dtype can hold."""
-    found = _DTYPE_INTERVALS.get(dtype)
-    if found is None:
-        found = _DTYPE_INTERVALS[dtype] = _dtype_interval(dtype)
-    return found
 
 
 def _clamp(value: int) -> int:
@@ -78,37 +71,31 @@ def _mul(x: int, y: int) -> int:
     return _clamp(x * y)
 
 
-def _floordiv(x: int, y: int) -> int:
-    if x == INFINITY or x == -INFINITY:
-        return x if y > 0 else -x
-    return x // y
-
-
-def _truncdiv(x: int, y: int) -> int:
-    if x == INFINITY or x == -INFINITY:
-        return x if y > 0 else -x
-    return truncate_division(x, y)
-
-
 def _corners(a: ConstBound, b: ConstBound, function: Callable[[int, int], int]) -> ConstBound:
     values = [function(x, y) for x in a for y in b]
     return min(values), max(values)
 
 
-def _division(a: ConstBound, b: ConstBound, function: Callable[[int, int], int]) -> ConstBound:
+def _division(divide: Callable[[int, int], int]) -> Callable[[ConstBound, ConstBound], ConstBound]:
     """Division, the divisor being known not to be zero when the program runs."""
-    low, high = b
-    if low == 0 and high == 0:
-        return EVERYTHING
-    if low == 0:
-        return _corners(a, (1, high), function)
-    if high == 0:
-        return _corners(a, (low, -1), function)
-    if low < 0 < high:
-        with_negative = _corners(a, (low, -1), function)
-        with_positive = _corners(a, (1, high), function)
-        return min(with_negative[0], with_positive[0]), max(with_negative[1], with_positive[1])
-    return _corners(a, b, function)
+
+    def quotient(x: int, y: int) -> int:
+        if x == INFINITY or x == -INFINITY:
+            return x if y > 0 else -x
+        return divide(x, y)
+
+    def quotients(a: ConstBound, b: ConstBound) -> ConstBound:
+        low, high = b
+        if low > 0 or high < 0:
+            return _corners(a, b, quotient)
+        ends: list[int] = []
+        if low < 0:
+            ends += _corners(a, (low, -1), quotient)
+        if high > 0:
+            ends += _corners(a, (1, high), quotient)
+        return (min(ends), max(ends)) if ends else EVERYTHING
+
+    return quotients
 
 
 class ConstBounds:
@@ -199,14 +186,6 @@ def _product(a: ConstBound, b: ConstBound) -> ConstBound:
     return _corners(a, b, _mul)
 
 
-def _floor_quotient(a: ConstBound, b: ConstBound) -> ConstBound:
-    return _division(a, b, _floordiv)
-
-
-def _trunc_quotient(a: ConstBound, b: ConstBound) -> ConstBound:
-    return _division(a, b, _truncdiv)
-
-
 def _floor_remainder(a: ConstBound, b: ConstBound) -> ConstBound:
     if b[0] > 0:
         if a[0] >= 0 and a[1] < b[0]:
@@ -229,9 +208,9 @@ BINARY: dict[type, Callable[[ConstBound, ConstBound], ConstBound]] = {
     Add: _sum,
     Sub: _difference,
     Mul: _product,
-    FloorDiv: _floor_quotient,
+    FloorDiv: _division(operator.floordiv),
     FloorMod: _floor_remainder,
-    Div: _trunc_quotient,
+    Div: _division(truncate_division),
     Mod: _trunc_remainder,
     Min: lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
     Max: lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
@@ -278,10 +257,6 @@ def _ramp(self: ConstBounds, e: Any) -> ConstBound:
     return add(base[0], min(0, last[0])), add(base[1], max(0, last[1]))
 
 
-def _broadcast(self: ConstBounds, e: Any) -> ConstBound:
-    return self.of(e.value)
-
-
 def _let(self: ConstBounds, e: Any) -> ConstBound:
     self.bind(e.var, e.value)
     return self.of(e.body)
@@ -321,7 +296,7 @@ _METHODS: dict[type, Callable[[ConstBounds, Any], ConstBound]] = {
     Select: _choice,
     Cast: _cast,
     Ramp: _ramp,
-    Broadcast: _broadcast,
+    Broadcast: lambda self, e: self.of(e.value),
     Let: _let,
     Call: _call,
 }

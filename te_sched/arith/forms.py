@@ -33,7 +33,8 @@ from te_sched.ir.expr import (
 from te_sched.ir.visitor import walk
 
 Form = dict[tuple[Any, ...], int]  # factors, in the order of their ids, and how often
-Ends = Interval[Form | None]
+Span = Interval[Form]
+Ends = Interval[Form | None]  # where one may not be known
 _MOST_TERMS = 40
 _DEEPEST = 24
 

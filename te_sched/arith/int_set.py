@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from typing import Any
 
 from te_sched.arith import build
@@ -122,8 +122,12 @@ def _folded(
     found = reduce(combine, sets) if sets else NOTHING
     if found is NOTHING or len(sets) < 2:
         return found
-    simplify = Analyzer(settings).simplify
-    return IntervalSet(*[None if end is None else simplify(end) for end in found])
+    return _mapped(Analyzer(settings).simplify, found)
+
+
+def _mapped(function: Callable[[Expr], Expr], interval: IntervalSet) -> IntervalSet:
+    """The interval between what a function makes of its ends."""
+    return IntervalSet(*[None if end is None else function(end) for end in interval])
 
 
 def cover_range(interval: IntervalSet, default: Range, settings: Lowering = AS_TVM) -> Range:
@@ -161,14 +165,11 @@ class _Evaluator:
         self.domains, self.settings = domains, settings
         self._depth = 0
         self._found: dict[tuple[Var, int], IntervalSet] = {}  # by the depth, which ends it
-        self._shared: Analyzer | None = None
 
-    @property
+    @cached_property
     def analyzer(self) -> Analyzer:
-        """An analyzer that knows nothing, made when first needed."""
-        if self._shared is None:
-            self._shared = Analyzer(self.settings)
-        return self._shared
+        """An analyzer that knows nothing."""
+        return Analyzer(self.settings)
 
     def visit(self, e: Any) -> IntervalSet:
         """The set of e."""
@@ -212,8 +213,8 @@ class _Evaluator:
         if type(e) in build.DIVISIONS and not is_single_point(b):
             return EVERYTHING
         combine = _COMBINE.get(type(e))
-        if combine is None:
-            return self.unknown_truth(e)
+        if combine is None:  # a condition
+            return IntervalSet(build.truth(False), build.truth(True))
         found = combine(self, a, b)
         return self.within_type(found) if type(e) in (Add, Sub, Mul) else found
 
@@ -221,9 +222,6 @@ class _Evaluator:
         """What is computed of a set, in its type: beyond the open end of one, it wraps around."""
         is_open = (found.min is None) != (found.max is None)
         return EVERYTHING if is_open and self.settings.to_run else found
-
-    def unknown_truth(self, e: Any) -> IntervalSet:
-        return IntervalSet(build.truth(False), build.truth(True))
 
     def add(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
         return IntervalSet(_end(build.add, a.min, b.min), _end(build.add, a.max, b.max))
@@ -305,12 +303,7 @@ class _Evaluator:
         inner = self.visit(e.value)
         if is_single_point(inner):
             return single_point(e if inner.min is e.value else build.cast(e.dtype, inner.min))
-        return self.within_type(
-            IntervalSet(
-                None if inner.min is None else build.cast(e.dtype, inner.min),
-                None if inner.max is None else build.cast(e.dtype, inner.max),
-            )
-        )
+        return self.within_type(_mapped(partial(build.cast, e.dtype), inner))
 
     def visit_load(self, e: Any) -> IntervalSet:
         """A loaded value is one value when its place is; then it may stand in an end."""
@@ -326,9 +319,6 @@ class _Evaluator:
         zero = build.imm(0, e.base.dtype)
         lanes = IntervalSet(zero, reach) if e.stride.value >= 0 else IntervalSet(reach, zero)
         return self.add(self.visit(e.base), lanes)
-
-    def visit_broadcast(self, e: Any) -> IntervalSet:
-        return self.visit(e.value)
 
 
 def _lesser(a: Expr | None, b: Expr | None, choose: Callable[[Any, Any], Any]) -> Expr | None:
@@ -380,5 +370,5 @@ _METHODS: dict[type, Callable[[_Evaluator, Any], IntervalSet]] = {
     Cast: _Evaluator.visit_cast,
     BufferLoad: _Evaluator.visit_load,
     Ramp: _Evaluator.visit_ramp,
-    Broadcast: _Evaluator.visit_broadcast,
+    Broadcast: lambda self, e: self.visit(e.value),
 }
