@@ -183,11 +183,8 @@ class Apart:
             return None
         scale = scale if sign > 0 else plus({}, scale, -1)
         first, second = times(scale, ends.min), times(scale, ends.max)
-        if self.forms.is_nonnegative(scale):
-            return Span(first, second)
-        if self.forms.is_nonnegative(plus({}, scale, -1)):
-            return Span(second, first)
-        return None
+        known = self.forms.sign_of(scale)
+        return {1: Span(first, second), -1: Span(second, first)}.get(known)
 
     def _ends(self, factor: Any) -> Span | None:
         low, high = self.forms.bounds({(factor,): 1}, self.fixed)
@@ -264,10 +261,8 @@ class Apart:
         if ends is None:
             return None
         width = times(scale, plus(ends.max, ends.min, -1))
-        for one in (width, plus({}, width, -1)):
-            if self.forms.is_nonnegative(one):
-                return one
-        return None
+        sign = self.forms.sign_of(width)
+        return plus({}, width, sign) if sign else None
 
 
 def _sum(a: Span | None, b: Span | None) -> Span:

@@ -122,10 +122,11 @@ class Cover:
                 raise _Unknown
             begin, most = self._range(factor, user, wanted if len(form) == 1 else None)
             low = plus(low, times(scale, begin))
-            if not forms.is_nonnegative(scale):
+            sign = forms.sign_of(scale)
+            if not sign:
+                raise _Unknown
+            if sign < 0:
                 scale = plus({}, scale, -1)
-                if not forms.is_nonnegative(scale):
-                    raise _Unknown
                 low = plus(low, times(scale, most), -1)
             digits.append((scale, most))
         for scale, most in sorted(digits, key=lambda one: rank(one[0])):
@@ -263,12 +264,7 @@ class Cover:
         if ratio is None:
             return
         without = plus(gap, times(ratio, index), -1)
-        if self.forms.is_nonnegative(ratio):
-            ends = span.min
-        elif self.forms.is_nonnegative(plus({}, ratio, -1)):
-            ends = span.max
-        else:
-            return
+        ends = {1: span.min, -1: span.max}.get(self.forms.sign_of(ratio), ())
         for end in ends:
             yield plus(without, times(ratio, end))
 
