@@ -94,24 +94,23 @@ class Canonicalizer(Rewriter):
         kind, is_quotient = type(e), type(e) in (FloorDiv, Div)
         a, b = self.form(e.a), self.form(e.b)
         divisor, trunc, of_numbers = b.base, kind in (Div, Mod), build.DIVISIONS[kind]
-        nothing = IterSumExpr((), 0, a.dtype)
         if b.args or divisor <= 0:
             return self._opaque(kind, a, b)
         if divisor == 1:
-            return a if is_quotient else nothing
+            return a if is_quotient else IterSumExpr((), 0, a.dtype)
         if not a.args:
-            return nothing._replace(base=of_numbers(a.base, divisor))
+            return IterSumExpr((), of_numbers(a.base, divisor), a.dtype)
         is_one = len(a.args) == 1 and a.base == 0
         if is_quotient and is_one and not a.is_sum:
             return self._sum_of(self.divide(a.args[0], divisor, trunc), a.dtype)
         multiples, rest = split_multiples(a, divisor)
-        whole = divided(multiples, divisor) if is_quotient else nothing
+        whole = divided(multiples, divisor) if is_quotient else IterSumExpr((), 0, a.dtype)
         if not rest.args and rest.base == 0:
             return whole
         if trunc and (is_quotient or not is_one) and not self._both_nonnegative(multiples, rest):
             return self._opaque(kind, a, b)
         if not rest.args:
-            return whole._replace(base=whole.base + of_numbers(rest.base, divisor))
+            return plus(whole, IterSumExpr((), of_numbers(rest.base, divisor), a.dtype))
         if self._is_within(small := to_expr(rest), divisor):
             return whole if is_quotient else rest
         if is_quotient:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cached_property
 from typing import Any, ClassVar
 
 from te_sched.arith import build
@@ -86,10 +85,7 @@ class Rewriter:
         self.memo: dict[Expr, Any] = {}
         facts.keep(self)
         self._depth = 0
-
-    @cached_property
-    def _children(self) -> _Children:
-        return _Children(self)
+        self._children = _Children(self)
 
     # -- what rules ask ----------------------------------------------------------
 
