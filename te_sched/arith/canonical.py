@@ -35,12 +35,15 @@ class Canonicalizer(Rewriter):
     def visit_form(self, e: Any) -> Any:
         """+, -, *, floordiv and floormod through sums of parts."""
         if e.dtype not in INDEX_TYPES:
-            return _PLAIN[type(e)](self, e)
+            return Rewriter.methods[type(e)](self, e)
         done = simplified(e, self.facts.values)
         try:
             return to_expr(self.form(e)) if done is None else done
         except build.Overflow:
-            return _PLAIN[type(e)](self, e)
+            return Rewriter.methods[type(e)](self, e)
+
+    visit_Add = visit_Sub = visit_Mul = visit_Cast = visit_form
+    visit_FloorDiv = visit_FloorMod = visit_Div = visit_Mod = visit_form
 
     def form(self, e: Any) -> IterSumExpr:
         """The sum of parts of an index expression."""
@@ -177,7 +180,7 @@ class Canonicalizer(Rewriter):
                 return one
         return IterSplitExpr(one.expr(), 1, divisor, trunc=trunc)
 
-    def visit_less(self, e: Any) -> Any:
+    def visit_LT(self, e: Any) -> Any:
         """a < b (and b > a): a common factor is divided out with what is too small.
 
         TVM also drops small args that may be negative, which changes the condition (it takes
@@ -195,7 +198,9 @@ class Canonicalizer(Rewriter):
             gap = None
         if gap is None:
             return self.less(a, b)
-        return Rewriter.visit_comparison(self, LT(gap, build.imm(0, a.dtype)))
+        return Rewriter.visit_CompareOp(self, LT(gap, build.imm(0, a.dtype)))
+
+    visit_GT = visit_LT
 
     def _reduced(self, gap: IterSumExpr) -> IterSumExpr | None:
         """gap / d for the greatest d for which gap < 0 exactly when gap / d < 0, or None."""
@@ -217,10 +222,10 @@ class Canonicalizer(Rewriter):
     def form_cast(self, e: Any) -> IterSumExpr:
         """A conversion between index types moves into the sum, to its atoms."""
         if e.value.dtype not in INDEX_TYPES or e.dtype not in INDEX_TYPES:
-            return self.atom(Rewriter.visit_cast(self, e))
+            return self.atom(Rewriter.visit_Cast(self, e))
         inner = self.form(e.value)
         if e.dtype != "int64" and not self._fits(inner):
-            return self.atom(Rewriter.visit_cast(self, Cast(e.dtype, to_expr(inner))))
+            return self.atom(Rewriter.visit_Cast(self, Cast(e.dtype, to_expr(inner))))
         args = [one._replace(source=build.cast(e.dtype, one.source)) for one in inner.args]
         return IterSumExpr(tuple(args), inner.base, e.dtype, inner.is_sum)
 
@@ -252,11 +257,4 @@ _FORMS: dict[type, Callable[[Canonicalizer, Any], IterSumExpr]] = {
     Mul: Canonicalizer.form_mul,
     **dict.fromkeys(build.DIVISIONS, Canonicalizer.form_division),
     Cast: Canonicalizer.form_cast,
-}
-_PLAIN = dict(Rewriter.methods)
-Canonicalizer.methods = {
-    **Rewriter.methods,
-    **dict.fromkeys(_FORMS, Canonicalizer.visit_form),
-    LT: Canonicalizer.visit_less,
-    GT: Canonicalizer.visit_less,
 }

@@ -17,7 +17,6 @@ from te_sched.ir import dtypes
 from te_sched.ir.data import DataDependence
 from te_sched.ir.expr import (
     Add,
-    Broadcast,
     Call,
     Cast,
     Div,
@@ -25,18 +24,16 @@ from te_sched.ir.expr import (
     FloorDiv,
     FloorMod,
     IntImm,
-    Let,
     Max,
     Min,
     Mod,
     Mul,
-    Ramp,
     Range,
-    Select,
     Sub,
     Var,
 )
 from te_sched.ir.ops import truncate_division
+from te_sched.ir.visitor import Visitor
 
 INFINITY = (1 << 63) - 1
 ConstBound = tuple[int, int]
@@ -98,7 +95,7 @@ def _division(divide: Callable[[int, int], int]) -> Callable[[ConstBound, ConstB
     return quotients
 
 
-class ConstBounds:
+class ConstBounds(Visitor):
     """The constant intervals of expressions, under what is known of variables and others."""
 
     __slots__ = ("data", "exact", "facts", "memo", "variables")
@@ -126,15 +123,15 @@ class ConstBounds:
         if kind is IntImm:
             return (e.value, e.value)  # type: ignore[attr-defined]
         if kind is Var and not self.facts:
-            found = self.variables.get(e)  # type: ignore[call-overload]
-            return found if found is not None else _free_var(e)
-        found = self.memo.get(e)
+            known = self.variables.get(e)  # type: ignore[call-overload]
+            return known if known is not None else _free_var(e)
+        found: ConstBound | None = self.memo.get(e)
         if found is None:
             combine = BINARY.get(kind)
             if combine is not None:
                 found = combine(self.of(e.a), self.of(e.b))  # type: ignore[attr-defined]
             else:
-                method = _METHODS.get(kind)
+                method = self.methods.get(kind)
                 found = method(self, e) if method is not None else of_dtype(e.dtype)
             if self.exact and self.wraps(e, found) and self.data.of(e):
                 found = of_dtype(e.dtype)
@@ -149,7 +146,8 @@ class ConstBounds:
         if kind not in _WRAPPING or not dtypes.is_integral(e.dtype):
             return False
         if interval is None:
-            interval = _call(self, e) if kind is Call else BINARY[kind](self.of(e.a), self.of(e.b))
+            combine = BINARY.get(kind)
+            interval = combine(self.of(e.a), self.of(e.b)) if combine else self.visit_Call(e)
         low, high = interval
         least, most = of_dtype(e.dtype)
         return low < max(least, 1 - INFINITY) or high > min(most, INFINITY - 1)
@@ -162,14 +160,57 @@ class ConstBounds:
                 low, high = max(low, fact_low), min(high, fact_high)
         return low, high
 
+    def visit_Var(self, e: Any) -> ConstBound:
+        found = self.variables.get(e)
+        return found if found is not None else _free_var(e)
+
+    def visit_Broadcast(self, e: Any) -> ConstBound:
+        return self.of(e.value)
+
+    def visit_Select(self, e: Any) -> ConstBound:
+        a, b = self.of(e.true_value), self.of(e.false_value)
+        return min(a[0], b[0]), max(a[1], b[1])
+
+    def visit_Cast(self, e: Any) -> ConstBound:
+        whole, value = of_dtype(e.dtype), e.value
+        if dtypes.is_float(value.dtype):
+            if type(value) is not Cast or (self.exact and not self._is_kept(value)):
+                return whole
+            value = value.value
+        if not (dtypes.is_integral(value.dtype) or dtypes.is_bool(value.dtype)):
+            return whole
+        low, high = self.of(value)
+        if not self.exact:  # as in TVM, what does not fit is left out
+            kept = max(low, whole[0]), min(high, whole[1])
+            return kept if kept[0] <= kept[1] else whole
+        # A value that does not fit wraps, so that anything may come out.
+        is_wide = high == INFINITY and dtypes.is_uint(value.dtype) and not dtypes.is_uint(e.dtype)
+        return (low, high) if whole[0] <= low and high <= whole[1] and not is_wide else whole
+
+    def _is_kept(self, e: Any) -> bool:
+        """Whether a float holds all values of the integer that it is made of."""
+        if not (dtypes.is_integral(e.value.dtype) or dtypes.is_bool(e.value.dtype)):
+            return False
+        low, high = self.of(e.value)
+        most = 1 << _DIGITS.get(dtypes.element(e.dtype), 0)
+        return -most <= low and high <= most
+
+    def visit_Ramp(self, e: Any) -> ConstBound:
+        base, stride = self.of(e.base), self.of(e.stride)
+        last = _corners(stride, (e.lanes - 1, e.lanes - 1), _mul)
+        return add(base[0], min(0, last[0])), add(base[1], max(0, last[1]))
+
+    def visit_Let(self, e: Any) -> ConstBound:
+        self.bind(e.var, e.value)
+        return self.of(e.body)
+
+    def visit_Call(self, e: Any) -> ConstBound:
+        method = _CALLS.get(e.op)
+        return method(self, e) if method is not None else of_dtype(e.dtype)
+
 
 def _free_var(e: Any) -> ConstBound:
     return (0, INFINITY) if e.is_size else of_dtype(e.dtype)
-
-
-def _var(self: ConstBounds, e: Any) -> ConstBound:
-    found = self.variables.get(e)
-    return found if found is not None else _free_var(e)
 
 
 def _sum(a: ConstBound, b: ConstBound) -> ConstBound:
@@ -217,54 +258,7 @@ BINARY: dict[type, Callable[[ConstBound, ConstBound], ConstBound]] = {
 }
 
 
-def _choice(self: ConstBounds, e: Any) -> ConstBound:
-    a, b = self.of(e.true_value), self.of(e.false_value)
-    return min(a[0], b[0]), max(a[1], b[1])
-
-
-def _cast(self: ConstBounds, e: Any) -> ConstBound:
-    whole, value = of_dtype(e.dtype), e.value
-    if dtypes.is_float(value.dtype):
-        if type(value) is not Cast or (self.exact and not _is_kept(self, value)):
-            return whole
-        value = value.value
-    if not (dtypes.is_integral(value.dtype) or dtypes.is_bool(value.dtype)):
-        return whole
-    low, high = self.of(value)
-    if not self.exact:  # as in TVM, what does not fit is left out
-        kept = max(low, whole[0]), min(high, whole[1])
-        return kept if kept[0] <= kept[1] else whole
-    # A value that does not fit wraps, so that anything may come out.
-    is_wide = high == INFINITY and dtypes.is_uint(value.dtype) and not dtypes.is_uint(e.dtype)
-    return (low, high) if whole[0] <= low and high <= whole[1] and not is_wide else whole
-
-
-def _is_kept(self: ConstBounds, e: Any) -> bool:
-    """Whether a float holds all values of the integer that it is made of."""
-    if not (dtypes.is_integral(e.value.dtype) or dtypes.is_bool(e.value.dtype)):
-        return False
-    low, high = self.of(e.value)
-    most = 1 << _DIGITS.get(dtypes.element(e.dtype), 0)
-    return -most <= low and high <= most
-
-
 _DIGITS = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}  # of a mantissa
-
-
-def _ramp(self: ConstBounds, e: Any) -> ConstBound:
-    base, stride = self.of(e.base), self.of(e.stride)
-    last = _corners(stride, (e.lanes - 1, e.lanes - 1), _mul)
-    return add(base[0], min(0, last[0])), add(base[1], max(0, last[1]))
-
-
-def _let(self: ConstBounds, e: Any) -> ConstBound:
-    self.bind(e.var, e.value)
-    return self.of(e.body)
-
-
-def _call(self: ConstBounds, e: Any) -> ConstBound:
-    method = _CALLS.get(e.op)
-    return method(self, e) if method is not None else of_dtype(e.dtype)
 
 
 def _shift(function: Callable[[int, int], int]) -> Callable[[ConstBounds, Any], ConstBound]:
@@ -289,16 +283,6 @@ _CALLS: dict[str, Callable[[ConstBounds, Any], ConstBound]] = {
     "tir.shift_right": _shift(lambda x, y: x if abs(x) == INFINITY else x >> y),
     "tir.shift_left": _shift(lambda x, y: _mul(x, 1 << y)),
     "tir.bitwise_and": _bitwise_and,
-}
-
-_METHODS: dict[type, Callable[[ConstBounds, Any], ConstBound]] = {
-    Var: _var,
-    Select: _choice,
-    Cast: _cast,
-    Ramp: _ramp,
-    Broadcast: lambda self, e: self.of(e.value),
-    Let: _let,
-    Call: _call,
 }
 
 _WRAPPING = frozenset((Add, Sub, Mul, FloorDiv, Div, Call))

@@ -20,17 +20,9 @@ from te_sched.arith.structural_equality import same
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
-    EQ,
     GE,
     GT,
-    LE,
-    LT,
-    NE,
     Add,
-    And,
-    Broadcast,
-    BufferLoad,
-    Cast,
     Div,
     Expr,
     FloorDiv,
@@ -40,13 +32,11 @@ from te_sched.ir.expr import (
     Min,
     Mod,
     Mul,
-    Or,
-    Ramp,
     Range,
-    Select,
     Sub,
     Var,
 )
+from te_sched.ir.visitor import Visitor
 
 
 class IntervalSet(Interval[Expr | None]):
@@ -158,7 +148,7 @@ def eval_set(e: Expr, domains: Domains, settings: Lowering = AS_TVM) -> Interval
     return _Evaluator(domains, settings).visit(e)
 
 
-class _Evaluator:
+class _Evaluator(Visitor):
     """Evaluates expressions on sets."""
 
     def __init__(self, domains: Domains, settings: Lowering) -> None:
@@ -175,10 +165,10 @@ class _Evaluator:
         """The set of e."""
         if type(e) is IntImm:
             return IntervalSet(e, e)
-        method = _METHODS.get(type(e))
+        method = self.methods.get(type(e))
         return method(self, e) if method is not None else EVERYTHING
 
-    def visit_var(self, e: Any) -> IntervalSet:
+    def visit_Var(self, e: Any) -> IntervalSet:
         found = self.domains.get(e)
         if found is None:
             return IntervalSet(e, e)
@@ -202,7 +192,7 @@ class _Evaluator:
         self._depth -= 1
         return IntervalSet(low, high)
 
-    def visit_binary(self, e: Any) -> IntervalSet:
+    def visit_BinaryOp(self, e: Any) -> IntervalSet:
         a, b = self.visit(e.a), self.visit(e.b)
         if is_single_point(a) and is_single_point(b):
             if a.min is e.a and b.min is e.b:
@@ -217,6 +207,8 @@ class _Evaluator:
             return IntervalSet(build.truth(False), build.truth(True))
         found = combine(self, a, b)
         return self.within_type(found) if type(e) in (Add, Sub, Mul) else found
+
+    visit_CompareOp = visit_BinaryOp
 
     def within_type(self, found: IntervalSet) -> IntervalSet:
         """What is computed of a set, in its type: beyond the open end of one, it wraps around."""
@@ -296,29 +288,32 @@ class _Evaluator:
     def maximum(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
         return IntervalSet(_lesser(a.min, b.min, build.maximum), _end(build.maximum, a.max, b.max))
 
-    def visit_select(self, e: Any) -> IntervalSet:
+    def visit_Select(self, e: Any) -> IntervalSet:
         return _hull(self.visit(e.false_value), self.visit(e.true_value))
 
-    def visit_cast(self, e: Any) -> IntervalSet:
+    def visit_Cast(self, e: Any) -> IntervalSet:
         inner = self.visit(e.value)
         if is_single_point(inner):
             return single_point(e if inner.min is e.value else build.cast(e.dtype, inner.min))
         return self.within_type(_mapped(partial(build.cast, e.dtype), inner))
 
-    def visit_load(self, e: Any) -> IntervalSet:
+    def visit_BufferLoad(self, e: Any) -> IntervalSet:
         """A loaded value is one value when its place is; then it may stand in an end."""
         for index in e.indices:
             if self.visit(index).min is not index or not is_single_point(self.visit(index)):
                 return EVERYTHING  # the place is not one, or has another name outside
         return single_point(e)
 
-    def visit_ramp(self, e: Any) -> IntervalSet:
+    def visit_Ramp(self, e: Any) -> IntervalSet:
         if type(e.stride) is not IntImm:
             return EVERYTHING
         reach = build.imm(e.stride.value * (e.lanes - 1), e.base.dtype)
         zero = build.imm(0, e.base.dtype)
         lanes = IntervalSet(zero, reach) if e.stride.value >= 0 else IntervalSet(reach, zero)
         return self.add(self.visit(e.base), lanes)
+
+    def visit_Broadcast(self, e: Any) -> IntervalSet:
+        return self.visit(e.value)
 
 
 def _lesser(a: Expr | None, b: Expr | None, choose: Callable[[Any, Any], Any]) -> Expr | None:
@@ -361,14 +356,4 @@ _COMBINE: dict[type, Callable[[_Evaluator, IntervalSet, IntervalSet], IntervalSe
     FloorMod: _Evaluator.floormod,
     Min: _Evaluator.minimum,
     Max: _Evaluator.maximum,
-}
-_METHODS: dict[type, Callable[[_Evaluator, Any], IntervalSet]] = {
-    Var: _Evaluator.visit_var,
-    **dict.fromkeys(_COMBINE, _Evaluator.visit_binary),
-    **dict.fromkeys((LT, LE, GT, GE, EQ, NE, And, Or), _Evaluator.visit_binary),
-    Select: _Evaluator.visit_select,
-    Cast: _Evaluator.visit_cast,
-    BufferLoad: _Evaluator.visit_load,
-    Ramp: _Evaluator.visit_ramp,
-    Broadcast: lambda self, e: self.visit(e.value),
 }

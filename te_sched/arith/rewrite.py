@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, ClassVar
+from typing import Any
 
 from te_sched.arith import build
 from te_sched.arith.build import INDEX_TYPES
@@ -30,9 +30,7 @@ from te_sched.ir.expr import (
     LT,
     NE,
     Add,
-    And,
     Broadcast,
-    Call,
     Cast,
     Div,
     Expr,
@@ -46,14 +44,13 @@ from te_sched.ir.expr import (
     Mod,
     Mul,
     Not,
-    Or,
     Ramp,
     Select,
     Sub,
     Var,
 )
 from te_sched.ir.intrinsic_table import Effect
-from te_sched.ir.visitor import NODE_CLASSES, Mapper, substitute, walk
+from te_sched.ir.visitor import Mapper, Visitor, substitute, walk
 
 _MAX_DEPTH = 24
 
@@ -77,7 +74,7 @@ def _is_repeatable(e: Any) -> bool:
     return effect_of(e) <= Effect.READ_STATE
 
 
-class Rewriter:
+class Rewriter(Visitor):
     """Rewrites expressions under facts, and keeps the results until facts change."""
 
     def __init__(self, facts: Facts) -> None:
@@ -170,7 +167,7 @@ class Rewriter:
         found = apply(rules, e, self) if rules else None
         return e if found is None else found
 
-    def visit_arithmetic(self, e: Any) -> Any:
+    def visit_BinaryOp(self, e: Any) -> Any:
         """Arithmetic, min and max."""
         e = self.operands(e)
         folded = fold(e, self.facts.is_exact)
@@ -246,7 +243,7 @@ class Rewriter:
                 return build.truth(False)
         return None
 
-    def visit_comparison(self, e: Any) -> Any:
+    def visit_CompareOp(self, e: Any) -> Any:
         """Comparisons: all are expressed by LT and EQ, or their negations."""
         kind = type(e)
         a, b = self.visit(e.a), self.visit(e.b)
@@ -332,11 +329,11 @@ class Rewriter:
 
     # -- logic -------------------------------------------------------------------
 
-    def visit_not(self, e: Any) -> Any:
+    def visit_Not(self, e: Any) -> Any:
         """not"""
         return self.negated(self.visit(e.a))
 
-    def visit_logic(self, e: Any) -> Any:
+    def visit_And(self, e: Any) -> Any:
         """and, or"""
         e = self.operands(e)
         if type(e.a) is IntImm or type(e.b) is IntImm:
@@ -348,6 +345,8 @@ class Rewriter:
         table = LOGIC if dtypes.lanes(e.dtype) == 1 else VECTOR
         return self.by_table(table, e, type(e.a), type(e.b))
 
+    visit_Or = visit_And
+
     def _under(self, condition: Expr, value: Expr) -> Expr:
         if type(value) in (IntImm, FloatImm):
             return value
@@ -355,7 +354,7 @@ class Rewriter:
             done: Expr = self.visit(value)
         return done
 
-    def visit_choice(self, e: Any) -> Any:
+    def visit_Select(self, e: Any) -> Any:
         """select and if_then_else, each value under what the condition tells"""
         old: Any = choice_of(e)
         condition, yes, no = old
@@ -372,23 +371,23 @@ class Rewriter:
 
     # -- the rest ----------------------------------------------------------------
 
-    def visit_var(self, e: Any) -> Any:
+    def visit_Var(self, e: Any) -> Any:
         """A variable, or the value it is bound to."""
         if e.dtype == "bool" and self.facts.true and (known := self.literal(e)) is not None:
             return known
         return self.facts.values.get(e, e)
 
-    def visit_call(self, e: Any) -> Any:
+    def visit_Call(self, e: Any) -> Any:
         """Intrinsics."""
         if e.op == "tir.if_then_else":
-            return self.visit_choice(e)
+            return self.visit_Select(e)
         e = self._children.generic(e)
         if e.op == "tir.likely" and type(e.args[0]) is IntImm:
             return e.args[0]
         folded = fold_call(e)
         return e if folded is None else folded
 
-    def visit_cast(self, e: Any) -> Any:
+    def visit_Cast(self, e: Any) -> Any:
         """Conversions: constants are converted now."""
         value = self.visit(e.value)
         if value.dtype == e.dtype:
@@ -406,7 +405,7 @@ class Rewriter:
                 return ops.cast(e.dtype, value)
         return e if value is e.value else Cast(e.dtype, value)
 
-    def visit_let(self, e: Any) -> Any:
+    def visit_Let(self, e: Any) -> Any:
         """let: a constant or a variable is put in place of the name."""
         value = self.visit(e.value)
         if type(value) in (IntImm, FloatImm, Var):
@@ -415,18 +414,16 @@ class Rewriter:
         body = self.visit(e.body)
         return e if value is e.value and body is e.body else Let(e.var, value, body)
 
-    def visit_ramp(self, e: Any) -> Any:
+    def visit_Ramp(self, e: Any) -> Any:
         """ramp: a stride of 0 makes it a broadcast."""
         e = self._children.generic(e)
         if type(e.stride) is IntImm and e.stride.value == 0:
             return Broadcast(e.base, e.lanes)
         return e
 
-    def visit_children(self, e: Any) -> Any:
+    def visit_Node(self, e: Any) -> Any:
         """Any other expression: only what is below it."""
         return self._children.generic(e)
-
-    methods: ClassVar[dict[type, Callable[[Any, Any], Any]]] = {}
 
 
 class _Children(Mapper):
@@ -446,18 +443,4 @@ _FINISH: dict[type, Callable[[Any, Any], Any]] = {
     FloorDiv: Rewriter.finish_floordiv,
     FloorMod: Rewriter.finish_floormod,
     **dict.fromkeys((Min, Max), Rewriter.finish_extremum),
-}
-
-Rewriter.methods = {
-    **dict.fromkeys(NODE_CLASSES, Rewriter.visit_children),
-    **dict.fromkeys(_FINISH, Rewriter.visit_arithmetic),
-    **dict.fromkeys((LT, LE, GT, GE, EQ, NE), Rewriter.visit_comparison),
-    **dict.fromkeys((And, Or), Rewriter.visit_logic),
-    Not: Rewriter.visit_not,
-    Select: Rewriter.visit_choice,
-    Var: Rewriter.visit_var,
-    Call: Rewriter.visit_call,
-    Cast: Rewriter.visit_cast,
-    Let: Rewriter.visit_let,
-    Ramp: Rewriter.visit_ramp,
 }

@@ -2,7 +2,7 @@
 
 `Mapper` rebuilds a program; a subclass overrides `visit_<Class>` for the nodes it changes and calls
 `self.generic(node)` to go on below. Where nothing changes, the same object comes back.
-`walk` yields nodes; `children` gives the direct ones. Must not know what any pass does.
+`walk` yields nodes; `children` gives the direct ones; a `Visitor` chooses methods by class. Must not know what any pass does.
 """
 
 from __future__ import annotations
@@ -117,6 +117,16 @@ def variables_of(*nodes: Node) -> set[Var]:
     return {part for node in nodes for part in walk(node) if type(part) is Var}
 
 
+class Visitor:
+    """Has methods `visit_<Class>(node)`, of a class of nodes or of one that it derives from."""
+
+    __slots__ = ()
+    methods: ClassVar[dict[type, _Method]]  # by class: the nearest
+
+    def __init_subclass__(cls) -> None:
+        cls.methods = _methods_of(cls)
+
+
 class Mapper:
     """Rebuilds a program bottom-up. Override `visit_<Class>(node)`, of a class of nodes or of one
     that it derives from (`visit_Expr`); call `generic(node)` to map what is below.
@@ -146,13 +156,13 @@ class Mapper:
         return mapped
 
 
-def _methods_of(mapper: type[Mapper]) -> dict[type, _Method]:
+def _methods_of(visitor: type) -> dict[type, _Method]:
     """The methods `visit_<Class>`, of a class of nodes or of the nearest that it derives from."""
-    names = {name for base in mapper.__mro__ for name in vars(base) if name.startswith("visit_")}
+    names = {name for base in visitor.__mro__ for name in vars(base) if name.startswith("visit_")}
     found: dict[type, _Method] = {}
     for kind in {kind for name in names for kind in _KINDS.get(name, ())}:
         nearest = next(base for base in kind.__mro__ if f"visit_{base.__name__}" in names)
-        found[kind] = getattr(mapper, f"visit_{nearest.__name__}")
+        found[kind] = getattr(visitor, f"visit_{nearest.__name__}")
     return found
 
 
