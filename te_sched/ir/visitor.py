@@ -2,8 +2,8 @@
 
 `Mapper` rebuilds a program; a subclass overrides `visit_<Class>` for the nodes it changes and calls
 `self.generic(node)` to go on below. Where nothing changes, the same object comes back.
-`walk` yields nodes; `children` gives the direct ones; a `Visitor` chooses methods by class. Must not
-know what any pass does.
+`walk` yields nodes; `children` gives the direct ones; a `Visitor` chooses methods by class. Must
+not know what any pass does.
 """
 
 from __future__ import annotations
