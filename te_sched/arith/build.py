@@ -189,22 +189,19 @@ less, less_equal = _comparison(LT, operator.lt), _comparison(LE, operator.le)
 equal, not_equal = _comparison(EQ, operator.eq), _comparison(NE, operator.ne)
 
 
-def both(a: Any, b: Any) -> Any:
-    """a and b"""
-    if type(a) is IntImm:
-        return b if a.value else a
-    if type(b) is IntImm:
-        return a if b.value else b
-    return And(a, b)
+def _connective(kind: type[Any], decisive: bool) -> Binary:
+    """A condition made of two, of which one that is `decisive` decides."""
+
+    def connect(a: Any, b: Any) -> Any:
+        for one, other in ((a, b), (b, a)):
+            if type(one) is IntImm:
+                return one if bool(one.value) == decisive else other
+        return kind(a, b)
+
+    return connect
 
 
-def either(a: Any, b: Any) -> Any:
-    """a or b"""
-    if type(a) is IntImm:
-        return a if a.value else b
-    if type(b) is IntImm:
-        return b if b.value else a
-    return Or(a, b)
+both, either = _connective(And, False), _connective(Or, True)
 
 
 def negate(a: Any) -> Any:

@@ -16,13 +16,7 @@ from te_sched.arith.conditions import conjuncts
 from te_sched.arith.facts import MIRROR
 from te_sched.arith.forms import Form, Forms, divided, factors, plus
 from te_sched.arith.forms import expr_of as form_expr
-from te_sched.arith.iter_expr import (
-    Factor,
-    IterMark,
-    IterSplitExpr,
-    IterSumExpr,
-    NotAffine,
-)
+from te_sched.arith.iter_expr import Factor, IterMark, IterSplitExpr, IterSumExpr, NotAffine
 from te_sched.ir import ops
 from te_sched.ir.expr import (
     EQ,
@@ -212,12 +206,11 @@ class Constraint:
 
 @dataclass(slots=True)
 class Detector(Visitor):
-    """One attempt to understand indices."""
+    """One attempt to understand indices. Iterators of extent 1 are taken for constants."""
 
     input_iters: Mapping[Var, Range]
     level: IterMapLevel
     prover: Prover
-    simplify_trivial: bool
     dividing: Dividing
     lenient: bool = False
     inputs: list[IterMark] = field(default_factory=list)
@@ -228,7 +221,7 @@ class Detector(Visitor):
     def __post_init__(self) -> None:
         for var, domain in self.input_iters.items():
             low, extent = self.prover.number(domain.min), self.prover.number(domain.extent)
-            if self.simplify_trivial and is_number(extent, 1):
+            if is_number(extent, 1):
                 self.sums[var] = IterSumExpr((), low)
                 continue
             mark = IterMark(var if is_number(low, 0) else Sub(var, domain.min), extent)
