@@ -156,7 +156,7 @@ class ConstBounds(Visitor):
         """An interval of e, with what is known of expressions that are written alike."""
         low, high = interval
         for fact, fact_low, fact_high in self.facts:
-            if same(fact, e):
+            if type(fact) is type(e) and same(fact, e):
                 low, high = max(low, fact_low), min(high, fact_high)
         return low, high
 

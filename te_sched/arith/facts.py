@@ -115,7 +115,8 @@ class Facts:
     def unbind(self, var: Var) -> None:
         """Forget the value and the ends that a variable was bound to."""
         self.values.pop(var, None)
-        self.differences = [known for known in self.differences if known.owner is not var]
+        if self.differences:
+            self.differences = [known for known in self.differences if known.owner is not var]
 
     def assume_range(self, var: Var, bound: Range) -> None:
         """Note the symbolic ends of a range: min <= var < min + extent."""
@@ -194,7 +195,7 @@ class Facts:
             fresh = []
             for place, distance in reached:
                 for known in self.differences:
-                    if not same(known.a, place):
+                    if type(known.a) is not type(place) or not same(known.a, place):
                         continue
                     limit = distance + known.limit
                     if same(known.b, goal):
