@@ -15,6 +15,7 @@ from te_sched.arith.forms import (
     Form,
     Forms,
     Part,
+    Span,
     constant,
     factors,
     number_of,
@@ -23,7 +24,6 @@ from te_sched.arith.forms import (
     split,
     times,
 )
-from te_sched.arith.interval import Interval
 from te_sched.ir.expr import Expr, FloorDiv, FloorMod, Var
 
 
@@ -34,9 +34,6 @@ class Touch:
     index: tuple[Expr, ...]
     sizes: tuple[Expr, ...]
     conditions: tuple[Expr, ...]
-
-
-Span = Interval[Form]
 
 
 class _Digit(NamedTuple):
@@ -186,11 +183,8 @@ class Apart:
             return None
         scale = scale if sign > 0 else plus({}, scale, -1)
         first, second = times(scale, ends.min), times(scale, ends.max)
-        if self.forms.is_nonnegative(scale):
-            return Span(first, second)
-        if self.forms.is_nonnegative(plus({}, scale, -1)):
-            return Span(second, first)
-        return None
+        known = self.forms.sign_of(scale)
+        return {1: Span(first, second), -1: Span(second, first)}.get(known)
 
     def _ends(self, factor: Any) -> Span | None:
         low, high = self.forms.bounds({(factor,): 1}, self.fixed)
@@ -267,10 +261,8 @@ class Apart:
         if ends is None:
             return None
         width = times(scale, plus(ends.max, ends.min, -1))
-        for one in (width, plus({}, width, -1)):
-            if self.forms.is_nonnegative(one):
-                return one
-        return None
+        sign = self.forms.sign_of(width)
+        return plus({}, width, sign) if sign else None
 
 
 def _sum(a: Span | None, b: Span | None) -> Span:

@@ -38,13 +38,13 @@ class Analyzer:
         if isinstance(value, Range) and type(value.extent) is IntImm and value.extent.value == 1:
             value = value.min
         facts.bounds.bind(var, value)
-        facts.modular.bind(var, value)
         facts.unbind(var)
         if isinstance(value, Range):
             facts.assume_range(var, value)
         else:
+            facts.modular.bind(var, value)
             facts.values[var] = self._simplifier.canonicalizer.visit(value)
-        self._facts.forget()
+        facts.forget()
 
     def keep(self, holder: Memo) -> None:
         """Note an object whose memo is worth only as long as what is known."""

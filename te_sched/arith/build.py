@@ -33,7 +33,6 @@ from te_sched.ir.expr import (
     Mul,
     Not,
     Or,
-    Ramp,
     Select,
     Sub,
 )
@@ -165,18 +164,16 @@ floordiv, floormod = _division(FloorDiv, True), _division(FloorMod, False)
 truncdiv, truncmod = _division(Div, True), _division(Mod, False)
 
 
-def minimum(a: Any, b: Any) -> Any:
-    """min(a, b)"""
-    if type(a) is IntImm and type(b) is IntImm:
-        return a if a.value <= b.value else b
-    return a if a is b else Min(a, b)
+def _extremum(kind: type[Any], is_first: Callable[[int, int], bool]) -> Binary:
+    def choose(a: Any, b: Any) -> Any:
+        if type(a) is IntImm and type(b) is IntImm:
+            return a if is_first(a.value, b.value) else b
+        return a if a is b else kind(a, b)
+
+    return choose
 
 
-def maximum(a: Any, b: Any) -> Any:
-    """max(a, b)"""
-    if type(a) is IntImm and type(b) is IntImm:
-        return a if a.value >= b.value else b
-    return a if a is b else Max(a, b)
+minimum, maximum = _extremum(Min, operator.le), _extremum(Max, operator.ge)
 
 
 def _comparison(kind: type[Any], holds: Callable[[int, int], bool]) -> Binary:
@@ -192,22 +189,19 @@ less, less_equal = _comparison(LT, operator.lt), _comparison(LE, operator.le)
 equal, not_equal = _comparison(EQ, operator.eq), _comparison(NE, operator.ne)
 
 
-def both(a: Any, b: Any) -> Any:
-    """a and b"""
-    if type(a) is IntImm:
-        return b if a.value else a
-    if type(b) is IntImm:
-        return a if b.value else b
-    return And(a, b)
+def _connective(kind: type[Any], decisive: bool) -> Binary:
+    """A condition made of two, of which one that is `decisive` decides."""
+
+    def connect(a: Any, b: Any) -> Any:
+        for one, other in ((a, b), (b, a)):
+            if type(one) is IntImm:
+                return one if bool(one.value) == decisive else other
+        return kind(a, b)
+
+    return connect
 
 
-def either(a: Any, b: Any) -> Any:
-    """a or b"""
-    if type(a) is IntImm:
-        return a if a.value else b
-    if type(b) is IntImm:
-        return b if b.value else a
-    return Or(a, b)
+both, either = _connective(And, False), _connective(Or, True)
 
 
 def negate(a: Any) -> Any:
@@ -227,16 +221,6 @@ def if_then_else(condition: Any, a: Any, b: Any) -> Any:
     if type(condition) is IntImm:
         return a if condition.value else b
     return Call(a.dtype, "tir.if_then_else", (condition, a, b))
-
-
-def ramp(base: Any, stride: Any, lanes: int) -> Any:
-    """base, base + stride, ..."""
-    return Ramp(base, stride, lanes)
-
-
-def broadcast(value: Any, lanes: int) -> Any:
-    """lanes copies of value"""
-    return Broadcast(value, lanes)
 
 
 def cast(dtype: str, value: Any) -> Any:

@@ -26,7 +26,7 @@ from te_sched.arith.iter_expr import (
     to_expr,
 )
 from te_sched.arith.rewrite import Rewriter
-from te_sched.ir.expr import GT, LT, Add, Cast, Div, Expr, FloorDiv, FloorMod, IntImm, Mod, Mul, Sub
+from te_sched.ir.expr import GT, LT, Add, Cast, Div, Expr, FloorDiv, IntImm, Mod, Mul, Sub
 
 
 class Canonicalizer(Rewriter):
@@ -35,12 +35,15 @@ class Canonicalizer(Rewriter):
     def visit_form(self, e: Any) -> Any:
         """+, -, *, floordiv and floormod through sums of parts."""
         if e.dtype not in INDEX_TYPES:
-            return _PLAIN[type(e)](self, e)
+            return Rewriter.methods[type(e)](self, e)
         done = simplified(e, self.facts.values)
         try:
             return to_expr(self.form(e)) if done is None else done
         except build.Overflow:
-            return _PLAIN[type(e)](self, e)
+            return Rewriter.methods[type(e)](self, e)
+
+    visit_Add = visit_Sub = visit_Mul = visit_Cast = visit_form
+    visit_FloorDiv = visit_FloorMod = visit_Div = visit_Mod = visit_form
 
     def form(self, e: Any) -> IterSumExpr:
         """The sum of parts of an index expression."""
@@ -89,55 +92,36 @@ class Canonicalizer(Rewriter):
             product = Mul(product, build.imm(constant, a.dtype))
         return IterSumExpr((IterSplitExpr(product),), 0, a.dtype, False)
 
-    def form_quotient(self, e: Any) -> IterSumExpr:
-        """Floor and truncating division."""
+    def form_division(self, e: Any) -> IterSumExpr:
+        """Floor and truncating division, and their remainders."""
+        kind, is_quotient = type(e), type(e) in (FloorDiv, Div)
         a, b = self.form(e.a), self.form(e.b)
-        divisor, trunc, of_numbers = b.base, type(e) is Div, build.DIVISIONS[type(e)]
+        divisor, trunc, of_numbers = b.base, kind in (Div, Mod), build.DIVISIONS[kind]
         if b.args or divisor <= 0:
-            return self._opaque(type(e), a, b)
+            return self._opaque(kind, a, b)
         if divisor == 1:
-            return a
+            return a if is_quotient else IterSumExpr((), 0, a.dtype)
         if not a.args:
             return IterSumExpr((), of_numbers(a.base, divisor), a.dtype)
-        if len(a.args) == 1 and a.base == 0 and not a.is_sum:
+        is_one = len(a.args) == 1 and a.base == 0
+        if is_quotient and is_one and not a.is_sum:
             return self._sum_of(self.divide(a.args[0], divisor, trunc), a.dtype)
         multiples, rest = split_multiples(a, divisor)
-        whole = divided(multiples, divisor)
+        whole = divided(multiples, divisor) if is_quotient else IterSumExpr((), 0, a.dtype)
         if not rest.args and rest.base == 0:
             return whole
-        if trunc and not self._both_nonnegative(multiples, rest):
-            return self._opaque(type(e), a, b)
+        if trunc and (is_quotient or not is_one) and not self._both_nonnegative(multiples, rest):
+            return self._opaque(kind, a, b)
         if not rest.args:
             return plus(whole, IterSumExpr((), of_numbers(rest.base, divisor), a.dtype))
-        if self._is_within(to_expr(rest), divisor):
-            return whole
-        extra = self.divide(IterSplitExpr(to_expr(rest)), divisor, trunc)
-        return plus(whole, self._sum_of(extra, a.dtype))
-
-    def form_remainder(self, e: Any) -> IterSumExpr:
-        """Floor and truncating remainder."""
-        a, b = self.form(e.a), self.form(e.b)
-        divisor, trunc, of_numbers = b.base, type(e) is Mod, build.DIVISIONS[type(e)]
-        if b.args or divisor <= 0:
-            return self._opaque(type(e), a, b)
-        if divisor == 1:
-            return IterSumExpr((), 0, a.dtype)
-        if not a.args:
-            return IterSumExpr((), of_numbers(a.base, divisor), a.dtype)
-        multiples, rest = split_multiples(a, divisor)
-        if not rest.args and rest.base == 0:
-            return IterSumExpr((), 0, a.dtype)
-        is_several = len(a.args) + (a.base != 0) > 1
-        if trunc and is_several and not self._both_nonnegative(multiples, rest):
-            return self._opaque(type(e), a, b)
-        if not rest.args:
-            return IterSumExpr((), of_numbers(rest.base, divisor), a.dtype)
-        if self._is_within(to_expr(rest), divisor):
-            return rest
-        if not trunc:
+        if self._is_within(small := to_expr(rest), divisor):
+            return whole if is_quotient else rest
+        if is_quotient:
+            extra = self.divide(IterSplitExpr(small), divisor, trunc)
+            return plus(whole, self._sum_of(extra, a.dtype))
+        if rest.base and not trunc:
             rest = rest._replace(base=rest.base % divisor)
-        one = self.remainder(self.single(rest), divisor, trunc)
-        return self._sum_of(one, a.dtype)
+        return self._sum_of(self.remainder(self.single(rest), divisor, trunc), a.dtype)
 
     def _both_nonnegative(self, multiples: IterSumExpr, rest: IterSumExpr) -> bool:
         return self.low(to_expr(multiples)) >= 0 and self.low(to_expr(rest)) >= 0
@@ -191,12 +175,12 @@ class Canonicalizer(Rewriter):
             if extent == UNBOUNDED or extent % share == 0:
                 if self._is_within(source, lower * share):
                     return one._replace(extent=UNBOUNDED)
-                return one._replace(extent=share, trunc=trunc)
+                return IterSplitExpr(source, lower, share, scale, trunc)
             if share % extent == 0:
                 return one
         return IterSplitExpr(one.expr(), 1, divisor, trunc=trunc)
 
-    def visit_less(self, e: Any) -> Any:
+    def visit_LT(self, e: Any) -> Any:
         """a < b (and b > a): a common factor is divided out with what is too small.
 
         TVM also drops small args that may be negative, which changes the condition (it takes
@@ -214,7 +198,9 @@ class Canonicalizer(Rewriter):
             gap = None
         if gap is None:
             return self.less(a, b)
-        return Rewriter.visit_comparison(self, LT(gap, build.imm(0, a.dtype)))
+        return Rewriter.visit_CompareOp(self, LT(gap, build.imm(0, a.dtype)))
+
+    visit_GT = visit_LT
 
     def _reduced(self, gap: IterSumExpr) -> IterSumExpr | None:
         """gap / d for the greatest d for which gap < 0 exactly when gap / d < 0, or None."""
@@ -236,10 +222,10 @@ class Canonicalizer(Rewriter):
     def form_cast(self, e: Any) -> IterSumExpr:
         """A conversion between index types moves into the sum, to its atoms."""
         if e.value.dtype not in INDEX_TYPES or e.dtype not in INDEX_TYPES:
-            return self.atom(Rewriter.visit_cast(self, e))
+            return self.atom(Rewriter.visit_Cast(self, e))
         inner = self.form(e.value)
         if e.dtype != "int64" and not self._fits(inner):
-            return self.atom(Rewriter.visit_cast(self, Cast(e.dtype, to_expr(inner))))
+            return self.atom(Rewriter.visit_Cast(self, Cast(e.dtype, to_expr(inner))))
         args = [one._replace(source=build.cast(e.dtype, one.source)) for one in inner.args]
         return IterSumExpr(tuple(args), inner.base, e.dtype, inner.is_sum)
 
@@ -269,16 +255,6 @@ _FORMS: dict[type, Callable[[Canonicalizer, Any], IterSumExpr]] = {
     Add: Canonicalizer.form_add,
     Sub: Canonicalizer.form_sub,
     Mul: Canonicalizer.form_mul,
-    FloorDiv: Canonicalizer.form_quotient,
-    FloorMod: Canonicalizer.form_remainder,
-    Div: Canonicalizer.form_quotient,
-    Mod: Canonicalizer.form_remainder,
+    **dict.fromkeys(build.DIVISIONS, Canonicalizer.form_division),
     Cast: Canonicalizer.form_cast,
-}
-_PLAIN = dict(Rewriter.methods)
-Canonicalizer.methods = {
-    **Rewriter.methods,
-    **dict.fromkeys(_FORMS, Canonicalizer.visit_form),
-    LT: Canonicalizer.visit_less,
-    GT: Canonicalizer.visit_less,
 }

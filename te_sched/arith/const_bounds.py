@@ -7,7 +7,9 @@ computed with integers in memory does. Must not know how expressions are rewritt
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from te_sched.arith.structural_equality import same
@@ -15,7 +17,6 @@ from te_sched.ir import dtypes
 from te_sched.ir.data import DataDependence
 from te_sched.ir.expr import (
     Add,
-    Broadcast,
     Call,
     Cast,
     Div,
@@ -23,25 +24,25 @@ from te_sched.ir.expr import (
     FloorDiv,
     FloorMod,
     IntImm,
-    Let,
     Max,
     Min,
     Mod,
     Mul,
-    Ramp,
     Range,
-    Select,
     Sub,
     Var,
 )
 from te_sched.ir.ops import truncate_division
+from te_sched.ir.visitor import Visitor
 
 INFINITY = (1 << 63) - 1
 ConstBound = tuple[int, int]
 EVERYTHING: ConstBound = (-INFINITY, INFINITY)
 
 
-def _dtype_interval(dtype: str) -> ConstBound:
+@cache
+def of_dtype(dtype: str) -> ConstBound:
+    """What a dtype can hold."""
     kind = dtypes.parse(dtype)
     if kind.code == "bool":
         return (0, 1)
@@ -50,17 +51,6 @@ def _dtype_interval(dtype: str) -> ConstBound:
     if kind.code == "uint":
         return (0, (1 << kind.bits) - 1 if kind.bits < 64 else INFINITY)
     return EVERYTHING
-
-
-_DTYPE_INTERVALS: dict[str, ConstBound] = {}
-
-
-def of_dtype(dtype: str) -> ConstBound:
-    """What a dtype can hold."""
-    found = _DTYPE_INTERVALS.get(dtype)
-    if found is None:
-        found = _DTYPE_INTERVALS[dtype] = _dtype_interval(dtype)
-    return found
 
 
 def _clamp(value: int) -> int:
@@ -78,40 +68,34 @@ def _mul(x: int, y: int) -> int:
     return _clamp(x * y)
 
 
-def _floordiv(x: int, y: int) -> int:
-    if x == INFINITY or x == -INFINITY:
-        return x if y > 0 else -x
-    return x // y
-
-
-def _truncdiv(x: int, y: int) -> int:
-    if x == INFINITY or x == -INFINITY:
-        return x if y > 0 else -x
-    return truncate_division(x, y)
-
-
 def _corners(a: ConstBound, b: ConstBound, function: Callable[[int, int], int]) -> ConstBound:
     values = [function(x, y) for x in a for y in b]
     return min(values), max(values)
 
 
-def _division(a: ConstBound, b: ConstBound, function: Callable[[int, int], int]) -> ConstBound:
+def _division(divide: Callable[[int, int], int]) -> Callable[[ConstBound, ConstBound], ConstBound]:
     """Division, the divisor being known not to be zero when the program runs."""
-    low, high = b
-    if low == 0 and high == 0:
-        return EVERYTHING
-    if low == 0:
-        return _corners(a, (1, high), function)
-    if high == 0:
-        return _corners(a, (low, -1), function)
-    if low < 0 < high:
-        with_negative = _corners(a, (low, -1), function)
-        with_positive = _corners(a, (1, high), function)
-        return min(with_negative[0], with_positive[0]), max(with_negative[1], with_positive[1])
-    return _corners(a, b, function)
+
+    def quotient(x: int, y: int) -> int:
+        if x == INFINITY or x == -INFINITY:
+            return x if y > 0 else -x
+        return divide(x, y)
+
+    def quotients(a: ConstBound, b: ConstBound) -> ConstBound:
+        low, high = b
+        if low > 0 or high < 0:
+            return _corners(a, b, quotient)
+        ends: list[int] = []
+        if low < 0:
+            ends += _corners(a, (low, -1), quotient)
+        if high > 0:
+            ends += _corners(a, (1, high), quotient)
+        return (min(ends), max(ends)) if ends else EVERYTHING
+
+    return quotients
 
 
-class ConstBounds:
+class ConstBounds(Visitor):
     """The constant intervals of expressions, under what is known of variables and others."""
 
     __slots__ = ("data", "exact", "facts", "memo", "variables")
@@ -139,15 +123,15 @@ class ConstBounds:
         if kind is IntImm:
             return (e.value, e.value)  # type: ignore[attr-defined]
         if kind is Var and not self.facts:
-            found = self.variables.get(e)  # type: ignore[call-overload]
-            return found if found is not None else _free_var(e)
-        found = self.memo.get(e)
+            known = self.variables.get(e)  # type: ignore[call-overload]
+            return known if known is not None else _free_var(e)
+        found: ConstBound | None = self.memo.get(e)
         if found is None:
             combine = BINARY.get(kind)
             if combine is not None:
                 found = combine(self.of(e.a), self.of(e.b))  # type: ignore[attr-defined]
             else:
-                method = _METHODS.get(kind)
+                method = self.methods.get(kind)
                 found = method(self, e) if method is not None else of_dtype(e.dtype)
             if self.exact and self.wraps(e, found) and self.data.of(e):
                 found = of_dtype(e.dtype)
@@ -162,7 +146,8 @@ class ConstBounds:
         if kind not in _WRAPPING or not dtypes.is_integral(e.dtype):
             return False
         if interval is None:
-            interval = _call(self, e) if kind is Call else BINARY[kind](self.of(e.a), self.of(e.b))
+            combine = BINARY.get(kind)
+            interval = combine(self.of(e.a), self.of(e.b)) if combine else self.visit_Call(e)
         low, high = interval
         least, most = of_dtype(e.dtype)
         return low < max(least, 1 - INFINITY) or high > min(most, INFINITY - 1)
@@ -171,18 +156,61 @@ class ConstBounds:
         """An interval of e, with what is known of expressions that are written alike."""
         low, high = interval
         for fact, fact_low, fact_high in self.facts:
-            if same(fact, e):
+            if type(fact) is type(e) and same(fact, e):
                 low, high = max(low, fact_low), min(high, fact_high)
         return low, high
+
+    def visit_Var(self, e: Any) -> ConstBound:
+        found = self.variables.get(e)
+        return found if found is not None else _free_var(e)
+
+    def visit_Broadcast(self, e: Any) -> ConstBound:
+        return self.of(e.value)
+
+    def visit_Select(self, e: Any) -> ConstBound:
+        a, b = self.of(e.true_value), self.of(e.false_value)
+        return min(a[0], b[0]), max(a[1], b[1])
+
+    def visit_Cast(self, e: Any) -> ConstBound:
+        whole, value = of_dtype(e.dtype), e.value
+        if dtypes.is_float(value.dtype):
+            if type(value) is not Cast or (self.exact and not self._is_kept(value)):
+                return whole
+            value = value.value
+        if not (dtypes.is_integral(value.dtype) or dtypes.is_bool(value.dtype)):
+            return whole
+        low, high = self.of(value)
+        if not self.exact:  # as in TVM, what does not fit is left out
+            kept = max(low, whole[0]), min(high, whole[1])
+            return kept if kept[0] <= kept[1] else whole
+        # A value that does not fit wraps, so that anything may come out.
+        is_wide = high == INFINITY and dtypes.is_uint(value.dtype) and not dtypes.is_uint(e.dtype)
+        return (low, high) if whole[0] <= low and high <= whole[1] and not is_wide else whole
+
+    def _is_kept(self, e: Any) -> bool:
+        """Whether a float holds all values of the integer that it is made of."""
+        if not (dtypes.is_integral(e.value.dtype) or dtypes.is_bool(e.value.dtype)):
+            return False
+        low, high = self.of(e.value)
+        most = 1 << _DIGITS.get(dtypes.element(e.dtype), 0)
+        return -most <= low and high <= most
+
+    def visit_Ramp(self, e: Any) -> ConstBound:
+        base, stride = self.of(e.base), self.of(e.stride)
+        last = _corners(stride, (e.lanes - 1, e.lanes - 1), _mul)
+        return add(base[0], min(0, last[0])), add(base[1], max(0, last[1]))
+
+    def visit_Let(self, e: Any) -> ConstBound:
+        self.bind(e.var, e.value)
+        return self.of(e.body)
+
+    def visit_Call(self, e: Any) -> ConstBound:
+        method = _CALLS.get(e.op)
+        return method(self, e) if method is not None else of_dtype(e.dtype)
 
 
 def _free_var(e: Any) -> ConstBound:
     return (0, INFINITY) if e.is_size else of_dtype(e.dtype)
-
-
-def _var(self: ConstBounds, e: Any) -> ConstBound:
-    found = self.variables.get(e)
-    return found if found is not None else _free_var(e)
 
 
 def _sum(a: ConstBound, b: ConstBound) -> ConstBound:
@@ -197,14 +225,6 @@ def _product(a: ConstBound, b: ConstBound) -> ConstBound:
     if b[0] == b[1] and b[0] > 0:
         return _mul(a[0], b[0]), _mul(a[1], b[0])
     return _corners(a, b, _mul)
-
-
-def _floor_quotient(a: ConstBound, b: ConstBound) -> ConstBound:
-    return _division(a, b, _floordiv)
-
-
-def _trunc_quotient(a: ConstBound, b: ConstBound) -> ConstBound:
-    return _division(a, b, _truncdiv)
 
 
 def _floor_remainder(a: ConstBound, b: ConstBound) -> ConstBound:
@@ -229,67 +249,16 @@ BINARY: dict[type, Callable[[ConstBound, ConstBound], ConstBound]] = {
     Add: _sum,
     Sub: _difference,
     Mul: _product,
-    FloorDiv: _floor_quotient,
+    FloorDiv: _division(operator.floordiv),
     FloorMod: _floor_remainder,
-    Div: _trunc_quotient,
+    Div: _division(truncate_division),
     Mod: _trunc_remainder,
     Min: lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
     Max: lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
 }
 
 
-def _choice(self: ConstBounds, e: Any) -> ConstBound:
-    a, b = self.of(e.true_value), self.of(e.false_value)
-    return min(a[0], b[0]), max(a[1], b[1])
-
-
-def _cast(self: ConstBounds, e: Any) -> ConstBound:
-    whole, value = of_dtype(e.dtype), e.value
-    if dtypes.is_float(value.dtype):
-        if type(value) is not Cast or (self.exact and not _is_kept(self, value)):
-            return whole
-        value = value.value
-    if not (dtypes.is_integral(value.dtype) or dtypes.is_bool(value.dtype)):
-        return whole
-    low, high = self.of(value)
-    if not self.exact:  # as in TVM, what does not fit is left out
-        kept = max(low, whole[0]), min(high, whole[1])
-        return kept if kept[0] <= kept[1] else whole
-    # A value that does not fit wraps, so that anything may come out.
-    is_wide = high == INFINITY and dtypes.is_uint(value.dtype) and not dtypes.is_uint(e.dtype)
-    return (low, high) if whole[0] <= low and high <= whole[1] and not is_wide else whole
-
-
-def _is_kept(self: ConstBounds, e: Any) -> bool:
-    """Whether a float holds all values of the integer that it is made of."""
-    if not (dtypes.is_integral(e.value.dtype) or dtypes.is_bool(e.value.dtype)):
-        return False
-    low, high = self.of(e.value)
-    most = 1 << _DIGITS.get(dtypes.element(e.dtype), 0)
-    return -most <= low and high <= most
-
-
 _DIGITS = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}  # of a mantissa
-
-
-def _ramp(self: ConstBounds, e: Any) -> ConstBound:
-    base, stride = self.of(e.base), self.of(e.stride)
-    last = _corners(stride, (e.lanes - 1, e.lanes - 1), _mul)
-    return add(base[0], min(0, last[0])), add(base[1], max(0, last[1]))
-
-
-def _broadcast(self: ConstBounds, e: Any) -> ConstBound:
-    return self.of(e.value)
-
-
-def _let(self: ConstBounds, e: Any) -> ConstBound:
-    self.bind(e.var, e.value)
-    return self.of(e.body)
-
-
-def _call(self: ConstBounds, e: Any) -> ConstBound:
-    method = _CALLS.get(e.op)
-    return method(self, e) if method is not None else of_dtype(e.dtype)
 
 
 def _shift(function: Callable[[int, int], int]) -> Callable[[ConstBounds, Any], ConstBound]:
@@ -314,16 +283,6 @@ _CALLS: dict[str, Callable[[ConstBounds, Any], ConstBound]] = {
     "tir.shift_right": _shift(lambda x, y: x if abs(x) == INFINITY else x >> y),
     "tir.shift_left": _shift(lambda x, y: _mul(x, 1 << y)),
     "tir.bitwise_and": _bitwise_and,
-}
-
-_METHODS: dict[type, Callable[[ConstBounds, Any], ConstBound]] = {
-    Var: _var,
-    Select: _choice,
-    Cast: _cast,
-    Ramp: _ramp,
-    Broadcast: _broadcast,
-    Let: _let,
-    Call: _call,
 }
 
 _WRAPPING = frozenset((Add, Sub, Mul, FloorDiv, Div, Call))

@@ -67,21 +67,19 @@ class Facts:
     `is_exact` says that floats are the numbers of IEEE 754 (of NaN neither x < y nor y <= x holds,
     and x - x is not always 0), and that what is computed with integers in memory wraps around. So
     it is in programs to run; the text that TVM prints takes them for real numbers.
-    `is_older` leaves out the rules that TVM 0.9 did not have.
     """
 
     settings: Lowering = AS_TVM
     is_exact: bool = field(init=False)
-    is_older: bool = field(init=False)
     bounds: ConstBounds = field(init=False)
     modular: ModularSets = field(default_factory=ModularSets)
     values: dict[Var, Expr] = field(default_factory=dict)
-    true: list[Expr] = field(default_factory=list)
+    true: list[Any] = field(default_factory=list)
     differences: list[Difference] = field(default_factory=list)
     holders: list[Memo] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.is_exact, self.is_older = self.settings.to_run, self.settings.as_older
+        self.is_exact = self.settings.to_run
         self.bounds = ConstBounds(self.is_exact)
         self.holders += (self.bounds, self.modular)
 
@@ -117,7 +115,8 @@ class Facts:
     def unbind(self, var: Var) -> None:
         """Forget the value and the ends that a variable was bound to."""
         self.values.pop(var, None)
-        self.differences = [known for known in self.differences if known.owner is not var]
+        if self.differences:
+            self.differences = [known for known in self.differences if known.owner is not var]
 
     def assume_range(self, var: Var, bound: Range) -> None:
         """Note the symbolic ends of a range: min <= var < min + extent."""
@@ -196,7 +195,7 @@ class Facts:
             fresh = []
             for place, distance in reached:
                 for known in self.differences:
-                    if not same(known.a, place):
+                    if type(known.a) is not type(place) or not same(known.a, place):
                         continue
                     limit = distance + known.limit
                     if same(known.b, goal):

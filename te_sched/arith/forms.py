@@ -4,7 +4,7 @@
 
 Factors may be symbolic, which is what the extents of arguments are. A quotient or remainder stays
 one factor, known by its parts. Forms are for proofs; what is printed is made of the sums of
-`iter_expr`. Must not know statements.
+`iter_expr`, in which a product of variables is no part of an iterator. Must not know statements.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from te_sched.ir.expr import (
 from te_sched.ir.visitor import walk
 
 Form = dict[tuple[Any, ...], int]  # factors, in the order of their ids, and how often
-Ends = Interval[Form | None]
+Span = Interval[Form]
+Ends = Interval[Form | None]  # where one may not be known
 _MOST_TERMS = 40
 _DEEPEST = 24
 
@@ -247,14 +248,11 @@ class Forms:
             scale, rest = split(a, factor)
             if scale is None:
                 return None
-            if self.is_nonnegative(scale):
-                upward = highest
-            elif self.is_nonnegative(plus({}, scale, -1)):
-                upward = not highest
-            else:
+            sign = self.sign_of(scale)
+            if not sign:
                 return None
             low, high = self._interval(factor)
-            end = high if upward else low
+            end = high if highest == (sign > 0) else low
             if end is None:
                 return None
             a = plus(rest, times(scale, end))
@@ -314,6 +312,12 @@ class Forms:
             self._is_sum_nonnegative(other) for other in self._without_quotients(a)
         )
 
+    def sign_of(self, a: Form) -> int:
+        """1 where a >= 0 is known, else -1 where a <= 0 is, else 0."""
+        if self.is_nonnegative(a):
+            return 1
+        return -1 if self.is_nonnegative(plus({}, a, -1)) else 0
+
     def _numbers(self, a: Form) -> Iterator[Any]:
         """The quotients that stand for numbers like (n + 7) // 8."""
         for factor in factors(a):
@@ -333,12 +337,11 @@ class Forms:
             if any(value % divisor for value in scale.values()):
                 continue
             share = {term: value // divisor for term, value in scale.items()}
-            if self.is_nonnegative(share):
-                a = plus(rest, times(share, plus(factor.whole, constant(1 - divisor))))
-            elif self.is_nonnegative(plus({}, share, -1)):
-                a = plus(rest, times(share, factor.whole))
-            else:
+            sign = self.sign_of(share)
+            if not sign:
                 continue
+            least = plus(factor.whole, constant(1 - divisor)) if sign > 0 else factor.whole
+            a = plus(rest, times(share, least))
             changed = True
         if changed:
             yield a

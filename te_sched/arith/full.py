@@ -7,40 +7,17 @@ of variables and guards such as `i * 8 + j < 60` have short roads of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import cached_property
 from math import gcd
 from typing import Any
 
 from te_sched.arith import build
 from te_sched.arith.build import INDEX_TYPES
 from te_sched.arith.canonical import Canonicalizer
-from te_sched.arith.facts import Facts
 from te_sched.arith.iter_expr import NotAffine, collect, simplified, sum_of
 from te_sched.arith.rewrite import Rewriter
 from te_sched.arith.structural_equality import same
-from te_sched.ir.expr import (
-    EQ,
-    GE,
-    GT,
-    LE,
-    LT,
-    NE,
-    Add,
-    Cast,
-    Div,
-    FloatImm,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    Max,
-    Min,
-    Mod,
-    Mul,
-    Not,
-    StringImm,
-    Sub,
-    Var,
-)
+from te_sched.ir.expr import LT, FloatImm, IntImm, StringImm, Var
 
 _LEAVES = frozenset((IntImm, FloatImm, StringImm))
 
@@ -48,10 +25,15 @@ _LEAVES = frozenset((IntImm, FloatImm, StringImm))
 class Simplifier(Rewriter):
     """Simplifies under facts; gives back the same object where nothing changes."""
 
-    def __init__(self, facts: Facts) -> None:
-        super().__init__(facts)
-        self.rewriter = Rewriter(facts)
-        self.canonicalizer = Canonicalizer(facts)
+    @cached_property  # most analyzers are asked for sums of variables alone, which need neither
+    def rewriter(self) -> Rewriter:
+        """What `Analyzer.rewrite_simplify` does."""
+        return Rewriter(self.facts)
+
+    @cached_property
+    def canonicalizer(self) -> Canonicalizer:
+        """What `Analyzer.canonical_simplify` does."""
+        return Canonicalizer(self.facts)
 
     def visit(self, e: Any) -> Any:
         """The simplified expression."""
@@ -65,10 +47,10 @@ class Simplifier(Rewriter):
             self.memo[e] = done
         return done
 
-    def visit_index(self, e: Any) -> Any:
+    def visit_BinaryOp(self, e: Any) -> Any:
         """Arithmetic: of indices in three steps, of other numbers by folding."""
         if e.dtype not in INDEX_TYPES:
-            return Rewriter.methods[type(e)](self, e)
+            return Rewriter.visit_BinaryOp(self, e)
         done = simplified(e, self.facts.values)
         return self.in_steps(e) if done is None else done
 
@@ -80,17 +62,19 @@ class Simplifier(Rewriter):
         e = self.rewriter.visit(e)
         return e if type(e) is IntImm else self.canonicalizer.visit(e)
 
-    def visit_cast(self, e: Any) -> Any:
+    visit_Not = in_steps
+
+    def visit_Cast(self, e: Any) -> Any:
         """Conversions: those of indices move into sums."""
         if e.dtype in INDEX_TYPES and e.value.dtype in INDEX_TYPES:
             return self.in_steps(e)
-        return Rewriter.visit_cast(self, e)
+        return Rewriter.visit_Cast(self, e)
 
-    def visit_condition(self, e: Any) -> Any:
+    def visit_CompareOp(self, e: Any) -> Any:
         """Comparisons."""
         dtype = e.a.dtype
         if dtype not in INDEX_TYPES:
-            return Rewriter.visit_comparison(self, e)
+            return Rewriter.visit_CompareOp(self, e)
         if type(e) is LT and type(e.b) is IntImm and not self.facts.differences:
             done = self.guard(e)
             if done is not None:
@@ -128,17 +112,3 @@ class Simplifier(Rewriter):
         """Whether 0 <= the sum of the variables < limit."""
         intervals = [self.facts.bounds.of(var) for var in variables]
         return sum(low for low, _ in intervals) >= 0 and sum(high for _, high in intervals) < limit
-
-
-def _method_table() -> dict[type, Callable[[Any, Any], Any]]:
-    arithmetic = (Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max)
-    return {
-        **Rewriter.methods,
-        **dict.fromkeys(arithmetic, Simplifier.visit_index),
-        **dict.fromkeys((EQ, NE, LT, LE, GT, GE), Simplifier.visit_condition),
-        Not: Simplifier.in_steps,
-        Cast: Simplifier.visit_cast,
-    }
-
-
-Simplifier.methods = _method_table()

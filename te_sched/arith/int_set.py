@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from typing import Any
 
 from te_sched.arith import build
@@ -20,17 +20,9 @@ from te_sched.arith.structural_equality import same
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
-    EQ,
     GE,
     GT,
-    LE,
-    LT,
-    NE,
     Add,
-    And,
-    Broadcast,
-    BufferLoad,
-    Cast,
     Div,
     Expr,
     FloorDiv,
@@ -40,13 +32,11 @@ from te_sched.ir.expr import (
     Min,
     Mod,
     Mul,
-    Or,
-    Ramp,
     Range,
-    Select,
     Sub,
     Var,
 )
+from te_sched.ir.visitor import Visitor
 
 
 class IntervalSet(Interval[Expr | None]):
@@ -122,8 +112,12 @@ def _folded(
     found = reduce(combine, sets) if sets else NOTHING
     if found is NOTHING or len(sets) < 2:
         return found
-    simplify = Analyzer(settings).simplify
-    return IntervalSet(*[None if end is None else simplify(end) for end in found])
+    return _mapped(Analyzer(settings).simplify, found)
+
+
+def _mapped(function: Callable[[Expr], Expr], interval: IntervalSet) -> IntervalSet:
+    """The interval between what a function makes of its ends."""
+    return IntervalSet(*[None if end is None else function(end) for end in interval])
 
 
 def cover_range(interval: IntervalSet, default: Range, settings: Lowering = AS_TVM) -> Range:
@@ -154,30 +148,27 @@ def eval_set(e: Expr, domains: Domains, settings: Lowering = AS_TVM) -> Interval
     return _Evaluator(domains, settings).visit(e)
 
 
-class _Evaluator:
+class _Evaluator(Visitor):
     """Evaluates expressions on sets."""
 
     def __init__(self, domains: Domains, settings: Lowering) -> None:
         self.domains, self.settings = domains, settings
         self._depth = 0
         self._found: dict[tuple[Var, int], IntervalSet] = {}  # by the depth, which ends it
-        self._shared: Analyzer | None = None
 
-    @property
+    @cached_property
     def analyzer(self) -> Analyzer:
-        """An analyzer that knows nothing, made when first needed."""
-        if self._shared is None:
-            self._shared = Analyzer(self.settings)
-        return self._shared
+        """An analyzer that knows nothing."""
+        return Analyzer(self.settings)
 
     def visit(self, e: Any) -> IntervalSet:
         """The set of e."""
         if type(e) is IntImm:
             return IntervalSet(e, e)
-        method = _METHODS.get(type(e))
+        method = self.methods.get(type(e))
         return method(self, e) if method is not None else EVERYTHING
 
-    def visit_var(self, e: Any) -> IntervalSet:
+    def visit_Var(self, e: Any) -> IntervalSet:
         found = self.domains.get(e)
         if found is None:
             return IntervalSet(e, e)
@@ -201,7 +192,7 @@ class _Evaluator:
         self._depth -= 1
         return IntervalSet(low, high)
 
-    def visit_binary(self, e: Any) -> IntervalSet:
+    def visit_BinaryOp(self, e: Any) -> IntervalSet:
         a, b = self.visit(e.a), self.visit(e.b)
         if is_single_point(a) and is_single_point(b):
             if a.min is e.a and b.min is e.b:
@@ -212,18 +203,17 @@ class _Evaluator:
         if type(e) in build.DIVISIONS and not is_single_point(b):
             return EVERYTHING
         combine = _COMBINE.get(type(e))
-        if combine is None:
-            return self.unknown_truth(e)
+        if combine is None:  # a condition
+            return IntervalSet(build.truth(False), build.truth(True))
         found = combine(self, a, b)
         return self.within_type(found) if type(e) in (Add, Sub, Mul) else found
+
+    visit_CompareOp = visit_BinaryOp
 
     def within_type(self, found: IntervalSet) -> IntervalSet:
         """What is computed of a set, in its type: beyond the open end of one, it wraps around."""
         is_open = (found.min is None) != (found.max is None)
         return EVERYTHING if is_open and self.settings.to_run else found
-
-    def unknown_truth(self, e: Any) -> IntervalSet:
-        return IntervalSet(build.truth(False), build.truth(True))
 
     def add(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
         return IntervalSet(_end(build.add, a.min, b.min), _end(build.add, a.max, b.max))
@@ -298,28 +288,23 @@ class _Evaluator:
     def maximum(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
         return IntervalSet(_lesser(a.min, b.min, build.maximum), _end(build.maximum, a.max, b.max))
 
-    def visit_select(self, e: Any) -> IntervalSet:
+    def visit_Select(self, e: Any) -> IntervalSet:
         return _hull(self.visit(e.false_value), self.visit(e.true_value))
 
-    def visit_cast(self, e: Any) -> IntervalSet:
+    def visit_Cast(self, e: Any) -> IntervalSet:
         inner = self.visit(e.value)
         if is_single_point(inner):
             return single_point(e if inner.min is e.value else build.cast(e.dtype, inner.min))
-        return self.within_type(
-            IntervalSet(
-                None if inner.min is None else build.cast(e.dtype, inner.min),
-                None if inner.max is None else build.cast(e.dtype, inner.max),
-            )
-        )
+        return self.within_type(_mapped(partial(build.cast, e.dtype), inner))
 
-    def visit_load(self, e: Any) -> IntervalSet:
+    def visit_BufferLoad(self, e: Any) -> IntervalSet:
         """A loaded value is one value when its place is; then it may stand in an end."""
         for index in e.indices:
             if self.visit(index).min is not index or not is_single_point(self.visit(index)):
                 return EVERYTHING  # the place is not one, or has another name outside
         return single_point(e)
 
-    def visit_ramp(self, e: Any) -> IntervalSet:
+    def visit_Ramp(self, e: Any) -> IntervalSet:
         if type(e.stride) is not IntImm:
             return EVERYTHING
         reach = build.imm(e.stride.value * (e.lanes - 1), e.base.dtype)
@@ -327,7 +312,7 @@ class _Evaluator:
         lanes = IntervalSet(zero, reach) if e.stride.value >= 0 else IntervalSet(reach, zero)
         return self.add(self.visit(e.base), lanes)
 
-    def visit_broadcast(self, e: Any) -> IntervalSet:
+    def visit_Broadcast(self, e: Any) -> IntervalSet:
         return self.visit(e.value)
 
 
@@ -371,14 +356,4 @@ _COMBINE: dict[type, Callable[[_Evaluator, IntervalSet, IntervalSet], IntervalSe
     FloorMod: _Evaluator.floormod,
     Min: _Evaluator.minimum,
     Max: _Evaluator.maximum,
-}
-_METHODS: dict[type, Callable[[_Evaluator, Any], IntervalSet]] = {
-    Var: _Evaluator.visit_var,
-    **dict.fromkeys(_COMBINE, _Evaluator.visit_binary),
-    **dict.fromkeys((LT, LE, GT, GE, EQ, NE, And, Or), _Evaluator.visit_binary),
-    Select: _Evaluator.visit_select,
-    Cast: _Evaluator.visit_cast,
-    BufferLoad: _Evaluator.visit_load,
-    Ramp: _Evaluator.visit_ramp,
-    Broadcast: _Evaluator.visit_broadcast,
 }

@@ -7,7 +7,7 @@ a sum makes a mark with fewer values. Must not know what maps are for.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,13 +16,7 @@ from te_sched.arith.conditions import conjuncts
 from te_sched.arith.facts import MIRROR
 from te_sched.arith.forms import Form, Forms, divided, factors, plus
 from te_sched.arith.forms import expr_of as form_expr
-from te_sched.arith.iter_expr import (
-    Factor,
-    IterMark,
-    IterSplitExpr,
-    IterSumExpr,
-    NotAffine,
-)
+from te_sched.arith.iter_expr import Factor, IterMark, IterSplitExpr, IterSumExpr, NotAffine
 from te_sched.ir import ops
 from te_sched.ir.expr import (
     EQ,
@@ -30,18 +24,14 @@ from te_sched.ir.expr import (
     GT,
     LE,
     LT,
-    Add,
     Cast,
     Expr,
-    FloorDiv,
-    FloorMod,
     IntImm,
-    Mul,
     Range,
     Sub,
     Var,
 )
-from te_sched.ir.visitor import variables_of
+from te_sched.ir.visitor import Visitor, variables_of
 
 
 class IterMapLevel(enum.IntEnum):
@@ -215,13 +205,12 @@ class Constraint:
 
 
 @dataclass(slots=True)
-class Detector:
-    """One attempt to understand indices."""
+class Detector(Visitor):
+    """One attempt to understand indices. Iterators of extent 1 are taken for constants."""
 
     input_iters: Mapping[Var, Range]
     level: IterMapLevel
     prover: Prover
-    simplify_trivial: bool
     dividing: Dividing
     lenient: bool = False
     inputs: list[IterMark] = field(default_factory=list)
@@ -232,7 +221,7 @@ class Detector:
     def __post_init__(self) -> None:
         for var, domain in self.input_iters.items():
             low, extent = self.prover.number(domain.min), self.prover.number(domain.extent)
-            if self.simplify_trivial and is_number(extent, 1):
+            if is_number(extent, 1):
                 self.sums[var] = IterSumExpr((), low)
                 continue
             mark = IterMark(var if is_number(low, 0) else Sub(var, domain.min), extent)
@@ -262,10 +251,11 @@ class Detector:
         ------
         NotAffine
         """
-        method = _METHODS.get(type(e))
+        method = self.methods.get(type(e))
         try:
             if method is not None:
-                return method(self, e)
+                found: IterSumExpr = method(self, e)
+                return found
             if not variables_of(e).isdisjoint(self.sums):
                 raise NotAffine(f"{e} is no sum of parts of iterators")
         except NotAffine:
@@ -273,23 +263,23 @@ class Detector:
                 raise
         return IterSumExpr((), self.prover.number(e))
 
-    def visit_var(self, e: Var) -> IterSumExpr:
+    def visit_Var(self, e: Var) -> IterSumExpr:
         found = self.sums.get(e)
         return IterSumExpr((), e) if found is None else found
 
-    def visit_add(self, e: Any) -> IterSumExpr:
+    def visit_Add(self, e: Any) -> IterSumExpr:
         return self.plus(self.sum_of(e.a), self.sum_of(e.b))
 
-    def visit_sub(self, e: Any) -> IterSumExpr:
+    def visit_Sub(self, e: Any) -> IterSumExpr:
         return self.plus(self.sum_of(e.a), self.times(self.sum_of(e.b), -1))
 
-    def visit_mul(self, e: Any) -> IterSumExpr:
+    def visit_Mul(self, e: Any) -> IterSumExpr:
         a, b = self.sum_of(e.a), self.sum_of(e.b)
         if a.args and b.args:
             raise NotAffine(f"{e} is a product of iterators")
         return self.times(b, a.base) if b.args else self.times(a, b.base)
 
-    def visit_cast(self, e: Cast) -> IterSumExpr:
+    def visit_Cast(self, e: Cast) -> IterSumExpr:
         found = self.sum_of(e.value)
         if not found.args:
             return IterSumExpr((), self.prover.number(e))
@@ -297,10 +287,10 @@ class Detector:
             raise NotAffine(f"{e} may change the value")
         return found
 
-    def visit_floordiv(self, e: Any) -> IterSumExpr:
+    def visit_FloorDiv(self, e: Any) -> IterSumExpr:
         return self.divided(self.sum_of(e.a), self.divisor(e.b))[0]
 
-    def visit_floormod(self, e: Any) -> IterSumExpr:
+    def visit_FloorMod(self, e: Any) -> IterSumExpr:
         return self.divided(self.sum_of(e.a), self.divisor(e.b))[1]
 
     def divisor(self, e: Expr) -> Factor:
@@ -679,14 +669,3 @@ class Detector:
             return True
         reached = self.prover.number(mark.extent - last.lower_factor * (last.extent - 1))
         return self.prover.is_at_least(reached, below)
-
-
-_METHODS: dict[type, Callable[[Detector, Any], IterSumExpr]] = {
-    Var: Detector.visit_var,
-    Add: Detector.visit_add,
-    Sub: Detector.visit_sub,
-    Mul: Detector.visit_mul,
-    Cast: Detector.visit_cast,
-    FloorDiv: Detector.visit_floordiv,
-    FloorMod: Detector.visit_floormod,
-}

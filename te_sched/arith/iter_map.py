@@ -25,20 +25,9 @@ from te_sched.arith.iter_detect import (
     expr_of,
     is_number,
 )
-from te_sched.arith.iter_expr import (
-    Factor,
-    IterMark,
-    IterSplitExpr,
-    IterSumExpr,
-    NotAffine,
-)
+from te_sched.arith.iter_expr import Factor, IterMark, IterSplitExpr, IterSumExpr, NotAffine
 from te_sched.ir import ops
-from te_sched.ir.expr import (
-    Expr,
-    Range,
-    Sub,
-    Var,
-)
+from te_sched.ir.expr import Expr, Range, Sub, Var
 from te_sched.ir.visitor import variables_of
 
 Domains = Mapping[Var, Range]
@@ -61,7 +50,6 @@ def detect_iter_map(
     predicate: Expr | None = None,
     level: IterMapLevel = IterMapLevel.SURJECTIVE,
     analyzer: Analyzer | None = None,
-    simplify_trivial_iterators: bool = True,
 ) -> IterMapResult:
     """The indices as sums of parts of iterators, if the map is what `level` asks for.
 
@@ -72,10 +60,8 @@ def detect_iter_map(
     ----------
     input_iters : the range of each iterator.
     predicate : the iterations for which it does not hold are none.
-    simplify_trivial_iterators : take iterators of extent 1 for constants.
     """
-    prover = Prover(analyzer)
-    return _detected(indices, input_iters, predicate, level, prover, simplify_trivial_iterators)[0]
+    return _detected(indices, input_iters, predicate, level, Prover(analyzer))[0]
 
 
 def _detected(
@@ -84,11 +70,10 @@ def _detected(
     predicate: Expr | None,
     level: IterMapLevel,
     prover: Prover,
-    simplify_trivial: bool,
 ) -> tuple[IterMapResult, Sequence[Constraint]]:
     """What is detected, and what the predicate says."""
     for dividing in Dividing:
-        detector = Detector(input_iters, level, prover, simplify_trivial, dividing)
+        detector = Detector(input_iters, level, prover, dividing)
         found = detector.detect(indices, predicate)
         if not found.errors:
             break
@@ -100,9 +85,7 @@ def normalize_to_iter_sum(
 ) -> IterSumExpr:
     """The index as a sum of parts of iterators; what is no such part goes to the base."""
     prover = Prover(analyzer)
-    detector = Detector(
-        input_iters, IterMapLevel.NO_CHECK, prover, True, Dividing.REST, lenient=True
-    )
+    detector = Detector(input_iters, IterMapLevel.NO_CHECK, prover, Dividing.REST, lenient=True)
     found = detector.sum_of(index)
     return found._replace(args=tuple(reversed(detector.ordered(detector.joined(found.args)))))
 
@@ -116,7 +99,7 @@ def join_constrained(
     None where the index or a condition is no such sum.
     """
     prover = Prover(analyzer)
-    detector = Detector(input_iters, IterMapLevel.SURJECTIVE, prover, True, Dividing.REST)
+    detector = Detector(input_iters, IterMapLevel.SURJECTIVE, prover, Dividing.REST)
     try:
         detector.constrain(predicate)
         found = detector.matched(detector.sum_of(index))
@@ -203,7 +186,6 @@ def subspace_divide(
     predicate: Expr | None = None,
     level: IterMapLevel = IterMapLevel.SURJECTIVE,
     analyzer: Analyzer | None = None,
-    simplify_trivial_iterators: bool = True,
 ) -> Division | None:
     """Each binding as outer * extent + inner, of iterators outside of a subspace and inside.
 
@@ -212,9 +194,7 @@ def subspace_divide(
     None where the map is not what `level` asks for, or an index mixes both kinds of iterators.
     """
     prover = Prover(analyzer)
-    found, constraints = _detected(
-        bindings, input_iters, predicate, level, prover, simplify_trivial_iterators
-    )
+    found, constraints = _detected(bindings, input_iters, predicate, level, prover)
     if found.errors:
         return None
     inside = frozenset(sub_iters)

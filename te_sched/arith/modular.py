@@ -14,21 +14,18 @@ from te_sched.arith.structural_equality import same
 from te_sched.ir import dtypes
 from te_sched.ir.expr import (
     Add,
-    Call,
-    Cast,
     Expr,
     FloorDiv,
     FloorMod,
     IntImm,
-    Let,
     Max,
     Min,
     Mul,
     Range,
-    Select,
     Sub,
     Var,
 )
+from te_sched.ir.visitor import Visitor
 
 Residue = tuple[int, int]
 ANYTHING: Residue = (1, 0)
@@ -44,7 +41,7 @@ def _union(a: Residue, b: Residue) -> Residue:
     return _normalized(gcd(a[0], b[0], abs(a[1] - b[1])), a[1])
 
 
-class ModularSets:
+class ModularSets(Visitor):
     """The modular sets of expressions, under what is known of variables and others."""
 
     __slots__ = ("facts", "memo", "variables")
@@ -72,7 +69,7 @@ class ModularSets:
             if combine is not None:
                 found = combine(self.of(e.a), self.of(e.b))  # type: ignore[attr-defined]
             else:
-                method = _METHODS.get(kind)
+                method = self.methods.get(kind)
                 found = method(self, e) if method is not None else ANYTHING
             for fact, coeff, base in self.facts:
                 if found == ANYTHING and same(fact, e):
@@ -80,9 +77,24 @@ class ModularSets:
             self.memo[e] = found
         return found
 
+    def visit_Select(self, e: Any) -> Residue:
+        return _union(self.of(e.true_value), self.of(e.false_value))
 
-def _var(self: ModularSets, e: Any) -> Residue:
-    return self.variables.get(e, ANYTHING)
+    def visit_Cast(self, e: Any) -> Residue:
+        return self.of(e.value) if dtypes.is_integral(e.value.dtype) else ANYTHING
+
+    def visit_Let(self, e: Any) -> Residue:
+        self.bind(e.var, e.value)
+        return self.of(e.body)
+
+    def visit_Call(self, e: Any) -> Residue:
+        if e.op != "tir.shift_right":
+            return ANYTHING
+        b = self.of(e.args[1])
+        return _divided(self.of(e.args[0]), 1 << b[1]) if b[0] == 0 and 0 <= b[1] < 63 else ANYTHING
+
+    def visit_Var(self, e: Any) -> Residue:
+        return self.variables.get(e, ANYTHING)
 
 
 def _add(a: Residue, b: Residue) -> Residue:
@@ -123,33 +135,4 @@ _BINARY: dict[type, Callable[[Residue, Residue], Residue]] = {
     FloorMod: _floormod,
     Min: _union,
     Max: _union,
-}
-
-
-def _select(self: ModularSets, e: Any) -> Residue:
-    return _union(self.of(e.true_value), self.of(e.false_value))
-
-
-def _cast(self: ModularSets, e: Any) -> Residue:
-    return self.of(e.value) if dtypes.is_integral(e.value.dtype) else ANYTHING
-
-
-def _let(self: ModularSets, e: Any) -> Residue:
-    self.bind(e.var, e.value)
-    return self.of(e.body)
-
-
-def _call(self: ModularSets, e: Any) -> Residue:
-    if e.op != "tir.shift_right":
-        return ANYTHING
-    b = self.of(e.args[1])
-    return _divided(self.of(e.args[0]), 1 << b[1]) if b[0] == 0 and 0 <= b[1] < 63 else ANYTHING
-
-
-_METHODS: dict[type, Callable[[ModularSets, Any], Residue]] = {
-    Var: _var,
-    Select: _select,
-    Cast: _cast,
-    Let: _let,
-    Call: _call,
 }

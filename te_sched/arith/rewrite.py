@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, ClassVar
+from typing import Any
 
 from te_sched.arith import build
 from te_sched.arith.build import INDEX_TYPES
 from te_sched.arith.const_bounds import INFINITY, ConstBound
-from te_sched.arith.facts import Facts
+from te_sched.arith.facts import MIRROR, Facts
 from te_sched.arith.fold import fold, fold_call, fold_comparison
 from te_sched.arith.rules import RuleTable, apply
 from te_sched.arith.structural_equality import same
@@ -30,9 +30,7 @@ from te_sched.ir.expr import (
     LT,
     NE,
     Add,
-    And,
     Broadcast,
-    Call,
     Cast,
     Div,
     Expr,
@@ -46,14 +44,13 @@ from te_sched.ir.expr import (
     Mod,
     Mul,
     Not,
-    Or,
     Ramp,
     Select,
     Sub,
     Var,
 )
 from te_sched.ir.intrinsic_table import Effect
-from te_sched.ir.visitor import NODE_CLASSES, Mapper, substitute, walk
+from te_sched.ir.visitor import Mapper, Visitor, substitute, walk
 
 _MAX_DEPTH = 24
 
@@ -77,7 +74,7 @@ def _is_repeatable(e: Any) -> bool:
     return effect_of(e) <= Effect.READ_STATE
 
 
-class Rewriter:
+class Rewriter(Visitor):
     """Rewrites expressions under facts, and keeps the results until facts change."""
 
     def __init__(self, facts: Facts) -> None:
@@ -88,10 +85,6 @@ class Rewriter:
         self._children = _Children(self)
 
     # -- what rules ask ----------------------------------------------------------
-
-    def operand_dtype(self, e: Any) -> str:
-        """The type of the constants that a rule for e makes."""
-        return dtypes.element(e.a.dtype)
 
     def low(self, e: Expr) -> int:
         """The smallest value of e."""
@@ -117,9 +110,9 @@ class Rewriter:
         """Whether e is a min or a max."""
         return type(e) in (Min, Max)
 
-    def not_const(self, e: Expr) -> bool:
-        """Whether e is not an integer constant."""
-        return type(e) is not IntImm
+    def newer(self) -> bool:
+        """Whether the rules count that TVM 0.9 did not have (see `config.Lowering.as_older`)."""
+        return not self.facts.settings.as_older
 
     def in_one_bin(self, base: Expr, stride: int, lanes: int, divisor: int) -> bool:
         """Whether all lanes of ramp(base, stride, lanes) have the same quotient by the divisor."""
@@ -158,12 +151,23 @@ class Rewriter:
         a, b = self.visit(e.a), self.visit(e.b)
         return e if a is e.a and b is e.b else type(e)(a, b)
 
-    def use_rules(self, table: dict[type, RuleTable], e: Any) -> Any | None:
-        """What the rules of a table make of an operation, or None."""
-        rules = table[type(e)].rules(type(e.a), type(e.b))
-        return apply(rules, e, self) if rules else None
+    def by_rules(self, e: Any, dtype: str) -> Any:
+        """What the rules for operands of a type make of an operation; itself where none matches."""
+        if dtype in INDEX_TYPES:
+            table = INDEX
+        elif dtypes.lanes(dtype) > 1:
+            table = VECTOR
+        else:
+            return e
+        return self.by_table(table, e, type(e.a), type(e.b))
 
-    def visit_arithmetic(self, e: Any) -> Any:
+    def by_table(self, table: RuleTable, e: Any, *operands: type) -> Any:
+        """What a table makes of an operation on operands of some classes."""
+        rules = table.rules(type(e), *operands)
+        found = apply(rules, e, self) if rules else None
+        return e if found is None else found
+
+    def visit_BinaryOp(self, e: Any) -> Any:
         """Arithmetic, min and max."""
         e = self.operands(e)
         folded = fold(e, self.facts.is_exact)
@@ -171,15 +175,7 @@ class Rewriter:
 
     def finish_arithmetic(self, e: Any) -> Any:
         """The rules for an operation whose operands are done and not all constant."""
-        if type(e) not in INDEX:
-            return e
-        if e.dtype in INDEX_TYPES:
-            found = self.use_rules(INDEX, e)
-        elif dtypes.lanes(e.dtype) > 1:
-            found = self.use_rules(VECTOR, e)
-        else:
-            return e
-        return e if found is None else found
+        return self.by_rules(e, e.dtype)
 
     def finish_sub(self, e: Any) -> Any:
         """Differences: of other numbers than indices, what is in both operands goes."""
@@ -204,9 +200,9 @@ class Rewriter:
         low, high = self.facts.bounds.of(e.a)
         if low >= 0 and high < e.b.value:
             return e.a
-        found = self.use_rules(INDEX, e)
-        if found is not None:
-            return found
+        done = self.by_rules(e, e.dtype)
+        if done is not e:
+            return done
         coeff, base = self.facts.modular.of(e.a)
         return build.imm(base % e.b.value, e.dtype) if coeff % e.b.value == 0 else e
 
@@ -242,27 +238,23 @@ class Rewriter:
                 return build.truth(True)
             if type(known) is Not and same(known.a, e):
                 return build.truth(False)
-            if type(known) is NE and type(e) is EQ and same(known.a, e.a) and same(known.b, e.b):
-                return build.truth(False)
-            if type(known) is EQ and type(e) is NE and same(known.a, e.a) and same(known.b, e.b):
+            is_opposite = (type(known), type(e)) in ((NE, EQ), (EQ, NE))
+            if is_opposite and same(known.a, e.a) and same(known.b, e.b):
                 return build.truth(False)
         return None
 
-    def visit_comparison(self, e: Any) -> Any:
+    def visit_CompareOp(self, e: Any) -> Any:
         """Comparisons: all are expressed by LT and EQ, or their negations."""
         kind = type(e)
         a, b = self.visit(e.a), self.visit(e.b)
+        if kind is GT or kind is GE:
+            a, b, kind = b, a, MIRROR[kind]
         if kind is LT:
             return self.less(a, b)
-        if kind is GT:
-            return self.less(b, a)
         if kind is LE:
             return self.at_most(a, b)
-        if kind is GE:
-            return self.at_most(b, a)
-        if kind is EQ:
-            return self.equals(a, b)
-        return self.negated(self.equals(a, b))
+        is_equal = self.equals(a, b)
+        return is_equal if kind is EQ else self.negated(is_equal)
 
     def less(self, a: Any, b: Any) -> Any:
         """a < b, of operands that are done."""
@@ -277,11 +269,7 @@ class Rewriter:
                 return build.truth(True)
             if low >= 0:
                 return build.truth(False)
-            found = self.use_rules(INDEX, e)
-            return e if found is None else found
-        if dtypes.lanes(a.dtype) > 1 and (found := self.use_rules(VECTOR, e)) is not None:
-            return found
-        return e
+        return self.by_rules(e, a.dtype)
 
     def at_most(self, a: Any, b: Any) -> Any:
         """a <= b, of operands that are done."""
@@ -307,11 +295,7 @@ class Rewriter:
                 return build.truth(True)
             if low > 0 or high < 0 or self.differs(a, b):
                 return build.truth(False)
-            found = self.use_rules(INDEX, e)
-            return e if found is None else found
-        if dtypes.lanes(a.dtype) > 1 and (found := self.use_rules(VECTOR, e)) is not None:
-            return found
-        return e
+        return self.by_rules(e, a.dtype)
 
     def negated(self, e: Any) -> Any:
         """not e, of an e that is done."""
@@ -321,10 +305,7 @@ class Rewriter:
         if self.facts.may_be_unordered(e):
             known = self.literal(result)
             return result if known is None else known
-        table = LOGIC if dtypes.lanes(e.dtype) == 1 or type(e) is not Broadcast else VECTOR
-        rules = table[Not].rules(type(e), Expr)
-        found = apply(rules, result, self) if rules else None
-        result = result if found is None else found
+        result = self.by_table(VECTOR if type(e) is Broadcast else LOGIC, result, type(e))
         if type(result) in (LE, NE) and result.a.dtype in INDEX_TYPES:
             result = self.tightened(result)
         if self.facts.true and (known := self.literal(result)) is not None:
@@ -348,11 +329,11 @@ class Rewriter:
 
     # -- logic -------------------------------------------------------------------
 
-    def visit_not(self, e: Any) -> Any:
+    def visit_Not(self, e: Any) -> Any:
         """not"""
         return self.negated(self.visit(e.a))
 
-    def visit_logic(self, e: Any) -> Any:
+    def visit_And(self, e: Any) -> Any:
         """and, or"""
         e = self.operands(e)
         if type(e.a) is IntImm or type(e.b) is IntImm:
@@ -362,8 +343,9 @@ class Rewriter:
         if self.facts.is_exact and any(map(self.facts.may_be_unordered, walk(e))):
             return e
         table = LOGIC if dtypes.lanes(e.dtype) == 1 else VECTOR
-        found = self.use_rules(table, e)
-        return e if found is None else found
+        return self.by_table(table, e, type(e.a), type(e.b))
+
+    visit_Or = visit_And
 
     def _under(self, condition: Expr, value: Expr) -> Expr:
         if type(value) in (IntImm, FloatImm):
@@ -372,7 +354,7 @@ class Rewriter:
             done: Expr = self.visit(value)
         return done
 
-    def visit_choice(self, e: Any) -> Any:
+    def visit_Select(self, e: Any) -> Any:
         """select and if_then_else, each value under what the condition tells"""
         old: Any = choice_of(e)
         condition, yes, no = old
@@ -385,30 +367,27 @@ class Rewriter:
         if is_select and same(first, second):
             return first
         e = with_choice(e, condition, first, second)
-        if is_select:
-            return e
-        found = apply(LOGIC[Call].rules(type(condition), type(first)), e, self)
-        return e if found is None else found
+        return e if is_select else self.by_table(LOGIC, e, type(condition), type(first))
 
     # -- the rest ----------------------------------------------------------------
 
-    def visit_var(self, e: Any) -> Any:
+    def visit_Var(self, e: Any) -> Any:
         """A variable, or the value it is bound to."""
         if e.dtype == "bool" and self.facts.true and (known := self.literal(e)) is not None:
             return known
         return self.facts.values.get(e, e)
 
-    def visit_call(self, e: Any) -> Any:
+    def visit_Call(self, e: Any) -> Any:
         """Intrinsics."""
         if e.op == "tir.if_then_else":
-            return self.visit_choice(e)
+            return self.visit_Select(e)
         e = self._children.generic(e)
         if e.op == "tir.likely" and type(e.args[0]) is IntImm:
             return e.args[0]
         folded = fold_call(e)
         return e if folded is None else folded
 
-    def visit_cast(self, e: Any) -> Any:
+    def visit_Cast(self, e: Any) -> Any:
         """Conversions: constants are converted now."""
         value = self.visit(e.value)
         if value.dtype == e.dtype:
@@ -426,7 +405,7 @@ class Rewriter:
                 return ops.cast(e.dtype, value)
         return e if value is e.value else Cast(e.dtype, value)
 
-    def visit_let(self, e: Any) -> Any:
+    def visit_Let(self, e: Any) -> Any:
         """let: a constant or a variable is put in place of the name."""
         value = self.visit(e.value)
         if type(value) in (IntImm, FloatImm, Var):
@@ -435,18 +414,16 @@ class Rewriter:
         body = self.visit(e.body)
         return e if value is e.value and body is e.body else Let(e.var, value, body)
 
-    def visit_ramp(self, e: Any) -> Any:
+    def visit_Ramp(self, e: Any) -> Any:
         """ramp: a stride of 0 makes it a broadcast."""
         e = self._children.generic(e)
         if type(e.stride) is IntImm and e.stride.value == 0:
             return Broadcast(e.base, e.lanes)
         return e
 
-    def visit_children(self, e: Any) -> Any:
+    def visit_Node(self, e: Any) -> Any:
         """Any other expression: only what is below it."""
         return self._children.generic(e)
-
-    methods: ClassVar[dict[type, Callable[[Any, Any], Any]]] = {}
 
 
 class _Children(Mapper):
@@ -466,18 +443,4 @@ _FINISH: dict[type, Callable[[Any, Any], Any]] = {
     FloorDiv: Rewriter.finish_floordiv,
     FloorMod: Rewriter.finish_floormod,
     **dict.fromkeys((Min, Max), Rewriter.finish_extremum),
-}
-
-Rewriter.methods = {
-    **dict.fromkeys(NODE_CLASSES, Rewriter.visit_children),
-    **dict.fromkeys(_FINISH, Rewriter.visit_arithmetic),
-    **dict.fromkeys((LT, LE, GT, GE, EQ, NE), Rewriter.visit_comparison),
-    **dict.fromkeys((And, Or), Rewriter.visit_logic),
-    Not: Rewriter.visit_not,
-    Select: Rewriter.visit_choice,
-    Var: Rewriter.visit_var,
-    Call: Rewriter.visit_call,
-    Cast: Rewriter.visit_cast,
-    Let: Rewriter.visit_let,
-    Ramp: Rewriter.visit_ramp,
 }

@@ -1,13 +1,19 @@
-"""Rewrite rules as rows of text, and the functions they are compiled to.
+"""Rewrite rules as lines of text, and the functions they are compiled to.
 
-A row reads as algebra: `Row("cancel", "(x - y) + y", "x")`. In a pattern a name stands for
+    (x - y) + y -> x                            where the left side is found, the right one is built
+    x - y * c1 -> x + y * -c1 if c1 < 0         only where a condition holds
+    x * y + x => x * (y + 1)                    the result is rewritten once more
+    min([x + y], [x + z]) -> x + min(y, z)      [x + y] is x + y or y + x
+    dual min(x, y) - x -> min(0, y - x)         and the same with min and max exchanged
+
+In a pattern a name stands for
     c, c1, c2, ...   an integer constant        n, m          a number of lanes
     any other        an expression (the same name twice: the same expression)
-and the functions are those of `_FUNCTIONS`. `when` is Python over the constants (as ints), and
-over
+and the functions are those of `_FUNCTIONS`. A condition, which may stand on a line of its own, is
+Python over the constants (as ints), and over
     low(x), high(x)  the constant bounds of x, and the other predicates of `rewrite.Rewriter`
 
-Because rows are text, tests evaluate both sides on integers. Rows are compiled when an operator
+Because rules are text, tests evaluate both sides on integers. They are compiled when an operator
 is first rewritten. Must not know which rules there are.
 """
 
@@ -15,32 +21,82 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterator
+from itertools import product
 from math import gcd
 from typing import Any, NamedTuple
 
 from te_sched.arith import build
 from te_sched.arith.structural_equality import same
+from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir.expr import Expr, IntImm
 
-# Functions of numbers that `when` and constant parts of results may call.
+# Functions of numbers that conditions and constant parts of results may call.
 _NUMBERS = frozenset(("abs", "gcd", "max", "min"))
 
 
 class Row(NamedTuple):
     """One identity: `pattern` may be replaced by `result` where `when` holds.
 
-    `again`: the result is rewritten once more, because its parts are new. `newer`: TVM 0.9 did not
-    have the rule (see `config.Lowering.as_older`).
+    `again`: the result is rewritten once more.
     """
 
-    name: str
     pattern: str
     result: str
     when: str = ""
     again: bool = False
-    newer: bool = False
+
+    def __str__(self) -> str:
+        arrow = "=>" if self.again else "->"
+        return f"{self.pattern} {arrow} {self.result}" + (f" if {self.when}" if self.when else "")
+
+
+_LINE = re.compile(r"^ *(dual )?(.+?) ([-=]>) (.+?)(?:\s+if (.+))?$", re.MULTILINE)
+_DUALS = {"min": "max", "max": "min"}
+
+
+def rows_of(text: str) -> Iterator[Row]:
+    """The rows of lines of text; lines without an arrow are remarks."""
+    for is_dual, pattern, arrow, result, when in _LINE.findall(text):
+        for one in _in_all_orders(pattern):
+            yield Row(one, result, when, arrow == "=>")
+            if is_dual:
+                yield Row(_dual(one), _dual(result), _dual(when), arrow == "=>")
+
+
+def _dual(side: str) -> str:
+    return re.sub(r"\b(min|max)\b", lambda name: _DUALS[name[0]], side)
+
+
+def _in_all_orders(pattern: str) -> Iterator[str]:
+    """The patterns that one with operations in brackets stands for."""
+    if "[" not in pattern:
+        yield pattern
+        return
+    for swaps in product((False, True), repeat=pattern.count("[")):
+        yield ast.unparse(_Ordered(swaps).visit(parse_side(pattern)))
+
+
+class _Ordered(ast.NodeTransformer):
+    """Takes operations out of brackets, and exchanges the operands of some."""
+
+    def __init__(self, swaps: tuple[bool, ...]) -> None:
+        self.swaps = iter(swaps)
+
+    def visit_List(self, node: ast.List) -> ast.AST:
+        is_swapped = next(self.swaps)
+        self.generic_visit(node)
+        (operation,) = node.elts
+        if not is_swapped:
+            return operation
+        if isinstance(operation, ast.BinOp):
+            return ast.BinOp(operation.right, operation.op, operation.left)
+        if isinstance(operation, ast.BoolOp):
+            return ast.BoolOp(operation.op, operation.values[::-1])
+        assert isinstance(operation, ast.Call)
+        return ast.Call(operation.func, operation.args[::-1], [])
 
 
 Rule = Callable[[Any, Any], Any]  # (expression, engine) -> the new expression or None
@@ -70,29 +126,6 @@ _FUNCTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "broadcast": ("Broadcast", ("value", "lanes")),
     "ite": ("Call", ("args[0]", "args[1]", "args[2]")),
 }
-_BUILDERS: dict[str, str] = {
-    "Add": "add",
-    "Sub": "sub",
-    "Mul": "mul",
-    "FloorDiv": "floordiv",
-    "FloorMod": "floormod",
-    "Min": "minimum",
-    "Max": "maximum",
-    "LT": "less",
-    "LE": "less_equal",
-    "EQ": "equal",
-    "NE": "not_equal",
-    "And": "both",
-    "Or": "either",
-    "Not": "negate",
-    "Select": "select",
-    "Call": "if_then_else",
-    "Ramp": "ramp",
-    "Broadcast": "broadcast",
-    "Div": "truncdiv",
-    "Mod": "truncmod",
-}
-_CLASSES: dict[str, type] = {name: getattr(E, name) for name in (*_BUILDERS, "IntImm")}
 
 
 def _fitting(operation: Callable[[int, int], int], builder: Rule) -> Rule:
@@ -106,38 +139,32 @@ def _fitting(operation: Callable[[int, int], int], builder: Rule) -> Rule:
     return build_fitting
 
 
+_BUILDERS: dict[str, Callable[..., Any]] = {
+    **{kind.__name__: builder for kind, builder in build.BINARY.items()},
+    "Add": _fitting(operator.add, build.add),
+    "Sub": _fitting(operator.sub, build.sub),
+    "Mul": _fitting(operator.mul, build.mul),
+    "Not": build.negate,
+    "Select": build.select,
+    "Call": build.if_then_else,
+    "Ramp": E.Ramp,
+    "Broadcast": E.Broadcast,
+}
+_CLASSES: dict[str, type] = {name: getattr(E, name) for name in (*_BUILDERS, "IntImm")}
 _NAMESPACE: dict[str, Any] = {
     **_CLASSES,
+    **{f"build_{name}": builder for name, builder in _BUILDERS.items()},
     "same": same,
     "gcd": gcd,
     "imm": build.fitting,
     "truth": build.truth,
-    **{name: getattr(build, name) for name in _BUILDERS.values() if hasattr(build, name)},
-    "add": _fitting(operator.add, build.add),
-    "sub": _fitting(operator.sub, build.sub),
-    "mul": _fitting(operator.mul, build.mul),
+    "element": dtypes.element,
 }
-
-
-class _NegativeConstants(ast.NodeTransformer):
-    """Makes `-1` one constant."""
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        self.generic_visit(node)
-        operand = node.operand
-        if (
-            isinstance(node.op, ast.USub)
-            and isinstance(operand, ast.Constant)
-            and isinstance(operand.value, int)
-        ):
-            return ast.Constant(-operand.value)
-        return node
 
 
 def parse_side(text: str) -> ast.expr:
     """The syntax tree of one side of a row."""
-    tree: ast.expr = _NegativeConstants().visit(ast.parse(text, mode="eval").body)
-    return tree
+    return ast.parse(text, mode="eval").body
 
 
 def _head(tree: ast.expr) -> tuple[str, tuple[str, ...], list[ast.expr]]:
@@ -181,27 +208,22 @@ class _Compiler:
         """Emit the checks that `place` has the form of the tree."""
         if isinstance(tree, ast.Name):
             self.match_name(tree.id, place)
-        elif isinstance(tree, ast.Constant):
-            assert isinstance(tree.value, int)
-            self.reject(f"type({place}) is not IntImm or {place}.value != {int(tree.value)}")
+        elif _is_constant(tree):
+            self.reject(f"type({place}) is not IntImm or {place}.value != {ast.unparse(tree)}")
         else:
             self.match_operator(tree, place)
 
     def match_name(self, name: str, place: str) -> None:
-        if is_lanes_name(name):
-            self.lines.append(f"    if {name} != {place}: return None") if name in self.bound else (
-                self.lines.append(f"    {name} = {place}")
-            )
-        elif is_constant_name(name):
+        value = place
+        if is_constant_name(name):
             self.reject(f"type({place}) is not IntImm")
-            if name in self.bound:
-                self.reject(f"{place}.value != {name}")
-            else:
-                self.lines.append(f"    {name} = {place}.value")
-        elif name in self.bound:
-            self.reject(f"{place} is not {name} and not same({place}, {name})")
+            value = f"{place}.value"
+        if name not in self.bound:
+            self.lines.append(f"    {name} = {value}")
+        elif is_constant_name(name) or is_lanes_name(name):
+            self.reject(f"{value} != {name}")
         else:
-            self.lines.append(f"    {name} = {place}")
+            self.reject(f"{place} is not {name} and not same({place}, {name})")
         self.bound.add(name)
 
     def match_operator(self, tree: ast.expr, place: str) -> None:
@@ -215,10 +237,8 @@ class _Compiler:
         pending = list(zip(fields, operands, strict=True))
         # The cheap checks (classes and constants of the operands) come before the deep ones.
         for field, operand in pending:
-            if not isinstance(operand, (ast.Name, ast.Constant)):
-                self.reject(f"type({local}.{field}) is not {_head(operand)[0]}")
-            elif isinstance(operand, ast.Name) and is_constant_name(operand.id):
-                self.reject(f"type({local}.{field}) is not IntImm")
+            if (wanted := _class_of(operand)) is not None:
+                self.reject(f"type({local}.{field}) is not {wanted}")
         for field, operand in pending:
             self.match(operand, f"{local}.{field}")
 
@@ -231,23 +251,19 @@ class _Compiler:
         if isinstance(tree, ast.Name):
             return tree.id
         kind, _, operands = _head(tree)
-        parts = [part.id if _is_lanes(part) else self.result(part) for part in operands]  # type: ignore[attr-defined]
-        return f"{_BUILDERS[kind]}({', '.join(parts)})"
+        return f"build_{kind}({', '.join(map(self.result, operands))})"
 
 
 def _is_constant(tree: ast.expr) -> bool:
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    helpers = _NUMBERS
-    return all(is_constant_name(name) or name in helpers for name in names) and not any(
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id not in helpers
-        for node in ast.walk(tree)
-    )
+    return all(is_constant_name(name) or name in _NUMBERS for name in names)
 
 
-def _is_lanes(tree: ast.expr) -> bool:
-    return isinstance(tree, ast.Name) and is_lanes_name(tree.id)
+def _class_of(tree: ast.expr) -> str | None:
+    """The class that part of a pattern asks for; None where it is any expression."""
+    if isinstance(tree, ast.Name) and not is_constant_name(tree.id):
+        return None
+    return "IntImm" if _is_constant(tree) else _head(tree)[0]
 
 
 class _Condition(ast.NodeTransformer):
@@ -267,12 +283,10 @@ def _source(row: Row, name: str) -> str:
     if row.when:
         condition = ast.unparse(_Condition().visit(parse_side(row.when)))
         compiler.reject(f"not ({condition})")
-    if row.newer:
-        compiler.reject("s.facts.is_older")
     build_result = compiler.result(parse_side(row.result))
     lines = [f"def {name}(e, s):", *compiler.lines]
     if "imm(" in build_result:
-        lines.append("    d = s.operand_dtype(e)")
+        lines.append("    d = element(e.a.dtype)")
     lines.append(f"    return {f's.visit({build_result})' if row.again else build_result}")
     return "\n".join(lines)
 
@@ -280,46 +294,45 @@ def _source(row: Row, name: str) -> str:
 def compile_row(row: Row) -> Rule:
     """The function of a row."""
     namespace = dict(_NAMESPACE)
-    exec(compile(_source(row, "rule"), f"<rule {row.name}>", "exec"), namespace)
+    exec(compile(_source(row, "rule"), f"<rule {row}>", "exec"), namespace)
     rule: Rule = namespace["rule"]
     return rule
 
 
-def _fits(tree: ast.expr, kind: type) -> bool:
-    if isinstance(tree, ast.Name):
-        return not is_constant_name(tree.id) or kind is IntImm
-    if isinstance(tree, ast.Constant):
-        return kind is IntImm
-    return _CLASSES[_head(tree)[0]] is kind
-
-
 class RuleTable:
-    """The rules of one operator, chosen by the classes of its first two operands."""
+    """Rules, chosen by the class of an expression and those of its first two operands."""
 
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self.rows = tuple(rows)
-        self._rules: dict[str, Rule] = {}
-        self._patterns: list[list[ast.expr]] | None = None
-        self._chosen: dict[tuple[type, type], tuple[Rule, ...]] = {}
+    def __init__(self, **texts: str) -> None:
+        """The text for each class; rules for another class are left out."""
+        self.texts = texts
+        self._rows: dict[str, list[tuple[Row, list[str | None]]]] = {}
+        self._compiled: dict[Row, Rule] = {}
+        self._chosen: dict[tuple[type, ...], tuple[Rule, ...]] = {}
 
-    def rules(self, first: type, second: type) -> tuple[Rule, ...]:
-        """The rules that may match an expression whose operands are of these classes."""
-        chosen = self._chosen.get((first, second))
+    def rows(self, name: str) -> list[tuple[Row, list[str | None]]]:
+        """The rows for a class, each with the classes that it asks for of the operands."""
+        if name not in self._rows:
+            rows = [(row, _head(parse_side(row.pattern))) for row in rows_of(self.texts[name])]
+            self._rows[name] = [
+                (row, list(map(_class_of, operands)))
+                for row, (head, _, operands) in rows
+                if head == name
+            ]
+        return self._rows[name]
+
+    def rules(self, *kinds: type) -> tuple[Rule, ...]:
+        """The rules that may match an expression, which and whose operands are of these classes."""
+        chosen = self._chosen.get(kinds)
         if chosen is None:
-            chosen = self._chosen[first, second] = self._choose(first, second)
+            chosen = self._chosen[kinds] = tuple(self._choose(*[kind.__name__ for kind in kinds]))
         return chosen
 
-    def _choose(self, first: type, second: type) -> tuple[Rule, ...]:
-        if self._patterns is None:
-            self._patterns = [_head(parse_side(row.pattern))[2] for row in self.rows]
-        chosen = []
-        for row, operands in zip(self.rows, self._patterns, strict=True):
-            kinds = (first, second)[: len(operands)]
-            if all(_fits(tree, kind) for tree, kind in zip(operands, kinds, strict=False)):
-                if row.name not in self._rules:
-                    self._rules[row.name] = compile_row(row)
-                chosen.append(self._rules[row.name])
-        return tuple(chosen)
+    def _choose(self, name: str, *operands: str) -> Iterator[Rule]:
+        for row, classes in self.rows(name):
+            if all(one in (None, kind) for one, kind in zip(classes, operands, strict=False)):
+                if row not in self._compiled:
+                    self._compiled[row] = compile_row(row)
+                yield self._compiled[row]
 
 
 def apply(rules: tuple[Rule, ...], e: Expr, engine: Any) -> Expr | None:

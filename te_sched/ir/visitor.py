@@ -2,7 +2,8 @@
 
 `Mapper` rebuilds a program; a subclass overrides `visit_<Class>` for the nodes it changes and calls
 `self.generic(node)` to go on below. Where nothing changes, the same object comes back.
-`walk` yields nodes; `children` gives the direct ones. Must not know what any pass does.
+`walk` yields nodes; `children` gives the direct ones; a `Visitor` chooses methods by class. Must
+not know what any pass does.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ def fields_with(*roles: Role) -> dict[type, tuple[str, ...]]:
 
 
 CHILD_FIELDS = fields_with(*CHILDREN)
+_LAST_FIRST = {kind: fields[::-1] for kind, fields in CHILD_FIELDS.items()}
 PART_FIELDS = fields_with(Role.BODY)  # of statements: what they consist of
 
 
@@ -98,9 +100,12 @@ def walk(node: Any) -> Iterator[Any]:
     while stack:
         current = stack.pop()
         yield current
-        below = list(children(current))
-        below.reverse()
-        stack.extend(below)
+        for name in _LAST_FIRST[type(current)]:
+            value = getattr(current, name)
+            if type(value) is tuple:
+                stack += reversed(value)
+            elif value is not None:
+                stack.append(value)
 
 
 def reads_data(e: Expr) -> bool:
@@ -111,6 +116,16 @@ def reads_data(e: Expr) -> bool:
 def variables_of(*nodes: Node) -> set[Var]:
     """The variables that expressions name, in statements too."""
     return {part for node in nodes for part in walk(node) if type(part) is Var}
+
+
+class Visitor:
+    """Has methods `visit_<Class>(node)`, of a class of nodes or of one that it derives from."""
+
+    __slots__ = ()
+    methods: ClassVar[dict[type, _Method]]  # by class: the nearest
+
+    def __init_subclass__(cls) -> None:
+        cls.methods = _methods_of(cls)
 
 
 class Mapper:
@@ -142,13 +157,13 @@ class Mapper:
         return mapped
 
 
-def _methods_of(mapper: type[Mapper]) -> dict[type, _Method]:
+def _methods_of(visitor: type) -> dict[type, _Method]:
     """The methods `visit_<Class>`, of a class of nodes or of the nearest that it derives from."""
-    names = {name for base in mapper.__mro__ for name in vars(base) if name.startswith("visit_")}
+    names = {name for base in visitor.__mro__ for name in vars(base) if name.startswith("visit_")}
     found: dict[type, _Method] = {}
     for kind in {kind for name in names for kind in _KINDS.get(name, ())}:
         nearest = next(base for base in kind.__mro__ if f"visit_{base.__name__}" in names)
-        found[kind] = getattr(mapper, f"visit_{nearest.__name__}")
+        found[kind] = getattr(visitor, f"visit_{nearest.__name__}")
     return found
 
 

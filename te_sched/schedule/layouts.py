@@ -114,7 +114,10 @@ def _error(why: str, where: Where) -> ScheduleError:
 
 
 class _Reader:
-    """Reads an index as a row of digits."""
+    """Reads an index as a row of digits.
+
+    `arith.iter_map` reads more than these, and does not tell users which index is at fault.
+    """
 
     def __init__(self, counts: Mapping[Var, int], where: Where) -> None:
         self.counts, self.where = counts, where

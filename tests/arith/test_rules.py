@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
 import pytest
 
 from te_sched.arith.facts import Facts
 from te_sched.arith.rewrite import Rewriter
-from te_sched.arith.rules import Row, RuleTable, apply, compile_row, parse_side
+from te_sched.arith.rules import Row, RuleTable, apply, compile_row, rows_of
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import expr as E
 from te_sched.ir.expr import IntImm, Var
@@ -28,7 +27,7 @@ def applied(
     settings: Lowering = AS_TVM,
     **options: Any,
 ) -> str | None:
-    found = compile_row(Row("r", pattern, result, when, **options))(e, Rewriter(Facts(settings)))
+    found = compile_row(Row(pattern, result, when, **options))(e, Rewriter(Facts(settings)))
     return None if found is None else show(found)
 
 
@@ -77,29 +76,48 @@ def test_new_parts_are_rewritten_again() -> None:
 
 def test_newer_rows_are_off_where_the_older_lowering_is_asked_for() -> None:
     e = E.Add(x, y)
-    assert applied("x + y", "x", e, newer=True) == "x"
+    assert applied("x + y", "x", e, "newer()") == "x"
     older = Lowering(as_older=True)
-    assert applied("x + y", "x", e, settings=older, newer=True) is None
+    assert applied("x + y", "x", e, "newer()", older) is None
     assert applied("x + y", "x", e, settings=older) == "x"
 
 
 def test_a_table_gives_the_rows_that_may_match() -> None:
-    rows = [
-        Row("sum", "(x - y) + z", "x"),
-        Row("constant", "x + c1", "x"),
-        Row("any", "x + y", "y"),
-    ]
-    table = RuleTable(rows)
-    assert [len(table.rules(E.Sub, kind)) for kind in (Var, IntImm)] == [2, 3]
-    assert len(table.rules(Var, Var)) == 1
+    text = """
+        (x - y) + z -> x
+        x + c1 -> x
+        x * y -> x
+        x + y -> y
+    """
+    table = RuleTable(Add=text, Mul=text)
+    assert [len(table.rules(E.Add, E.Sub, kind)) for kind in (Var, IntImm)] == [2, 3]
+    assert len(table.rules(E.Add, Var, Var)) == len(table.rules(E.Mul, Var, Var)) == 1
     engine = Rewriter(Facts())
     e = E.Add(E.Sub(x, y), TWO)
-    assert apply(table.rules(E.Sub, IntImm), e, engine) is x  # the first one
+    assert apply(table.rules(E.Add, E.Sub, IntImm), e, engine) is x  # the first one
     assert apply((), e, engine) is None
 
 
+def test_lines_are_rows() -> None:
+    text = """
+        x + c1 => x
+            if c1 > 0
+        # a remark
+        [min([x + y], z)] -> z
+        dual min(x, y) - y -> 0 if max(x, y) == y
+    """
+    assert [str(row) for row in rows_of(text)] == [
+        "x + c1 => x if c1 > 0",
+        "min(x + y, z) -> z",
+        "min(y + x, z) -> z",
+        "min(z, x + y) -> z",
+        "min(z, y + x) -> z",
+        "min(x, y) - y -> 0 if max(x, y) == y",
+        "max(x, y) - y -> 0 if min(x, y) == y",
+    ]
+
+
 def test_negative_numbers_are_constants() -> None:
-    tree = parse_side("x * -1")
-    assert isinstance(tree, ast.BinOp)
-    assert isinstance(tree.right, ast.Constant)
-    assert tree.right.value == -1
+    e = E.FloorDiv(x, IntImm(-1))
+    assert applied("x // -1", "x * -1", e) == "(x * -1)"
+    assert applied("x // -1", "x * -1", E.FloorDiv(x, IntImm(1))) is None

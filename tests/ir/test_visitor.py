@@ -10,6 +10,7 @@ from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.visitor import (
     Mapper,
     StatementMapper,
+    Visitor,
     children,
     reads_data,
     replace,
@@ -54,6 +55,18 @@ def test_loop_variables_and_buffers_are_no_children() -> None:
 def test_reads_data() -> None:
     assert reads_data(read(A, x) + 1.0)
     assert not reads_data(x + 1)
+
+
+def test_the_method_of_the_nearest_class_is_chosen() -> None:
+    class Kind(Visitor):
+        def visit_BinaryOp(self, node: E.BinaryOp) -> str:
+            return "operation"
+
+        def visit_Mul(self, node: E.Mul) -> str:
+            return "product"
+
+    assert [Kind.methods[type(e)](Kind(), e) for e in (x + y, x * y)] == ["operation", "product"]
+    assert Var not in Kind.methods
 
 
 def test_replace_keeps_the_other_fields() -> None:

@@ -21,6 +21,7 @@ from te_sched.arith.forms import (
     Form,
     Forms,
     Part,
+    Span,
     constant,
     factors,
     number_of,
@@ -35,7 +36,6 @@ from te_sched.ir.expr import EQ, Expr, FloorDiv, IntImm, Var
 from te_sched.ir.visitor import variables_of
 
 FormInterval = Interval[tuple[Form, ...]]  # from the greatest of some ends to the least of others
-_Values = Interval[Form]  # all of them
 
 
 class _Unknown(Exception):
@@ -64,13 +64,13 @@ class Cover:
         self.indices: list[Form] = []
         self.maybe_empty: set[Var] = set()  # loops of which it is not known that they run
 
-    def spans(self) -> list[_Values] | None:
+    def spans(self) -> list[Span] | None:
         """What the access writes in each dimension; None where that is not known."""
         if self.access.index is None or len(self.access.index) != len(self.region):
             return None
         try:
             self._check_loops()
-            found: list[_Values] = []
+            found: list[Span] = []
             for number, index in enumerate(self.access.index):
                 size = self.forms.of(self.access.sizes[number])
                 form = self.forms.of(index)
@@ -85,7 +85,7 @@ class Cover:
         except _Unknown:
             return None
 
-    def covers(self, place: int, values: _Values) -> bool:
+    def covers(self, place: int, values: Span) -> bool:
         """Whether a dimension of the region is within what is written."""
         begins = any(self._is_most(values.min, low) for low in self.region[place].min)
         return begins and self.ends_after(place, values.max)
@@ -106,7 +106,7 @@ class Cover:
                 if not self._is_most(constant(1), extent):
                     self.maybe_empty.add(loop.var)
 
-    def _values(self, form: Form, reach: Form, user: Any, wanted: FormInterval | None) -> _Values:
+    def _values(self, form: Form, reach: Form, user: Any, wanted: FormInterval | None) -> Span:
         """All values of a form and of what is up to `reach` more, if they are all between two ends.
 
         Its factors count like digits.
@@ -122,10 +122,11 @@ class Cover:
                 raise _Unknown
             begin, most = self._range(factor, user, wanted if len(form) == 1 else None)
             low = plus(low, times(scale, begin))
-            if not forms.is_nonnegative(scale):
+            sign = forms.sign_of(scale)
+            if not sign:
+                raise _Unknown
+            if sign < 0:
                 scale = plus({}, scale, -1)
-                if not forms.is_nonnegative(scale):
-                    raise _Unknown
                 low = plus(low, times(scale, most), -1)
             digits.append((scale, most))
         for scale, most in sorted(digits, key=lambda one: rank(one[0])):
@@ -134,7 +135,7 @@ class Cover:
                     continue  # a digit of one value
                 raise _Unknown
             reach = plus(reach, times(scale, most))
-        return Interval(low, plus(low, reach))
+        return Span(low, plus(low, reach))
 
     def _is_own(self, factor: Any) -> bool:
         if type(factor) is Part:
@@ -263,12 +264,7 @@ class Cover:
         if ratio is None:
             return
         without = plus(gap, times(ratio, index), -1)
-        if self.forms.is_nonnegative(ratio):
-            ends = span.min
-        elif self.forms.is_nonnegative(plus({}, ratio, -1)):
-            ends = span.max
-        else:
-            return
+        ends = {1: span.min, -1: span.max}.get(self.forms.sign_of(ratio), ())
         for end in ends:
             yield plus(without, times(ratio, end))
 
@@ -295,7 +291,7 @@ def covers_region(
 ) -> bool:
     """Whether some accesses, or several side by side, write all of a region."""
     held_loops, known, others = list(fixed), list(given), list(also)
-    parts: list[tuple[Cover, list[_Values], list[int]]] = []
+    parts: list[tuple[Cover, list[Span], list[int]]] = []
     for access in writes:
         if not (access.is_sure or access.by_call):
             continue
@@ -310,7 +306,7 @@ def covers_region(
     return _side_by_side(parts, len(region))
 
 
-def _side_by_side(parts: list[tuple[Cover, list[_Values], list[int]]], count: int) -> bool:
+def _side_by_side(parts: list[tuple[Cover, list[Span], list[int]]], count: int) -> bool:
     """Whether parts of a region that differ in one dimension follow each other in it."""
     for place in range(count):
         chain = [(cover, spans[place]) for cover, spans, missing in parts if missing == [place]]

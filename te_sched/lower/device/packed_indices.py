@@ -2,7 +2,8 @@
 
 A fused loop x over rows of 7 elements, which take 17 in memory, stores at x // 7 * 17 + x % 7.
 Different x never meet there, since a row has more room than elements; so what is known of x is
-known of the index. Must not know barriers, nor threads.
+known of the index. (`arith.iter_map` has no such sums: their values have gaps.) Must not know
+barriers, nor threads.
 """
 
 from __future__ import annotations
