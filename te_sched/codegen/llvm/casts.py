@@ -7,7 +7,15 @@ float32 for every operation and rounded (to nearest even) after it. Must not kno
 from __future__ import annotations
 
 from te_sched.codegen.llvm.function import FunctionText
-from te_sched.codegen.llvm.types import Value, integer, integer_range, llvm_type, splat, unknown
+from te_sched.codegen.llvm.types import (
+    Value,
+    integer,
+    integer_range,
+    llvm_type,
+    mask_type,
+    splat,
+    unknown,
+)
 from te_sched.ir import dtypes
 
 
@@ -44,9 +52,7 @@ def narrow(out: FunctionText, value: Value, dtype: str) -> Value:
     )
     quiet = out.emit(f"or {kind} {high}, {_constant(0x40, integers)}")
     nan = out.emit(f"fcmp uno {llvm_type(value.dtype)} {value.text}, {value.text}")
-    kept = out.emit(
-        f"select {llvm_type(_like(value.dtype, 'bool'))} {nan}, {kind} {quiet}, {kind} {rounded}"
-    )
+    kept = out.emit(f"select {mask_type(dtype)} {nan}, {kind} {quiet}, {kind} {rounded}")
     return Value(_convert(out, "trunc", kept, integers, dtype), dtype)
 
 
@@ -146,13 +152,13 @@ def _to_float32_for_rounding(out: FunctionText, value: Value, dtype: str) -> Val
     wide = _like(dtype, "float32")
     if not dtypes.is_float(value.dtype) or dtypes.bits(value.dtype) == 32:
         return cast(out, value, wide)
-    integers, bools = _like(dtype, "uint32"), llvm_type(_like(dtype, "bool"))
+    integers, bools = _like(dtype, "uint32"), mask_type(dtype)
     kind, double, single = llvm_type(integers), llvm_type(value.dtype), llvm_type(wide)
     near = out.emit(f"fptrunc {double} {value.text} to {single}")
     back = out.emit(f"fpext {single} {near} to {double}")
     bits = _bitcast(out, near, wide, integers)
     inexact = out.emit(f"fcmp one {double} {back}, {value.text}")
-    sizes = [_magnitude(out, text, value.dtype) for text in (back, value.text)]
+    sizes = [out.intrinsic("fabs", value.dtype, text) for text in (back, value.text)]
     above = out.emit(f"fcmp ogt {double} {sizes[0]}, {sizes[1]}")
     below = out.emit(
         f"select {bools} {above}, {kind} {_constant(-1, wide)}, {kind} {_constant(0, wide)}"
@@ -161,10 +167,3 @@ def _to_float32_for_rounding(out: FunctionText, value: Value, dtype: str) -> Val
     odd = out.emit(f"or {kind} {towards_zero}, {_constant(1, wide)}")
     chosen = out.emit(f"select {bools} {inexact}, {kind} {odd}, {kind} {bits}")
     return Value(_bitcast(out, chosen, integers, wide), wide)
-
-
-def _magnitude(out: FunctionText, text: str, dtype: str) -> str:
-    lanes = dtypes.lanes(dtype)
-    suffix, kind = ("f64" if lanes == 1 else f"v{lanes}f64"), llvm_type(dtype)
-    function = out.module.declare(f"llvm.fabs.{suffix}", kind, (kind,))
-    return out.emit(f"call {kind} {function}({kind} {text})")

@@ -8,7 +8,7 @@ know the IR's statements.
 from __future__ import annotations
 
 from te_sched.codegen.llvm.module import ModuleText
-from te_sched.codegen.llvm.types import Value, llvm_type
+from te_sched.codegen.llvm.types import Value, intrinsic_suffix, llvm_type
 from te_sched.codegen.signature import Signature
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes
@@ -120,6 +120,14 @@ class FunctionText:
     def do(self, instruction: str) -> None:
         """Append an instruction without a result."""
         self.lines.append(f"  {instruction}{self.location}")
+
+    def intrinsic(self, name: str, dtype: str, *operands: str) -> str:
+        """Call the LLVM intrinsic whose operands and result have one type; gives the result."""
+        kind = llvm_type(dtype)
+        full = f"llvm.{name}.{intrinsic_suffix(dtype)}"
+        function = self.module.declare(full, kind, (kind,) * len(operands))
+        given = ", ".join(f"{kind} {operand}" for operand in operands)
+        return self.emit(f"call {kind} {function}({given})")
 
     def label(self, hint: str) -> str:
         """A new name of a block (without the %)."""

@@ -6,6 +6,7 @@ of the outside world are in `calls`. Must not know statements.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from te_sched.codegen.calls import intrinsic_of
@@ -19,7 +20,7 @@ from te_sched.codegen.llvm.expressions import (
     use_calls,
 )
 from te_sched.codegen.llvm.function import FunctionText
-from te_sched.codegen.llvm.types import Value, floating, llvm_type, unknown
+from te_sched.codegen.llvm.types import Value, floating, intrinsic_suffix, llvm_type, unknown
 from te_sched.errors import BuildError, kind_of
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
@@ -58,21 +59,6 @@ def _why_unknown(name: str) -> str:
     return "the llvm target does not have it"
 
 
-def _suffix(dtype: str) -> str:
-    kind = dtypes.parse(dtype)
-    letter = "f" if kind.code == "float" else "i"
-    return f"{letter}{kind.bits}" if kind.lanes == 1 else f"v{kind.lanes}{letter}{kind.bits}"
-
-
-def llvm_call(out: FunctionText, name: str, values: list[Value], flags: str = "") -> Value:
-    """Call the LLVM intrinsic of a name for the type of the first value."""
-    dtype = values[0].dtype
-    kind = llvm_type(dtype)
-    function = out.module.declare(f"llvm.{name}.{_suffix(dtype)}", kind, (kind,) * len(values))
-    operands = ", ".join(f"{kind} {value.text}" for value in values)
-    return Value(out.emit(f"call {flags}{kind} {function}({operands})"), dtype)
-
-
 def _mathematics(out: FunctionText, name: str, values: list[Value]) -> Value:
     dtype = values[0].dtype
     if is_small_float(dtype):
@@ -81,7 +67,8 @@ def _mathematics(out: FunctionText, name: str, values: list[Value]) -> Value:
         return vector_math.call_helper(out, name, values)
     if name in _LIBM:
         return _each_lane(out, values, lambda lanes: _libm(out, name, lanes))
-    return llvm_call(out, _OTHER_NAMES.get(name, name), values)
+    operands = [value.text for value in values]
+    return Value(out.intrinsic(_OTHER_NAMES.get(name, name), dtype, *operands), dtype)
 
 
 def _libm(out: FunctionText, name: str, values: list[Value]) -> Value:
@@ -126,9 +113,8 @@ def _in_float32(
 
 
 def _rsqrt(out: FunctionText, value: Value) -> Value:
-    return arithmetic.binary(
-        out, "div", _constant(1.0, value.dtype), llvm_call(out, "sqrt", [value])
-    )
+    root = Value(out.intrinsic("sqrt", value.dtype, value.text), value.dtype)
+    return arithmetic.binary(out, "div", _constant(1.0, value.dtype), root)
 
 
 def _absolute(out: FunctionText, node: E.Call) -> Value:
@@ -154,7 +140,7 @@ def _scale_by_power(out: FunctionText, node: E.Call) -> Value:
     exponent = cast(out, power, dtypes.with_lanes("int32", dtypes.lanes(power.dtype)))
     wide = widen(out, value) if is_small_float(value.dtype) else value
     kind, integers = llvm_type(wide.dtype), llvm_type(exponent.dtype)
-    name = f"llvm.ldexp.{_suffix(wide.dtype)}.{_suffix(exponent.dtype)}"
+    name = f"llvm.ldexp.{intrinsic_suffix(wide.dtype)}.{intrinsic_suffix(exponent.dtype)}"
     function = out.module.declare(name, kind, (kind, integers))
     result = Value(
         out.emit(f"call {kind} {function}({kind} {wide.text}, {integers} {exponent.text})"),
@@ -173,9 +159,9 @@ def _classify(out: FunctionText, node: E.Call, name: str) -> Value:
     kind, result = llvm_type(value.dtype), dtypes.with_lanes("bool", dtypes.lanes(value.dtype))
     if name == "isnan":
         return Value(out.emit(f"fcmp uno {kind} {value.text}, {value.text}"), result, 0, 1)
-    size, infinite = llvm_call(out, "fabs", [value]), _constant(float("inf"), value.dtype)
-    test = "oeq" if name == "isinf" else "one"
-    return Value(out.emit(f"fcmp {test} {kind} {size.text}, {infinite.text}"), result, 0, 1)
+    size = out.intrinsic("fabs", value.dtype, value.text)
+    test, infinite = "oeq" if name == "isinf" else "one", _constant(math.inf, value.dtype)
+    return Value(out.emit(f"fcmp {test} {kind} {size}, {infinite.text}"), result, 0, 1)
 
 
 def _bits(instruction: str) -> Callable[[FunctionText, E.Call], Value]:
@@ -214,21 +200,20 @@ def _bitwise_not(out: FunctionText, node: E.Call) -> Value:
 
 
 def _popcount(out: FunctionText, node: E.Call) -> Value:
-    return cast(out, _rebound(llvm_call(out, "ctpop", [evaluate(out, node.args[0])])), node.dtype)
+    value = evaluate(out, node.args[0])
+    count = out.intrinsic("ctpop", value.dtype, value.text)
+    return cast(out, unknown(count, value.dtype), node.dtype)
 
 
 def _leading_zeros(out: FunctionText, node: E.Call) -> Value:
     value = evaluate(out, node.args[0])
     kind = llvm_type(value.dtype)
-    function = out.module.declare(f"llvm.ctlz.{_suffix(value.dtype)}", kind, (kind, "i1"))
+    name = f"llvm.ctlz.{intrinsic_suffix(value.dtype)}"
+    function = out.module.declare(name, kind, (kind, "i1"))
     result = unknown(
         out.emit(f"call {kind} {function}({kind} {value.text}, i1 false)"), value.dtype
     )
     return cast(out, result, node.dtype)
-
-
-def _rebound(value: Value) -> Value:
-    return unknown(value.text, value.dtype)
 
 
 def _reinterpret(out: FunctionText, node: E.Call) -> Value:

@@ -112,13 +112,8 @@ def _team_limit(out: FunctionText, extent: Value) -> str:
         )
     total = cast(out, extent, "int64").text
     shares = out.emit(f"sdiv i64 {total}, {grain.value}")
-    threads = _extreme(out, "smin", shares, out.emit(f"sext i32 {size} to i64"))
-    return out.emit(f"trunc i64 {_extreme(out, 'smax', threads, '1')} to i32")
-
-
-def _extreme(out: FunctionText, kind: str, a: str, b: str) -> str:
-    function = out.module.declare(f"llvm.{kind}.i64", "i64", ("i64", "i64"))
-    return out.emit(f"call i64 {function}(i64 {a}, i64 {b})")
+    threads = out.intrinsic("smin", "int64", shares, out.emit(f"sext i32 {size} to i64"))
+    return out.emit(f"trunc i64 {out.intrinsic('smax', 'int64', threads, '1')} to i32")
 
 
 def _fill_captures(out: FunctionText, inner: FunctionText) -> str:

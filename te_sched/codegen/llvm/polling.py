@@ -21,7 +21,7 @@ import functools
 
 from te_sched.codegen.llvm.expressions import evaluate
 from te_sched.codegen.llvm.function import FunctionText
-from te_sched.codegen.llvm.types import Value, llvm_type
+from te_sched.codegen.llvm.types import Value
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
@@ -53,12 +53,9 @@ def part_of(out: FunctionText, node: S.For, most: int) -> int | None:
 
 def part_end(out: FunctionText, begin: str, end: Value, part: int) -> str:
     """Where a part ends that begins at `begin`."""
-    kind = llvm_type(end.dtype)
     # No difference of the two: it is beyond their type where memory says how far the loop goes.
-    later = out.module.declare(f"llvm.sadd.sat.{kind}", kind, (kind, kind))
-    smaller = out.module.declare(f"llvm.smin.{kind}", kind, (kind, kind))
-    next_end = out.emit(f"call {kind} {later}({kind} {begin}, {kind} {part})")
-    return out.emit(f"call {kind} {smaller}({kind} {next_end}, {kind} {end.text})")
+    next_end = out.intrinsic("sadd.sat", end.dtype, begin, str(part))
+    return out.intrinsic("smin", end.dtype, next_end, end.text)
 
 
 def poll(out: FunctionText) -> None:

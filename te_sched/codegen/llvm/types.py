@@ -158,6 +158,21 @@ def splat(constant: Value, lanes: int) -> str:
     return f"splat ({llvm_type(constant.dtype)} {constant.text})"
 
 
+@cache
+def intrinsic_suffix(dtype: str) -> str:
+    """A type as the names of LLVM's intrinsics end with: f32, v4i64."""
+    kind = dtypes.parse(dtype)
+    element = f"{'f' if kind.code == 'float' else 'i'}{kind.bits}"
+    element = "p0" if kind.code == "handle" else element
+    return element if kind.lanes == 1 else f"v{kind.lanes}{element}"
+
+
+@cache
+def mask_type(dtype: str) -> str:
+    """The type of a condition for each lane of a type."""
+    return llvm_type(dtypes.with_lanes("bool", dtypes.lanes(dtype)))
+
+
 def quote(name: str) -> str:
     """A name as LLVM writes it after @ (always in quotes, since users choose names)."""
     if (
