@@ -1,11 +1,39 @@
-"""Calls of intrinsics, compared with their table before code is generated for them."""
+"""What the back ends share: the writers of nodes, and calls compared with the intrinsics' table."""
 
 from __future__ import annotations
 
-from te_sched.errors import BuildError
+from collections.abc import Mapping
+from typing import TypeVar
+
+from te_sched.errors import BuildError, Subject, kind_of
 from te_sched.ir import dtypes
-from te_sched.ir.expr import Call
+from te_sched.ir.expr import BinaryOp, Call, CompareOp, Node
 from te_sched.ir.intrinsic_table import INTRINSICS
+
+_Writer = TypeVar("_Writer")
+
+
+def writer_of(
+    writers: Mapping[type, _Writer], node: Node, task: str, where: tuple[Subject, ...] = ()
+) -> _Writer:
+    """What writes a node; `task` is what to do with {}.
+
+    Raises BuildError for nodes that lowered programs do not have.
+    """
+    writer = writers.get(type(node))
+    if writer is None:
+        raise BuildError(
+            task.format(kind_of(node)),
+            "it is not part of a lowered program",
+            "lower the schedule with te_sched.lower first",
+            where,
+        )
+    return writer
+
+
+def operator_of(node: BinaryOp | CompareOp) -> str:
+    """The name of an operator: add, floordiv, le, ..."""
+    return type(node).__name__.lower()
 
 
 def intrinsic_of(node: Call) -> str:

@@ -101,11 +101,6 @@ def extremum(unit: Unit, name: str, a: Piece, b: Piece, dtype: str) -> Piece:
     return _of_type(unit, f"te_{name}", a, b, dtype)
 
 
-def compare(name: str, a: Piece, b: Piece) -> Piece:
-    """eq, ne, lt, le, gt, ge"""
-    return operation(COMPARISONS[name], a, b)
-
-
 def to_float(unit: Unit, value: Piece) -> Piece:
     """A small float as float."""
     return converted(unit.type_of("float32"), value)

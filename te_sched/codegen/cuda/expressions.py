@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from te_sched.codegen.calls import intrinsic_of
+from te_sched.codegen.calls import intrinsic_of, operator_of
 from te_sched.codegen.cuda import arithmetic, memory, pairs, types
 from te_sched.codegen.cuda.pieces import (
     Piece,
@@ -18,7 +18,7 @@ from te_sched.codegen.cuda.pieces import (
     negated,
     operation,
 )
-from te_sched.codegen.cuda.writer import ExpressionWriter, KernelText
+from te_sched.codegen.cuda.writer import KernelText
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 
@@ -61,76 +61,72 @@ def _pairs(out: KernelText, a: E.Expr, b: E.Expr) -> list[tuple[Piece, Piece]]:
     return list(zip(out.lanes(a), out.lanes(b), strict=True))
 
 
-def _linear(name: str) -> ExpressionWriter:
-    def write(out: KernelText, node: E.BinaryOp) -> list[Piece]:
-        dtype = dtypes.element(node.dtype)
-        first, second = out.lanes(node.a), out.lanes(node.b)
-        if len(first) > 1 and types.is_small_float(dtype):
-            found = pairs.compute_pairs(out, name, first, second, node.dtype)
-            if found is not None:
-                return found
-        wraps = out.analyzer.data.of(node)
-        return [
-            arithmetic.linear(out.unit, name, a, b, dtype, wraps)
-            for a, b in zip(first, second, strict=True)
-        ]
-
-    return write
+def _linear(out: KernelText, node: E.BinaryOp) -> list[Piece]:
+    name, dtype = operator_of(node), dtypes.element(node.dtype)
+    first, second = out.lanes(node.a), out.lanes(node.b)
+    if len(first) > 1 and types.is_small_float(dtype):
+        found = pairs.compute_pairs(out, name, first, second, node.dtype)
+        if found is not None:
+            return found
+    wraps = out.analyzer.data.of(node)
+    return [
+        arithmetic.linear(out.unit, name, a, b, dtype, wraps)
+        for a, b in zip(first, second, strict=True)
+    ]
 
 
-def _division(name: str) -> ExpressionWriter:
-    def write(out: KernelText, node: E.BinaryOp) -> list[Piece]:
-        dtype = dtypes.element(node.dtype)
-        bounds = ((0, 0), (0, 0))
-        if not dtypes.is_float(dtype):
-            bounds = (out.bounds(node.a), out.bounds(node.b))
-        return [
-            arithmetic.division(out.unit, name, a, b, dtype, bounds)
-            for a, b in _pairs(out, node.a, node.b)
-        ]
-
-    return write
+def _division(out: KernelText, node: E.BinaryOp) -> list[Piece]:
+    return quotients(out, operator_of(node), node.a, node.b)
 
 
-def _extremum(name: str) -> ExpressionWriter:
-    def write(out: KernelText, node: E.BinaryOp) -> list[Piece]:
-        dtype = dtypes.element(node.dtype)
-        return [
-            arithmetic.extremum(out.unit, name, a, b, dtype) for a, b in _pairs(out, node.a, node.b)
-        ]
-
-    return write
-
-
-def _comparison(name: str) -> ExpressionWriter:
-    def write(out: KernelText, node: E.CompareOp) -> list[Piece]:
-        return [arithmetic.compare(name, a, b) for a, b in _pairs(out, node.a, node.b)]
-
-    return write
+def quotients(out: KernelText, name: str, a: E.Expr, b: E.Expr) -> list[Piece]:
+    """div, mod (towards zero), floordiv or floormod of two values."""
+    dtype = dtypes.element(a.dtype)
+    bounds = ((0, 0), (0, 0))
+    if not dtypes.is_float(dtype):
+        bounds = (out.bounds(a), out.bounds(b))
+    lanes = _pairs(out, a, b)
+    return [arithmetic.division(out.unit, name, *pair, dtype, bounds) for pair in lanes]
 
 
-def _logical(symbol: str) -> ExpressionWriter:
-    def write(out: KernelText, node: E.CompareOp) -> list[Piece]:
-        first = out.lanes(node.a)
-        with out.capture() as lines:
-            second = out.lanes(node.b)
-        if not lines:
-            return [operation(symbol, a, b) for a, b in zip(first, second, strict=True)]
-        decided = out.declare("holds", node.dtype)
-        out.assign(decided, first, node.dtype)
-        if len(decided) > 1:  # lanes decide for themselves; there is nothing to skip
-            out.lines += [line[2:] for line in lines]
-            return [operation(symbol, a, b) for a, b in zip(decided, second, strict=True)]
-        test = decided[0] if symbol == "&&" else negated(decided[0])
-        out.do(f"if ({test.text}) {{")
-        out.lines += lines
-        out.depth += 1
-        out.assign(decided, second, node.dtype)
-        out.depth -= 1
-        out.do("}")
-        return decided
+def _extremum(out: KernelText, node: E.BinaryOp) -> list[Piece]:
+    name, dtype = operator_of(node), dtypes.element(node.dtype)
+    lanes = _pairs(out, node.a, node.b)
+    return [arithmetic.extremum(out.unit, name, a, b, dtype) for a, b in lanes]
 
-    return write
+
+def _comparison(out: KernelText, node: E.CompareOp) -> list[Piece]:
+    symbol = arithmetic.COMPARISONS[operator_of(node)]
+    return [operation(symbol, a, b) for a, b in _pairs(out, node.a, node.b)]
+
+
+def _logical(out: KernelText, node: E.CompareOp) -> list[Piece]:
+    symbol = "&&" if type(node) is E.And else "||"
+    first = out.lanes(node.a)
+    with out.capture() as lines:
+        second = out.lanes(node.b)
+    if not lines:
+        return [operation(symbol, a, b) for a, b in zip(first, second, strict=True)]
+    decided = out.declare("holds", node.dtype)
+    out.assign(decided, first, node.dtype)
+    if len(decided) > 1:  # lanes decide for themselves; there is nothing to skip
+        out.lines += [line[2:] for line in lines]
+        return [operation(symbol, a, b) for a, b in zip(decided, second, strict=True)]
+    test = decided[0] if symbol == "&&" else negated(decided[0])
+    out.do(f"if ({test.text}) {{")
+    _assign_after(out, lines, decided, second, node.dtype)
+    out.do("}")
+    return decided
+
+
+def _assign_after(
+    out: KernelText, lines: list[str], target: list[Piece], lanes: list[Piece], dtype: str
+) -> None:
+    """Captured lines, and what they compute given to a variable: inside of a branch."""
+    out.lines += lines
+    out.depth += 1
+    out.assign(target, lanes, dtype)
+    out.depth -= 1
 
 
 def _not(out: KernelText, node: E.Not) -> list[Piece]:
@@ -160,10 +156,7 @@ def branches(out: KernelText, condition: E.Expr, yes: E.Expr, no: E.Expr) -> lis
     chosen = out.declare("chosen", yes.dtype)
     out.do(f"if ({tests[0].text}) {{")
     for lines, lanes, tail in ((first, a, "} else {"), (second, b, "}")):
-        out.lines += lines
-        out.depth += 1
-        out.assign(chosen, lanes, yes.dtype)
-        out.depth -= 1
+        _assign_after(out, lines, chosen, lanes, yes.dtype)
         out.do(tail)
     return chosen
 
@@ -278,23 +271,11 @@ WRITERS: Mapping[type, Callable[[KernelText, Any], list[Piece]]] = {
     E.FloatImm: _float,
     E.StringImm: _string,
     E.Cast: _cast,
-    E.Add: _linear("add"),
-    E.Sub: _linear("sub"),
-    E.Mul: _linear("mul"),
-    E.Div: _division("div"),
-    E.Mod: _division("mod"),
-    E.FloorDiv: _division("floordiv"),
-    E.FloorMod: _division("floormod"),
-    E.Min: _extremum("min"),
-    E.Max: _extremum("max"),
-    E.EQ: _comparison("eq"),
-    E.NE: _comparison("ne"),
-    E.LT: _comparison("lt"),
-    E.LE: _comparison("le"),
-    E.GT: _comparison("gt"),
-    E.GE: _comparison("ge"),
-    E.And: _logical("&&"),
-    E.Or: _logical("||"),
+    **dict.fromkeys((E.Add, E.Sub, E.Mul), _linear),
+    **dict.fromkeys((E.Div, E.Mod, E.FloorDiv, E.FloorMod), _division),
+    **dict.fromkeys((E.Min, E.Max), _extremum),
+    **dict.fromkeys((E.EQ, E.NE, E.LT, E.LE, E.GT, E.GE), _comparison),
+    **dict.fromkeys((E.And, E.Or), _logical),
     E.Not: _not,
     E.Select: _select,
     E.Ramp: _ramp,

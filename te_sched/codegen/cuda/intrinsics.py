@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from te_sched.codegen.cuda import arithmetic, memory, types
-from te_sched.codegen.cuda.expressions import as_argument, branches
+from te_sched.codegen.cuda.expressions import as_argument, branches, quotients
 from te_sched.codegen.cuda.pieces import (
     POSTFIX,
     UNARY,
@@ -77,11 +77,7 @@ def _absolute(out: KernelText, node: E.Call) -> list[Piece]:
 
 
 def _remainder(out: KernelText, node: E.Call) -> list[Piece]:
-    dtype = dtypes.element(node.dtype)
-    bounds = ((0, 0), (0, 0))
-    if not dtypes.is_float(dtype):
-        bounds = (out.bounds(node.args[0]), out.bounds(node.args[1]))
-    return [arithmetic.division(out.unit, "mod", a, b, dtype, bounds) for a, b in _each(out, node)]
+    return quotients(out, "mod", *node.args)
 
 
 def _scale_by_power(out: KernelText, node: E.Call) -> list[Piece]:
