@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from te_sched.errors import BuildError, Subject, kind_of
 from te_sched.ir import dtypes
-from te_sched.ir.expr import BinaryOp, Call, CompareOp, Node
+from te_sched.ir.expr import BinaryOp, Buffer, BufferLoad, Call, CompareOp, Expr, IntImm, Node, Var
 from te_sched.ir.intrinsic_table import INTRINSICS
 
 _Writer = TypeVar("_Writer")
@@ -65,3 +65,20 @@ def intrinsic_of(node: Call) -> str:
             "cast to an integer type, or use te.reinterpret",
         )
     return name
+
+
+def array_of(data: Var, dtype: str) -> Buffer:
+    """The memory behind a pointer as a flat array, of which only the beginning is known."""
+    return Buffer(data, dtype, (IntImm(1),), (), IntImm(0), data.name)
+
+
+def target_of(pointer: Expr) -> BufferLoad | None:
+    """The element that address_of or tvm_access_ptr points to; None for other pointers."""
+    if isinstance(pointer, Call) and pointer.op == "tir.address_of":
+        load = pointer.args[0]
+        return load if isinstance(load, BufferLoad) else None
+    if isinstance(pointer, Call) and pointer.op == "tir.tvm_access_ptr":
+        kind, data, offset = pointer.args[:3]
+        if isinstance(data, Var):
+            return BufferLoad(array_of(data, kind.dtype), (offset,))
+    return None

@@ -11,12 +11,12 @@ Functions that are fast and inexact on a GPU are exact here. Must not know who r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+from te_sched.codegen.calls import target_of
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
-    Buffer,
-    BufferLoad,
     Call,
     Cast,
     Div,
@@ -34,7 +34,7 @@ from te_sched.ir.expr import (
 from te_sched.ir.intrinsic_table import INTRINSICS, MATHEMATICS
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.visitor import Mapper, walk
-from te_sched.lower.device.kernel import BARRIER, WARP, is_kernel, thread_axes
+from te_sched.lower.device.kernel import BARRIER, WARP, is_kernel, thread_axes, thread_number
 
 _EXTERN = ("tir.call_extern", "tir.call_pure_extern")
 _FAST = ("exp", "exp10", "log", "log2", "log10", "sin", "cos", "tan", "pow")
@@ -60,12 +60,7 @@ def _is_extern(node: object) -> bool:
 
 
 def _expand(kernel: PrimFunc) -> PrimFunc:
-    thread: Expr = IntImm(0)
-    count: Expr = IntImm(1)
-    for axis in thread_axes(kernel)[0]:
-        if not axis.is_block:
-            thread = ops.add(thread, ops.mul(axis.var, count))
-            count = ops.mul(count, axis.extent)
+    thread, _ = thread_number(thread_axes(kernel)[0])
     name = str(kernel.attrs.get("global_symbol", "main"))
     return kernel.with_body(_Expander(name, thread).visit(kernel.body))
 
@@ -104,6 +99,10 @@ def _cast(node: Call, value: Expr) -> Expr:
     return value if value.dtype in ("void", "handle") else Cast(node.dtype, value)
 
 
+def _all_as(dtype: str, values: Sequence[Expr]) -> list[Expr]:
+    return [value if value.dtype == dtype else Cast(dtype, value) for value in values]
+
+
 _Build = Callable[[_Expander, str, Sequence[Expr]], Expr]
 
 
@@ -112,7 +111,7 @@ def _intrinsic(op: str, dtype: str = "") -> _Build:
 
     def build(_: _Expander, given: str, args: Sequence[Expr]) -> Expr:
         wanted = dtype or given
-        alike = [arg if arg.dtype == wanted else Cast(wanted, arg) for arg in args]
+        alike = _all_as(wanted, args)
         if op == "tir.ldexp":
             alike[1] = args[1]
         return Call(wanted, op, tuple(alike))
@@ -122,16 +121,14 @@ def _intrinsic(op: str, dtype: str = "") -> _Build:
 
 def _operator(function: Callable[[Expr, Expr], Expr], dtype: str = "") -> _Build:
     def build(_: _Expander, given: str, args: Sequence[Expr]) -> Expr:
-        a, b = (arg if arg.dtype == (dtype or given) else Cast(dtype or given, arg) for arg in args)
-        return function(a, b)
+        return function(*_all_as(dtype or given, args))
 
     return build
 
 
 def _multiplied_and_added(_: _Expander, dtype: str, args: Sequence[Expr]) -> Expr:
     wide = "float32" if dtypes.bits(dtype) == 16 else dtype
-    a, b, c = (arg if arg.dtype == wide else Cast(wide, arg) for arg in args)
-    return Call(wide, "tir.fma", (a, b, c))
+    return Call(wide, "tir.fma", tuple(_all_as(wide, args)))
 
 
 def _saturated(_: _Expander, dtype: str, args: Sequence[Expr]) -> Expr:
@@ -148,7 +145,7 @@ def _rounded(wanted: str) -> _Build:
         rest = Call(dtype, "tir.fabs", (ops.sub(value, whole),))
         one = Select(ops.less(rest, FloatImm(0.5, dtype)), FloatImm(0, dtype), FloatImm(1, dtype))
         result = ops.add(whole, Call(dtype, "tir.copysign", (one, value)))
-        return Let(value, args[0] if args[0].dtype == dtype else Cast(dtype, args[0]), result)
+        return Let(value, *_all_as(dtype, args), result)
 
     return build
 
@@ -168,7 +165,7 @@ def _reinterpreted(dtype: str) -> _Build:
 def _dot_of_four(expander: _Expander, dtype: str, args: Sequence[Expr]) -> Expr:
     """__dp4a: the sum of four products of bytes, and c."""
     a, b, c = args
-    total = c if c.dtype == dtype else Cast(dtype, c)
+    (total,) = _all_as(dtype, [c])
     kept: list[tuple[Var, Expr]] = []
     lanes = []
     for name, value in (("a", a), ("b", b)):
@@ -192,32 +189,30 @@ def _bytes(expander: _Expander, value: Var, dtype: str) -> list[Expr]:
     parts: list[Expr] = []
     for k in range(4):
         up = Call(value.dtype, "tir.shift_left", (value, IntImm(24 - 8 * k, value.dtype)))
-        byte = Call(value.dtype, "tir.shift_right", (up, IntImm(24, value.dtype)))
-        parts.append(byte if value.dtype == dtype else Cast(dtype, byte))
-    return parts
+        parts.append(Call(value.dtype, "tir.shift_right", (up, IntImm(24, value.dtype))))
+    return _all_as(dtype, parts)
 
 
 # -- memory ----------------------------------------------------------------------------------------
 
 
+def _is_address(pointer: Expr) -> bool:
+    return isinstance(pointer, Call) and pointer.op == "tir.address_of"
+
+
 def _loaded(expander: _Expander, dtype: str, args: Sequence[Expr]) -> Expr:
     """__ldg: what a pointer points to."""
     (pointer,) = args
-    lanes = dtypes.lanes(dtype)
-    if isinstance(pointer, Call) and pointer.op == "tir.address_of":
-        load = pointer.args[0]
-        if isinstance(load, BufferLoad) and load.dtype == dtype:
-            return load
-    if isinstance(pointer, Call) and pointer.op == "tir.tvm_access_ptr" and lanes == 1:
-        kind, data, offset = pointer.args[:3]
-        if isinstance(data, Var) and kind.dtype == dtype:
-            buffer = Buffer(data, dtype, (IntImm(1),), (), IntImm(0), data.name)
-            return BufferLoad(buffer, (offset,))
+    load = target_of(pointer)
+    is_scaled = dtypes.lanes(dtype) > 1 and not _is_address(pointer)
+    if load is not None and load.dtype == dtype and not is_scaled:
+        return load
     why = f"nobody knows which {dtype} {pointer} points to"
     raise expander.error("__ldg", why, "give address_of or access_ptr of an element")
 
 
-def _atomic(op: str) -> _Build:
+def _atomic(name: str) -> _Build:
+    op = f"tir.atomic_{name.lower()}"
     return lambda _, dtype, args: Call(args[-1].dtype, op, tuple(args))
 
 
@@ -228,23 +223,24 @@ def _barrier(scope: str) -> _Build:
     return lambda _, dtype, args: Call("int32", BARRIER, (StringImm(scope),))
 
 
-def _shuffle(op: str) -> _Build:
+def _shuffle(way: str) -> _Build:
     """__shfl*_sync(mask, value, lane[, width])"""
 
     def build(expander: _Expander, dtype: str, args: Sequence[Expr]) -> Expr:
         mask, value, lane = args[:3]
         width = args[3] if len(args) > 3 else IntImm(WARP)
-        if op == "xor":
+        if way == "_xor":
             own = ops.floormod(expander.thread, width)
             lane = Call("int32", "tir.bitwise_xor", (own, ops.cast("int32", lane)))
             return Call(value.dtype, "tir.tvm_warp_shuffle", (mask, value, lane, width, width))
+        op = f"tir.tvm_warp_shuffle{way}"
         return Call(value.dtype, op, (mask, value, lane, width, IntImm(WARP)))
 
     return build
 
 
-def _halves(function: Callable[[Expr, Expr], Expr]) -> tuple[tuple[int, ...], _Build]:
-    return (2,), lambda _, dtype, args: function(args[0], args[1])
+def _as_they_are(function: Callable[[Expr, Expr], Expr]) -> _Build:
+    return lambda _, dtype, args: function(args[0], args[1])
 
 
 def _mathematics() -> dict[str, tuple[tuple[int, ...], _Build]]:
@@ -260,56 +256,46 @@ def _mathematics() -> dict[str, tuple[tuple[int, ...], _Build]]:
     return table
 
 
-_FUNCTIONS: Mapping[str, tuple[tuple[int, ...], _Build]] = {
+_Row = tuple[tuple[int, ...], _Build]  # how many arguments there may be
+
+
+def _alike(names: str, *row: Any) -> dict[str, _Row]:
+    """One row for several names."""
+    return dict.fromkeys(names.split(), row)
+
+
+_FUNCTIONS: Mapping[str, _Row] = {
     **_mathematics(),
     "round": ((1,), _rounded("")),
     "roundf": ((1,), _rounded("float32")),
-    "fmaf": ((3,), _multiplied_and_added),
-    "__fmaf_rn": ((3,), _multiplied_and_added),
-    "fdividef": ((2,), _operator(Div, "float32")),
-    "__fdividef": ((2,), _operator(Div, "float32")),
-    "__fdiv_rn": ((2,), _operator(Div, "float32")),
+    **_alike("fmaf __fmaf_rn __hfma", (3,), _multiplied_and_added),
+    **_alike("fdividef __fdividef __fdiv_rn", (2,), _operator(Div, "float32")),
     "__fadd_rn": ((2,), _operator(ops.add, "float32")),
     "__fsub_rn": ((2,), _operator(ops.sub, "float32")),
     "__fmul_rn": ((2,), _operator(ops.mul, "float32")),
     "__frcp_rn": ((1,), _reciprocal),
     "__saturatef": ((1,), _saturated),
-    "min": ((2,), _operator(Min)),
-    "max": ((2,), _operator(Max)),
-    "fmin": ((2,), _operator(Min)),
-    "fmax": ((2,), _operator(Max)),
+    **_alike("min fmin", (2,), _operator(Min)),
+    **_alike("max fmax", (2,), _operator(Max)),
     "fminf": ((2,), _operator(Min, "float32")),
     "fmaxf": ((2,), _operator(Max, "float32")),
     "abs": ((1,), _intrinsic("tir.abs")),
     "__popc": ((1,), lambda _, dtype, args: Call(args[0].dtype, "tir.popcount", tuple(args))),
     "__clz": ((1,), lambda _, dtype, args: Call("int32", "tir.clz", tuple(args))),
     "__dp4a": ((3,), _dot_of_four),
-    "__half2float": ((1,), _converted("float32")),
-    "__float2half": ((1,), _converted("float16")),
-    "__float2half_rn": ((1,), _converted("float16")),
-    "__bfloat162float": ((1,), _converted("float32")),
+    **_alike("__half2float __bfloat162float", (1,), _converted("float32")),
+    **_alike("__float2half __float2half_rn", (1,), _converted("float16")),
     "__float2bfloat16": ((1,), _converted("bfloat16")),
-    "__hadd": _halves(ops.add),
-    "__hsub": _halves(ops.sub),
-    "__hmul": _halves(ops.mul),
-    "__hfma": ((3,), _multiplied_and_added),
+    "__hadd": ((2,), _as_they_are(ops.add)),
+    "__hsub": ((2,), _as_they_are(ops.sub)),
+    "__hmul": ((2,), _as_they_are(ops.mul)),
     "__float_as_int": ((1,), _reinterpreted("int32")),
     "__float_as_uint": ((1,), _reinterpreted("uint32")),
-    "__int_as_float": ((1,), _reinterpreted("float32")),
-    "__uint_as_float": ((1,), _reinterpreted("float32")),
-    "__ldg": ((1,), _loaded),
-    "__ldcg": ((1,), _loaded),
-    "__ldca": ((1,), _loaded),
-    "__ldcs": ((1,), _loaded),
-    "atomicAdd": ((2,), _atomic("tir.atomic_add")),
-    "atomicMin": ((2,), _atomic("tir.atomic_min")),
-    "atomicMax": ((2,), _atomic("tir.atomic_max")),
-    "atomicExch": ((2,), _atomic("tir.atomic_exch")),
-    "atomicCAS": ((3,), _atomic("tir.atomic_cas")),
+    **_alike("__int_as_float __uint_as_float", (1,), _reinterpreted("float32")),
+    **_alike("__ldg __ldcg __ldca __ldcs", (1,), _loaded),
+    **{f"atomic{name}": ((2,), _atomic(name)) for name in ("Add", "Min", "Max", "Exch")},
+    "atomicCAS": ((3,), _atomic("CAS")),
     "__syncthreads": ((0,), _barrier("shared")),
     "__syncwarp": ((0, 1), _barrier("warp")),
-    "__shfl_sync": ((3, 4), _shuffle("tir.tvm_warp_shuffle")),
-    "__shfl_up_sync": ((3, 4), _shuffle("tir.tvm_warp_shuffle_up")),
-    "__shfl_down_sync": ((3, 4), _shuffle("tir.tvm_warp_shuffle_down")),
-    "__shfl_xor_sync": ((3, 4), _shuffle("xor")),
+    **{f"__shfl{way}_sync": ((3, 4), _shuffle(way)) for way in ("", "_up", "_down", "_xor")},
 }

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from te_sched.codegen.calls import target_of
 from te_sched.codegen.cuda.tensor_cores import find_fragments
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes, ops
@@ -150,16 +151,10 @@ class Fragments:
 
     def first(self, pointer: Expr) -> BufferLoad:
         """The element that a pointer points to."""
-        if isinstance(pointer, Call) and pointer.op == "tir.address_of":
-            load = pointer.args[0]
-            if isinstance(load, BufferLoad) and len(load.indices) == 1:
-                return load
-        if isinstance(pointer, Call) and pointer.op == "tir.tvm_access_ptr":
-            kind, data, offset = pointer.args[:3]
-            if isinstance(data, Var):
-                buffer = Buffer(data, kind.dtype, (IntImm(1),), (), IntImm(0), data.name)
-                return BufferLoad(buffer, (offset,))
-        raise self.error(f"nobody knows where {pointer} points to")
+        load = target_of(pointer)
+        if load is None or len(load.indices) != 1:
+            raise self.error(f"nobody knows where {pointer} points to")
+        return load
 
     def error(self, why: str) -> BuildError:
         """Fragments that cannot be emulated."""

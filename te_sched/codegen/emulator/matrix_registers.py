@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from te_sched.codegen.calls import target_of
 from te_sched.codegen.cuda.matrix_registers import (
     LOAD,
     PRODUCT,
@@ -116,14 +117,9 @@ def _memory(pointer: Expr) -> tuple[Var, Expr]:
     """What a pointer points to, and the number of the element."""
     if isinstance(pointer, Var):
         return pointer, IntImm(0)
-    if isinstance(pointer, Call) and pointer.op == "tir.tvm_access_ptr":
-        data, offset = pointer.args[1:3]
-        if isinstance(data, Var):
-            return data, offset
-    if isinstance(pointer, Call) and pointer.op == "tir.address_of":
-        load = pointer.args[0]
-        if isinstance(load, BufferLoad) and len(load.indices) == 1:
-            return load.buffer.data, load.indices[0]
+    load = target_of(pointer)
+    if load is not None and len(load.indices) == 1:
+        return load.buffer.data, load.indices[0]
     raise BuildError(
         "emulate ptx_ldmatrix",
         f"nobody knows where {pointer} points to",

@@ -60,7 +60,14 @@ from te_sched.ir.stmt import (
     While,
 )
 from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute, walk
-from te_sched.lower.device.kernel import BARRIER, WARP, LaunchAxis, scope_of, thread_axes
+from te_sched.lower.device.kernel import (
+    BARRIER,
+    WARP,
+    LaunchAxis,
+    scope_of,
+    thread_axes,
+    thread_number,
+)
 from te_sched.lower.statements import fresh_copy, sequence
 
 _SHUFFLES = frozenset(
@@ -108,11 +115,7 @@ class _Serializer:
     def __init__(self, kernel: PrimFunc, threads: Sequence[LaunchAxis]) -> None:
         self.name = kernel.attrs.get("global_symbol", "main")
         self.threads = threads
-        self.count: Expr = IntImm(1)
-        self.thread: Expr = IntImm(0)  # the number of the thread in its block
-        for axis in threads:
-            self.thread = ops.add(self.thread, ops.mul(axis.var, self.count))
-            self.count = ops.mul(self.count, axis.extent)
+        self.thread, self.count = thread_number(threads)
         self.differing: set[Var] = {axis.var for axis in threads}
         self.spread: dict[Var, _Spread] = {}  # what a thread keeps across cuts
         self.values: dict[Var, Expr] = {}  # of lets across cuts
