@@ -26,6 +26,7 @@ from te_sched.codegen.checker.numbers import Value, constant, plain, typed
 from te_sched.codegen.checker.report import ViolationKind
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
+from te_sched.ir import stmt as S
 
 
 def inside(
@@ -117,12 +118,12 @@ def load(c: Compiler, node: Any) -> ExprClosure:
     return ExprClosure(run, part.slots, False, True)
 
 
-def store(c: Compiler, buffer: E.Buffer, value: E.Expr, indices: tuple[E.Expr, ...]) -> Run:
+def store(c: Compiler, node: S.BufferStore) -> Run:
     """buffer[indices] = value"""
-    compute, part = c.value(value).run, c.place(buffer, indices)
-    site = c.site(buffer, indices, "write")
-    machine, memories, data = c.machine, c.machine.memories, buffer.data
-    place, dtype = part.run, dtypes.element(buffer.dtype)
+    compute, place = c.value(node.value).run, c.place(node.buffer, node.indices).run
+    site = c.site(node.buffer, node.indices, "write")
+    machine, memories, data = c.machine, c.machine.memories, node.buffer.data
+    dtype = dtypes.element(node.buffer.dtype)
 
     def run() -> None:
         write(machine, memories[data], place(), compute(), site, dtype)

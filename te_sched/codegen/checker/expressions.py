@@ -195,13 +195,8 @@ def _var(c: Compiler, node: E.Var) -> ExprClosure:
     return ExprClosure(lambda: values[slot], frozenset([slot]), is_leaf=True)
 
 
-def _number(c: Compiler, node: E.IntImm | E.FloatImm) -> ExprClosure:
-    value = constant(node.value, node.dtype)
-    return ExprClosure(lambda: value, is_leaf=True)
-
-
-def _string(c: Compiler, node: E.StringImm) -> ExprClosure:
-    value = node.value
+def always(value: Value) -> ExprClosure:
+    """The code of a constant."""
     return ExprClosure(lambda: value, is_leaf=True)
 
 
@@ -346,10 +341,6 @@ def conditional(c: Compiler, condition: E.Expr, first: E.Expr, second: E.Expr) -
     return c.joined(run, parts)
 
 
-def _select(c: Compiler, node: E.Select) -> ExprClosure:
-    return conditional(c, node.condition, node.true_value, node.false_value)
-
-
 # -- vectors ---------------------------------------------------------------------------------------
 
 
@@ -359,10 +350,6 @@ def _ramp(c: Compiler, node: E.Ramp) -> ExprClosure:
     steps = np.arange(node.lanes, dtype=np.int32).reshape(-1, 1, 1, 1, 1)
     steps = steps.astype(dtypes.element(node.dtype))
     return c.joined(lambda: steps * stride() + base(), parts)
-
-
-def _broadcast(c: Compiler, node: E.Broadcast) -> ExprClosure:
-    return c.expression(node.value)
 
 
 def lane_of(value: Value, number: int, lanes: int) -> Value:
@@ -416,10 +403,6 @@ def owned(value: Value) -> Value:
     return value.copy() if isinstance(value, np.ndarray) and value.base is not None else value
 
 
-def _load(c: Compiler, node: E.BufferLoad) -> ExprClosure:
-    return c.calls["load"](c, node)  # type: ignore[arg-type]
-
-
 def _call(c: Compiler, node: E.Call) -> ExprClosure:
     compile_call = c.calls.get(intrinsic_of(node))
     if compile_call is None:
@@ -429,19 +412,19 @@ def _call(c: Compiler, node: E.Call) -> ExprClosure:
 
 _METHODS: dict[type, Callable[[Compiler, Any], ExprClosure]] = {
     E.Var: _var,
-    E.IntImm: _number,
-    E.FloatImm: _number,
-    E.StringImm: _string,
+    E.IntImm: lambda _, node: always(constant(node.value, node.dtype)),
+    E.FloatImm: lambda _, node: always(constant(node.value, node.dtype)),
+    E.StringImm: lambda _, node: always(node.value),
     E.Cast: _cast,
     **{kind: _binary if issubclass(kind, E.BinaryOp) else _compare for kind in _ARITHMETIC},
     E.And: _logical,
     E.Or: _logical,
     E.Not: _not,
-    E.Select: _select,
+    E.Select: lambda c, node: conditional(c, node.condition, node.true_value, node.false_value),
     E.Ramp: _ramp,
-    E.Broadcast: _broadcast,
+    E.Broadcast: lambda c, node: c.expression(node.value),
     E.Shuffle: _shuffle,
     E.Let: _let,
     E.Call: _call,
-    E.BufferLoad: _load,
+    E.BufferLoad: lambda c, node: c.calls["load"](c, node),
 }

@@ -145,7 +145,8 @@ def _rounded(wanted: str) -> _Build:
         rest = Call(dtype, "tir.fabs", (ops.sub(value, whole),))
         one = Select(ops.less(rest, FloatImm(0.5, dtype)), FloatImm(0, dtype), FloatImm(1, dtype))
         result = ops.add(whole, Call(dtype, "tir.copysign", (one, value)))
-        return Let(value, *_all_as(dtype, args), result)
+        (given_value,) = _all_as(dtype, args)
+        return Let(value, given_value, result)
 
     return build
 

@@ -23,21 +23,9 @@ from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 
 
-def _var(out: KernelText, node: E.Var) -> list[Piece]:
-    return out.look_up(node)
-
-
-def _int(out: KernelText, node: E.IntImm) -> list[Piece]:
-    return [types.integer(node.value, node.dtype)]
-
-
 def _float(out: KernelText, node: E.FloatImm) -> list[Piece]:
     out.unit.type_of(node.dtype)
     return [types.floating(node.value, node.dtype)]
-
-
-def _string(out: KernelText, node: E.StringImm) -> list[Piece]:
-    return [Piece(json.dumps(node.value))]
 
 
 def _cast(out: KernelText, node: E.Cast) -> list[Piece]:
@@ -129,10 +117,6 @@ def _assign_after(
     out.depth -= 1
 
 
-def _not(out: KernelText, node: E.Not) -> list[Piece]:
-    return [negated(lane) for lane in out.lanes(node.a)]
-
-
 def _select(out: KernelText, node: E.Select) -> list[Piece]:
     tests = out.lanes(node.condition)
     return _choices(out, tests, out.lanes(node.true_value), out.lanes(node.false_value))
@@ -202,10 +186,6 @@ def _shuffle(out: KernelText, node: E.Shuffle) -> list[Piece]:
     return chosen
 
 
-def _load(out: KernelText, node: E.BufferLoad) -> list[Piece]:
-    return memory.load(out, node.buffer, node.indices)
-
-
 def bind(out: KernelText, var: E.Var, value: E.Expr) -> None:
     """Give a variable its value."""
     lanes = out.lanes(value)
@@ -266,22 +246,22 @@ def as_argument(out: KernelText, node: E.Expr) -> Piece:
 
 
 WRITERS: Mapping[type, Callable[[KernelText, Any], list[Piece]]] = {
-    E.Var: _var,
-    E.IntImm: _int,
+    E.Var: KernelText.look_up,
+    E.IntImm: lambda _, node: [types.integer(node.value, node.dtype)],
     E.FloatImm: _float,
-    E.StringImm: _string,
+    E.StringImm: lambda _, node: [Piece(json.dumps(node.value))],
     E.Cast: _cast,
     **dict.fromkeys((E.Add, E.Sub, E.Mul), _linear),
     **dict.fromkeys((E.Div, E.Mod, E.FloorDiv, E.FloorMod), _division),
     **dict.fromkeys((E.Min, E.Max), _extremum),
     **dict.fromkeys((E.EQ, E.NE, E.LT, E.LE, E.GT, E.GE), _comparison),
     **dict.fromkeys((E.And, E.Or), _logical),
-    E.Not: _not,
+    E.Not: lambda out, node: [negated(lane) for lane in out.lanes(node.a)],
     E.Select: _select,
     E.Ramp: _ramp,
     E.Broadcast: _broadcast,
     E.Shuffle: _shuffle,
     E.Call: _call,
     E.Let: _let,
-    E.BufferLoad: _load,
+    E.BufferLoad: lambda out, node: memory.load(out, node.buffer, node.indices),
 }

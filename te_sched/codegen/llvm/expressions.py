@@ -86,22 +86,6 @@ def evaluate_place(out: FunctionText, index: E.Expr) -> memory.LaneAddresses:
     return memory.LaneAddresses(lanes, value, None if lanes > 1 else 1)
 
 
-def _var(out: FunctionText, node: E.Var) -> Value:
-    return out.lookup(node)
-
-
-def _int(out: FunctionText, node: E.IntImm) -> Value:
-    return integer(node.value, node.dtype)
-
-
-def _float(out: FunctionText, node: E.FloatImm) -> Value:
-    return floating(node.value, node.dtype)
-
-
-def _string(out: FunctionText, node: E.StringImm) -> Value:
-    return Value(out.module.string(node.value), "handle", data=False)
-
-
 def _cast(out: FunctionText, node: E.Cast) -> Value:
     value = _apart(out, evaluate, node.value)
     if dtypes.lanes(node.dtype) != dtypes.lanes(value.dtype):
@@ -112,10 +96,6 @@ def _cast(out: FunctionText, node: E.Cast) -> Value:
 def _linear(out: FunctionText, node: E.BinaryOp) -> Value:
     a, b = evaluate(out, node.a), evaluate(out, node.b)
     return arithmetic.binary(out, operator_of(node), a, b)
-
-
-def _binary(out: FunctionText, node: E.BinaryOp) -> Value:
-    return _apart(out, _linear, node)
 
 
 def _comparison(out: FunctionText, node: E.CompareOp) -> Value:
@@ -152,10 +132,6 @@ def _not(out: FunctionText, node: E.Not) -> Value:
 
 
 def _select(out: FunctionText, node: E.Select) -> Value:
-    return _apart(out, _chosen, node)
-
-
-def _chosen(out: FunctionText, node: E.Select) -> Value:
     condition = evaluate_condition(out, node.condition)
     return arithmetic.select(
         out, condition, evaluate(out, node.true_value), evaluate(out, node.false_value)
@@ -200,10 +176,6 @@ def _ramp(out: FunctionText, node: E.Ramp) -> Value:
             out, "mul", steps_value, memory.broadcast(out, stride, node.lanes)
         )
     return arithmetic.binary(out, "add", start, steps_value)
-
-
-def _broadcast(out: FunctionText, node: E.Broadcast) -> Value:
-    return memory.broadcast(out, evaluate(out, node.value), node.lanes)
 
 
 def _shuffle(out: FunctionText, node: E.Shuffle) -> Value:
@@ -251,20 +223,24 @@ def use_calls(writer: Callable[[FunctionText, E.Call], Value]) -> None:
     _CALLS["write"] = writer
 
 
+def _nonlinear(out: FunctionText, node: E.BinaryOp) -> Value:
+    return _apart(out, _linear, node)
+
+
 _WRITERS: dict[type, Callable[[FunctionText, Any], Value]] = {
-    E.Var: _var,
-    E.IntImm: _int,
-    E.FloatImm: _float,
-    E.StringImm: _string,
+    E.Var: FunctionText.lookup,
+    E.IntImm: lambda _, node: integer(node.value, node.dtype),
+    E.FloatImm: lambda _, node: floating(node.value, node.dtype),
+    E.StringImm: lambda out, node: Value(out.module.string(node.value), "handle", data=False),
     E.Cast: _cast,
     **dict.fromkeys((E.Add, E.Sub, E.Mul), _linear),
-    **dict.fromkeys((E.Div, E.Mod, E.FloorDiv, E.FloorMod, E.Min, E.Max), _binary),
+    **dict.fromkeys((E.Div, E.Mod, E.FloorDiv, E.FloorMod, E.Min, E.Max), _nonlinear),
     **dict.fromkeys((E.EQ, E.NE, E.LT, E.LE, E.GT, E.GE), _comparison),
     **dict.fromkeys((E.And, E.Or), _logical),
     E.Not: _not,
-    E.Select: _select,
+    E.Select: lambda out, node: _apart(out, _select, node),
     E.Ramp: _ramp,
-    E.Broadcast: _broadcast,
+    E.Broadcast: lambda out, node: memory.broadcast(out, evaluate(out, node.value), node.lanes),
     E.Shuffle: _shuffle,
     E.Call: _call,
     E.Let: _let,

@@ -45,7 +45,7 @@ def call(out: FunctionText, node: E.Call) -> Value:
     if writer is not None:
         return writer(out, node)
     if name in MATHEMATICS:
-        return _mathematics(out, name, [evaluate(out, argument) for argument in node.args])
+        return _mathematics(out, name, _arguments(out, node))
     raise BuildError(
         f"generate code for the intrinsic {node.op}",
         _why_unknown(name),
@@ -131,12 +131,12 @@ def _absolute(out: FunctionText, node: E.Call) -> Value:
     )
 
 
-def _remainder(out: FunctionText, node: E.Call) -> Value:
-    return arithmetic.binary(out, "mod", evaluate(out, node.args[0]), evaluate(out, node.args[1]))
+def _arguments(out: FunctionText, node: E.Call) -> list[Value]:
+    return [evaluate(out, argument) for argument in node.args]
 
 
 def _scale_by_power(out: FunctionText, node: E.Call) -> Value:
-    value, power = evaluate(out, node.args[0]), evaluate(out, node.args[1])
+    value, power = _arguments(out, node)
     exponent = cast(out, power, dtypes.with_lanes("int32", dtypes.lanes(power.dtype)))
     wide = widen(out, value) if is_small_float(value.dtype) else value
     kind, integers = llvm_type(wide.dtype), llvm_type(exponent.dtype)
@@ -166,7 +166,7 @@ def _classify(out: FunctionText, node: E.Call, name: str) -> Value:
 
 def _bits(instruction: str) -> Callable[[FunctionText, E.Call], Value]:
     def write(out: FunctionText, node: E.Call) -> Value:
-        a, b = evaluate(out, node.args[0]), evaluate(out, node.args[1])
+        a, b = _arguments(out, node)
         text = out.emit(f"{instruction} {llvm_type(a.dtype)} {a.text}, {b.text}")
         return _with_bounds(Value(text, a.dtype), instruction, a, b)
 
@@ -175,7 +175,7 @@ def _bits(instruction: str) -> Callable[[FunctionText, E.Call], Value]:
 
 def _shift(left: bool) -> Callable[[FunctionText, E.Call], Value]:
     def write(out: FunctionText, node: E.Call) -> Value:
-        a, b = evaluate(out, node.args[0]), evaluate(out, node.args[1])
+        a, b = _arguments(out, node)
         name = "shl" if left else "shr"
         return _with_bounds(arithmetic.shift(out, left, a, b), name, a, b)
 
@@ -225,14 +225,6 @@ def _reinterpret(out: FunctionText, node: E.Call) -> Value:
     return unknown(text, node.dtype)
 
 
-def _multiply_and_shift(out: FunctionText, node: E.Call) -> Value:
-    return evaluate(out, fixed_point_product(*node.args))
-
-
-def _if_then_else(out: FunctionText, node: E.Call) -> Value:
-    return conditional(out, *node.args)
-
-
 def _likely(out: FunctionText, node: E.Call) -> Value:
     value = evaluate_condition(out, node.args[0])
     if dtypes.lanes(value.dtype) > 1 or not value.text.startswith("%"):
@@ -269,7 +261,7 @@ def _access_pointer(out: FunctionText, node: E.Call) -> Value:
 
 
 def _prefetch(out: FunctionText, node: E.Call) -> Value:
-    values = [evaluate(out, argument) for argument in node.args]
+    values = _arguments(out, node)
     options = [f"i32 {value.text}" for value in values[1:4]] + ["i32 0", "i32 3", "i32 1"][
         len(values) - 1 :
     ]
@@ -291,23 +283,20 @@ def _assume(out: FunctionText, node: E.Call) -> Value:
     return Value("", "void")
 
 
-def _undefined(out: FunctionText, node: E.Call) -> Value:
-    return unknown("undef", node.dtype)
-
-
 def _is_null(out: FunctionText, node: E.Call) -> Value:
     return Value(out.emit(f"icmp eq ptr {evaluate(out, node.args[0]).text}, null"), "bool", 0, 1)
 
 
 WRITERS: dict[str, Callable[[FunctionText, E.Call], Value]] = {
-    "if_then_else": _if_then_else,
+    "if_then_else": lambda out, node: conditional(out, *node.args),
     "likely": _likely,
     "rsqrt": _in_float32(_rsqrt),
-    "sigmoid": lambda out, node: _mathematics(out, "sigmoid", [evaluate(out, node.args[0])]),
-    "abs": _absolute,
-    "fabs": _absolute,
-    "fmod": _remainder,
-    "truncmod": _remainder,
+    "sigmoid": lambda out, node: _mathematics(out, "sigmoid", _arguments(out, node)),
+    **dict.fromkeys(("abs", "fabs"), _absolute),
+    **dict.fromkeys(
+        ("fmod", "truncmod"),
+        lambda out, node: arithmetic.binary(out, "mod", *_arguments(out, node)),
+    ),
     "ldexp": _scale_by_power,
     "isnan": lambda out, node: _classify(out, node, "isnan"),
     "isinf": lambda out, node: _classify(out, node, "isinf"),
@@ -321,13 +310,13 @@ WRITERS: dict[str, Callable[[FunctionText, E.Call], Value]] = {
     "popcount": _popcount,
     "clz": _leading_zeros,
     "reinterpret": _reinterpret,
-    "q_multiply_shift": _multiply_and_shift,
+    "q_multiply_shift": lambda out, node: evaluate(out, fixed_point_product(*node.args)),
     "address_of": _address_of,
     "tvm_access_ptr": _access_pointer,
     "prefetch": _prefetch,
     "large_uint_imm": _large_unsigned,
     "assume": _assume,
-    "undef": _undefined,
+    "undef": lambda _, node: unknown("undef", node.dtype),
     "isnullptr": _is_null,
     "call_extern": lambda out, node: calls.call_extern(out, node, pure=False),
     "call_pure_extern": lambda out, node: calls.call_extern(out, node, pure=True),

@@ -41,6 +41,8 @@ def run_parallel(out: FunctionText, node: S.For, start: Value, extent: Value, bo
     inner.error_slot = "%error"
     write_share = _deal_iterations if _STRIDE in out.team_wishes else _write_share
     write_share(inner, node, start, extent, body)
+    order_streams(inner)
+    inner.do("ret void")
     data = _fill_captures(out, inner)
     error = _start_team(out, name, data, _team_limit(out, extent))
     _finish_function(inner, name)
@@ -60,15 +62,13 @@ def _write_share(
     kind = llvm_type(start.dtype)
     values = []
     for bound in bounds:
-        cut = bound if kind == "i64" else inner.emit(f"trunc i64 {bound} to {kind}")
+        cut = _narrowed(inner, bound, kind)
         values.append(
             cut if first.text == "0" else inner.emit(f"add nsw {kind} {cut}, {first.text}")
         )
     low, high = start.lo, start.hi + max(extent.hi, 0)
     begin, end = (Value(text, start.dtype, low, high, False) for text in values)
     serial_loop(inner, node, begin, end, body)
-    order_streams(inner)
-    inner.do("ret void")
 
 
 def _deal_iterations(
@@ -87,17 +87,20 @@ def _deal_iterations(
         number = cast(inside, inside.environment[node.loop_var], "int64").text
         before = inside.emit(f"mul nsw i64 {number}, {_COUNT}")
         dealt = inside.emit(f"add nsw i64 {before}, {_NUMBER}")
-        cut = dealt if kind == "i64" else inside.emit(f"trunc i64 {dealt} to {kind}")
+        cut = _narrowed(inside, dealt, kind)
         text = inside.emit(f"add nsw {kind} {cut}, {first.text}")
         inside.environment[node.loop_var] = Value(text, start.dtype, low, high, False)
         body(inside, stmt)
 
     most = max(extent.hi, 0)
-    end = turns if kind == "i64" else inner.emit(f"trunc i64 {turns} to {kind}")
+    end = _narrowed(inner, turns, kind)
     zero = Value("0", start.dtype, 0, 0, False)
     serial_loop(inner, node, zero, Value(end, start.dtype, 0, most, False), turn)
-    order_streams(inner)
-    inner.do("ret void")
+
+
+def _narrowed(out: FunctionText, number: str, kind: str) -> str:
+    """An i64 as the type of a loop's variable."""
+    return number if kind == "i64" else out.emit(f"trunc i64 {number} to {kind}")
 
 
 def _team_limit(out: FunctionText, extent: Value) -> str:
