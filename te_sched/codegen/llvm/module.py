@@ -14,7 +14,6 @@ from typing import Any
 from te_sched.codegen.llvm.debug import Locations
 from te_sched.codegen.llvm.types import quote, string_bytes
 from te_sched.codegen.signature import Signature
-from te_sched.ir.expr import Expr
 from te_sched.ir.stmt import Stmt
 
 FORMAT_VERSION = 4
@@ -42,7 +41,7 @@ class ModuleText:
         # the operands, each with its value if that is constant.
         self.intrinsics: dict[str, tuple[Any, ...]] = {}
         self.externs: set[str] = set()  # symbols that the process or a linked module must define
-        self.steps: dict[Stmt, Expr] = {}  # that statements take (`polling`)
+        self.steps: dict[Stmt, Any] = {}  # that statements take (`polling`)
         self.linked_ir: list[str] = []  # LLVM IR text of "import_llvm" pragmas
         self._declarations: dict[str, str] = {}
         self._metadata: list[str] = []
