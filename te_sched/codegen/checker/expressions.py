@@ -141,7 +141,7 @@ class Compiler:
     def kept(self, code: ExprClosure) -> ExprClosure:
         """The code, with its results kept by the values of its variables."""
         versions, inner = self.machine.versions, code.run
-        slots = sorted(code.slots)
+        key_of = operator.itemgetter(*code.slots)
         results: dict[Any, Any] = {}
         kept_bytes = 0
 
@@ -156,18 +156,8 @@ class Compiler:
             results[key] = value
             return value
 
-        if len(slots) == 1:
-            slot = slots[0]
-
-            def run_one() -> Any:
-                key = versions[slot]
-                found = results.get(key)
-                return found if found is not None else remember(key)
-
-            return ExprClosure(run_one, code.slots)
-
         def run() -> Any:
-            key = tuple([versions[slot] for slot in slots])
+            key = key_of(versions)
             found = results.get(key)
             return found if found is not None else remember(key)
 

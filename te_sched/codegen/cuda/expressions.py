@@ -52,7 +52,7 @@ def _pairs(out: KernelText, a: E.Expr, b: E.Expr) -> list[tuple[Piece, Piece]]:
 def _linear(out: KernelText, node: E.BinaryOp) -> list[Piece]:
     name, dtype = operator_of(node), dtypes.element(node.dtype)
     first, second = out.lanes(node.a), out.lanes(node.b)
-    if len(first) > 1 and types.is_small_float(dtype):
+    if len(first) > 1 and dtypes.is_small_float(dtype):
         found = pairs.compute_pairs(out, name, first, second, node.dtype)
         if found is not None:
             return found

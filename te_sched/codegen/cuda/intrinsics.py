@@ -46,7 +46,7 @@ def _mathematics(name: str) -> CallWriter:
 def _function(out: KernelText, name: str, values: tuple[Piece, ...], dtype: str) -> Piece:
     """A function of floats; of small ones in float32."""
     name = _OTHER_NAMES.get(name, name)
-    if types.is_small_float(dtype):
+    if dtypes.is_small_float(dtype):
         wide = tuple(arithmetic.to_float(out.unit, value) for value in values)
         return converted(out.unit.type_of(dtype), call(f"{name}f", *wide))
     return call(name + ("f" if dtypes.bits(dtype) == 32 else ""), *values)
@@ -54,7 +54,7 @@ def _function(out: KernelText, name: str, values: tuple[Piece, ...], dtype: str)
 
 def _sigmoid(out: KernelText, node: E.Call) -> list[Piece]:
     dtype = dtypes.element(node.dtype)
-    wide = "float32" if types.is_small_float(dtype) else dtype
+    wide = "float32" if dtypes.is_small_float(dtype) else dtype
     one = types.floating(1.0, wide)
     results = []
     for lane in out.lanes(node.args[0]):
@@ -78,7 +78,7 @@ def _absolute(out: KernelText, node: E.Call) -> list[Piece]:
 
 def _scale_by_power(out: KernelText, node: E.Call) -> list[Piece]:
     dtype, exponent = dtypes.element(node.dtype), dtypes.element(node.args[1].dtype)
-    wide = "float32" if types.is_small_float(dtype) else dtype
+    wide = "float32" if dtypes.is_small_float(dtype) else dtype
     name = "ldexpf" if wide == "float32" else "ldexp"
     results = []
     for value, power in _each(out, node):
@@ -96,7 +96,7 @@ def _classify(name: str) -> CallWriter:
         lanes = out.lanes(node.args[0])
         if not dtypes.is_float(dtype):
             return [Piece("true" if name == "isfinite" else "false")] * len(lanes)
-        if types.is_small_float(dtype):
+        if dtypes.is_small_float(dtype):
             lanes = [arithmetic.to_float(out.unit, lane) for lane in lanes]
         return [call(name, lane) for lane in lanes]
 
@@ -164,7 +164,8 @@ _IN_CASTS = {
 def _bit_cast(source: str, target: str) -> str | None:
     """The function that takes the bits of a float for an integer's, or the other way."""
     is_between = dtypes.is_float(source) != dtypes.is_float(target)
-    if not is_between or dtypes.bits(source) != dtypes.bits(target):
+    are_alike = dtypes.bits(source) == dtypes.bits(target) and "handle" not in (source, target)
+    if not (is_between and are_alike):
         return None
     return f"__{_IN_CASTS[source]}_as_{_IN_CASTS[target]}"
 

@@ -110,7 +110,7 @@ def load(out: KernelText, buffer: E.Buffer, indices: tuple[E.Expr, ...]) -> list
         return [out.simple(lane, buffer.dtype) for lane in one] * index.lanes
     span = span_of(out, buffer, index)
     if span is None:
-        return _gather(out, buffer, index)
+        return [place(out, buffer, part) for part in _scattered(out, buffer, index)]
     if span.step == 1:
         return [place(out, buffer, part) for part in _parts(out, span)]
     dtype = dtypes.with_lanes(buffer.dtype, span.step)
@@ -131,10 +131,6 @@ def _define_wide(out: KernelText, dtype: str, text: str) -> PieceLanes:
         out.do(f"{out.aligned_array(dtype, name)};")
         out.do(f"*({types.carrier_type(dtype)}*){name} = {text};")
     return out.lanes_of(name, dtype)
-
-
-def _gather(out: KernelText, buffer: E.Buffer, index: E.Expr) -> list[Piece]:
-    return [place(out, buffer, part) for part in _scattered(out, buffer, index)]
 
 
 def _scattered(out: KernelText, buffer: E.Buffer, index: E.Expr) -> list[Piece]:

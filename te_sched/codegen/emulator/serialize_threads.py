@@ -198,9 +198,6 @@ class _Serializer:
         whole = sequence([store, node.body])
         return self.allocate(Allocate(data, node.var.dtype, (IntImm(1),), TRUE, whole))
 
-    def attribute(self, node: AttrStmt) -> Stmt:
-        return self.block(node.body)
-
     def allocate(self, node: Allocate) -> Stmt:
         data = node.buffer_var
         if is_fragment(data):
@@ -403,7 +400,7 @@ _METHODS: dict[type, Callable[[_Serializer, Any], Stmt]] = {
     IfThenElse: _Serializer.branch,
     While: _Serializer.repeat,
     LetStmt: _Serializer.let,
-    AttrStmt: _Serializer.attribute,
+    AttrStmt: lambda serializer, node: serializer.block(node.body),
     Allocate: _Serializer.allocate,
     Evaluate: _Serializer.evaluate,
     BufferStore: _Serializer.shuffled,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from te_sched.codegen.llvm.casts import is_small_float, narrow, widen
+from te_sched.codegen.llvm.casts import narrow, widen
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.types import (
     MOST_MULTIPLE,
@@ -28,14 +28,14 @@ _FLOAT_TYPES = ("float", "double", "float>", "double>")
 
 def binary(out: FunctionText, name: str, a: Value, b: Value) -> Value:
     """One of add, sub, mul, div, mod (towards zero), floordiv, floormod, min, max."""
-    if is_small_float(a.dtype):
+    if dtypes.is_small_float(a.dtype):
         return narrow(out, binary(out, name, widen(out, a), widen(out, b)), a.dtype)
     return _OPERATIONS[name](out, a, b)
 
 
 def compare(out: FunctionText, name: str, a: Value, b: Value) -> Value:
     """A comparison: eq, ne, lt, le, gt, ge."""
-    if is_small_float(a.dtype):
+    if dtypes.is_small_float(a.dtype):
         return compare(out, name, widen(out, a), widen(out, b))
     result = dtypes.with_lanes("bool", dtypes.lanes(a.dtype))
     kind, data = llvm_type(a.dtype), a.data or b.data

@@ -19,12 +19,6 @@ from te_sched.codegen.llvm.types import (
 from te_sched.ir import dtypes
 
 
-def is_small_float(dtype: str) -> bool:
-    """float16 and bfloat16 (any lanes): computed in float32."""
-    kind = dtypes.parse(dtype)
-    return kind.bits == 16 and kind.code in ("float", "bfloat")
-
-
 def widen(out: FunctionText, value: Value) -> Value:
     """A float16 or bfloat16 value as float32."""
     wide = dtypes.with_lanes("float32", dtypes.lanes(value.dtype))
@@ -63,9 +57,9 @@ def cast(out: FunctionText, value: Value, dtype: str) -> Value:
     source, target = dtypes.parse(value.dtype), dtypes.parse(dtype)
     if source.code == "handle" or target.code == "handle":
         return _cast_handle(out, value, dtype)
-    if is_small_float(value.dtype):
+    if dtypes.is_small_float(value.dtype):
         return cast(out, widen(out, value), dtype)
-    if is_small_float(dtype):
+    if dtypes.is_small_float(dtype):
         return narrow(out, _to_float32_for_rounding(out, value, dtype), dtype)
     if target.code == "bool":
         return _to_bool(out, value, dtype)

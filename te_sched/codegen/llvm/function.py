@@ -29,9 +29,8 @@ class AliasScopes:
         self._module = module
         self._domain = module.metadata()
         module.set_metadata(self._domain, f"distinct !{{!{self._domain}}}")
-        self._scopes: dict[
-            Var, tuple[int, int, int]
-        ] = {}  # scope, list of this scope, list of the others
+        # The scope, the list of this scope, and the list of the others.
+        self._scopes: dict[Var, tuple[int, int, int]] = {}
         self.alignments: dict[Var, int] = {}  # bytes, of pointers that are aligned
 
     def add(self, data: Var) -> None:
@@ -74,9 +73,8 @@ class FunctionText:
         self.lines: list[str] = []
         self.block = "entry"
         self.environment: dict[Var, Value] = {}
-        self.plain: dict[
-            Var, Value
-        ] = {}  # exact values of variables whose value above assumes no overflow
+        # Exact values of variables whose value above assumes no overflow.
+        self.plain: dict[Var, Value] = {}
         self.live: list[str] = []  # heap blocks to free when the function ends early
         self.captured: list[tuple[int, Value]] = []  # offset in the struct, value in the parent
         self.captured_bytes = 0

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from te_sched.codegen.calls import intrinsic_of
 from te_sched.codegen.llvm import arithmetic, atomics, calls, memory, vector_math
-from te_sched.codegen.llvm.casts import cast, is_small_float, narrow, widen
+from te_sched.codegen.llvm.casts import cast, narrow, widen
 from te_sched.codegen.llvm.expressions import (
     conditional,
     evaluate,
@@ -61,7 +61,7 @@ def _why_unknown(name: str) -> str:
 
 def _mathematics(out: FunctionText, name: str, values: list[Value]) -> Value:
     dtype = values[0].dtype
-    if is_small_float(dtype):
+    if dtypes.is_small_float(dtype):
         return narrow(out, _mathematics(out, name, [widen(out, value) for value in values]), dtype)
     if vector_math.is_known(name, dtype):
         return vector_math.call_helper(out, name, values)
@@ -105,7 +105,7 @@ def _in_float32(
 
     def write(out: FunctionText, node: E.Call) -> Value:
         value = evaluate(out, node.args[0])
-        if is_small_float(value.dtype):
+        if dtypes.is_small_float(value.dtype):
             return narrow(out, function(out, widen(out, value)), value.dtype)
         return function(out, value)
 
@@ -138,7 +138,7 @@ def _arguments(out: FunctionText, node: E.Call) -> list[Value]:
 def _scale_by_power(out: FunctionText, node: E.Call) -> Value:
     value, power = _arguments(out, node)
     exponent = cast(out, power, dtypes.with_lanes("int32", dtypes.lanes(power.dtype)))
-    wide = widen(out, value) if is_small_float(value.dtype) else value
+    wide = widen(out, value) if dtypes.is_small_float(value.dtype) else value
     kind, integers = llvm_type(wide.dtype), llvm_type(exponent.dtype)
     name = f"llvm.ldexp.{intrinsic_suffix(wide.dtype)}.{intrinsic_suffix(exponent.dtype)}"
     function = out.module.declare(name, kind, (kind, integers))
@@ -155,7 +155,7 @@ def _classify(out: FunctionText, node: E.Call, name: str) -> Value:
         return arithmetic.constant_like(
             int(name == "isfinite"), dtypes.with_lanes("bool", dtypes.lanes(value.dtype))
         )
-    value = widen(out, value) if is_small_float(value.dtype) else value
+    value = widen(out, value) if dtypes.is_small_float(value.dtype) else value
     kind, result = llvm_type(value.dtype), dtypes.with_lanes("bool", dtypes.lanes(value.dtype))
     if name == "isnan":
         return Value(out.emit(f"fcmp uno {kind} {value.text}, {value.text}"), result, 0, 1)
