@@ -7,7 +7,18 @@ from typing import TypeVar
 
 from te_sched.errors import BuildError, Subject, kind_of
 from te_sched.ir import dtypes
-from te_sched.ir.expr import BinaryOp, Buffer, BufferLoad, Call, CompareOp, Expr, IntImm, Node, Var
+from te_sched.ir.expr import (
+    BinaryOp,
+    Buffer,
+    BufferLoad,
+    Call,
+    Cast,
+    CompareOp,
+    Expr,
+    IntImm,
+    Node,
+    Var,
+)
 from te_sched.ir.intrinsic_table import INTRINSICS
 
 _Writer = TypeVar("_Writer")
@@ -82,3 +93,9 @@ def target_of(pointer: Expr) -> BufferLoad | None:
         if isinstance(data, Var):
             return BufferLoad(array_of(data, kind.dtype), (offset,))
     return None
+
+
+def of_type(e: Expr, element: str) -> Expr:
+    """A value, or a vector, as one of some type of elements."""
+    wanted = dtypes.with_lanes(element, dtypes.lanes(e.dtype))
+    return e if e.dtype == wanted else Cast(wanted, e)

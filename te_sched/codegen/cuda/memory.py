@@ -8,6 +8,7 @@ begin at multiples of 16 bytes. Must not know statements.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from te_sched.codegen.cuda import types
 from te_sched.codegen.cuda.pieces import UNARY, Piece, PieceLanes, element, offset, operation
@@ -16,13 +17,13 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 
 
+@dataclass(frozen=True, slots=True)
 class ElementSpan:
     """Elements first, first + 1, ... of an array, and how many of them one access takes."""
 
-    __slots__ = ("count", "first", "step")
-
-    def __init__(self, first: E.Expr, count: int, step: int) -> None:
-        self.first, self.count, self.step = first, count, step
+    first: E.Expr
+    count: int
+    step: int
 
 
 def span_of(out: KernelText, buffer: E.Buffer, index: E.Expr) -> ElementSpan | None:

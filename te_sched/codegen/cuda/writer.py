@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.codegen.calls import writer_of
@@ -50,16 +50,12 @@ StatementWriter = Callable[["KernelText", Any], None]
 CallWriter = Callable[["KernelText", Call], list[Piece]]
 
 
-class Writers:
+class Writers(NamedTuple):
     """How nodes are written, by their classes, and calls, by their names."""
 
-    def __init__(
-        self,
-        expressions: Mapping[type, ExpressionWriter],
-        statements: Mapping[type, StatementWriter],
-        calls: Mapping[str, CallWriter],
-    ) -> None:
-        self.expressions, self.statements, self.calls = expressions, statements, calls
+    expressions: Mapping[type, ExpressionWriter]
+    statements: Mapping[type, StatementWriter]
+    calls: Mapping[str, CallWriter]
 
 
 class KernelText:
@@ -140,13 +136,10 @@ class KernelText:
             name = self.names.fresh(wanted)
             self.do(f"const {kind} {name} = {lanes[0].text};")
             return [Piece(name)]
-        vector = types.vector_type(dtype)
+        vector, name = types.vector_type(dtype), self.names.fresh(wanted)
         if vector is not None:
-            whole = self.whole(dtype, lanes)
-            name = self.names.fresh(wanted)
-            self.do(f"const {vector} {name} = {whole};")
+            self.do(f"const {vector} {name} = {self.whole(dtype, lanes)};")
         else:
-            name = self.names.fresh(wanted)
             texts = ", ".join(lane.text for lane in lanes)
             self.do(f"const {self.aligned_array(dtype, name)} = {{{texts}}};")
         return self.lanes_of(name, dtype)

@@ -12,8 +12,9 @@ Loops of constant extents cost nothing. Must not know how threads become loops.
 
 from __future__ import annotations
 
+from te_sched.codegen.calls import array_of
 from te_sched.ir import ops
-from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, PointerType, StringImm, Var
+from te_sched.ir.expr import BufferLoad, Expr, IntImm, PointerType, StringImm, Var
 from te_sched.ir.ops import TRUE
 from te_sched.ir.stmt import (
     Allocate,
@@ -58,7 +59,7 @@ class _Counter(StatementMapper):
         self.limit = limit
         self.bounded: set[Var] = set()
         data = Var("steps", "handle", PointerType("int64", "local"))
-        self.buffer = Buffer(data, "int64", (IntImm(1),), (), _FIRST, data.name)
+        self.buffer = array_of(data, "int64")
         self.message = StringImm(
             f"a thread of kernel {kernel!r} goes on after {limit} steps of its loops; see that the "
             "loop ends, or raise config max_steps (TE_SCHED_MAX_STEPS)"

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from te_sched.codegen.calls import target_of
+from te_sched.codegen.calls import of_type, target_of
 from te_sched.codegen.cuda.tensor_cores import find_fragments
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes, ops
@@ -28,7 +28,6 @@ from te_sched.ir.expr import (
     Buffer,
     BufferLoad,
     Call,
-    Cast,
     Expr,
     IntImm,
     PointerType,
@@ -99,8 +98,8 @@ class _Place(NamedTuple):
         """Keep a row, rounded to what the GPU keeps."""
         kept = self.buffer.dtype
         if kept != self.dtype and not dtypes.is_int(kept):
-            value = _cast(_cast(value, self.dtype), kept)
-        return BufferStore(self.buffer, _cast(value, kept), (self.row(number),))
+            value = of_type(of_type(value, self.dtype), kept)
+        return BufferStore(self.buffer, of_type(value, kept), (self.row(number),))
 
 
 class Fragments:
@@ -183,11 +182,6 @@ def _rows(place: _Place, body: Callable[[Expr], Stmt]) -> Stmt:
     return For(row, IntImm(0), IntImm(place.rows), "serial", body(row))
 
 
-def _cast(e: Expr, dtype: str) -> Expr:
-    wanted = dtypes.with_lanes(dtype, dtypes.lanes(e.dtype))
-    return e if e.dtype == wanted else Cast(wanted, e)
-
-
 def _fill(fragments: Fragments, call: Call) -> Stmt:
     place = fragments.place(call.args[0], call.args[4])
     value = Broadcast(call.args[5], place.columns)
@@ -204,7 +198,7 @@ def _store(fragments: Fragments, call: Call) -> Stmt:
 
     def one(row: Expr) -> Stmt:
         there = fragments.memory(call, row, place)
-        value = _cast(place.load(row), there.buffer.dtype)
+        value = of_type(place.load(row), there.buffer.dtype)
         return BufferStore(there.buffer, value, there.indices)
 
     return _rows(place, one)
@@ -220,9 +214,9 @@ def _multiply(fragments: Fragments, call: Call) -> Stmt:
         total = c.load(row)
         for k in range(a.columns):
             place = ops.add(a.start, ops.add(ops.mul(row, a.columns), k))
-            factor = _cast(BufferLoad(a.buffer, (place,)), c.buffer.dtype)
+            factor = of_type(BufferLoad(a.buffer, (place,)), c.buffer.dtype)
             product = ops.mul(
-                Broadcast(factor, b.columns), _cast(b.load(IntImm(k)), c.buffer.dtype)
+                Broadcast(factor, b.columns), of_type(b.load(IntImm(k)), c.buffer.dtype)
             )
             total = ops.add(total, product)
         return d.store(row, total)

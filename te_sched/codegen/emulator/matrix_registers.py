@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from te_sched.codegen.calls import target_of
+from te_sched.codegen.calls import of_type, target_of
 from te_sched.codegen.cuda.matrix_registers import (
     LOAD,
     PRODUCT,
@@ -26,7 +26,7 @@ from te_sched.codegen.cuda.matrix_registers import (
 )
 from te_sched.errors import BuildError
 from te_sched.ir import ops
-from te_sched.ir.expr import Buffer, BufferLoad, Call, Cast, Expr, IntImm, Var
+from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, Var
 from te_sched.ir.stmt import BufferStore, Stmt
 from te_sched.lower.device.kernel import WARP
 from te_sched.lower.statements import sequence
@@ -77,20 +77,20 @@ def _multiply(call: Call, thread: Expr, new_exchange: NewExchange) -> tuple[Stmt
         matrices.append(at)
         for number in range(one.count):
             there = at(*one.place(number, group, part))
-            value = _cast(one.element(number), wide)
+            value = of_type(one.element(number), wide)
             told.append(BufferStore(there.buffer, value, there.indices))
     left, right = matrices
     taken: list[Stmt] = []
     for number in range(product.c.count):
         row, column = product.c.place(number, group, part)
         kept = product.c.element(number)
-        total = _cast(kept, wide)
+        total = of_type(kept, wide)
         for k in range(product.a.columns):
             total = ops.add(total, ops.mul(left(row, IntImm(k)), right(IntImm(k), column)))
         if product.saturates and wide == "int64":
             low, high = (IntImm(bound, wide) for bound in _INT32)
             total = ops.maximum(ops.minimum(total, high), low)
-        taken.append(BufferStore(kept.buffer, _cast(total, kept.dtype), kept.indices))
+        taken.append(BufferStore(kept.buffer, of_type(total, kept.dtype), kept.indices))
     return sequence(told), sequence(taken)
 
 
@@ -125,7 +125,3 @@ def _memory(pointer: Expr) -> tuple[Var, Expr]:
         f"nobody knows where {pointer} points to",
         "give the memory's pointer, address_of or access_ptr",
     )
-
-
-def _cast(e: Expr, dtype: str) -> Expr:
-    return e if e.dtype == dtype else Cast(dtype, e)

@@ -22,9 +22,9 @@ Must not know how the result is compiled.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from te_sched.codegen.calls import array_of
 from te_sched.codegen.emulator.fragments import (
     Fragments,
     is_fragment,
@@ -109,7 +109,7 @@ def _over_blocks(blocks: Sequence[LaunchAxis], body: Stmt) -> Stmt:
     return For(block, IntImm(0, dtype), ops.cast(dtype, count), "parallel", body)
 
 
-class _Serializer:
+class _Serializer(Mapper):
     """Serialises one kernel; `exchanges` are arrays by which lanes tell each other values."""
 
     def __init__(self, kernel: PrimFunc, threads: Sequence[LaunchAxis]) -> None:
@@ -129,11 +129,7 @@ class _Serializer:
             return self.each_thread(node)
         if is_of_warp(node):
             return self.each_warp(node)
-        method = _METHODS.get(type(node))
-        if method is None:
-            raise self.error(f"{kind_of(node)} round a barrier cannot be emulated")
-        found: Stmt = method(self, node)
-        return found
+        return self.visit(node)
 
     def each_thread(self, node: Stmt) -> Stmt:
         """A statement without cuts, for one thread after the other."""
@@ -156,7 +152,13 @@ class _Serializer:
 
     # -- statements with cuts ----------------------------------------------------------------------
 
-    def seq(self, node: SeqStmt) -> Stmt:
+    def visit_Stmt(self, node: Stmt) -> Stmt:
+        raise self.error(f"{kind_of(node)} round a barrier cannot be emulated")
+
+    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
+        return self.block(node.body)
+
+    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
         groups = itertools.groupby(node.seq, lambda part: _has_cut(part) + is_of_warp(part))
         done: list[Stmt] = []
         for kind, parts in groups:
@@ -166,22 +168,22 @@ class _Serializer:
                 done.append(self.block(sequence(parts)))
         return sequence(done)
 
-    def loop(self, node: For) -> Stmt:
+    def visit_For(self, node: For) -> Stmt:
         self.check_uniform(node.min, f"loop {node.loop_var.name}")
         self.check_uniform(node.extent, f"loop {node.loop_var.name}")
         low, extent = self.outside(node.min), self.outside(node.extent)
         return replace(node, min=low, extent=extent, kind="serial", body=self.block(node.body))
 
-    def branch(self, node: IfThenElse) -> Stmt:
+    def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
         self.check_uniform(node.condition, f"the condition {node.condition}")
         other = None if node.else_case is None else self.block(node.else_case)
         return IfThenElse(self.outside(node.condition), self.block(node.then_case), other)
 
-    def repeat(self, node: While) -> Stmt:
+    def visit_While(self, node: While) -> Stmt:
         self.check_uniform(node.condition, f"the condition {node.condition}")
         return While(self.outside(node.condition), self.block(node.body))
 
-    def let(self, node: LetStmt) -> Stmt:
+    def visit_LetStmt(self, node: LetStmt) -> Stmt:
         if _shuffles(node.value):
             return self.shuffled(node)
         if any(type(part) is BufferLoad for part in walk(node.value)):
@@ -192,13 +194,13 @@ class _Serializer:
     def kept(self, node: LetStmt) -> Stmt:
         """A let of something loaded: each thread keeps its value."""
         data = Var(node.var.name, "handle", PointerType(node.var.dtype, "local"))
-        buffer = Buffer(data, node.var.dtype, (IntImm(1),), (), IntImm(0), data.name)
+        buffer = array_of(data, node.var.dtype)
         self.values[node.var] = BufferLoad(buffer, (IntImm(0),))
         store = BufferStore(buffer, node.value, (IntImm(0),))
         whole = sequence([store, node.body])
-        return self.allocate(Allocate(data, node.var.dtype, (IntImm(1),), TRUE, whole))
+        return self.visit_Allocate(Allocate(data, node.var.dtype, (IntImm(1),), TRUE, whole))
 
-    def allocate(self, node: Allocate) -> Stmt:
+    def visit_Allocate(self, node: Allocate) -> Stmt:
         data = node.buffer_var
         if is_fragment(data):
             return self.fragment(node)
@@ -222,7 +224,7 @@ class _Serializer:
         room = self.fragments.room(node, ops.floordiv(ops.add(self.count, WARP - 1), WARP))
         return replace(room, body=self.block(node.body))
 
-    def evaluate(self, node: Evaluate) -> Stmt:
+    def visit_Evaluate(self, node: Evaluate) -> Stmt:
         if _is_barrier(node.value):
             return sequence([])
         if isinstance(node.value, Call) and is_of_registers(node.value):
@@ -235,6 +237,8 @@ class _Serializer:
         exchange = _Exchange(self, told)
         node = exchange.visit(node)
         return sequence([*(self.each_thread(part) for part in told), self.block(node)])
+
+    visit_BufferStore = shuffled
 
     def exchanged(self, call: Call) -> Stmt:
         """What lanes do together with their registers."""
@@ -392,16 +396,3 @@ def _is_accessed_by_vectors(body: Stmt, data: Var) -> bool:
         and dtypes.lanes(node.indices[-1].dtype) > 1
         for node in walk(body)
     )
-
-
-_METHODS: dict[type, Callable[[_Serializer, Any], Stmt]] = {
-    SeqStmt: _Serializer.seq,
-    For: _Serializer.loop,
-    IfThenElse: _Serializer.branch,
-    While: _Serializer.repeat,
-    LetStmt: _Serializer.let,
-    AttrStmt: lambda serializer, node: serializer.block(node.body),
-    Allocate: _Serializer.allocate,
-    Evaluate: _Serializer.evaluate,
-    BufferStore: _Serializer.shuffled,
-}

@@ -23,21 +23,19 @@ def widen(out: FunctionText, value: Value) -> Value:
     """A float16 or bfloat16 value as float32."""
     wide = dtypes.with_lanes("float32", dtypes.lanes(value.dtype))
     if dtypes.parse(value.dtype).code == "float":
-        text = out.emit(f"fpext {llvm_type(value.dtype)} {value.text} to {llvm_type(wide)}")
-        return Value(text, wide)
+        return Value(_convert(out, "fpext", value.text, value.dtype, wide), wide)
     bits = _convert(out, "zext", value.text, value.dtype, _like(wide, "uint32"))
     shifted = out.emit(f"shl {llvm_type(_like(wide, 'uint32'))} {bits}, {_constant(16, wide)}")
-    return Value(_bitcast(out, shifted, _like(wide, "uint32"), wide), wide)
+    return Value(_convert(out, "bitcast", shifted, _like(wide, "uint32"), wide), wide)
 
 
 def narrow(out: FunctionText, value: Value, dtype: str) -> Value:
     """A float32 value rounded to float16 or bfloat16."""
     if dtypes.parse(dtype).code == "float":
-        text = out.emit(f"fptrunc {llvm_type(value.dtype)} {value.text} to {llvm_type(dtype)}")
-        return Value(text, dtype)
+        return Value(_convert(out, "fptrunc", value.text, value.dtype, dtype), dtype)
     integers = _like(value.dtype, "uint32")
     kind = llvm_type(integers)
-    bits = _bitcast(out, value.text, value.dtype, integers)
+    bits = _convert(out, "bitcast", value.text, value.dtype, integers)
     high = out.emit(f"lshr {kind} {bits}, {_constant(16, integers)}")
     odd = out.emit(f"and {kind} {high}, {_constant(1, integers)}")
     bias = out.emit(f"add {kind} {odd}, {_constant(0x7FFF, integers)}")
@@ -82,10 +80,6 @@ def _constant(value: int, dtype: str) -> str:
 
 def _convert(out: FunctionText, instruction: str, text: str, source: str, target: str) -> str:
     return out.emit(f"{instruction} {llvm_type(source)} {text} to {llvm_type(target)}")
-
-
-def _bitcast(out: FunctionText, text: str, source: str, target: str) -> str:
-    return _convert(out, "bitcast", text, source, target)
 
 
 def _cast_handle(out: FunctionText, value: Value, dtype: str) -> Value:
@@ -150,7 +144,7 @@ def _to_float32_for_rounding(out: FunctionText, value: Value, dtype: str) -> Val
     kind, double, single = llvm_type(integers), llvm_type(value.dtype), llvm_type(wide)
     near = out.emit(f"fptrunc {double} {value.text} to {single}")
     back = out.emit(f"fpext {single} {near} to {double}")
-    bits = _bitcast(out, near, wide, integers)
+    bits = _convert(out, "bitcast", near, wide, integers)
     inexact = out.emit(f"fcmp one {double} {back}, {value.text}")
     sizes = [out.intrinsic("fabs", value.dtype, text) for text in (back, value.text)]
     above = out.emit(f"fcmp ogt {double} {sizes[0]}, {sizes[1]}")
@@ -160,4 +154,4 @@ def _to_float32_for_rounding(out: FunctionText, value: Value, dtype: str) -> Val
     towards_zero = out.emit(f"add {kind} {bits}, {below}")
     odd = out.emit(f"or {kind} {towards_zero}, {_constant(1, wide)}")
     chosen = out.emit(f"select {bools} {inexact}, {kind} {odd}, {kind} {bits}")
-    return Value(_bitcast(out, chosen, integers, wide), wide)
+    return Value(_convert(out, "bitcast", chosen, integers, wide), wide)
