@@ -22,6 +22,11 @@ from te_sched.ir.expr import (
 from te_sched.ir.intrinsic_table import INTRINSICS
 
 _Writer = TypeVar("_Writer")
+# What intrinsics are defined for, and what to do with values of other types.
+_LEGAL = {
+    "float": (("float", "bfloat"), 'cast with .astype("float32")'),
+    "integer": (("int", "uint", "bool"), "cast to an integer type, or use te.reinterpret"),
+}
 
 
 def writer_of(
@@ -62,19 +67,11 @@ def intrinsic_of(node: Call) -> str:
             f"it takes {row.arity}",
             f"use the function te.{name}",
         )
-    dtype = node.args[0].dtype if row.types else ""
-    if row.types == "float" and not dtypes.is_float(dtype):
-        raise BuildError(
-            f"generate code for {name} of {dtype}",
-            "it is defined for floats",
-            'cast with .astype("float32")',
-        )
-    if row.types == "integer" and dtypes.parse(dtype).code not in ("int", "uint", "bool"):
-        raise BuildError(
-            f"generate code for {name} of {dtype}",
-            "it is defined for integers",
-            "cast to an integer type, or use te.reinterpret",
-        )
+    if row.types:
+        dtype, (codes, cure) = node.args[0].dtype, _LEGAL[row.types]
+        if dtypes.parse(dtype).code not in codes:
+            what, why = f"generate code for {name} of {dtype}", f"it is defined for {row.types}s"
+            raise BuildError(what, why, cure)
     return name
 
 

@@ -138,6 +138,7 @@ def _multiply(out: KernelText, node: E.Call) -> list[Piece]:
 
 _TYPES = {"fp16": "f16", "fp32": "f32", "bf16": "bf16", "tf32": "tf32", "fp64": "f64"}
 _TYPES |= {"float16": "f16", "float32": "f32", "bfloat16": "bf16", "float64": "f64"}
+_WHOLE = ("f32", "f64", "s32", "tf32")  # of which an element fills a register
 _TYPES |= {"int8": "s8", "uint8": "u8", "int32": "s32", "int4": "s4", "uint4": "u4"}
 
 
@@ -145,10 +146,6 @@ def _text(out: KernelText, node: E.Expr, what: str) -> str:
     if isinstance(node, E.StringImm):
         return node.value
     raise out.error(what, "an argument that must be a string is none", 'give for example "row"')
-
-
-def _bits(kind: str) -> int:
-    return 32 if kind == "tf32" else int(kind.strip("bfsu"))
 
 
 def _pointer(out: KernelText, node: E.Expr, dtype: str, index: E.Expr) -> Piece:
@@ -171,7 +168,7 @@ def _ptx_mma(out: KernelText, node: E.Call) -> list[Piece]:
     m, n, k = map(int, match.groups())
     sizes = (m * k, k * n, m * n)
     counts = [
-        size // WARP if _is_whole(kind) else size * _bits(kind) // 32 // WARP
+        size // WARP if kind in _WHOLE else size * int(kind.strip("bfsu")) // 32 // WARP
         for size, kind in zip(sizes, kinds, strict=True)
     ]
     operands = []
@@ -181,11 +178,6 @@ def _ptx_mma(out: KernelText, node: E.Call) -> list[Piece]:
         base = _pointer(out, node.args[6 + 2 * number], cast, node.args[7 + 2 * number])
         operands.append([f"{base.text}[{k}]" for k in range(max(1, counts[number]))])
     return _assemble(out, node, shape, layouts, kinds, operands)
-
-
-def _is_whole(kind: str) -> bool:
-    """Whether one element fills the register that holds it."""
-    return kind in ("f32", "f64", "s32", "tf32")
 
 
 def _assemble(

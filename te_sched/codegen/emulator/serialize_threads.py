@@ -203,10 +203,11 @@ class _Serializer(Mapper):
         return replace(room, body=self.block(node.body))
 
     def visit_Evaluate(self, node: S.Evaluate) -> S.Stmt:
-        if _is_barrier(node.value):
+        call = node.value
+        if isinstance(call, E.Call) and call.op == BARRIER:
             return sequence([])
-        if isinstance(node.value, E.Call) and is_of_registers(node.value):
-            return self.exchanged(node.value)
+        if isinstance(call, E.Call) and is_of_registers(call):
+            return self.exchanged(call)
         return self.shuffled(node)
 
     def shuffled(self, node: S.Stmt) -> S.Stmt:
@@ -349,10 +350,6 @@ class _Exchange(Mapper):
             there = ops.logical_and(there, ops.less(source, self.serializer.count))
         place = E.Call("int32", "tir.if_then_else", (there, source, thread))
         return E.BufferLoad(memory, (place,))
-
-
-def _is_barrier(e: E.Expr) -> bool:
-    return isinstance(e, E.Call) and e.op == BARRIER
 
 
 def _shuffles(e: E.Expr) -> bool:

@@ -149,8 +149,8 @@ def _scale_by_power(out: FunctionText, node: E.Call) -> Value:
     return cast(out, result, value.dtype)
 
 
-def _classify(out: FunctionText, node: E.Call, name: str) -> Value:
-    value = evaluate(out, node.args[0])
+def _classify(out: FunctionText, node: E.Call) -> Value:
+    name, value = node.op.removeprefix("tir."), evaluate(out, node.args[0])
     if not dtypes.is_float(value.dtype):
         return arithmetic.constant_like(
             int(name == "isfinite"), dtypes.with_lanes("bool", dtypes.lanes(value.dtype))
@@ -298,9 +298,7 @@ WRITERS: dict[str, Callable[[FunctionText, E.Call], Value]] = {
         lambda out, node: arithmetic.binary(out, "mod", *_arguments(out, node)),
     ),
     "ldexp": _scale_by_power,
-    "isnan": lambda out, node: _classify(out, node, "isnan"),
-    "isinf": lambda out, node: _classify(out, node, "isinf"),
-    "isfinite": lambda out, node: _classify(out, node, "isfinite"),
+    **dict.fromkeys(("isnan", "isinf", "isfinite"), _classify),
     "bitwise_and": _bits("and"),
     "bitwise_or": _bits("or"),
     "bitwise_xor": _bits("xor"),
@@ -321,10 +319,8 @@ WRITERS: dict[str, Callable[[FunctionText, E.Call], Value]] = {
     "call_extern": lambda out, node: calls.call_extern(out, node, pure=False),
     "call_pure_extern": lambda out, node: calls.call_extern(out, node, pure=True),
     **atomics.CALLS,
-    "call_packed": calls.call_packed,
-    "tvm_call_packed": calls.call_packed,
-    "call_llvm_intrin": calls.call_llvm,
-    "call_llvm_pure_intrin": calls.call_llvm,
+    **dict.fromkeys(("call_packed", "tvm_call_packed"), calls.call_packed),
+    **dict.fromkeys(("call_llvm_intrin", "call_llvm_pure_intrin"), calls.call_llvm),
 }
 
 use_calls(call)

@@ -85,8 +85,8 @@ def store(out: FunctionText, buffer: Buffer, place: LaneAddresses, value: Value)
         _store_at(out, buffer, last, _reversed(out, value))
         return
     for k, one in enumerate(_each(out, buffer, place)):
-        part = lane(out, value, k) if inner == 1 else _slice(out, value, k * inner, inner)
-        _store_at(out, buffer, one, part)
+        parts = [lane(out, value, k * inner + number) for number in range(inner)]
+        _store_at(out, buffer, one, parts[0] if inner == 1 else concatenate(out, parts))
 
 
 def _first(out: FunctionText, buffer: Buffer, place: LaneAddresses) -> str:
@@ -203,10 +203,6 @@ def shuffle(out: FunctionText, vectors: list[Value], indices: list[int]) -> Valu
     places = [(vector, k) for vector in vectors for k in range(dtypes.lanes(vector.dtype))]
     chosen = [lane(out, *places[index]) for index in indices]
     return chosen[0] if len(chosen) == 1 else concatenate(out, chosen)
-
-
-def _slice(out: FunctionText, vector: Value, start: int, count: int) -> Value:
-    return concatenate(out, [lane(out, vector, start + k) for k in range(count)])
 
 
 def _alignment(out: FunctionText, buffer: Buffer, index: Value) -> int:

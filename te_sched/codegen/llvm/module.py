@@ -132,7 +132,7 @@ class ModuleText:
             f"@te_sched_slots = global [{count} x ptr] zeroinitializer, align 8",
             f"@te_sched_metadata = constant [{size} x i8] {text}, align 1",
             f"@te_sched_functions = constant [{2 * len(self.signatures)} x ptr] [{table}], align 8",
-            *self._string_constants(),
+            *map(_string_constant, self._strings.values(), self._strings),
             *self.functions,
             *self._declarations.values(),
             *([self.locations.named_metadata()] if self.locations is not None else []),
@@ -140,12 +140,10 @@ class ModuleText:
         ]
         return "\n".join(parts) + "\n"
 
-    def _string_constants(self) -> list[str]:
-        lines = []
-        for text, name in self._strings.items():
-            size, body = string_bytes(text)
-            lines.append(f"{name} = private unnamed_addr constant [{size} x i8] {body}, align 1")
-        return lines
+
+def _string_constant(name: str, text: str) -> str:
+    size, body = string_bytes(text)
+    return f"{name} = private unnamed_addr constant [{size} x i8] {body}, align 1"
 
 
 class Locations:

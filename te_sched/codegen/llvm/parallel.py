@@ -16,24 +16,21 @@ and waits for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from te_sched.codegen.llvm.casts import cast
 from te_sched.codegen.llvm.function import FunctionText
-from te_sched.codegen.llvm.loops import serial_loop
+from te_sched.codegen.llvm.loops import Body, serial_loop
 from te_sched.codegen.llvm.streaming import order_streams
 from te_sched.codegen.llvm.types import Value, llvm_type, quote
 from te_sched.errors import BuildError
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 
-_Body = Callable[[FunctionText, S.Stmt], None]
 _GRAIN, _STRIDE = "pragma_parallel_grain", "pragma_parallel_stride_pattern"
 _NUMBER, _COUNT = "%share", "%shares"  # of this share, and of all, as i64
 TEAM_PRAGMAS = frozenset({_GRAIN, _STRIDE})
 
 
-def run_parallel(out: FunctionText, node: S.For, start: Value, extent: Value, body: _Body) -> None:
+def run_parallel(out: FunctionText, node: S.For, start: Value, extent: Value, body: Body) -> None:
     """Run a loop on the team's threads; leave with the first error that one reports."""
     out.signature.parallel = True
     name = f"{out.signature.symbol}.parallel.{out.module.fresh()}"
@@ -49,9 +46,7 @@ def run_parallel(out: FunctionText, node: S.For, start: Value, extent: Value, bo
     out.leave_unless_zero(out.emit(f"load i32, ptr {error}, align 4"))
 
 
-def _write_share(
-    inner: FunctionText, node: S.For, start: Value, extent: Value, body: _Body
-) -> None:
+def _write_share(inner: FunctionText, node: S.For, start: Value, extent: Value, body: Body) -> None:
     """The loop over this thread's share: extent * id / count up to extent * (id + 1) / count."""
     first = inner.import_value(start)
     total = cast(inner, inner.import_value(extent), "int64")
@@ -72,7 +67,7 @@ def _write_share(
 
 
 def _deal_iterations(
-    inner: FunctionText, node: S.For, start: Value, extent: Value, body: _Body
+    inner: FunctionText, node: S.For, start: Value, extent: Value, body: Body
 ) -> None:
     """The loop over the iterations id, id + count, id + 2 * count, ... of this thread."""
     first = inner.import_value(start)

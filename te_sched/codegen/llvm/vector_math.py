@@ -84,11 +84,6 @@ def _scale(x: Number, exponent: Number) -> Number:
     return x * _power_of_two(half, x.kind) * _power_of_two(exponent - half, x.kind)
 
 
-def _clamp(x: Number) -> Number:
-    form = _FORMATS[x.kind]
-    return x.at_most(form.largest).at_least(form.smallest)
-
-
 def _reduce_exp(x: Number) -> tuple[Number, Number]:
     """r and k of x = k ln 2 + r."""
     high, low = _FORMATS[x.kind].ln2
@@ -105,7 +100,8 @@ def _exp_minus_one_near_zero(r: Number) -> Number:
 
 
 def _exp(x: Number) -> Number:
-    r, exponent = _reduce_exp(_clamp(x))
+    form = _FORMATS[x.kind]
+    r, exponent = _reduce_exp(x.at_most(form.largest).at_least(form.smallest))
     return _scale(_exp_minus_one_near_zero(r) + 1.0, exponent)
 
 
@@ -124,10 +120,6 @@ def _exp2_for_f32(x: Number) -> Number:
     whole, exponent = _round(x)
     r = x - whole
     return r.times_plus(r.polynomial(C.EXP2_FOR_F32), 1.0) * _power_of_two(exponent, "double")
-
-
-def _exp10_f32(x: Number) -> Number:
-    return _exp2_for_f32(x.to("double") * LOG2_10).to("float")
 
 
 def _expm1_f32(x: Number) -> Number:
@@ -393,7 +385,7 @@ _FUNCTIONS: dict[tuple[str, str], Callable[..., Number]] = {
     ("log2", "float64"): _log2_f64,
     ("log10", "float32"): _log10_f32,
     ("log10", "float64"): _log10_f64,
-    ("exp10", "float32"): _exp10_f32,
+    ("exp10", "float32"): lambda x: _exp2_for_f32(x.to("double") * LOG2_10).to("float"),
     ("expm1", "float32"): _expm1_f32,
     ("log1p", "float32"): _log1p_f32,
     ("sinh", "float32"): _sinh_f32,
