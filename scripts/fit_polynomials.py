@@ -117,18 +117,10 @@ POLYNOMIALS = [
 ]  # fmt: skip
 
 
-def two_over_pi() -> list[tuple[float, float]]:
-    """2^e * 2/pi mod 4 for e = -24 .. 104, as the sum of 29 bits and 53 more."""
-    rows = []
-    for exponent in range(-24, 105):
-        turns = mp.mpf(2) ** exponent * 2 / mp.pi
-        with mp.workdps(120):
-            turns = mp.mpf(2) ** exponent * 2 / mp.pi
-            turns -= 4 * mp.floor(turns / 4)
-            unit = mp.mpf(2) ** (mp.floor(mp.log(turns, 2)) - 28)
-            high = mp.floor(turns / unit) * unit
-            rows.append((float(high), float(turns - high)))
-    return rows
+def two_over_pi() -> int:
+    """2/pi * 2^192, cut to an integer."""
+    with mp.workdps(120):
+        return int(2 / mp.pi * mp.mpf(2) ** 192)
 
 
 def main() -> None:
@@ -145,9 +137,7 @@ def main() -> None:
         print(f"# {what}: {error(found, function, low, high, shift):.1f}")
         print(f"{name} = (")
         print("".join(f"    {value!r},\n" for value in found) + ")")
-    print("# 2^e * 2/pi mod 4 for e = -24 .. 104, as the sum of 29 bits and 53 more")
-    print("TWO_OVER_PI = (")
-    print("".join(f"    ({high!r}, {low!r}),\n" for high, low in two_over_pi()) + ")")
+    print(f"# 2/pi * 2^192\nTWO_OVER_PI = 0x{two_over_pi():X}")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,55 @@
-"""Calls of intrinsics, compared with their table before code is generated for them."""
+"""What the back ends share: the writers of nodes, and calls compared with the intrinsics' table."""
 
 from __future__ import annotations
 
-from te_sched.errors import BuildError
+from collections.abc import Mapping
+from typing import TypeVar
+
+from te_sched.errors import BuildError, Subject, kind_of
 from te_sched.ir import dtypes
-from te_sched.ir.expr import Call
+from te_sched.ir.expr import (
+    BinaryOp,
+    Buffer,
+    BufferLoad,
+    Call,
+    Cast,
+    CompareOp,
+    Expr,
+    IntImm,
+    Node,
+    Var,
+)
 from te_sched.ir.intrinsic_table import INTRINSICS
+
+_Writer = TypeVar("_Writer")
+# What intrinsics are defined for, and what to do with values of other types.
+_LEGAL = {
+    "float": (("float", "bfloat"), 'cast with .astype("float32")'),
+    "integer": (("int", "uint", "bool"), "cast to an integer type, or use te.reinterpret"),
+}
+
+
+def writer_of(
+    writers: Mapping[type, _Writer], node: Node, task: str, where: tuple[Subject, ...] = ()
+) -> _Writer:
+    """What writes a node; `task` is what to do with {}.
+
+    Raises BuildError for nodes that lowered programs do not have.
+    """
+    writer = writers.get(type(node))
+    if writer is None:
+        raise BuildError(
+            task.format(kind_of(node)),
+            "it is not part of a lowered program",
+            "lower the schedule with te_sched.lower first",
+            where,
+        )
+    return writer
+
+
+def operator_of(node: BinaryOp | CompareOp) -> str:
+    """The name of an operator: add, floordiv, le, ..."""
+    return type(node).__name__.lower()
 
 
 def intrinsic_of(node: Call) -> str:
@@ -23,17 +67,32 @@ def intrinsic_of(node: Call) -> str:
             f"it takes {row.arity}",
             f"use the function te.{name}",
         )
-    dtype = node.args[0].dtype if row.types else ""
-    if row.types == "float" and not dtypes.is_float(dtype):
-        raise BuildError(
-            f"generate code for {name} of {dtype}",
-            "it is defined for floats",
-            'cast with .astype("float32")',
-        )
-    if row.types == "integer" and dtypes.parse(dtype).code not in ("int", "uint", "bool"):
-        raise BuildError(
-            f"generate code for {name} of {dtype}",
-            "it is defined for integers",
-            "cast to an integer type, or use te.reinterpret",
-        )
+    if row.types:
+        dtype, (codes, cure) = node.args[0].dtype, _LEGAL[row.types]
+        if dtypes.parse(dtype).code not in codes:
+            what, why = f"generate code for {name} of {dtype}", f"it is defined for {row.types}s"
+            raise BuildError(what, why, cure)
     return name
+
+
+def array_of(data: Var, dtype: str) -> Buffer:
+    """The memory behind a pointer as a flat array, of which only the beginning is known."""
+    return Buffer(data, dtype, (IntImm(1),), (), IntImm(0), data.name)
+
+
+def target_of(pointer: Expr) -> BufferLoad | None:
+    """The element that address_of or tvm_access_ptr points to; None for other pointers."""
+    if isinstance(pointer, Call) and pointer.op == "tir.address_of":
+        load = pointer.args[0]
+        return load if isinstance(load, BufferLoad) else None
+    if isinstance(pointer, Call) and pointer.op == "tir.tvm_access_ptr":
+        kind, data, offset = pointer.args[:3]
+        if isinstance(data, Var):
+            return BufferLoad(array_of(data, kind.dtype), (offset,))
+    return None
+
+
+def of_type(e: Expr, element: str) -> Expr:
+    """A value, or a vector, as one of some type of elements."""
+    wanted = dtypes.with_lanes(element, dtypes.lanes(e.dtype))
+    return e if e.dtype == wanted else Cast(wanted, e)

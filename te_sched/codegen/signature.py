@@ -7,6 +7,7 @@ know LLVM or arrays.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -21,28 +22,19 @@ from te_sched.ir.visitor import walk
 # A dimension: an integer, ["symbol", k] for the k-th symbol, or [operator, a, b].
 Dimension = int | list[Any]
 
-_OPERATORS: dict[type, str] = {
-    E.Add: "+",
-    E.Sub: "-",
-    E.Mul: "*",
-    E.FloorDiv: "//",
-    E.FloorMod: "%",
-    E.Div: "trunc/",
-    E.Mod: "trunc%",
-    E.Min: "min",
-    E.Max: "max",
+_Operator = Callable[[int, int], int]
+_OPERATORS: dict[type, tuple[str, _Operator]] = {
+    E.Add: ("+", operator.add),
+    E.Sub: ("-", operator.sub),
+    E.Mul: ("*", operator.mul),
+    E.FloorDiv: ("//", operator.floordiv),
+    E.FloorMod: ("%", operator.mod),
+    E.Div: ("trunc/", lambda a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)),
+    E.Mod: ("trunc%", lambda a, b: abs(a) % abs(b) * (1 if a >= 0 else -1)),
+    E.Min: ("min", min),
+    E.Max: ("max", max),
 }
-_EVALUATE: dict[str, Callable[[int, int], int]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "//": lambda a, b: a // b,
-    "%": lambda a, b: a % b,
-    "trunc/": lambda a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
-    "trunc%": lambda a, b: abs(a) % abs(b) * (1 if a >= 0 else -1),
-    "min": min,
-    "max": max,
-}
+_EVALUATE = dict(_OPERATORS.values())
 
 
 @dataclass(slots=True)
@@ -135,8 +127,8 @@ def describe(dimension: Dimension, symbols: Sequence[Symbol]) -> str:
     if dimension[0] == "symbol":
         return symbols[dimension[1]].name
     a, b = describe(dimension[1], symbols), describe(dimension[2], symbols)
-    operator = dimension[0].removeprefix("trunc")
-    return f"{operator}({a}, {b})" if operator in ("min", "max") else f"({a} {operator} {b})"
+    name = dimension[0].removeprefix("trunc")
+    return f"{name}({a}, {b})" if name in ("min", "max") else f"({a} {name} {b})"
 
 
 def symbols_of(dimension: Dimension) -> list[int]:
@@ -200,10 +192,10 @@ class SignatureBuilder:
             return ["symbol", self._symbol(value)]
         if isinstance(value, E.Cast) and dtypes.is_integral(value.dtype):
             return self._dimension(value.value)
-        operator = _OPERATORS.get(type(value))
-        if operator is None or not isinstance(value, E.BinaryOp):
+        if type(value) not in _OPERATORS or not isinstance(value, E.BinaryOp):
             raise self._error(f"a shape or stride contains {kind_of(value)}")
-        return [operator, self._dimension(value.a), self._dimension(value.b)]
+        name, _ = _OPERATORS[type(value)]
+        return [name, self._dimension(value.a), self._dimension(value.b)]
 
     def _extents(self, sizes: Iterable[Size]) -> Iterator[Extent]:
         """What a call checks of the sizes of the program, as far as its arguments tell them."""

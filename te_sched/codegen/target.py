@@ -88,11 +88,7 @@ class Target:
             host = host if host is not None else target.get("host")
             target = _text_of(target)
         if not isinstance(target, str):
-            raise BuildError(
-                f"use {repr_of(target)} as a target",
-                "a target is text",
-                'use "llvm" or "llvm -mcpu=..."',
-            )
+            raise _unusable(target, "a target is text", 'use "llvm" or "llvm -mcpu=..."')
         if "\0" in target or why_no_text(target) is not None:
             raise BuildError(
                 f"cannot use {target!r} as a target",
@@ -105,11 +101,8 @@ class Target:
             kind = "cuda"
         if kind not in _OPTIONS and kind not in _OTHER_KINDS:
             legal = ", ".join([*_OPTIONS, *_OTHER_KINDS])
-            raise BuildError(
-                f"use {repr_of(target)} as a target",
-                f"{kind!r} is no kind of target",
-                f"use one of {legal}{did_you_mean(kind, [*_OPTIONS, *_OTHER_KINDS])}",
-            )
+            close = did_you_mean(kind, [*_OPTIONS, *_OTHER_KINDS])
+            raise _unusable(target, f"{kind!r} is no kind of target", f"use one of {legal}{close}")
         self.text, self.kind = target, TargetKind(kind)
         self.options = _read_options(kind, words[1:], target)
         self.host = as_target(host) if host is not None else None
@@ -293,9 +286,11 @@ def _words(target: str) -> list[str]:
     try:
         return shlex.split(target)
     except ValueError as error:
-        raise BuildError(
-            f"use {repr_of(target)} as a target", f"it cannot be read: {error}", "close all quotes"
-        ) from None
+        raise _unusable(target, f"it cannot be read: {error}", "close all quotes") from None
+
+
+def _unusable(target: object, why: str, cure: str) -> BuildError:
+    return BuildError(f"use {repr_of(target)} as a target", why, cure)
 
 
 def _read_options(kind: str, words: list[str], text: str) -> dict[str, str]:
@@ -306,11 +301,9 @@ def _read_options(kind: str, words: list[str], text: str) -> dict[str, str]:
         name, equals, value = word.lstrip("-").partition("=")
         if not word.startswith("-") or name not in _OPTIONS.get(kind, (name,)):
             legal = ", ".join(f"-{option}=..." for option in _OPTIONS.get(kind, ()))
-            raise BuildError(
-                f"use {repr_of(text)} as a target",
-                f"{repr_of(word)} is not an option of {kind}",
-                f"use one of {legal}{did_you_mean(name, _OPTIONS.get(kind, ()))}",
-            )
+            close = did_you_mean(name, _OPTIONS.get(kind, ()))
+            why = f"{repr_of(word)} is not an option of {kind}"
+            raise _unusable(text, why, f"use one of {legal}{close}")
         if equals:
             options[name] = value
         elif name in _FLAGS and (not words or words[0].startswith("-")):
@@ -325,19 +318,11 @@ def _check_options(options: dict[str, str], text: str) -> None:
     """Refuse values that mean nothing."""
     width = options.get("vector-width", "256")
     if not width.isdecimal() or int(width) % 64 or not 64 <= int(width) <= 65536:
-        raise BuildError(
-            f"use {repr_of(text)} as a target",
-            f"vector-width is {repr_of(width)}",
-            "give a number of bits like 128, 256 or 512",
-        )
+        why = f"vector-width is {repr_of(width)}"
+        raise _unusable(text, why, "give a number of bits like 128, 256 or 512")
     if options.get("fast-math", "0").lower() not in (*_TRUE, *_FALSE):
-        raise BuildError(
-            f"use {repr_of(text)} as a target",
-            f"fast-math is {options['fast-math']!r}",
-            "write -fast-math, or -fast-math=0",
-        )
+        why = f"fast-math is {options['fast-math']!r}"
+        raise _unusable(text, why, "write -fast-math, or -fast-math=0")
     level = options.get("opt-level", "3")
     if level not in ("0", "1", "2", "3"):
-        raise BuildError(
-            f"use {repr_of(text)} as a target", f"opt-level is {level!r}", "use 0, 1, 2 or 3"
-        )
+        raise _unusable(text, f"opt-level is {level!r}", "use 0, 1, 2 or 3")

@@ -131,6 +131,12 @@ def is_float(dtype: str) -> bool:
 
 
 @cache
+def is_small_float(dtype: str) -> bool:
+    """float16 and bfloat16, which are computed in float32."""
+    return is_float(dtype) and bits(dtype) == 16
+
+
+@cache
 def is_bool(dtype: str) -> bool:
     """Truth values."""
     return parse(dtype).code == "bool"

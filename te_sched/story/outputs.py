@@ -1,6 +1,6 @@
 """What a program becomes: LLVM IR, assembly and CUDA source, as lines that know their stages.
 
-Each instruction says which line of the program it is of (`codegen.llvm.debug`), each line of CUDA
+Each instruction says which line of the program it is of (`codegen.llvm.module`), each line of CUDA
 which statement it shows. What is of several lines, or made by LLVM for none, is of no stage. Must
 not know schedules.
 """

@@ -10,14 +10,23 @@ from typing import Any
 
 import numpy as np
 
+from te_sched.codegen.calls import array_of, target_of
 from te_sched.codegen.checker import counters
 from te_sched.codegen.checker.expressions import Compiler, ExprClosure, Run
 from te_sched.codegen.checker.machine import KernelState, Site
-from te_sched.codegen.checker.memory import Index, Mask, Place, TrackedMemory
+from te_sched.codegen.checker.memory import (
+    Index,
+    Mask,
+    Place,
+    TrackedMemory,
+    bounds_of,
+    elements_of,
+)
 from te_sched.codegen.checker.numbers import Value, constant, plain, typed
 from te_sched.codegen.checker.report import ViolationKind
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
+from te_sched.ir import stmt as S
 
 
 def inside(
@@ -25,18 +34,13 @@ def inside(
 ) -> tuple[Place, Mask] | None:
     """The elements that exist and the threads that want them; None if there are none."""
     mask = machine.mask
-    if type(place) is int:
-        if 0 <= place < memory.size:
-            return place, mask
-        values = np.full((1, 1, 1, 1), place)
-    else:
-        assert isinstance(place, Index)
-        if place.low >= 0 and place.high < memory.size:
-            return place, mask
-        known = place.masked
-        if known is not None and known[0] is mask and known[1] == memory.size:
-            return known[2]
-        values = place.values
+    low, high = bounds_of(place)
+    if low >= 0 and high < memory.size:
+        return place, mask
+    known = place.masked if isinstance(place, Index) else None
+    if known is not None and known[0] is mask and known[1] == memory.size:
+        return known[2]
+    values = elements_of(place)
     outside = (values < 0) | (values >= memory.size)
     bad = outside if mask is None else outside & mask
     if bad.any():
@@ -57,18 +61,11 @@ def read(
     machine: KernelState, memory: TrackedMemory, place: Place, site: Site, dtype: str
 ) -> Value:
     """Elements, checked; 0 where they do not exist."""
-    low, high = (place, place) if type(place) is int else (place.low, place.high)  # type: ignore[union-attr]
-    mask = machine.mask
-    if low < 0 or high >= memory.size:
-        found = inside(machine, memory, place, site)
-        if found is None:
-            return constant(0, dtypes.element(dtype))
-        place, mask = found
-    if not memory.is_complete:
-        bad = memory.unwritten(place, mask)
-        if bad is not None:
-            values = place.values if isinstance(place, Index) else place
-            machine.find(ViolationKind.UNINITIALISED_READ, site, bad, values)
+    found = inside(machine, memory, place, site)
+    if found is None:
+        return constant(0, dtypes.element(dtype))
+    place, mask = found
+    _check_written(machine, memory, place, mask, site)
     if memory.scope != "local":
         if memory.shadow is not None:
             shadow = memory.shadow
@@ -82,31 +79,30 @@ def read(
     return memory.get(dtype, place)
 
 
+def _check_written(
+    machine: KernelState, memory: TrackedMemory, place: Place, mask: Mask, site: Site
+) -> None:
+    """Report where elements are read that nobody wrote."""
+    bad = None if memory.is_complete else memory.unwritten(place, mask)
+    if bad is not None:
+        machine.find(ViolationKind.UNINITIALISED_READ, site, bad, elements_of(place))
+
+
 def write(
     machine: KernelState, memory: TrackedMemory, place: Place, value: Value, site: Site, dtype: str
 ) -> None:
     """Write elements, checked."""
-    low, high = (place, place) if type(place) is int else (place.low, place.high)  # type: ignore[union-attr]
-    mask = machine.mask
-    if low < 0 or high >= memory.size:
-        found = inside(machine, memory, place, site)
-        if found is None:
-            return
-        place, mask = found
-    if not memory.is_complete:
-        memory.mark(place, mask)
+    found = inside(machine, memory, place, site)
+    if found is None:
+        return
+    place, mask = found
+    memory.mark(place, mask)
     if memory.scope != "local":
         counters.count(machine, site, memory, place, mask)
         if memory.shadow is not None:
             memory.shadow.write(place, mask, value, dtype, site)
             return
     memory.put(dtype, place, mask, value)
-
-
-def memory_of(machine: KernelState, data: E.Var) -> Callable[[], TrackedMemory]:
-    """Finds the memory behind a pointer."""
-    memories = machine.memories
-    return lambda: memories[data]
 
 
 def load(c: Compiler, node: Any) -> ExprClosure:
@@ -122,12 +118,12 @@ def load(c: Compiler, node: Any) -> ExprClosure:
     return ExprClosure(run, part.slots, False, True)
 
 
-def store(c: Compiler, buffer: E.Buffer, value: E.Expr, indices: tuple[E.Expr, ...]) -> Run:
+def store(c: Compiler, node: S.BufferStore) -> Run:
     """buffer[indices] = value"""
-    compute, part = c.value(value).run, c.place(buffer, indices)
-    site = c.site(buffer, indices, "write")
-    machine, memories, data = c.machine, c.machine.memories, buffer.data
-    place, dtype = part.run, dtypes.element(buffer.dtype)
+    compute, place = c.value(node.value).run, c.place(node.buffer, node.indices).run
+    site = c.site(node.buffer, node.indices, "write")
+    machine, memories, data = c.machine, c.machine.memories, node.buffer.data
+    dtype = dtypes.element(node.buffer.dtype)
 
     def run() -> None:
         write(machine, memories[data], place(), compute(), site, dtype)
@@ -140,31 +136,19 @@ def store(c: Compiler, buffer: E.Buffer, value: E.Expr, indices: tuple[E.Expr, .
 
 def pointer(c: Compiler, node: E.Expr, does: str) -> tuple[E.Var, ExprClosure, Site, str]:
     """What a pointer points to: memory, the first element, the access, the type of elements."""
-    if isinstance(node, E.Call) and node.op == "tir.address_of":
-        load_ = node.args[0]
-        if isinstance(load_, E.BufferLoad):
-            buffer = load_.buffer
-            site = c.site(buffer, load_.indices, does)
-            return buffer.data, c.place(buffer, load_.indices), site, buffer.dtype
-    if isinstance(node, E.Call) and node.op == "tir.tvm_access_ptr":
-        data, offset = node.args[1], node.args[2]
-        if isinstance(data, E.Var):
-            dtype = dtypes.element(node.args[0].dtype)
-            lanes = dtypes.lanes(node.args[0].dtype)
-            if lanes > 1:
-                offset = E.Mul(offset, E.IntImm(lanes, offset.dtype))
-            return data, c.index(offset), _site_at(c, data, offset, does), dtype
+    target = target_of(node)
     if isinstance(node, E.Var) and node.pointer is not None:
-        zero = E.IntImm(0)
-        return node, c.index(zero), _site_at(c, node, zero, does), node.pointer.element
-    raise c.unknown(f"the pointer {node}")
-
-
-def _site_at(c: Compiler, data: E.Var, offset: E.Expr, does: str) -> Site:
-    name = data.name.replace(".", "_")
-    site = Site(len(c.machine.sites), name, f"{name}[{offset}]", does, data.name)
-    c.machine.sites.append(site)
-    return site
+        buffer = array_of(node, dtypes.element(node.pointer.element))
+        indices: tuple[E.Expr, ...] = (E.IntImm(0),)
+    elif target is None:
+        raise c.unknown(f"the pointer {node}")
+    else:
+        buffer, indices = target.buffer, target.indices
+        lanes = dtypes.lanes(buffer.dtype)
+        if lanes > 1 and isinstance(node, E.Call) and node.op == "tir.tvm_access_ptr":
+            buffer = array_of(buffer.data, dtypes.element(buffer.dtype))
+            indices = (E.Mul(indices[0], E.IntImm(lanes, indices[0].dtype)),)
+    return buffer.data, c.place(buffer, indices), c.site(buffer, indices, does), buffer.dtype
 
 
 # -- atomic operations -----------------------------------------------------------------------------
@@ -192,10 +176,7 @@ def atomic(c: Compiler, node: E.Call) -> ExprClosure:
         if found is None:
             return constant(0, dtype)
         place, mask = found
-        bad = None if memory.is_complete else memory.unwritten(place, mask)
-        if bad is not None:
-            at = place.values if isinstance(place, Index) else place
-            machine.find(ViolationKind.UNINITIALISED_READ, site, bad, at)
+        _check_written(machine, memory, place, mask, site)
         if memory.shadow is not None:
             memory.shadow.update(place, mask, site)
         operands = [typed(value.run(), dtype) for value in values]
@@ -214,7 +195,7 @@ def _update(
     dtype: str,
 ) -> Value:
     space = machine.space
-    values = place.values if isinstance(place, Index) else np.full((1, 1, 1, 1), place)
+    values = elements_of(place)
     active = np.broadcast_to(True if mask is None else mask, space.shape).reshape(-1)
     lanes = np.flatnonzero(active)
     flat = np.broadcast_to(memory.flat(values), space.shape).reshape(-1)[lanes]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from te_sched import config
+from te_sched.codegen.calls import target_of
 from te_sched.codegen.checker import accesses, checks, intrinsics, occupancy, warps
 from te_sched.codegen.checker.expressions import CallCompiler, Compiler, ExprClosure
 from te_sched.codegen.checker.machine import KernelState, Stopped
@@ -320,13 +321,10 @@ def _written_by(func: S.PrimFunc) -> frozenset[E.Var]:
             written.add(node.buffer.data)
         elif isinstance(node, E.Call) and (place := _POINTERS.get(node.op)) is not None:
             pointer = node.args[place]
-            if isinstance(pointer, E.Call):  # address_of, tvm_access_ptr
-                pointer = next(
-                    part for part in pointer.args if isinstance(part, E.BufferLoad | E.Var)
-                )
-            if isinstance(pointer, E.BufferLoad):
-                pointer = pointer.buffer.data
-            if isinstance(pointer, E.Var):
+            target = target_of(pointer)
+            if target is not None:
+                written.add(target.buffer.data)
+            elif isinstance(pointer, E.Var):
                 written.add(pointer)
     return frozenset(written)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from te_sched.codegen.checker.machine import KernelState, Site
-from te_sched.codegen.checker.memory import Index, Mask, Place, TrackedMemory
+from te_sched.codegen.checker.memory import Mask, Place, TrackedMemory, elements_of
 from te_sched.codegen.checker.report import AccessCounter
 from te_sched.codegen.checker.space import WARP
 
@@ -40,7 +40,7 @@ def _sample(
     machine: KernelState, counter: AccessCounter, memory: TrackedMemory, place: Place, mask: Mask
 ) -> None:
     space = machine.space
-    values = place.values if isinstance(place, Index) else np.full((1, 1, 1, 1), place)
+    values = elements_of(place)
     blocks = min(_BLOCKS, space.shape[3])
 
     def rows(value: np.ndarray) -> np.ndarray:

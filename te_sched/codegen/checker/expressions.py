@@ -6,6 +6,7 @@ statements; calls are in `intrinsics`, `warps` and `accesses`.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -140,7 +141,7 @@ class Compiler:
     def kept(self, code: ExprClosure) -> ExprClosure:
         """The code, with its results kept by the values of its variables."""
         versions, inner = self.machine.versions, code.run
-        slots = sorted(code.slots)
+        key_of = operator.itemgetter(*code.slots)
         results: dict[Any, Any] = {}
         kept_bytes = 0
 
@@ -155,18 +156,8 @@ class Compiler:
             results[key] = value
             return value
 
-        if len(slots) == 1:
-            slot = slots[0]
-
-            def run_one() -> Any:
-                key = versions[slot]
-                found = results.get(key)
-                return found if found is not None else remember(key)
-
-            return ExprClosure(run_one, code.slots)
-
         def run() -> Any:
-            key = tuple([versions[slot] for slot in slots])
+            key = key_of(versions)
             found = results.get(key)
             return found if found is not None else remember(key)
 
@@ -194,73 +185,57 @@ def _var(c: Compiler, node: E.Var) -> ExprClosure:
     return ExprClosure(lambda: values[slot], frozenset([slot]), is_leaf=True)
 
 
-def _number(c: Compiler, node: E.IntImm | E.FloatImm) -> ExprClosure:
-    value = constant(node.value, node.dtype)
-    return ExprClosure(lambda: value, is_leaf=True)
-
-
-def _string(c: Compiler, node: E.StringImm) -> ExprClosure:
-    value = node.value
+def always(value: Value) -> ExprClosure:
+    """The code of a constant."""
     return ExprClosure(lambda: value, is_leaf=True)
 
 
 # -- arithmetic ------------------------------------------------------------------------------------
 
 
-def _floor_divide(a: Value, b: Value) -> Value:
-    return 0 if type(b) is int and b == 0 else a // b
+_Operator = Callable[[Value, Value], Value]
 
 
-def _floor_remainder(a: Value, b: Value) -> Value:
-    return 0 if type(b) is int and b == 0 else a % b
+def _unless_zero(divide: _Operator) -> _Operator:
+    """A division, which by zero gives zero (of arrays numpy does that itself)."""
+    return lambda a, b: 0 if type(b) is int and b == 0 else divide(a, b)
 
 
 def _divide(a: Value, b: Value) -> Value:
     """Integers round towards zero."""
-    if type(b) is int and b == 0:
-        return 0
-    quotient = a // b
     inexact = (a % b != 0) & ((a < 0) != (b < 0))
-    return quotient + inexact
+    return a // b + inexact
 
 
 def _remainder(a: Value, b: Value) -> Value:
-    if type(b) is int and b == 0:
-        return 0
     if type(a) is int and type(b) is int:
         return abs(a) % abs(b) * (1 if a >= 0 else -1)
     return np.fmod(a, b)
 
 
-def _smaller(a: Value, b: Value) -> Value:
+def _extremum(is_better: _Operator) -> _Operator:
     """Of a NaN and a number the second operand, as on devices."""
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return np.where(a < b, a, b)
-    return a if a < b else b
+
+    def choose(a: Value, b: Value) -> Value:
+        if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+            return np.where(is_better(a, b), a, b)
+        return a if is_better(a, b) else b
+
+    return choose
 
 
-def _larger(a: Value, b: Value) -> Value:
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return np.where(a > b, a, b)
-    return a if a > b else b
-
-
-_ARITHMETIC: dict[type, Callable[[Value, Value], Value]] = {
-    E.Add: lambda a, b: a + b,
-    E.Sub: lambda a, b: a - b,
-    E.Mul: lambda a, b: a * b,
-    E.FloorDiv: _floor_divide,
-    E.FloorMod: _floor_remainder,
-    E.Div: _divide,
-    E.Mod: _remainder,
-    E.Min: _smaller,
-    E.Max: _larger,
-    E.EQ: lambda a, b: a == b,
-    E.NE: lambda a, b: a != b,
-    E.LT: lambda a, b: a < b,
-    E.LE: lambda a, b: a <= b,
-    E.GT: lambda a, b: a > b,
-    E.GE: lambda a, b: a >= b,
+_ARITHMETIC: dict[type, _Operator] = {
+    **{E.Add: operator.add, E.Sub: operator.sub, E.Mul: operator.mul},
+    **{E.FloorDiv: _unless_zero(operator.floordiv), E.FloorMod: _unless_zero(operator.mod)},
+    **{E.Div: _unless_zero(_divide), E.Mod: _unless_zero(_remainder)},
+    **{E.Min: _extremum(operator.lt), E.Max: _extremum(operator.gt)},
+    **{E.EQ: operator.eq, E.NE: operator.ne, E.LT: operator.lt, E.LE: operator.le},
+    **{E.GT: operator.gt, E.GE: operator.ge},
+}
+# Of floats, where numpy's functions do what operators do not, or are faster.
+_OF_FLOATS: dict[type, _Operator] = {
+    **{E.Add: np.add, E.Sub: np.subtract, E.Mul: np.multiply},
+    **{E.Div: np.divide, E.FloorDiv: np.floor_divide},
 }
 
 
@@ -268,15 +243,9 @@ def _binary(c: Compiler, node: E.BinaryOp) -> ExprClosure:
     a, b = parts = c.operands((node.a, node.b))
     compute, left, right, dtype = _ARITHMETIC[type(node)], a.run, b.run, node.dtype
     if dtypes.is_float(dtype):
-        if type(node) is E.Div:
-            compute = np.divide
-        elif type(node) is E.FloorDiv:
-            compute = np.floor_divide
+        compute = _OF_FLOATS.get(type(node), compute)
         if dtypes.element(dtype) == "bfloat16":
             return c.joined(lambda: rounded(compute(left(), right()), dtype), parts)
-        if type(node) in (E.Add, E.Sub, E.Mul):
-            fast = {E.Add: np.add, E.Sub: np.subtract, E.Mul: np.multiply}[type(node)]
-            return c.joined(lambda: fast(left(), right()), parts)
         return c.joined(lambda: compute(left(), right()), parts)
 
     def run() -> Value:
@@ -320,34 +289,21 @@ def under(machine: KernelState, condition: np.ndarray, run: Run) -> Any:
         machine.mask = before
 
 
-def _both(c: Compiler, node: E.And) -> ExprClosure:
+def _logical(c: Compiler, node: E.And | E.Or) -> ExprClosure:
+    """The second condition is read from memory only where the first one does not decide."""
     a, b = parts = c.operands((node.a, node.b))
     left, right, guarded, machine = a.run, b.run, b.reads, c.machine
+    is_or = type(node) is E.Or
+    combine = operator.or_ if is_or else operator.and_
 
     def run() -> Value:
         first = left()
         if not isinstance(first, np.ndarray):
-            return right() if first else False
+            return is_or if bool(first) is is_or else right()
         if guarded:
             first = all_dimensions(first)
-            return first & np.bool_(under(machine, first, right))
-        return first & right()
-
-    return c.joined(run, parts)
-
-
-def _either(c: Compiler, node: E.Or) -> ExprClosure:
-    a, b = parts = c.operands((node.a, node.b))
-    left, right, guarded, machine = a.run, b.run, b.reads, c.machine
-
-    def run() -> Value:
-        first = left()
-        if not isinstance(first, np.ndarray):
-            return True if first else right()
-        if guarded:
-            first = all_dimensions(first)
-            return first | np.bool_(under(machine, ~first, right))
-        return first | right()
+            return combine(first, np.bool_(under(machine, ~first if is_or else first, right)))
+        return combine(first, right())
 
     return c.joined(run, parts)
 
@@ -375,10 +331,6 @@ def conditional(c: Compiler, condition: E.Expr, first: E.Expr, second: E.Expr) -
     return c.joined(run, parts)
 
 
-def _select(c: Compiler, node: E.Select) -> ExprClosure:
-    return conditional(c, node.condition, node.true_value, node.false_value)
-
-
 # -- vectors ---------------------------------------------------------------------------------------
 
 
@@ -388,10 +340,6 @@ def _ramp(c: Compiler, node: E.Ramp) -> ExprClosure:
     steps = np.arange(node.lanes, dtype=np.int32).reshape(-1, 1, 1, 1, 1)
     steps = steps.astype(dtypes.element(node.dtype))
     return c.joined(lambda: steps * stride() + base(), parts)
-
-
-def _broadcast(c: Compiler, node: E.Broadcast) -> ExprClosure:
-    return c.expression(node.value)
 
 
 def lane_of(value: Value, number: int, lanes: int) -> Value:
@@ -454,29 +402,19 @@ def _call(c: Compiler, node: E.Call) -> ExprClosure:
 
 _METHODS: dict[type, Callable[[Compiler, Any], ExprClosure]] = {
     E.Var: _var,
-    E.IntImm: _number,
-    E.FloatImm: _number,
-    E.StringImm: _string,
+    E.IntImm: lambda _, node: always(constant(node.value, node.dtype)),
+    E.FloatImm: lambda _, node: always(constant(node.value, node.dtype)),
+    E.StringImm: lambda _, node: always(node.value),
     E.Cast: _cast,
-    **{
-        kind: _binary
-        for kind in (E.Add, E.Sub, E.Mul, E.Div, E.Mod, E.FloorDiv, E.FloorMod, E.Min, E.Max)
-    },
-    **{kind: _compare for kind in (E.EQ, E.NE, E.LT, E.LE, E.GT, E.GE)},
-    E.And: _both,
-    E.Or: _either,
+    **{kind: _binary if issubclass(kind, E.BinaryOp) else _compare for kind in _ARITHMETIC},
+    E.And: _logical,
+    E.Or: _logical,
     E.Not: _not,
-    E.Select: _select,
+    E.Select: lambda c, node: conditional(c, node.condition, node.true_value, node.false_value),
     E.Ramp: _ramp,
-    E.Broadcast: _broadcast,
+    E.Broadcast: lambda c, node: c.expression(node.value),
     E.Shuffle: _shuffle,
     E.Let: _let,
     E.Call: _call,
+    E.BufferLoad: lambda c, node: c.calls["load"](c, node),
 }
-
-
-def _load(c: Compiler, node: E.BufferLoad) -> ExprClosure:
-    return c.calls["load"](c, node)  # type: ignore[arg-type]
-
-
-_METHODS[E.BufferLoad] = _load

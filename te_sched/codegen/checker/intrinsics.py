@@ -11,6 +11,7 @@ from te_sched.codegen.checker.expressions import (
     CallCompiler,
     Compiler,
     ExprClosure,
+    always,
     conditional,
     lane_of,
     stacked,
@@ -53,29 +54,11 @@ def _elementwise(meaning: Callable[..., Any]) -> CallCompiler:
     return compile_call
 
 
-def _same(c: Compiler, node: E.Call) -> ExprClosure:
-    return c.expression(node.args[0])
-
-
-def _nothing(c: Compiler, node: E.Call) -> ExprClosure:
-    return ExprClosure(lambda: 0, is_leaf=True)
-
-
-def _undefined(c: Compiler, node: E.Call) -> ExprClosure:
-    value = constant(0, dtypes.element(node.dtype))
-    return ExprClosure(lambda: value, is_leaf=True)
-
-
 def _large_unsigned(c: Compiler, node: E.Call) -> ExprClosure:
     low, high = node.args
     if not isinstance(low, E.IntImm) or not isinstance(high, E.IntImm):
         raise c.unknown("large_uint_imm of what is not constant")
-    value = wrapped((high.value << 32) | (low.value & 0xFFFFFFFF), node.dtype)
-    return ExprClosure(lambda: value, is_leaf=True)
-
-
-def _if_then_else(c: Compiler, node: E.Call) -> ExprClosure:
-    return conditional(c, node.args[0], node.args[1], node.args[2])
+    return always(wrapped((high.value << 32) | (low.value & 0xFFFFFFFF), node.dtype))
 
 
 def _reinterpret(c: Compiler, node: E.Call) -> ExprClosure:
@@ -130,15 +113,15 @@ def _vector_half(upper: bool) -> CallCompiler:
 
 CALLS: Mapping[str, CallCompiler] = {
     **{name: _elementwise(row.meaning) for name, row in INTRINSICS.items() if row.meaning},
-    "likely": _same,
-    "tvm_thread_invariant": _same,
-    "if_then_else": _if_then_else,
+    "likely": lambda c, node: c.expression(node.args[0]),
+    "tvm_thread_invariant": lambda c, node: c.expression(node.args[0]),
+    "if_then_else": lambda c, node: conditional(c, *node.args),
     "reinterpret": _reinterpret,
     "q_multiply_shift": lambda c, node: c.expression(fixed_point_product(*node.args)),
     "large_uint_imm": _large_unsigned,
-    "undef": _undefined,
-    "assume": _nothing,
-    "prefetch": _nothing,
+    "undef": lambda _, node: always(constant(0, dtypes.element(node.dtype))),
+    "assume": lambda _, node: always(0),
+    "prefetch": lambda _, node: always(0),
     "dp4a": _dot_of_four,
     "vectorlow": _vector_half(False),
     "vectorhigh": _vector_half(True),

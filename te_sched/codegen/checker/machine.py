@@ -111,14 +111,14 @@ class KernelState:
         self, kind: ViolationKind, site: Site | None, position: tuple[int, ...]
     ) -> Violation:
         """A finding at an access, of the thread at a place of an array over threads."""
-        buffer = site.buffer if site is not None else ""
+        site = site if site is not None else Site(0, "", "", "")
         return Violation(
             kind,
             self.kernel,
-            stage_name(site.stage if site is not None else ""),
-            buffer,
-            site.access if site is not None else "",
-            site.does if site is not None else "",
+            stage_name(site.stage),
+            site.buffer,
+            site.access,
+            site.does,
             self.space.thread_at(position),
             loops=self.loop_values(position),
         )

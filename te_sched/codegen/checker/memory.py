@@ -42,6 +42,16 @@ class Index:
 Place = int | Index
 
 
+def elements_of(place: Place) -> np.ndarray:
+    """The elements that threads access, as an array over threads."""
+    return place.values if isinstance(place, Index) else np.full((1, 1, 1, 1), place)
+
+
+def bounds_of(place: Place) -> tuple[int, int]:
+    """The smallest and the largest of them."""
+    return (place.low, place.high) if isinstance(place, Index) else (place, place)
+
+
 class TrackedMemory:
     """The memory behind one pointer."""
 
@@ -110,8 +120,7 @@ class TrackedMemory:
         data = self.view(dtype)
         if type(place) is int:
             return data[place] if self.inner else plain(data[place])
-        assert isinstance(place, Index)
-        return _gather(self, data, place.values)
+        return _gather(self, data, elements_of(place))
 
     def put(self, dtype: str, place: Place, mask: Mask, value: Value) -> None:
         """Write elements where the mask holds; of several threads, the last one wins."""
@@ -122,7 +131,7 @@ class TrackedMemory:
             else:
                 np.copyto(data[place], value, where=mask, casting="unsafe")
             return
-        values = np.full((1, 1, 1, 1), place) if type(place) is int else place.values  # type: ignore[union-attr]
+        values = elements_of(place)
         if mask is None and len(self.inner) == 4 and values.size == values.shape[0]:
             shape = (values.size, *self.inner)
             data[values.reshape(-1)] = np.broadcast_to(value, shape)
@@ -143,17 +152,12 @@ class TrackedMemory:
         if self.is_complete or (id(place), id(mask)) in self.known:
             return
         self.remember(place, mask)
-        depth = len(self.inner)
-        whole = mask is None or (depth == 1 and mask.shape[-1] == 1) or depth == 0
-        if type(place) is int:
-            if whole:
+        depth, values = len(self.inner), elements_of(place)
+        if mask is None or (depth == 1 and mask.shape[-1] == 1) or depth == 0:
+            if type(place) is int:
                 self.rows[place] = True
                 return
-        else:
-            assert isinstance(place, Index)
-            shape = place.values.shape
-            if whole and (depth == 0 or shape[-depth:] == (1,) * depth):
-                values = place.values
+            if depth == 0 or values.shape[-depth:] == (1,) * depth:
                 if mask is not None:
                     values, where = np.broadcast_arrays(values, mask)
                     values = values[where]
@@ -161,7 +165,6 @@ class TrackedMemory:
                 return
         if self.part is None:
             self.part = np.zeros((self.size, *self.inner), np.bool_)
-        values = np.full((1, 1, 1, 1), place) if type(place) is int else place.values  # type: ignore[union-attr]
         flat, where = np.broadcast_arrays(self.flat(values), True if mask is None else mask)
         self.part.reshape(-1)[flat[where]] = True
 
@@ -176,13 +179,9 @@ class TrackedMemory:
         """Where elements are read that nobody wrote; None if nowhere."""
         if (id(place), id(mask)) in self.known:
             return None
-        if type(place) is int:
-            if self.rows[place]:
-                return None
-            values = np.full((1, 1, 1, 1), place)
-        else:
-            assert isinstance(place, Index)
-            values = place.values
+        if type(place) is int and self.rows[place]:
+            return None
+        values = elements_of(place)
         known = self.rows[values]
         if known.all():
             self.looked += 1

@@ -13,6 +13,7 @@ import numpy as np
 
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes
+from te_sched.ir.ops import int_limits
 
 Value = Any  # an array over threads, a Python int or bool, or a numpy float
 
@@ -43,11 +44,7 @@ def constant(value: int | float, dtype: str) -> Value:
 
 @cache
 def _limits(dtype: str) -> tuple[int, int]:
-    kind = dtypes.parse(dtypes.element(dtype))
-    bits = 64 if kind.code == "handle" else kind.bits
-    if kind.code == "uint":
-        return 0, (1 << bits) - 1
-    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    return int_limits("int64" if dtype == "handle" else dtype)
 
 
 def wrapped(value: Value, dtype: str) -> Value:

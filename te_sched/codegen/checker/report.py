@@ -6,7 +6,7 @@ Must not know how it was found.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -197,12 +197,8 @@ class Report(Shown):
 def _summary(findings: list[Violation]) -> str:
     if not findings:
         return "checked: nothing found"
-    kinds: Mapping[ViolationKind, int] = {
-        kind: sum(one.kind is kind for one in findings)
-        for kind in ViolationKind
-        if any(one.kind is kind for one in findings)
-    }
-    texts = [f"{count} x {kind}" for kind, count in kinds.items()]
+    counts = Counter(one.kind for one in findings)
+    texts = [f"{counts[kind]} x {kind}" for kind in ViolationKind if kind in counts]
     return f"checked: {len(findings)} findings ({', '.join(texts)})"
 
 

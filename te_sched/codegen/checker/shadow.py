@@ -18,12 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from te_sched.codegen.checker.machine import KernelState, Site
-from te_sched.codegen.checker.memory import Index, Mask, Place, TrackedMemory
+from te_sched.codegen.checker.memory import Index, Mask, Place, TrackedMemory, elements_of
 from te_sched.codegen.checker.numbers import Value, same_bits
 from te_sched.codegen.checker.report import ViolationKind
 from te_sched.codegen.checker.space import WARP
@@ -125,10 +126,13 @@ class AccessHistory:
 
     # -- accesses ----------------------------------------------------------------------------------
 
+    def _note(self, place: Place, mask: Mask, site: Site) -> _Noted:
+        machine = self.machine
+        return _Noted(place, mask, machine.epoch, machine.warp_epoch, site, machine.space)
+
     def read(self, place: Place, mask: Mask, site: Site) -> None:
         """Threads read."""
-        machine = self.machine
-        noted = _Noted(place, mask, machine.epoch, machine.warp_epoch, site, machine.space)
+        noted = self._note(place, mask, site)
         if self._is_own(place, mask):
             self.own_last["read"] = noted
             return
@@ -151,8 +155,7 @@ class AccessHistory:
 
     def write(self, place: Place, mask: Mask, value: Value, dtype: str, site: Site) -> None:
         """Threads write; the value is brought into the memory, too."""
-        machine = self.machine
-        noted = _Noted(place, mask, machine.epoch, machine.warp_epoch, site, machine.space)
+        noted = self._note(place, mask, site)
         if self._is_own(place, mask):
             self.own_last["write"] = noted
             if mask is None and dtype == self.memory.dtype and isinstance(value, np.ndarray):
@@ -165,10 +168,7 @@ class AccessHistory:
             return
         self._release()
         key = _key(place, mask, "w")
-        if key in self.seen and not self.noted:
-            self.memory.put(dtype, place, mask, value)
-            return
-        if self._follow(key, noted):
+        if (key in self.seen and not self.noted) or self._follow(key, noted):
             self.memory.put(dtype, place, mask, value)
             return
         self.is_clean = True
@@ -183,9 +183,7 @@ class AccessHistory:
             self._check(who, site, ViolationKind.WRITE_WRITE_RACE, ("writer", *_ATOMICS), differs)
         self.is_dirty = True
         data[who.flat] = stored
-        role = self._role("writer")
-        role.stamps[who.flat] = who.stamps
-        role.blocks[who.flat] = who.blocks
+        role = self._enter("writer", who)
         lost = role.stamps[who.flat] != who.stamps
         if not self.is_shared:
             lost |= role.blocks[who.flat] != who.blocks
@@ -203,8 +201,7 @@ class AccessHistory:
 
     def update(self, place: Place, mask: Mask, site: Site) -> None:
         """Threads update atomically (the memory is not changed here)."""
-        machine = self.machine
-        noted = _Noted(place, mask, machine.epoch, machine.warp_epoch, site, machine.space)
+        noted = self._note(place, mask, site)
         self._release()
         self._leave()
         self.step = None
@@ -254,11 +251,15 @@ class AccessHistory:
         self.tree_size += 1
 
     def _enter_write(self, noted: _Noted) -> None:
-        who = self._spread(noted, None)[0]
-        role = self._role("writer")
+        self._enter("writer", self._spread(noted, None)[0])
+        self.is_dirty = True
+
+    def _enter(self, name: str, who: _Who) -> _Role:
+        """Note the last accesses of a role."""
+        role = self._role(name)
         role.stamps[who.flat] = who.stamps
         role.blocks[who.flat] = who.blocks
-        self.is_dirty = True
+        return role
 
     # -- the only access ---------------------------------------------------------------------------
 
@@ -287,8 +288,7 @@ class AccessHistory:
     def enter_reads(self) -> None:
         """Enter the reads that were noted."""
         for noted in self.noted:
-            parts = self._who(noted)
-            for who in parts:
+            for who in self._who(noted):
                 self._enter_others("reader", who)
         self.noted.clear()
         self.noted_bytes = 0
@@ -298,8 +298,7 @@ class AccessHistory:
         """Enter readers or atomic operations, of which several may come between two barriers."""
         first, flat = self._role(name), who.flat
         stamps, blocks = first.stamps[flat], first.blocks[flat]
-        first.stamps[flat] = who.stamps
-        first.blocks[flat] = who.blocks
+        self._enter(name, who)
         last = _Who(flat, first.stamps[flat], first.blocks[flat], who.epochs)
         for kind, is_other in self._groups():
             kept = (stamps != 0) & is_other(stamps, blocks, last)
@@ -312,21 +311,17 @@ class AccessHistory:
 
     def _groups(self) -> Iterator[tuple[str, _IsOther]]:
         """In what the thread of a stamp may differ from another; what matters here."""
-        yield "thread", self._is_other
+        yield "thread", partial(self._is_other, 1)
         if self.machine.has_warp_barriers:
-            yield "warp", self._is_of_other_warp
+            yield "warp", partial(self._is_other, WARP)
         if not self.is_shared:
             yield "block", lambda stamps, blocks, who: np.asarray(blocks != who.blocks)
 
     # -- clashes -----------------------------------------------------------------------------------
 
-    def _is_other(self, stamps: np.ndarray, blocks: np.ndarray, who: _Who) -> np.ndarray:
-        """Where the thread of a stamp is not the one in `who`."""
-        other = (stamps & _THREADS) != (who.stamps & _THREADS)
-        return np.asarray(other if self.is_shared else other | (blocks != who.blocks))
-
-    def _is_of_other_warp(self, stamps: np.ndarray, blocks: np.ndarray, who: _Who) -> np.ndarray:
-        other = (stamps & _THREADS) // WARP != (who.stamps & _THREADS) // WARP
+    def _is_other(self, size: int, stamps: np.ndarray, blocks: np.ndarray, who: _Who) -> np.ndarray:
+        """Where a stamp is of another group of `size` threads than the one in `who`."""
+        other = (stamps & _THREADS) // size != (who.stamps & _THREADS) // size
         return np.asarray(other if self.is_shared else other | (blocks != who.blocks))
 
     def _check(
@@ -398,7 +393,7 @@ class AccessHistory:
         """One row for each access; the values that are written; whether all threads have one."""
         space = noted.batch
         place, mask = noted.place, noted.mask
-        values = place.values if isinstance(place, Index) else np.full((1, 1, 1, 1), place)
+        values = elements_of(place)
         flat = self.memory.flat(values)
         shape = np.broadcast_shapes(
             flat.shape, () if mask is None else mask.shape, np.shape(value), (1, 1, 1, 1)

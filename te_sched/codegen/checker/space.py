@@ -25,7 +25,6 @@ class Space:
         self.shape = (z, y, x, len(blocks))
         self.threads = x * y * z
         self.lanes = self.threads * len(blocks)
-        self.lane_numbers = np.arange(self.lanes).reshape(self.shape)
         self._numbers: dict[tuple[tuple[int, ...], bool], np.ndarray] = {}
 
     def axis(self, tag: str) -> np.ndarray:

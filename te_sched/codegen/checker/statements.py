@@ -45,14 +45,6 @@ def _sequence(c: Compiler, node: S.SeqStmt) -> Do:
     return run
 
 
-def _evaluate(c: Compiler, node: S.Evaluate) -> Do:
-    return c.expression(node.value).run
-
-
-def _store(c: Compiler, node: S.BufferStore) -> Do:
-    return accesses.store(c, node.buffer, node.value, node.indices)
-
-
 def _let(c: Compiler, node: S.LetStmt) -> Do:
     machine, slot = c.machine, c.machine.slot(node.var)
     value = c.value(node.value)
@@ -65,10 +57,6 @@ def _let(c: Compiler, node: S.LetStmt) -> Do:
         body()
 
     return run
-
-
-def _attribute(c: Compiler, node: S.AttrStmt) -> Do:
-    return statement(c, node.body)
 
 
 # -- control ---------------------------------------------------------------------------------------
@@ -260,10 +248,10 @@ def new_memory(
 
 _METHODS: dict[type, Callable[[Compiler, Any], Do]] = {
     S.SeqStmt: _sequence,
-    S.Evaluate: _evaluate,
-    S.BufferStore: _store,
+    S.Evaluate: lambda c, node: c.expression(node.value).run,
+    S.BufferStore: accesses.store,
     S.LetStmt: _let,
-    S.AttrStmt: _attribute,
+    S.AttrStmt: lambda c, node: statement(c, node.body),
     S.For: _for,
     S.While: _while,
     S.IfThenElse: _if,

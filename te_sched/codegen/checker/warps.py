@@ -11,7 +11,7 @@ import numpy as np
 from te_sched.codegen.checker import accesses
 from te_sched.codegen.checker.expressions import CallCompiler, Compiler, ExprClosure
 from te_sched.codegen.checker.machine import KernelState, Site, first_of
-from te_sched.codegen.checker.memory import Index
+from te_sched.codegen.checker.memory import Index, elements_of
 from te_sched.codegen.checker.numbers import Value, numpy_dtype, rounded, typed
 from te_sched.codegen.checker.report import ViolationKind
 from te_sched.codegen.checker.space import WARP
@@ -246,7 +246,7 @@ def _rows_of(c: Compiler, node: E.Call, does: str) -> Any:
         if part is None:
             return 0
         place, step = start.run(), _number(c, stride.run())
-        first = place.values if isinstance(place, Index) else np.full((1, 1, 1, 1), place)
+        first = elements_of(place)
         rows, columns = fragment.extents()
         leads = space.from_warps(
             np.broadcast_to(
@@ -436,9 +436,7 @@ def _load_registers(c: Compiler, node: E.Call) -> ExprClosure:
     def run() -> int:
         space = machine.space
         _check_together(machine, barrier, space.by_warp, axis=1)
-        first = start.run()
-        first = first.values if isinstance(first, Index) else first
-        addresses = space.by_warp(np.asarray(first + offset.run(), np.int64))
+        addresses = space.by_warp(np.asarray(elements_of(start.run()) + offset.run(), np.int64))
         memory, local = machine.memories[data], machine.memories[load.data]
         for (j, e), place in zip(numbers, places, strict=True):
             row, column = load.place(e, _LANES // 4, _LANES % 4)

@@ -83,7 +83,7 @@ def _float_division(unit: Unit, name: str, a: Piece, b: Piece, dtype: str) -> Pi
     unit.type_of(dtype)
     if name == "div":
         return operation("/", a, b)
-    if types.is_small_float(dtype):
+    if dtypes.is_small_float(dtype):
         wide = _float_division(unit, name, to_float(unit, a), to_float(unit, b), "float32")
         return converted(unit.type_of(dtype), wide)
     suffix = "f" if dtypes.bits(dtype) == 32 else ""
@@ -101,11 +101,6 @@ def extremum(unit: Unit, name: str, a: Piece, b: Piece, dtype: str) -> Piece:
     return _of_type(unit, f"te_{name}", a, b, dtype)
 
 
-def compare(name: str, a: Piece, b: Piece) -> Piece:
-    """eq, ne, lt, le, gt, ge"""
-    return operation(COMPARISONS[name], a, b)
-
-
 def to_float(unit: Unit, value: Piece) -> Piece:
     """A small float as float."""
     return converted(unit.type_of("float32"), value)
@@ -116,7 +111,7 @@ def cast(unit: Unit, value: Piece, source: str, target: str) -> Piece:
     if source == target:
         return value
     kind = unit.type_of(target)
-    if types.is_small_float(source):
+    if dtypes.is_small_float(source):
         value = to_float(unit, value)
         source = "float32"
         if target == source:
@@ -125,6 +120,6 @@ def cast(unit: Unit, value: Piece, source: str, target: str) -> Piece:
         return Piece(f"{value.at(EQUAL + 1)} != 0", EQUAL)
     if dtypes.is_float(source) and not dtypes.is_float(target) and types.is_narrow(target):
         value = converted("int", value)
-    if types.is_small_float(target) and not dtypes.is_float(source):
+    if dtypes.is_small_float(target) and not dtypes.is_float(source):
         value = converted("float", value)
     return converted(kind, value)

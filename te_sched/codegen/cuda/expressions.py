@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from te_sched.codegen.calls import intrinsic_of
+from te_sched.codegen.calls import intrinsic_of, operator_of
 from te_sched.codegen.cuda import arithmetic, memory, pairs, types
 from te_sched.codegen.cuda.pieces import (
     Piece,
@@ -18,26 +18,14 @@ from te_sched.codegen.cuda.pieces import (
     negated,
     operation,
 )
-from te_sched.codegen.cuda.writer import ExpressionWriter, KernelText
+from te_sched.codegen.cuda.writer import KernelText
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
-
-
-def _var(out: KernelText, node: E.Var) -> list[Piece]:
-    return out.look_up(node)
-
-
-def _int(out: KernelText, node: E.IntImm) -> list[Piece]:
-    return [types.integer(node.value, node.dtype)]
 
 
 def _float(out: KernelText, node: E.FloatImm) -> list[Piece]:
     out.unit.type_of(node.dtype)
     return [types.floating(node.value, node.dtype)]
-
-
-def _string(out: KernelText, node: E.StringImm) -> list[Piece]:
-    return [Piece(json.dumps(node.value))]
 
 
 def _cast(out: KernelText, node: E.Cast) -> list[Piece]:
@@ -61,80 +49,72 @@ def _pairs(out: KernelText, a: E.Expr, b: E.Expr) -> list[tuple[Piece, Piece]]:
     return list(zip(out.lanes(a), out.lanes(b), strict=True))
 
 
-def _linear(name: str) -> ExpressionWriter:
-    def write(out: KernelText, node: E.BinaryOp) -> list[Piece]:
-        dtype = dtypes.element(node.dtype)
-        first, second = out.lanes(node.a), out.lanes(node.b)
-        if len(first) > 1 and types.is_small_float(dtype):
-            found = pairs.compute_pairs(out, name, first, second, node.dtype)
-            if found is not None:
-                return found
-        wraps = out.analyzer.data.of(node)
-        return [
-            arithmetic.linear(out.unit, name, a, b, dtype, wraps)
-            for a, b in zip(first, second, strict=True)
-        ]
-
-    return write
+def _linear(out: KernelText, node: E.BinaryOp) -> list[Piece]:
+    name, dtype = operator_of(node), dtypes.element(node.dtype)
+    first, second = out.lanes(node.a), out.lanes(node.b)
+    if len(first) > 1 and dtypes.is_small_float(dtype):
+        found = pairs.compute_pairs(out, name, first, second, node.dtype)
+        if found is not None:
+            return found
+    wraps = out.analyzer.data.of(node)
+    return [
+        arithmetic.linear(out.unit, name, a, b, dtype, wraps)
+        for a, b in zip(first, second, strict=True)
+    ]
 
 
-def _division(name: str) -> ExpressionWriter:
-    def write(out: KernelText, node: E.BinaryOp) -> list[Piece]:
-        dtype = dtypes.element(node.dtype)
-        bounds = ((0, 0), (0, 0))
-        if not dtypes.is_float(dtype):
-            bounds = (out.bounds(node.a), out.bounds(node.b))
-        return [
-            arithmetic.division(out.unit, name, a, b, dtype, bounds)
-            for a, b in _pairs(out, node.a, node.b)
-        ]
-
-    return write
+def _division(out: KernelText, node: E.BinaryOp) -> list[Piece]:
+    return quotients(out, operator_of(node), node.a, node.b)
 
 
-def _extremum(name: str) -> ExpressionWriter:
-    def write(out: KernelText, node: E.BinaryOp) -> list[Piece]:
-        dtype = dtypes.element(node.dtype)
-        return [
-            arithmetic.extremum(out.unit, name, a, b, dtype) for a, b in _pairs(out, node.a, node.b)
-        ]
-
-    return write
-
-
-def _comparison(name: str) -> ExpressionWriter:
-    def write(out: KernelText, node: E.CompareOp) -> list[Piece]:
-        return [arithmetic.compare(name, a, b) for a, b in _pairs(out, node.a, node.b)]
-
-    return write
+def quotients(out: KernelText, name: str, a: E.Expr, b: E.Expr) -> list[Piece]:
+    """div, mod (towards zero), floordiv or floormod of two values."""
+    dtype = dtypes.element(a.dtype)
+    bounds = ((0, 0), (0, 0))
+    if not dtypes.is_float(dtype):
+        bounds = (out.bounds(a), out.bounds(b))
+    lanes = _pairs(out, a, b)
+    return [arithmetic.division(out.unit, name, *pair, dtype, bounds) for pair in lanes]
 
 
-def _logical(symbol: str) -> ExpressionWriter:
-    def write(out: KernelText, node: E.CompareOp) -> list[Piece]:
-        first = out.lanes(node.a)
-        with out.capture() as lines:
-            second = out.lanes(node.b)
-        if not lines:
-            return [operation(symbol, a, b) for a, b in zip(first, second, strict=True)]
-        decided = out.declare("holds", node.dtype)
-        out.assign(decided, first, node.dtype)
-        if len(decided) > 1:  # lanes decide for themselves; there is nothing to skip
-            out.lines += [line[2:] for line in lines]
-            return [operation(symbol, a, b) for a, b in zip(decided, second, strict=True)]
-        test = decided[0] if symbol == "&&" else negated(decided[0])
-        out.do(f"if ({test.text}) {{")
-        out.lines += lines
-        out.depth += 1
-        out.assign(decided, second, node.dtype)
-        out.depth -= 1
-        out.do("}")
-        return decided
-
-    return write
+def _extremum(out: KernelText, node: E.BinaryOp) -> list[Piece]:
+    name, dtype = operator_of(node), dtypes.element(node.dtype)
+    lanes = _pairs(out, node.a, node.b)
+    return [arithmetic.extremum(out.unit, name, a, b, dtype) for a, b in lanes]
 
 
-def _not(out: KernelText, node: E.Not) -> list[Piece]:
-    return [negated(lane) for lane in out.lanes(node.a)]
+def _comparison(out: KernelText, node: E.CompareOp) -> list[Piece]:
+    symbol = arithmetic.COMPARISONS[operator_of(node)]
+    return [operation(symbol, a, b) for a, b in _pairs(out, node.a, node.b)]
+
+
+def _logical(out: KernelText, node: E.CompareOp) -> list[Piece]:
+    symbol = "&&" if type(node) is E.And else "||"
+    first = out.lanes(node.a)
+    with out.capture() as lines:
+        second = out.lanes(node.b)
+    if not lines:
+        return [operation(symbol, a, b) for a, b in zip(first, second, strict=True)]
+    decided = out.declare("holds", node.dtype)
+    out.assign(decided, first, node.dtype)
+    if len(decided) > 1:  # lanes decide for themselves; there is nothing to skip
+        out.lines += [line[2:] for line in lines]
+        return [operation(symbol, a, b) for a, b in zip(decided, second, strict=True)]
+    test = decided[0] if symbol == "&&" else negated(decided[0])
+    out.do(f"if ({test.text}) {{")
+    _assign_after(out, lines, decided, second, node.dtype)
+    out.do("}")
+    return decided
+
+
+def _assign_after(
+    out: KernelText, lines: list[str], target: list[Piece], lanes: list[Piece], dtype: str
+) -> None:
+    """Captured lines, and what they compute given to a variable: inside of a branch."""
+    out.lines += lines
+    out.depth += 1
+    out.assign(target, lanes, dtype)
+    out.depth -= 1
 
 
 def _select(out: KernelText, node: E.Select) -> list[Piece]:
@@ -160,10 +140,7 @@ def branches(out: KernelText, condition: E.Expr, yes: E.Expr, no: E.Expr) -> lis
     chosen = out.declare("chosen", yes.dtype)
     out.do(f"if ({tests[0].text}) {{")
     for lines, lanes, tail in ((first, a, "} else {"), (second, b, "}")):
-        out.lines += lines
-        out.depth += 1
-        out.assign(chosen, lanes, yes.dtype)
-        out.depth -= 1
+        _assign_after(out, lines, chosen, lanes, yes.dtype)
         out.do(tail)
     return chosen
 
@@ -207,10 +184,6 @@ def _shuffle(out: KernelText, node: E.Shuffle) -> list[Piece]:
             )
         chosen.append(lanes[index.value])
     return chosen
-
-
-def _load(out: KernelText, node: E.BufferLoad) -> list[Piece]:
-    return memory.load(out, node.buffer, node.indices)
 
 
 def bind(out: KernelText, var: E.Var, value: E.Expr) -> None:
@@ -273,34 +246,22 @@ def as_argument(out: KernelText, node: E.Expr) -> Piece:
 
 
 WRITERS: Mapping[type, Callable[[KernelText, Any], list[Piece]]] = {
-    E.Var: _var,
-    E.IntImm: _int,
+    E.Var: KernelText.look_up,
+    E.IntImm: lambda _, node: [types.integer(node.value, node.dtype)],
     E.FloatImm: _float,
-    E.StringImm: _string,
+    E.StringImm: lambda _, node: [Piece(json.dumps(node.value))],
     E.Cast: _cast,
-    E.Add: _linear("add"),
-    E.Sub: _linear("sub"),
-    E.Mul: _linear("mul"),
-    E.Div: _division("div"),
-    E.Mod: _division("mod"),
-    E.FloorDiv: _division("floordiv"),
-    E.FloorMod: _division("floormod"),
-    E.Min: _extremum("min"),
-    E.Max: _extremum("max"),
-    E.EQ: _comparison("eq"),
-    E.NE: _comparison("ne"),
-    E.LT: _comparison("lt"),
-    E.LE: _comparison("le"),
-    E.GT: _comparison("gt"),
-    E.GE: _comparison("ge"),
-    E.And: _logical("&&"),
-    E.Or: _logical("||"),
-    E.Not: _not,
+    **dict.fromkeys((E.Add, E.Sub, E.Mul), _linear),
+    **dict.fromkeys((E.Div, E.Mod, E.FloorDiv, E.FloorMod), _division),
+    **dict.fromkeys((E.Min, E.Max), _extremum),
+    **dict.fromkeys((E.EQ, E.NE, E.LT, E.LE, E.GT, E.GE), _comparison),
+    **dict.fromkeys((E.And, E.Or), _logical),
+    E.Not: lambda out, node: [negated(lane) for lane in out.lanes(node.a)],
     E.Select: _select,
     E.Ramp: _ramp,
     E.Broadcast: _broadcast,
     E.Shuffle: _shuffle,
     E.Call: _call,
     E.Let: _let,
-    E.BufferLoad: _load,
+    E.BufferLoad: lambda out, node: memory.load(out, node.buffer, node.indices),
 }

@@ -8,15 +8,30 @@ from __future__ import annotations
 
 _INLINE = "static __device__ __forceinline__"
 
+_BETTER = {"min": "<", "max": ">"}
+
+
+def _extremum(name: str, better: str) -> str:
+    return f"""template <typename T>
+{_INLINE} T te_{name}(T a, T b) {{
+  return a {better} b ? a : b;
+}}"""
+
+
+def _atomic(name: str, better: str) -> str:
+    return f"""{_INLINE} float te_atomic_{name}(float* place, float value) {{
+  int seen = __float_as_int(*place), expected;
+  do {{
+    expected = seen;
+    if (!(value {better} __int_as_float(expected))) break;
+    seen = atomicCAS((int*)place, expected, __float_as_int(value));
+  }} while (seen != expected);
+  return __int_as_float(seen);
+}}"""
+
+
 HELPERS: dict[str, str] = {
-    "te_min": f"""template <typename T>
-{_INLINE} T te_min(T a, T b) {{
-  return a < b ? a : b;
-}}""",
-    "te_max": f"""template <typename T>
-{_INLINE} T te_max(T a, T b) {{
-  return a > b ? a : b;
-}}""",
+    **{f"te_{name}": _extremum(name, symbol) for name, symbol in _BETTER.items()},
     # Shifts by the width or more, or by less than 0, leave no bit.
     "te_shift_left": f"""template <typename T>
 {_INLINE} T te_shift_left(T a, T b) {{
@@ -64,22 +79,5 @@ HELPERS: dict[str, str] = {
 {_INLINE} T te_float_floormod(T a, T b) {{
   return a - floor(a / b) * b;
 }}""",
-    "te_atomic_min": f"""{_INLINE} float te_atomic_min(float* place, float value) {{
-  int seen = __float_as_int(*place), expected;
-  do {{
-    expected = seen;
-    if (!(value < __int_as_float(expected))) break;
-    seen = atomicCAS((int*)place, expected, __float_as_int(value));
-  }} while (seen != expected);
-  return __int_as_float(seen);
-}}""",
-    "te_atomic_max": f"""{_INLINE} float te_atomic_max(float* place, float value) {{
-  int seen = __float_as_int(*place), expected;
-  do {{
-    expected = seen;
-    if (!(value > __int_as_float(expected))) break;
-    seen = atomicCAS((int*)place, expected, __float_as_int(value));
-  }} while (seen != expected);
-  return __int_as_float(seen);
-}}""",
+    **{f"te_atomic_{name}": _atomic(name, symbol) for name, symbol in _BETTER.items()},
 }

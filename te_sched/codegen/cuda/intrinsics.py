@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from te_sched.codegen.cuda import arithmetic, memory, types
-from te_sched.codegen.cuda.expressions import as_argument, branches
+from te_sched.codegen.cuda.expressions import as_argument, branches, quotients
 from te_sched.codegen.cuda.pieces import (
     POSTFIX,
     UNARY,
@@ -46,7 +46,7 @@ def _mathematics(name: str) -> CallWriter:
 def _function(out: KernelText, name: str, values: tuple[Piece, ...], dtype: str) -> Piece:
     """A function of floats; of small ones in float32."""
     name = _OTHER_NAMES.get(name, name)
-    if types.is_small_float(dtype):
+    if dtypes.is_small_float(dtype):
         wide = tuple(arithmetic.to_float(out.unit, value) for value in values)
         return converted(out.unit.type_of(dtype), call(f"{name}f", *wide))
     return call(name + ("f" if dtypes.bits(dtype) == 32 else ""), *values)
@@ -54,7 +54,7 @@ def _function(out: KernelText, name: str, values: tuple[Piece, ...], dtype: str)
 
 def _sigmoid(out: KernelText, node: E.Call) -> list[Piece]:
     dtype = dtypes.element(node.dtype)
-    wide = "float32" if types.is_small_float(dtype) else dtype
+    wide = "float32" if dtypes.is_small_float(dtype) else dtype
     one = types.floating(1.0, wide)
     results = []
     for lane in out.lanes(node.args[0]):
@@ -76,17 +76,9 @@ def _absolute(out: KernelText, node: E.Call) -> list[Piece]:
     return [arithmetic.narrowed(out.unit, call(name, lane), dtype) for lane in lanes]
 
 
-def _remainder(out: KernelText, node: E.Call) -> list[Piece]:
-    dtype = dtypes.element(node.dtype)
-    bounds = ((0, 0), (0, 0))
-    if not dtypes.is_float(dtype):
-        bounds = (out.bounds(node.args[0]), out.bounds(node.args[1]))
-    return [arithmetic.division(out.unit, "mod", a, b, dtype, bounds) for a, b in _each(out, node)]
-
-
 def _scale_by_power(out: KernelText, node: E.Call) -> list[Piece]:
     dtype, exponent = dtypes.element(node.dtype), dtypes.element(node.args[1].dtype)
-    wide = "float32" if types.is_small_float(dtype) else dtype
+    wide = "float32" if dtypes.is_small_float(dtype) else dtype
     name = "ldexpf" if wide == "float32" else "ldexp"
     results = []
     for value, power in _each(out, node):
@@ -104,7 +96,7 @@ def _classify(name: str) -> CallWriter:
         lanes = out.lanes(node.args[0])
         if not dtypes.is_float(dtype):
             return [Piece("true" if name == "isfinite" else "false")] * len(lanes)
-        if types.is_small_float(dtype):
+        if dtypes.is_small_float(dtype):
             lanes = [arithmetic.to_float(out.unit, lane) for lane in lanes]
         return [call(name, lane) for lane in lanes]
 
@@ -162,24 +154,20 @@ def _leading_zeros(out: KernelText, node: E.Call) -> list[Piece]:
     return [arithmetic.cast(out.unit, result, "int32", dtype) for result in results]
 
 
-_REINTERPRET = {
-    ("float32", "int32"): "__float_as_int",
-    ("float32", "uint32"): "__float_as_uint",
-    ("int32", "float32"): "__int_as_float",
-    ("uint32", "float32"): "__uint_as_float",
-    ("float64", "int64"): "__double_as_longlong",
-    ("float64", "uint64"): "__double_as_longlong",
-    ("int64", "float64"): "__longlong_as_double",
-    ("uint64", "float64"): "__longlong_as_double",
-    ("float16", "int16"): "__half_as_short",
-    ("float16", "uint16"): "__half_as_ushort",
-    ("int16", "float16"): "__short_as_half",
-    ("uint16", "float16"): "__ushort_as_half",
-    ("bfloat16", "int16"): "__bfloat16_as_short",
-    ("bfloat16", "uint16"): "__bfloat16_as_ushort",
-    ("int16", "bfloat16"): "__short_as_bfloat16",
-    ("uint16", "bfloat16"): "__ushort_as_bfloat16",
+_IN_CASTS = {
+    **{"float32": "float", "int32": "int", "uint32": "uint", "float64": "double"},
+    **{"int64": "longlong", "uint64": "longlong", "float16": "half", "bfloat16": "bfloat16"},
+    **{"int16": "short", "uint16": "ushort"},
 }
+
+
+def _bit_cast(source: str, target: str) -> str | None:
+    """The function that takes the bits of a float for an integer's, or the other way."""
+    is_between = dtypes.is_float(source) != dtypes.is_float(target)
+    are_alike = dtypes.bits(source) == dtypes.bits(target) and "handle" not in (source, target)
+    if not (is_between and are_alike):
+        return None
+    return f"__{_IN_CASTS[source]}_as_{_IN_CASTS[target]}"
 
 
 def _reinterpret(out: KernelText, node: E.Call) -> list[Piece]:
@@ -190,7 +178,7 @@ def _reinterpret(out: KernelText, node: E.Call) -> list[Piece]:
     kind = out.unit.type_of(target)
     if dtypes.lanes(source) == dtypes.lanes(target):
         one, other = dtypes.element(source), dtypes.element(target)
-        name = _REINTERPRET.get((one, other))
+        name = _bit_cast(one, other)
         if name is not None:
             results = [call(name, lane) for lane in lanes]
             return [converted(kind, r) for r in results] if other == "uint64" else results
@@ -202,15 +190,6 @@ def _reinterpret(out: KernelText, node: E.Call) -> list[Piece]:
     read = f"(({kind} const*)&{whole})"
     count = dtypes.lanes(target)
     return [Piece(f"{read}[{k}]", POSTFIX) for k in range(count)]
-
-
-def _multiply_and_shift(out: KernelText, node: E.Call) -> list[Piece]:
-    return out.lanes(fixed_point_product(*node.args))
-
-
-def _if_then_else(out: KernelText, node: E.Call) -> list[Piece]:
-    condition, yes, no = node.args
-    return branches(out, condition, yes, no)
 
 
 def _same(out: KernelText, node: E.Call) -> list[Piece]:
@@ -231,10 +210,6 @@ def _undefined(out: KernelText, node: E.Call) -> list[Piece]:
     return [Piece(f"{out.unit.type_of(node.dtype)}(0)", POSTFIX)] * dtypes.lanes(node.dtype)
 
 
-def _is_null(out: KernelText, node: E.Call) -> list[Piece]:
-    return [operation("==", out.scalar(node.args[0]), Piece("nullptr"))]
-
-
 def _return(out: KernelText, node: E.Call) -> list[Piece]:
     out.do("return;")
     return []
@@ -252,19 +227,15 @@ def _address_of(out: KernelText, node: E.Call) -> list[Piece]:
     return [memory.address(out, load.buffer, load.indices[0])]
 
 
-def access_pointer(out: KernelText, node: E.Call) -> Piece:
+def _access_pointer(out: KernelText, node: E.Call) -> list[Piece]:
     """tvm_access_ptr(type, data, offset, extent, mode): the address of element `offset`."""
     annotation, data, start = node.args[:3]
     inner = dtypes.lanes(annotation.dtype)
     index = out.scalar(ops.mul(start, inner) if inner > 1 else start)
     if isinstance(data, E.Var):
-        return offset(memory.pointer(out, data, annotation.dtype), index)
+        return [offset(memory.pointer(out, data, annotation.dtype), index)]
     kind = out.unit.type_of(annotation.dtype)
-    return offset(f"({kind}*){out.scalar(data).at(UNARY)}", index)
-
-
-def _access_pointer(out: KernelText, node: E.Call) -> list[Piece]:
-    return [access_pointer(out, node)]
+    return [offset(f"({kind}*){out.scalar(data).at(UNARY)}", index)]
 
 
 def _prefetch(out: KernelText, node: E.Call) -> list[Piece]:
@@ -347,10 +318,6 @@ def _shuffle(name: str) -> CallWriter:
     return write
 
 
-def _active_mask(out: KernelText, node: E.Call) -> list[Piece]:
-    return [Piece("__activemask()", POSTFIX)]
-
-
 def _atomic(name: str, legal: str) -> CallWriter:
     def write(out: KernelText, node: E.Call) -> list[Piece]:
         place, *values = (out.scalar(argument) for argument in node.args)
@@ -379,37 +346,33 @@ CALLS: Mapping[str, Callable[[KernelText, E.Call], list[Piece]]] = {
     "shift_left": _shift(left=True),
     "shift_right": _shift(left=False),
     **{name: _classify(name) for name in ("isnan", "isinf", "isfinite")},
-    "if_then_else": _if_then_else,
-    "likely": _same,
-    "tvm_thread_invariant": _same,
+    "if_then_else": lambda out, node: branches(out, *node.args),
+    **dict.fromkeys(("likely", "tvm_thread_invariant"), _same),
     "sigmoid": _sigmoid,
-    "abs": _absolute,
-    "fabs": _absolute,
-    "fmod": _remainder,
-    "truncmod": _remainder,
+    **dict.fromkeys(("abs", "fabs"), _absolute),
+    **dict.fromkeys(("fmod", "truncmod"), lambda out, node: quotients(out, "mod", *node.args)),
     "ldexp": _scale_by_power,
     "bitwise_not": _bitwise_not,
     "popcount": _popcount,
     "clz": _leading_zeros,
     "reinterpret": _reinterpret,
-    "q_multiply_shift": _multiply_and_shift,
+    "q_multiply_shift": lambda out, node: out.lanes(fixed_point_product(*node.args)),
     "large_uint_imm": _large_unsigned,
     "assume": _assume,
     "undef": _undefined,
-    "isnullptr": _is_null,
+    "isnullptr": lambda out, node: [operation("==", out.scalar(node.args[0]), Piece("nullptr"))],
     "ret": _return,
     "address_of": _address_of,
     "tvm_access_ptr": _access_pointer,
     "prefetch": _prefetch,
-    "call_extern": _call_extern,
-    "call_pure_extern": _call_extern,
+    **dict.fromkeys(("call_extern", "call_pure_extern"), _call_extern),
     "dp4a": _dot_of_four,
     "tvm_storage_sync": _barrier,
-    "tvm_warp_shuffle": _shuffle("__shfl_sync"),
-    "tvm_warp_shuffle_up": _shuffle("__shfl_up_sync"),
-    "tvm_warp_shuffle_down": _shuffle("__shfl_down_sync"),
-    "tvm_warp_activemask": _active_mask,
-    "cuda.__activemask": _active_mask,
+    **{f"tvm_warp_shuffle{way}": _shuffle(f"__shfl{way}_sync") for way in ("", "_up", "_down")},
+    **dict.fromkeys(
+        ("tvm_warp_activemask", "cuda.__activemask"),
+        lambda out, node: [Piece("__activemask()", POSTFIX)],
+    ),
     "atomic_add": _atomic("atomicAdd", _INTEGERS + " int64 float32 float64 float16 bfloat16"),
     "atomic_min": _atomic("atomicMin", _INTEGERS),
     "atomic_max": _atomic("atomicMax", _INTEGERS),

@@ -16,12 +16,13 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from te_sched.codegen.calls import array_of
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes
-from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, StringImm, Var
+from te_sched.ir.expr import BufferLoad, Call, Expr, IntImm, StringImm, Var
 
 PRODUCT, LOAD = "tir.ptx_mma", "tir.ptx_ldmatrix"
-_SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)\Z")
+SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)\Z")
 _NAMES = {"fp16": "float16", "fp32": "float32", "bf16": "bfloat16", "fp64": "float64"}
 _NAMES |= {"tf32": "float32"}
 _NAMES |= {name: name for name in ("float16", "bfloat16", "float32", "float64")}
@@ -102,14 +103,13 @@ class Load:
 
 def element(data: Var, start: Expr, number: int, dtype: str) -> BufferLoad:
     """The element `number` after `start`."""
-    buffer = Buffer(data, dtype, (IntImm(1),), (), IntImm(0), data.name)
-    return BufferLoad(buffer, (start if number == 0 else start + number,))
+    return BufferLoad(array_of(data, dtype), (start if number == 0 else start + number,))
 
 
 def product_of(call: Call) -> Product:
     """What a ptx_mma does."""
     words = [arg.value if isinstance(arg, StringImm) else "" for arg in call.args[:6]]
-    match = _SHAPE.match(words[0]) if len(call.args) >= 12 else None
+    match = SHAPE.match(words[0]) if len(call.args) >= 12 else None
     kinds = [_NAMES.get(word, "") for word in words[3:]]
     if match is None or not all(kinds) or [w[:3] for w in words[1:3]] != ["row", "col"]:
         raise _error(call, "it is no product of rows by columns of a known shape and known types")

@@ -8,6 +8,7 @@ begin at multiples of 16 bytes. Must not know statements.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from te_sched.codegen.cuda import types
 from te_sched.codegen.cuda.pieces import UNARY, Piece, PieceLanes, element, offset, operation
@@ -16,13 +17,13 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 
 
+@dataclass(frozen=True, slots=True)
 class ElementSpan:
     """Elements first, first + 1, ... of an array, and how many of them one access takes."""
 
-    __slots__ = ("count", "first", "step")
-
-    def __init__(self, first: E.Expr, count: int, step: int) -> None:
-        self.first, self.count, self.step = first, count, step
+    first: E.Expr
+    count: int
+    step: int
 
 
 def span_of(out: KernelText, buffer: E.Buffer, index: E.Expr) -> ElementSpan | None:
@@ -110,7 +111,7 @@ def load(out: KernelText, buffer: E.Buffer, indices: tuple[E.Expr, ...]) -> list
         return [out.simple(lane, buffer.dtype) for lane in one] * index.lanes
     span = span_of(out, buffer, index)
     if span is None:
-        return _gather(out, buffer, index)
+        return [place(out, buffer, part) for part in _scattered(out, buffer, index)]
     if span.step == 1:
         return [place(out, buffer, part) for part in _parts(out, span)]
     dtype = dtypes.with_lanes(buffer.dtype, span.step)
@@ -131,10 +132,6 @@ def _define_wide(out: KernelText, dtype: str, text: str) -> PieceLanes:
         out.do(f"{out.aligned_array(dtype, name)};")
         out.do(f"*({types.carrier_type(dtype)}*){name} = {text};")
     return out.lanes_of(name, dtype)
-
-
-def _gather(out: KernelText, buffer: E.Buffer, index: E.Expr) -> list[Piece]:
-    return [place(out, buffer, part) for part in _scattered(out, buffer, index)]
 
 
 def _scattered(out: KernelText, buffer: E.Buffer, index: E.Expr) -> list[Piece]:

@@ -96,7 +96,7 @@ def _kernel(kernel: S.PrimFunc, out: KernelText) -> list[str]:
             "give the function another name: te_sched.lower(s, args, name=...)",
         )
     nodes = list(walk(kernel.body))
-    out.readonly = _pointers(kernel) - _written(nodes)
+    out.readonly = {one for one in kernel.params if one.dtype == "handle"} - _written(nodes)
     out.alignments = _alignments(nodes)
     out.fragments = tensor_cores.find_fragments(nodes)
     out.dynamic_offsets, _ = dynamic_offsets(kernel)
@@ -135,10 +135,6 @@ def _parameter(out: KernelText, kernel: S.PrimFunc, param: E.Var) -> str:
     const = "const " if param in out.readonly else ""
     restrict = " __restrict__" if kernel.attrs.get("tir.noalias") else ""
     return f"{const}{out.unit.type_of(element)}*{restrict} {name}"
-
-
-def _pointers(kernel: S.PrimFunc) -> set[E.Var]:
-    return {param for param in kernel.params if param.dtype == "handle"}
 
 
 def _written(nodes: Iterable[object]) -> set[E.Var]:

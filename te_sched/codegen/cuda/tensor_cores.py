@@ -14,15 +14,17 @@ A fragment's shape and layout are read off the calls that use it. Must not know 
 
 from __future__ import annotations
 
+import itertools
 import math
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from te_sched.codegen.cuda.matrix_registers import SHAPE
 from te_sched.codegen.cuda.pieces import UNARY, Piece, call, element, offset
 from te_sched.codegen.cuda.writer import CallWriter, KernelText
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
+from te_sched.lower.device.kernel import WARP
 
 _PREFIX = "nvcuda::wmma::"
 _SHAPED = ("tir.tvm_fill_fragment", "tir.tvm_load_matrix_sync", "tir.tvm_store_matrix_sync")
@@ -134,21 +136,16 @@ def _multiply(out: KernelText, node: E.Call) -> list[Piece]:
 
 # -- assembler -------------------------------------------------------------------------------------
 
-_SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)\Z")
 _TYPES = {"fp16": "f16", "fp32": "f32", "bf16": "bf16", "tf32": "tf32", "fp64": "f64"}
 _TYPES |= {"float16": "f16", "float32": "f32", "bfloat16": "bf16", "float64": "f64"}
+_WHOLE = ("f32", "f64", "s32", "tf32")  # of which an element fills a register
 _TYPES |= {"int8": "s8", "uint8": "u8", "int32": "s32", "int4": "s4", "uint4": "u4"}
-_WARP = 32
 
 
 def _text(out: KernelText, node: E.Expr, what: str) -> str:
     if isinstance(node, E.StringImm):
         return node.value
     raise out.error(what, "an argument that must be a string is none", 'give for example "row"')
-
-
-def _bits(kind: str) -> int:
-    return 32 if kind == "tf32" else int(kind.strip("bfsu"))
 
 
 def _pointer(out: KernelText, node: E.Expr, dtype: str, index: E.Expr) -> Piece:
@@ -161,7 +158,7 @@ def _pointer(out: KernelText, node: E.Expr, dtype: str, index: E.Expr) -> Piece:
 def _ptx_mma(out: KernelText, node: E.Call) -> list[Piece]:
     shape, *layouts = (_text(out, arg, "ptx_mma") for arg in node.args[:3])
     kinds = [_TYPES.get(_text(out, arg, "ptx_mma"), "") for arg in node.args[3:6]]
-    match = _SHAPE.match(shape)
+    match = SHAPE.match(shape)
     if match is None or not all(kinds) or shape == "m8n8k4" or len(node.args) < 12:
         raise out.error(
             f"ptx_mma of shape {shape!r}",
@@ -171,7 +168,7 @@ def _ptx_mma(out: KernelText, node: E.Call) -> list[Piece]:
     m, n, k = map(int, match.groups())
     sizes = (m * k, k * n, m * n)
     counts = [
-        size // _WARP if _is_whole(kind) else size * _bits(kind) // 32 // _WARP
+        size // WARP if kind in _WHOLE else size * int(kind.strip("bfsu")) // 32 // WARP
         for size, kind in zip(sizes, kinds, strict=True)
     ]
     operands = []
@@ -180,13 +177,7 @@ def _ptx_mma(out: KernelText, node: E.Call) -> list[Piece]:
         cast = "int" if kind == "s32" else cast
         base = _pointer(out, node.args[6 + 2 * number], cast, node.args[7 + 2 * number])
         operands.append([f"{base.text}[{k}]" for k in range(max(1, counts[number]))])
-    a, b, c = operands
-    return _assemble(out, node, shape, layouts, kinds, a, b, c)
-
-
-def _is_whole(kind: str) -> bool:
-    """Whether one element fills the register that holds it."""
-    return kind in ("f32", "f64", "s32", "tf32")
+    return _assemble(out, node, shape, layouts, kinds, operands)
 
 
 def _assemble(
@@ -195,11 +186,10 @@ def _assemble(
     shape: str,
     layouts: list[str],
     kinds: list[str],
-    a: list[str],
-    b: list[str],
-    c: list[str],
+    operands: list[list[str]],
 ) -> list[Piece]:
-    numbers = iter(range(len(a) + len(b) + len(c)))
+    a, b, c = operands
+    numbers = itertools.count()
 
     def group(values: list[str]) -> str:
         return "{" + ", ".join(f"%{next(numbers)}" for _ in values) + "}"
@@ -213,7 +203,7 @@ def _assemble(
     outputs = ", ".join(f'"+{_constraint(kinds[2])}"({value})' for value in c)
     inputs = ", ".join(
         f'"{_constraint(kind)}"({value})'
-        for values, kind in ((a, kinds[0]), (b, kinds[1]))
+        for values, kind in zip((a, b), kinds[:2], strict=True)
         for value in values
     )
     out.do(f'asm volatile("{code}" : {outputs} : {inputs});')

@@ -5,8 +5,8 @@ Must not know expressions.
 
 from __future__ import annotations
 
+import ctypes
 import math
-import struct
 from functools import cache
 
 from te_sched.codegen.cuda.pieces import POSTFIX, PRIMARY, UNARY, Piece
@@ -33,16 +33,13 @@ _SCALARS = {
     "void": "void",
 }
 _HEADERS = {"float16": "cuda_fp16.h", "bfloat16": "cuda_bf16.h"}
-# Vector types of CUDA; what makes one is make_NAME, except where it is written here.
+# Vector types of CUDA, of at most 16 bytes, by what their names begin with.
 _VECTORS = {
-    **{("int8", 2): "char2", ("int8", 4): "char4", ("uint8", 2): "uchar2", ("uint8", 4): "uchar4"},
-    **{("int16", 2): "short2", ("int16", 4): "short4"},
-    **{("uint16", 2): "ushort2", ("uint16", 4): "ushort4"},
-    **{("int32", 2): "int2", ("int32", 4): "int4", ("uint32", 2): "uint2", ("uint32", 4): "uint4"},
-    **{("int64", 2): "longlong2", ("uint64", 2): "ulonglong2", ("float64", 2): "double2"},
-    **{("float32", 2): "float2", ("float32", 4): "float4"},
-    **{("float16", 2): "half2", ("bfloat16", 2): "nv_bfloat162"},
+    **{"int8": "char", "uint8": "uchar", "int16": "short", "uint16": "ushort", "int32": "int"},
+    **{"uint32": "uint", "int64": "longlong", "uint64": "ulonglong", "float32": "float"},
+    **{"float64": "double", "float16": "half", "bfloat16": "nv_bfloat16"},
 }
+# What makes one is make_NAME, except where it is written here.
 _MAKERS = {"nv_bfloat162": "make_bfloat162"}
 # What carries that many bytes at once, for types that CUDA has no vector of.
 _CARRIERS = {2: "unsigned short", 4: "unsigned int", 8: "uint2", 16: "uint4"}
@@ -69,7 +66,10 @@ def _spelled(dtype: str) -> str:
 
 def vector_type(dtype: str) -> str | None:
     """CUDA's vector type, where it has one."""
-    return _VECTORS.get((_spelled(dtype), dtypes.lanes(dtype)))
+    name, lanes = _spelled(dtype), dtypes.lanes(dtype)
+    widest = 2 if dtypes.is_small_float(dtype) else 4
+    is_vector = lanes in (2, widest) and dtypes.storage_bytes(dtype) <= WIDEST
+    return f"{_VECTORS[name]}{lanes}" if is_vector and name in _VECTORS else None
 
 
 def carrier_type(dtype: str) -> str | None:
@@ -92,11 +92,6 @@ def lane_of(name: str, dtype: str, number: int) -> Piece:
     return Piece(f"{name}[{number}]", POSTFIX)
 
 
-def is_small_float(dtype: str) -> bool:
-    """float16 and bfloat16."""
-    return dtypes.is_float(dtype) and dtypes.bits(dtype) == 16
-
-
 def is_narrow(dtype: str) -> bool:
     """Integers, and bool, that C computes with as int."""
     return not dtypes.is_float(dtype) and dtypes.bits(dtype) < 32
@@ -116,7 +111,7 @@ def integer(value: int, dtype: str) -> Piece:
 
 def floating(value: float, dtype: str) -> Piece:
     """A floating-point constant, with as few digits as tell it from its neighbours."""
-    if is_small_float(dtype):
+    if dtypes.is_small_float(dtype):
         return Piece(f"{scalar_type(dtype)}({floating(value, 'float32').text})", POSTFIX)
     single = dtypes.bits(dtype) == 32
     if not math.isfinite(value):
@@ -136,8 +131,8 @@ def _special(value: float, single: bool) -> Piece:
 
 
 def _shortest_single(value: float) -> str:
-    rounded = _as_single(repr(value))
-    if rounded is None or math.isinf(rounded):
+    rounded = ctypes.c_float(value).value
+    if math.isinf(rounded):
         raise BuildError(
             f"print the constant {value!r} as a float32",
             "it is larger than the largest float32",
@@ -145,14 +140,6 @@ def _shortest_single(value: float) -> str:
         )
     for digits in range(1, 10):
         text = f"{rounded:.{digits}g}"
-        if _as_single(text) == rounded:
+        if ctypes.c_float(float(text)).value == rounded:
             return text
-    return repr(float(rounded))
-
-
-def _as_single(text: str) -> float | None:
-    try:
-        found: float = struct.unpack("f", struct.pack("f", float(text)))[0]
-    except OverflowError:  # some Pythons give infinity
-        return None
-    return found
+    return repr(rounded)

@@ -10,17 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.codegen.calls import writer_of
 from te_sched.codegen.cuda import types
 from te_sched.codegen.cuda.names import ScopedNames
 from te_sched.codegen.cuda.pieces import PRIMARY, Piece, PieceLanes, call
-from te_sched.errors import BuildError, InternalError, Subject, kind_of, with_article
+from te_sched.errors import BuildError, InternalError, Subject, with_article
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Call, Expr, Var
 
 INDENT = "  "
+_TASK = "print {} as CUDA"
 
 
 class Unit:
@@ -48,16 +50,12 @@ StatementWriter = Callable[["KernelText", Any], None]
 CallWriter = Callable[["KernelText", Call], list[Piece]]
 
 
-class Writers:
+class Writers(NamedTuple):
     """How nodes are written, by their classes, and calls, by their names."""
 
-    def __init__(
-        self,
-        expressions: Mapping[type, ExpressionWriter],
-        statements: Mapping[type, StatementWriter],
-        calls: Mapping[str, CallWriter],
-    ) -> None:
-        self.expressions, self.statements, self.calls = expressions, statements, calls
+    expressions: Mapping[type, ExpressionWriter]
+    statements: Mapping[type, StatementWriter]
+    calls: Mapping[str, CallWriter]
 
 
 class KernelText:
@@ -65,6 +63,7 @@ class KernelText:
 
     def __init__(self, name: str, unit: Unit, writers: Writers) -> None:
         self.name, self.unit, self.writers = name, unit, writers
+        self._subject = Subject("kernel", name, f"kernel {name!r}")
         self.lines: list[str] = []
         self.is_captured = False  # whether the lines may turn out not to be executed
         self.depth = 1
@@ -113,14 +112,7 @@ class KernelText:
 
     def lanes(self, node: Expr) -> list[Piece]:
         """The lanes of an expression."""
-        writer = self.writers.expressions.get(type(node))
-        if writer is None:
-            raise self.error(
-                kind_of(node),
-                "it is not part of a lowered program",
-                "lower the schedule with te_sched.lower first",
-            )
-        return writer(self, node)
+        return writer_of(self.writers.expressions, node, _TASK, (self._subject,))(self, node)
 
     def scalar(self, node: Expr) -> Piece:
         """An expression of one lane."""
@@ -133,14 +125,7 @@ class KernelText:
 
     def execute(self, node: Any) -> None:
         """Write a statement."""
-        writer = self.writers.statements.get(type(node))
-        if writer is None:
-            raise self.error(
-                kind_of(node),
-                "it is not part of a lowered program",
-                "lower the schedule with te_sched.lower first",
-            )
-        writer(self, node)
+        writer_of(self.writers.statements, node, _TASK, (self._subject,))(self, node)
 
     # -- variables ---------------------------------------------------------------------------------
 
@@ -151,13 +136,10 @@ class KernelText:
             name = self.names.fresh(wanted)
             self.do(f"const {kind} {name} = {lanes[0].text};")
             return [Piece(name)]
-        vector = types.vector_type(dtype)
+        vector, name = types.vector_type(dtype), self.names.fresh(wanted)
         if vector is not None:
-            whole = self.whole(dtype, lanes)
-            name = self.names.fresh(wanted)
-            self.do(f"const {vector} {name} = {whole};")
+            self.do(f"const {vector} {name} = {self.whole(dtype, lanes)};")
         else:
-            name = self.names.fresh(wanted)
             texts = ", ".join(lane.text for lane in lanes)
             self.do(f"const {self.aligned_array(dtype, name)} = {{{texts}}};")
         return self.lanes_of(name, dtype)
@@ -236,5 +218,4 @@ class KernelText:
 
     def error(self, what: str, why: str, cure: str) -> BuildError:
         """Something that cannot be printed."""
-        kernel = Subject("kernel", self.name, f"kernel {self.name!r}")
-        return BuildError(f"print {what} as CUDA", why, cure, kernel)
+        return BuildError(_TASK.format(what), why, cure, self._subject)

@@ -19,58 +19,37 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from te_sched.codegen.calls import of_type, target_of
 from te_sched.codegen.cuda.tensor_cores import find_fragments
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import (
-    Broadcast,
-    Buffer,
-    BufferLoad,
-    Call,
-    Cast,
-    Expr,
-    IntImm,
-    PointerType,
-    Ramp,
-    StringImm,
-    Var,
-)
-from te_sched.ir.stmt import (
-    Allocate,
-    AttrStmt,
-    BufferStore,
-    Evaluate,
-    For,
-    IfThenElse,
-    LetStmt,
-    SeqStmt,
-    Stmt,
-)
+from te_sched.ir import expr as E
+from te_sched.ir import stmt as S
 from te_sched.ir.visitor import Mapper, walk
 from te_sched.lower.device.kernel import scope_of
 from te_sched.lower.statements import statements
 
 _WIDE = {"float16": "float32", "bfloat16": "float32", "int8": "int32", "uint8": "int32"}
-_AROUND = frozenset((For, IfThenElse, LetStmt, AttrStmt, SeqStmt))
+_AROUND = frozenset((S.For, S.IfThenElse, S.LetStmt, S.AttrStmt, S.SeqStmt))
 
 
-def is_fragment(data: Var) -> bool:
+def is_fragment(data: E.Var) -> bool:
     """Whether a pointer points to fragments."""
     return scope_of(data).startswith("wmma.")
 
 
 def uses_fragments(e: object) -> bool:
     """Whether a node is a call that the threads of a warp make together."""
-    return isinstance(e, Call) and e.op in _CALLS
+    return isinstance(e, E.Call) and e.op in _CALLS
 
 
-def is_of_warp(node: Stmt) -> bool:
+def is_of_warp(node: S.Stmt) -> bool:
     """Whether a statement does nothing but use fragments: a warp does it as a whole."""
     leaves = 0
     for part in statements(node):
         if type(part) in _AROUND:
             continue
-        if type(part) is not Evaluate or not uses_fragments(part.value):
+        if type(part) is not S.Evaluate or not uses_fragments(part.value):
             return False
         leaves += 1
     return leaves > 0
@@ -79,57 +58,57 @@ def is_of_warp(node: Stmt) -> bool:
 class _Place(NamedTuple):
     """One fragment: its memory, where it begins, rows and columns, and the type of the GPU's."""
 
-    buffer: Buffer
-    start: Expr
+    buffer: E.Buffer
+    start: E.Expr
     rows: int
     columns: int
     dtype: str
 
-    def row(self, number: Expr) -> Ramp:
+    def row(self, number: E.Expr) -> E.Ramp:
         """The elements of a row."""
         start = ops.add(self.start, ops.mul(number, self.columns))
-        return Ramp(start, IntImm(1), self.columns)
+        return E.Ramp(start, E.IntImm(1), self.columns)
 
-    def load(self, number: Expr) -> Expr:
+    def load(self, number: E.Expr) -> E.Expr:
         """A row, as it is kept."""
-        return BufferLoad(self.buffer, (self.row(number),))
+        return E.BufferLoad(self.buffer, (self.row(number),))
 
-    def store(self, number: Expr, value: Expr) -> Stmt:
+    def store(self, number: E.Expr, value: E.Expr) -> S.Stmt:
         """Keep a row, rounded to what the GPU keeps."""
         kept = self.buffer.dtype
         if kept != self.dtype and not dtypes.is_int(kept):
-            value = _cast(_cast(value, self.dtype), kept)
-        return BufferStore(self.buffer, _cast(value, kept), (self.row(number),))
+            value = of_type(of_type(value, self.dtype), kept)
+        return S.BufferStore(self.buffer, of_type(value, kept), (self.row(number),))
 
 
 class Fragments:
     """The fragments of one kernel. `warp` is the number of the warp in its block."""
 
-    def __init__(self, kernel: str, body: Stmt, warp: Expr) -> None:
+    def __init__(self, kernel: str, body: S.Stmt, warp: E.Expr) -> None:
         self.kernel, self.warp = kernel, warp
         self.shapes = {var: one.shape for var, one in find_fragments(walk(body)).items()}
-        self.rooms: dict[Var, tuple[Buffer, Expr, str]] = {}
+        self.rooms: dict[E.Var, tuple[E.Buffer, E.Expr, str]] = {}
 
-    def room(self, node: Allocate, warps: Expr) -> Allocate:
+    def room(self, node: S.Allocate, warps: E.Expr) -> S.Allocate:
         """The allocation for all warps of a block in place of that for one; the body stays."""
         dtype = dtypes.element(node.dtype)
         kept = _WIDE.get(dtype, dtype)
-        size: Expr = IntImm(dtypes.lanes(node.dtype))
+        size: E.Expr = E.IntImm(dtypes.lanes(node.dtype))
         for extent in node.extents:
             size = ops.mul(size, extent)
         whole = ops.mul(size, warps)
-        data = Var(node.buffer_var.name, "handle", PointerType(kept, "global"))
-        buffer = Buffer(data, kept, (whole,), (), IntImm(0), data.name)
+        data = E.Var(node.buffer_var.name, "handle", E.PointerType(kept, "global"))
+        buffer = E.Buffer(data, kept, (whole,), (), E.IntImm(0), data.name)
         self.rooms[node.buffer_var] = (buffer, size, dtype)
-        return Allocate(data, kept, (whole,), node.condition, node.body)
+        return S.Allocate(data, kept, (whole,), node.condition, node.body)
 
-    def expand(self, node: Stmt) -> Stmt:
+    def expand(self, node: S.Stmt) -> S.Stmt:
         """A statement of a warp with loops in place of its calls."""
         return _Expander(self).visit(node)
 
-    def place(self, var: Expr, number: Expr) -> _Place:
+    def place(self, var: E.Expr, number: E.Expr) -> _Place:
         """A fragment by its allocation and its number there."""
-        if not isinstance(var, Var) or var not in self.rooms or len(self.shapes[var]) != 3:
+        if not isinstance(var, E.Var) or var not in self.rooms or len(self.shapes[var]) != 3:
             raise self.error(f"fragment {var} has no memory, or no constant m, n, k")
         buffer, size, dtype = self.rooms[var]
         m, n, k = self.shapes[var]
@@ -138,28 +117,22 @@ class Fragments:
         start = ops.add(ops.mul(self.warp, size), ops.mul(number, rows * columns))
         return _Place(buffer, start, rows, columns, dtype)
 
-    def memory(self, call: Call, row: Expr, place: _Place) -> BufferLoad:
+    def memory(self, call: E.Call, row: E.Expr, place: _Place) -> E.BufferLoad:
         """The elements of memory that make a row of a fragment."""
         pointer, stride, layout = call.args[5:8]
         load = self.first(pointer)
         (index,) = load.indices
-        by_row = isinstance(layout, StringImm) and layout.value == "row_major"
+        by_row = isinstance(layout, E.StringImm) and layout.value == "row_major"
         start = ops.add(index, ops.mul(row, stride) if by_row else row)
-        step = IntImm(1) if by_row else stride
-        return BufferLoad(load.buffer, (Ramp(start, step, place.columns),))
+        step = E.IntImm(1) if by_row else stride
+        return E.BufferLoad(load.buffer, (E.Ramp(start, step, place.columns),))
 
-    def first(self, pointer: Expr) -> BufferLoad:
+    def first(self, pointer: E.Expr) -> E.BufferLoad:
         """The element that a pointer points to."""
-        if isinstance(pointer, Call) and pointer.op == "tir.address_of":
-            load = pointer.args[0]
-            if isinstance(load, BufferLoad) and len(load.indices) == 1:
-                return load
-        if isinstance(pointer, Call) and pointer.op == "tir.tvm_access_ptr":
-            kind, data, offset = pointer.args[:3]
-            if isinstance(data, Var):
-                buffer = Buffer(data, kind.dtype, (IntImm(1),), (), IntImm(0), data.name)
-                return BufferLoad(buffer, (offset,))
-        raise self.error(f"nobody knows where {pointer} points to")
+        load = target_of(pointer)
+        if load is None or len(load.indices) != 1:
+            raise self.error(f"nobody knows where {pointer} points to")
+        return load
 
     def error(self, why: str) -> BuildError:
         """Fragments that cannot be emulated."""
@@ -176,58 +149,53 @@ class _Expander(Mapper):
     def __init__(self, fragments: Fragments) -> None:
         self.fragments = fragments
 
-    def visit_Evaluate(self, node: Evaluate) -> Stmt:
+    def visit_Evaluate(self, node: S.Evaluate) -> S.Stmt:
         call = node.value
-        if not isinstance(call, Call) or call.op not in _CALLS:
+        if not isinstance(call, E.Call) or call.op not in _CALLS:
             return node
         return _CALLS[call.op](self.fragments, call)
 
 
-def _rows(place: _Place, body: Callable[[Expr], Stmt]) -> Stmt:
-    row = Var("row", "int32")
-    return For(row, IntImm(0), IntImm(place.rows), "serial", body(row))
+def _rows(place: _Place, body: Callable[[E.Expr], S.Stmt]) -> S.Stmt:
+    row = E.Var("row", "int32")
+    return S.For(row, E.IntImm(0), E.IntImm(place.rows), "serial", body(row))
 
 
-def _cast(e: Expr, dtype: str) -> Expr:
-    wanted = dtypes.with_lanes(dtype, dtypes.lanes(e.dtype))
-    return e if e.dtype == wanted else Cast(wanted, e)
-
-
-def _fill(fragments: Fragments, call: Call) -> Stmt:
+def _fill(fragments: Fragments, call: E.Call) -> S.Stmt:
     place = fragments.place(call.args[0], call.args[4])
-    value = Broadcast(call.args[5], place.columns)
+    value = E.Broadcast(call.args[5], place.columns)
     return _rows(place, lambda row: place.store(row, value))
 
 
-def _load(fragments: Fragments, call: Call) -> Stmt:
+def _load(fragments: Fragments, call: E.Call) -> S.Stmt:
     place = fragments.place(call.args[0], call.args[4])
     return _rows(place, lambda row: place.store(row, fragments.memory(call, row, place)))
 
 
-def _store(fragments: Fragments, call: Call) -> Stmt:
+def _store(fragments: Fragments, call: E.Call) -> S.Stmt:
     place = fragments.place(call.args[0], call.args[4])
 
-    def one(row: Expr) -> Stmt:
+    def one(row: E.Expr) -> S.Stmt:
         there = fragments.memory(call, row, place)
-        value = _cast(place.load(row), there.buffer.dtype)
-        return BufferStore(there.buffer, value, there.indices)
+        value = of_type(place.load(row), there.buffer.dtype)
+        return S.BufferStore(there.buffer, value, there.indices)
 
     return _rows(place, one)
 
 
-def _multiply(fragments: Fragments, call: Call) -> Stmt:
+def _multiply(fragments: Fragments, call: E.Call) -> S.Stmt:
     d, a, b, c = (
         fragments.place(var, number)
         for var, number in zip(call.args[::2], call.args[1::2], strict=True)
     )
 
-    def one(row: Expr) -> Stmt:
+    def one(row: E.Expr) -> S.Stmt:
         total = c.load(row)
         for k in range(a.columns):
             place = ops.add(a.start, ops.add(ops.mul(row, a.columns), k))
-            factor = _cast(BufferLoad(a.buffer, (place,)), c.buffer.dtype)
+            factor = of_type(E.BufferLoad(a.buffer, (place,)), c.buffer.dtype)
             product = ops.mul(
-                Broadcast(factor, b.columns), _cast(b.load(IntImm(k)), c.buffer.dtype)
+                E.Broadcast(factor, b.columns), of_type(b.load(E.IntImm(k)), c.buffer.dtype)
             )
             total = ops.add(total, product)
         return d.store(row, total)
@@ -235,7 +203,7 @@ def _multiply(fragments: Fragments, call: Call) -> Stmt:
     return _rows(d, one)
 
 
-_CALLS: Mapping[str, Callable[[Fragments, Call], Stmt]] = {
+_CALLS: Mapping[str, Callable[[Fragments, E.Call], S.Stmt]] = {
     "tir.tvm_fill_fragment": _fill,
     "tir.tvm_load_matrix_sync": _load,
     "tir.tvm_store_matrix_sync": _store,

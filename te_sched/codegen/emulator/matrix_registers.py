@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from te_sched.codegen.calls import of_type, target_of
 from te_sched.codegen.cuda.matrix_registers import (
     LOAD,
     PRODUCT,
@@ -24,22 +25,24 @@ from te_sched.codegen.cuda.matrix_registers import (
     product_of,
 )
 from te_sched.errors import BuildError
+from te_sched.ir import expr as E
 from te_sched.ir import ops
-from te_sched.ir.expr import Buffer, BufferLoad, Call, Cast, Expr, IntImm, Var
-from te_sched.ir.stmt import BufferStore, Stmt
+from te_sched.ir import stmt as S
 from te_sched.lower.device.kernel import WARP
 from te_sched.lower.statements import sequence
 
-NewExchange = Callable[[str, int], Buffer]
+NewExchange = Callable[[str, int], E.Buffer]
 _INT32 = (-(1 << 31), (1 << 31) - 1)
 
 
 def is_of_registers(node: object) -> bool:
     """Whether a node is a call by which lanes give each other registers."""
-    return isinstance(node, Call) and node.op in (PRODUCT, LOAD)
+    return isinstance(node, E.Call) and node.op in (PRODUCT, LOAD)
 
 
-def exchange_registers(call: Call, thread: Expr, new_exchange: NewExchange) -> tuple[Stmt, Stmt]:
+def exchange_registers(
+    call: E.Call, thread: E.Expr, new_exchange: NewExchange
+) -> tuple[S.Stmt, S.Stmt]:
     """What all threads tell, and what then each of them does.
 
     `new_exchange(dtype, n)` gives an array with n elements for each thread.
@@ -49,87 +52,78 @@ def exchange_registers(call: Call, thread: Expr, new_exchange: NewExchange) -> t
     return _load(call, thread, new_exchange)
 
 
-def _lane(thread: Expr) -> tuple[Expr, Expr]:
+def _lane(thread: E.Expr) -> tuple[E.Expr, E.Expr]:
     """lane // 4 and lane % 4"""
     return ops.floordiv(ops.floormod(thread, WARP), 4), ops.floormod(thread, 4)
 
 
-def _multiply(call: Call, thread: Expr, new_exchange: NewExchange) -> tuple[Stmt, Stmt]:
+def _multiply(call: E.Call, thread: E.Expr, new_exchange: NewExchange) -> tuple[S.Stmt, S.Stmt]:
     product = product_of(call)
     wide, warp = product.wide, ops.floordiv(thread, WARP)
     group, part = _lane(thread)
 
-    def matrix(one: Registers) -> Callable[[Expr, Expr], BufferLoad]:
+    def matrix(one: Registers) -> Callable[[E.Expr, E.Expr], E.BufferLoad]:
         memory = new_exchange(wide, one.count)
         start = ops.mul(warp, one.rows * one.columns)
 
-        def at(row: Expr, column: Expr) -> BufferLoad:
+        def at(row: E.Expr, column: E.Expr) -> E.BufferLoad:
             place = ops.add(ops.mul(row, one.columns), column)
-            return BufferLoad(memory, (ops.add(start, place),))
+            return E.BufferLoad(memory, (ops.add(start, place),))
 
         return at
 
-    told: list[Stmt] = []
+    told: list[S.Stmt] = []
     matrices = []
     for one in (product.a, product.b):
         at = matrix(one)
         matrices.append(at)
         for number in range(one.count):
             there = at(*one.place(number, group, part))
-            value = _cast(one.element(number), wide)
-            told.append(BufferStore(there.buffer, value, there.indices))
+            value = of_type(one.element(number), wide)
+            told.append(S.BufferStore(there.buffer, value, there.indices))
     left, right = matrices
-    taken: list[Stmt] = []
+    taken: list[S.Stmt] = []
     for number in range(product.c.count):
         row, column = product.c.place(number, group, part)
         kept = product.c.element(number)
-        total = _cast(kept, wide)
+        total = of_type(kept, wide)
         for k in range(product.a.columns):
-            total = ops.add(total, ops.mul(left(row, IntImm(k)), right(IntImm(k), column)))
+            total = ops.add(total, ops.mul(left(row, E.IntImm(k)), right(E.IntImm(k), column)))
         if product.saturates and wide == "int64":
-            low, high = (IntImm(bound, wide) for bound in _INT32)
+            low, high = (E.IntImm(bound, wide) for bound in _INT32)
             total = ops.maximum(ops.minimum(total, high), low)
-        taken.append(BufferStore(kept.buffer, _cast(total, kept.dtype), kept.indices))
+        taken.append(S.BufferStore(kept.buffer, of_type(total, kept.dtype), kept.indices))
     return sequence(told), sequence(taken)
 
 
-def _load(call: Call, thread: Expr, new_exchange: NewExchange) -> tuple[Stmt, Stmt]:
+def _load(call: E.Call, thread: E.Expr, new_exchange: NewExchange) -> tuple[S.Stmt, S.Stmt]:
     load = load_of(call)
     source, start = _memory(load.source)
     addresses = new_exchange("int32", 1)
-    told = BufferStore(addresses, ops.add(start, load.offset), (thread,))
+    told = S.BufferStore(addresses, ops.add(start, load.offset), (thread,))
     group, part = _lane(thread)
     first = ops.mul(ops.floordiv(thread, WARP), WARP)
-    taken: list[Stmt] = []
+    taken: list[S.Stmt] = []
     for number in range(load.count):
         for inner in range(load.packed):
             row, column = load.place(inner, group, part)
             lane = ops.add(ops.add(first, row), 8 * number)
-            place = ops.add(BufferLoad(addresses, (lane,)), column)
+            place = ops.add(E.BufferLoad(addresses, (lane,)), column)
             value = element(source, place, 0, load.dtype)
             kept = element(load.data, load.start, number * load.packed + inner, load.dtype)
-            taken.append(BufferStore(kept.buffer, value, kept.indices))
+            taken.append(S.BufferStore(kept.buffer, value, kept.indices))
     return told, sequence(taken)
 
 
-def _memory(pointer: Expr) -> tuple[Var, Expr]:
+def _memory(pointer: E.Expr) -> tuple[E.Var, E.Expr]:
     """What a pointer points to, and the number of the element."""
-    if isinstance(pointer, Var):
-        return pointer, IntImm(0)
-    if isinstance(pointer, Call) and pointer.op == "tir.tvm_access_ptr":
-        data, offset = pointer.args[1:3]
-        if isinstance(data, Var):
-            return data, offset
-    if isinstance(pointer, Call) and pointer.op == "tir.address_of":
-        load = pointer.args[0]
-        if isinstance(load, BufferLoad) and len(load.indices) == 1:
-            return load.buffer.data, load.indices[0]
+    if isinstance(pointer, E.Var):
+        return pointer, E.IntImm(0)
+    load = target_of(pointer)
+    if load is not None and len(load.indices) == 1:
+        return load.buffer.data, load.indices[0]
     raise BuildError(
         "emulate ptx_ldmatrix",
         f"nobody knows where {pointer} points to",
         "give the memory's pointer, address_of or access_ptr",
     )
-
-
-def _cast(e: Expr, dtype: str) -> Expr:
-    return e if e.dtype == dtype else Cast(dtype, e)

@@ -22,9 +22,9 @@ Must not know how the result is compiled.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from te_sched.codegen.calls import array_of
 from te_sched.codegen.emulator.fragments import (
     Fragments,
     is_fragment,
@@ -34,33 +34,18 @@ from te_sched.codegen.emulator.fragments import (
 from te_sched.codegen.emulator.matrix_registers import exchange_registers, is_of_registers
 from te_sched.errors import BuildError, kind_of
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import (
-    Broadcast,
-    Buffer,
-    BufferLoad,
-    Call,
-    Expr,
-    IntImm,
-    PointerType,
-    Ramp,
-    Var,
-)
+from te_sched.ir import expr as E
+from te_sched.ir import stmt as S
 from te_sched.ir.ops import TRUE
-from te_sched.ir.stmt import (
-    Allocate,
-    AttrStmt,
-    BufferStore,
-    Evaluate,
-    For,
-    IfThenElse,
-    LetStmt,
-    PrimFunc,
-    SeqStmt,
-    Stmt,
-    While,
-)
 from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute, walk
-from te_sched.lower.device.kernel import BARRIER, WARP, LaunchAxis, scope_of, thread_axes
+from te_sched.lower.device.kernel import (
+    BARRIER,
+    WARP,
+    LaunchAxis,
+    scope_of,
+    thread_axes,
+    thread_number,
+)
 from te_sched.lower.statements import fresh_copy, sequence
 
 _SHUFFLES = frozenset(
@@ -70,92 +55,90 @@ _PRIVATE = ("local",)
 _WIDTHS = (1, 2, 4, 8, 16, 32)  # of the groups of lanes that shuffle
 
 
-def serialize_threads(kernel: PrimFunc) -> PrimFunc:
+def serialize_threads(kernel: S.PrimFunc) -> S.PrimFunc:
     """A function with the parameters of the kernel that does for all blocks what it does."""
     axes, body = thread_axes(kernel)
     serializer = _Serializer(kernel, [axis for axis in axes if not axis.is_block])
     body = serializer.block(body)
     for data, dtype, size in serializer.exchanges:
-        body = Allocate(data, dtype, (size,), TRUE, body)
+        body = S.Allocate(data, dtype, (size,), TRUE, body)
     blocks = [axis for axis in axes if axis.is_block]
     return kernel.with_body(_over_blocks(blocks, body))
 
 
-def _over_blocks(blocks: Sequence[LaunchAxis], body: Stmt) -> Stmt:
+def _over_blocks(blocks: Sequence[LaunchAxis], body: S.Stmt) -> S.Stmt:
     """The blocks in parallel, threadIdx.x fastest."""
     if not blocks:
         return body
     if len(blocks) == 1:
-        return For(blocks[0].var, IntImm(0), blocks[0].extent, "parallel", body)
-    count: Expr = IntImm(1, "int64")  # there may be more than int32 counts
+        return S.For(blocks[0].var, E.IntImm(0), blocks[0].extent, "parallel", body)
+    count: E.Expr = E.IntImm(1, "int64")  # there may be more than int32 counts
     for axis in blocks:
         count = ops.mul(count, ops.cast("int64", axis.extent))
-    dtype = "int32" if isinstance(count, IntImm) and count.value < 1 << 31 else "int64"
-    block = Var("block", dtype)
-    rest: Expr = block
+    dtype = "int32" if isinstance(count, E.IntImm) and count.value < 1 << 31 else "int64"
+    block = E.Var("block", dtype)
+    rest: E.Expr = block
     for position, axis in enumerate(blocks):
         last = position == len(blocks) - 1
         extent = ops.cast(dtype, axis.extent)
         value = rest if last else ops.floormod(rest, extent)
-        body = LetStmt(axis.var, ops.cast(axis.var.dtype, value), body)
+        body = S.LetStmt(axis.var, ops.cast(axis.var.dtype, value), body)
         rest = rest if last else ops.floordiv(rest, extent)
-    return For(block, IntImm(0, dtype), ops.cast(dtype, count), "parallel", body)
+    return S.For(block, E.IntImm(0, dtype), ops.cast(dtype, count), "parallel", body)
 
 
-class _Serializer:
+class _Serializer(Mapper):
     """Serialises one kernel; `exchanges` are arrays by which lanes tell each other values."""
 
-    def __init__(self, kernel: PrimFunc, threads: Sequence[LaunchAxis]) -> None:
+    def __init__(self, kernel: S.PrimFunc, threads: Sequence[LaunchAxis]) -> None:
         self.name = kernel.attrs.get("global_symbol", "main")
         self.threads = threads
-        self.count: Expr = IntImm(1)
-        self.thread: Expr = IntImm(0)  # the number of the thread in its block
-        for axis in threads:
-            self.thread = ops.add(self.thread, ops.mul(axis.var, self.count))
-            self.count = ops.mul(self.count, axis.extent)
-        self.differing: set[Var] = {axis.var for axis in threads}
-        self.spread: dict[Var, _Spread] = {}  # what a thread keeps across cuts
-        self.values: dict[Var, Expr] = {}  # of lets across cuts
-        self.exchanges: list[tuple[Var, str, Expr]] = []
+        self.thread, self.count = thread_number(threads)
+        self.differing: set[E.Var] = {axis.var for axis in threads}
+        self.spread: dict[E.Var, _Spread] = {}  # what a thread keeps across cuts
+        self.values: dict[E.Var, E.Expr] = {}  # of lets across cuts
+        self.exchanges: list[tuple[E.Var, str, E.Expr]] = []
         warp = ops.floordiv(self.thread, WARP)
         self.fragments = Fragments(self.name, kernel.body, warp)
 
-    def block(self, node: Stmt) -> Stmt:
+    def block(self, node: S.Stmt) -> S.Stmt:
         """What all threads of a block do."""
         if not _has_cut(node):
             return self.each_thread(node)
         if is_of_warp(node):
             return self.each_warp(node)
-        method = _METHODS.get(type(node))
-        if method is None:
-            raise self.error(f"{kind_of(node)} round a barrier cannot be emulated")
-        found: Stmt = method(self, node)
-        return found
+        return self.visit(node)
 
-    def each_thread(self, node: Stmt) -> Stmt:
+    def each_thread(self, node: S.Stmt) -> S.Stmt:
         """A statement without cuts, for one thread after the other."""
-        body: Stmt = _Spreader(self.spread, self.values, self.thread, self.count).visit(node)
-        fresh: dict[Var, Expr] = {}
+        body: S.Stmt = _Spreader(self.spread, self.values, self.thread, self.count).visit(node)
+        fresh: dict[E.Var, E.Expr] = {}
         loops = []
         for axis in self.threads:
-            loop = Var(axis.var.name, axis.var.dtype)
+            loop = E.Var(axis.var.name, axis.var.dtype)
             fresh[axis.var] = loop
             loops.append((loop, axis.extent))
         body = fresh_copy(body, fresh)
         for loop, extent in loops:  # threadIdx.x innermost
-            body = For(loop, IntImm(0, loop.dtype), extent, "serial", body)
+            body = S.For(loop, E.IntImm(0, loop.dtype), extent, "serial", body)
         return body
 
-    def each_warp(self, node: Stmt) -> Stmt:
+    def each_warp(self, node: S.Stmt) -> S.Stmt:
         """What warps do with fragments, for one warp after the other: as its first lane."""
         first = ops.equal(ops.floormod(self.thread, WARP), 0)
-        return self.each_thread(IfThenElse(first, self.fragments.expand(node)))
+        return self.each_thread(S.IfThenElse(first, self.fragments.expand(node)))
 
     # -- statements with cuts ----------------------------------------------------------------------
 
-    def seq(self, node: SeqStmt) -> Stmt:
+    def visit_Stmt(self, node: S.Stmt) -> S.Stmt:
+        raise self.error(f"{kind_of(node)} round a barrier cannot be emulated")
+
+    def visit_AttrStmt(self, node: S.AttrStmt) -> S.Stmt:
+        return self.block(node.body)
+
+    def visit_SeqStmt(self, node: S.SeqStmt) -> S.Stmt:
         groups = itertools.groupby(node.seq, lambda part: _has_cut(part) + is_of_warp(part))
-        done: list[Stmt] = []
+        done: list[S.Stmt] = []
         for kind, parts in groups:
             if kind == 1:  # cuts; what threads or warps do between them is done at a time
                 done += [self.block(part) for part in parts]
@@ -163,52 +146,49 @@ class _Serializer:
                 done.append(self.block(sequence(parts)))
         return sequence(done)
 
-    def loop(self, node: For) -> Stmt:
+    def visit_For(self, node: S.For) -> S.Stmt:
         self.check_uniform(node.min, f"loop {node.loop_var.name}")
         self.check_uniform(node.extent, f"loop {node.loop_var.name}")
         low, extent = self.outside(node.min), self.outside(node.extent)
         return replace(node, min=low, extent=extent, kind="serial", body=self.block(node.body))
 
-    def branch(self, node: IfThenElse) -> Stmt:
+    def visit_IfThenElse(self, node: S.IfThenElse) -> S.Stmt:
         self.check_uniform(node.condition, f"the condition {node.condition}")
         other = None if node.else_case is None else self.block(node.else_case)
-        return IfThenElse(self.outside(node.condition), self.block(node.then_case), other)
+        return S.IfThenElse(self.outside(node.condition), self.block(node.then_case), other)
 
-    def repeat(self, node: While) -> Stmt:
+    def visit_While(self, node: S.While) -> S.Stmt:
         self.check_uniform(node.condition, f"the condition {node.condition}")
-        return While(self.outside(node.condition), self.block(node.body))
+        return S.While(self.outside(node.condition), self.block(node.body))
 
-    def let(self, node: LetStmt) -> Stmt:
+    def visit_LetStmt(self, node: S.LetStmt) -> S.Stmt:
         if _shuffles(node.value):
             return self.shuffled(node)
-        if any(type(part) is BufferLoad for part in walk(node.value)):
+        if any(type(part) is E.BufferLoad for part in walk(node.value)):
             return self.kept(node)
         self.values[node.var] = substitute(node.value, self.values)
         return self.block(node.body)
 
-    def kept(self, node: LetStmt) -> Stmt:
+    def kept(self, node: S.LetStmt) -> S.Stmt:
         """A let of something loaded: each thread keeps its value."""
-        data = Var(node.var.name, "handle", PointerType(node.var.dtype, "local"))
-        buffer = Buffer(data, node.var.dtype, (IntImm(1),), (), IntImm(0), data.name)
-        self.values[node.var] = BufferLoad(buffer, (IntImm(0),))
-        store = BufferStore(buffer, node.value, (IntImm(0),))
+        data = E.Var(node.var.name, "handle", E.PointerType(node.var.dtype, "local"))
+        buffer = array_of(data, node.var.dtype)
+        self.values[node.var] = E.BufferLoad(buffer, (E.IntImm(0),))
+        store = S.BufferStore(buffer, node.value, (E.IntImm(0),))
         whole = sequence([store, node.body])
-        return self.allocate(Allocate(data, node.var.dtype, (IntImm(1),), TRUE, whole))
+        return self.visit_Allocate(S.Allocate(data, node.var.dtype, (E.IntImm(1),), TRUE, whole))
 
-    def attribute(self, node: AttrStmt) -> Stmt:
-        return self.block(node.body)
-
-    def allocate(self, node: Allocate) -> Stmt:
+    def visit_Allocate(self, node: S.Allocate) -> S.Stmt:
         data = node.buffer_var
         if is_fragment(data):
             return self.fragment(node)
         if scope_of(data) in _PRIVATE:
-            size: Expr = IntImm(1)
+            size: E.Expr = E.IntImm(1)
             for extent in node.extents:
                 size = ops.mul(size, extent)
-            room = Var(data.name, "handle", PointerType(node.dtype, "global"))
+            room = E.Var(data.name, "handle", E.PointerType(node.dtype, "global"))
             self.spread[data] = _Spread(room, size, _is_accessed_by_vectors(node.body, data))
-            return Allocate(
+            return S.Allocate(
                 room,
                 node.dtype,
                 (ops.mul(size, self.count),),
@@ -217,50 +197,53 @@ class _Serializer:
             )
         return replace(node, body=self.block(node.body))
 
-    def fragment(self, node: Allocate) -> Stmt:
+    def fragment(self, node: S.Allocate) -> S.Stmt:
         self.check_whole_warps("the fragments")
         room = self.fragments.room(node, ops.floordiv(ops.add(self.count, WARP - 1), WARP))
         return replace(room, body=self.block(node.body))
 
-    def evaluate(self, node: Evaluate) -> Stmt:
-        if _is_barrier(node.value):
+    def visit_Evaluate(self, node: S.Evaluate) -> S.Stmt:
+        call = node.value
+        if isinstance(call, E.Call) and call.op == BARRIER:
             return sequence([])
-        if isinstance(node.value, Call) and is_of_registers(node.value):
-            return self.exchanged(node.value)
+        if isinstance(call, E.Call) and is_of_registers(call):
+            return self.exchanged(call)
         return self.shuffled(node)
 
-    def shuffled(self, node: Stmt) -> Stmt:
+    def shuffled(self, node: S.Stmt) -> S.Stmt:
         """A statement that takes values of other lanes: all threads say, then all take."""
-        told: list[Stmt] = []
+        told: list[S.Stmt] = []
         exchange = _Exchange(self, told)
         node = exchange.visit(node)
         return sequence([*(self.each_thread(part) for part in told), self.block(node)])
 
-    def exchanged(self, call: Call) -> Stmt:
+    visit_BufferStore = shuffled
+
+    def exchanged(self, call: E.Call) -> S.Stmt:
         """What lanes do together with their registers."""
         self.check_whole_warps(call.op)
         told, taken = exchange_registers(call, self.thread, self.new_exchange)
         return sequence([self.each_thread(told), self.each_thread(taken)])
 
-    def new_exchange(self, dtype: str, each: int = 1) -> Buffer:
+    def new_exchange(self, dtype: str, each: int = 1) -> E.Buffer:
         """An array with places for `each` values of each thread."""
         name = f"lanes{len(self.exchanges)}"
-        data = Var(name, "handle", PointerType(dtype, "global"))
+        data = E.Var(name, "handle", E.PointerType(dtype, "global"))
         size = ops.mul(self.count, each)
         self.exchanges.append((data, dtype, size))
-        return Buffer(data, dtype, (size,), (), IntImm(0), name)
+        return E.Buffer(data, dtype, (size,), (), E.IntImm(0), name)
 
     # -- what is the same for all threads ----------------------------------------------------------
 
-    def outside(self, e: Expr) -> Expr:
+    def outside(self, e: E.Expr) -> E.Expr:
         """An expression that does not depend on the thread, outside of the loops over threads."""
         return substitute(e, self.values)
 
-    def check_uniform(self, e: Expr, what: str) -> None:
+    def check_uniform(self, e: E.Expr, what: str) -> None:
         """Refuse a cut that not all threads would come by."""
         for node in walk(self.outside(e)):
-            private = isinstance(node, BufferLoad) and scope_of(node.buffer.data) in _PRIVATE
-            if private or (isinstance(node, Var) and node in self.differing):
+            private = isinstance(node, E.BufferLoad) and scope_of(node.buffer.data) in _PRIVATE
+            if private or (isinstance(node, E.Var) and node in self.differing):
                 raise self.error(
                     f"{what} differs between threads, and a barrier or shuffle stands in it, which "
                     "all threads must come by"
@@ -268,7 +251,7 @@ class _Serializer:
 
     def check_whole_warps(self, what: str) -> None:
         """Refuse blocks with a part of a warp."""
-        if isinstance(self.count, IntImm) and self.count.value % WARP:
+        if isinstance(self.count, E.IntImm) and self.count.value % WARP:
             raise BuildError(
                 f"emulate {what} of kernel {self.name!r}",
                 f"a block of {self.count.value} threads is not made of whole warps",
@@ -287,20 +270,20 @@ class _Serializer:
 class _Spread:
     """Where what each thread keeps is: in turns (element by element), or thread by thread."""
 
-    def __init__(self, data: Var, size: Expr, by_thread: bool) -> None:
+    def __init__(self, data: E.Var, size: E.Expr, by_thread: bool) -> None:
         self.data, self.size, self.by_thread = data, size, by_thread
 
-    def index(self, index: Expr, thread: Expr, count: Expr) -> Expr:
+    def index(self, index: E.Expr, thread: E.Expr, count: E.Expr) -> E.Expr:
         """Where an element of a thread is."""
         factor, start = (
-            (IntImm(1), ops.mul(thread, self.size)) if self.by_thread else (count, thread)
+            (E.IntImm(1), ops.mul(thread, self.size)) if self.by_thread else (count, thread)
         )
         lanes = dtypes.lanes(index.dtype)
-        if isinstance(index, Ramp):
+        if isinstance(index, E.Ramp):
             base = ops.add(ops.mul(index.base, factor), start)
-            return Ramp(base, ops.mul(index.stride, factor), lanes)
+            return E.Ramp(base, ops.mul(index.stride, factor), lanes)
         if lanes > 1:
-            return ops.add(ops.mul(index, Broadcast(factor, lanes)), Broadcast(start, lanes))
+            return ops.add(ops.mul(index, E.Broadcast(factor, lanes)), E.Broadcast(start, lanes))
         return ops.add(ops.mul(index, factor), start)
 
 
@@ -308,38 +291,42 @@ class _Spreader(AccessMapper):
     """Gives accesses to what threads keep their places; replaces lets across cuts."""
 
     def __init__(
-        self, spread: dict[Var, _Spread], values: dict[Var, Expr], thread: Expr, count: Expr
+        self,
+        spread: dict[E.Var, _Spread],
+        values: dict[E.Var, E.Expr],
+        thread: E.Expr,
+        count: E.Expr,
     ) -> None:
         self.spread, self.values, self.thread, self.count = spread, values, thread, count
 
-    def visit_Var(self, node: Var) -> Expr:
+    def visit_Var(self, node: E.Var) -> E.Expr:
         value = self.values.get(node)
         return node if value is None else self.visit(value)
 
-    def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    def moved(self, buffer: E.Buffer, indices: tuple[E.Expr, ...]) -> tuple[E.Expr, ...]:
         (index,) = indices
         return (self.spread[buffer.data].index(index, self.thread, self.count),)
 
-    def renewed(self, buffer: Buffer) -> Buffer:
+    def renewed(self, buffer: E.Buffer) -> E.Buffer:
         """The view of the memory of all threads."""
         spread = self.spread.get(buffer.data)
         if spread is None:
             return buffer
         shape = (ops.mul(spread.size, self.count),)
-        return replace(buffer, data=spread.data, shape=shape, strides=(), elem_offset=IntImm(0))
+        return replace(buffer, data=spread.data, shape=shape, strides=(), elem_offset=E.IntImm(0))
 
 
 class _Exchange(Mapper):
     """Replaces shuffles by loads of what other lanes have told."""
 
-    def __init__(self, serializer: _Serializer, told: list[Stmt]) -> None:
+    def __init__(self, serializer: _Serializer, told: list[S.Stmt]) -> None:
         self.serializer, self.told = serializer, told
 
-    def visit_Call(self, node: Call) -> Expr:
+    def visit_Call(self, node: E.Call) -> E.Expr:
         if node.op not in _SHUFFLES:
             return self.generic(node)
         _, value, lane, width, _ = node.args
-        if not isinstance(width, IntImm) or width.value not in _WIDTHS:
+        if not isinstance(width, E.IntImm) or width.value not in _WIDTHS:
             raise BuildError(
                 f"emulate a shuffle of kernel {self.serializer.name!r}",
                 f"its width is {width}, and a group has 1, 2, 4, 8, 16 or 32 lanes",
@@ -347,12 +334,12 @@ class _Exchange(Mapper):
             )
         memory = self.serializer.new_exchange(node.dtype)
         thread, lane = self.serializer.thread, ops.cast("int32", self.visit(lane))
-        self.told.append(BufferStore(memory, self.visit(value), (thread,)))
+        self.told.append(S.BufferStore(memory, self.visit(value), (thread,)))
         first = ops.sub(thread, ops.floormod(thread, width))
         own = ops.floormod(thread, width)
         if node.op == "tir.tvm_warp_shuffle":
             source = ops.add(first, ops.floormod(lane, width))
-            there: Expr = ops.less(source, self.serializer.count)
+            there: E.Expr = ops.less(source, self.serializer.count)
         elif node.op == "tir.tvm_warp_shuffle_up":
             source = ops.sub(thread, lane)
             there = ops.logical_and(ops.less_equal(0, lane), ops.less_equal(lane, own))
@@ -361,47 +348,30 @@ class _Exchange(Mapper):
             inside = ops.less(lane, ops.sub(width, own))  # which does not overflow
             there = ops.logical_and(ops.less_equal(0, lane), inside)
             there = ops.logical_and(there, ops.less(source, self.serializer.count))
-        place = Call("int32", "tir.if_then_else", (there, source, thread))
-        return BufferLoad(memory, (place,))
+        place = E.Call("int32", "tir.if_then_else", (there, source, thread))
+        return E.BufferLoad(memory, (place,))
 
 
-def _is_barrier(e: Expr) -> bool:
-    return isinstance(e, Call) and e.op == BARRIER
+def _shuffles(e: E.Expr) -> bool:
+    return any(isinstance(part, E.Call) and part.op in _SHUFFLES for part in walk(e))
 
 
-def _shuffles(e: Expr) -> bool:
-    return any(isinstance(part, Call) and part.op in _SHUFFLES for part in walk(e))
-
-
-def _has_cut(node: Stmt) -> bool:
+def _has_cut(node: S.Stmt) -> bool:
     """Whether threads wait for each other in a statement, or share memory that it allocates."""
     for part in walk(node):
-        if isinstance(part, Call) and (part.op in _SHUFFLES or part.op == BARRIER):
+        if isinstance(part, E.Call) and (part.op in _SHUFFLES or part.op == BARRIER):
             return True
         if uses_fragments(part) or is_of_registers(part):
             return True
-        if type(part) is Allocate and scope_of(part.buffer_var) not in _PRIVATE:
+        if type(part) is S.Allocate and scope_of(part.buffer_var) not in _PRIVATE:
             return True
     return False
 
 
-def _is_accessed_by_vectors(body: Stmt, data: Var) -> bool:
+def _is_accessed_by_vectors(body: S.Stmt, data: E.Var) -> bool:
     return any(
-        isinstance(node, BufferLoad | BufferStore)
+        isinstance(node, E.BufferLoad | S.BufferStore)
         and node.buffer.data is data
         and dtypes.lanes(node.indices[-1].dtype) > 1
         for node in walk(body)
     )
-
-
-_METHODS: dict[type, Callable[[_Serializer, Any], Stmt]] = {
-    SeqStmt: _Serializer.seq,
-    For: _Serializer.loop,
-    IfThenElse: _Serializer.branch,
-    While: _Serializer.repeat,
-    LetStmt: _Serializer.let,
-    AttrStmt: _Serializer.attribute,
-    Allocate: _Serializer.allocate,
-    Evaluate: _Serializer.evaluate,
-    BufferStore: _Serializer.shuffled,
-}

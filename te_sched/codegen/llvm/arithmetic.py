@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from te_sched.codegen.llvm.casts import is_small_float, narrow, widen
+from te_sched.codegen.llvm.casts import narrow, widen
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.types import (
     MOST_MULTIPLE,
@@ -17,42 +17,35 @@ from te_sched.codegen.llvm.types import (
     integer,
     integer_range,
     llvm_type,
+    mask_type,
     splat,
 )
 from te_sched.ir import dtypes
 
 _FLOAT = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "mod": "frem"}
 _FLOAT_TYPES = ("float", "double", "float>", "double>")
-_PREDICATES = {
-    "eq": ("eq", "eq", "oeq"),
-    "ne": ("ne", "ne", "une"),
-    "lt": ("slt", "ult", "olt"),
-    "le": ("sle", "ule", "ole"),
-    "gt": ("sgt", "ugt", "ogt"),
-    "ge": ("sge", "uge", "oge"),
-}
 
 
 def binary(out: FunctionText, name: str, a: Value, b: Value) -> Value:
     """One of add, sub, mul, div, mod (towards zero), floordiv, floormod, min, max."""
-    if is_small_float(a.dtype):
+    if dtypes.is_small_float(a.dtype):
         return narrow(out, binary(out, name, widen(out, a), widen(out, b)), a.dtype)
     return _OPERATIONS[name](out, a, b)
 
 
 def compare(out: FunctionText, name: str, a: Value, b: Value) -> Value:
     """A comparison: eq, ne, lt, le, gt, ge."""
-    if is_small_float(a.dtype):
+    if dtypes.is_small_float(a.dtype):
         return compare(out, name, widen(out, a), widen(out, b))
-    signed, unsigned, floating = _PREDICATES[name]
     result = dtypes.with_lanes("bool", dtypes.lanes(a.dtype))
     kind, data = llvm_type(a.dtype), a.data or b.data
     if dtypes.is_float(a.dtype):
-        flags = _float_flags(out, name)
-        text = out.emit(f"fcmp {flags}{floating} {kind} {a.text}, {b.text}")
-        return Value(text, result, 0, 1, data)
-    predicate = signed if dtypes.is_int(a.dtype) else unsigned
-    return Value(out.emit(f"icmp {predicate} {kind} {a.text}, {b.text}"), result, 0, 1, data)
+        order = "u" if name == "ne" else "o"  # a NaN differs from everything
+        instruction = f"fcmp {_float_flags(out, name)}{order}"
+    else:
+        sign = "s" if dtypes.is_int(a.dtype) else "u"
+        instruction = "icmp " + ("" if name in ("eq", "ne") else sign)
+    return Value(out.emit(f"{instruction}{name} {kind} {a.text}, {b.text}"), result, 0, 1, data)
 
 
 def select(out: FunctionText, condition: Value, yes: Value, no: Value) -> Value:
@@ -127,7 +120,7 @@ def _safe_operands(out: FunctionText, a: Value, b: Value) -> tuple[Value, Value,
 
     Division by zero gives 0, as numpy's does, and the smallest integer divided by -1 gives itself.
     """
-    kind, least = llvm_type(b.dtype), integer_range(a.dtype)[0]
+    kind, bools, least = llvm_type(b.dtype), mask_type(b.dtype), integer_range(a.dtype)[0]
     bad, zero = None, None
     may_be_zero = b.lo <= 0 <= b.hi
     may_overflow = least < 0 and b.lo <= -1 <= b.hi and a.lo == least
@@ -140,13 +133,11 @@ def _safe_operands(out: FunctionText, a: Value, b: Value) -> tuple[Value, Value,
         minus_one, smallest = constant_like(-1, b.dtype).text, constant_like(least, a.dtype).text
         negates = out.emit(f"icmp eq {kind} {b.text}, {minus_one}")
         overflows = out.emit(f"icmp eq {kind} {a.text}, {smallest}")
-        bools = llvm_type(dtypes.with_lanes("bool", dtypes.lanes(b.dtype)))
         both = out.emit(f"and {bools} {negates}, {overflows}")
         bad = both if bad is None else out.emit(f"or {bools} {bad}, {both}")
     if bad is None:
         return a, b, None
     one = constant_like(1, b.dtype)
-    bools = llvm_type(dtypes.with_lanes("bool", dtypes.lanes(b.dtype)))
     text = out.emit(f"select {bools} {bad}, {kind} {one.text}, {kind} {b.text}")
     return a, Value(text, b.dtype, b.lo, b.hi, b.data), zero
 
@@ -161,14 +152,13 @@ def frozen(out: FunctionText, value: Value) -> Value:
 
 def shift(out: FunctionText, left: bool, a: Value, b: Value) -> Value:
     """a << b or a >> b; by the width or more, or less than 0, all bits go, as in numpy."""
-    width, kind = dtypes.bits(a.dtype), llvm_type(a.dtype)
+    width, kind, bools = dtypes.bits(a.dtype), llvm_type(a.dtype), mask_type(a.dtype)
     name = "shl" if left else "ashr" if dtypes.is_int(a.dtype) else "lshr"
     inside = None
     if not 0 <= b.lo <= b.hi < width:
         limit = constant_like(width, b.dtype)
         inside = out.emit(f"icmp ult {kind} {b.text}, {limit.text}")
         most = constant_like(width - 1 if name == "ashr" else 0, b.dtype)
-        bools = llvm_type(dtypes.with_lanes("bool", dtypes.lanes(a.dtype)))
         text = out.emit(f"select {bools} {inside}, {kind} {b.text}, {kind} {most.text}")
         b = Value(text, b.dtype, b.lo, b.hi, b.data)
     text = out.emit(f"{name} {kind} {a.text}, {b.text}")
@@ -180,10 +170,8 @@ def shift(out: FunctionText, left: bool, a: Value, b: Value) -> Value:
 def _zero_where(out: FunctionText, zero: str | None, text: str, dtype: str) -> str:
     if zero is None:
         return text
-    bools = llvm_type(dtypes.with_lanes("bool", dtypes.lanes(dtype)))
-    return out.emit(
-        f"select {bools} {zero}, {llvm_type(dtype)} zeroinitializer, {llvm_type(dtype)} {text}"
-    )
+    kind = llvm_type(dtype)
+    return out.emit(f"select {mask_type(dtype)} {zero}, {kind} zeroinitializer, {kind} {text}")
 
 
 def _division(quotient: bool, floor: bool) -> Callable[[FunctionText, Value, Value], Value]:
@@ -209,11 +197,9 @@ def _division(quotient: bool, floor: bool) -> Callable[[FunctionText, Value, Val
 
 
 def _float_floor_division(out: FunctionText, quotient: bool, a: Value, b: Value) -> Value:
-    kind, lanes = llvm_type(a.dtype), dtypes.lanes(a.dtype)
-    suffix = f"f{dtypes.bits(a.dtype)}" if lanes == 1 else f"v{lanes}f{dtypes.bits(a.dtype)}"
-    function = out.module.declare(f"llvm.floor.{suffix}", kind, (kind,))
-    ratio = out.emit(f"fdiv {_float_flags(out, 'div')}{kind} {a.text}, {b.text}")
-    floored = Value(out.emit(f"call {kind} {function}({kind} {ratio})"), a.dtype)
+    flags, kind = _float_flags(out, "div"), llvm_type(a.dtype)
+    ratio = out.emit(f"fdiv {flags}{kind} {a.text}, {b.text}")
+    floored = Value(out.intrinsic("floor", a.dtype, ratio), a.dtype)
     return floored if quotient else binary(out, "sub", a, binary(out, "mul", floored, b))
 
 
@@ -225,7 +211,7 @@ def _plain_division(out: FunctionText, quotient: bool, a: Value, b: Value) -> st
 
 def _floor_division(out: FunctionText, quotient: bool, a: Value, b: Value) -> str:
     """Division towards zero, corrected where the remainder and the divisor differ in sign."""
-    kind, bools = llvm_type(a.dtype), llvm_type(dtypes.with_lanes("bool", dtypes.lanes(a.dtype)))
+    kind, bools = llvm_type(a.dtype), mask_type(a.dtype)
     rest = out.emit(f"srem {kind} {a.text}, {b.text}")
     if b.lo > 0:
         wrong = out.emit(f"icmp slt {kind} {rest}, zeroinitializer")
@@ -259,12 +245,8 @@ def _extremum(name: str) -> Callable[[FunctionText, Value, Value], Value]:
     def emit(out: FunctionText, a: Value, b: Value) -> Value:
         if dtypes.is_float(a.dtype) or dtypes.is_bool(a.dtype):  # a NaN in a gives b
             return select(out, compare(out, better, a, b), a, b)
-        lanes, bits = dtypes.lanes(a.dtype), dtypes.bits(a.dtype)
         sign = "s" if dtypes.is_int(a.dtype) else "u"
-        kind = llvm_type(a.dtype)
-        suffix = f"i{bits}" if lanes == 1 else f"v{lanes}i{bits}"
-        function = out.module.declare(f"llvm.{sign}{name}.{suffix}", kind, (kind, kind))
-        text = out.emit(f"call {kind} {function}({kind} {a.text}, {kind} {b.text})")
+        text = out.intrinsic(f"{sign}{name}", a.dtype, a.text, b.text)
         return Value(text, a.dtype, choose(a.lo, b.lo), choose(a.hi, b.hi), a.data or b.data)
 
     return emit

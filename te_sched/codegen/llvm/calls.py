@@ -29,24 +29,22 @@ def call_extern(out: FunctionText, node: E.Call, pure: bool) -> Value:
     values = [evaluate(out, argument) for argument in node.args[1:]]
     how = out.module.extern_kinds(name)
     if how == "callback":
-        types = [_callback_type(argument) for argument in node.args[1:]]
+        kinds = [_callback_type(argument) for argument in node.args[1:]]
         values = [
-            cast(out, value, "float32") if _is_small_float(value.dtype) else value
+            cast(out, value, "float32") if dtypes.is_small_float(value.dtype) else value
             for value in values
         ]
         return _call_back(
-            out, values, {"kind": "callback", "name": name, "args": types, "result": node.dtype}
+            out, values, {"kind": "callback", "name": name, "args": kinds, "result": node.dtype}
         )
     result = llvm_type(node.dtype)
-    operands = ", ".join(
-        f"{llvm_type(value.dtype)}{_extension(value.dtype)} {value.text}" for value in values
-    )
+    types = tuple(map(_parameter_type, values))
+    operands = ", ".join(f"{kind} {value.text}" for kind, value in zip(types, values, strict=True))
     if how == "pointer":
         function = out.load_slot(kind="pointer", name=name)
     else:
         out.module.externs.add(name)
-        parameters = tuple(llvm_type(value.dtype) + _extension(value.dtype) for value in values)
-        function = out.module.declare(name, result, parameters, _attributes(values, pure))
+        function = out.module.declare(name, result, types, _attributes(values, pure))
     if result == "void":
         out.do(f"call void {function}({operands})")
         return Value("", "void")
@@ -63,12 +61,12 @@ def _name(node: E.Call) -> str:
     )
 
 
-def _extension(dtype: str) -> str:
-    """How C passes integers that are narrower than a register."""
-    kind = dtypes.parse(dtype)
+def _parameter_type(value: Value) -> str:
+    """A type as C passes it: integers that are narrower than a register are extended."""
+    kind, text = dtypes.parse(value.dtype), llvm_type(value.dtype)
     if kind.code == "bool" or (kind.code in ("int", "uint") and kind.bits < 32):
-        return " signext" if kind.code == "int" else " zeroext"
-    return ""
+        return f"{text} {'signext' if kind.code == 'int' else 'zeroext'}"
+    return text
 
 
 def _attributes(values: list[Value], pure: bool) -> str:
@@ -78,15 +76,13 @@ def _attributes(values: list[Value], pure: bool) -> str:
     return f"nounwind willreturn memory({'read' if reads else 'none'})"
 
 
-def _is_small_float(dtype: str) -> bool:
-    """Whether C has no type for it; Python functions get such numbers as float32."""
-    return dtypes.is_float(dtype) and dtypes.bits(dtypes.element(dtype)) == 16
-
-
 def _callback_type(argument: E.Expr) -> str:
-    """The dtype of an argument; of a pointer "float32*" where its element is known."""
+    """The dtype of an argument; of a pointer "float32*" where its element is known.
+
+    C has no small floats: Python functions get them as float32.
+    """
     if argument.dtype != "handle":
-        return "float32" if _is_small_float(argument.dtype) else argument.dtype
+        return "float32" if dtypes.is_small_float(argument.dtype) else argument.dtype
     if isinstance(argument, E.StringImm):
         return "str"
     if (
@@ -116,9 +112,7 @@ def _call_back(out: FunctionText, values: list[Value], what: dict[str, Any]) -> 
     function, result = out.load_slot(**what), str(what["result"])
     room = out.allocate_static("i64", 8)
     out.do(f"store i64 0, ptr {room}, align 8")
-    operands = "".join(
-        f", {llvm_type(value.dtype)}{_extension(value.dtype)} {value.text}" for value in values
-    )
+    operands = "".join(f", {_parameter_type(value)} {value.text}" for value in values)
     code = out.emit(f"call i32 {function}(ptr {room}{operands})")
     lost = out.emit(f"icmp sge i32 {code}, 0")
     error = out.emit(f"select i1 {lost}, i32 {LOST}, i32 {code}")

@@ -7,35 +7,35 @@ float32 for every operation and rounded (to nearest even) after it. Must not kno
 from __future__ import annotations
 
 from te_sched.codegen.llvm.function import FunctionText
-from te_sched.codegen.llvm.types import Value, integer, integer_range, llvm_type, splat, unknown
+from te_sched.codegen.llvm.types import (
+    Value,
+    integer,
+    integer_range,
+    llvm_type,
+    mask_type,
+    splat,
+    unknown,
+)
 from te_sched.ir import dtypes
-
-
-def is_small_float(dtype: str) -> bool:
-    """float16 and bfloat16 (any lanes): computed in float32."""
-    kind = dtypes.parse(dtype)
-    return kind.bits == 16 and kind.code in ("float", "bfloat")
 
 
 def widen(out: FunctionText, value: Value) -> Value:
     """A float16 or bfloat16 value as float32."""
     wide = dtypes.with_lanes("float32", dtypes.lanes(value.dtype))
     if dtypes.parse(value.dtype).code == "float":
-        text = out.emit(f"fpext {llvm_type(value.dtype)} {value.text} to {llvm_type(wide)}")
-        return Value(text, wide)
+        return Value(_convert(out, "fpext", value.text, value.dtype, wide), wide)
     bits = _convert(out, "zext", value.text, value.dtype, _like(wide, "uint32"))
     shifted = out.emit(f"shl {llvm_type(_like(wide, 'uint32'))} {bits}, {_constant(16, wide)}")
-    return Value(_bitcast(out, shifted, _like(wide, "uint32"), wide), wide)
+    return Value(_convert(out, "bitcast", shifted, _like(wide, "uint32"), wide), wide)
 
 
 def narrow(out: FunctionText, value: Value, dtype: str) -> Value:
     """A float32 value rounded to float16 or bfloat16."""
     if dtypes.parse(dtype).code == "float":
-        text = out.emit(f"fptrunc {llvm_type(value.dtype)} {value.text} to {llvm_type(dtype)}")
-        return Value(text, dtype)
+        return Value(_convert(out, "fptrunc", value.text, value.dtype, dtype), dtype)
     integers = _like(value.dtype, "uint32")
     kind = llvm_type(integers)
-    bits = _bitcast(out, value.text, value.dtype, integers)
+    bits = _convert(out, "bitcast", value.text, value.dtype, integers)
     high = out.emit(f"lshr {kind} {bits}, {_constant(16, integers)}")
     odd = out.emit(f"and {kind} {high}, {_constant(1, integers)}")
     bias = out.emit(f"add {kind} {odd}, {_constant(0x7FFF, integers)}")
@@ -44,9 +44,7 @@ def narrow(out: FunctionText, value: Value, dtype: str) -> Value:
     )
     quiet = out.emit(f"or {kind} {high}, {_constant(0x40, integers)}")
     nan = out.emit(f"fcmp uno {llvm_type(value.dtype)} {value.text}, {value.text}")
-    kept = out.emit(
-        f"select {llvm_type(_like(value.dtype, 'bool'))} {nan}, {kind} {quiet}, {kind} {rounded}"
-    )
+    kept = out.emit(f"select {mask_type(dtype)} {nan}, {kind} {quiet}, {kind} {rounded}")
     return Value(_convert(out, "trunc", kept, integers, dtype), dtype)
 
 
@@ -57,9 +55,9 @@ def cast(out: FunctionText, value: Value, dtype: str) -> Value:
     source, target = dtypes.parse(value.dtype), dtypes.parse(dtype)
     if source.code == "handle" or target.code == "handle":
         return _cast_handle(out, value, dtype)
-    if is_small_float(value.dtype):
+    if dtypes.is_small_float(value.dtype):
         return cast(out, widen(out, value), dtype)
-    if is_small_float(dtype):
+    if dtypes.is_small_float(dtype):
         return narrow(out, _to_float32_for_rounding(out, value, dtype), dtype)
     if target.code == "bool":
         return _to_bool(out, value, dtype)
@@ -82,10 +80,6 @@ def _constant(value: int, dtype: str) -> str:
 
 def _convert(out: FunctionText, instruction: str, text: str, source: str, target: str) -> str:
     return out.emit(f"{instruction} {llvm_type(source)} {text} to {llvm_type(target)}")
-
-
-def _bitcast(out: FunctionText, text: str, source: str, target: str) -> str:
-    return _convert(out, "bitcast", text, source, target)
 
 
 def _cast_handle(out: FunctionText, value: Value, dtype: str) -> Value:
@@ -146,13 +140,13 @@ def _to_float32_for_rounding(out: FunctionText, value: Value, dtype: str) -> Val
     wide = _like(dtype, "float32")
     if not dtypes.is_float(value.dtype) or dtypes.bits(value.dtype) == 32:
         return cast(out, value, wide)
-    integers, bools = _like(dtype, "uint32"), llvm_type(_like(dtype, "bool"))
+    integers, bools = _like(dtype, "uint32"), mask_type(dtype)
     kind, double, single = llvm_type(integers), llvm_type(value.dtype), llvm_type(wide)
     near = out.emit(f"fptrunc {double} {value.text} to {single}")
     back = out.emit(f"fpext {single} {near} to {double}")
-    bits = _bitcast(out, near, wide, integers)
+    bits = _convert(out, "bitcast", near, wide, integers)
     inexact = out.emit(f"fcmp one {double} {back}, {value.text}")
-    sizes = [_magnitude(out, text, value.dtype) for text in (back, value.text)]
+    sizes = [out.intrinsic("fabs", value.dtype, text) for text in (back, value.text)]
     above = out.emit(f"fcmp ogt {double} {sizes[0]}, {sizes[1]}")
     below = out.emit(
         f"select {bools} {above}, {kind} {_constant(-1, wide)}, {kind} {_constant(0, wide)}"
@@ -160,11 +154,4 @@ def _to_float32_for_rounding(out: FunctionText, value: Value, dtype: str) -> Val
     towards_zero = out.emit(f"add {kind} {bits}, {below}")
     odd = out.emit(f"or {kind} {towards_zero}, {_constant(1, wide)}")
     chosen = out.emit(f"select {bools} {inexact}, {kind} {odd}, {kind} {bits}")
-    return Value(_bitcast(out, chosen, integers, wide), wide)
-
-
-def _magnitude(out: FunctionText, text: str, dtype: str) -> str:
-    lanes = dtypes.lanes(dtype)
-    suffix, kind = ("f64" if lanes == 1 else f"v{lanes}f64"), llvm_type(dtype)
-    function = out.module.declare(f"llvm.fabs.{suffix}", kind, (kind,))
-    return out.emit(f"call {kind} {function}({kind} {text})")
+    return Value(_convert(out, "bitcast", chosen, integers, wide), wide)

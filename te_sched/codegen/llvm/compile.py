@@ -10,11 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from te_sched.codegen.llvm import machine as llvm_machine
-from te_sched.codegen.llvm.debug import Locations
 from te_sched.codegen.llvm.entry import write_function
 from te_sched.codegen.llvm.half import define_half_conversions
 from te_sched.codegen.llvm.heap import define_trim
-from te_sched.codegen.llvm.module import ModuleText
+from te_sched.codegen.llvm.module import Locations, ModuleText
 from te_sched.codegen.llvm.processors import check_intrinsics
 from te_sched.codegen.target import Target, check_available
 from te_sched.deep_recursion import walks_deeply

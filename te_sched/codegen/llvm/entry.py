@@ -78,7 +78,8 @@ def _bind_arguments(out: FunctionText, func: PrimFunc, builder: SignatureBuilder
         out.environment[param if buffer is None else buffer.data] = Value(
             name, "handle", data=False
         )
-        texts.append(_pointer_text(noalias and buffer is not None) + " " + name)
+        is_alone = noalias and buffer is not None
+        texts.append(f"ptr noalias {name}" if is_alone else f"ptr {name}")
         if noalias and buffer is not None:
             out.scopes.add(buffer.data)
     for number, (var, symbol) in enumerate(
@@ -91,10 +92,6 @@ def _bind_arguments(out: FunctionText, func: PrimFunc, builder: SignatureBuilder
     return texts
 
 
-def _pointer_text(noalias: bool) -> str:
-    return "ptr noalias" if noalias else "ptr"
-
-
 def _scalar(out: FunctionText, var: E.Var, name: str, size: bool, data: bool = False) -> str:
     """A number; a symbol of a shape is never negative."""
     value = unknown(name, var.dtype, data)
@@ -103,9 +100,7 @@ def _scalar(out: FunctionText, var: E.Var, name: str, size: bool, data: bool = F
     if dtypes.is_bool(var.dtype):
         out.environment[var] = Value(out.emit(f"trunc i8 {name} to i1"), var.dtype, 0, 1, False)
         return f"i8 {name}"
-    if dtypes.parse(var.dtype).bits == 16 and dtypes.is_float(
-        var.dtype
-    ):  # small floats arrive as float32
+    if dtypes.is_small_float(var.dtype):  # they arrive as float32
         out.environment[var] = cast(out, Value(name, "float32", data=False), var.dtype)
         return f"float {name}"
     out.environment[var] = value

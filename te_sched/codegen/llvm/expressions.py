@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from te_sched.codegen.calls import operator_of, writer_of
 from te_sched.codegen.llvm import arithmetic, memory
 from te_sched.codegen.llvm.casts import cast
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.types import Value, floating, integer, llvm_type
-from te_sched.errors import BuildError, kind_of
+from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir.visitor import walk
@@ -21,14 +22,7 @@ from te_sched.ir.visitor import walk
 
 def evaluate(out: FunctionText, node: E.Expr) -> Value:
     """Write the instructions that compute an expression; gives its value."""
-    writer = _WRITERS.get(type(node))
-    if writer is None:
-        raise BuildError(
-            f"generate code for {kind_of(node)}",
-            "it is not part of a lowered program",
-            "lower the schedule with te_sched.lower first",
-        )
-    return writer(out, node)
+    return writer_of(_WRITERS, node, "generate code for {}")(out, node)
 
 
 def evaluate_index(out: FunctionText, node: E.Expr) -> Value:
@@ -92,22 +86,6 @@ def evaluate_place(out: FunctionText, index: E.Expr) -> memory.LaneAddresses:
     return memory.LaneAddresses(lanes, value, None if lanes > 1 else 1)
 
 
-def _var(out: FunctionText, node: E.Var) -> Value:
-    return out.lookup(node)
-
-
-def _int(out: FunctionText, node: E.IntImm) -> Value:
-    return integer(node.value, node.dtype)
-
-
-def _float(out: FunctionText, node: E.FloatImm) -> Value:
-    return floating(node.value, node.dtype)
-
-
-def _string(out: FunctionText, node: E.StringImm) -> Value:
-    return Value(out.module.string(node.value), "handle", data=False)
-
-
 def _cast(out: FunctionText, node: E.Cast) -> Value:
     value = _apart(out, evaluate, node.value)
     if dtypes.lanes(node.dtype) != dtypes.lanes(value.dtype):
@@ -115,37 +93,23 @@ def _cast(out: FunctionText, node: E.Cast) -> Value:
     return cast(out, value, node.dtype)
 
 
-def _binary(name: str) -> Callable[[FunctionText, Any], Value]:
-    def write(out: FunctionText, node: E.BinaryOp) -> Value:
-        return arithmetic.binary(out, name, evaluate(out, node.a), evaluate(out, node.b))
-
-    if name not in ("add", "sub", "mul"):
-        return lambda out, node: _apart(out, write, node)
-    return write
+def _linear(out: FunctionText, node: E.BinaryOp) -> Value:
+    a, b = evaluate(out, node.a), evaluate(out, node.b)
+    return arithmetic.binary(out, operator_of(node), a, b)
 
 
-def _comparison(name: str) -> Callable[[FunctionText, Any], Value]:
-    def write(out: FunctionText, node: E.CompareOp) -> Value:
-        return arithmetic.compare(out, name, evaluate(out, node.a), evaluate(out, node.b))
-
-    return write
+def _comparison(out: FunctionText, node: E.CompareOp) -> Value:
+    a, b = evaluate(out, node.a), evaluate(out, node.b)
+    return arithmetic.compare(out, operator_of(node), a, b)
 
 
-def _logical(name: str) -> Callable[[FunctionText, Any], Value]:
-    def write(out: FunctionText, node: E.CompareOp) -> Value:
-        a = evaluate(out, node.a)
-        if dtypes.lanes(a.dtype) == 1 and not is_speculatable(node.b):
-            return _short_circuit(out, name, a, node.b)
-        b = evaluate(out, node.b)
-        return Value(
-            out.emit(f"{name} {llvm_type(a.dtype)} {a.text}, {b.text}"),
-            a.dtype,
-            0,
-            1,
-            a.data or b.data,
-        )
-
-    return write
+def _logical(out: FunctionText, node: E.CompareOp) -> Value:
+    name, a = operator_of(node), evaluate(out, node.a)
+    if dtypes.lanes(a.dtype) == 1 and not is_speculatable(node.b):
+        return _short_circuit(out, name, a, node.b)
+    b = evaluate(out, node.b)
+    text = out.emit(f"{name} {llvm_type(a.dtype)} {a.text}, {b.text}")
+    return Value(text, a.dtype, 0, 1, a.data or b.data)
 
 
 def _short_circuit(out: FunctionText, name: str, a: Value, node: E.Expr) -> Value:
@@ -168,10 +132,6 @@ def _not(out: FunctionText, node: E.Not) -> Value:
 
 
 def _select(out: FunctionText, node: E.Select) -> Value:
-    return _apart(out, _chosen, node)
-
-
-def _chosen(out: FunctionText, node: E.Select) -> Value:
     condition = evaluate_condition(out, node.condition)
     return arithmetic.select(
         out, condition, evaluate(out, node.true_value), evaluate(out, node.false_value)
@@ -216,10 +176,6 @@ def _ramp(out: FunctionText, node: E.Ramp) -> Value:
             out, "mul", steps_value, memory.broadcast(out, stride, node.lanes)
         )
     return arithmetic.binary(out, "add", start, steps_value)
-
-
-def _broadcast(out: FunctionText, node: E.Broadcast) -> Value:
-    return memory.broadcast(out, evaluate(out, node.value), node.lanes)
 
 
 def _shuffle(out: FunctionText, node: E.Shuffle) -> Value:
@@ -267,33 +223,24 @@ def use_calls(writer: Callable[[FunctionText, E.Call], Value]) -> None:
     _CALLS["write"] = writer
 
 
+def _nonlinear(out: FunctionText, node: E.BinaryOp) -> Value:
+    return _apart(out, _linear, node)
+
+
 _WRITERS: dict[type, Callable[[FunctionText, Any], Value]] = {
-    E.Var: _var,
-    E.IntImm: _int,
-    E.FloatImm: _float,
-    E.StringImm: _string,
+    E.Var: FunctionText.lookup,
+    E.IntImm: lambda _, node: integer(node.value, node.dtype),
+    E.FloatImm: lambda _, node: floating(node.value, node.dtype),
+    E.StringImm: lambda out, node: Value(out.module.string(node.value), "handle", data=False),
     E.Cast: _cast,
-    E.Add: _binary("add"),
-    E.Sub: _binary("sub"),
-    E.Mul: _binary("mul"),
-    E.Div: _binary("div"),
-    E.Mod: _binary("mod"),
-    E.FloorDiv: _binary("floordiv"),
-    E.FloorMod: _binary("floormod"),
-    E.Min: _binary("min"),
-    E.Max: _binary("max"),
-    E.EQ: _comparison("eq"),
-    E.NE: _comparison("ne"),
-    E.LT: _comparison("lt"),
-    E.LE: _comparison("le"),
-    E.GT: _comparison("gt"),
-    E.GE: _comparison("ge"),
-    E.And: _logical("and"),
-    E.Or: _logical("or"),
+    **dict.fromkeys((E.Add, E.Sub, E.Mul), _linear),
+    **dict.fromkeys((E.Div, E.Mod, E.FloorDiv, E.FloorMod, E.Min, E.Max), _nonlinear),
+    **dict.fromkeys((E.EQ, E.NE, E.LT, E.LE, E.GT, E.GE), _comparison),
+    **dict.fromkeys((E.And, E.Or), _logical),
     E.Not: _not,
-    E.Select: _select,
+    E.Select: lambda out, node: _apart(out, _select, node),
     E.Ramp: _ramp,
-    E.Broadcast: _broadcast,
+    E.Broadcast: lambda out, node: memory.broadcast(out, evaluate(out, node.value), node.lanes),
     E.Shuffle: _shuffle,
     E.Call: _call,
     E.Let: _let,

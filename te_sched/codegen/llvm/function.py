@@ -8,7 +8,7 @@ know the IR's statements.
 from __future__ import annotations
 
 from te_sched.codegen.llvm.module import ModuleText
-from te_sched.codegen.llvm.types import Value, llvm_type
+from te_sched.codegen.llvm.types import Value, intrinsic_suffix, llvm_type
 from te_sched.codegen.signature import Signature
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes
@@ -29,9 +29,8 @@ class AliasScopes:
         self._module = module
         self._domain = module.metadata()
         module.set_metadata(self._domain, f"distinct !{{!{self._domain}}}")
-        self._scopes: dict[
-            Var, tuple[int, int, int]
-        ] = {}  # scope, list of this scope, list of the others
+        # The scope, the list of this scope, and the list of the others.
+        self._scopes: dict[Var, tuple[int, int, int]] = {}
         self.alignments: dict[Var, int] = {}  # bytes, of pointers that are aligned
 
     def add(self, data: Var) -> None:
@@ -74,9 +73,8 @@ class FunctionText:
         self.lines: list[str] = []
         self.block = "entry"
         self.environment: dict[Var, Value] = {}
-        self.plain: dict[
-            Var, Value
-        ] = {}  # exact values of variables whose value above assumes no overflow
+        # Exact values of variables whose value above assumes no overflow.
+        self.plain: dict[Var, Value] = {}
         self.live: list[str] = []  # heap blocks to free when the function ends early
         self.captured: list[tuple[int, Value]] = []  # offset in the struct, value in the parent
         self.captured_bytes = 0
@@ -120,6 +118,14 @@ class FunctionText:
     def do(self, instruction: str) -> None:
         """Append an instruction without a result."""
         self.lines.append(f"  {instruction}{self.location}")
+
+    def intrinsic(self, name: str, dtype: str, *operands: str) -> str:
+        """Call the LLVM intrinsic whose operands and result have one type; gives the result."""
+        kind = llvm_type(dtype)
+        full = f"llvm.{name}.{intrinsic_suffix(dtype)}"
+        function = self.module.declare(full, kind, (kind,) * len(operands))
+        given = ", ".join(f"{kind} {operand}" for operand in operands)
+        return self.emit(f"call {kind} {function}({given})")
 
     def label(self, hint: str) -> str:
         """A new name of a block (without the %)."""

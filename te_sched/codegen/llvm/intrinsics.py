@@ -6,11 +6,12 @@ of the outside world are in `calls`. Must not know statements.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from te_sched.codegen.calls import intrinsic_of
 from te_sched.codegen.llvm import arithmetic, atomics, calls, memory, vector_math
-from te_sched.codegen.llvm.casts import cast, is_small_float, narrow, widen
+from te_sched.codegen.llvm.casts import cast, narrow, widen
 from te_sched.codegen.llvm.expressions import (
     conditional,
     evaluate,
@@ -19,7 +20,7 @@ from te_sched.codegen.llvm.expressions import (
     use_calls,
 )
 from te_sched.codegen.llvm.function import FunctionText
-from te_sched.codegen.llvm.types import Value, floating, llvm_type, unknown
+from te_sched.codegen.llvm.types import Value, floating, intrinsic_suffix, llvm_type, unknown
 from te_sched.errors import BuildError, kind_of
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
@@ -44,7 +45,7 @@ def call(out: FunctionText, node: E.Call) -> Value:
     if writer is not None:
         return writer(out, node)
     if name in MATHEMATICS:
-        return _mathematics(out, name, [evaluate(out, argument) for argument in node.args])
+        return _mathematics(out, name, _arguments(out, node))
     raise BuildError(
         f"generate code for the intrinsic {node.op}",
         _why_unknown(name),
@@ -58,30 +59,16 @@ def _why_unknown(name: str) -> str:
     return "the llvm target does not have it"
 
 
-def _suffix(dtype: str) -> str:
-    kind = dtypes.parse(dtype)
-    letter = "f" if kind.code == "float" else "i"
-    return f"{letter}{kind.bits}" if kind.lanes == 1 else f"v{kind.lanes}{letter}{kind.bits}"
-
-
-def llvm_call(out: FunctionText, name: str, values: list[Value], flags: str = "") -> Value:
-    """Call the LLVM intrinsic of a name for the type of the first value."""
-    dtype = values[0].dtype
-    kind = llvm_type(dtype)
-    function = out.module.declare(f"llvm.{name}.{_suffix(dtype)}", kind, (kind,) * len(values))
-    operands = ", ".join(f"{kind} {value.text}" for value in values)
-    return Value(out.emit(f"call {flags}{kind} {function}({operands})"), dtype)
-
-
 def _mathematics(out: FunctionText, name: str, values: list[Value]) -> Value:
     dtype = values[0].dtype
-    if is_small_float(dtype):
+    if dtypes.is_small_float(dtype):
         return narrow(out, _mathematics(out, name, [widen(out, value) for value in values]), dtype)
     if vector_math.is_known(name, dtype):
         return vector_math.call_helper(out, name, values)
     if name in _LIBM:
         return _each_lane(out, values, lambda lanes: _libm(out, name, lanes))
-    return llvm_call(out, _OTHER_NAMES.get(name, name), values)
+    operands = [value.text for value in values]
+    return Value(out.intrinsic(_OTHER_NAMES.get(name, name), dtype, *operands), dtype)
 
 
 def _libm(out: FunctionText, name: str, values: list[Value]) -> Value:
@@ -118,7 +105,7 @@ def _in_float32(
 
     def write(out: FunctionText, node: E.Call) -> Value:
         value = evaluate(out, node.args[0])
-        if is_small_float(value.dtype):
+        if dtypes.is_small_float(value.dtype):
             return narrow(out, function(out, widen(out, value)), value.dtype)
         return function(out, value)
 
@@ -126,9 +113,8 @@ def _in_float32(
 
 
 def _rsqrt(out: FunctionText, value: Value) -> Value:
-    return arithmetic.binary(
-        out, "div", _constant(1.0, value.dtype), llvm_call(out, "sqrt", [value])
-    )
+    root = Value(out.intrinsic("sqrt", value.dtype, value.text), value.dtype)
+    return arithmetic.binary(out, "div", _constant(1.0, value.dtype), root)
 
 
 def _absolute(out: FunctionText, node: E.Call) -> Value:
@@ -145,16 +131,16 @@ def _absolute(out: FunctionText, node: E.Call) -> Value:
     )
 
 
-def _remainder(out: FunctionText, node: E.Call) -> Value:
-    return arithmetic.binary(out, "mod", evaluate(out, node.args[0]), evaluate(out, node.args[1]))
+def _arguments(out: FunctionText, node: E.Call) -> list[Value]:
+    return [evaluate(out, argument) for argument in node.args]
 
 
 def _scale_by_power(out: FunctionText, node: E.Call) -> Value:
-    value, power = evaluate(out, node.args[0]), evaluate(out, node.args[1])
+    value, power = _arguments(out, node)
     exponent = cast(out, power, dtypes.with_lanes("int32", dtypes.lanes(power.dtype)))
-    wide = widen(out, value) if is_small_float(value.dtype) else value
+    wide = widen(out, value) if dtypes.is_small_float(value.dtype) else value
     kind, integers = llvm_type(wide.dtype), llvm_type(exponent.dtype)
-    name = f"llvm.ldexp.{_suffix(wide.dtype)}.{_suffix(exponent.dtype)}"
+    name = f"llvm.ldexp.{intrinsic_suffix(wide.dtype)}.{intrinsic_suffix(exponent.dtype)}"
     function = out.module.declare(name, kind, (kind, integers))
     result = Value(
         out.emit(f"call {kind} {function}({kind} {wide.text}, {integers} {exponent.text})"),
@@ -163,24 +149,24 @@ def _scale_by_power(out: FunctionText, node: E.Call) -> Value:
     return cast(out, result, value.dtype)
 
 
-def _classify(out: FunctionText, node: E.Call, name: str) -> Value:
-    value = evaluate(out, node.args[0])
+def _classify(out: FunctionText, node: E.Call) -> Value:
+    name, value = node.op.removeprefix("tir."), evaluate(out, node.args[0])
     if not dtypes.is_float(value.dtype):
         return arithmetic.constant_like(
             int(name == "isfinite"), dtypes.with_lanes("bool", dtypes.lanes(value.dtype))
         )
-    value = widen(out, value) if is_small_float(value.dtype) else value
+    value = widen(out, value) if dtypes.is_small_float(value.dtype) else value
     kind, result = llvm_type(value.dtype), dtypes.with_lanes("bool", dtypes.lanes(value.dtype))
     if name == "isnan":
         return Value(out.emit(f"fcmp uno {kind} {value.text}, {value.text}"), result, 0, 1)
-    size, infinite = llvm_call(out, "fabs", [value]), _constant(float("inf"), value.dtype)
-    test = "oeq" if name == "isinf" else "one"
-    return Value(out.emit(f"fcmp {test} {kind} {size.text}, {infinite.text}"), result, 0, 1)
+    size = out.intrinsic("fabs", value.dtype, value.text)
+    test, infinite = "oeq" if name == "isinf" else "one", _constant(math.inf, value.dtype)
+    return Value(out.emit(f"fcmp {test} {kind} {size}, {infinite.text}"), result, 0, 1)
 
 
 def _bits(instruction: str) -> Callable[[FunctionText, E.Call], Value]:
     def write(out: FunctionText, node: E.Call) -> Value:
-        a, b = evaluate(out, node.args[0]), evaluate(out, node.args[1])
+        a, b = _arguments(out, node)
         text = out.emit(f"{instruction} {llvm_type(a.dtype)} {a.text}, {b.text}")
         return _with_bounds(Value(text, a.dtype), instruction, a, b)
 
@@ -189,7 +175,7 @@ def _bits(instruction: str) -> Callable[[FunctionText, E.Call], Value]:
 
 def _shift(left: bool) -> Callable[[FunctionText, E.Call], Value]:
     def write(out: FunctionText, node: E.Call) -> Value:
-        a, b = evaluate(out, node.args[0]), evaluate(out, node.args[1])
+        a, b = _arguments(out, node)
         name = "shl" if left else "shr"
         return _with_bounds(arithmetic.shift(out, left, a, b), name, a, b)
 
@@ -214,21 +200,20 @@ def _bitwise_not(out: FunctionText, node: E.Call) -> Value:
 
 
 def _popcount(out: FunctionText, node: E.Call) -> Value:
-    return cast(out, _rebound(llvm_call(out, "ctpop", [evaluate(out, node.args[0])])), node.dtype)
+    value = evaluate(out, node.args[0])
+    count = out.intrinsic("ctpop", value.dtype, value.text)
+    return cast(out, unknown(count, value.dtype), node.dtype)
 
 
 def _leading_zeros(out: FunctionText, node: E.Call) -> Value:
     value = evaluate(out, node.args[0])
     kind = llvm_type(value.dtype)
-    function = out.module.declare(f"llvm.ctlz.{_suffix(value.dtype)}", kind, (kind, "i1"))
+    name = f"llvm.ctlz.{intrinsic_suffix(value.dtype)}"
+    function = out.module.declare(name, kind, (kind, "i1"))
     result = unknown(
         out.emit(f"call {kind} {function}({kind} {value.text}, i1 false)"), value.dtype
     )
     return cast(out, result, node.dtype)
-
-
-def _rebound(value: Value) -> Value:
-    return unknown(value.text, value.dtype)
 
 
 def _reinterpret(out: FunctionText, node: E.Call) -> Value:
@@ -238,14 +223,6 @@ def _reinterpret(out: FunctionText, node: E.Call) -> Value:
         value.text if source == target else out.emit(f"bitcast {source} {value.text} to {target}")
     )
     return unknown(text, node.dtype)
-
-
-def _multiply_and_shift(out: FunctionText, node: E.Call) -> Value:
-    return evaluate(out, fixed_point_product(*node.args))
-
-
-def _if_then_else(out: FunctionText, node: E.Call) -> Value:
-    return conditional(out, *node.args)
 
 
 def _likely(out: FunctionText, node: E.Call) -> Value:
@@ -284,7 +261,7 @@ def _access_pointer(out: FunctionText, node: E.Call) -> Value:
 
 
 def _prefetch(out: FunctionText, node: E.Call) -> Value:
-    values = [evaluate(out, argument) for argument in node.args]
+    values = _arguments(out, node)
     options = [f"i32 {value.text}" for value in values[1:4]] + ["i32 0", "i32 3", "i32 1"][
         len(values) - 1 :
     ]
@@ -306,27 +283,22 @@ def _assume(out: FunctionText, node: E.Call) -> Value:
     return Value("", "void")
 
 
-def _undefined(out: FunctionText, node: E.Call) -> Value:
-    return unknown("undef", node.dtype)
-
-
 def _is_null(out: FunctionText, node: E.Call) -> Value:
     return Value(out.emit(f"icmp eq ptr {evaluate(out, node.args[0]).text}, null"), "bool", 0, 1)
 
 
 WRITERS: dict[str, Callable[[FunctionText, E.Call], Value]] = {
-    "if_then_else": _if_then_else,
+    "if_then_else": lambda out, node: conditional(out, *node.args),
     "likely": _likely,
     "rsqrt": _in_float32(_rsqrt),
-    "sigmoid": lambda out, node: _mathematics(out, "sigmoid", [evaluate(out, node.args[0])]),
-    "abs": _absolute,
-    "fabs": _absolute,
-    "fmod": _remainder,
-    "truncmod": _remainder,
+    "sigmoid": lambda out, node: _mathematics(out, "sigmoid", _arguments(out, node)),
+    **dict.fromkeys(("abs", "fabs"), _absolute),
+    **dict.fromkeys(
+        ("fmod", "truncmod"),
+        lambda out, node: arithmetic.binary(out, "mod", *_arguments(out, node)),
+    ),
     "ldexp": _scale_by_power,
-    "isnan": lambda out, node: _classify(out, node, "isnan"),
-    "isinf": lambda out, node: _classify(out, node, "isinf"),
-    "isfinite": lambda out, node: _classify(out, node, "isfinite"),
+    **dict.fromkeys(("isnan", "isinf", "isfinite"), _classify),
     "bitwise_and": _bits("and"),
     "bitwise_or": _bits("or"),
     "bitwise_xor": _bits("xor"),
@@ -336,21 +308,19 @@ WRITERS: dict[str, Callable[[FunctionText, E.Call], Value]] = {
     "popcount": _popcount,
     "clz": _leading_zeros,
     "reinterpret": _reinterpret,
-    "q_multiply_shift": _multiply_and_shift,
+    "q_multiply_shift": lambda out, node: evaluate(out, fixed_point_product(*node.args)),
     "address_of": _address_of,
     "tvm_access_ptr": _access_pointer,
     "prefetch": _prefetch,
     "large_uint_imm": _large_unsigned,
     "assume": _assume,
-    "undef": _undefined,
+    "undef": lambda _, node: unknown("undef", node.dtype),
     "isnullptr": _is_null,
     "call_extern": lambda out, node: calls.call_extern(out, node, pure=False),
     "call_pure_extern": lambda out, node: calls.call_extern(out, node, pure=True),
     **atomics.CALLS,
-    "call_packed": calls.call_packed,
-    "tvm_call_packed": calls.call_packed,
-    "call_llvm_intrin": calls.call_llvm,
-    "call_llvm_pure_intrin": calls.call_llvm,
+    **dict.fromkeys(("call_packed", "tvm_call_packed"), calls.call_packed),
+    **dict.fromkeys(("call_llvm_intrin", "call_llvm_pure_intrin"), calls.call_llvm),
 }
 
 use_calls(call)

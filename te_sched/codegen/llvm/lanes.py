@@ -8,7 +8,7 @@ what is computed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from te_sched.codegen.llvm.types import floating
 
@@ -65,6 +65,18 @@ class LaneBuilder:
         return self.emit(kind, f"call {vector} @{name}({given})")
 
 
+def _operator(floats: str, integers: str) -> Callable[[Number, Number | float], Number]:
+    """An operator by its instructions; what compares gives an i1."""
+
+    def method(self: Number, other: Number | float) -> Number:
+        name = floats if self.kind in _DTYPES else integers
+        kind = "i1" if "cmp " in name else self.kind
+        operands = f"{self.lanes.type(self.kind)} {self.text}, {self.like(other).text}"
+        return self.lanes.emit(kind, f"{name} {operands}")
+
+    return method
+
+
 class Number:
     """A value with the operators of Python; the other operand may be a Python number."""
 
@@ -77,66 +89,31 @@ class Number:
         """A Python number as a number of this kind."""
         return value if isinstance(value, Number) else self.lanes.constant(self.kind, value)
 
-    def _binary(self, other: Number | float, floats: str, integers: str = "") -> Number:
-        name = floats if self.kind in _DTYPES else integers or floats
-        operands = f"{self.lanes.type(self.kind)} {self.text}, {self.like(other).text}"
-        return self.lanes.emit(self.kind, f"{name} {operands}")
-
-    def _compare(self, other: Number | float, predicate: str) -> Number:
-        name = f"fcmp o{predicate}" if self.kind in _DTYPES else f"icmp {predicate}"
-        operands = f"{self.lanes.type(self.kind)} {self.text}, {self.like(other).text}"
-        return self.lanes.emit("i1", f"{name} {operands}")
-
     def _convert(self, instruction: str, kind: str) -> Number:
         source, target = self.lanes.type(self.kind), self.lanes.type(kind)
         return self.lanes.emit(kind, f"{instruction} {source} {self.text} to {target}")
 
-    def __add__(self, other: Number | float) -> Number:
-        return self._binary(other, "fadd", "add")
-
-    def __sub__(self, other: Number | float) -> Number:
-        return self._binary(other, "fsub", "sub")
+    __add__ = _operator("fadd", "add")
+    __sub__ = _operator("fsub", "sub")
+    __mul__ = _operator("fmul", "mul")
+    __truediv__ = _operator("fdiv", "")
+    __and__ = _operator("", "and")
+    __or__ = _operator("", "or")
+    __xor__ = _operator("", "xor")
+    __lshift__ = _operator("", "shl")
+    __rshift__ = _operator("", "ashr")  # towards minus infinity
+    __lt__ = _operator("fcmp olt", "icmp slt")
+    __gt__ = _operator("fcmp ogt", "icmp sgt")
+    equals = _operator("fcmp oeq", "icmp eq")  # and not a NaN
 
     def __rsub__(self, other: float) -> Number:
         return self.like(other) - self
 
-    def __mul__(self, other: Number | float) -> Number:
-        return self._binary(other, "fmul", "mul")
-
-    def __truediv__(self, other: Number | float) -> Number:
-        return self._binary(other, "fdiv")
-
     def __rtruediv__(self, other: float) -> Number:
         return self.like(other) / self
 
-    def __and__(self, other: Number | float) -> Number:
-        return self._binary(other, "and")
-
-    def __or__(self, other: Number | float) -> Number:
-        return self._binary(other, "or")
-
-    def __xor__(self, other: Number | float) -> Number:
-        return self._binary(other, "xor")
-
-    def __lshift__(self, other: Number | float) -> Number:
-        return self._binary(other, "shl")
-
-    def __rshift__(self, other: Number | float) -> Number:
-        """Towards minus infinity."""
-        return self._binary(other, "ashr")
-
     def __neg__(self) -> Number:
         return self.lanes.emit(self.kind, f"fneg {self.lanes.type(self.kind)} {self.text}")
-
-    def __lt__(self, other: Number | float) -> Number:
-        return self._compare(other, "lt" if self.kind in _DTYPES else "slt")
-
-    def __gt__(self, other: Number | float) -> Number:
-        return self._compare(other, "gt" if self.kind in _DTYPES else "sgt")
-
-    def equals(self, other: Number | float) -> Number:
-        """Where it is equal (and not a NaN)."""
-        return self._compare(other, "eq")
 
     def choose(self, yes: Number, no: Number | float) -> Number:
         """`yes` where this condition holds, else `no`."""

@@ -15,7 +15,7 @@ from te_sched.ir import stmt as S
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import substitute, walk
 
-_Body = Callable[[FunctionText, S.Stmt], None]
+Body = Callable[[FunctionText, S.Stmt], None]
 _MOST_LANES = 16
 # Statements and calls that vectors with masks may have.
 _PLAIN = (S.BufferStore, S.IfThenElse, S.LetStmt, S.SeqStmt)
@@ -25,7 +25,7 @@ _LANEWISE = (
 )
 
 
-def serial_loop(out: FunctionText, node: S.For, start: Value, end: Value, body: _Body) -> None:
+def serial_loop(out: FunctionText, node: S.For, start: Value, end: Value, body: Body) -> None:
     """for loop_var in start .. end - 1: body, in parts between which it polls if it is long."""
     part = part_of(out, node, end.hi - start.lo)
     if part is None:
@@ -50,7 +50,7 @@ def serial_loop(out: FunctionText, node: S.For, start: Value, end: Value, body: 
     out.open(after)
 
 
-def _run(out: FunctionText, node: S.For, start: Value, end: Value, body: _Body) -> None:
+def _run(out: FunctionText, node: S.For, start: Value, end: Value, body: Body) -> None:
     kind = llvm_type(start.dtype)
     before, head, inside, after = (
         out.block,

@@ -58,9 +58,9 @@ class TargetMachine:
 def machine_of(target: Target) -> TargetMachine:
     """The machine that a target names; by default this computer, with all its features."""
     _initialize()
-    triple = target.mtriple or _host_triple()
+    triple = target.mtriple or str(llvm.get_process_triple())
     host = target.mcpu is None or target.mcpu == "native"
-    cpu = _host_cpu() if host else str(target.mcpu)
+    cpu = str(llvm.get_host_cpu_name() if host else target.mcpu)
     features = host_features() if host and target.mtriple is None else ""
     if target.mattr:
         features = ",".join(part for part in (features, target.mattr) if part)
@@ -99,16 +99,6 @@ def _initialize() -> None:
 def llvm_version() -> str:
     """The version of LLVM that llvmlite brings."""
     return ".".join(map(str, llvm.llvm_version_info))
-
-
-@cache
-def _host_triple() -> str:
-    return str(llvm.get_process_triple())
-
-
-@cache
-def _host_cpu() -> str:
-    return str(llvm.get_host_cpu_name())
 
 
 @cache

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.types import (
     Value,
+    intrinsic_suffix,
     llvm_type,
     memory_type,
     power_of_two_in,
@@ -38,10 +39,12 @@ def address(
 
 
 def _as_i64(out: FunctionText, index: Value) -> str:
-    if not index.text.startswith("%") or dtypes.bits(index.dtype) == 64:
+    lanes = dtypes.lanes(index.dtype)
+    if dtypes.bits(index.dtype) == 64 or (lanes == 1 and not index.text.startswith("%")):
         return index.text
     extend = "sext" if dtypes.is_int(index.dtype) else "zext"
-    return out.emit(f"{extend} {llvm_type(index.dtype)} {index.text} to i64")
+    wide = llvm_type(dtypes.with_lanes("int64", lanes))
+    return out.emit(f"{extend} {llvm_type(index.dtype)} {index.text} to {wide}")
 
 
 class LaneAddresses(NamedTuple):
@@ -82,8 +85,8 @@ def store(out: FunctionText, buffer: Buffer, place: LaneAddresses, value: Value)
         _store_at(out, buffer, last, _reversed(out, value))
         return
     for k, one in enumerate(_each(out, buffer, place)):
-        part = lane(out, value, k) if inner == 1 else _slice(out, value, k * inner, inner)
-        _store_at(out, buffer, one, part)
+        parts = [lane(out, value, k * inner + number) for number in range(inner)]
+        _store_at(out, buffer, one, parts[0] if inner == 1 else concatenate(out, parts))
 
 
 def _first(out: FunctionText, buffer: Buffer, place: LaneAddresses) -> str:
@@ -150,15 +153,11 @@ def _gather(out: FunctionText, buffer: Buffer, place: LaneAddresses) -> Value:
     dtype = dtypes.with_lanes(buffer.dtype, lanes)
     kind, vector = slot_type(buffer.dtype), llvm_type(dtype)
     pointers, mask = f"<{lanes} x ptr>", f"<{lanes} x i1>"
-    wide = dtypes.with_lanes("int64", lanes)
-    text = index.text
-    if dtypes.bits(index.dtype) != 64:
-        extend = "sext" if dtypes.is_int(index.dtype) else "zext"
-        text = out.emit(f"{extend} {llvm_type(index.dtype)} {text} to {llvm_type(wide)}")
+    wide = llvm_type(dtypes.with_lanes("int64", lanes))
     places = out.emit(
-        f"getelementptr inbounds {kind}, ptr {pointer.text}, {llvm_type(wide)} {text}"
+        f"getelementptr inbounds {kind}, ptr {pointer.text}, {wide} {_as_i64(out, index)}"
     )
-    name = f"llvm.masked.gather.{_mangled(dtype)}.v{lanes}p0"
+    name = f"llvm.masked.gather.{intrinsic_suffix(dtype)}.v{lanes}p0"
     function = out.module.declare(name, vector, (pointers, "i32", mask, vector))
     align = dtypes.storage_bytes(buffer.dtype)
     result = out.emit(
@@ -166,13 +165,6 @@ def _gather(out: FunctionText, buffer: Buffer, place: LaneAddresses) -> Value:
         f"{vector} poison){out.scopes.suffix(buffer.data)}"
     )
     return unknown(result, dtype)
-
-
-def _mangled(dtype: str) -> str:
-    """The name of a vector's type in names of intrinsics."""
-    element = llvm_type(dtypes.element(dtype))
-    short = {"half": "f16", "float": "f32", "double": "f64", "ptr": "p0"}
-    return f"v{dtypes.lanes(dtype)}{short.get(element, element)}"
 
 
 def lane(out: FunctionText, vector: Value, number: int) -> Value:
@@ -211,10 +203,6 @@ def shuffle(out: FunctionText, vectors: list[Value], indices: list[int]) -> Valu
     places = [(vector, k) for vector in vectors for k in range(dtypes.lanes(vector.dtype))]
     chosen = [lane(out, *places[index]) for index in indices]
     return chosen[0] if len(chosen) == 1 else concatenate(out, chosen)
-
-
-def _slice(out: FunctionText, vector: Value, start: int, count: int) -> Value:
-    return concatenate(out, [lane(out, vector, start + k) for k in range(count)])
 
 
 def _alignment(out: FunctionText, buffer: Buffer, index: Value) -> int:

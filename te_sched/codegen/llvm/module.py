@@ -8,17 +8,20 @@ slot k. Must not know statements.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from te_sched.codegen.llvm.debug import Locations
 from te_sched.codegen.llvm.types import quote, string_bytes
 from te_sched.codegen.signature import Signature
-from te_sched.ir.expr import Expr
 from te_sched.ir.stmt import Stmt
 
 FORMAT_VERSION = 4
 METADATA_MAGIC = "te_sched-module:"
+_UNIT = "distinct !DICompileUnit(language: DW_LANG_C, file: !{}, emissionKind: DebugDirectivesOnly)"
+_FUNCTION = (
+    'distinct !DISubprogram(name: "{}", scope: !{}, file: !{}, line: 1, type: !{}, unit: !{}, '
+    "spFlags: DISPFlagDefinition)"
+)
 
 
 class ModuleText:
@@ -42,7 +45,7 @@ class ModuleText:
         # the operands, each with its value if that is constant.
         self.intrinsics: dict[str, tuple[Any, ...]] = {}
         self.externs: set[str] = set()  # symbols that the process or a linked module must define
-        self.steps: dict[Stmt, Expr] = {}  # that statements take (`polling`)
+        self.steps: dict[Stmt, Any] = {}  # that statements take (`polling`)
         self.linked_ir: list[str] = []  # LLVM IR text of "import_llvm" pragmas
         self._declarations: dict[str, str] = {}
         self._metadata: list[str] = []
@@ -129,7 +132,7 @@ class ModuleText:
             f"@te_sched_slots = global [{count} x ptr] zeroinitializer, align 8",
             f"@te_sched_metadata = constant [{size} x i8] {text}, align 1",
             f"@te_sched_functions = constant [{2 * len(self.signatures)} x ptr] [{table}], align 8",
-            *self._string_constants(),
+            *map(_string_constant, self._strings.values(), self._strings),
             *self.functions,
             *self._declarations.values(),
             *([self.locations.named_metadata()] if self.locations is not None else []),
@@ -137,9 +140,42 @@ class ModuleText:
         ]
         return "\n".join(parts) + "\n"
 
-    def _string_constants(self) -> list[str]:
-        lines = []
-        for text, name in self._strings.items():
-            size, body = string_bytes(text)
-            lines.append(f"{name} = private unnamed_addr constant [{size} x i8] {body}, align 1")
-        return lines
+
+def _string_constant(name: str, text: str) -> str:
+    size, body = string_bytes(text)
+    return f"{name} = private unnamed_addr constant [{size} x i8] {body}, align 1"
+
+
+class Locations:
+    """Debug information of one module: from which line of a printed program an instruction comes.
+
+    Off by default; with it, each instruction carries the location of its statement, through LLVM's
+    passes into the assembly (`.loc`). Line 0 is an instruction of several lines, or of none.
+    `lines` are those of statements, by their identity.
+    """
+
+    def __init__(self, lines: Mapping[int, int], module: ModuleText) -> None:
+        self._lines, self._module = lines, module
+        node = module.shared_metadata
+        self._file = node('!DIFile(filename: "program", directory: "")')
+        self._type = node(f"!DISubroutineType(types: !{node('!{}')})")
+        self._unit = node(_UNIT.format(self._file))
+        self._version = node('!{i32 2, !"Debug Info Version", i32 3}')
+
+    def line_of(self, statement: Stmt) -> int:
+        """The line of a statement; 0 where it has none of its own."""
+        return self._lines.get(id(statement), 0)
+
+    def function(self, name: str) -> int:
+        """The node of a function, in which locations are."""
+        text = _FUNCTION.format(name, self._file, self._file, self._type, self._unit)
+        return self._module.shared_metadata(text)
+
+    def suffix(self, function: int, line: int) -> str:
+        """What an instruction of a line says after its operands."""
+        text = f"!DILocation(line: {line}, column: 0, scope: !{function})"
+        return f", !dbg !{self._module.shared_metadata(text)}"
+
+    def named_metadata(self) -> str:
+        """What a module says of itself."""
+        return f"!llvm.dbg.cu = !{{!{self._unit}}}\n!llvm.module.flags = !{{!{self._version}}}"

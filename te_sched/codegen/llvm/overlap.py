@@ -62,15 +62,12 @@ def _check_pair(out: FunctionText, other: _Place, written: _Place) -> None:
 def _place(out: FunctionText, buffer: E.Buffer, written: bool) -> _Place | None:
     """Where a buffer lies; None when it has no elements."""
     start = out.lookup(buffer.data).text
-    size = _arithmetic(out, "mul", _elements(out, buffer), _size(buffer))
+    item = integer(dtypes.storage_bytes(buffer.dtype), "int64")
+    size = _arithmetic(out, "mul", _elements(out, buffer), item)
     if size.text == "0":
         return None
     end = out.emit(f"getelementptr i8, ptr {start}, i64 {size.text}")
     return _Place(buffer.name, written, start, end, size.text.startswith("%"))
-
-
-def _size(buffer: E.Buffer) -> Value:
-    return integer(dtypes.storage_bytes(buffer.dtype), "int64")
 
 
 def _elements(out: FunctionText, buffer: E.Buffer) -> Value:

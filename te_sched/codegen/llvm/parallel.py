@@ -16,24 +16,21 @@ and waits for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from te_sched.codegen.llvm.casts import cast
 from te_sched.codegen.llvm.function import FunctionText
-from te_sched.codegen.llvm.loops import serial_loop
+from te_sched.codegen.llvm.loops import Body, serial_loop
 from te_sched.codegen.llvm.streaming import order_streams
 from te_sched.codegen.llvm.types import Value, llvm_type, quote
 from te_sched.errors import BuildError
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 
-_Body = Callable[[FunctionText, S.Stmt], None]
 _GRAIN, _STRIDE = "pragma_parallel_grain", "pragma_parallel_stride_pattern"
 _NUMBER, _COUNT = "%share", "%shares"  # of this share, and of all, as i64
 TEAM_PRAGMAS = frozenset({_GRAIN, _STRIDE})
 
 
-def run_parallel(out: FunctionText, node: S.For, start: Value, extent: Value, body: _Body) -> None:
+def run_parallel(out: FunctionText, node: S.For, start: Value, extent: Value, body: Body) -> None:
     """Run a loop on the team's threads; leave with the first error that one reports."""
     out.signature.parallel = True
     name = f"{out.signature.symbol}.parallel.{out.module.fresh()}"
@@ -41,15 +38,15 @@ def run_parallel(out: FunctionText, node: S.For, start: Value, extent: Value, bo
     inner.error_slot = "%error"
     write_share = _deal_iterations if _STRIDE in out.team_wishes else _write_share
     write_share(inner, node, start, extent, body)
+    order_streams(inner)
+    inner.do("ret void")
     data = _fill_captures(out, inner)
     error = _start_team(out, name, data, _team_limit(out, extent))
     _finish_function(inner, name)
     out.leave_unless_zero(out.emit(f"load i32, ptr {error}, align 4"))
 
 
-def _write_share(
-    inner: FunctionText, node: S.For, start: Value, extent: Value, body: _Body
-) -> None:
+def _write_share(inner: FunctionText, node: S.For, start: Value, extent: Value, body: Body) -> None:
     """The loop over this thread's share: extent * id / count up to extent * (id + 1) / count."""
     first = inner.import_value(start)
     total = cast(inner, inner.import_value(extent), "int64")
@@ -60,19 +57,17 @@ def _write_share(
     kind = llvm_type(start.dtype)
     values = []
     for bound in bounds:
-        cut = bound if kind == "i64" else inner.emit(f"trunc i64 {bound} to {kind}")
+        cut = _narrowed(inner, bound, kind)
         values.append(
             cut if first.text == "0" else inner.emit(f"add nsw {kind} {cut}, {first.text}")
         )
     low, high = start.lo, start.hi + max(extent.hi, 0)
     begin, end = (Value(text, start.dtype, low, high, False) for text in values)
     serial_loop(inner, node, begin, end, body)
-    order_streams(inner)
-    inner.do("ret void")
 
 
 def _deal_iterations(
-    inner: FunctionText, node: S.For, start: Value, extent: Value, body: _Body
+    inner: FunctionText, node: S.For, start: Value, extent: Value, body: Body
 ) -> None:
     """The loop over the iterations id, id + count, id + 2 * count, ... of this thread."""
     first = inner.import_value(start)
@@ -87,17 +82,20 @@ def _deal_iterations(
         number = cast(inside, inside.environment[node.loop_var], "int64").text
         before = inside.emit(f"mul nsw i64 {number}, {_COUNT}")
         dealt = inside.emit(f"add nsw i64 {before}, {_NUMBER}")
-        cut = dealt if kind == "i64" else inside.emit(f"trunc i64 {dealt} to {kind}")
+        cut = _narrowed(inside, dealt, kind)
         text = inside.emit(f"add nsw {kind} {cut}, {first.text}")
         inside.environment[node.loop_var] = Value(text, start.dtype, low, high, False)
         body(inside, stmt)
 
     most = max(extent.hi, 0)
-    end = turns if kind == "i64" else inner.emit(f"trunc i64 {turns} to {kind}")
+    end = _narrowed(inner, turns, kind)
     zero = Value("0", start.dtype, 0, 0, False)
     serial_loop(inner, node, zero, Value(end, start.dtype, 0, most, False), turn)
-    order_streams(inner)
-    inner.do("ret void")
+
+
+def _narrowed(out: FunctionText, number: str, kind: str) -> str:
+    """An i64 as the type of a loop's variable."""
+    return number if kind == "i64" else out.emit(f"trunc i64 {number} to {kind}")
 
 
 def _team_limit(out: FunctionText, extent: Value) -> str:
@@ -112,13 +110,8 @@ def _team_limit(out: FunctionText, extent: Value) -> str:
         )
     total = cast(out, extent, "int64").text
     shares = out.emit(f"sdiv i64 {total}, {grain.value}")
-    threads = _extreme(out, "smin", shares, out.emit(f"sext i32 {size} to i64"))
-    return out.emit(f"trunc i64 {_extreme(out, 'smax', threads, '1')} to i32")
-
-
-def _extreme(out: FunctionText, kind: str, a: str, b: str) -> str:
-    function = out.module.declare(f"llvm.{kind}.i64", "i64", ("i64", "i64"))
-    return out.emit(f"call i64 {function}(i64 {a}, i64 {b})")
+    threads = out.intrinsic("smin", "int64", shares, out.emit(f"sext i32 {size} to i64"))
+    return out.emit(f"trunc i64 {out.intrinsic('smax', 'int64', threads, '1')} to i32")
 
 
 def _fill_captures(out: FunctionText, inner: FunctionText) -> str:

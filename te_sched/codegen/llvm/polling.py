@@ -18,10 +18,11 @@ iterations, of the steps beside it. Loops of few steps stay as they are.
 from __future__ import annotations
 
 import functools
+from typing import NamedTuple
 
 from te_sched.codegen.llvm.expressions import evaluate
 from te_sched.codegen.llvm.function import FunctionText
-from te_sched.codegen.llvm.types import Value, llvm_type
+from te_sched.codegen.llvm.types import Value
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
@@ -38,27 +39,37 @@ _SIMPLE = (E.IntImm, E.Var, E.Add, E.Sub, E.Mul, E.Min, E.Max, E.Cast)
 _ATTRIBUTES = "cold nounwind memory(inaccessiblemem: readwrite)"
 
 
+class Cost(NamedTuple):
+    """About how many steps a statement takes, 1 or more: an int64 of what is known before it.
+
+    `beside` are the steps without those that loops inside count themselves, if there are such
+    loops.
+    """
+
+    steps: E.Expr
+    beside: E.Expr | None = None
+    has_loops: bool = False
+
+
+Counted = dict[S.Stmt, Cost]
+
+
 def part_of(out: FunctionText, node: S.For, most: int) -> int | None:
     """How many iterations a part of a loop has, which has at most `most`; None if it is whole."""
-    if node.kind in ("vectorized", "unrolled") or _has_counting(out.module.steps, node.body):
+    if node.kind in ("vectorized", "unrolled") or _is_counting(out.module.steps, node):
         return None
-    steps = _steps(out.module.steps, node.body)
-    if not isinstance(steps, E.IntImm):
+    body = _cost(out.module.steps, node.body)
+    assert isinstance(body.steps, E.IntImm)  # a loop that does not count
+    if body.steps.value * most <= (_LONG if body.has_loops else _LONG_INNERMOST):
         return None
-    is_innermost = not _has_loops(node.body)
-    if steps.value * most <= (_LONG_INNERMOST if is_innermost else _LONG):
-        return None
-    return max(1, PART // steps.value)
+    return max(1, PART // body.steps.value)
 
 
 def part_end(out: FunctionText, begin: str, end: Value, part: int) -> str:
     """Where a part ends that begins at `begin`."""
-    kind = llvm_type(end.dtype)
     # No difference of the two: it is beyond their type where memory says how far the loop goes.
-    later = out.module.declare(f"llvm.sadd.sat.{kind}", kind, (kind, kind))
-    smaller = out.module.declare(f"llvm.smin.{kind}", kind, (kind, kind))
-    next_end = out.emit(f"call {kind} {later}({kind} {begin}, {kind} {part})")
-    return out.emit(f"call {kind} {smaller}({kind} {next_end}, {kind} {end.text})")
+    next_end = out.intrinsic("sadd.sat", end.dtype, begin, str(part))
+    return out.intrinsic("smin", end.dtype, next_end, end.text)
 
 
 def poll(out: FunctionText) -> None:
@@ -77,7 +88,8 @@ def count_steps(out: FunctionText, node: S.For | S.While) -> None:
     if not out.steps_left:
         out.steps_left = out.allocate_static("i64", 8)
         out.prologue.append(f"  store i64 {PART}, ptr {out.steps_left}, align 8")
-    taken = evaluate(out, _steps_beside(counted, node.body)).text
+    body = _cost(counted, node.body)
+    taken = evaluate(out, body.steps if body.beside is None else body.beside).text
     before = out.emit(f"load i64, ptr {out.steps_left}, align 8")
     left = out.emit(f"sub i64 {before}, {taken}")
     out.do(f"store i64 {left}, ptr {out.steps_left}, align 8")
@@ -90,59 +102,51 @@ def count_steps(out: FunctionText, node: S.For | S.While) -> None:
     out.open(after)
 
 
-def _is_counting(counted: dict[S.Stmt, E.Expr], node: S.Stmt) -> bool:
+def _is_counting(counted: Counted, node: S.For | S.While) -> bool:
     """Whether a loop counts its steps, since there are loops inside of it of unknown extents."""
-    if not isinstance(node, S.For):
-        return isinstance(node, S.While)
-    return not isinstance(_steps(counted, node.body), E.IntImm) or _has_counting(counted, node.body)
+    if isinstance(node, S.While):
+        return True
+    body = _cost(counted, node.body)
+    return not isinstance(body.steps, E.IntImm) or body.beside is not None
 
 
-def _has_counting(counted: dict[S.Stmt, E.Expr], body: S.Stmt) -> bool:
-    """Whether there is a loop that counts its steps."""
-    return any(
-        isinstance(one, S.While)
-        or (isinstance(one, S.For) and not isinstance(_steps(counted, one.body), E.IntImm))
-        for one in walk(body)
-    )
-
-
-def _steps_beside(counted: dict[S.Stmt, E.Expr], node: S.Stmt) -> E.Expr:
-    """The steps of a statement without those that loops inside count themselves."""
-    if not _has_counting(counted, node):
-        return _steps(counted, node)
-    if isinstance(node, S.For | S.While):
-        return _ONE
-    parts = [_steps_beside(counted, one) for one in parts_of(node)]
-    steps = functools.reduce(ops.add, parts)
-    return _without(steps, node.var, node.value) if isinstance(node, S.LetStmt) else steps
-
-
-def _has_loops(body: S.Stmt) -> bool:
-    return any(isinstance(one, S.For | S.While) for one in walk(body))
-
-
-def _steps(counted: dict[S.Stmt, E.Expr], node: S.Stmt) -> E.Expr:
-    """About how many steps a statement takes, 1 or more: an int64 of what is known before it."""
+def _cost(counted: Counted, node: S.Stmt) -> Cost:
     if node not in counted:
-        counted[node] = ops.minimum(_count(counted, node), _MANY)
+        counted[node] = _count(counted, node)
     return counted[node]
 
 
-def _count(counted: dict[S.Stmt, E.Expr], node: S.Stmt) -> E.Expr:
+def _count(counted: Counted, node: S.Stmt) -> Cost:
     if isinstance(node, S.While):
-        return _MANY
-    parts = [_steps(counted, one) for one in parts_of(node)]
+        return Cost(_MANY, _ONE, True)
+    parts = [_cost(counted, one) for one in parts_of(node)]
     if not parts:
         calls = sum(isinstance(one, E.Call) for one in walk(node))
-        return E.IntImm(1 + _CALL * calls, "int64")
+        return Cost(E.IntImm(1 + _CALL * calls, "int64"))
+    steps = functools.reduce(ops.add, [part.steps for part in parts])
+    beside = None
+    if any(part.beside is not None for part in parts):
+        apart = [part.steps if part.beside is None else part.beside for part in parts]
+        beside = functools.reduce(ops.add, apart)
     if isinstance(node, S.For):
-        last = ops.sub(ops.add(node.min, node.extent), 1)
-        body = ops.maximum(*[_without(parts[0], node.loop_var, at) for at in (node.min, last)])
-        extent = ops.cast("int64", node.extent) if _is_simple(node.extent) else _UNKNOWN
-        return ops.mul(body, ops.minimum(ops.maximum(extent, _ONE), _MANY))
+        is_counting = beside is not None or not isinstance(steps, E.IntImm)
+        return Cost(_bounded(_of_loop(node, steps)), _ONE if is_counting else None, True)
     if isinstance(node, S.LetStmt):
-        return _without(parts[0], node.var, node.value)
-    return functools.reduce(ops.add, parts)
+        steps = _without(steps, node.var, node.value)
+        beside = None if beside is None else _without(beside, node.var, node.value)
+    return Cost(_bounded(steps), beside, any(part.has_loops for part in parts))
+
+
+def _of_loop(node: S.For, body: E.Expr) -> E.Expr:
+    """The steps of a loop whose body takes so many."""
+    last = ops.sub(ops.add(node.min, node.extent), 1)
+    most = ops.maximum(*[_without(body, node.loop_var, at) for at in (node.min, last)])
+    extent = ops.cast("int64", node.extent) if _is_simple(node.extent) else _UNKNOWN
+    return ops.mul(most, _bounded(ops.maximum(extent, _ONE)))
+
+
+def _bounded(steps: E.Expr) -> E.Expr:
+    return ops.minimum(steps, _MANY)
 
 
 def _without(steps: E.Expr, var: E.Var, value: E.Expr) -> E.Expr:

@@ -80,14 +80,20 @@ def check_names(target: Target, triple: str) -> None:
 @cache
 def _names(triple: str) -> tuple[frozenset[str], frozenset[str]]:
     """Processors and features that LLVM knows; none when it cannot be asked."""
-    try:
-        text = subprocess.run(
-            [sys.executable, "-c", _ASK, triple], capture_output=True, text=True, timeout=60
-        ).stderr
-    except (OSError, subprocess.SubprocessError):
-        return frozenset(), frozenset()
+    answer = _ask_llvm(_ASK, triple)
+    text = "" if answer is None else answer.stderr
     processors, _, features = text.partition("Available features")
     return frozenset(_NAME.findall(processors)), frozenset(_NAME.findall(features))
+
+
+def _ask_llvm(program: str, *words: str) -> subprocess.CompletedProcess[str] | None:
+    """What another process says; None where there can be none."""
+    try:
+        return subprocess.run(
+            [sys.executable, "-c", program, *words], capture_output=True, text=True, timeout=60
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
 
 
 def processor_of(intrinsic: str) -> str | None:
@@ -131,15 +137,8 @@ def _compiles(triple: str, cpu: str, features: str, name: str, call: tuple[Any, 
       ret {result} {value}
     }}
     declare {result} @{name}({", ".join(kind for kind, _ in operands)})"""
-    try:
-        tried = subprocess.run(
-            [sys.executable, "-c", _TRY, triple, cpu, features, text],
-            capture_output=True,
-            timeout=60,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return True
-    return tried.returncode == 0 or b"RuntimeError" in tried.stderr
+    tried = _ask_llvm(_TRY, triple, cpu, features, text)
+    return tried is None or tried.returncode == 0 or "RuntimeError" in tried.stderr
 
 
 def _unknown(target: Target, what: str, name: str, known: frozenset[str]) -> BuildError:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from te_sched import files
+from te_sched.codegen.calls import writer_of
 from te_sched.codegen.llvm import memory
 from te_sched.codegen.llvm.casts import cast
 from te_sched.codegen.llvm.expressions import (
@@ -26,7 +27,7 @@ from te_sched.codegen.llvm.polling import count_steps
 from te_sched.codegen.llvm.split_lanes import split_lanes
 from te_sched.codegen.llvm.streaming import run_streaming
 from te_sched.codegen.llvm.types import Value, integer, integer_range, llvm_type, slot_type
-from te_sched.errors import BuildError, kind_of
+from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
@@ -34,13 +35,7 @@ from te_sched.ir import stmt as S
 
 def execute(out: FunctionText, node: S.Stmt) -> None:
     """Write the instructions of a statement."""
-    writer = _WRITERS.get(type(node))
-    if writer is None:
-        raise BuildError(
-            f"generate code for {kind_of(node)}",
-            "it is not part of a lowered program",
-            "lower the schedule with te_sched.lower first",
-        )
+    writer = writer_of(_WRITERS, node, "generate code for {}")
     if out.module.locations is None:
         writer(out, node)
         return

@@ -5,12 +5,14 @@ Must not know how instructions are written.
 
 from __future__ import annotations
 
+import ctypes
 import math
 import struct
 from functools import cache
 
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes
+from te_sched.ir.ops import int_limits
 
 _NAMES = {
     ("float", 16): "half",
@@ -91,13 +93,8 @@ def slot_type(dtype: str) -> str:
 
 @cache
 def integer_range(dtype: str) -> tuple[int, int]:
-    """The smallest and the largest value of an integer type."""
-    kind = dtypes.parse(dtype)
-    if kind.code == "int":
-        return -(1 << (kind.bits - 1)), (1 << (kind.bits - 1)) - 1
-    if kind.code in ("uint", "bool"):
-        return 0, (1 << kind.bits) - 1
-    return 0, 0
+    """The smallest and the largest value of an integer type; 0 of others."""
+    return int_limits(dtype) if dtypes.parse(dtype).code in ("int", "uint", "bool") else (0, 0)
 
 
 def unknown(text: str, dtype: str, data: bool = True) -> Value:
@@ -130,7 +127,7 @@ def _float_text(value: float, dtype: str) -> str:
     if kind.bits == 16:
         return f"0xH{struct.unpack('<H', struct.pack('<e', _clamp_half(value)))[0]:04X}"
     if kind.bits == 32:
-        value = _round_to_float32(value)
+        value = ctypes.c_float(value).value
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
@@ -139,15 +136,8 @@ def _clamp_half(value: float) -> float:
     return math.copysign(math.inf, value) if abs(value) >= 65520.0 else value
 
 
-def _round_to_float32(value: float) -> float:
-    try:
-        return float(struct.unpack("<f", struct.pack("<f", value))[0])
-    except OverflowError:
-        return math.copysign(math.inf, value)
-
-
 def _bfloat_bits(value: float) -> int:
-    bits = int(struct.unpack("<I", struct.pack("<f", _round_to_float32(value)))[0])
+    bits = ctypes.c_uint32.from_buffer(ctypes.c_float(value)).value
     if math.isnan(value):
         return bits >> 16 | 0x40
     return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
@@ -156,6 +146,21 @@ def _bfloat_bits(value: float) -> int:
 def splat(constant: Value, lanes: int) -> str:
     """The text of a vector of `lanes` copies of a constant."""
     return f"splat ({llvm_type(constant.dtype)} {constant.text})"
+
+
+@cache
+def intrinsic_suffix(dtype: str) -> str:
+    """A type as the names of LLVM's intrinsics end with: f32, v4i64."""
+    kind = dtypes.parse(dtype)
+    element = f"{'f' if kind.code == 'float' else 'i'}{kind.bits}"
+    element = "p0" if kind.code == "handle" else element
+    return element if kind.lanes == 1 else f"v{kind.lanes}{element}"
+
+
+@cache
+def mask_type(dtype: str) -> str:
+    """The type of a condition for each lane of a type."""
+    return llvm_type(dtypes.with_lanes("bool", dtypes.lanes(dtype)))
 
 
 def quote(name: str) -> str:

@@ -24,6 +24,7 @@ from typing import NamedTuple
 from te_sched.codegen.llvm import math_coefficients as C
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.lanes import LaneBuilder, Number
+from te_sched.codegen.llvm.memory import permute
 from te_sched.codegen.llvm.types import Value, floating, llvm_type
 from te_sched.ir import dtypes
 
@@ -83,11 +84,6 @@ def _scale(x: Number, exponent: Number) -> Number:
     return x * _power_of_two(half, x.kind) * _power_of_two(exponent - half, x.kind)
 
 
-def _clamp(x: Number) -> Number:
-    form = _FORMATS[x.kind]
-    return x.at_most(form.largest).at_least(form.smallest)
-
-
 def _reduce_exp(x: Number) -> tuple[Number, Number]:
     """r and k of x = k ln 2 + r."""
     high, low = _FORMATS[x.kind].ln2
@@ -104,7 +100,8 @@ def _exp_minus_one_near_zero(r: Number) -> Number:
 
 
 def _exp(x: Number) -> Number:
-    r, exponent = _reduce_exp(_clamp(x))
+    form = _FORMATS[x.kind]
+    r, exponent = _reduce_exp(x.at_most(form.largest).at_least(form.smallest))
     return _scale(_exp_minus_one_near_zero(r) + 1.0, exponent)
 
 
@@ -123,10 +120,6 @@ def _exp2_for_f32(x: Number) -> Number:
     whole, exponent = _round(x)
     r = x - whole
     return r.times_plus(r.polynomial(C.EXP2_FOR_F32), 1.0) * _power_of_two(exponent, "double")
-
-
-def _exp10_f32(x: Number) -> Number:
-    return _exp2_for_f32(x.to("double") * LOG2_10).to("float")
 
 
 def _expm1_f32(x: Number) -> Number:
@@ -322,19 +315,20 @@ def _erf_f32(x: Number) -> Number:
 
 
 _TABLE = "te_sched.two_over_pi"
-_FIRST_EXPONENT = -24
+_FIRST_EXPONENT, _LAST_EXPONENT = -24, 104
+_FRACTION = 192  # bits of TWO_OVER_PI
 
 
 def _quarter_turns(x: Number) -> tuple[Number, Number]:
     """y and k of x = (k + y) pi/2, |y| <= 1/2, in float64: for every float32.
 
     x is 24 bits times 2^e; a table has 2^e 2/pi mod 4, its high part short enough for an exact
-    product.
+    product (`_table_row`).
     """
     size = x.bits() & 0x7FFFFFFF
     exponent = (size >> 23) - 150
     exponent = (exponent < _FIRST_EXPONENT).choose(exponent.like(_FIRST_EXPONENT), exponent)
-    exponent = (exponent > 104).choose(exponent.like(104), exponent).to("i64")
+    exponent = (exponent > _LAST_EXPONENT).choose(exponent.like(_LAST_EXPONENT), exponent).to("i64")
     digits = x.to("double") * _power_of_two(0 - exponent, "double")
     row = (exponent - _FIRST_EXPONENT) << 1
     high = digits * x.lanes.look_up("@" + _TABLE, "double", row)
@@ -391,7 +385,7 @@ _FUNCTIONS: dict[tuple[str, str], Callable[..., Number]] = {
     ("log2", "float64"): _log2_f64,
     ("log10", "float32"): _log10_f32,
     ("log10", "float64"): _log10_f64,
-    ("exp10", "float32"): _exp10_f32,
+    ("exp10", "float32"): lambda x: _exp2_for_f32(x.to("double") * LOG2_10).to("float"),
     ("expm1", "float32"): _expm1_f32,
     ("log1p", "float32"): _log1p_f32,
     ("sinh", "float32"): _sinh_f32,
@@ -470,21 +464,27 @@ def _helper(
     return "\n".join(lines), body.declarations
 
 
+def _table_row(exponent: int) -> tuple[float, float]:
+    """2^exponent * 2/pi mod 4, as the sum of 29 bits and 53 more."""
+    fraction = _FRACTION - _FIRST_EXPONENT
+    turns = (C.TWO_OVER_PI << exponent - _FIRST_EXPONENT) % (4 << fraction)
+    rest = turns % (1 << turns.bit_length() - 29)
+    return math.ldexp(turns - rest, -fraction), math.ldexp(rest, -fraction)
+
+
 @cache
 def _table_text() -> str:
-    numbers = [floating(part, "float64").text for row in C.TWO_OVER_PI for part in row]
+    rows = map(_table_row, range(_FIRST_EXPONENT, _LAST_EXPONENT + 1))
+    numbers = [floating(part, "float64").text for row in rows for part in row]
     elements = ", ".join(f"double {number}" for number in numbers)
     return f"@{_TABLE} = internal unnamed_addr constant [{len(numbers)} x double] [{elements}]"
 
 
-def _shuffle(out: FunctionText, a: Value, b: Value | None, places: range, lanes: int) -> Value:
-    """Lanes of one vector or of two of one type; those beyond are undefined."""
-    kind, dtype = llvm_type(a.dtype), dtypes.with_lanes(a.dtype, lanes)
-    known = dtypes.lanes(a.dtype) * (1 if b is None else 2)
-    mask = ", ".join(f"i32 {k if k < known else 'poison'}" for k in places)
-    other = "poison" if b is None else b.text
-    text = out.emit(f"shufflevector {kind} {a.text}, {kind} {other}, <{lanes} x i32> <{mask}>")
-    return Value(text, dtype)
+def _lanes(out: FunctionText, value: Value, start: int, count: int) -> Value:
+    """Some of the lanes, from `start` on; those beyond the last one are undefined."""
+    known = dtypes.lanes(value.dtype)
+    picks = [k if k < known else -1 for k in range(start, start + count)]
+    return permute(out, value, Value("poison", value.dtype), picks)
 
 
 def _cut(out: FunctionText, value: Value, start: int, count: int) -> Value:
@@ -493,13 +493,13 @@ def _cut(out: FunctionText, value: Value, start: int, count: int) -> Value:
         kind = llvm_type(value.dtype)
         text = out.emit(f"extractelement {kind} {value.text}, i32 {start}")
         return Value(text, dtypes.element(value.dtype))
-    return _shuffle(out, value, None, range(start, start + count), count)
+    return _lanes(out, value, start, count)
 
 
 def _with_last(out: FunctionText, a: Value, b: Value) -> Value:
     """A vector and one more lane."""
     lanes = dtypes.lanes(a.dtype)
-    wide = _shuffle(out, a, None, range(lanes + 1), lanes + 1)
+    wide = _lanes(out, a, 0, lanes + 1)
     last = f"{llvm_type(b.dtype)} {b.text}"
     text = out.emit(f"insertelement {llvm_type(wide.dtype)} {wide.text}, {last}, i32 {lanes}")
     return Value(text, wide.dtype)
@@ -516,7 +516,7 @@ def _join(out: FunctionText, parts: list[Value]) -> Value:
                 joined.append(_with_last(out, a, b))
                 continue
             if second < first:  # only the last part may be shorter
-                b = _shuffle(out, b, None, range(first), first)
-            joined.append(_shuffle(out, a, b, range(first + second), first + second))
+                b = _lanes(out, b, 0, first)
+            joined.append(permute(out, a, b, list(range(first + second))))
         parts = joined + (parts[-1:] if len(parts) % 2 else [])
     return parts[0]

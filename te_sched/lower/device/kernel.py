@@ -65,6 +65,17 @@ def thread_axes(kernel: PrimFunc) -> tuple[tuple[LaunchAxis, ...], Stmt]:
     return tuple(axes), body
 
 
+def thread_number(axes: Iterable[LaunchAxis]) -> tuple[Expr, Expr]:
+    """The number of a thread in its block, threadIdx.x fastest, and how many threads there are."""
+    number: Expr = IntImm(0)
+    count: Expr = IntImm(1)
+    for axis in axes:
+        if not axis.is_block:
+            number = ops.add(number, ops.mul(axis.var, count))
+            count = ops.mul(count, axis.extent)
+    return number, count
+
+
 def with_work(kernel: PrimFunc, body: Stmt) -> PrimFunc:
     """The kernel with something else that every thread does; itself where it is the same."""
     launches = []
