@@ -134,6 +134,15 @@ def checked_as(
     return lambda function: checked(function, error, "", but)
 
 
+def list_names(module: ModuleType, *more: str) -> None:
+    """Make `__all__` of a module that gives names of others: public ones, no modules, and `more`.
+
+    Those that are imported `as` themselves are what type checkers take for public.
+    """
+    found = [name for name, value in vars(module).items() if not isinstance(value, ModuleType)]
+    vars(module)["__all__"] = sorted({*more, *(name for name in found if name[0] != "_")})
+
+
 def check_arguments(module: ModuleType, names: Iterable[str]) -> None:
     """Let these functions check their arguments when they are called by the names of a module."""
     face = module.__name__.removeprefix("te_sched.") + "."
