@@ -58,7 +58,8 @@ if typing.TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-config, TVMError = _config, TeSchedError
+config = _config
+TVMError = TeSchedError
 
 _give_operators()
 _install_views()

@@ -41,7 +41,8 @@ if typing.TYPE_CHECKING:
     from te_sched.runtime.threads import get_num_threads as get_num_threads
     from te_sched.runtime.threads import set_num_threads as set_num_threads
 
-    PackedFunc, num_threads = Function, get_num_threads
+    PackedFunc = Function
+    num_threads = get_num_threads
 
 # Names of modules that load LLVM.
 _LAZY = {

@@ -153,6 +153,7 @@ from te_sched.tir.kinds import CallEffectKind as CallEffectKind
 from te_sched.tir.kinds import ForKind as ForKind
 from te_sched.tir.ranges import Range as Range
 
-PrimExpr, IterVar, ir_builder = _Expr, _IterVar, _builder
+PrimExpr = _Expr
+IterVar, ir_builder = _IterVar, _builder
 indexdiv, indexmod = floordiv, floormod
 signatures.list_names(sys.modules[__name__], "ir_builder", "stmt_functor", "transform")
