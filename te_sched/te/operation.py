@@ -14,7 +14,7 @@ from typing import Any
 from te_sched.errors import DeclarationError, ScheduleError, Subject, repr_of, user_place
 from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, IterVar, ProducerLoad, Range, Reduce
 from te_sched.ir.stmt import BufferStore, For, Stmt
-from te_sched.ir.visitor import CHILD_FIELDS, Mapper, children, parts_of, replace, walk
+from te_sched.ir.visitor import Mapper, children, parts_of, replace, walk
 from te_sched.te.tensor import Array, Tensor
 
 
@@ -295,12 +295,7 @@ def loaded_tensors(roots: Iterable[Expr]) -> Iterator[Tensor]:
         below: list[Any] = []
         if kind is Reduce:
             below += [axis.dom for axis in current.axis if axis.dom is not None]
-        for name in CHILD_FIELDS[kind]:
-            value = getattr(current, name)
-            if type(value) is tuple:
-                below += value
-            elif value is not None:
-                below.append(value)
+        below += children(current)
         stack += [(child, False) for child in reversed(below)]
 
 

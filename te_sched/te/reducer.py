@@ -113,15 +113,13 @@ class Reducer:
             )
 
     def _combiner(self, is_tuple: bool, sources: tuple[Expr, ...]) -> CommReducer:
-        left, right = self._parameter_names()
-        if not is_tuple:
-            lhs, rhs = _variables([left], sources), _variables([right], sources)
-            result = self._called("combiner", self.combine, (*lhs, *rhs))
-        else:
-            numbers = range(len(sources))
-            lhs = _variables([f"{left}_{i}" for i in numbers], sources)
-            rhs = _variables([f"{right}_{i}" for i in numbers], sources)
-            result = self._called("combiner", self.combine, (lhs, rhs))
+        ends = [f"_{number}" for number in range(len(sources))] if is_tuple else [""]
+        lhs, rhs = (
+            tuple([Var(name + end, one.dtype) for end, one in zip(ends, sources, strict=True)])
+            for name in self._parameter_names()
+        )
+        values = (lhs, rhs) if is_tuple else (*lhs, *rhs)
+        result = self._called("combiner", self.combine, values)
         identity = self._called("identity", self.identity, [source.dtype for source in sources])
         if len(result) != len(sources) or len(identity) != len(sources):
             raise DeclarationError(
@@ -167,10 +165,6 @@ class Reducer:
                 "write lambda x, y: ...; for several values x and y are tuples",
             )
         return names[0], names[1]
-
-
-def _variables(names: Sequence[str], sources: Sequence[Expr]) -> tuple[Var, ...]:
-    return tuple([Var(name, one.dtype) for name, one in zip(names, sources, strict=True)])
 
 
 def _is_tuple(value: Any) -> bool:
