@@ -46,8 +46,7 @@ class NDArray:
 
     def _use(self, storage: Any) -> None:
         self._array = storage
-        dtype, device = self.dtype, self.device
-        view = view_interface(_interface_of(storage), storage.dtype, dtype, *_place(device))
+        view = view_storage(storage, self.dtype, self.device.memory, self.device.device_id)
         self.address = view.address
         self.key = view[:6]  # all that a call must check
 
@@ -154,8 +153,7 @@ class NDArray:
     def __dlpack__(self, *, stream: Any = None, **options: Any) -> Any:
         if self.dtype != "bfloat16":
             return self._array.__dlpack__(stream=stream, **options)
-        place = self.__dlpack_device__()
-        view = view_interface(_interface_of(self._array), self._array.dtype, self.dtype, *place)
+        view = view_storage(self._array, self.dtype, *self.__dlpack_device__())
         return dlpack.make_capsule(view, self._array, "bfloat", 16)
 
     @property
@@ -416,14 +414,11 @@ def view_interface(
     return dlpack.ArrayView(name, shape, strides, not readonly, memory, device_id, address)
 
 
-def _interface_of(storage: Any) -> dict[str, Any]:
-    if isinstance(storage, np.ndarray):
-        return dict(storage.__array_interface__)
-    return dict(storage.__cuda_array_interface__)
-
-
-def _place(device: Device) -> tuple[int, int]:
-    return device.memory, device.device_id
+def view_storage(storage: Any, dtype: str, memory: int, device_id: int) -> dlpack.ArrayView:
+    """An array of numpy or cupy as calls see it, with elements of one of te_sched's types."""
+    is_numpy = isinstance(storage, np.ndarray)
+    interface = storage.__array_interface__ if is_numpy else storage.__cuda_array_interface__
+    return view_interface(interface, storage.dtype, dtype, memory, device_id)
 
 
 def _dtype_name(kind: np.dtype[Any]) -> str:
