@@ -11,7 +11,7 @@ import dataclasses
 import operator
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import wraps
+from functools import cache, wraps
 from inspect import Parameter, signature, unwrap
 from itertools import repeat
 from os import PathLike
@@ -154,22 +154,17 @@ def check_arguments(module: ModuleType, names: Iterable[str]) -> None:
 
 def check_fields(node: Any) -> None:
     """Refuse a node of the IR whose fields are not what their annotations say."""
-    kind = type(node)
-    kinds = _OF_FIELDS.get(kind)
-    if kinds is None:
-        names = vars(sys.modules[kind.__module__])
-        kinds = [
-            (field.name, kind_of_annotation(str(field.type), names))
-            for field in dataclasses.fields(kind)
-        ]
-        _OF_FIELDS[kind] = kinds
-    for name, expected in kinds:
+    kind: Any = type(node)
+    for name, expected in _kinds_of_fields(kind):
         value = getattr(node, name)
         if not expected.fits(value):
             raise unfit(DeclarationError, kind.__name__, name, value, expected)
 
 
-_OF_FIELDS: dict[type, list[tuple[str, ParameterKind]]] = {}
+@cache
+def _kinds_of_fields(kind: Any) -> list[tuple[str, ParameterKind]]:
+    names, fields = vars(sys.modules[kind.__module__]), dataclasses.fields(kind)
+    return [(field.name, kind_of_annotation(str(field.type), names)) for field in fields]
 
 
 def _signature(function: Callable[..., Any], left: set[str]) -> _Signature:

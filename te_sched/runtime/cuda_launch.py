@@ -21,6 +21,7 @@ from te_sched.ir.visitor import StatementMapper
 from te_sched.lower.device.kernel import LAUNCH, is_kernel, thread_axes
 from te_sched.lower.statements import sequence
 from te_sched.runtime import cuda_driver, cuda_memory, registry
+from te_sched.runtime.callbacks import ctype_of
 from te_sched.runtime.cuda_arguments import uses_of_arguments
 from te_sched.runtime.cuda_kernels import LoadedKernels
 from te_sched.runtime.cuda_streams import current_stream
@@ -148,8 +149,4 @@ def _argument(dtype: str, value: Any) -> Any:
     """An argument of a kernel as ctypes keeps it."""
     if dtype == "handle":
         return ctypes.c_void_p(ctypes.cast(value, ctypes.c_void_p).value)
-    if dtypes.is_float(dtype) and dtypes.bits(dtype) == 16:
-        return ctypes.c_uint16(value)  # its bits, see _passed
-    if dtypes.is_float(dtype):
-        return (ctypes.c_double if dtypes.bits(dtype) == 64 else ctypes.c_float)(value)
-    return getattr(ctypes, f"c_{dtype}")(value) if dtype != "bool" else ctypes.c_bool(value)
+    return ctype_of(dtype)(value)  # of small floats their bits, see _passed
