@@ -29,9 +29,10 @@ from te_sched.ir import dtypes
 from te_sched.lower.widen_indices import LARGEST_SIZE
 from te_sched.runtime import cuda_driver, cuda_streams
 from te_sched.runtime.dlpack import ArrayView, asking, place_of, read_capsule, refuse_negated
-from te_sched.runtime.ndarray import NDArray, refuse_masked, view_interface, view_numpy
+from te_sched.runtime.ndarray import NDArray, refuse_masked, view_interface
 
 _CUDA = 2
+_LEGACY_STREAM = 1  # DLPack's number of the default stream, whose handle is 0
 _MEMORIES = {
     1: "the processor's memory",
     _CUDA: "memory of cuda({})",
@@ -52,7 +53,7 @@ def view_of(value: Any, keep: list[Any]) -> ArrayView | None:
         return ArrayView(*value.key, value.address)
     if isinstance(value, np.ndarray):
         refuse_masked(value)
-        return view_numpy(value)
+        return view_interface(value.__array_interface__, value.dtype)
     if isinstance(value, np.generic | type):
         return None
     if hasattr(value, "__dlpack__"):
@@ -86,7 +87,8 @@ def _capsule_of(value: Any) -> Any:
     if place is None or place[0] != _CUDA:
         return value.__dlpack__()
     with cuda_driver.using(place[1]):  # torch refuses tensors of another device
-        return value.__dlpack__(stream=cuda_streams.dlpack_stream(place[1]))
+        stream = cuda_streams.current_stream(place[1]) or _LEGACY_STREAM
+        return value.__dlpack__(stream=stream)
 
 
 def check(

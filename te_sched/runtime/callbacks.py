@@ -19,8 +19,9 @@ from te_sched.codegen.llvm.calls import DONE
 from te_sched.errors import CallError, with_article
 from te_sched.ir import dtypes
 from te_sched.runtime import registry
+from te_sched.runtime.device import cpu
 from te_sched.runtime.dlpack import MOST_DIMENSIONS
-from te_sched.runtime.ndarray import NDArray, storage_name, wrap
+from te_sched.runtime.ndarray import NDArray, storage_name
 
 _CTYPES: dict[str, Any] = {
     "bool": ctypes.c_bool,
@@ -150,7 +151,7 @@ def _read_array(kind: dict[str, Any], words: Iterator[int]) -> NDArray:
     address = next(words)
     shape = tuple(next(words) for _ in range(kind["ndim"]))
     steps = tuple(next(words) for _ in range(kind["ndim"])) if kind["strided"] else None
-    return wrap(array_at(address, kind["dtype"], shape, steps), kind["dtype"])
+    return NDArray(array_at(address, kind["dtype"], shape, steps), kind["dtype"], cpu(0))
 
 
 class _Memory:

@@ -16,7 +16,6 @@ from te_sched.errors import CallError, kind_of
 from te_sched.runtime import cuda_driver
 from te_sched.runtime.cuda_driver import answer, check, loaded, using
 
-_LEGACY = 1  # DLPack's number of the default stream, whose handle is 0
 _NON_BLOCKING = 1
 
 
@@ -62,11 +61,6 @@ def handle_of(stream: Any) -> int:
             "give what create_raw_stream gave, a stream of cupy or torch, or its handle, an int",
         )
     return found
-
-
-def dlpack_stream(device_id: int) -> int:
-    """The current stream as DLPack numbers it: an array that is asked for waits for its writers."""
-    return current_stream(device_id) or _LEGACY
 
 
 def create_stream(device_id: int) -> int:

@@ -326,11 +326,6 @@ def _extents(shape: Any) -> tuple[int, ...]:
     return tuple([int(extent) for extent in given])
 
 
-def wrap(memory: np.ndarray[Any, Any], dtype: str, device: Device | None = None) -> NDArray:
-    """An NDArray over existing numpy memory, without a copy."""
-    return NDArray(memory, dtype, device if device is not None else cpu(0))
-
-
 def from_dlpack(source: Any) -> NDArray:
     """An NDArray over the memory of an array of another library, without a copy."""
     if not hasattr(source, "__dlpack__"):
@@ -347,7 +342,7 @@ def from_dlpack(source: Any) -> NDArray:
         if kind != _CUDA:
             is_known = isinstance(source, np.ndarray | NDArray)
             memory = np.from_dlpack(source if is_known else dlpack.Checked(source))
-            return wrap(memory, memory.dtype.name)
+            return NDArray(memory, memory.dtype.name, cpu(0))
         with cuda_memory.working_on(number, "read an array through DLPack") as cupy:
             memory = cupy.from_dlpack(source)
         return NDArray(memory, memory.dtype.name, Device(kind, number))
@@ -391,11 +386,6 @@ def refuse_masked(values: np.ndarray[Any, Any]) -> None:
         )
 
 
-def view_numpy(values: np.ndarray[Any, Any]) -> dlpack.ArrayView:
-    """A numpy array as calls see it."""
-    return view_interface(values.__array_interface__, values.dtype)
-
-
 def view_interface(
     interface: dict[str, Any],
     kind: np.dtype[Any],
@@ -409,7 +399,8 @@ def view_interface(
     if strides is not None and size:
         misfit = any(step % size for step in strides)
         strides = tuple(step / size if misfit else step // size for step in strides)
-    name = dtype if dtype is not None else _dtype_name(kind)
+    own_name = kind.name if kind.isnative else f"{kind.name} of foreign byte order"
+    name = own_name if dtype is None else dtype
     shape = tuple(interface["shape"])
     return dlpack.ArrayView(name, shape, strides, not readonly, memory, device_id, address)
 
@@ -419,10 +410,6 @@ def view_storage(storage: Any, dtype: str, memory: int, device_id: int) -> dlpac
     is_numpy = isinstance(storage, np.ndarray)
     interface = storage.__array_interface__ if is_numpy else storage.__cuda_array_interface__
     return view_interface(interface, storage.dtype, dtype, memory, device_id)
-
-
-def _dtype_name(kind: np.dtype[Any]) -> str:
-    return kind.name if kind.isnative else f"{kind.name} of foreign byte order"
 
 
 def _check_dtype(dtype: str) -> None:

@@ -163,7 +163,7 @@ def compute(
     extents = as_shape(shape, what)
     check_labels(tag, attrs, what)
     names = index_names(fcompute, len(extents), what, varargs_names)
-    axis = tuple([_spatial_axis(*pair) for pair in zip(names, extents, strict=True)])
+    axis = tuple(map(axis_of, extents, names))
     token = declaring.set(axis)
     try:
         value = fcompute(*[one.var for one in axis])
@@ -224,8 +224,9 @@ def check_function(function: Any, arguments: int, what: str, example: str) -> No
         ) from None
 
 
-def _spatial_axis(name: str, extent: Expr) -> IterVar:
-    return IterVar(Range(IntImm(0, extent.dtype), extent), Var(name, extent.dtype), "DataPar")
+def axis_of(extent: Expr, name: str, kind: str = "DataPar") -> IterVar:
+    """An axis of a dimension: its values are from 0 on."""
+    return IterVar(Range(IntImm(0, extent.dtype), extent), Var(name, extent.dtype), kind)
 
 
 def index_names(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any, overload
 
 from te_sched.errors import DeclarationError, repr_of, with_article
@@ -62,13 +63,10 @@ class Reducer:
         for value in values:
             for one in _as_tuple(value):
                 ops.convert(one)  # which refuses what is no number and no expression
-        total = values[0]
-        for value in values[1:]:
-            total = self.combine(total, value)
-        return total
+        return reduce(self.combine, values)
 
     def _reduce(self, expr: Any, axis: Any, where: Any, init: Any) -> Any:
-        axes = tuple(axis) if isinstance(axis, list | tuple) else (axis,)
+        axes = _as_tuple(axis)
         self._check_axes(axes)
         sources = tuple([ops.convert(value) for value in _as_tuple(expr)])
         condition = ops.TRUE if where is None else ops.convert(where)
@@ -137,10 +135,10 @@ class Reducer:
         try:
             values = function(*arguments)
         except (TypeError, IndexError) as error:
+            number = "several values" if isinstance(arguments[0], tuple) else "one"
+            number = f"{len(arguments)} values" if what == "identity" else number
             raise DeclarationError(
-                f"{self.__name__} of {len(arguments)} values"
-                if what == "identity"
-                else f"{self.__name__} of {'several values' if _is_tuple(arguments[0]) else 'one'}",
+                f"{self.__name__} of {number}",
                 f"its {what} fails: {error}",
                 "its functions take one value or dtype for each reduced value; of several values "
                 "the combiner takes two tuples",
@@ -165,10 +163,6 @@ class Reducer:
                 "write lambda x, y: ...; for several values x and y are tuples",
             )
         return names[0], names[1]
-
-
-def _is_tuple(value: Any) -> bool:
-    return isinstance(value, (tuple, list))
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
