@@ -135,8 +135,9 @@ class Reducer:
         try:
             values = function(*arguments)
         except (TypeError, IndexError) as error:
-            number = "several values" if isinstance(arguments[0], tuple) else "one"
-            number = f"{len(arguments)} values" if what == "identity" else number
+            number = f"{len(arguments)} values"
+            if what == "combiner":
+                number = "several values" if isinstance(arguments[0], tuple) else "one"
             raise DeclarationError(
                 f"{self.__name__} of {number}",
                 f"its {what} fails: {error}",
