@@ -5,98 +5,61 @@ the names are TVM's. What needs LLVM is loaded when it is first used.
 """
 
 import importlib
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+import sys
+import types
+import typing
 
-from te_sched import ir, nd, runtime, target, te, testing, tir, transform
-from te_sched.config import SELF as config
-from te_sched.driver import build
-from te_sched.errors import (
-    AccessError,
-    BuildError,
-    CallError,
-    DeclarationError,
-    InternalError,
-    LoweringError,
-    ScheduleError,
-    TeSchedError,
-)
-from te_sched.errors import TeSchedError as TVMError
-from te_sched.ir.expr import IterVar
-from te_sched.ir.stmt import IRModule
-from te_sched.lower.pipeline import lower  # takes the place of the package of this name
-from te_sched.runtime import (
-    DataType,
-    cl,
-    cpu,
-    cuda,
-    device,
-    emulated_cuda,
-    ext_dev,
-    get_global_func,
-    gpu,
-    hexagon,
-    metal,
-    mtl,
-    opencl,
-    register_extern,
-    register_func,
-    rocm,
-    vpi,
-    vulkan,
-)
-from te_sched.tir import Range
+from te_sched import ir as ir
+from te_sched import nd as nd
+from te_sched import runtime as runtime
+from te_sched import signatures
+from te_sched import target as target
+from te_sched import te as te
+from te_sched import testing as testing
+from te_sched import tir as tir
+from te_sched import transform as transform
+from te_sched.config import SELF as _config
+from te_sched.driver import build as build
+from te_sched.errors import AccessError as AccessError
+from te_sched.errors import BuildError as BuildError
+from te_sched.errors import CallError as CallError
+from te_sched.errors import DeclarationError as DeclarationError
+from te_sched.errors import InternalError as InternalError
+from te_sched.errors import LoweringError as LoweringError
+from te_sched.errors import ScheduleError as ScheduleError
+from te_sched.errors import TeSchedError as TeSchedError
+from te_sched.ir.expr import IterVar as IterVar
+from te_sched.ir.stmt import IRModule as IRModule
+from te_sched.lower.pipeline import lower as lower  # takes the place of the package of this name
+from te_sched.runtime import DataType as DataType
+from te_sched.runtime import cl as cl
+from te_sched.runtime import cpu as cpu
+from te_sched.runtime import cuda as cuda
+from te_sched.runtime import device as device
+from te_sched.runtime import emulated_cuda as emulated_cuda
+from te_sched.runtime import ext_dev as ext_dev
+from te_sched.runtime import get_global_func as get_global_func
+from te_sched.runtime import gpu as gpu
+from te_sched.runtime import hexagon as hexagon
+from te_sched.runtime import metal as metal
+from te_sched.runtime import mtl as mtl
+from te_sched.runtime import opencl as opencl
+from te_sched.runtime import register_extern as register_extern
+from te_sched.runtime import register_func as register_func
+from te_sched.runtime import rocm as rocm
+from te_sched.runtime import vpi as vpi
+from te_sched.runtime import vulkan as vulkan
+from te_sched.tir import Range as Range
 from te_sched.views.notebook import install as _install_views
 from te_sched.whole_tensors import give_operators as _give_operators
 
-if TYPE_CHECKING:
+if typing.TYPE_CHECKING:
     from te_sched.story.explaining import explain as explain
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "AccessError",
-    "BuildError",
-    "CallError",
-    "DataType",
-    "DeclarationError",
-    "IRModule",
-    "InternalError",
-    "IterVar",
-    "LoweringError",
-    "Range",
-    "ScheduleError",
-    "TVMError",
-    "TeSchedError",
-    "build",
-    "cl",
-    "config",
-    "cpu",
-    "cuda",
-    "device",
-    "emulated_cuda",
-    "ext_dev",
-    "get_global_func",
-    "gpu",
-    "hexagon",
-    "ir",
-    "lower",
-    "metal",
-    "mtl",
-    "nd",
-    "opencl",
-    "register_extern",
-    "register_func",
-    "rocm",
-    "runtime",
-    "target",
-    "te",
-    "testing",
-    "tir",
-    "transform",
-    "vpi",
-    "vulkan",
-]
+config = _config
+TVMError = TeSchedError
 
 _give_operators()
 _install_views()
@@ -112,7 +75,7 @@ _LATE = {
 _LATE_FUNCTIONS = {"explain": "te_sched.story.explaining"}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> typing.Any:
     if name in _LATE:
         return importlib.import_module(_LATE[name])
     if name in _LATE_FUNCTIONS:
@@ -125,11 +88,11 @@ def _advice(module: str, name: str) -> str:
     return str(importlib.import_module("te_sched.compat.absent").message(module, name))
 
 
-def _tell_of_absent_names(module: ModuleType) -> None:
+def _tell_of_absent_names(module: types.ModuleType) -> None:
     """Let the error for a name that a module does not have say what there is instead."""
     own = vars(module).get("__getattr__")
 
-    def find(name: str) -> Any:
+    def find(name: str) -> typing.Any:
         if own is not None:
             try:
                 return own(name)
@@ -142,5 +105,9 @@ def _tell_of_absent_names(module: ModuleType) -> None:
     vars(module)["__getattr__"] = find
 
 
-for _module in (ir, nd, runtime, target, te, testing, tir, transform):
+_MODULES = (ir, nd, runtime, target, te, testing, tir, transform)
+for _module in _MODULES:
     _tell_of_absent_names(_module)
+signatures.list_names(
+    sys.modules[__name__], "config", *(one.__name__.rpartition(".")[2] for one in _MODULES)
+)

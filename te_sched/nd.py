@@ -1,47 +1,28 @@
 """te_sched.nd: arrays on devices, with TVM's names."""
 
-from __future__ import annotations
+import sys
 
-from te_sched.runtime.device import (
-    Device,
-    cpu,
-    cuda,
-    device,
-    emulated_cuda,
-    ext_dev,
-    hexagon,
-    metal,
-    opencl,
-    rocm,
-    vpi,
-    vulkan,
-    webgpu,
-)
-from te_sched.runtime.device import cuda as gpu
-from te_sched.runtime.device import metal as mtl
-from te_sched.runtime.device import opencl as cl
-from te_sched.runtime.ndarray import NDArray, array, empty, from_dlpack, zeros
+from te_sched import signatures
+from te_sched.runtime.device import Device as Device
+from te_sched.runtime.device import cl as cl
+from te_sched.runtime.device import cpu as cpu
+from te_sched.runtime.device import cuda as cuda
+from te_sched.runtime.device import device as device
+from te_sched.runtime.device import emulated_cuda as emulated_cuda
+from te_sched.runtime.device import ext_dev as ext_dev
+from te_sched.runtime.device import gpu as gpu
+from te_sched.runtime.device import hexagon as hexagon
+from te_sched.runtime.device import metal as metal
+from te_sched.runtime.device import mtl as mtl
+from te_sched.runtime.device import opencl as opencl
+from te_sched.runtime.device import rocm as rocm
+from te_sched.runtime.device import vpi as vpi
+from te_sched.runtime.device import vulkan as vulkan
+from te_sched.runtime.device import webgpu as webgpu
+from te_sched.runtime.ndarray import NDArray as NDArray
+from te_sched.runtime.ndarray import array as array
+from te_sched.runtime.ndarray import empty as empty
+from te_sched.runtime.ndarray import from_dlpack as from_dlpack
+from te_sched.runtime.ndarray import zeros as zeros
 
-__all__ = [
-    "Device",
-    "NDArray",
-    "array",
-    "cl",
-    "cpu",
-    "cuda",
-    "device",
-    "empty",
-    "emulated_cuda",
-    "ext_dev",
-    "from_dlpack",
-    "gpu",
-    "hexagon",
-    "metal",
-    "mtl",
-    "opencl",
-    "rocm",
-    "vpi",
-    "vulkan",
-    "webgpu",
-    "zeros",
-]
+signatures.list_names(sys.modules[__name__])

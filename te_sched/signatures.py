@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import wraps
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, wraps
 from inspect import Parameter, signature, unwrap
 from itertools import repeat
 from os import PathLike
-from types import ModuleType
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from types import ModuleType, NoneType, UnionType
+from typing import Annotated, Any, NamedTuple, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from te_sched.errors import (
     DeclarationError,
@@ -74,22 +73,23 @@ def is_sequence(value: Any) -> bool:
 
 
 _ANYTHING = ParameterKind(lambda value: True, "anything")
-_SIMPLE = {
-    "Any": _ANYTHING,
-    "object": _ANYTHING,
-    "None": ParameterKind(lambda value: value is None, "None"),
-    "int": ParameterKind(is_index, "an int"),
-    "float": ParameterKind(is_real, "a number"),
-    "bool": ParameterKind(has_truth, "True or False"),
-    "str": ParameterKind(str.__instancecheck__, "a str"),
-    "Callable": ParameterKind(callable, "a function"),
-    "os.PathLike[str]": ParameterKind(lambda value: isinstance(value, PathLike), "a path"),
+_SIMPLE: dict[Any, ParameterKind] = {
+    Any: _ANYTHING,
+    object: _ANYTHING,
+    int: ParameterKind(is_index, "an int"),
+    float: ParameterKind(is_real, "a number"),
+    bool: ParameterKind(has_truth, "True or False"),
+    str: ParameterKind(str.__instancecheck__, "a str"),
+    NoneType: ParameterKind(lambda value: value is None, "None"),
+    Callable: ParameterKind(callable, "a function"),
+    PathLike: ParameterKind(lambda value: isinstance(value, PathLike), "a path"),
+    **dict.fromkeys((Mapping, dict), ParameterKind(Mapping.__instancecheck__, "a dictionary")),
 }
+_SEVERAL = (Sequence, Iterable, list, tuple)
 
 
 # Parameters of which the functions say better themselves what is wrong.
 _LEFT = ("dtype", "dtypes", "out_dtype")
-_SEVERAL = re.compile(r"(Sequence|Iterable|list|tuple|Mapping|Callable|dict)\[(.*)\]")
 
 
 class _Signature(NamedTuple):
@@ -134,6 +134,15 @@ def checked_as(
     return lambda function: checked(function, error, "", but)
 
 
+def list_names(module: ModuleType, *more: str) -> None:
+    """Make `__all__` of a module that gives names of others: public ones, no modules, and `more`.
+
+    Those that are imported `as` themselves are what type checkers take for public.
+    """
+    found = [name for name, value in vars(module).items() if not isinstance(value, ModuleType)]
+    vars(module)["__all__"] = sorted({*more, *(name for name in found if name[0] != "_")})
+
+
 def check_arguments(module: ModuleType, names: Iterable[str]) -> None:
     """Let these functions check their arguments when they are called by the names of a module."""
     face = module.__name__.removeprefix("te_sched.") + "."
@@ -145,31 +154,26 @@ def check_arguments(module: ModuleType, names: Iterable[str]) -> None:
 
 def check_fields(node: Any) -> None:
     """Refuse a node of the IR whose fields are not what their annotations say."""
-    kind = type(node)
-    kinds = _OF_FIELDS.get(kind)
-    if kinds is None:
-        names = vars(sys.modules[kind.__module__])
-        kinds = [
-            (field.name, kind_of_annotation(str(field.type), names))
-            for field in dataclasses.fields(kind)
-        ]
-        _OF_FIELDS[kind] = kinds
-    for name, expected in kinds:
+    kind: Any = type(node)
+    for name, expected in _kinds_of_fields(kind):
         value = getattr(node, name)
         if not expected.fits(value):
             raise unfit(DeclarationError, kind.__name__, name, value, expected)
 
 
-_OF_FIELDS: dict[type, list[tuple[str, ParameterKind]]] = {}
+@cache
+def _kinds_of_fields(kind: Any) -> list[tuple[str, ParameterKind]]:
+    names, fields = vars(sys.modules[kind.__module__]), dataclasses.fields(kind)
+    return [(field.name, kind_of_annotation(str(field.type), names)) for field in fields]
 
 
 def _signature(function: Callable[..., Any], left: set[str]) -> _Signature:
     parameters = list(signature(function).parameters.values())
     names = getattr(unwrap(function), "__globals__", {})
-    kinds = {
-        one.name: _ANYTHING if one.name in left else kind_of_annotation(str(one.annotation), names)
-        for one in parameters
-    }
+    kinds = dict.fromkeys([one.name for one in parameters], _ANYTHING)
+    for one in parameters:
+        if one.name not in left and one.annotation is not one.empty:
+            kinds[one.name] = kind_of_annotation(one.annotation, names)
     places = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     rest = [one.name for one in parameters if one.kind is Parameter.VAR_POSITIONAL]
     return _Signature(
@@ -179,52 +183,40 @@ def _signature(function: Callable[..., Any], left: set[str]) -> _Signature:
     )
 
 
-def kind_of_annotation(annotation: str, names: Mapping[str, Any]) -> ParameterKind:
+def kind_of_annotation(annotation: str, names: dict[str, Any]) -> ParameterKind:
     """What an annotation says, in the names of the module that it stands in."""
-    parts = list(_alternatives(annotation))
-    if len(parts) > 1:
-        kinds = [kind_of_annotation(part, names) for part in parts]
+    try:
+        return _kind_of(eval(annotation, names))
+    except NameError:  # of what only type checkers know
+        return _ANYTHING
+
+
+def _kind_of(hint: Any) -> ParameterKind:
+    outer, inner = get_origin(hint), get_args(hint)
+    if outer in (Union, UnionType):
+        kinds = [_kind_of(part) for part in inner]
         if _ANYTHING in kinds:
             return _ANYTHING
         tests = [one.fits for one in kinds]
         words = " or ".join(one.words for one in kinds)
         return ParameterKind(lambda value: any(map(operator.call, tests, repeat(value))), words)
-    several = _SEVERAL.fullmatch(annotation)
-    if several is not None:
-        return _kind_of_several(several[1], several[2], names)
-    if annotation in _SIMPLE:
-        return _SIMPLE[annotation]
-    first, *parts_of_name = annotation.split(".")
-    found = names.get(first)
-    for part in parts_of_name:
-        found = getattr(found, part, None)
-    if isinstance(found, type):
-        return ParameterKind(found.__instancecheck__, with_article(found.__name__))
-    marks = [one for one in getattr(found, "__metadata__", ()) if isinstance(one, ParameterKind)]
-    return marks[0] if marks else _ANYTHING
+    if outer is Annotated:
+        return next((one for one in inner if isinstance(one, ParameterKind)), _ANYTHING)
+    if outer in _SEVERAL:
+        is_uniform = len(inner) == 1 or inner[1] is ...
+        return _kind_of_several(outer, _kind_of(inner[0]) if is_uniform else _ANYTHING)
+    if (outer or hint) in _SIMPLE:
+        return _SIMPLE[outer or hint]
+    if isinstance(hint, type):
+        return ParameterKind(hint.__instancecheck__, with_article(hint.__name__))
+    return _ANYTHING
 
 
-def _alternatives(annotation: str) -> Iterator[str]:
-    """The parts of `A | B`, of which each may have brackets."""
-    depth, start = 0, 0
-    for place, sign in enumerate(annotation):
-        depth += (sign == "[") - (sign == "]")
-        if sign == "|" and not depth:
-            yield annotation[start:place].strip()
-            start = place + 1
-    yield annotation[start:].strip()
-
-
-def _kind_of_several(outer: str, inner: str, names: Mapping[str, Any]) -> ParameterKind:
-    if outer == "Callable":
-        return ParameterKind(callable, "a function")
-    if outer in ("Mapping", "dict"):
-        return ParameterKind(lambda value: isinstance(value, Mapping), "a dictionary")
-    part = kind_of_annotation(inner.removesuffix(", ..."), names)
+def _kind_of_several(outer: Any, part: ParameterKind) -> ParameterKind:
     of = "" if part is _ANYTHING else f", each {part.words}"
 
     def fits(value: Any) -> bool:
-        is_stream = outer == "Iterable" and not is_sequence(value)
+        is_stream = outer is Iterable and not is_sequence(value)
         if is_stream:  # which may be read but once
             return isinstance(value, Iterable) and not isinstance(value, str | bytes)
         return is_sequence(value) and all(map(part.fits, value))

@@ -12,11 +12,12 @@ import te_sched
 from te_sched import nd, te, tir, topi
 from te_sched.compat import arith
 from te_sched.errors import DeclarationError, ElementError, TeSchedError, repr_of
-from te_sched.signatures import ParameterKind, checked, checked_as
+from te_sched.signatures import ParameterKind, checked, checked_as, kind_of_annotation
 from te_sched.te.tensor import Tensor
 
 A = te.placeholder((8, 8), name="A")
 Even = Annotated[Any, ParameterKind(lambda value: value % 2 == 0, "an even number")]
+Words = Sequence[str]
 
 
 @checked
@@ -61,6 +62,28 @@ def test_checked_rejects(given: dict[str, Any], match: str) -> None:
 def test_checked_rejects_of_many() -> None:
     with pytest.raises(DeclarationError, match="argument rest of taken is 'x'"):
         taken(0, None, (), 0, False, 0.0, None, "", 1, "x")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "words"),
+    [
+        ("Words | None", "a list or tuple, each a str or None"),
+        ("np.ndarray[Any, Any]", "anything"),
+        ("tuple[int, str]", "a list or tuple"),
+        ("tuple[te.Tensor, ...]", "a list or tuple, each a Tensor"),
+        ("int | Unknown", "anything"),
+    ],
+)
+def test_annotations_are_read_as_python_does(annotation: str, words: str) -> None:
+    assert kind_of_annotation(annotation, globals()).words == words
+
+
+def test_public_names_are_those_that_are_no_modules() -> None:
+    for module in (te_sched, te, tir, nd, te_sched.runtime):
+        given = module.__all__  # type: ignore[attr-defined]
+        assert sorted({*given}) == given
+        assert not {"sys", "typing", "signatures", "importlib", "Any"} & {*given}
+    assert {"ir_builder", "multiply", "IterVar"} < {*tir.__all__}  # type: ignore[attr-defined]
 
 
 def test_checked_as_leaves_parameters_to_the_function() -> None:

@@ -13,7 +13,19 @@ from te_sched.te.tensor import Tensor, tensor_label
 __all__ = ["batch_matmul", "matmul"]
 
 
-def _check_ranks(lhs: Tensor, rhs: Tensor, rank: int) -> None:
+@checked
+def matmul(lhs: Tensor, rhs: Tensor, transa: bool = False, transb: bool = False) -> Any:
+    """The product of two matrices, each transposed first if so asked."""
+    return _product("matmul", 2, lhs, rhs, bool(transa), bool(transb))
+
+
+@checked
+def batch_matmul(lhs: Tensor, rhs: Tensor, transa: bool = False, transb: bool = False) -> Any:
+    """The products of two rows of matrices."""
+    return _product("batch_matmul", 3, lhs, rhs, bool(transa), bool(transb))
+
+
+def _product(name: str, rank: int, lhs: Tensor, rhs: Tensor, transa: bool, transb: bool) -> Any:
     for tensor in (lhs, rhs):
         if tensor.ndim != rank:
             raise DeclarationError(
@@ -22,36 +34,12 @@ def _check_ranks(lhs: Tensor, rhs: Tensor, rank: int) -> None:
                 "reshape it, or use matmul for matrices and batch_matmul for rows of them",
                 tensor_label(tensor),
             )
-
-
-@checked
-def matmul(lhs: Tensor, rhs: Tensor, transa: bool = False, transb: bool = False) -> Any:
-    """The product of two matrices, each transposed first if so asked."""
-    _check_ranks(lhs, rhs, 2)
-    rows = lhs.shape[1] if transa else lhs.shape[0]
-    columns = rhs.shape[0] if transb else rhs.shape[1]
+    rows, columns = lhs.shape[-1 if transa else -2], rhs.shape[-2 if transb else -1]
     return extern(
-        (rows, columns),
+        (*lhs.shape[:-2], rows, columns),
         [lhs, rhs],
         lambda ins, outs: call_packed(
-            "tvm.contrib.cblas.matmul", ins[0], ins[1], outs[0], bool(transa), bool(transb)
-        ),
-        name="C",
-        dtype=lhs.dtype,
-    )
-
-
-@checked
-def batch_matmul(lhs: Tensor, rhs: Tensor, transa: bool = False, transb: bool = False) -> Any:
-    """The products of two rows of matrices."""
-    _check_ranks(lhs, rhs, 3)
-    rows = lhs.shape[2] if transa else lhs.shape[1]
-    columns = rhs.shape[1] if transb else rhs.shape[2]
-    return extern(
-        (lhs.shape[0], rows, columns),
-        [lhs, rhs],
-        lambda ins, outs: call_packed(
-            "tvm.contrib.cblas.batch_matmul", ins[0], ins[1], outs[0], bool(transa), bool(transb)
+            f"tvm.contrib.cblas.{name}", ins[0], ins[1], outs[0], transa, transb
         ),
         name="C",
         dtype=lhs.dtype,

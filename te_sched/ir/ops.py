@@ -308,7 +308,7 @@ def add(a: Any, b: Any) -> Expr:
     return x if type(y) in _CONSTANTS and _is_zero(y, -1.0) else Add(x, y)
 
 
-def sub(a: Any, b: Any) -> Expr:
+def subtract(a: Any, b: Any) -> Expr:
     """a - b"""
     x, y = operands(a, b)
     if type(y) in _CONSTANTS:
@@ -319,7 +319,7 @@ def sub(a: Any, b: Any) -> Expr:
     return Sub(x, y)
 
 
-def mul(a: Any, b: Any) -> Expr:
+def multiply(a: Any, b: Any) -> Expr:
     """a * b"""
     x, y = operands(a, b)
     if type(x) in _CONSTANTS:
@@ -335,6 +335,9 @@ def mul(a: Any, b: Any) -> Expr:
         if is_const(y, 0):
             return y
     return Mul(x, y)
+
+
+sub, mul = subtract, multiply
 
 
 def negative(a: Any) -> Expr:

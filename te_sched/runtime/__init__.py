@@ -3,80 +3,46 @@
 What needs LLVM is loaded when it is first used.
 """
 
-from __future__ import annotations
-
 import importlib
-from typing import TYPE_CHECKING, Any
+import sys
+import typing
 
-from te_sched.ir.ops import const
-from te_sched.runtime.device import (
-    Device,
-    cpu,
-    cuda,
-    device,
-    emulated_cuda,
-    ext_dev,
-    hexagon,
-    metal,
-    opencl,
-    rocm,
-    vpi,
-    vulkan,
-)
-from te_sched.runtime.device import cuda as gpu
-from te_sched.runtime.device import metal as mtl
-from te_sched.runtime.device import opencl as cl
-from te_sched.runtime.ndarray import NDArray
-from te_sched.runtime.registry import (
-    get_global_func,
-    register_extern,
-    register_func,
-    remove_extern,
-    remove_global_func,
-)
-from te_sched.runtime.types import DataType, convert, enabled
+from te_sched import signatures
+from te_sched.ir.ops import const as const
+from te_sched.runtime.device import Device as Device
+from te_sched.runtime.device import cl as cl
+from te_sched.runtime.device import cpu as cpu
+from te_sched.runtime.device import cuda as cuda
+from te_sched.runtime.device import device as device
+from te_sched.runtime.device import emulated_cuda as emulated_cuda
+from te_sched.runtime.device import ext_dev as ext_dev
+from te_sched.runtime.device import gpu as gpu
+from te_sched.runtime.device import hexagon as hexagon
+from te_sched.runtime.device import metal as metal
+from te_sched.runtime.device import mtl as mtl
+from te_sched.runtime.device import opencl as opencl
+from te_sched.runtime.device import rocm as rocm
+from te_sched.runtime.device import vpi as vpi
+from te_sched.runtime.device import vulkan as vulkan
+from te_sched.runtime.ndarray import NDArray as NDArray
+from te_sched.runtime.registry import get_global_func as get_global_func
+from te_sched.runtime.registry import register_extern as register_extern
+from te_sched.runtime.registry import register_func as register_func
+from te_sched.runtime.registry import remove_extern as remove_extern
+from te_sched.runtime.registry import remove_global_func as remove_global_func
+from te_sched.runtime.types import DataType as DataType
+from te_sched.runtime.types import convert as convert
+from te_sched.runtime.types import enabled as enabled
 
-if TYPE_CHECKING:
-    from te_sched.runtime.loading import load_module
-    from te_sched.runtime.module import Function, Module
-    from te_sched.runtime.module import Function as PackedFunc
-    from te_sched.runtime.threads import get_num_threads, set_num_threads
-    from te_sched.runtime.threads import get_num_threads as num_threads
+if typing.TYPE_CHECKING:
+    from te_sched.runtime.loading import load_module as load_module
+    from te_sched.runtime.module import Function as Function
+    from te_sched.runtime.module import Module as Module
+    from te_sched.runtime.threads import get_num_threads as get_num_threads
+    from te_sched.runtime.threads import set_num_threads as set_num_threads
 
-__all__ = [
-    "DataType",
-    "Device",
-    "Function",
-    "Module",
-    "NDArray",
-    "PackedFunc",
-    "cl",
-    "const",
-    "convert",
-    "cpu",
-    "cuda",
-    "device",
-    "emulated_cuda",
-    "enabled",
-    "ext_dev",
-    "get_global_func",
-    "get_num_threads",
-    "gpu",
-    "hexagon",
-    "load_module",
-    "metal",
-    "mtl",
-    "num_threads",
-    "opencl",
-    "register_extern",
-    "register_func",
-    "remove_extern",
-    "remove_global_func",
-    "rocm",
-    "set_num_threads",
-    "vpi",
-    "vulkan",
-]
+    PackedFunc = Function
+    num_threads = get_num_threads
 
 # Names of modules that load LLVM.
 _LAZY = {
@@ -88,9 +54,10 @@ _LAZY = {
     "num_threads": ("te_sched.runtime.threads", "get_num_threads"),
     "set_num_threads": ("te_sched.runtime.threads", "set_num_threads"),
 }
+signatures.list_names(sys.modules[__name__], *_LAZY)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> typing.Any:
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, attribute = _LAZY[name]

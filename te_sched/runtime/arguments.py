@@ -29,9 +29,10 @@ from te_sched.ir import dtypes
 from te_sched.lower.widen_indices import LARGEST_SIZE
 from te_sched.runtime import cuda_driver, cuda_streams
 from te_sched.runtime.dlpack import ArrayView, asking, place_of, read_capsule, refuse_negated
-from te_sched.runtime.ndarray import NDArray, refuse_masked, view_interface, view_numpy
+from te_sched.runtime.ndarray import NDArray, refuse_masked, view_interface
 
 _CUDA = 2
+_LEGACY_STREAM = 1  # DLPack's number of the default stream, whose handle is 0
 _MEMORIES = {
     1: "the processor's memory",
     _CUDA: "memory of cuda({})",
@@ -52,7 +53,7 @@ def view_of(value: Any, keep: list[Any]) -> ArrayView | None:
         return ArrayView(*value.key, value.address)
     if isinstance(value, np.ndarray):
         refuse_masked(value)
-        return view_numpy(value)
+        return view_interface(value.__array_interface__, value.dtype)
     if isinstance(value, np.generic | type):
         return None
     if hasattr(value, "__dlpack__"):
@@ -86,7 +87,8 @@ def _capsule_of(value: Any) -> Any:
     if place is None or place[0] != _CUDA:
         return value.__dlpack__()
     with cuda_driver.using(place[1]):  # torch refuses tensors of another device
-        return value.__dlpack__(stream=cuda_streams.dlpack_stream(place[1]))
+        stream = cuda_streams.current_stream(place[1]) or _LEGACY_STREAM
+        return value.__dlpack__(stream=stream)
 
 
 def check(
@@ -145,16 +147,18 @@ class _Check:
             elif view is None and not _is_address(value):
                 why = f"it is a pointer, and {kind_of(value)} is none"
                 raise self._error(parameter, why, "pass an array or an address")
-        for parameter, view in zip(parameters, views, strict=True):
-            if parameter.kind == "buffer" and view is not None:
-                self._bind(parameter, view)
-        for parameter, view in zip(parameters, views, strict=True):
-            if parameter.kind == "buffer" and view is not None:
-                self._bind_unused(parameter, view)
+        arrays = [
+            (parameter, view, self._bind(parameter, view))
+            for parameter, view in zip(parameters, views, strict=True)
+            if parameter.kind == "buffer" and view is not None
+        ]
+        for parameter, _, strides in arrays:
+            self._bind_unused(parameter, strides)
         self.check_sizes()
-        for parameter, view in zip(parameters, views, strict=True):
-            if parameter.kind == "buffer" and view is not None:
-                self._check_extents(parameter, view)
+        for parameter, view, strides in arrays:
+            self._check_extents(parameter, view)
+            self._check_strides(parameter, view, strides)
+            self._check_index_range(parameter, view, strides)
         return self._passed()
 
     def _passed(self) -> tuple[int, ...]:
@@ -206,19 +210,16 @@ class _Check:
     def check_scalar(self, parameter: FunctionParameter, value: Any) -> None:
         if isinstance(value, np.generic):
             value = value.item()
-        if dtypes.is_float(parameter.dtype):
-            if isinstance(value, bool) or not isinstance(value, (int, float)):
-                why = f"{kind_of(value)} is not {with_article(parameter.dtype)}"
-                raise self._error(parameter, why, "pass a float")
+        is_float = dtypes.is_float(parameter.dtype)
+        is_odd = isinstance(value, bool) and not dtypes.is_bool(parameter.dtype)
+        if is_odd or not isinstance(value, int | float if is_float else int):
+            why = f"{kind_of(value)} is not {with_article(parameter.dtype)}"
+            raise self._error(parameter, why, "pass a float" if is_float else "pass an int")
+        if is_float:
             if isinstance(value, int) and abs(value) > _LARGEST_FLOAT:
                 why = f"an int of {value.bit_length()} bits does not fit into {parameter.dtype}"
                 raise self._error(parameter, why, "pass a float")
             return
-        if not isinstance(value, int) or (
-            isinstance(value, bool) and not dtypes.is_bool(parameter.dtype)
-        ):
-            why = f"{kind_of(value)} is not {with_article(parameter.dtype)}"
-            raise self._error(parameter, why, "pass an int")
         low, high = integer_range(parameter.dtype)
         if not low <= value <= high:
             raise self._error(
@@ -230,18 +231,22 @@ class _Check:
                 f"argument {parameter.name}",
             )
 
-    def _bind(self, parameter: FunctionParameter, view: ArrayView) -> None:
-        """Take symbols from where they stand alone: extents, then strides that are used."""
-        strides: list[int | None] = [
+    def _bind(self, parameter: FunctionParameter, view: ArrayView) -> list[int]:
+        """Take symbols from where they stand alone: extents, then strides that are used.
+
+        Gives the array's strides in elements.
+        """
+        strides = self._strides(parameter, view)
+        used = [
             step if extent > 1 or parameter.broadcast else None
-            for step, extent in zip(self._strides(parameter, view), view.shape, strict=True)
+            for step, extent in zip(strides, view.shape, strict=True)
         ]
         self.bind_symbols(parameter, "shape", parameter.shape, view.shape)
-        self.bind_symbols(parameter, "strides", parameter.strides or [], strides)
+        self.bind_symbols(parameter, "strides", parameter.strides or [], used)
+        return strides
 
-    def _bind_unused(self, parameter: FunctionParameter, view: ArrayView) -> None:
+    def _bind_unused(self, parameter: FunctionParameter, strides: Sequence[int]) -> None:
         """Take symbols that nothing else gives from strides of axes of one element or none."""
-        strides = self._strides(parameter, view)
         for dimension, step in zip(parameter.strides or [], strides, strict=False):
             if isinstance(dimension, list) and dimension[0] == "symbol":
                 number = dimension[1]
@@ -316,9 +321,9 @@ class _Check:
 
     def _strides(self, parameter: FunctionParameter, view: ArrayView) -> list[int]:
         """The array's strides in elements."""
-        actual = view.strides if view.strides is not None else _compact(view.shape)
-        if 0 in view.shape:
-            actual = _compact(view.shape)
+        actual = _compact(view.shape)
+        if view.strides is not None and 0 not in view.shape:
+            actual = view.strides
         for axis, (step, extent) in enumerate(zip(actual, view.shape, strict=True)):
             if extent > 1 and step == 0 and parameter.written and 0 not in view.shape:
                 why = f"it is an output, and all its elements along axis {axis} are one"
@@ -351,18 +356,14 @@ class _Check:
                     f"its shape is {view.shape}, and axis {axis} should be {expected}{where}",
                     f"pass an array of shape {self._shape(parameter)}",
                 )
-        self._check_strides(parameter, view)
-        self._check_index_range(parameter, view)
 
-    def _check_strides(self, parameter: FunctionParameter, view: ArrayView) -> None:
-        actual = self._strides(parameter, view)
+    def _check_strides(
+        self, parameter: FunctionParameter, view: ArrayView, actual: list[int]
+    ) -> None:
         if parameter.written and view.strides is not None and parameter.strides is not None:
             self._check_own_overlap(parameter, view, actual)
-        wanted: list[int | None]
-        if parameter.strides is None:
-            wanted = list(_compact(view.shape))
-        else:
-            wanted = [evaluate(dimension, self.bound) for dimension in parameter.strides]
+        declared = _compact(view.shape) if parameter.strides is None else parameter.strides
+        wanted = [evaluate(dimension, self.bound) for dimension in declared]
         for axis, (have, want, extent) in enumerate(zip(actual, wanted, view.shape, strict=True)):
             if extent > 1 and have != want and 0 not in view.shape:
                 kind = "compact rows" if parameter.strides is None else "by the buffer"
@@ -389,12 +390,13 @@ class _Check:
             why = f"it is an output, and by its strides {tuple(strides)} some elements are one"
             raise self._error(parameter, why, "pass an array whose elements lie apart")
 
-    def _check_index_range(self, parameter: FunctionParameter, view: ArrayView) -> None:
+    def _check_index_range(
+        self, parameter: FunctionParameter, view: ArrayView, strides: list[int]
+    ) -> None:
         """Indices of symbolic programs are int32: refuse arrays that they cannot reach."""
         symbolic = any(isinstance(dimension, list) for dimension in parameter.shape)
         last = sum(
-            max(extent - 1, 0) * step
-            for extent, step in zip(view.shape, self._strides(parameter, view), strict=True)
+            max(extent - 1, 0) * step for extent, step in zip(view.shape, strides, strict=True)
         )
         narrow = all(symbol.dtype == "int32" for symbol in self.signature.symbols)
         if symbolic and narrow and last > LARGEST_SIZE:
@@ -428,8 +430,4 @@ def _is_address(value: Any) -> bool:
 
 
 def _compact(shape: Sequence[int]) -> tuple[int, ...]:
-    strides, step = [], 1
-    for extent in reversed(shape):
-        strides.append(step)
-        step *= extent
-    return tuple(reversed(strides))
+    return tuple([math.prod(shape[axis + 1 :]) for axis in range(len(shape))])

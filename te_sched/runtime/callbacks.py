@@ -9,7 +9,8 @@ from __future__ import annotations
 import ctypes
 import gc
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,9 @@ from te_sched.codegen.llvm.calls import DONE
 from te_sched.errors import CallError, with_article
 from te_sched.ir import dtypes
 from te_sched.runtime import registry
+from te_sched.runtime.device import cpu
 from te_sched.runtime.dlpack import MOST_DIMENSIONS
-from te_sched.runtime.ndarray import NDArray, storage_name, wrap
+from te_sched.runtime.ndarray import NDArray, storage_name
 
 _CTYPES: dict[str, Any] = {
     "bool": ctypes.c_bool,
@@ -43,7 +45,6 @@ def ctype_of(dtype: str) -> Any:
 
 def make_callback(name: str, args: list[str], result: str) -> Any:
     """The entry point int32 f(pointer to the result, arguments...) of a Python extern."""
-    converters = [_CONVERTERS.get(kind) for kind in args]
 
     def call(place: int, *values: Any) -> int:
         try:
@@ -54,11 +55,9 @@ def make_callback(name: str, args: list[str], result: str) -> Any:
                     "it is not registered as a Python function any more",
                     "build again after te_sched.register_extern",
                 )
-            pairs = zip(converters, values, strict=True)
-            answer = extern.function(
-                *[value if convert is None else convert(value) for convert, value in pairs]
-            )
-            _write_result(place, result, answer)
+            pairs = zip(args, values, strict=True)
+            given = [value.decode() if kind == "str" else value for kind, value in pairs]
+            _write_result(place, result, extern.function(*given))
         except BaseException as error:  # whatever it is, the native caller must not see it
             return registry.keep_exception(error)
         return DONE
@@ -66,9 +65,6 @@ def make_callback(name: str, args: list[str], result: str) -> Any:
     return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, *[ctype_of(kind) for kind in args])(
         call
     )
-
-
-_CONVERTERS: dict[str, Callable[[Any], Any]] = {"str": lambda value: value.decode()}
 
 
 _PACKED = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
@@ -80,7 +76,7 @@ def make_packed(name: str, args: list[dict[str, Any]], result: str) -> Any:
     def call(place: int, packet: int) -> int:
         lent: list[_Lent] = []
         try:
-            words = iter(_Words(packet))
+            words = _words(packet)
             function = registry.get_global_func(name)
             assert function is not None
             values = [_read(kind, words) for kind in args]
@@ -134,16 +130,9 @@ def _kept(name: str) -> CallError:
     )
 
 
-class _Words:
-    """The words of a packet, read as they are asked for."""
-
-    def __init__(self, address: int) -> None:
-        self._address = address
-
-    def __iter__(self) -> Iterator[int]:
-        while True:
-            yield ctypes.c_int64.from_address(self._address).value
-            self._address += 8
+def _words(packet: int) -> Iterator[int]:
+    """The words at an address, read as they are asked for."""
+    return (ctypes.c_int64.from_address(address).value for address in count(packet, 8))
 
 
 def _read(kind: dict[str, Any], words: Iterator[int]) -> Any:
@@ -162,7 +151,7 @@ def _read_array(kind: dict[str, Any], words: Iterator[int]) -> NDArray:
     address = next(words)
     shape = tuple(next(words) for _ in range(kind["ndim"]))
     steps = tuple(next(words) for _ in range(kind["ndim"])) if kind["strided"] else None
-    return wrap(array_at(address, kind["dtype"], shape, steps), kind["dtype"])
+    return NDArray(array_at(address, kind["dtype"], shape, steps), kind["dtype"], cpu(0))
 
 
 class _Memory:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pickle
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,7 +46,7 @@ class QueryRecorder:
         if kept is not None:
             return kept[2]
         data = compile_object(text, linked, machine)
-        self.cache.put(key, _joined(text.encode(), json.dumps(linked).encode(), data))
+        self.cache.put(key, pickle.dumps((text, linked, data)))
         return data
 
 
@@ -82,12 +83,8 @@ def _object_key(text: str, linked: tuple[str, ...], machine: TargetMachine) -> s
     salt = environment()
     if salt is None:
         return None
-    parts = (text, *linked, *map(str, _description(machine)))
-    digest = hashlib.sha256(salt)
-    for part in parts:
-        content = part.encode()
-        digest.update(b"%d\n" % len(content) + content)
-    return digest.hexdigest()
+    content = repr((text, linked, _description(machine))).encode()
+    return hashlib.sha256(salt + content).hexdigest()
 
 
 def _description(machine: TargetMachine) -> tuple[str, str, str, int]:
@@ -95,22 +92,6 @@ def _description(machine: TargetMachine) -> tuple[str, str, str, int]:
 
 
 def _find_object(cache: ObjectCache, key: str) -> tuple[str, tuple[str, ...], bytes] | None:
+    """The LLVM text of an object, what was linked to it, and the object itself."""
     entry = cache.get(key)
-    if entry is None:
-        return None
-    text, linked, data = _parted(entry)
-    return text.decode(), tuple(json.loads(linked)), data
-
-
-def _joined(*parts: bytes) -> bytes:
-    head = b" ".join(b"%d" % len(part) for part in parts)
-    return b"".join([head, b"\n", *parts])
-
-
-def _parted(content: bytes) -> list[bytes]:
-    head, _, rest = content.partition(b"\n")
-    parts, start = [], 0
-    for size in map(int, head.split()):
-        parts.append(rest[start : start + size])
-        start += size
-    return parts
+    return None if entry is None else pickle.loads(entry)

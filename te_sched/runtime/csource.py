@@ -57,17 +57,9 @@ def compile_c(source: str, options: tuple[str, ...] = ("-O3",)) -> CObject:
         return CObject(read_part(folder / "code.o"), frozenset(labels))
 
 
-def link_shared(objects: tuple[bytes, ...], what: str) -> bytes:
-    """Object files linked to a shared library."""
-    return _link(objects, what, ["-shared"], ["-lm"])
-
-
-def link_relocatable(objects: tuple[bytes, ...], what: str) -> bytes:
-    """Object files joined into one."""
-    return _link(objects, what, ["-r", "-nostdlib"], [])
-
-
-def _link(objects: tuple[bytes, ...], what: str, options: list[str], libraries: list[str]) -> bytes:
+def link(objects: tuple[bytes, ...], what: str, is_shared: bool) -> bytes:
+    """Object files linked to a shared library, or joined into one."""
+    options, libraries = (["-shared"], ["-lm"]) if is_shared else (["-r", "-nostdlib"], [])
     command = _compiler(what)
     with files.temporary_folder(what, BuildError) as folder:
         names = [f"part{k}.o" for k in range(len(objects))]

@@ -116,10 +116,8 @@ def why_absent() -> str:
 
 def attribute(device_id: int, number: int) -> int:
     """An attribute of a device by its number."""
-    value = ctypes.c_int()
-    code = loaded().cuDeviceGetAttribute(ctypes.byref(value), number, _device(device_id))
-    check(code, f"read attribute {number} of cuda({device_id})")
-    return value.value
+    what = f"read attribute {number} of cuda({device_id})"
+    return answer(what, "cuDeviceGetAttribute", number, _device(device_id))
 
 
 def fact(device_id: int, name: str) -> object:
@@ -139,9 +137,7 @@ def fact(device_id: int, name: str) -> object:
         free, total = memory(device_id)
         return total if name == "total_global_memory" else free
     if name in ("api_version", "driver_version"):
-        version = ctypes.c_int()
-        check(loaded().cuDriverGetVersion(ctypes.byref(version)), "read the driver's version")
-        return version.value
+        return answer("read the driver's version", "cuDriverGetVersion")
     return None
 
 
@@ -162,12 +158,10 @@ def architecture(device_id: int) -> str:
 
 def device_of_pointer(address: int) -> int:
     """The number of the device whose memory an address is in; 0 for that of empty arrays."""
-    number = ctypes.c_int()
     if not address:
         return 0
-    code = loaded().cuPointerGetAttribute(ctypes.byref(number), _POINTER_DEVICE, address)
-    check(code, f"find the device of the memory at address {address:#x}")
-    return number.value
+    what = f"find the device of the memory at address {address:#x}"
+    return answer(what, "cuPointerGetAttribute", _POINTER_DEVICE, address)
 
 
 def synchronize(device_id: int) -> None:
@@ -178,18 +172,14 @@ def synchronize(device_id: int) -> None:
 
 def _device(device_id: int) -> int:
     """The driver's handle of a device."""
-    device = ctypes.c_int()
-    check(loaded().cuDeviceGet(ctypes.byref(device), device_id), f"find cuda({device_id})")
-    return device.value
+    return answer(f"find cuda({device_id})", "cuDeviceGet", device_id)
 
 
 @functools.cache
 def _context(device_id: int) -> int:
     """The primary context of a device, which is kept for the life of the process."""
-    context = ctypes.c_void_p()
-    code = loaded().cuDevicePrimaryCtxRetain(ctypes.byref(context), _device(device_id))
-    check(code, f"use cuda({device_id})")
-    return context.value or 0
+    what = f"use cuda({device_id})"
+    return answer(what, "cuDevicePrimaryCtxRetain", _device(device_id), kind=ctypes.c_void_p)
 
 
 @contextmanager
@@ -217,6 +207,13 @@ def loaded() -> Any:
             "set TE_SCHED_EMULATE=1 to emulate one",
         )
     return driver
+
+
+def answer(what: str, function: str, *arguments: Any, kind: Any = ctypes.c_int) -> int:
+    """The number or handle by which a function of the driver answers, in its first argument."""
+    value = kind()
+    check(getattr(loaded(), function)(ctypes.byref(value), *arguments), what)
+    return value.value or 0
 
 
 def check(code: int, what: str) -> None:

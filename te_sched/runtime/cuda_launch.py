@@ -9,21 +9,28 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from te_sched.analysis.checks.check_builder import widen
 from te_sched.codegen.llvm.entry import WRITTEN
+from te_sched.errors import CallError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Call, Expr, IntImm, StringImm, Var
 from te_sched.ir.stmt import Allocate, Evaluate, IRModule, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper
+from te_sched.locks import new_lock
 from te_sched.lower.device.kernel import LAUNCH, is_kernel, thread_axes
 from te_sched.lower.statements import sequence
 from te_sched.runtime import cuda_driver, cuda_memory, registry
+from te_sched.runtime.callbacks import ctype_of
 from te_sched.runtime.cuda_arguments import uses_of_arguments
-from te_sched.runtime.cuda_kernels import LoadedKernels
+from te_sched.runtime.cuda_driver import answer, check, loaded, using
 from te_sched.runtime.cuda_streams import current_stream
+
+_MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
 
 class _Rooms(threading.local):
@@ -34,14 +41,19 @@ class _Rooms(threading.local):
 
 
 class Launcher:
-    """Starts the kernels of one module on one device."""
+    """The kernels of one module on one device; they go when this object goes."""
 
     def __init__(self, compile_for: Callable[[str], Any], device_id: int) -> None:
-        architecture = cuda_driver.architecture(device_id)
-        compiled = compile_for(architecture)
-        self.kernels = LoadedKernels(compiled.cubin, device_id)
-        self.device_id = device_id
+        cubin = compile_for(cuda_driver.architecture(device_id)).cubin
+        what = f"load {len(cubin)} bytes of kernels on cuda({device_id})"
+        with using(device_id):
+            module = answer(what, "cuModuleLoadData", cubin, kind=ctypes.c_void_p)
+        self.device_id, self._module = device_id, module
+        self._functions: dict[str, int] = {}
+        self._allowed: dict[str, int] = {}
+        self._lock = new_lock()
         self._rooms = _Rooms()
+        weakref.finalize(self, _unload, loaded(), module, device_id).atexit = False
 
     def launch(self, kernel: PrimFunc, values: tuple[Any, ...]) -> int:
         """Start a kernel with the arguments, extents and shared bytes of its launch_kernel."""
@@ -58,10 +70,34 @@ class Launcher:
         )
         if min(*grid, *block) < 1:
             return 0
-        name = kernel.attrs["global_symbol"]
+        name, shared = kernel.attrs["global_symbol"], int(values[-1])
         stream = current_stream(self.device_id)
-        self.kernels.launch(name, grid, block, int(values[-1]), arguments, stream)
+        pointers = (ctypes.c_void_p * count)(*map(ctypes.addressof, arguments))
+        with using(self.device_id):
+            function = self._function(name, shared)
+            code = loaded().cuLaunchKernel(function, *grid, *block, shared, stream, pointers, None)
+        if code:
+            check(
+                code,
+                f"launch kernel {name} on cuda({self.device_id}) with grid {grid}, block {block} "
+                f"and {shared} bytes of dynamic shared memory",
+            )
         return 0
+
+    def _function(self, name: str, shared: int) -> int:
+        """A kernel that may use so many dynamic bytes: beyond what is usual it must be allowed."""
+        with self._lock:
+            if name not in self._functions:
+                what, arguments = f"find kernel {name} in its module", (self._module, name.encode())
+                self._functions[name] = answer(
+                    what, "cuModuleGetFunction", *arguments, kind=ctypes.c_void_p
+                )
+            function = self._functions[name]
+            if shared > self._allowed.get(name, 0):
+                code = loaded().cuFuncSetAttribute(function, _MAX_DYNAMIC_SHARED, shared)
+                check(code, f"give kernel {name} {shared} bytes of dynamic shared memory")
+                self._allowed[name] = shared
+        return function
 
     def allocate(self, size: int) -> int:
         """Device memory from cupy's pool."""
@@ -77,6 +113,11 @@ class Launcher:
     def release(self) -> None:
         """Give all memory of this thread back: its call has failed."""
         self._rooms.taken.clear()
+
+
+def _unload(driver: Any, module: int, device_id: int) -> None:
+    with suppress(CallError), using(device_id):  # a device that has failed has unloaded all
+        driver.cuModuleUnload(module)
 
 
 def host_functions(program: IRModule, launcher: Launcher, prefix: str) -> dict[str, PrimFunc]:
@@ -148,8 +189,4 @@ def _argument(dtype: str, value: Any) -> Any:
     """An argument of a kernel as ctypes keeps it."""
     if dtype == "handle":
         return ctypes.c_void_p(ctypes.cast(value, ctypes.c_void_p).value)
-    if dtypes.is_float(dtype) and dtypes.bits(dtype) == 16:
-        return ctypes.c_uint16(value)  # its bits, see _passed
-    if dtypes.is_float(dtype):
-        return (ctypes.c_double if dtypes.bits(dtype) == 64 else ctypes.c_float)(value)
-    return getattr(ctypes, f"c_{dtype}")(value) if dtype != "bool" else ctypes.c_bool(value)
+    return ctype_of(dtype)(value)  # of small floats their bits, see _passed

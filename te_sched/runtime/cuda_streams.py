@@ -14,9 +14,8 @@ from typing import Any
 
 from te_sched.errors import CallError, kind_of
 from te_sched.runtime import cuda_driver
-from te_sched.runtime.cuda_driver import check, loaded, using
+from te_sched.runtime.cuda_driver import answer, check, loaded, using
 
-_LEGACY = 1  # DLPack's number of the default stream, whose handle is 0
 _NON_BLOCKING = 1
 
 
@@ -64,18 +63,11 @@ def handle_of(stream: Any) -> int:
     return found
 
 
-def dlpack_stream(device_id: int) -> int:
-    """The current stream as DLPack numbers it: an array that is asked for waits for its writers."""
-    return current_stream(device_id) or _LEGACY
-
-
 def create_stream(device_id: int) -> int:
     """A new stream, which does not wait for the default one; gives its handle."""
-    stream = ctypes.c_void_p()
+    what = f"make a stream on cuda({device_id})"
     with using(device_id):
-        code = loaded().cuStreamCreate(ctypes.byref(stream), _NON_BLOCKING)
-    check(code, f"make a stream on cuda({device_id})")
-    return stream.value or 0
+        return answer(what, "cuStreamCreate", _NON_BLOCKING, kind=ctypes.c_void_p)
 
 
 def free_stream(device_id: int, stream: Any) -> None:

@@ -180,6 +180,9 @@ def webgpu(device_id: int = 0) -> Device:
     return Device(DEVICE_TYPES["webgpu"], device_id)
 
 
+gpu, mtl, cl = cuda, metal, opencl
+
+
 @checked_as(CallError)
 def device(name: str | int | object, device_id: int = 0) -> Device:
     """A device by the name of its kind or of a target ("cpu", "llvm", "cuda"), or as "cpu:0"."""

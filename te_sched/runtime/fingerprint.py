@@ -28,7 +28,7 @@ import llvmlite.binding as llvm
 
 from te_sched import config
 
-_FORMAT = 1  # of keys and of what is kept under them
+_FORMAT = 2  # of keys and of what is kept under them
 _PLAIN = frozenset({range, slice, complex, bytearray})
 _MARGIN_NS = 2_000_000_000  # clocks of file systems are coarse
 _DISTRIBUTION = "te-sched"

@@ -75,9 +75,9 @@ _LIBRARIES = (*_LINKED, ".o")
 def _joined(place: Path, objects: tuple[bytes, ...]) -> bytes:
     """One file of a kind that the suffix of a path says."""
     if place.suffix in _LINKED:
-        return sealed(csource.link_shared(objects, f"{_EXPORT} {place}"))
+        return sealed(csource.link(objects, f"{_EXPORT} {place}", is_shared=True))
     is_one = len(objects) == 1
-    whole = objects[0] if is_one else csource.link_relocatable(objects, f"{_EXPORT} {place}")
+    whole = objects[0] if is_one else csource.link(objects, f"{_EXPORT} {place}", is_shared=False)
     if place.suffix == ".o":
         return sealed(whole)
     inside = tarfile.TarInfo(_IN_TAR)

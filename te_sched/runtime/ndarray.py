@@ -46,8 +46,7 @@ class NDArray:
 
     def _use(self, storage: Any) -> None:
         self._array = storage
-        dtype, device = self.dtype, self.device
-        view = view_interface(_interface_of(storage), storage.dtype, dtype, *_place(device))
+        view = view_storage(storage, self.dtype, self.device.memory, self.device.device_id)
         self.address = view.address
         self.key = view[:6]  # all that a call must check
 
@@ -154,8 +153,7 @@ class NDArray:
     def __dlpack__(self, *, stream: Any = None, **options: Any) -> Any:
         if self.dtype != "bfloat16":
             return self._array.__dlpack__(stream=stream, **options)
-        place = self.__dlpack_device__()
-        view = view_interface(_interface_of(self._array), self._array.dtype, self.dtype, *place)
+        view = view_storage(self._array, self.dtype, *self.__dlpack_device__())
         return dlpack.make_capsule(view, self._array, "bfloat", 16)
 
     @property
@@ -328,11 +326,6 @@ def _extents(shape: Any) -> tuple[int, ...]:
     return tuple([int(extent) for extent in given])
 
 
-def wrap(memory: np.ndarray[Any, Any], dtype: str, device: Device | None = None) -> NDArray:
-    """An NDArray over existing numpy memory, without a copy."""
-    return NDArray(memory, dtype, device if device is not None else cpu(0))
-
-
 def from_dlpack(source: Any) -> NDArray:
     """An NDArray over the memory of an array of another library, without a copy."""
     if not hasattr(source, "__dlpack__"):
@@ -349,7 +342,7 @@ def from_dlpack(source: Any) -> NDArray:
         if kind != _CUDA:
             is_known = isinstance(source, np.ndarray | NDArray)
             memory = np.from_dlpack(source if is_known else dlpack.Checked(source))
-            return wrap(memory, memory.dtype.name)
+            return NDArray(memory, memory.dtype.name, cpu(0))
         with cuda_memory.working_on(number, "read an array through DLPack") as cupy:
             memory = cupy.from_dlpack(source)
         return NDArray(memory, memory.dtype.name, Device(kind, number))
@@ -393,11 +386,6 @@ def refuse_masked(values: np.ndarray[Any, Any]) -> None:
         )
 
 
-def view_numpy(values: np.ndarray[Any, Any]) -> dlpack.ArrayView:
-    """A numpy array as calls see it."""
-    return view_interface(values.__array_interface__, values.dtype)
-
-
 def view_interface(
     interface: dict[str, Any],
     kind: np.dtype[Any],
@@ -411,23 +399,17 @@ def view_interface(
     if strides is not None and size:
         misfit = any(step % size for step in strides)
         strides = tuple(step / size if misfit else step // size for step in strides)
-    name = dtype if dtype is not None else _dtype_name(kind)
+    own_name = kind.name if kind.isnative else f"{kind.name} of foreign byte order"
+    name = own_name if dtype is None else dtype
     shape = tuple(interface["shape"])
     return dlpack.ArrayView(name, shape, strides, not readonly, memory, device_id, address)
 
 
-def _interface_of(storage: Any) -> dict[str, Any]:
-    if isinstance(storage, np.ndarray):
-        return dict(storage.__array_interface__)
-    return dict(storage.__cuda_array_interface__)
-
-
-def _place(device: Device) -> tuple[int, int]:
-    return device.memory, device.device_id
-
-
-def _dtype_name(kind: np.dtype[Any]) -> str:
-    return kind.name if kind.isnative else f"{kind.name} of foreign byte order"
+def view_storage(storage: Any, dtype: str, memory: int, device_id: int) -> dlpack.ArrayView:
+    """An array of numpy or cupy as calls see it, with elements of one of te_sched's types."""
+    is_numpy = isinstance(storage, np.ndarray)
+    interface = storage.__array_interface__ if is_numpy else storage.__cuda_array_interface__
+    return view_interface(interface, storage.dtype, dtype, memory, device_id)
 
 
 def _check_dtype(dtype: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from te_sched.errors import CallError, did_you_mean, kind_of, repr_of
 from te_sched.locks import new_lock
-from te_sched.runtime import access_reports, blas, sorting
+from te_sched.runtime import access_reports, numpy_functions
 from te_sched.signatures import checked_as
 
 
@@ -35,11 +35,7 @@ class Extern:
 
 
 # Those of TVM itself, and what failed checks call.
-_BROUGHT = {
-    **blas.PACKED_FUNCTIONS,
-    **sorting.PACKED_FUNCTIONS,
-    **access_reports.PACKED_FUNCTIONS,
-}
+_BROUGHT = {**numpy_functions.PACKED_FUNCTIONS, **access_reports.PACKED_FUNCTIONS}
 _functions: dict[str, Callable[..., Any]] = {}
 _externs: dict[str, Extern] = {}
 _C_FUNCTION = type(ctypes.CFUNCTYPE(None)()).__mro__[1]

@@ -4,227 +4,125 @@
 first used, since schedules are built on declarations and not the other way round.
 """
 
-from __future__ import annotations
-
 import importlib
-from typing import TYPE_CHECKING, Any
+import sys
+import typing
 
-from te_sched.ir.intrinsics import (
-    abs,
-    acos,
-    acosh,
-    all,
-    any,
-    asin,
-    asinh,
-    atan,
-    atan2,
-    atanh,
-    ceil,
-    clz,
-    copysign,
-    cos,
-    cosh,
-    erf,
-    exp,
-    exp2,
-    exp10,
-    fabs,
-    floor,
-    fmod,
-    hypot,
-    if_then_else,
-    infinity,
-    isfinite,
-    isinf,
-    isnan,
-    ldexp,
-    likely,
-    log,
-    log1p,
-    log2,
-    log10,
-    max_value,
-    min_value,
-    nearbyint,
-    nextafter,
-    not_,
-    popcount,
-    pow,
-    power,
-    reinterpret,
-    round,
-    rsqrt,
-    select,
-    sigmoid,
-    sin,
-    sinh,
-    sqrt,
-    tan,
-    tanh,
-    trunc,
-)  # fmt: skip
-from te_sched.ir.ops import (
-    add,
-    bitwise_and,
-    bitwise_not,
-    bitwise_or,
-    bitwise_xor,
-    ceildiv,
-    div,
-    floordiv,
-    floormod,
-    shift_left,
-    shift_right,
-    truncdiv,
-    truncmod,
-)  # fmt: skip
-from te_sched.ir.ops import floordiv as indexdiv
-from te_sched.ir.ops import floormod as indexmod
-from te_sched.ir.ops import mul as multiply
-from te_sched.ir.ops import sub as subtract
+from te_sched import signatures
+from te_sched.ir.intrinsics import abs as abs
+from te_sched.ir.intrinsics import acos as acos
+from te_sched.ir.intrinsics import acosh as acosh
+from te_sched.ir.intrinsics import all as all
+from te_sched.ir.intrinsics import any as any
+from te_sched.ir.intrinsics import asin as asin
+from te_sched.ir.intrinsics import asinh as asinh
+from te_sched.ir.intrinsics import atan as atan
+from te_sched.ir.intrinsics import atan2 as atan2
+from te_sched.ir.intrinsics import atanh as atanh
+from te_sched.ir.intrinsics import ceil as ceil
+from te_sched.ir.intrinsics import clz as clz
+from te_sched.ir.intrinsics import copysign as copysign
+from te_sched.ir.intrinsics import cos as cos
+from te_sched.ir.intrinsics import cosh as cosh
+from te_sched.ir.intrinsics import erf as erf
+from te_sched.ir.intrinsics import exp as exp
+from te_sched.ir.intrinsics import exp2 as exp2
+from te_sched.ir.intrinsics import exp10 as exp10
+from te_sched.ir.intrinsics import fabs as fabs
+from te_sched.ir.intrinsics import floor as floor
+from te_sched.ir.intrinsics import fmod as fmod
+from te_sched.ir.intrinsics import hypot as hypot
+from te_sched.ir.intrinsics import if_then_else as if_then_else
+from te_sched.ir.intrinsics import infinity as infinity
+from te_sched.ir.intrinsics import isfinite as isfinite
+from te_sched.ir.intrinsics import isinf as isinf
+from te_sched.ir.intrinsics import isnan as isnan
+from te_sched.ir.intrinsics import ldexp as ldexp
+from te_sched.ir.intrinsics import likely as likely
+from te_sched.ir.intrinsics import log as log
+from te_sched.ir.intrinsics import log1p as log1p
+from te_sched.ir.intrinsics import log2 as log2
+from te_sched.ir.intrinsics import log10 as log10
+from te_sched.ir.intrinsics import max_value as max_value
+from te_sched.ir.intrinsics import min_value as min_value
+from te_sched.ir.intrinsics import nearbyint as nearbyint
+from te_sched.ir.intrinsics import nextafter as nextafter
+from te_sched.ir.intrinsics import not_ as not_
+from te_sched.ir.intrinsics import popcount as popcount
+from te_sched.ir.intrinsics import pow as pow
+from te_sched.ir.intrinsics import power as power
+from te_sched.ir.intrinsics import reinterpret as reinterpret
+from te_sched.ir.intrinsics import round as round
+from te_sched.ir.intrinsics import rsqrt as rsqrt
+from te_sched.ir.intrinsics import select as select
+from te_sched.ir.intrinsics import sigmoid as sigmoid
+from te_sched.ir.intrinsics import sin as sin
+from te_sched.ir.intrinsics import sinh as sinh
+from te_sched.ir.intrinsics import sqrt as sqrt
+from te_sched.ir.intrinsics import tan as tan
+from te_sched.ir.intrinsics import tanh as tanh
+from te_sched.ir.intrinsics import trunc as trunc
+from te_sched.ir.ops import add as add
+from te_sched.ir.ops import bitwise_and as bitwise_and
+from te_sched.ir.ops import bitwise_not as bitwise_not
+from te_sched.ir.ops import bitwise_or as bitwise_or
+from te_sched.ir.ops import bitwise_xor as bitwise_xor
+from te_sched.ir.ops import ceildiv as ceildiv
+from te_sched.ir.ops import div as div
+from te_sched.ir.ops import floordiv as floordiv
+from te_sched.ir.ops import floormod as floormod
+from te_sched.ir.ops import multiply as multiply
+from te_sched.ir.ops import shift_left as shift_left
+from te_sched.ir.ops import shift_right as shift_right
+from te_sched.ir.ops import subtract as subtract
+from te_sched.ir.ops import truncdiv as truncdiv
+from te_sched.ir.ops import truncmod as truncmod
 from te_sched.te import sympy_door
-from te_sched.te.declare import (
-    AXIS_SEPARATOR,
-    compute,
-    const,
-    placeholder,
-    reduce_axis,
-    size_var,
-    thread_axis,
-    var,
-)  # fmt: skip
-from te_sched.te.extern import extern
-from te_sched.te.operation import (
-    ComputeOp,
-    ExternOp,
-    HybridOp,
-    Operation,
-    PlaceholderOp,
-    ScanOp,
-)  # fmt: skip
-from te_sched.te.reducer import Reducer, comm_reducer, max, min, prod, sum
-from te_sched.te.scan import scan
-from te_sched.te.tag import TagScope, tag_scope
-from te_sched.te.tensor import Tensor, TensorSlice
-from te_sched.te.tensor_intrin import TensorIntrin, decl_tensor_intrin
+from te_sched.te.declare import AXIS_SEPARATOR as AXIS_SEPARATOR
+from te_sched.te.declare import compute as compute
+from te_sched.te.declare import const as const
+from te_sched.te.declare import placeholder as placeholder
+from te_sched.te.declare import reduce_axis as reduce_axis
+from te_sched.te.declare import size_var as size_var
+from te_sched.te.declare import thread_axis as thread_axis
+from te_sched.te.declare import var as var
+from te_sched.te.extern import extern as extern
+from te_sched.te.operation import ComputeOp as ComputeOp
+from te_sched.te.operation import ExternOp as ExternOp
+from te_sched.te.operation import HybridOp as HybridOp
+from te_sched.te.operation import Operation as Operation
+from te_sched.te.operation import PlaceholderOp as PlaceholderOp
+from te_sched.te.operation import ScanOp as ScanOp
+from te_sched.te.reducer import Reducer as Reducer
+from te_sched.te.reducer import comm_reducer as comm_reducer
+from te_sched.te.reducer import max as max
+from te_sched.te.reducer import min as min
+from te_sched.te.reducer import prod as prod
+from te_sched.te.reducer import sum as sum
+from te_sched.te.scan import scan as scan
+from te_sched.te.tag import TagScope as TagScope
+from te_sched.te.tag import tag_scope as tag_scope
+from te_sched.te.tensor import Tensor as Tensor
+from te_sched.te.tensor import TensorSlice as TensorSlice
+from te_sched.te.tensor_intrin import TensorIntrin as TensorIntrin
+from te_sched.te.tensor_intrin import decl_tensor_intrin as decl_tensor_intrin
 
-if TYPE_CHECKING:  # see __getattr__
+if typing.TYPE_CHECKING:  # see __getattr__
     from te_sched.schedule import Schedule as Schedule
     from te_sched.schedule import Stage as Stage
     from te_sched.schedule import create_schedule as create_schedule
     from te_sched.te import hybrid as hybrid
 
+indexdiv, indexmod = floordiv, floormod
 sympy_door.open_door()
+signatures.list_names(sys.modules[__name__])
 
 _OF_SCHEDULES = ("Schedule", "Stage", "create_schedule")
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> typing.Any:
     if name in _OF_SCHEDULES:
         return getattr(importlib.import_module("te_sched.schedule"), name)
     if name == "hybrid":  # it reads Python texts, which few programs need
         return importlib.import_module("te_sched.te.hybrid")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-__all__ = [
-    "AXIS_SEPARATOR",
-    "ComputeOp",
-    "ExternOp",
-    "HybridOp",
-    "Operation",
-    "PlaceholderOp",
-    "Reducer",
-    "ScanOp",
-    "TagScope",
-    "Tensor",
-    "TensorIntrin",
-    "TensorSlice",
-    "abs",
-    "acos",
-    "acosh",
-    "add",
-    "all",
-    "any",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "bitwise_and",
-    "bitwise_not",
-    "bitwise_or",
-    "bitwise_xor",
-    "ceil",
-    "ceildiv",
-    "clz",
-    "comm_reducer",
-    "compute",
-    "const",
-    "copysign",
-    "cos",
-    "cosh",
-    "decl_tensor_intrin",
-    "div",
-    "erf",
-    "exp",
-    "exp2",
-    "exp10",
-    "extern",
-    "fabs",
-    "floor",
-    "floordiv",
-    "floormod",
-    "fmod",
-    "hypot",
-    "if_then_else",
-    "indexdiv",
-    "indexmod",
-    "infinity",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "ldexp",
-    "likely",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "max",
-    "max_value",
-    "min",
-    "min_value",
-    "multiply",
-    "nearbyint",
-    "nextafter",
-    "not_",
-    "placeholder",
-    "popcount",
-    "pow",
-    "power",
-    "prod",
-    "reduce_axis",
-    "reinterpret",
-    "round",
-    "rsqrt",
-    "scan",
-    "select",
-    "shift_left",
-    "shift_right",
-    "sigmoid",
-    "sin",
-    "sinh",
-    "size_var",
-    "sqrt",
-    "subtract",
-    "sum",
-    "tag_scope",
-    "tan",
-    "tanh",
-    "thread_axis",
-    "trunc",
-    "truncdiv",
-    "truncmod",
-    "var",
-]  # fmt: skip

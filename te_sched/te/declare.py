@@ -28,16 +28,12 @@ def var(name: str = "tindex", dtype: str = "int32") -> Var:
     Extents are integers, of int32 unless `dtype` says otherwise; as an argument by itself a
     variable may have any dtype.
     """
-    return Var(checked_name(name, "var"), _dtype(dtype))
+    return Var(checked_name(name, "var"), dtypes.spelled(dtype))
 
 
 def size_var(name: str = "size", dtype: str = "int32") -> Var:
     """A `var` that is never negative."""
-    return Var(checked_name(name, "size_var"), _dtype(dtype), is_size=True)
-
-
-def _dtype(dtype: Any) -> str:
-    return dtypes.spelled(dtype)
+    return Var(checked_name(name, "size_var"), dtypes.spelled(dtype), is_size=True)
 
 
 def checked_name(name: Any, what: str) -> str:
@@ -112,7 +108,7 @@ def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder")
     DeclarationError for extents that are no integers or negative, and for unknown dtypes.
     """
     checked_name(name, "placeholder")
-    element = _dtype("float32" if dtype is None else dtype)
+    element = dtypes.spelled("float32" if dtype is None else dtype)
     if dtypes.parse(element).code == "void":
         raise DeclarationError(
             f"placeholder {name} of type void", "it has no values", f"use one of {dtypes.LEGAL}"
@@ -166,8 +162,8 @@ def compute(
     what = f"compute {checked_name(name, 'compute')}"
     extents = as_shape(shape, what)
     check_labels(tag, attrs, what)
-    names = _axis_names(fcompute, len(extents), what, varargs_names)
-    axis = tuple([_spatial_axis(*pair) for pair in zip(names, extents, strict=True)])
+    names = index_names(fcompute, len(extents), what, varargs_names)
+    axis = tuple(map(axis_of, extents, names))
     token = declaring.set(axis)
     try:
         value = fcompute(*[one.var for one in axis])
@@ -192,11 +188,6 @@ class _AxisSeparator:
 # In the list that a function given to Stage.transform_layout returns: the dimensions before it have
 # one index into memory, and those after it another.
 AXIS_SEPARATOR = _AxisSeparator()
-
-
-def index_names(function: Any, count: int, what: str) -> list[str]:
-    """The names that a function of `count` indices gives to them."""
-    return _axis_names(function, count, what, None)
 
 
 def check_labels(tag: Any, attrs: Any, what: str) -> None:
@@ -233,21 +224,23 @@ def check_function(function: Any, arguments: int, what: str, example: str) -> No
         ) from None
 
 
-def _spatial_axis(name: str, extent: Expr) -> IterVar:
-    return IterVar(Range(IntImm(0, extent.dtype), extent), Var(name, extent.dtype), "DataPar")
+def axis_of(extent: Expr, name: str, kind: str = "DataPar") -> IterVar:
+    """An axis of a dimension: its values are from 0 on."""
+    return IterVar(Range(IntImm(0, extent.dtype), extent), Var(name, extent.dtype), kind)
 
 
-def _axis_names(
-    fcompute: Any, count: int, what: str, varargs_names: Sequence[str] | None
+def index_names(
+    function: Any, count: int, what: str, varargs_names: Sequence[str] | None = None
 ) -> list[str]:
-    if not callable(fcompute):
+    """The names that a function of `count` indices gives to them."""
+    if not callable(function):
         raise DeclarationError(
-            f"{what} by {repr_of(fcompute)}",
+            f"{what} by {repr_of(function)}",
             "it is not a function of the indices",
             "give one, for example lambda i, j: A[i, j] + 1",
         )
     try:
-        parameters = inspect.signature(fcompute).parameters.values()
+        parameters = inspect.signature(function).parameters.values()
     except ValueError:  # some functions written in C do not tell
         return [f"i{i}" for i in range(count)]
     required = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]

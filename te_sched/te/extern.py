@@ -48,7 +48,9 @@ def extern(
     tensors = _tensors(inputs, name)
     ins = _input_buffers(tensors, in_buffers, name)
     outs = _output_buffers(shape, tensors, dtype, out_buffers, name)
-    body = _statement(fcompute(list(ins), list(outs)), name)
+    cure = "return tir.call_packed(...), tir.call_extern(...) or the get() of an ir_builder"
+    made = fcompute(list(ins), list(outs))
+    body = as_statement(made, what, "a call or a statement", cure)
     op = ExternOp(name, tag_or_current(tag), attrs, tensors, ins, outs, body)
     return op.output(0) if op.num_outputs == 1 else list(op.outputs)
 
@@ -165,14 +167,13 @@ def _dtypes(dtype: Any, count: int, tensors: tuple[Tensor, ...], name: str) -> l
     return types
 
 
-def _statement(value: Any, name: str) -> Stmt:
+def as_statement(value: Any, what: str, expected: str, cure: str) -> Stmt:
+    """The statement that a function of the user returned, or that evaluates what it returned."""
     if isinstance(value, Stmt):
         check_definitions(PrimFunc((), value, {}), DeclarationError)
         return value
     if isinstance(value, Expr):
         return Evaluate(value)
     raise DeclarationError(
-        f"extern {name} by a function that returns {kind_of(value)}",
-        "it gives a call or a statement",
-        "return tir.call_packed(...), tir.call_extern(...) or the get() of an ir_builder",
+        f"{what} by a function that returns {kind_of(value)}", f"it gives {expected}", cure
     )

@@ -14,7 +14,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import partial, reduce
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -42,7 +42,7 @@ from te_sched.te.operation import HybridOp
 from te_sched.te.tag import tag_or_current
 from te_sched.te.tensor import Tensor
 
-_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+_OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -54,16 +54,12 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.BitAnd: operator.and_,
     ast.BitOr: operator.or_,
     ast.BitXor: operator.xor,
-}
-_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
-}
-_SIGNS: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg,
     ast.UAdd: lambda value: value,
     ast.Invert: operator.invert,
@@ -298,8 +294,8 @@ class _Walk:
         self.bound_here.add(name)
 
     def _do_AugAssign(self, stmt: ast.AugAssign) -> None:
-        combine = self._operator(_BINARY, stmt.op, stmt)
-        changed = combine(self.value(stmt.target, reads=True), self.value(stmt.value))
+        combine = self._operator(stmt.op, stmt)
+        changed = combine(self.value(stmt.target), self.value(stmt.value))
         self._store(stmt, stmt.target, changed)
 
     def _do_Assign(self, stmt: ast.Assign) -> None:
@@ -380,7 +376,7 @@ class _Walk:
 
     # Expressions
 
-    def value(self, node: ast.expr, reads: bool = True) -> Any:
+    def value(self, node: ast.expr) -> Any:
         """What an expression is: of Python, a buffer, or an expression of the program."""
         handler = getattr(self, f"_of_{type(node).__name__}", None)
         if handler is None:
@@ -388,7 +384,7 @@ class _Walk:
         self.depth += 1
         found = handler(node)
         self.depth -= 1
-        if reads and isinstance(found, _Scalar):
+        if isinstance(found, _Scalar):
             return BufferLoad(found.buffer, (ops.const(0),))
         return _known(found)
 
@@ -427,19 +423,19 @@ class _Walk:
         return owner[index]
 
     def _of_BinOp(self, node: ast.BinOp) -> Any:
-        combine = self._operator(_BINARY, node.op, node)
+        combine = self._operator(node.op, node)
         return combine(self.value(node.left), self.value(node.right))
 
     def _of_UnaryOp(self, node: ast.UnaryOp) -> Any:
         operand = self.value(node.operand)
         if isinstance(node.op, ast.Not):
             return ops.logical_not(operand) if isinstance(operand, Operand) else not operand
-        return _SIGNS[type(node.op)](operand)
+        return self._operator(node.op, node)(operand)
 
     def _of_Compare(self, node: ast.Compare) -> Any:
         terms = [self.value(one) for one in (node.left, *node.comparators)]
         held = [
-            self._operator(_COMPARISONS, kind, node)(low, high)
+            self._operator(kind, node)(low, high)
             for kind, low, high in zip(node.ops, terms, terms[1:], strict=False)
         ]
         return _together(ops.logical_and, held)
@@ -463,8 +459,7 @@ class _Walk:
         if function is len and isinstance(args[0], BufferVar):
             return args[0].buffer.shape[0]
         named = {one.arg: self.value(one.value) for one in node.keywords if one.arg is not None}
-        result = function(*args, **named)
-        return result
+        return function(*args, **named)
 
     def _inline(self, node: ast.Call, function: WrittenLoops, args: list[Any]) -> Any:
         """What another script returns, whose statements come before this one."""
@@ -486,11 +481,10 @@ class _Walk:
 
     # What is wrong
 
-    def _operator(self, table: dict[Any, Any], kind: Any, node: ast.AST) -> Callable[..., Any]:
-        if type(kind) not in table:
+    def _operator(self, kind: ast.AST, node: ast.AST) -> Callable[..., Any]:
+        if type(kind) not in _OPERATORS:
             self._refuse(node, f"a hybrid script has no operator {type(kind).__name__}", "")
-        found: Callable[..., Any] = table[type(kind)]
-        return found
+        return _OPERATORS[type(kind)]
 
     def _check_index(self, node: ast.AST, buffer: BufferVar, index: Any) -> None:
         count = len(index) if isinstance(index, tuple) else 1
@@ -545,14 +539,13 @@ def _assigned_names(tree: ast.AST) -> Iterator[str]:
 
 def _together(combine: Callable[[Any, Any], Any], conditions: list[Any]) -> Any:
     """Conditions joined; those that are Python's by Python."""
-    joined = conditions[0]
-    for condition in conditions[1:]:
-        if isinstance(joined, Operand) or isinstance(condition, Operand):
-            joined = combine(joined, condition)
-        else:
-            both = combine is ops.logical_and
-            joined = (joined and condition) if both else (joined or condition)
-    return joined
+
+    def both(a: Any, b: Any) -> Any:
+        if isinstance(a, Operand) or isinstance(b, Operand):
+            return combine(a, b)
+        return (a and b) if combine is ops.logical_and else (a or b)
+
+    return reduce(both, conditions)
 
 
 def _loses(value: Expr, target: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -25,25 +26,6 @@ LOOPS = {
 }
 
 
-def _cast_to(dtype: str) -> Callable[[Any], Any]:
-    return lambda value: ops.cast(dtype, value)
-
-
-def _smallest(*values: Any) -> Any:
-    return _chained(ops.minimum, values)
-
-
-def _largest(*values: Any) -> Any:
-    return _chained(ops.maximum, values)
-
-
-def _chained(function: Callable[[Any, Any], Any], values: tuple[Any, ...]) -> Any:
-    result = values[0]
-    for value in values[1:]:
-        result = function(result, value)
-    return result
-
-
 _SAME_NAMES = (
     *("exp", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "power", "popcount", "floor", "ceil"),
     *("round", "trunc", "abs", "likely"),
@@ -51,9 +33,9 @@ _SAME_NAMES = (
 # What a word makes of expressions.
 SYMBOLIC: dict[str, Callable[..., Any]] = {
     **{name: getattr(intrinsics, name) for name in _SAME_NAMES},
-    **{dtype: _cast_to(dtype) for dtype in TYPES},
-    "min": _smallest,
-    "max": _largest,
+    **{dtype: partial(ops.cast, dtype) for dtype in TYPES},
+    "min": lambda *values: reduce(ops.minimum, values),
+    "max": lambda *values: reduce(ops.maximum, values),
     "ceil_div": ops.ceildiv,
 }
 
@@ -63,23 +45,14 @@ def _zeros(shape: Any, dtype: str, scope: str | None = None) -> Any:
     return np.zeros(tuple(shape) if isinstance(shape, list | tuple) else shape, dtype)
 
 
-def _threads(tag: str, extent: int) -> range:
-    del tag
-    return builtins.range(extent)
-
-
-def _rounded_up(a: int, b: int) -> int:
-    return -(-a // b)
-
-
 # What a word is while the script runs as Python, on numpy arrays.
 EMULATED: dict[str, Any] = {
     **dict.fromkeys(("serial", "parallel", "vectorize", "unroll", "const_range"), builtins.range),
     **{dtype: getattr(np, dtype) for dtype in TYPES},
     "output_tensor": _zeros,
     "allocate": _zeros,
-    "bind": _threads,
-    "ceil_div": _rounded_up,
+    "bind": lambda tag, extent: builtins.range(extent),
+    "ceil_div": lambda a, b: -(-a // b),
     "likely": lambda condition: condition,
     "power": np.power,
     **{name: INTRINSICS[name].meaning for name in _SAME_NAMES if name in INTRINSICS},

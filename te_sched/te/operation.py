@@ -14,7 +14,7 @@ from typing import Any
 from te_sched.errors import DeclarationError, ScheduleError, Subject, repr_of, user_place
 from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, IterVar, ProducerLoad, Range, Reduce
 from te_sched.ir.stmt import BufferStore, For, Stmt
-from te_sched.ir.visitor import CHILD_FIELDS, Mapper, children, parts_of, replace, walk
+from te_sched.ir.visitor import Mapper, children, parts_of, replace, walk
 from te_sched.te.tensor import Array, Tensor
 
 
@@ -24,6 +24,8 @@ class Operation:
     `name`, `tag` and `attrs` are the user's; shapes and dtypes are those of the tensors. `place` is
     the user's line that made it.
     """
+
+    _inputs: tuple[Tensor, ...] = ()
 
     def __init__(
         self,
@@ -62,7 +64,7 @@ class Operation:
     @property
     def input_tensors(self) -> tuple[Tensor, ...]:
         """The tensors that the operation reads, in the order of their first use."""
-        return ()
+        return self._inputs
 
     @property
     def axis(self) -> tuple[IterVar, ...]:
@@ -80,7 +82,12 @@ class Operation:
 
     def replace_inputs(self, mapping: Mapping[Tensor, Tensor]) -> Operation:
         """The operation reading other tensors; itself when it reads none of `mapping`."""
-        return self
+        if not any(tensor in mapping for tensor in self._inputs):
+            return self
+        return self._reading(mapping)
+
+    def _reading(self, mapping: Mapping[Tensor, Tensor]) -> Operation:
+        raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name})"
@@ -111,6 +118,7 @@ class ComputeOp(Operation):
         shape = tuple([domain_of(one).extent for one in axis])
         super().__init__(name, tag, attrs, [(shape, value.dtype) for value in body])
         self._axis, self.body = Array(axis), Array(body)
+        self._inputs = Array(dict.fromkeys(loaded_tensors(self.body)))
 
     @property
     def axis(self) -> tuple[IterVar, ...]:
@@ -123,22 +131,9 @@ class ComputeOp(Operation):
         first = self.body[0]
         return Array(first.axis if isinstance(first, Reduce) else ())
 
-    @cached_property
-    def _inputs(self) -> tuple[Tensor, ...]:
-        return Array(dict.fromkeys(loaded_tensors(self.body)))
-
-    @property
-    def input_tensors(self) -> tuple[Tensor, ...]:
-        """The tensors that the body reads, in the order of their first use."""
-        return self._inputs
-
-    def replace_inputs(self, mapping: Mapping[Tensor, Tensor]) -> Operation:
-        """The operation reading other tensors."""
-        if not any(tensor in mapping for tensor in self._inputs):
-            return self
-        return ComputeOp(
-            self.name, self.tag, self.attrs, self._axis, replace_tensors(self.body, mapping)
-        )
+    def _reading(self, mapping: Mapping[Tensor, Tensor]) -> Operation:
+        body = replace_tensors(self.body, mapping)
+        return ComputeOp(self.name, self.tag, self.attrs, self._axis, body)
 
 
 class ScanOp(Operation):
@@ -166,31 +161,17 @@ class ScanOp(Operation):
         self.scan_axis, self.spatial_axis_ = scan_axis, spatial_axis
         self.init, self.update, self.state_placeholder = init, update, state_placeholder
         self.inputs = inputs
-
-    @property
-    def input_tensors(self) -> tuple[Tensor, ...]:
-        """The initial and the updating tensors."""
-        return self.init + self.update
+        self._inputs = init + update
 
     def root_iter_vars(self) -> tuple[IterVar, ...]:
         """The scan axis, then the other axes of each state."""
         return (self.scan_axis, *self.spatial_axis_)
 
-    def replace_inputs(self, mapping: Mapping[Tensor, Tensor]) -> Operation:
-        """The operation with other initial or updating tensors."""
-        if not any(tensor in mapping for tensor in self.init + self.update):
-            return self
-        return ScanOp(
-            self.name,
-            self.tag,
-            self.attrs,
-            self.scan_axis,
-            self.spatial_axis_,
-            tuple([mapping.get(tensor, tensor) for tensor in self.init]),
-            tuple([mapping.get(tensor, tensor) for tensor in self.update]),
-            self.state_placeholder,
-            self.inputs,
-        )
+    def _reading(self, mapping: Mapping[Tensor, Tensor]) -> Operation:
+        axes = (self.scan_axis, self.spatial_axis_)
+        init, update = _replaced(self.init, mapping), _replaced(self.update, mapping)
+        others = (self.state_placeholder, self.inputs)
+        return ScanOp(self.name, self.tag, self.attrs, *axes, init, update, *others)
 
 
 class ExternOp(Operation):
@@ -210,29 +191,13 @@ class ExternOp(Operation):
             name, tag, attrs, [(buffer.shape, buffer.dtype) for buffer in output_placeholders]
         )
         self.inputs, self.body = inputs, body
+        self._inputs = inputs
         self.input_placeholders, self.output_placeholders = input_placeholders, output_placeholders
 
-    @property
-    def input_tensors(self) -> tuple[Tensor, ...]:
-        """The tensors behind the input buffers."""
-        return self.inputs
-
-    def replace_inputs(self, mapping: Mapping[Tensor, Tensor]) -> Operation:
-        """The operation reading other tensors."""
-        if not any(tensor in mapping for tensor in self.inputs):
-            return self
-        return self._reading(tuple([mapping.get(tensor, tensor) for tensor in self.inputs]))
-
-    def _reading(self, inputs: tuple[Tensor, ...]) -> Operation:
-        return ExternOp(
-            self.name,
-            self.tag,
-            self.attrs,
-            inputs,
-            self.input_placeholders,
-            self.output_placeholders,
-            self.body,
-        )
+    def _reading(self, mapping: Mapping[Tensor, Tensor], **more: Any) -> Operation:
+        inputs = _replaced(self.inputs, mapping)
+        fields = (self.name, self.tag, self.attrs, inputs, self.input_placeholders)
+        return type(self)(*fields, self.output_placeholders, self.body, **more)
 
 
 class HybridOp(ExternOp):
@@ -256,14 +221,17 @@ class HybridOp(ExternOp):
         used = dict.fromkeys(_loaded_buffers(self.body))
         return tuple([tensor_of[buffer] for buffer in used if buffer in tensor_of])
 
-    def _reading(self, inputs: tuple[Tensor, ...]) -> Operation:
-        fields = (self.name, self.tag, self.attrs, inputs, self.input_placeholders)
-        return HybridOp(*fields, self.output_placeholders, self.body, axis=self._axis)
+    def _reading(self, mapping: Mapping[Tensor, Tensor], **more: Any) -> Operation:
+        return super()._reading(mapping, axis=self._axis)
 
     @property
     def input_tensors(self) -> tuple[Tensor, ...]:
         """The tensors that the loops read, in the order of their first use."""
         return self._read
+
+
+def _replaced(tensors: tuple[Tensor, ...], mapping: Mapping[Tensor, Tensor]) -> tuple[Tensor, ...]:
+    return tuple([mapping.get(tensor, tensor) for tensor in tensors])
 
 
 def _loops(body: Stmt) -> list[IterVar]:
@@ -327,12 +295,7 @@ def loaded_tensors(roots: Iterable[Expr]) -> Iterator[Tensor]:
         below: list[Any] = []
         if kind is Reduce:
             below += [axis.dom for axis in current.axis if axis.dom is not None]
-        for name in CHILD_FIELDS[kind]:
-            value = getattr(current, name)
-            if type(value) is tuple:
-                below += value
-            elif value is not None:
-                below.append(value)
+        below += children(current)
         stack += [(child, False) for child in reversed(below)]
 
 

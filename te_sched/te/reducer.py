@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any, overload
 
 from te_sched.errors import DeclarationError, repr_of, with_article
@@ -62,13 +63,10 @@ class Reducer:
         for value in values:
             for one in _as_tuple(value):
                 ops.convert(one)  # which refuses what is no number and no expression
-        total = values[0]
-        for value in values[1:]:
-            total = self.combine(total, value)
-        return total
+        return reduce(self.combine, values)
 
     def _reduce(self, expr: Any, axis: Any, where: Any, init: Any) -> Any:
-        axes = tuple(axis) if isinstance(axis, list | tuple) else (axis,)
+        axes = _as_tuple(axis)
         self._check_axes(axes)
         sources = tuple([ops.convert(value) for value in _as_tuple(expr)])
         condition = ops.TRUE if where is None else ops.convert(where)
@@ -113,15 +111,13 @@ class Reducer:
             )
 
     def _combiner(self, is_tuple: bool, sources: tuple[Expr, ...]) -> CommReducer:
-        left, right = self._parameter_names()
-        if not is_tuple:
-            lhs, rhs = _variables([left], sources), _variables([right], sources)
-            result = self._called("combiner", self.combine, (*lhs, *rhs))
-        else:
-            numbers = range(len(sources))
-            lhs = _variables([f"{left}_{i}" for i in numbers], sources)
-            rhs = _variables([f"{right}_{i}" for i in numbers], sources)
-            result = self._called("combiner", self.combine, (lhs, rhs))
+        ends = [f"_{number}" for number in range(len(sources))] if is_tuple else [""]
+        lhs, rhs = (
+            tuple([Var(name + end, one.dtype) for end, one in zip(ends, sources, strict=True)])
+            for name in self._parameter_names()
+        )
+        values = (lhs, rhs) if is_tuple else (*lhs, *rhs)
+        result = self._called("combiner", self.combine, values)
         identity = self._called("identity", self.identity, [source.dtype for source in sources])
         if len(result) != len(sources) or len(identity) != len(sources):
             raise DeclarationError(
@@ -139,10 +135,11 @@ class Reducer:
         try:
             values = function(*arguments)
         except (TypeError, IndexError) as error:
+            number = f"{len(arguments)} values"
+            if what == "combiner":
+                number = "several values" if isinstance(arguments[0], tuple) else "one"
             raise DeclarationError(
-                f"{self.__name__} of {len(arguments)} values"
-                if what == "identity"
-                else f"{self.__name__} of {'several values' if _is_tuple(arguments[0]) else 'one'}",
+                f"{self.__name__} of {number}",
                 f"its {what} fails: {error}",
                 "its functions take one value or dtype for each reduced value; of several values "
                 "the combiner takes two tuples",
@@ -167,14 +164,6 @@ class Reducer:
                 "write lambda x, y: ...; for several values x and y are tuples",
             )
         return names[0], names[1]
-
-
-def _variables(names: Sequence[str], sources: Sequence[Expr]) -> tuple[Var, ...]:
-    return tuple([Var(name, one.dtype) for name, one in zip(names, sources, strict=True)])
-
-
-def _is_tuple(value: Any) -> bool:
-    return isinstance(value, (tuple, list))
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ from te_sched.ir import ops
 from te_sched.ir.expr import Expr, IntImm, IterVar, ProducerLoad, Range, Var
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import walk
-from te_sched.te.declare import check_labels, checked_name
+from te_sched.te.declare import axis_of, check_labels, checked_name
 from te_sched.te.operation import ComputeOp, Operation, ScanOp
 from te_sched.te.tag import tag_or_current
 from te_sched.te.tensor import Tensor, tensor_label
@@ -80,7 +80,14 @@ def scan(
         tag_or_current(tag),
         attrs,
         _scan_axis(first[0], steps[0], name),
-        tuple([axis for at, place in enumerate(places) for axis in _other_axes(place, at, name)]),
+        tuple(
+            [
+                axis_of(extent, f"{name}.out{at}.i{dimension}", "Opaque")
+                for at, place in enumerate(places)
+                for dimension, extent in enumerate(place.shape)
+                if dimension > 0
+            ]
+        ),
         first,
         steps,
         places,
@@ -170,15 +177,3 @@ def _scan_axis(init: Tensor, update: Tensor, name: str) -> IterVar:
         )
     domain = Range(start, ops.sub(end, start))
     return IterVar(domain, Var(f"{name}.idx", start.dtype), "Ordered")
-
-
-def _other_axes(state: Tensor, at: int, name: str) -> list[IterVar]:
-    return [
-        IterVar(
-            Range(IntImm(0, extent.dtype), extent),
-            Var(f"{name}.out{at}.i{dimension}", extent.dtype),
-            "Opaque",
-        )
-        for dimension, extent in enumerate(state.shape)
-        if dimension > 0
-    ]

@@ -105,6 +105,17 @@ def _forward(e: Expr) -> Any:
     return _symbol(e)
 
 
+# sympy's names of comparisons: the nodes that they are, and what makes such nodes.
+_COMPARISONS: dict[str, tuple[type, Callable[[Any, Any], Expr]]] = {
+    "Eq": (expr.EQ, ops.equal),
+    "Ne": (expr.NE, ops.not_equal),
+    "Lt": (expr.LT, ops.less),
+    "Le": (expr.LE, ops.less_equal),
+    "Gt": (expr.GT, ops.greater),
+    "Ge": (expr.GE, ops.greater_equal),
+}
+
+
 def _binary_forms() -> dict[type, Callable[[Any, Any], Any]]:
     sympy = _sympy()
 
@@ -116,12 +127,7 @@ def _binary_forms() -> dict[type, Callable[[Any, Any], Any]]:
         expr.FloorMod: sympy.Mod,
         expr.Min: sympy.Min,
         expr.Max: sympy.Max,
-        expr.EQ: sympy.Eq,
-        expr.NE: sympy.Ne,
-        expr.LT: sympy.Lt,
-        expr.LE: sympy.Le,
-        expr.GT: sympy.Gt,
-        expr.GE: sympy.Ge,
+        **{kind: getattr(sympy, name) for name, (kind, _) in _COMPARISONS.items()},
         expr.And: sympy.And,
         expr.Or: sympy.Or,
     }
@@ -164,7 +170,10 @@ class _Freezer:
             (sympy.Not, lambda e: ops.logical_not(self.freeze(e.args[0]))),
             (type(sympy.true), lambda e: ops.TRUE),
             (type(sympy.false), lambda e: ops.FALSE),
-            *((kind, self._comparison(function)) for kind, function in _comparisons(sympy)),
+            *(
+                (getattr(sympy, name), self._comparison(function))
+                for name, (_, function) in _COMPARISONS.items()
+            ),
         ]
 
     def freeze(self, e: Any) -> Expr:
@@ -293,14 +302,3 @@ class _Freezer:
 def _denominator(sympy: Any, e: Any) -> int:
     denominator = sympy.fraction(sympy.together(e))[1]
     return int(denominator) if denominator.is_Integer else 1
-
-
-def _comparisons(sympy: Any) -> list[tuple[Any, Callable[[Any, Any], Expr]]]:
-    return [
-        (sympy.Eq, ops.equal),
-        (sympy.Ne, ops.not_equal),
-        (sympy.Lt, ops.less),
-        (sympy.Le, ops.less_equal),
-        (sympy.Gt, ops.greater),
-        (sympy.Ge, ops.greater_equal),
-    ]

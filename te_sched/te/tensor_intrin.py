@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from te_sched.errors import DeclarationError, kind_of, repr_of
+from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir.buffer import decl_buffer
-from te_sched.ir.expr import Buffer, Expr, Var
-from te_sched.ir.stmt import Evaluate, PrimFunc, Stmt
-from te_sched.ir.verify import check_definitions
+from te_sched.ir.expr import Buffer, Var
+from te_sched.ir.stmt import Stmt
 from te_sched.signatures import is_sequence
 from te_sched.te.declare import check_function, checked_name
+from te_sched.te.extern import as_statement
 from te_sched.te.operation import ComputeOp, Operation, PlaceholderOp
 from te_sched.te.tensor import Tensor, tensor_label
 
@@ -148,14 +148,6 @@ def _statements(made: Any, what: str) -> tuple[Stmt | None, Stmt | None, Stmt | 
 
 
 def _statement(part: Any, what: str) -> Stmt | None:
-    if isinstance(part, Stmt):
-        check_definitions(PrimFunc((), part, {}), DeclarationError)
-    if part is None or isinstance(part, Stmt):
-        return part
-    if isinstance(part, Expr):
-        return Evaluate(part)
-    raise DeclarationError(
-        f"{what} by a function that returns {kind_of(part)}",
-        "it gives a call, a statement, or a tuple (body, reset, update) of them",
-        "return tir.call_extern(...) or the get() of an ir_builder",
-    )
+    expected = "a call, a statement, or a tuple (body, reset, update) of them"
+    cure = "return tir.call_extern(...) or the get() of an ir_builder"
+    return None if part is None else as_statement(part, what, expected, cure)

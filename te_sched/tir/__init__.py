@@ -3,304 +3,157 @@
 A face: it only gives names. The node classes are those of `tir.constructors`.
 """
 
-from te_sched.ir import builder as ir_builder
-from te_sched.ir.buffer import decl_buffer
-from te_sched.ir.calls import (
-    address_of,
-    call_cpacked,
-    call_extern,
-    call_intrin,
-    call_llvm_intrin,
-    call_llvm_pure_intrin,
-    call_packed,
-    call_pure_extern,
-    call_pure_intrin,
-    isnullptr,
-    tvm_access_ptr,
-    type_annotation,
-)  # fmt: skip
-from te_sched.ir.expr import Buffer, CommReducer, PointerType, Reduce
-from te_sched.ir.expr import Expr as PrimExpr
-from te_sched.ir.intrinsics import (
-    abs,
-    acos,
-    acosh,
-    all,
-    any,
-    asin,
-    asinh,
-    atan,
-    atan2,
-    atanh,
-    ceil,
-    clz,
-    copysign,
-    cos,
-    cosh,
-    erf,
-    exp,
-    exp2,
-    exp10,
-    fabs,
-    floor,
-    fmod,
-    hypot,
-    if_then_else,
-    infinity,
-    isfinite,
-    isinf,
-    isnan,
-    ldexp,
-    likely,
-    log,
-    log1p,
-    log2,
-    log10,
-    max_value,
-    min_value,
-    nearbyint,
-    nextafter,
-    not_,
-    popcount,
-    pow,
-    power,
-    q_multiply_shift,
-    reinterpret,
-    ret,
-    round,
-    rsqrt,
-    sigmoid,
-    sin,
-    sinh,
-    sqrt,
-    tan,
-    tanh,
-    trunc,
-)  # fmt: skip
-from te_sched.ir.ops import (
-    add,
-    bitwise_and,
-    bitwise_not,
-    bitwise_or,
-    bitwise_xor,
-    ceildiv,
-    const,
-    convert,
-    div,
-    floordiv,
-    floormod,
-    shift_left,
-    shift_right,
-    truncdiv,
-    truncmod,
-)  # fmt: skip
-from te_sched.ir.ops import floordiv as indexdiv
-from te_sched.ir.ops import floormod as indexmod
-from te_sched.ir.ops import mul as multiply
-from te_sched.ir.ops import sub as subtract
-from te_sched.ir.stmt import (
-    BufferRealize,
-    Prefetch,
-    PrimFunc,
-    Stmt,
-)  # fmt: skip
-from te_sched.te.reducer import comm_reducer, max, min, sum
-from te_sched.tir import stmt_functor, transform
-from te_sched.tir.constructors import (
-    EQ,
-    GE,
-    GT,
-    LE,
-    LT,
-    NE,
-    Add,
-    Allocate,
-    And,
-    AssertStmt,
-    AttrStmt,
-    Broadcast,
-    BufferLoad,
-    BufferStore,
-    Call,
-    Cast,
-    Div,
-    Evaluate,
-    FloatImm,
-    FloorDiv,
-    FloorMod,
-    For,
-    IfThenElse,
-    IntImm,
-    Let,
-    LetStmt,
-    Max,
-    Min,
-    Mod,
-    Mul,
-    Not,
-    Or,
-    ProducerLoad,
-    Ramp,
-    Select,
-    SeqStmt,
-    Shuffle,
-    SizeVar,
-    StringImm,
-    Sub,
-    Var,
-    While,
-)  # fmt: skip
-from te_sched.tir.constructors import IterVar_ as IterVar
-from te_sched.tir.kinds import CallEffectKind, ForKind
-from te_sched.tir.ranges import Range
+import sys
 
-__all__ = [
-    "EQ",
-    "GE",
-    "GT",
-    "LE",
-    "LT",
-    "NE",
-    "Add",
-    "Allocate",
-    "And",
-    "AssertStmt",
-    "AttrStmt",
-    "Broadcast",
-    "Buffer",
-    "BufferLoad",
-    "BufferRealize",
-    "BufferStore",
-    "Call",
-    "CallEffectKind",
-    "Cast",
-    "CommReducer",
-    "Div",
-    "Evaluate",
-    "FloatImm",
-    "FloorDiv",
-    "FloorMod",
-    "For",
-    "ForKind",
-    "IfThenElse",
-    "IntImm",
-    "IterVar",
-    "Let",
-    "LetStmt",
-    "Max",
-    "Min",
-    "Mod",
-    "Mul",
-    "Not",
-    "Or",
-    "PointerType",
-    "Prefetch",
-    "PrimExpr",
-    "PrimFunc",
-    "ProducerLoad",
-    "Ramp",
-    "Range",
-    "Reduce",
-    "Select",
-    "SeqStmt",
-    "Shuffle",
-    "SizeVar",
-    "Stmt",
-    "StringImm",
-    "Sub",
-    "Var",
-    "While",
-    "abs",
-    "acos",
-    "acosh",
-    "add",
-    "address_of",
-    "all",
-    "any",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "bitwise_and",
-    "bitwise_not",
-    "bitwise_or",
-    "bitwise_xor",
-    "call_cpacked",
-    "call_extern",
-    "call_intrin",
-    "call_llvm_intrin",
-    "call_llvm_pure_intrin",
-    "call_packed",
-    "call_pure_extern",
-    "call_pure_intrin",
-    "ceil",
-    "ceildiv",
-    "clz",
-    "comm_reducer",
-    "const",
-    "convert",
-    "copysign",
-    "cos",
-    "cosh",
-    "decl_buffer",
-    "div",
-    "erf",
-    "exp",
-    "exp2",
-    "exp10",
-    "fabs",
-    "floor",
-    "floordiv",
-    "floormod",
-    "fmod",
-    "hypot",
-    "if_then_else",
-    "indexdiv",
-    "indexmod",
-    "infinity",
-    "ir_builder",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "isnullptr",
-    "ldexp",
-    "likely",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "max",
-    "max_value",
-    "min",
-    "min_value",
-    "multiply",
-    "nearbyint",
-    "nextafter",
-    "not_",
-    "popcount",
-    "pow",
-    "power",
-    "q_multiply_shift",
-    "reinterpret",
-    "ret",
-    "round",
-    "rsqrt",
-    "shift_left",
-    "shift_right",
-    "sigmoid",
-    "sin",
-    "sinh",
-    "sqrt",
-    "stmt_functor",
-    "subtract",
-    "sum",
-    "tan",
-    "tanh",
-    "transform",
-    "trunc",
-    "truncdiv",
-    "truncmod",
-    "tvm_access_ptr",
-    "type_annotation",
-]  # fmt: skip
+from te_sched import signatures
+from te_sched.ir import builder as _builder
+from te_sched.ir.buffer import decl_buffer as decl_buffer
+from te_sched.ir.calls import address_of as address_of
+from te_sched.ir.calls import call_cpacked as call_cpacked
+from te_sched.ir.calls import call_extern as call_extern
+from te_sched.ir.calls import call_intrin as call_intrin
+from te_sched.ir.calls import call_llvm_intrin as call_llvm_intrin
+from te_sched.ir.calls import call_llvm_pure_intrin as call_llvm_pure_intrin
+from te_sched.ir.calls import call_packed as call_packed
+from te_sched.ir.calls import call_pure_extern as call_pure_extern
+from te_sched.ir.calls import call_pure_intrin as call_pure_intrin
+from te_sched.ir.calls import isnullptr as isnullptr
+from te_sched.ir.calls import tvm_access_ptr as tvm_access_ptr
+from te_sched.ir.calls import type_annotation as type_annotation
+from te_sched.ir.expr import Buffer as Buffer
+from te_sched.ir.expr import CommReducer as CommReducer
+from te_sched.ir.expr import Expr as _Expr
+from te_sched.ir.expr import PointerType as PointerType
+from te_sched.ir.expr import Reduce as Reduce
+from te_sched.ir.intrinsics import abs as abs
+from te_sched.ir.intrinsics import acos as acos
+from te_sched.ir.intrinsics import acosh as acosh
+from te_sched.ir.intrinsics import all as all
+from te_sched.ir.intrinsics import any as any
+from te_sched.ir.intrinsics import asin as asin
+from te_sched.ir.intrinsics import asinh as asinh
+from te_sched.ir.intrinsics import atan as atan
+from te_sched.ir.intrinsics import atan2 as atan2
+from te_sched.ir.intrinsics import atanh as atanh
+from te_sched.ir.intrinsics import ceil as ceil
+from te_sched.ir.intrinsics import clz as clz
+from te_sched.ir.intrinsics import copysign as copysign
+from te_sched.ir.intrinsics import cos as cos
+from te_sched.ir.intrinsics import cosh as cosh
+from te_sched.ir.intrinsics import erf as erf
+from te_sched.ir.intrinsics import exp as exp
+from te_sched.ir.intrinsics import exp2 as exp2
+from te_sched.ir.intrinsics import exp10 as exp10
+from te_sched.ir.intrinsics import fabs as fabs
+from te_sched.ir.intrinsics import floor as floor
+from te_sched.ir.intrinsics import fmod as fmod
+from te_sched.ir.intrinsics import hypot as hypot
+from te_sched.ir.intrinsics import if_then_else as if_then_else
+from te_sched.ir.intrinsics import infinity as infinity
+from te_sched.ir.intrinsics import isfinite as isfinite
+from te_sched.ir.intrinsics import isinf as isinf
+from te_sched.ir.intrinsics import isnan as isnan
+from te_sched.ir.intrinsics import ldexp as ldexp
+from te_sched.ir.intrinsics import likely as likely
+from te_sched.ir.intrinsics import log as log
+from te_sched.ir.intrinsics import log1p as log1p
+from te_sched.ir.intrinsics import log2 as log2
+from te_sched.ir.intrinsics import log10 as log10
+from te_sched.ir.intrinsics import max_value as max_value
+from te_sched.ir.intrinsics import min_value as min_value
+from te_sched.ir.intrinsics import nearbyint as nearbyint
+from te_sched.ir.intrinsics import nextafter as nextafter
+from te_sched.ir.intrinsics import not_ as not_
+from te_sched.ir.intrinsics import popcount as popcount
+from te_sched.ir.intrinsics import pow as pow
+from te_sched.ir.intrinsics import power as power
+from te_sched.ir.intrinsics import q_multiply_shift as q_multiply_shift
+from te_sched.ir.intrinsics import reinterpret as reinterpret
+from te_sched.ir.intrinsics import ret as ret
+from te_sched.ir.intrinsics import round as round
+from te_sched.ir.intrinsics import rsqrt as rsqrt
+from te_sched.ir.intrinsics import sigmoid as sigmoid
+from te_sched.ir.intrinsics import sin as sin
+from te_sched.ir.intrinsics import sinh as sinh
+from te_sched.ir.intrinsics import sqrt as sqrt
+from te_sched.ir.intrinsics import tan as tan
+from te_sched.ir.intrinsics import tanh as tanh
+from te_sched.ir.intrinsics import trunc as trunc
+from te_sched.ir.ops import add as add
+from te_sched.ir.ops import bitwise_and as bitwise_and
+from te_sched.ir.ops import bitwise_not as bitwise_not
+from te_sched.ir.ops import bitwise_or as bitwise_or
+from te_sched.ir.ops import bitwise_xor as bitwise_xor
+from te_sched.ir.ops import ceildiv as ceildiv
+from te_sched.ir.ops import const as const
+from te_sched.ir.ops import convert as convert
+from te_sched.ir.ops import div as div
+from te_sched.ir.ops import floordiv as floordiv
+from te_sched.ir.ops import floormod as floormod
+from te_sched.ir.ops import multiply as multiply
+from te_sched.ir.ops import shift_left as shift_left
+from te_sched.ir.ops import shift_right as shift_right
+from te_sched.ir.ops import subtract as subtract
+from te_sched.ir.ops import truncdiv as truncdiv
+from te_sched.ir.ops import truncmod as truncmod
+from te_sched.ir.stmt import BufferRealize as BufferRealize
+from te_sched.ir.stmt import Prefetch as Prefetch
+from te_sched.ir.stmt import PrimFunc as PrimFunc
+from te_sched.ir.stmt import Stmt as Stmt
+from te_sched.te.reducer import comm_reducer as comm_reducer
+from te_sched.te.reducer import max as max
+from te_sched.te.reducer import min as min
+from te_sched.te.reducer import sum as sum
+from te_sched.tir import stmt_functor as stmt_functor
+from te_sched.tir import transform as transform
+from te_sched.tir.constructors import EQ as EQ
+from te_sched.tir.constructors import GE as GE
+from te_sched.tir.constructors import GT as GT
+from te_sched.tir.constructors import LE as LE
+from te_sched.tir.constructors import LT as LT
+from te_sched.tir.constructors import NE as NE
+from te_sched.tir.constructors import Add as Add
+from te_sched.tir.constructors import Allocate as Allocate
+from te_sched.tir.constructors import And as And
+from te_sched.tir.constructors import AssertStmt as AssertStmt
+from te_sched.tir.constructors import AttrStmt as AttrStmt
+from te_sched.tir.constructors import Broadcast as Broadcast
+from te_sched.tir.constructors import BufferLoad as BufferLoad
+from te_sched.tir.constructors import BufferStore as BufferStore
+from te_sched.tir.constructors import Call as Call
+from te_sched.tir.constructors import Cast as Cast
+from te_sched.tir.constructors import Div as Div
+from te_sched.tir.constructors import Evaluate as Evaluate
+from te_sched.tir.constructors import FloatImm as FloatImm
+from te_sched.tir.constructors import FloorDiv as FloorDiv
+from te_sched.tir.constructors import FloorMod as FloorMod
+from te_sched.tir.constructors import For as For
+from te_sched.tir.constructors import IfThenElse as IfThenElse
+from te_sched.tir.constructors import IntImm as IntImm
+from te_sched.tir.constructors import IterVar_ as _IterVar
+from te_sched.tir.constructors import Let as Let
+from te_sched.tir.constructors import LetStmt as LetStmt
+from te_sched.tir.constructors import Max as Max
+from te_sched.tir.constructors import Min as Min
+from te_sched.tir.constructors import Mod as Mod
+from te_sched.tir.constructors import Mul as Mul
+from te_sched.tir.constructors import Not as Not
+from te_sched.tir.constructors import Or as Or
+from te_sched.tir.constructors import ProducerLoad as ProducerLoad
+from te_sched.tir.constructors import Ramp as Ramp
+from te_sched.tir.constructors import Select as Select
+from te_sched.tir.constructors import SeqStmt as SeqStmt
+from te_sched.tir.constructors import Shuffle as Shuffle
+from te_sched.tir.constructors import SizeVar as SizeVar
+from te_sched.tir.constructors import StringImm as StringImm
+from te_sched.tir.constructors import Sub as Sub
+from te_sched.tir.constructors import Var as Var
+from te_sched.tir.constructors import While as While
+from te_sched.tir.kinds import CallEffectKind as CallEffectKind
+from te_sched.tir.kinds import ForKind as ForKind
+from te_sched.tir.ranges import Range as Range
+
+PrimExpr = _Expr
+IterVar, ir_builder = _IterVar, _builder
+indexdiv, indexmod = floordiv, floormod
+signatures.list_names(sys.modules[__name__], "ir_builder", "stmt_functor", "transform")

@@ -12,8 +12,9 @@ import pytest
 from te_sched import nd
 from te_sched.errors import CallError
 from te_sched.ir import ops
+from te_sched.runtime.device import cpu
 from te_sched.runtime.dlpack import ArrayView, make_capsule, read_capsule
-from te_sched.runtime.ndarray import wrap
+from te_sched.runtime.ndarray import NDArray
 from tests.codegen.programs import build, elementwise
 
 N = 8
@@ -129,6 +130,6 @@ def test_setting_rejects_what_does_not_fit(value: Any, why: str) -> None:
 
 def test_bfloat16_with_strides_stays_strided() -> None:
     bits = np.arange(12, dtype="uint16").reshape(3, 4)[:, ::2]
-    view = read_capsule(wrap(bits, "bfloat16").to_dlpack())
+    view = read_capsule(NDArray(bits, "bfloat16", cpu()).to_dlpack())
     assert (view.shape, view.strides) == ((3, 2), (4, 2))
-    assert read_capsule(wrap(bits.copy(), "bfloat16").to_dlpack()).strides is None
+    assert read_capsule(NDArray(bits.copy(), "bfloat16", cpu()).to_dlpack()).strides is None

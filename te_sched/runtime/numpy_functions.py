@@ -1,4 +1,8 @@
-"""The packed functions that sort, by numpy, with TVM's names. Equal elements keep their order."""
+"""The packed functions that te_sched brings with it: sorting and matrix products, by numpy.
+
+`registry` finds them by their names in TVM when a program asks for one. In what is sorted, equal
+elements keep their order.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +54,21 @@ def topk(data: NDArray, *rest: Any) -> None:
         out[...] = results[name].astype(out.dtype)
 
 
+def matmul(
+    left: NDArray, right: NDArray, out: NDArray, left_transposed: Any, right_transposed: Any
+) -> None:
+    """out = left @ right, of matrices or rows of matrices."""
+    a, b = (np.from_dlpack(operand) for operand in (left, right))
+    a = np.swapaxes(a, -1, -2) if left_transposed else a
+    b = np.swapaxes(b, -1, -2) if right_transposed else b
+    out[...] = np.matmul(a, b)
+
+
 PACKED_FUNCTIONS = {
-    f"tvm.contrib.sort.{function.__name__}": function
-    for function in (sort, argsort, argsort_nms, topk)
+    **{f"tvm.contrib.sort.{one.__name__}": one for one in (sort, argsort, argsort_nms, topk)},
+    **{
+        f"tvm.contrib.{library}.{name}": matmul
+        for library in ("cblas", "mkl", "dnnl")
+        for name in ("matmul", "batch_matmul")
+    },
 }
