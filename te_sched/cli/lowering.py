@@ -21,8 +21,8 @@ from te_sched.cli.showing import show, show_json, show_title
 from te_sched.errors import SourceLocation, TeSchedError, did_you_mean
 from te_sched.ir.stmt import IRModule
 from te_sched.lower.pipeline import lower, pass_names
-from te_sched.schedule.schedule import Schedule, create_schedule
-from te_sched.trace.replaying import Replay
+from te_sched.schedule.schedule import Schedule
+from te_sched.story.steps import Retelling
 
 _DIALECTS = ("script", "primfn")
 
@@ -35,25 +35,21 @@ class _Asked:
     after: str | None
     simple: bool | None
 
-    def text_of(self, found: Found, inputs: Any) -> str:
+    def lowered(self, found: Found, inputs: Any, **more: Any) -> IRModule:
         """A schedule lowered like the one that was found."""
-        module = lower(
+        simple = (self.simple, found.simple, True)  # it is easier to read
+        return lower(
             inputs,
             found.arguments,
             name=found.function,
             binds=found.binds,
-            simple_mode=self.is_simple(found),
-            stop_after=self.after,
+            simple_mode=next(one for one in simple if one is not None),
+            **more,
         )
-        return self.printed(module)
 
-    def is_simple(self, found: Found) -> bool:
-        """What was asked for, or what the program says, or True: it is easier to read."""
-        asked = (self.simple, found.simple, True)
-        return next(one for one in asked if one is not None)
-
-    def printed(self, module: IRModule) -> str:
-        """A program as text."""
+    def text_of(self, found: Found, inputs: Any) -> str:
+        """The program that a schedule becomes, as text."""
+        module = self.lowered(found, inputs, stop_after=self.after)
         return module.script() if self.dialect == "script" else module.astext()
 
 
@@ -160,18 +156,14 @@ def _steps(found: Found, asked: _Asked, each: bool, passes: bool) -> Iterator[_S
 
 
 def _after_each_primitive(found: Found, schedule: Schedule, asked: _Asked) -> Iterator[_Step]:
-    trace = schedule.trace
-    again = create_schedule(schedule.outputs)
-    replay = Replay(trace.handles, again)
-    told = str(again.trace).splitlines()
-    yield _lowered("\n".join(told[2:]), found.place, found, again, asked)
-    for entry in trace:
-        replay.call(entry)
-        if entry.primitive.is_naming:
-            continue
-        lines = str(again.trace).splitlines()
-        yield _lowered("\n".join(lines[len(told) :]), entry.place, found, again, asked)
-        told = lines
+    declaration = str(schedule.trace).splitlines()[2]
+    for moment in Retelling(schedule).moments():
+        if moment.error is not None:
+            raise moment.error
+        code, place = "\n".join(moment.code), moment.place
+        if moment.number == 0:
+            code, place = declaration, found.place
+        yield _lowered(code, place, found, moment.schedule, asked)
 
 
 def _lowered(code: str, place: SourceLocation, found: Found, schedule: Any, asked: _Asked) -> _Step:
@@ -185,14 +177,7 @@ def _pass_by_pass(found: Found, asked: _Asked) -> _Step:
     printed, failed = StringIO(), None
     with redirect_stdout(printed):
         try:
-            lower(
-                found.inputs,
-                found.arguments,
-                name=found.function,
-                binds=found.binds,
-                simple_mode=asked.is_simple(found),
-                show="passes",
-            )
+            asked.lowered(found, found.inputs, show="passes")
         except TeSchedError as error:
             failed = error
     return _Step("", found.place, printed.getvalue(), failed, "diff")
