@@ -12,11 +12,11 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from te_sched.analysis.programs.evaluate import Unevaluable, evaluate
+from te_sched.analysis.programs.evaluate import Unevaluable, evaluate, variables_in
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.iter_expr import NotAffine, collect
 from te_sched.ir import ops
@@ -26,6 +26,7 @@ from te_sched.ir.visitor import walk
 _MOST_POINTS = 1 << 20  # of what is executed, or held as a set
 _MOST_CELLS = 1 << 24  # of the box in which sets are put together
 
+_Member = TypeVar("_Member")
 Numbers = range | np.ndarray[Any, Any]
 # A part of the dimensions, and the numbers there; of several dimensions, rows of numbers.
 Part = tuple[tuple[int, ...], Numbers]
@@ -49,18 +50,7 @@ class Box:
 
     def variables(self, e: Expr) -> frozenset[Var]:
         """The running variables in an expression, lets looked through."""
-        found: set[Var] = set()
-        pending, seen = [e], set[Var]()
-        while pending:
-            for node in walk(pending.pop()):
-                if not isinstance(node, Var) or node in seen:
-                    continue
-                seen.add(node)
-                if node in self.running:
-                    found.add(node)
-                elif node in self.lets and node not in self.standing:
-                    pending.append(self.lets[node])
-        return frozenset(found)
+        return frozenset(variables_in(self.lets, e) & self.running.keys())
 
     def points(self, variables: frozenset[Var]) -> dict[Var, Any]:
         """The values of variables at all points where these run, each along an axis of its own."""
@@ -190,10 +180,10 @@ def _scales(e: Expr, box: Box) -> tuple[int, dict[Var, int]] | None:
 
 
 def _connected(
-    items: Iterable[tuple[Any, frozenset[Var]]],
-) -> list[tuple[frozenset[Var], list[Any]]]:
-    """Items in groups that have no variable in common."""
-    groups: list[tuple[frozenset[Var], list[Any]]] = []
+    items: Iterable[tuple[Any, frozenset[_Member]]],
+) -> list[tuple[frozenset[_Member], list[Any]]]:
+    """Items in groups that have no member of their sets, as a variable, in common."""
+    groups: list[tuple[frozenset[_Member], list[Any]]] = []
     for item, variables in items:
         joined, together = variables, [item]
         apart = []
@@ -275,11 +265,8 @@ def _simplest(numbers: np.ndarray[Any, Any]) -> Numbers:
 
 def _merged_dimensions(sets: Sequence[Sequence[Part]]) -> list[tuple[int, ...]]:
     """The finest parts of the dimensions of which all sets are products."""
-    merged: list[frozenset[int]] = []
-    for dims in {frozenset(dims) for parts in sets for dims, _ in parts}:
-        joined = dims.union(*(other for other in merged if other & dims))
-        merged = [*(other for other in merged if not other & dims), joined]
-    return [tuple(sorted(dims)) for dims in merged]
+    parts = {frozenset(dims) for parts in sets for dims, _ in parts}
+    return [tuple(sorted(dims)) for dims, _ in _connected((dims, dims) for dims in parts)]
 
 
 def _joined(parts: Sequence[Part], dims: tuple[int, ...]) -> Numbers:

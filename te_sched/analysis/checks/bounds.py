@@ -24,6 +24,7 @@ from te_sched.analysis.programs.evaluate import (
     evaluate,
     held,
     points_of,
+    variables_in,
 )
 from te_sched.analysis.schedules.sizes import Size
 from te_sched.arith.forms import Form, Forms, constant, expr_of, linear_form, number_of, plus
@@ -32,7 +33,7 @@ from te_sched.ir.expr import Expr, FloorDiv, FloorMod, IntImm, Ramp, Var
 from te_sched.ir.occurrences import Occurrence
 from te_sched.ir.scopes import Loop
 from te_sched.ir.stmt import PrimFunc
-from te_sched.ir.visitor import reads_data, substitute, variables_of
+from te_sched.ir.visitor import reads_data, substitute
 
 _LIMIT = 1 << 16  # iterations that are executed
 _ONE, _ZERO = IntImm(1), IntImm(0)
@@ -254,7 +255,7 @@ class Bounds(AccessContext):
         if total is None:
             return False
         others = [part for loop in self.scope.loops for part in (loop.min, loop.extent)]
-        bound = self._named(*conditions, need.low, need.extent, *others)
+        bound = variables_in(self.values, *conditions, need.low, need.extent, *others)
         free = [
             (var, scale, [number_of(end) for end in self.ranges[var]])
             for (var,), scale in ((term, scale) for term, scale in total.items() if term)
@@ -276,24 +277,13 @@ class Bounds(AccessContext):
 
     def _points(self, need: Need, conditions: Sequence[Expr]) -> Points:
         """The iterations that reach an access; of loops that do not matter, one."""
-        known = self._named(need.at, *conditions)
+        known = variables_in(self.values, need.at, *conditions)
         for loop in reversed(self.scope.loops):
             if loop.var in known:
-                known |= self._named(loop.min, loop.extent)
+                known |= variables_in(self.values, loop.min, loop.extent)
         most = {loop: 1 for loop in self.scope.loops if loop.var not in known}
         points = points_of(self.scope.loops, {}, self.values, most, _LIMIT)
         return held(points, conditions, self.values)
-
-    def _named(self, *expressions: Expr) -> set[Var]:
-        """The variables that expressions depend on."""
-        found: set[Var] = set()
-        left = list(expressions)
-        while left:
-            for var in variables_of(left.pop()) - found:
-                found.add(var)
-                if var in self.values:
-                    left.append(self.values[var])
-        return found
 
     def _always_outside(self, need: Need, shown: Expr) -> tuple[str, str] | None:
         """Of symbolic sizes: what is outside whatever they are, as an index that is shown."""

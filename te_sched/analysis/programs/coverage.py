@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -17,13 +16,10 @@ from te_sched.analysis.programs.accesses import Access, ProgramAccesses
 from te_sched.analysis.programs.cover import FormInterval, covers_region
 from te_sched.analysis.programs.evaluate import (
     Unevaluable,
-    Values,
-    elements_of,
     evaluate,
-    held,
-    points_of,
     samples_of,
     text_of,
+    touched_by,
 )
 from te_sched.analysis.programs.facts import forms_for
 from te_sched.arith.forms import constant, plus, times
@@ -93,19 +89,12 @@ def _missing(
             for access in writes:
                 if not access.is_sure or access.index is None:
                     return None
-                _mark(program, access, sizes, written)
+                elements = touched_by(program, access, sizes, _LIMIT)[1]
+                inside = np.all((elements >= 0) & (elements < written.shape), axis=1)
+                written[tuple(elements[inside].T)] = True
             if written.all():
                 return "" if not sizes else None
             text = text_of(memory.name, np.argwhere(~written)[0], sizes)
     except Unevaluable:
         return None
     return text
-
-
-def _mark(program: ProgramAccesses, access: Access, sizes: Values, written: Any) -> None:
-    """Mark the elements that an access writes."""
-    lets = program.values
-    points = held(points_of(access.loops, sizes, lets, {}, _LIMIT), access.conditions, lets)
-    elements, _ = elements_of(access, points, (), sizes, lets, _LIMIT)
-    inside = np.all((elements >= 0) & (elements < written.shape), axis=1)
-    written[tuple(elements[inside].T)] = True

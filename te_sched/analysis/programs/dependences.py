@@ -22,6 +22,7 @@ from te_sched.analysis.programs.evaluate import (
     numbered,
     points_of,
     samples_of,
+    sizes_text,
 )
 from te_sched.analysis.programs.facts import reads_own
 from te_sched.ir.scopes import Loop
@@ -141,8 +142,7 @@ class _Execution:
         )
         if second.access.writes and iterations[0] > iterations[1]:
             first, second, iterations = second, first, (iterations[1], iterations[0])
-        sizes = ", ".join(f"{var.name} = {int(value)}" for var, value in self.sizes.items())
-        names = tuple(loop.name for loop in self.loops)
+        names, sizes = tuple(loop.name for loop in self.loops), sizes_text(self.sizes)
         return Meeting(first.access, second.access, element, iterations, names, sizes)
 
     def _is_harmless(self, first: Access, second: Access) -> bool:

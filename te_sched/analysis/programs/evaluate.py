@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from te_sched.ir.choices import choice_of
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.intrinsic_table import BITWISE, FOLDED
 from te_sched.ir.scopes import Loop
-from te_sched.ir.visitor import walk
+from te_sched.ir.visitor import variables_of, walk
 
 Values = dict[Var, Any]
 # Sizes that stand for all: even and odd ones, no two alike.
@@ -116,31 +117,17 @@ def _truncated(kind: type, a: Any, b: Any) -> Any:
 
 @dataclass(slots=True)
 class Points:
-    """Iterations of loops: the values of variables, one array each. `is_all` where none is left
-    out.
-    """
+    """Iterations of loops: the values of variables, one array each, or a number for all."""
 
     count: int
     values: Values
-    is_all: bool
     digits: dict[Loop, Any]  # which iteration of each loop, from 0
 
     def where(self, chosen: Any) -> Points:
         """Some of the iterations."""
-        take = _Taker(self.count, chosen)
-        values = {var: take(value) for var, value in self.values.items()}
-        digits = {loop: take(value) for loop, value in self.digits.items()}
-        return Points(int(np.count_nonzero(chosen)), values, self.is_all, digits)
-
-
-class _Taker:
-    """Takes some of the elements of arrays; a number holds for all of them."""
-
-    def __init__(self, count: int, chosen: Any) -> None:
-        self.count, self.chosen = count, chosen
-
-    def __call__(self, value: Any) -> Any:
-        return value[self.chosen] if getattr(value, "ndim", 0) else value
+        values = {var: a[chosen] if np.ndim(a) else a for var, a in self.values.items()}
+        digits = {loop: a[chosen] for loop, a in self.digits.items()}
+        return Points(int(np.count_nonzero(chosen)), values, digits)
 
 
 def points_of(
@@ -156,13 +143,12 @@ def points_of(
     ------
     Unevaluable where the extents are not known, or there are more than `limit` iterations.
     """
-    values, count, is_all = dict(sizes), 1, True
+    values, count = dict(sizes), 1
     digits: dict[Loop, Any] = {}
     for loop in loops:
         low, extent = evaluate(loop.min, values, lets), evaluate(loop.extent, values, lets)
         extent = np.maximum(extent, 0)
         if loop in most:
-            is_all = is_all and bool(np.all(extent <= most[loop]))
             extent = np.minimum(extent, most[loop])
         is_same = getattr(extent, "ndim", 0) == 0
         total = int(extent) * count if is_same else int(extent.sum())
@@ -176,7 +162,7 @@ def points_of(
         count = total
         digits[loop] = number
         values[loop.var] = number + low
-    return Points(count, values, is_all, digits)
+    return Points(count, values, digits)
 
 
 def held(points: Points, conditions: Iterable[Expr], lets: Mapping[Var, Expr]) -> Points:
@@ -228,6 +214,36 @@ def elements_of(
     return rows, which
 
 
+def touched_by(
+    program: ProgramAccesses,
+    access: Access,
+    sizes: Values,
+    limit: int,
+    outside: Sequence[Loop] = (),
+    most: Mapping[Loop, int] = MappingProxyType({}),
+) -> tuple[Points, Any, Any]:
+    """The iterations in which an access happens, and its elements there, as `elements_of` has them.
+
+    Raises
+    ------
+    Unevaluable where they are not known, or more than `limit`.
+    """
+    lets = program.values
+    points = held(points_of(access.loops, sizes, lets, most, limit), access.conditions, lets)
+    return points, *elements_of(access, points, outside, sizes, lets, limit)
+
+
+def variables_in(lets: Mapping[Var, Expr], *exprs: Expr) -> set[Var]:
+    """The variables that expressions depend on, those of lets and what these stand for."""
+    found: set[Var] = set()
+    pending = [*exprs]
+    while pending:
+        new = variables_of(pending.pop()) - found
+        found |= new
+        pending += [lets[var] for var in new if var in lets]
+    return found
+
+
 def numbered(tables: Sequence[Any]) -> tuple[list[Any], int]:
     """Rows of tables as numbers, equal ones alike and in lexical order; and how many there are.
 
@@ -257,8 +273,12 @@ def numbered(tables: Sequence[Any]) -> tuple[list[Any], int]:
 def text_of(name: str, place: Iterable[Any], sizes: Values) -> str:
     """An element, and the sizes for which it was found, in words."""
     text = f"{name}[{', '.join(str(int(one)) for one in place)}]"
-    given = ", ".join(f"{var.name} = {int(value)}" for var, value in sizes.items())
-    return f"{text}, where {given}" if given else text
+    return f"{text}, where {sizes_text(sizes)}" if sizes else text
+
+
+def sizes_text(sizes: Values) -> str:
+    """Sizes in words: n = 16, m = 18."""
+    return ", ".join(f"{var.name} = {int(value)}" for var, value in sizes.items())
 
 
 def samples_of(program: ProgramAccesses) -> Iterator[Values]:

@@ -21,12 +21,11 @@ from te_sched.analysis.programs.evaluate import (
     Points,
     Unevaluable,
     Values,
-    elements_of,
     evaluate,
-    held,
     numbered,
-    points_of,
     samples_of,
+    sizes_text,
+    touched_by,
 )
 from te_sched.analysis.programs.facts import forms_for
 from te_sched.arith.aliasing import Apart, Touch
@@ -198,10 +197,8 @@ class _Store:
 
     def _touched(self, access: Access, sizes: Values) -> tuple[Points, Any, Any]:
         """The points of an access, the element of each (after serial loops), and its thread."""
-        lets = self.program.values
-        points = held(points_of(access.loops, sizes, lets, {}, _LIMIT), access.conditions, lets)
         serial = [loop for loop in access.loops if loop in self.serial]
-        elements, which = elements_of(access, points, serial, sizes, lets, _LIMIT)
+        points, elements, which = touched_by(self.program, access, sizes, _LIMIT, serial)
         if len(which) != points.count:
             raise Unevaluable  # vectors, of which it is not known what lanes store
         turns = [np.broadcast_to(points.values[loop.var], (points.count,)) for loop in self.threads]
@@ -231,6 +228,5 @@ class _Store:
         self, second: Access, elements: Any, one: Any, other: Any, row: int, sizes: Values
     ) -> Meeting:
         place = tuple(map(int, elements[row][len(self.serial) :]))
-        told = ", ".join(f"{var.name} = {int(value)}" for var, value in sizes.items())
         iterations = tuple(map(int, one)), tuple(map(int, other))
-        return Meeting(self.write, second, place, iterations, self.names, told)
+        return Meeting(self.write, second, place, iterations, self.names, sizes_text(sizes))

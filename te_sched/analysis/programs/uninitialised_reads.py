@@ -17,16 +17,14 @@ from te_sched.analysis.programs.evaluate import (
     TooMany,
     Unevaluable,
     Values,
-    elements_of,
-    held,
     numbered,
-    points_of,
     samples_of,
     text_of,
+    touched_by,
+    variables_in,
 )
-from te_sched.ir.expr import Expr, Var
+from te_sched.ir.expr import Var
 from te_sched.ir.scopes import OF_BLOCK, Loop, Memory
-from te_sched.ir.visitor import variables_of
 
 _LIMIT = 1 << 15  # iterations that are executed
 _FEW = 2  # iterations of loops where there are more than that
@@ -98,14 +96,7 @@ class _Execution:
     def _used_by(self, access: Access) -> set[Var]:
         """The variables of loops that say whether an access happens, and of which element."""
         ends = [end for loop in access.loops for end in (loop.min, loop.extent)]
-        stack: list[Expr] = [*(access.index or ()), *access.conditions, *ends]
-        found: set[Var] = set()
-        while stack:
-            for var in variables_of(stack.pop()):
-                if var not in found and var in self.program.values:
-                    stack.append(self.program.values[var])
-                found.add(var)
-        return found
+        return variables_in(self.program.values, *(access.index or ()), *access.conditions, *ends)
 
     def _most(self, access: Access) -> dict[Loop, int]:
         """How many iterations of loops are looked at: the first one where all do the same."""
@@ -160,11 +151,10 @@ class _Execution:
 
     def row(self, access: Access, steps: int) -> tuple[Any, Any]:
         """The elements, with the iterations of the loops round the allocation, and the times."""
-        lets = self.program.values
-        points = points_of(access.loops, self.sizes, lets, self._most(access), _LIMIT)
-        points = held(points, access.conditions, lets)
-        outside = [loop for loop in self.memory.loops if loop in points.digits]
-        elements, which = elements_of(access, points, outside, self.sizes, lets, _LIMIT)
+        outside = [loop for loop in self.memory.loops if loop in access.loops]
+        points, elements, which = touched_by(
+            self.program, access, self.sizes, _LIMIT, outside, self._most(access)
+        )
         return elements, np.stack(list(self.times(access, points, steps)), axis=1)[which]
 
     def times(self, access: Access, points: Points, steps: int) -> Iterator[Any]:

@@ -27,6 +27,8 @@ from te_sched.analysis.programs.evaluate import (
     numbered,
     points_of,
     samples_of,
+    sizes_text,
+    variables_in,
 )
 from te_sched.analysis.programs.initialised import judge_initialised
 from te_sched.errors import BuildError
@@ -191,13 +193,8 @@ class _Judge:
     # -- what matters ------------------------------------------------------------------------------
 
     def _variables(self, *exprs: Expr) -> set[Var]:
-        found: set[Var] = set()
-        for expr in exprs:
-            for part in walk(expr):
-                if type(part) is Var:
-                    value = self.program.values.get(part)
-                    found |= {part} if value is None else self._variables(value)
-        return found
+        lets = self.program.values
+        return variables_in(lets, *exprs) - lets.keys()
 
     def _concerned(self) -> tuple[Loop, ...]:
         """The loops that the predicate speaks of, and those that share an index or a condition with
@@ -310,9 +307,8 @@ class _Judge:
         index = ", ".join(str(numbers[n]) if n in numbers else ":" for n in range(rank))
         text = f"{self.memory.name}[{index}]"
         extents = self._variables(*[loop.extent for loop in self.loops])
-        shown = [(var.name, int(value)) for var, value in sizes.items() if var in extents]
-        given = ", ".join(f"{name} = {value}" for name, value in shown)
-        return f"{text} ({given})" if given else text
+        shown = {var: value for var, value in sizes.items() if var in extents}
+        return f"{text} ({sizes_text(shown)})" if shown else text
 
 
 def _is_of_thread(memory: Memory) -> bool:
