@@ -7,15 +7,19 @@ from outside that gets a view touches all of it, as declared. Must not know what
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from te_sched.arith.aliasing import Apart, Touch
+from te_sched.arith.forms import Forms
+from te_sched.arith.structural_equality import same
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Add, Expr, IntImm, Ramp, Var, node
+from te_sched.ir.expr import Add, BufferLoad, Expr, IntImm, Ramp, Var, node
 from te_sched.ir.occurrences import Occurrence, occurrences_of
 from te_sched.ir.scopes import Loop, Memory, Scope, scope_of, scoped
 from te_sched.ir.stmt import AttrStmt, BufferStore, PrimFunc, Stmt
-from te_sched.ir.visitor import StatementMapper, Substitute
+from te_sched.ir.visitor import StatementMapper, Substitute, variables_of, walk
 from te_sched.lower.device.kernel import launched
 
 AT_ONCE = frozenset(("parallel", "vectorized", "block", "thread", "virtual"))
@@ -54,6 +58,50 @@ class ProgramAccesses:
     values: dict[Var, Expr]
     accesses: list[Access] = field(default_factory=list)
     loops: dict[Loop, None] = field(default_factory=dict)
+
+    def forms(self, *accesses: Access) -> Forms:
+        """Forms that know the loops round some accesses, and extents and strides of arguments:
+        where one is 0, there is nothing to judge.
+        """
+        buffers = self.func.buffer_map.values()
+        sizes = [size for buffer in buffers for size in (*buffer.shape, *buffer.strides)]
+        forms = Forms(dict.fromkeys(variables_of(*sizes), 1), self.values)
+        for access in accesses:
+            for loop in access.loops:
+                if loop.var not in forms.ranges:
+                    forms.bind(loop.var, forms.of(loop.min), forms.of(loop.extent))
+        return forms
+
+    def are_apart(
+        self, a: Access, b: Access, loops: Iterable[Loop], serial: Iterable[Loop]
+    ) -> bool:
+        """Whether it is proved that no two iterations of loops touch one element in two accesses,
+        in the same iteration of those that are serial.
+        """
+        if a.index is None or b.index is None:
+            return False
+        own, fixed = ([loop.var for loop in some] for some in (loops, serial))
+        return Apart(self.forms(a, b), own, fixed, self.memory.keys()).is_proved(
+            Touch(a.index, a.sizes, a.conditions), Touch(b.index, b.sizes, b.conditions)
+        )
+
+
+def by_memory(accesses: Iterable[Access]) -> dict[Var, list[Access]]:
+    """The accesses to each memory."""
+    found: dict[Var, list[Access]] = {}
+    for access in accesses:
+        found.setdefault(access.data, []).append(access)
+    return found
+
+
+def reads_own(store: BufferStore) -> bool:
+    """Whether a store changes what is there: its value is made from the element it replaces."""
+    return any(
+        type(part) is BufferLoad
+        and part.buffer.data is store.buffer.data
+        and all(map(same, part.indices, store.indices))
+        for part in walk(store.value)
+    )
 
 
 def accesses_of(func: PrimFunc) -> ProgramAccesses:

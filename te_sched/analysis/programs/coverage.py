@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 
 from te_sched.analysis.findings import COVERAGE, PROVED, REFUTED, UNPROVED, Finding
-from te_sched.analysis.programs.accesses import Access, ProgramAccesses
+from te_sched.analysis.programs.accesses import Access, ProgramAccesses, by_memory
 from te_sched.analysis.programs.cover import FormInterval, covers_region
 from te_sched.analysis.programs.evaluate import (
     Unevaluable,
@@ -21,9 +21,7 @@ from te_sched.analysis.programs.evaluate import (
     text_of,
     touched_by,
 )
-from te_sched.analysis.programs.facts import forms_for
 from te_sched.arith.forms import constant, plus, times
-from te_sched.ir.expr import Var
 from te_sched.ir.scopes import Memory
 
 _LIMIT = 1 << 16  # iterations and elements that are counted
@@ -31,21 +29,17 @@ _LIMIT = 1 << 16  # iterations and elements that are counted
 
 def judge_coverage(program: ProgramAccesses) -> list[Finding]:
     """Whether every element of the arguments that a program writes is written."""
-    writes: dict[Var, list[Access]] = {}
-    for access in program.accesses:
-        if access.writes:
-            writes.setdefault(access.data, []).append(access)
     found = []
-    for data, accesses in writes.items():
+    for data, writes in by_memory(one for one in program.accesses if one.writes).items():
         memory = program.memory.get(data)
         if memory is not None and memory.is_argument:
-            found.append(_finding(program, memory, accesses))
+            found.append(_finding(program, memory, writes))
     return found
 
 
 def _finding(program: ProgramAccesses, memory: Memory, writes: list[Access]) -> Finding:
     name = memory.name
-    forms = forms_for(program)
+    forms = program.forms()
     flat = all(one.index is not None and len(one.index) == 1 for one in writes)
     shape = [forms.of(extent) for extent in memory.shape]
     if flat and len(shape) > 1:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.programs.accesses import Access, ProgramAccesses
+from te_sched.analysis.programs.accesses import Access, ProgramAccesses, reads_own
 from te_sched.analysis.programs.evaluate import (
     Points,
     TooMany,
@@ -24,7 +24,6 @@ from te_sched.analysis.programs.evaluate import (
     samples_of,
     sizes_text,
 )
-from te_sched.analysis.programs.facts import reads_own
 from te_sched.ir.scopes import Loop
 from te_sched.ir.visitor import variables_of
 

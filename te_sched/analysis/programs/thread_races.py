@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.programs.accesses import Access, ProgramAccesses
+from te_sched.analysis.programs.accesses import Access, ProgramAccesses, by_memory
 from te_sched.analysis.programs.dependences import Meeting
 from te_sched.analysis.programs.evaluate import (
     Points,
@@ -27,8 +27,6 @@ from te_sched.analysis.programs.evaluate import (
     sizes_text,
     touched_by,
 )
-from te_sched.analysis.programs.facts import forms_for
-from te_sched.arith.aliasing import Apart, Touch
 from te_sched.ir.expr import BufferLoad, Call, Expr, Var
 from te_sched.ir.intrinsic_table import Effect, call_effect
 from te_sched.ir.scopes import OF_BLOCK, Loop
@@ -44,10 +42,9 @@ _AXES = ("block", "thread")
 
 def thread_races(program: ProgramAccesses) -> Iterator[tuple[tuple[Loop, ...], Meeting]]:
     """The threads that certainly race in a store, and where, for whatever sizes."""
-    of_data: dict[Var, list[Access]] = {}
+    of_data = by_memory(program.accesses)
     of_store: dict[BufferStore, list[Access]] = {}
     for access in program.accesses:
-        of_data.setdefault(access.data, []).append(access)
         if access.store is not None:
             of_store.setdefault(access.store, []).append(access)
     changed = {access.data for access in program.accesses if access.writes}
@@ -153,18 +150,7 @@ class _Store:
 
     def _are_apart(self, other: Access) -> bool:
         """Whether it is proved that no thread touches what another one writes."""
-        a, b = self.write, other
-        if a.index is None or b.index is None:
-            return True  # nobody knows
-        apart = Apart(
-            forms_for(self.program, a, b),
-            [loop.var for loop in self.threads],
-            [loop.var for loop in self.serial],
-            self.program.memory.keys(),
-        )
-        return apart.is_proved(
-            Touch(a.index, a.sizes, a.conditions), Touch(b.index, b.sizes, b.conditions)
-        )
+        return self.program.are_apart(self.write, other, self.threads, self.serial)
 
     def _meeting(self, sizes: Values, differs: bool) -> Meeting | None:
         points, elements, threads = self._touched(self.write, sizes)
