@@ -21,8 +21,8 @@ from te_sched.cli.showing import show, show_json, show_title
 from te_sched.errors import SourceLocation, TeSchedError, did_you_mean
 from te_sched.ir.stmt import IRModule
 from te_sched.lower.pipeline import lower, pass_names
-from te_sched.schedule.schedule import Schedule
-from te_sched.story.steps import Retelling
+from te_sched.schedule.schedule import Schedule, create_schedule
+from te_sched.trace.replaying import Replay
 
 _DIALECTS = ("script", "primfn")
 
@@ -156,14 +156,18 @@ def _steps(found: Found, asked: _Asked, each: bool, passes: bool) -> Iterator[_S
 
 
 def _after_each_primitive(found: Found, schedule: Schedule, asked: _Asked) -> Iterator[_Step]:
-    declaration = str(schedule.trace).splitlines()[2]
-    for moment in Retelling(schedule).moments():
-        if moment.error is not None:
-            raise moment.error
-        code, place = "\n".join(moment.code), moment.place
-        if moment.number == 0:
-            code, place = declaration, found.place
-        yield _lowered(code, place, found, moment.schedule, asked)
+    trace = schedule.trace
+    again = create_schedule(schedule.outputs)
+    replay = Replay(trace.handles, again)
+    told = str(again.trace).splitlines()
+    yield _lowered("\n".join(told[2:]), found.place, found, again, asked)
+    for entry in trace:
+        replay.call(entry)
+        if entry.primitive.is_naming:
+            continue
+        lines = str(again.trace).splitlines()
+        yield _lowered("\n".join(lines[len(told) :]), entry.place, found, again, asked)
+        told = lines
 
 
 def _lowered(code: str, place: SourceLocation, found: Found, schedule: Any, asked: _Asked) -> _Step:
