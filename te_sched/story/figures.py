@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses, accesses_of
@@ -60,7 +61,7 @@ class _Counter:
 
     def __init__(self, program: ProgramAccesses, stage_of: Callable[[Var], str]) -> None:
         self.program, self.stage_of = program, stage_of
-        self.counts: dict[tuple[int, tuple[Access, ...]], int | Unknown] = {}
+        self.elements = cache(self._elements)  # a loop asks for what the one round it has asked
 
     def figures(self, chain: tuple[Loop, ...]) -> Figures:
         """The figures of the last loop of a chain; of an empty one, those of the function."""
@@ -101,8 +102,8 @@ class _Counter:
 
         memory = self.program.memory.get(data)
         size = 1 if memory is None else dtypes.storage_bytes(memory.dtype)
-        iteration = known(lambda: self._elements(accesses, depth))
-        whole = known(lambda: self._elements(accesses, standing))
+        iteration = known(lambda: self.elements(accesses, depth))
+        whole = known(lambda: self.elements(accesses, standing))
         times = known(lambda: sum(self._times(one, standing) for one in accesses))
         traffic = Traffic(
             name,
@@ -131,20 +132,9 @@ class _Counter:
         return Box(running, box.standing, box.lets)
 
     def _elements(self, accesses: tuple[Access, ...], standing: int) -> int:
-        """The distinct elements that accesses to one buffer touch."""
-        key = (standing, accesses)
-        if key not in self.counts:
-            try:
-                self.counts[key] = self._counted(accesses, standing)
-            except Unknown as error:
-                self.counts[key] = error
-        found = self.counts[key]
-        if isinstance(found, Unknown):
-            raise found
-        return found
-
-    def _counted(self, accesses: tuple[Access, ...], standing: int) -> int:
-        """Accesses in different loops are put together in a box of all of these."""
+        """The distinct elements that accesses to one buffer touch. Accesses in different loops are
+        put together in a box of all of these.
+        """
         loops = dict.fromkeys([loop for one in accesses for loop in one.loops[standing:]])
         outer = accesses[0].loops[:standing]
         return distinct(

@@ -56,19 +56,13 @@ class Stages:
         return names.get(name, "")
 
     def _stages(self, node: Any) -> Iterator[str]:
-        kind = type(node)
-        if kind is S.BufferStore:
+        if type(node) in (S.BufferStore, S.Evaluate):
+            yield from self._computed(node)
+            yield from self._named(_touched(node.value, _READ))
+        elif type(node) in (S.Prefetch, S.BufferRealize):
             yield from self._named([node.buffer.data])
-            yield from self._named(_touched(node.value, _READ))
-        elif kind is S.Evaluate:
-            yield from self._named(_written(node.value))
-            yield from self._named(_touched(node.value, _READ))
-        elif kind is S.Prefetch:
-            yield from self._named([node.buffer.data] if isinstance(node.buffer, Buffer) else [])
-        elif kind is S.Allocate:
+        elif type(node) is S.Allocate:
             yield from self._named([node.buffer_var])
-        elif kind is S.BufferRealize:
-            yield from self._named([node.buffer.data])
         else:
             yield from self._inside(node)
 

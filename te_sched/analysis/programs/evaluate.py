@@ -36,12 +36,18 @@ class TooMany(Unevaluable):
     """There are more iterations than shall be executed."""
 
 
+def _truncated(a: Any, b: Any) -> Any:
+    return np.abs(a) // np.abs(b) * np.sign(a) * np.sign(b)
+
+
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     E.Add: np.add,
     E.Sub: np.subtract,
     E.Mul: np.multiply,
     E.FloorDiv: np.floor_divide,
     E.FloorMod: np.mod,
+    E.Div: _truncated,
+    E.Mod: lambda a, b: a - _truncated(a, b) * b,
     E.Min: np.minimum,
     E.Max: np.maximum,
     E.EQ: np.equal,
@@ -53,6 +59,7 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     E.And: np.logical_and,
     E.Or: np.logical_or,
 }
+_DIVISIONS = frozenset((E.FloorDiv, E.FloorMod, E.Div, E.Mod))
 
 
 def evaluate(e: Any, values: Values, lets: Mapping[Var, Expr]) -> Any:
@@ -74,16 +81,13 @@ def evaluate(e: Any, values: Values, lets: Mapping[Var, Expr]) -> Any:
     operator = _OPERATORS.get(kind)
     if operator is not None:
         a, b = evaluate(e.a, values, lets), evaluate(e.b, values, lets)
-        if (kind is E.FloorDiv or kind is E.FloorMod) and not np.all(b):
+        if kind in _DIVISIONS and not np.all(b):
             raise Unevaluable
         return operator(a, b) if dtypes.counts(e.dtype) else _in_type(e.dtype, operator(a, b))
     if kind is E.Not:
         return np.logical_not(evaluate(e.a, values, lets))
     if kind is E.Cast and not dtypes.is_float(e.value.dtype):
         return _in_type(e.dtype, evaluate(e.value, values, lets))
-    if kind is E.Div or kind is E.Mod:
-        a, b = evaluate(e.a, values, lets), evaluate(e.b, values, lets)
-        return _in_type(e.dtype, _truncated(kind, a, b))
     choice = choice_of(e)
     if choice is not None:
         return np.where(*[evaluate(part, values, lets) for part in choice])
@@ -106,13 +110,6 @@ def _in_type(dtype: str, value: Any) -> Any:
     if kind.code not in ("int", "uint") or (kind.code == "uint" and kind.bits == 64):
         raise Unevaluable
     return np.asarray(value, "int64").astype(dtype).astype("int64")
-
-
-def _truncated(kind: type, a: Any, b: Any) -> Any:
-    if not np.all(b):
-        raise Unevaluable
-    quotient = np.abs(a) // np.abs(b) * np.sign(a) * np.sign(b)
-    return quotient if kind is E.Div else a - quotient * b
 
 
 @dataclass(slots=True)
@@ -172,13 +169,17 @@ def held(points: Points, conditions: Iterable[Expr], lets: Mapping[Var, Expr]) -
     ------
     Unevaluable where one of them is not known.
     """
+    chosen = where(points, conditions, lets)
+    # values of lets were found on the way, and have the length of the points
+    return points if chosen.all() else points.where(chosen)
+
+
+def where(points: Points, conditions: Iterable[Expr], lets: Mapping[Var, Expr]) -> Any:
+    """In which iterations conditions hold; Unevaluable is raised where one is not known."""
     chosen: Any = np.ones(points.count, bool)
     for condition in conditions:
         chosen = np.logical_and(chosen, evaluate(condition, points.values, lets))
-    if chosen.all():
-        return points
-    # values of lets were found on the way, and have the length of the points
-    return points.where(chosen)
+    return chosen
 
 
 def elements_of(

@@ -8,7 +8,7 @@ where nobody reads it. What cannot be executed is refused, too. Must not know st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, NamedTuple
@@ -18,7 +18,6 @@ import numpy as np
 from te_sched.analysis.findings import PROVED
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses, accesses_of
 from te_sched.analysis.programs.evaluate import (
-    Points,
     TooMany,
     Unevaluable,
     Values,
@@ -29,6 +28,7 @@ from te_sched.analysis.programs.evaluate import (
     samples_of,
     sizes_text,
     variables_in,
+    where,
 )
 from te_sched.analysis.programs.initialised import judge_initialised
 from te_sched.errors import BuildError
@@ -226,25 +226,24 @@ class _Judge:
             return ""
         if not done.is_stored.any():
             return "it never holds, so nothing is stored"
+        is_done = done.is_stored
+        if self.is_update:
+            rows = np.concatenate([done.elements, done.threads], axis=1)
+            (groups,), group_count = numbered([rows])
+            total = np.bincount(groups, minlength=group_count)
+            stored = np.bincount(groups[done.is_stored], minlength=group_count)
+            is_partial = ((stored > 0) & (stored < total))[groups]
+            if is_partial.any():
+                element = self._element(done.elements[int(np.argmax(is_partial))], sizes)
+                return f"of the iterations that add to {element}, it drops some"
+            is_done = stored[groups] > 0
         (keys,), count = numbered([done.elements])
         is_kept = np.zeros(count, bool)
-        if not self.is_update:
-            is_kept[keys[done.is_stored]] = True
-            return self._left_out(done.elements, ~is_kept[keys], sizes)
-        (groups,), group_count = numbered([np.concatenate([done.elements, done.threads], axis=1)])
-        total = np.bincount(groups, minlength=group_count)
-        stored = np.bincount(groups[done.is_stored], minlength=group_count)
-        is_partial = ((stored > 0) & (stored < total))[groups]
-        if is_partial.any():
-            element = self._element(done.elements[int(np.argmax(is_partial))], sizes)
-            return f"of the iterations that add to {element}, it drops some"
-        is_kept[keys[stored[groups] > 0]] = True
-        return self._left_out(done.elements, ~is_kept[keys], sizes)
-
-    def _left_out(self, elements: Any, missing: Any, sizes: Values) -> str:
+        is_kept[keys[is_done]] = True
+        missing = ~is_kept[keys]
         if not missing.any():
             return ""
-        element = self._element(elements[int(np.argmax(missing))], sizes)
+        element = self._element(done.elements[int(np.argmax(missing))], sizes)
         return f"it does not hold where {element} is computed, which is needed"
 
     def _done(self, sizes: Values) -> _Done:
@@ -253,8 +252,8 @@ class _Judge:
         if store.index is None or not store.is_sure:
             raise Unevaluable
         points = points_of(self.loops, sizes, lets, {}, _LIMIT)
-        happens = self._where(points, filter(self._is_concerned, self.usual))
-        is_stored = self._where(points, self.added)
+        happens = where(points, filter(self._is_concerned, self.usual), lets)
+        is_stored = where(points, self.added, lets)
         places = self._places()
         part = replace(
             store,
@@ -266,13 +265,6 @@ class _Judge:
         copies = np.stack(threads, axis=1) if threads else np.zeros((points.count, 0), np.int64)
         happens = happens[which]
         return _Done(rows[happens], copies[which][happens], is_stored[which][happens])
-
-    def _where(self, points: Points, conditions: Iterable[Expr]) -> Any:
-        holds = np.ones(points.count, bool)
-        for condition in conditions:
-            value = evaluate(condition, points.values, self.program.values)
-            holds = np.logical_and(holds, value)
-        return holds
 
     def _places(self) -> list[int]:
         """The dimensions in which elements differ."""
