@@ -28,8 +28,7 @@ class Stages:
     def __init__(self, schedule: Schedule) -> None:
         self._names: dict[str, str] = {}
         self._views = Views()
-        self._known: dict[int, tuple[str, ...]] = {}
-        self._kept: list[S.Stmt] = []  # so that identities last
+        self._known: dict[S.Stmt, tuple[str, ...]] = {}
         for stage in schedule.stages:
             for op in (stage.origin_op, stage.op):
                 for tensor in op.outputs:
@@ -40,10 +39,9 @@ class Stages:
         """The names of the stages that a statement is of."""
         if statement is None:
             return ()
-        found = self._known.get(id(statement))
+        found = self._known.get(statement)
         if found is None:
-            found = self._known[id(statement)] = tuple(dict.fromkeys(self._stages(statement)))
-            self._kept.append(statement)
+            found = self._known[statement] = tuple(dict.fromkeys(self._stages(statement)))
         return found
 
     def of_memory(self, data: Var) -> str:

@@ -16,9 +16,9 @@ from te_sched.analysis.findings import (
     INITIALISED,
     PROVED,
     REFUTED,
-    RULE,
     UNPROVED,
     Finding,
+    broken_rule,
 )
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses, by_memory
 from te_sched.analysis.programs.cover import FormInterval, covers_region
@@ -123,14 +123,11 @@ def _is_of_thread(memory: Memory, write: Access) -> bool:
 def _of_others(name: str, owners: MemoryOwners, why: str) -> Finding:
     whose = f"one warp of {WARP} threads" if owners.are_warps else "one thread"
     other = "another warp" if owners.are_warps else "another thread"
-    return Finding(
-        RULE,
-        REFUTED,
-        f"read {name}, which {other} has written",
+    return broken_rule(
         name,
-        stage=name,
-        why=f"{why}: memory of this scope belongs to {whose}",
-        cure=f'give {name} the scope "shared": a block has it in common',
+        f"read {name}, which {other} has written",
+        f"{why}: memory of this scope belongs to {whose}",
+        f'give {name} the scope "shared": a block has it in common',
     )
 
 

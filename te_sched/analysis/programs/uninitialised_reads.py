@@ -7,6 +7,7 @@ what is proved.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,6 +74,7 @@ def find_missing(
     return None
 
 
+@dataclass
 class _Execution:
     """The accesses to one memory in the order in which they happen, for given sizes.
 
@@ -80,17 +82,14 @@ class _Execution:
     reads.
     """
 
-    def __init__(
-        self,
-        program: ProgramAccesses,
-        memory: Memory,
-        accesses: Sequence[Access],
-        sizes: Values,
-        few: int | None,
-    ) -> None:
-        self.program, self.memory, self.accesses = program, memory, accesses
-        self.sizes, self.few = sizes, few
-        self.used = {access: self._used_by(access) for access in accesses}
+    program: ProgramAccesses
+    memory: Memory
+    accesses: Sequence[Access]
+    sizes: Values
+    few: int | None
+
+    def __post_init__(self) -> None:
+        self.used = {access: self._used_by(access) for access in self.accesses}
         self.used_by_any = set().union(*self.used.values())
 
     def _used_by(self, access: Access) -> set[Var]:
