@@ -22,7 +22,6 @@ from te_sched.ir.stmt import AttrStmt, BufferStore, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, Substitute, variables_of, walk
 from te_sched.lower.device.kernel import launched
 
-AT_ONCE = frozenset(("parallel", "vectorized", "block", "thread", "virtual"))
 _ONE = IntImm(1)
 
 
@@ -148,7 +147,6 @@ class _Collector:
 
     def __init__(self, func: PrimFunc) -> None:
         self.scope = scope_of(func)
-        self.order: tuple[Any, ...] = ()
         defined = self.scope.defined
         self.views = defined.views
         self.program = ProgramAccesses(func, defined.memory, defined.values)
@@ -156,37 +154,32 @@ class _Collector:
 
     def collect(self, node: Any, scope: Scope) -> None:
         """Collect what a statement itself does: a store reads first, then writes."""
-        self.scope, self.order = scope, scope.order
         if scope.loops:
             self.program.loops[scope.loops[-1]] = None
         found = occurrences_of(node)
         if type(node) is not BufferStore:
             for one in found:
-                self.touched(one)
+                self.touched(one, scope)
             return
-        self.order = (*scope.order, 0)
         for one in found[:-1]:
-            self.touched(one, node)
-        self.order = (*scope.order, 1)
-        self.touched(found[-1], node)
+            self.touched(one, scope.numbered(0), node)
+        self.touched(found[-1], scope.numbered(1), node)
 
-    def touched(self, one: Occurrence, store: BufferStore | None = None) -> None:
+    def touched(self, one: Occurrence, scope: Scope, store: BufferStore | None = None) -> None:
         """Collect one access of a statement."""
         if one.is_atomic:
             return  # races with no other one
-        outside = self.scope
         for guard in one.guards:
             if isinstance(guard, tuple):
                 self.program.values[guard[0]] = guard[1]
             else:
-                self.scope = self.scope.under(guard)
+                scope = scope.under(guard)
         if one.buffer is not None:
-            self.touch(one, store)
+            self.touch(one, scope, store)
         else:
-            self.given(one)
-        self.scope = outside
+            self.given(one, scope)
 
-    def given(self, one: Occurrence) -> None:
+    def given(self, one: Occurrence, scope: Scope) -> None:
         """A function from outside gets a pointer, and touches what it was declared to."""
         data, view, memory = one.data, self.views.get(one.data), self.program.memory.get(one.data)
         index: tuple[Expr, ...] | None = None
@@ -196,17 +189,17 @@ class _Collector:
         elif one.extent is not None and memory is not None and len(memory.region) == 1:
             index = one.indices
         # what is declared for reading and writing may be either
-        is_sure = self.scope.is_sure and index is not None and not (one.reads and one.writes)
-        self.add(data, one.writes, index, sizes, None, is_sure, True)
+        is_sure = scope.is_sure and index is not None and not (one.reads and one.writes)
+        self.add(scope, data, one.writes, index, sizes, None, is_sure, True)
 
-    def touch(self, one: Occurrence, store: BufferStore | None) -> None:
+    def touch(self, one: Occurrence, scope: Scope, store: BufferStore | None) -> None:
         """One element, or the lanes of a vector."""
         data, sizes = one.data, [_ONE] * len(one.indices)
         index: list[Expr] | None = list(one.indices)
         for place, part in enumerate(one.indices):
             if type(part) is Ramp:
                 if not ops.is_const(part.stride, 1):
-                    return self.lanes(one, place, part, store)
+                    return self.lanes(one, scope, place, part, store)
                 assert index is not None
                 index[place], sizes[place] = part.base, IntImm(part.lanes)
             elif dtypes.lanes(part.dtype) > 1:
@@ -225,23 +218,23 @@ class _Collector:
             is_flat = len(memory.region) > 1 and len(index) == 1 and memory.is_argument
             index = index if is_flat else None
         if index is None:
-            self.add(data, one.writes, None, (), store)
+            self.add(scope, data, one.writes, None, (), store)
         else:
-            self.add(data, one.writes, tuple(index), tuple(sizes), store, self.scope.is_sure)
+            self.add(scope, data, one.writes, tuple(index), tuple(sizes), store, scope.is_sure)
 
-    def lanes(self, one: Occurrence, place: int, ramp: Ramp, store: BufferStore | None) -> None:
+    def lanes(
+        self, one: Occurrence, scope: Scope, place: int, ramp: Ramp, store: BufferStore | None
+    ) -> None:
         """The lanes of a vector that are not side by side, as a loop over them."""
         lane = Var("lane", ramp.base.dtype)
         loop = Loop(lane, IntImm(0), IntImm(ramp.lanes), "serial")
-        outside, order = self.scope, self.order
-        self.scope, self.order = outside.within(loop), (*order, loop)
         part = Add(ramp.base, ops.mul(lane, ramp.stride))
         indices = (*one.indices[:place], part, *one.indices[place + 1 :])
-        self.touch(one._replace(indices=indices), store)
-        self.scope, self.order = outside, order
+        self.touch(one._replace(indices=indices), scope.within(loop), store)
 
     def add(
         self,
+        scope: Scope,
         data: Var,
         writes: bool,
         index: tuple[Expr, ...] | None,
@@ -251,7 +244,6 @@ class _Collector:
         by_call: bool = False,
     ) -> None:
         """Note an access."""
-        scope = self.scope
         self.program.accesses.append(
             Access(
                 data,
@@ -260,7 +252,7 @@ class _Collector:
                 sizes,
                 scope.loops,
                 scope.conditions,
-                self.order,
+                scope.order,
                 is_sure,
                 store,
                 by_call,
