@@ -224,6 +224,12 @@ def _cupy() -> str:
 
 
 _PIP = "pip install {}".format
+
+
+def _optional(package: str, enables: str) -> Probe:
+    return Probe(package, _package(package), enables, _PIP(package.lower()))
+
+
 PROBES = (
     Probe("Python", _python, "everything", "install Python 3.11 or newer", True),
     Probe("te_sched", _te_sched, "everything", _PIP("te-sched"), True),
@@ -288,15 +294,8 @@ PROBES = (
         "nothing more: NVRTC compiles kernels",
         "nothing needs it",
     ),
-    Probe(
-        "torch",
-        _package("torch"),
-        "calling programs with its tensors, without copies",
-        _PIP("torch"),
-    ),
-    Probe(
-        "IPython", _package("IPython"), "schedules and programs drawn in notebooks", _PIP("ipython")
-    ),
-    Probe("pandas", _package("pandas"), "results as data frames", _PIP("pandas")),
-    Probe("tqdm", _package("tqdm"), "progress of long work", _PIP("tqdm")),
+    _optional("torch", "calling programs with its tensors, without copies"),
+    _optional("IPython", "schedules and programs drawn in notebooks"),
+    _optional("pandas", "results as data frames"),
+    _optional("tqdm", "progress of long work"),
 )

@@ -43,17 +43,12 @@ def program_lines(module: IRModule, stages: Stages) -> tuple[Line, ...]:
 
 def changes(before: Sequence[Line], after: Sequence[Line]) -> tuple[Change, ...]:
     """The lines that differ, with some round them; nothing where there is no program."""
-    if not before or not after:
-        return ()
-    matcher = SequenceMatcher(
-        None, [line.text for line in before], [line.text for line in after], autojunk=False
-    )
-    return tuple(_changes(matcher, before, after))
+    return tuple(_changes(before, after)) if before and after else ()
 
 
-def _changes(
-    matcher: SequenceMatcher[str], before: Sequence[Line], after: Sequence[Line]
-) -> Iterator[Change]:
+def _changes(before: Sequence[Line], after: Sequence[Line]) -> Iterator[Change]:
+    old, new = ([line.text for line in lines] for lines in (before, after))
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
     shown = 0  # lines of `after` that are shown or told to be left out
     for group in matcher.get_grouped_opcodes(_CONTEXT):
         yield from _gap(group[0][3] - shown)

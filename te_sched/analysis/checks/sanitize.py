@@ -236,14 +236,10 @@ class _Sanitizer(StatementMapper):
                 low, high = self.here.analyzer.const_bounds(part)
                 is_unknown = low is None or high is None or low < _INT32[0] or high > _INT32[1]
                 if is_unknown or self.here.analyzer.may_wrap(part):
-                    yield self.overflow(occurrence, part, index)
-
-    def overflow(self, occurrence: Occurrence, part: Expr, index: Expr) -> Stmt:
-        wide = widen(part)
-        low, high = (IntImm(end, "int64") for end in _INT32)
-        wraps = ops.logical_or(ops.less(wide, low), ops.less(high, wide))
-        texts = {"index": str(index), "part": str(part)}
-        return IfThenElse(wraps, self.fail(occurrence, "overflow", (wide,), **texts))
+                    wide, (least, most) = widen(part), (IntImm(end, "int64") for end in _INT32)
+                    wraps = ops.logical_or(ops.less(wide, least), ops.less(most, wide))
+                    texts = {"index": str(index), "part": str(part)}
+                    yield IfThenElse(wraps, self.fail(occurrence, "overflow", (wide,), **texts))
 
     def outside(self, occurrence: Occurrence) -> Iterator[Stmt]:
         """Checks of bounds; of the place in flat memory, that 32 bits hold it."""

@@ -85,24 +85,20 @@ def find_meeting(
     return found
 
 
+@dataclass
 class _Execution:
     """All iterations of loops for given sizes, and the elements that they touch."""
 
-    def __init__(
-        self,
-        program: ProgramAccesses,
-        loops: tuple[Loop, ...],
-        accesses: Sequence[Access],
-        sizes: Values,
-    ) -> None:
-        self.program, self.loops, self.sizes = program, loops, sizes
-        self.accesses = [one for one in accesses if one.index is not None and one.is_sure]
-        self.is_complete = len(self.accesses) == len(accesses)
-        self.iterates_once = loops[0].kind in ("parallel", "vectorized")
+    program: ProgramAccesses
+    loops: tuple[Loop, ...]
+    accesses: Sequence[Access]
+    sizes: Values
 
     def meeting(self) -> Meeting | bool:
         """Two iterations that meet; else whether all of them were looked at."""
-        rows = [row for access in self.accesses if (row := self._row(access)) is not None]
+        known = [one for one in self.accesses if one.index is not None and one.is_sure]
+        self.is_complete = len(known) == len(self.accesses)
+        rows = [row for access in known if (row := self._row(access)) is not None]
         if not any(row.access.writes for row in rows):
             return self.is_complete
         width = {row.elements.shape[1] for row in rows}
@@ -146,7 +142,11 @@ class _Execution:
 
     def _is_harmless(self, first: Access, second: Access) -> bool:
         """Whether blocks store the same value into the same element."""
-        if self.iterates_once or first.store is not second.store or first.store is None:
+        if (
+            self.loops[0].kind in ("parallel", "vectorized")
+            or first.store is not second.store
+            or first.store is None
+        ):
             return False
         if not second.writes or reads_own(first.store):
             return False

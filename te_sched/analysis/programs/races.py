@@ -90,22 +90,21 @@ class _Judge:
         name = self.program.memory[data].name
         names = " and ".join(loop.name for loop in self.loops)
         subject = f"{self._verb()} {names}"
-        if all(
+        is_proved = all(
             self._are_apart(a, b)
             for place, a in enumerate(unique)
             for b in unique[place:]
             if a.writes or b.writes
-        ):
-            what = f"{subject}: no two iterations touch the same element of {name}"
-            return Finding(RACE, PROVED, what, name, names, name)
-        verdict = find_meeting(self.program, self.loops, unique)
+        )
+        verdict = is_proved or find_meeting(self.program, self.loops, unique)
         if isinstance(verdict, Meeting):
             return self.refusal(name, names, verdict)
-        what = f"{subject}: iterations may touch the same element of {name}"
-        if verdict is True:
+        if verdict:
             what = f"{subject}: no two iterations touch the same element of {name}"
-        why = "" if verdict is True else "it is not known which elements they touch"
-        return Finding(RACE, PROVED if verdict else UNPROVED, what, name, names, name, why)
+            return Finding(RACE, PROVED, what, name, names, name)
+        what = f"{subject}: iterations may touch the same element of {name}"
+        why = "it is not known which elements they touch"
+        return Finding(RACE, UNPROVED, what, name, names, name, why)
 
     def _are_apart(self, a: Access, b: Access) -> bool:
         """Whether it is proved that iterations keep out of each other's way in two accesses."""
