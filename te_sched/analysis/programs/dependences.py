@@ -93,6 +93,7 @@ class _Execution:
     loops: tuple[Loop, ...]
     accesses: Sequence[Access]
     sizes: Values
+    is_complete: bool = True  # whether all of them are looked at
 
     def meeting(self) -> Meeting | bool:
         """Two iterations that meet; else whether all of them were looked at."""
@@ -142,11 +143,8 @@ class _Execution:
 
     def _is_harmless(self, first: Access, second: Access) -> bool:
         """Whether blocks store the same value into the same element."""
-        if (
-            self.loops[0].kind in ("parallel", "vectorized")
-            or first.store is not second.store
-            or first.store is None
-        ):
+        iterates_once = self.loops[0].kind in ("parallel", "vectorized")
+        if iterates_once or first.store is not second.store or first.store is None:
             return False
         if not second.writes or reads_own(first.store):
             return False
