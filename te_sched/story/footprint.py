@@ -12,11 +12,11 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.programs.evaluate import Unevaluable, evaluate, variables_in
+from te_sched.analysis.programs.evaluate import Unevaluable, connected, evaluate, variables_in
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.iter_expr import NotAffine, collect
 from te_sched.ir import ops
@@ -26,7 +26,6 @@ from te_sched.ir.visitor import walk
 _MOST_POINTS = 1 << 20  # of what is executed, or held as a set
 _MOST_CELLS = 1 << 24  # of the box in which sets are put together
 
-_Member = TypeVar("_Member")
 Numbers = range | np.ndarray[Any, Any]
 # A part of the dimensions, and the numbers there; of several dimensions, rows of numbers.
 Part = tuple[tuple[int, ...], Numbers]
@@ -95,7 +94,7 @@ def executions(conditions: Sequence[Expr], box: Box) -> int:
     left = set(box.running)
     count = 1
     parts = [(one, box.variables(one)) for one in _conjuncts(conditions)]
-    for variables, together in _connected(parts):
+    for variables, together in connected(parts):
         values = box.points(variables)
         count *= int(np.count_nonzero(_where(together, values, box, variables)))
         left -= variables
@@ -129,7 +128,7 @@ def _elements(one: ArrayReference, box: Box) -> list[Part] | None:
         variables = frozenset(scales[1]) if scales is not None else box.variables(begin)
         items.append((dim, variables))
     items += [(condition, box.variables(condition)) for condition in _conjuncts(one.conditions)]
-    for variables, together in _connected(items):
+    for variables, together in connected(items):
         dims = tuple(item for item in together if isinstance(item, int))
         conditions = [item for item in together if not isinstance(item, int)]
         scales = _scales(begins[dims[0]], box) if len(dims) == 1 and not conditions else None
@@ -177,23 +176,6 @@ def _scales(e: Expr, box: Box) -> tuple[int, dict[Var, int]] | None:
         elif scale:
             return None
     return base, {var: scale for var, scale in scales.items() if scale}
-
-
-def _connected(
-    items: Iterable[tuple[Any, frozenset[_Member]]],
-) -> list[tuple[frozenset[_Member], list[Any]]]:
-    """Items in groups that have no member of their sets, as a variable, in common."""
-    groups: list[tuple[frozenset[_Member], list[Any]]] = []
-    for item, variables in items:
-        joined, together = variables, [item]
-        apart = []
-        for group in groups:
-            if group[0] & joined:
-                joined, together = joined | group[0], group[1] + together
-            else:
-                apart.append(group)
-        groups = [*apart, (joined, together)]
-    return groups
 
 
 def _sum_of(base: int, scales: Mapping[Var, int], box: Box) -> Numbers:
@@ -266,7 +248,7 @@ def _simplest(numbers: np.ndarray[Any, Any]) -> Numbers:
 def _merged_dimensions(sets: Sequence[Sequence[Part]]) -> list[tuple[int, ...]]:
     """The finest parts of the dimensions of which all sets are products."""
     parts = {frozenset(dims) for parts in sets for dims, _ in parts}
-    return [tuple(sorted(dims)) for dims, _ in _connected((dims, dims) for dims in parts)]
+    return [tuple(sorted(dims)) for dims, _ in connected((dims, dims) for dims in parts)]
 
 
 def _joined(parts: Sequence[Part], dims: tuple[int, ...]) -> Numbers:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from itertools import takewhile
 
 from te_sched.analysis.schedules.sizes import ATTRIBUTE
 from te_sched.codegen.cuda import kernel_lines
@@ -137,19 +138,16 @@ def _functions(
     lines: Sequence[str], names: Sequence[str], begin: str, end: str
 ) -> Iterator[list[str]]:
     """The lines of the functions of a program, an empty line between."""
-    place, count = 0, 0
-    while place < len(lines):
-        line = lines[place]
+    left = iter(lines)
+    space: list[str] = []
+    for line in left:
         symbol = _SYMBOL.match(line) if line.startswith(begin) else None
-        start, place = place, place + 1
         if symbol is None:
             continue
-        while place < len(lines) and not lines[place].startswith(end):
-            place += 1
+        body = [line, *takewhile(lambda one: not one.startswith(end), left)]
         if any(symbol[1] == name or symbol[1].startswith(f"{name}.parallel.") for name in names):
-            stop = place + 1 if end == "}" else place
-            yield [""] * (count > 0) + list(lines[start:stop])
-            count += 1
+            yield [*space, *body, *(["}"] if end == "}" else [])]
+            space = [""]
 
 
 def _with_labels(lines: list[Line]) -> Iterator[Line]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from te_sched.ir.scopes import Loop
 from te_sched.ir.visitor import variables_of, walk
 
 Values = dict[Var, Any]
+_Member = TypeVar("_Member")
 # Sizes that stand for all: even and odd ones, no two alike.
 _SAMPLES = ((16, 2), (21, 2), (13, -1))
 
@@ -243,6 +244,23 @@ def variables_in(lets: Mapping[Var, Expr], *exprs: Expr) -> set[Var]:
         found |= new
         pending += [lets[var] for var in new if var in lets]
     return found
+
+
+def connected(
+    items: Iterable[tuple[Any, frozenset[_Member]]],
+) -> list[tuple[frozenset[_Member], list[Any]]]:
+    """Items in groups whose sets, as of variables, have nothing in common."""
+    groups: list[tuple[frozenset[_Member], list[Any]]] = []
+    for item, members in items:
+        joined, together = members, [item]
+        apart = []
+        for group in groups:
+            if group[0] & joined:
+                joined, together = joined | group[0], group[1] + together
+            else:
+                apart.append(group)
+        groups = [*apart, (joined, together)]
+    return groups
 
 
 def numbered(tables: Sequence[Any]) -> tuple[list[Any], int]:

@@ -60,16 +60,11 @@ def _too_early(program: ProgramAccesses, memory: Memory, access: Access) -> Find
     """What is to be said of memory of a virtual thread that is filled outside of its loop."""
     if not access.writes or not memory.scope.startswith(_OF_THREAD):
         return None
-    inside = {loop.var: loop for loop in program.loops if loop.kind == "virtual"}
-    for loop in access.loops:
-        inside.pop(loop.var, None)
-    if not inside:
-        return None
     value = () if access.store is None else (access.store.value,)
     extents = [loop.extent for loop in access.loops]
     exprs = (*(access.index or ()), *access.conditions, *extents, *value)
-    used = variables_of(*exprs)
-    tags = [loop.tag for var, loop in inside.items() if var in used]
+    used = variables_of(*exprs).difference(loop.var for loop in access.loops)
+    tags = [loop.tag for loop in program.loops if loop.kind == "virtual" and loop.var in used]
     if not tags:
         return None
     name, tag = memory.name, tags[0]

@@ -21,6 +21,7 @@ from te_sched.analysis.programs.evaluate import (
     TooMany,
     Unevaluable,
     Values,
+    connected,
     elements_of,
     evaluate,
     numbered,
@@ -205,12 +206,9 @@ class _Judge:
         groups += [{loop.var} | self._variables(loop.min, loop.extent) for loop in self.all_loops]
         loops = {loop.var for loop in self.all_loops}
         found = self._variables(*self.added) & loops
-        known = -1
-        while known < len(found):
-            known = len(found)
-            for group in groups:
-                if group & found:
-                    found |= group & loops
+        for together, _ in connected((group, frozenset(group & loops)) for group in groups):
+            if together & found:
+                found |= together
         return tuple(loop for loop in self.all_loops if loop.var in found)
 
     def _is_concerned(self, expr: Expr) -> bool:
