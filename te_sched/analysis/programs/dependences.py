@@ -21,6 +21,7 @@ from te_sched.analysis.programs.evaluate import (
     held,
     numbered,
     points_of,
+    rows_of,
     samples_of,
     sizes_text,
 )
@@ -169,8 +170,7 @@ class _Execution:
             self.is_complete = False
             return None
         turns = [points.values.get(loop.var, 0) for loop in self.loops]
-        iterations = np.stack([np.broadcast_to(turn, (points.count,)) for turn in turns], axis=1)
-        return _Row(access, elements, iterations[which])
+        return _Row(access, elements, rows_of(turns, points.count)[which])
 
     def _points(self, access: Access) -> Points:
         lets = self.program.values

@@ -201,10 +201,7 @@ def elements_of(
     assert access.index is not None
     values = [points.digits[loop] for loop in outside]
     values += [evaluate(one, points.values, lets) for one in access.index]
-    count = points.count
-    columns = [np.broadcast_to(np.asarray(value, np.int64), (count,)) for value in values]
-    rows = np.stack(columns, axis=1) if columns else np.zeros((count, 0), np.int64)
-    which = np.arange(count)
+    rows, which = rows_of(values, points.count), np.arange(points.count)
     for place, one in enumerate(access.sizes, len(outside)):
         size = int(evaluate(one, dict(sizes), lets))
         if size != 1:
@@ -214,6 +211,12 @@ def elements_of(
             rows, which = np.repeat(rows, size, axis=0), np.repeat(which, size)
             rows[:, place] += steps
     return rows, which
+
+
+def rows_of(columns: Iterable[Any], count: int) -> Any:
+    """A table of columns, of which each is an array or one number for all rows."""
+    whole = [np.broadcast_to(np.asarray(column, np.int64), (count,)) for column in columns]
+    return np.stack(whole, axis=1) if whole else np.zeros((count, 0), np.int64)
 
 
 def touched_by(

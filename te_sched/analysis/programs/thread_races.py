@@ -23,6 +23,7 @@ from te_sched.analysis.programs.evaluate import (
     Values,
     evaluate,
     numbered,
+    rows_of,
     samples_of,
     sizes_text,
     touched_by,
@@ -168,10 +169,8 @@ class _Store:
         columns = self._columns(self.write.store.value, points) if differs else None  # type: ignore[union-attr]
         if columns is None:
             return None
-        whole = [np.broadcast_to(column, (points.count,)) for column in columns]
-        table = np.stack(whole, axis=1) if whole else np.zeros((points.count, 0), np.int64)
         (written,), count = numbered([elements])
-        (values,), _ = numbered([table])
+        (values,), _ = numbered([rows_of(columns, points.count)])
         owner = np.full(count, -1, np.int64)
         owner[written] = values
         clash = owner[written] != values
@@ -187,8 +186,8 @@ class _Store:
         points, elements, which = touched_by(self.program, access, sizes, _LIMIT, serial)
         if len(which) != points.count:
             raise Unevaluable  # vectors, of which it is not known what lanes store
-        turns = [np.broadcast_to(points.values[loop.var], (points.count,)) for loop in self.threads]
-        return points, elements, np.stack(turns, axis=1)
+        turns = [points.values[loop.var] for loop in self.threads]
+        return points, elements, rows_of(turns, points.count)
 
     def _columns(self, value: Expr, points: Points) -> list[Any] | None:
         """Numbers by which stored values differ; None where it is not known what they are."""

@@ -19,6 +19,7 @@ from te_sched.analysis.programs.evaluate import (
     Unevaluable,
     Values,
     numbered,
+    rows_of,
     samples_of,
     text_of,
     touched_by,
@@ -154,7 +155,7 @@ class _Execution:
         points, elements, which = touched_by(
             self.program, access, self.sizes, _LIMIT, outside, self._most(access)
         )
-        return elements, np.stack(list(self.times(access, points, steps)), axis=1)[which]
+        return elements, rows_of(self.times(access, points, steps), points.count)[which]
 
     def times(self, access: Access, points: Points, steps: int) -> Iterator[Any]:
         """When an access happens: numbers of statements and iterations, outermost first.
@@ -164,8 +165,8 @@ class _Execution:
         for step in range(steps):
             part = access.order[step] if step < len(access.order) else 0
             if type(part) is not Loop:
-                yield np.full(points.count, part, np.int64)
+                yield part
             elif part not in points.digits or is_shared_by(part, self.memory):
-                yield np.zeros(points.count, np.int64)
+                yield 0
             else:
                 yield points.digits[part]

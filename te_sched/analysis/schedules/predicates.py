@@ -26,6 +26,7 @@ from te_sched.analysis.programs.evaluate import (
     evaluate,
     numbered,
     points_of,
+    rows_of,
     samples_of,
     sizes_text,
     variables_in,
@@ -260,7 +261,7 @@ class _Judge:
         )
         rows, which = elements_of(part, points, self._outside(), sizes, lets, _LIMIT)
         threads = [points.digits[loop] for loop in self.loops if self._is_copy(loop)]
-        copies = np.stack(threads, axis=1) if threads else np.zeros((points.count, 0), np.int64)
+        copies = rows_of(threads, points.count)
         happens = happens[which]
         return _Done(rows[happens], copies[which][happens], is_stored[which][happens])
 
