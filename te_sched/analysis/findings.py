@@ -56,6 +56,11 @@ class Finding:
         return BuildError(self.message, self.why, self.cure, self.about(), can_override=True)
 
 
+def broken_rule(name: str, message: str, why: str, cure: str) -> Finding:
+    """What no schedule may ask for of the memory of a stage."""
+    return Finding(RULE, REFUTED, message, name, stage=name, why=why, cure=cure)
+
+
 class Findings(tuple[Finding, ...], Shown):
     """All that was judged of a program, the worst first."""
 

@@ -16,12 +16,11 @@ from te_sched.analysis.programs.coverage import judge_coverage
 from te_sched.analysis.programs.initialised import judge_initialised
 from te_sched.analysis.programs.races import judge_races
 from te_sched.analysis.programs.scopes import judge_scopes
-from te_sched.analysis.schedules.extents import check_extents
 from te_sched.analysis.schedules.legality import check_legality
 from te_sched.analysis.schedules.predicates import check_predicates
 from te_sched.analysis.schedules.promises import promised_sizes
 from te_sched.analysis.schedules.results import check_sums
-from te_sched.analysis.schedules.sizes import check_sizes
+from te_sched.analysis.schedules.sizes import check_extents, check_sizes
 from te_sched.errors import BuildError, LoweringError, TeSchedError, kind_of
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.guard_extents import guard_extents

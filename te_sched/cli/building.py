@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from te_sched import config, files
-from te_sched.cli.options import of_programs, target_option
+from te_sched.cli.options import of_programs, output_option, target_option
 from te_sched.cli.problems import CommandError, ExitCode, say
 from te_sched.cli.programs import execute
 from te_sched.cli.recording import Found
@@ -46,13 +46,9 @@ def build_found(found: Found, target: Target, sanitize: bool = False) -> Any:
     help="The program of loops, LLVM IR, assembly, "
     "CUDA C++, PTX, or an object file. By default llvm, or cuda for a GPU.",
 )
-@click.option(
-    "--output",
-    "-o",
-    metavar="FILE",
-    type=click.Path(dir_okay=False),
-    help="Write there, not to stdout. Of an object: .o, .so or .tar, which "
-    "te_sched.runtime.load_module takes.",
+@output_option(
+    "Write there, not to stdout. Of an object: .o, .so or .tar, which "
+    "te_sched.runtime.load_module takes."
 )
 def command(
     program: str,
@@ -80,9 +76,9 @@ def command(
                 _save(found, wanted, output or "")
                 continue
             text = _text(found, wanted, form)
+        except CommandError:
+            raise
         except TeSchedError as error:
-            if isinstance(error, CommandError):
-                raise
             say(error)
             code = ExitCode.FOUND
             continue

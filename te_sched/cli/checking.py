@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import click
 
 from te_sched import config
-from te_sched.analysis.findings import Finding, Findings
+from te_sched.analysis.findings import Findings
 from te_sched.analysis.judge import check
 from te_sched.cli.building import build_found
 from te_sched.cli.inputs import Sizes, check_sizes, iterations, random_arguments
@@ -164,20 +164,15 @@ def _show(result: _Result) -> None:
 
 
 def _as_data(result: _Result, strict: bool) -> dict[str, Any]:
-    found = result.found
+    found, judged = result.found, result.judged
     return {
         "number": found.number,
         "name": found.name,
         "target": result.target,
         "ok": not result.is_wrong(strict),
-        "findings": [asdict(one) for one in _told(result.judged)],
-        "proved": len(result.judged.proved),
+        "findings": [asdict(one) for one in (*judged.refuted, *judged.unproved)],
+        "proved": len(judged.proved),
         "error": None if result.error is None else str(result.error),
         "watched": result.watched,
         "report": None if result.report is None else result.report.to_dict(),
     }
-
-
-def _told(findings: Findings) -> Iterator[Finding]:
-    yield from findings.refuted
-    yield from findings.unproved

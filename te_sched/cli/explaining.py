@@ -9,7 +9,7 @@ import click
 
 import te_sched
 from te_sched import config
-from te_sched.cli.options import json_option, of_programs, target_option
+from te_sched.cli.options import json_option, of_programs, output_option, target_option
 from te_sched.cli.problems import CommandError
 from te_sched.cli.programs import UserProgram, execute
 from te_sched.cli.recording import Found
@@ -21,13 +21,7 @@ from te_sched.errors import CallError, TeSchedError
 @click.command("explain")
 @of_programs
 @target_option
-@click.option(
-    "--output",
-    "-o",
-    metavar="FILE",
-    type=click.Path(dir_okay=False),
-    help="The page. By default PROGRAM.html, in the current folder.",
-)
+@output_option("The page. By default PROGRAM.html, in the current folder.")
 @click.option("--text", is_flag=True, help="Print the story, and write no page.")
 @click.option(
     "--measure/--no-measure", default=True, show_default=True, help="Time the steps that can run."

@@ -94,7 +94,8 @@ def random_arguments(found: Found, sizes: Sizes) -> list[Any]:
     for one in parameters:
         if isinstance(one, Var):
             value = sizes.values.get(one)
-            made.append(value.value if isinstance(value, IntImm) else _scalar(one))
+            other = 0.5 if dtypes.is_float(one.dtype) else 1
+            made.append(value.value if isinstance(value, IntImm) else other)
         else:
             shape = sizes.shape_of(one)
             zeros = isinstance(one, Tensor) and one.op in outputs
@@ -107,10 +108,6 @@ def _outputs(found: Found) -> set[Operation]:
         return set()
     outputs = {tensor.op for tensor in found.arguments or () if isinstance(tensor, Tensor)}
     return {op for op in outputs if not isinstance(op, PlaceholderOp)}
-
-
-def _scalar(var: Var) -> float | int:
-    return 0.5 if dtypes.is_float(var.dtype) else 1
 
 
 def _array(
@@ -143,12 +140,10 @@ def operations(schedule: Any, sizes: Sizes) -> int | None:
     """
     if not isinstance(schedule, Schedule):
         return None
-    declared = schedule.declared
-    computed = list(_computations(schedule))
-    if any(not isinstance(op, ComputeOp | PlaceholderOp) for op in declared):
+    if any(not isinstance(op, ComputeOp | PlaceholderOp) for op in schedule.declared):
         return None
     total = 0
-    for op in computed:
+    for op in _computations(schedule):
         points = _points(op, sizes)
         if points is None:
             return None

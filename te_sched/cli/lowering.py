@@ -35,25 +35,21 @@ class _Asked:
     after: str | None
     simple: bool | None
 
-    def text_of(self, found: Found, inputs: Any) -> str:
+    def lowered(self, found: Found, inputs: Any, **more: Any) -> IRModule:
         """A schedule lowered like the one that was found."""
-        module = lower(
+        simple = (self.simple, found.simple, True)  # it is easier to read
+        return lower(
             inputs,
             found.arguments,
             name=found.function,
             binds=found.binds,
-            simple_mode=self.is_simple(found),
-            stop_after=self.after,
+            simple_mode=next(one for one in simple if one is not None),
+            **more,
         )
-        return self.printed(module)
 
-    def is_simple(self, found: Found) -> bool:
-        """What was asked for, or what the program says, or True: it is easier to read."""
-        asked = (self.simple, found.simple, True)
-        return next(one for one in asked if one is not None)
-
-    def printed(self, module: IRModule) -> str:
-        """A program as text."""
+    def text_of(self, found: Found, inputs: Any) -> str:
+        """The program that a schedule becomes, as text."""
+        module = self.lowered(found, inputs, stop_after=self.after)
         return module.script() if self.dialect == "script" else module.astext()
 
 
@@ -185,14 +181,7 @@ def _pass_by_pass(found: Found, asked: _Asked) -> _Step:
     printed, failed = StringIO(), None
     with redirect_stdout(printed):
         try:
-            lower(
-                found.inputs,
-                found.arguments,
-                name=found.function,
-                binds=found.binds,
-                simple_mode=asked.is_simple(found),
-                show="passes",
-            )
+            asked.lowered(found, found.inputs, show="passes")
         except TeSchedError as error:
             failed = error
     return _Step("", found.place, printed.getvalue(), failed, "diff")

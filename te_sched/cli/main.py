@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -75,27 +74,11 @@ class Commands(click.Group):
             escape_output()
         return super().resolve_command(ctx, args)
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        windows_expand_args: bool = True,
-        **extra: Any,
-    ) -> Any:
+    def main(self, *args: Any, **options: Any) -> Any:
         """Read the command line, run, and exit."""
-        if args is None:
-            args = sys.argv[1:]
-
         parse_and_run = super().main
-        sys.exit(
-            exit_code_of(
-                lambda: parse_and_run(
-                    args, _NAME, complete_var, False, windows_expand_args=windows_expand_args
-                )
-            )
-        )
+        options.update(prog_name=_NAME, standalone_mode=False)
+        sys.exit(exit_code_of(lambda: parse_and_run(*args, **options)))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; click would take a closed pipe for a failure."""

@@ -175,24 +175,14 @@ def _cache() -> str:
     return f"{cache.folder}: {len(sizes)} programs, {filled}"
 
 
-def _compiler() -> str:
-    found = find_compiler()
-    if found is None:
+def _tool(path: str | None, line: int = 0) -> str:
+    """A program, with the line of what it says of its version that names it."""
+    if path is None:
         raise _Absent("")
-    return f"{found}: {_first_line([found, '--version'])}"
-
-
-def _nvcc() -> str:
-    found = shutil.which("nvcc")
-    if found is None:
-        raise _Absent("")
-    return f"{found}: {_first_line([found, '--version'], -2)}"
-
-
-def _first_line(command: list[str], line: int = 0) -> str:
+    command = [path, "--version"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20)
     lines = done.stdout.strip().splitlines()
-    return lines[line] if lines else ""
+    return f"{path}: {lines[line] if lines else ''}"
 
 
 def _driver() -> str:
@@ -234,6 +224,12 @@ def _cupy() -> str:
 
 
 _PIP = "pip install {}".format
+
+
+def _optional(package: str, enables: str) -> Probe:
+    return Probe(package, _package(package), enables, _PIP(package.lower()))
+
+
 PROBES = (
     Probe("Python", _python, "everything", "install Python 3.11 or newer", True),
     Probe("te_sched", _te_sched, "everything", _PIP("te-sched"), True),
@@ -269,7 +265,7 @@ PROBES = (
     ),
     Probe(
         "C compiler",
-        _compiler,
+        lambda: _tool(find_compiler()),
         "shared libraries (export_library), C code in programs",
         "install cc, gcc or clang, or name one in CC; objects (.o) are saved without one",
     ),
@@ -292,16 +288,14 @@ PROBES = (
         "none is needed: TE_SCHED_EMULATE=1 and te-sched check run kernels on the processor",
     ),
     Probe("cupy", _cupy, "arrays on a GPU", _PIP("'te-sched[gpu-cuda12]'")),
-    Probe("nvcc", _nvcc, "nothing more: NVRTC compiles kernels", "nothing needs it"),
     Probe(
-        "torch",
-        _package("torch"),
-        "calling programs with its tensors, without copies",
-        _PIP("torch"),
+        "nvcc",
+        lambda: _tool(shutil.which("nvcc"), -2),
+        "nothing more: NVRTC compiles kernels",
+        "nothing needs it",
     ),
-    Probe(
-        "IPython", _package("IPython"), "schedules and programs drawn in notebooks", _PIP("ipython")
-    ),
-    Probe("pandas", _package("pandas"), "results as data frames", _PIP("pandas")),
-    Probe("tqdm", _package("tqdm"), "progress of long work", _PIP("tqdm")),
+    _optional("torch", "calling programs with its tensors, without copies"),
+    _optional("IPython", "schedules and programs drawn in notebooks"),
+    _optional("pandas", "results as data frames"),
+    _optional("tqdm", "progress of long work"),
 )

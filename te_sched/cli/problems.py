@@ -100,7 +100,9 @@ def as_usage_error(error: click.UsageError) -> UsageError:
     context = error.ctx
     path = context.command_path if context is not None else "te-sched"
     if isinstance(error, click.NoSuchOption):
-        names = _options_of(context)
+        params = context.command.get_params(context) if context is not None else []
+        every = [name for one in params for name in (*one.opts, *one.secondary_opts)]
+        names = [name for name in every if name.startswith("--")]
         return UsageError(
             f"{path} {error.option_name}",
             "there is no such option",
@@ -108,12 +110,6 @@ def as_usage_error(error: click.UsageError) -> UsageError:
         )
     said = re.sub(r"\s+", " ", error.format_message()).rstrip(".")
     return UsageError(path, said[:1].lower() + said[1:], f"see {path} --help")
-
-
-def _options_of(context: click.Context | None) -> list[str]:
-    params = context.command.get_params(context) if context is not None else []
-    names = [name for one in params for name in (*one.opts, *one.secondary_opts)]
-    return [name for name in names if name.startswith("--")]
 
 
 def unknown_command(name: str, known: list[str]) -> UsageError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
@@ -21,13 +22,13 @@ import click
 from te_sched import compat, config, files
 from te_sched.cli.problems import CommandError, ExitCode, flush_output
 from te_sched.cli.recording import Found, ScheduleRecorder
-from te_sched.cli.tracebacks import traceback_of
-from te_sched.errors import did_you_mean
+from te_sched.errors import InternalError, TeSchedError, did_you_mean
 from te_sched.runtime.device import cuda
 from te_sched.trace.observing import observed_by
 
 # TVM walks programs in C++, where hundreds of stages inside each other are nothing special.
 _NESTING = 20_000
+_PACKAGE = str(Path(__file__).parent.parent) + os.sep
 
 
 @dataclass(eq=False)
@@ -141,7 +142,30 @@ def _show_failure(failure: BaseException, path: str) -> None:
     """Show the traceback of what ended a program, unless Ctrl-C did."""
     if type(failure) is KeyboardInterrupt:
         raise failure
-    click.echo(traceback_of(failure, path), err=True, nl=False)
+    click.echo(_traceback_of(failure, path), err=True, nl=False)
+
+
+def _traceback_of(error: BaseException, path: str) -> str:
+    """The traceback of an exception, without the frames of te_sched that the user cannot mend."""
+    told = traceback.TracebackException.from_exception(error)
+    _trim(told, path, isinstance(error, TeSchedError) and not isinstance(error, InternalError))
+    shown = [told]
+    while shown:
+        one = shown.pop()
+        others = (one.__cause__, one.__context__, *(one.exceptions or ()))
+        for other in filter(None, others):
+            _trim(other, path, False)
+            shown.append(other)
+    return "".join(told.format())
+
+
+def _trim(told: traceback.TracebackException, path: str, is_ours: bool) -> None:
+    frames = list(told.stack)
+    own = [index for index, frame in enumerate(frames) if frame.filename == path]
+    kept = frames[own[0] :] if own else frames
+    while is_ours and len(kept) > 1 and kept[-1].filename.startswith(_PACKAGE):
+        kept.pop()
+    told.stack = traceback.StackSummary.from_list(kept)
 
 
 def read(path: str) -> Any:

@@ -65,9 +65,9 @@ def command(
     for found in chosen:
         try:
             rows.append(_measure(found, target, sizes, repeat, min_ms))
+        except CommandError:
+            raise
         except TeSchedError as error:
-            if isinstance(error, CommandError):
-                raise
             code = ExitCode.FOUND
             rows.append({"number": found.number, "name": found.name, "error": str(error)})
             say(error)

@@ -19,12 +19,17 @@ from te_sched.analysis.kernels.kernel_races import check_kernel_races
 from te_sched.analysis.kernels.launch_limits import guard_launches
 from te_sched.analysis.programs.double_buffering import check_turns
 from te_sched.analysis.schedules import results
-from te_sched.analysis.schedules.extents import check_extents
 from te_sched.analysis.schedules.legality import check_legality
 from te_sched.analysis.schedules.predicates import check_predicates
 from te_sched.analysis.schedules.promises import promised_sizes
 from te_sched.analysis.schedules.results import check_sums, warn_of_extrema
-from te_sched.analysis.schedules.sizes import ATTRIBUTE, Size, check_sizes, symbolic_sizes
+from te_sched.analysis.schedules.sizes import (
+    ATTRIBUTE,
+    Size,
+    check_extents,
+    check_sizes,
+    symbolic_sizes,
+)
 from te_sched.deep_recursion import walks_deeply
 from te_sched.driver.plan import Step, Work
 from te_sched.errors import SourceLocation, Subject

@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from te_sched.analysis import check
+from te_sched.analysis.findings import Finding
 from te_sched.codegen.checker import Report
 from te_sched.codegen.checker.report import ViolationKind
 from te_sched.codegen.target import Target
 from te_sched.driver import build, functions_for_processor
-from te_sched.errors import TeSchedError
+from te_sched.errors import BuildError, TeSchedError
 from te_sched.ir.stmt import For, PrimFunc
 from te_sched.lower.statements import statements, stores_and_calls
 from te_sched.runtime import Device, cpu, cuda
@@ -23,9 +26,9 @@ from te_sched.runtime.build import build_functions
 from te_sched.runtime.cuda_module import CudaModule
 from te_sched.schedule.bindings import has_threads
 from te_sched.schedule.schedule import Schedule
+from te_sched.schedule.source_locations import stage_named
 from te_sched.story.model import Line, Output, Problem, Timing
 from te_sched.story.outputs import of_kernels, of_processor
-from te_sched.story.problems import of_build
 from te_sched.story.stages import Stages
 from te_sched.story.timing import Clock, arrays, why_no_arrays
 
@@ -77,7 +80,7 @@ class Builder:
                 return self._for_gpu(schedule, args, stages, work)
             return self._for_processor(schedule, args, stages, work)
         except TeSchedError as error:
-            return Built(problems=of_build(error, schedule, args))
+            return Built(problems=_of_build(error, schedule, args))
 
     def _for_processor(
         self, schedule: Schedule, args: Sequence[Any], stages: Stages, work: float | None
@@ -156,3 +159,32 @@ def _text(report: Report) -> str:
     report.findings = [one for one in report.findings if one.kind is not ViolationKind.STEP_LIMIT]
     report.unchecked = []
     return str(report)
+
+
+def from_error(phase: str, error: BaseException) -> Problem:
+    """What an error says."""
+    kind = type(error).__name__
+    if not isinstance(error, TeSchedError):
+        return Problem(phase, kind, str(error) or kind)
+    return Problem(phase, kind, error.what, error.where, error.why, error.advice, error.loops)
+
+
+def _of_build(error: TeSchedError, schedule: Schedule, args: Sequence[Any]) -> tuple[Problem, ...]:
+    """Why a schedule does not build: the error, and what its program is refused for on account of
+    other axes.
+    """
+    first = from_error("build", error)
+    if not isinstance(error, BuildError):
+        return (first,)
+    try:
+        findings = check(schedule, args).refuted
+    except TeSchedError:
+        return (first,)
+    said = error.names("axis") if error.can_override else ()  # others say what cannot be compiled
+    others = [_from_finding(found, schedule) for found in findings if found.axis not in said]
+    return (first, *(one for one in others if one.what != first.what))
+
+
+def _from_finding(found: Finding, schedule: Schedule) -> Problem:
+    where = ", ".join(map(str, found.about(partial(stage_named, schedule))))
+    return Problem("build", found.kind, found.message, where, found.why, found.cure)

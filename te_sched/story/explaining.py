@@ -20,9 +20,8 @@ from te_sched.errors import ScheduleError, SourceLocation, kind_of, place_of_err
 from te_sched.progress import progress
 from te_sched.schedule.bindings import has_threads
 from te_sched.schedule.schedule import Schedule
-from te_sched.story.compiling import Builder
+from te_sched.story.compiling import Builder, from_error
 from te_sched.story.model import StoryData, StoryStep
-from te_sched.story.problems import from_error
 from te_sched.story.stage_list import StageList
 from te_sched.story.step_details import Teller
 from te_sched.story.steps import Retelling, shown_path, shown_place, source_line, source_lines

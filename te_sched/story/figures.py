@@ -8,7 +8,8 @@ the same memory. Must not know how elements are counted, nor how figures are sho
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses, accesses_of
@@ -20,6 +21,7 @@ from te_sched.ir.choices import choice_of
 from te_sched.ir.expr import Expr, IntImm, Var
 from te_sched.ir.scopes import Loop, loop_of, scoped
 from te_sched.ir.visitor import children, parts_of
+from te_sched.lower.device.kernel import bytes_of
 from te_sched.story.footprint import ArrayReference, Box, Unknown, distinct, executions
 from te_sched.story.model import Figures, Traffic
 
@@ -34,25 +36,19 @@ def figures_of_loops(func: S.PrimFunc, stage_of: Callable[[Var], str]) -> dict[i
     """The figures of each loop of a function, and of the function itself, by identity."""
     program = accesses_of(func)
     counter = _Counter(program, stage_of)
-    loops = _loops_by_node(func.body, program.loops)
     found = {id(func): counter.figures(())}
     parents = {
         access.loops[: k + 1] for access in program.accesses for k in range(len(access.loops))
     }
     chains = {chain[-1]: chain for chain in parents}
-    for node, loop in loops:
-        if loop in chains:
-            found[id(node)] = counter.figures(chains[loop])
-    return found
-
-
-def _loops_by_node(root: S.Stmt, loops: Iterable[Loop]) -> Iterator[tuple[S.Stmt, Loop]]:
-    """Each statement that is a loop, or launches threads for the first time in a kernel."""
-    remaining = iter(loops)
-    for node, scope in scoped(root):
+    remaining = iter(program.loops)
+    for node, scope in scoped(func.body):
         loop, tags = loop_of(node), [outer.tag for outer in scope.loops if outer.is_launched]
         if loop is not None and not (loop.is_launched and loop.tag in tags):
-            yield node, next(remaining)
+            known = next(remaining)  # of threads, where they are launched for the first time
+            if known in chains:
+                found[id(node)] = counter.figures(chains[known])
+    return found
 
 
 class _Counter:
@@ -60,7 +56,7 @@ class _Counter:
 
     def __init__(self, program: ProgramAccesses, stage_of: Callable[[Var], str]) -> None:
         self.program, self.stage_of = program, stage_of
-        self.counts: dict[tuple[int, tuple[Access, ...]], int | Unknown] = {}
+        self.elements = cache(self._elements)  # a loop asks for what the one round it has asked
 
     def figures(self, chain: tuple[Loop, ...]) -> Figures:
         """The figures of the last loop of a chain; of an empty one, those of the function."""
@@ -101,8 +97,8 @@ class _Counter:
 
         memory = self.program.memory.get(data)
         size = 1 if memory is None else dtypes.storage_bytes(memory.dtype)
-        iteration = known(lambda: self._elements(accesses, depth))
-        whole = known(lambda: self._elements(accesses, standing))
+        iteration = known(lambda: self.elements(accesses, depth))
+        whole = known(lambda: self.elements(accesses, standing))
         times = known(lambda: sum(self._times(one, standing) for one in accesses))
         traffic = Traffic(
             name,
@@ -131,20 +127,9 @@ class _Counter:
         return Box(running, box.standing, box.lets)
 
     def _elements(self, accesses: tuple[Access, ...], standing: int) -> int:
-        """The distinct elements that accesses to one buffer touch."""
-        key = (standing, accesses)
-        if key not in self.counts:
-            try:
-                self.counts[key] = self._counted(accesses, standing)
-            except Unknown as error:
-                self.counts[key] = error
-        found = self.counts[key]
-        if isinstance(found, Unknown):
-            raise found
-        return found
-
-    def _counted(self, accesses: tuple[Access, ...], standing: int) -> int:
-        """Accesses in different loops are put together in a box of all of these."""
+        """The distinct elements that accesses to one buffer touch. Accesses in different loops are
+        put together in a box of all of these.
+        """
         loops = dict.fromkeys([loop for one in accesses for loop in one.loops[standing:]])
         outer = accesses[0].loops[:standing]
         return distinct(
@@ -219,11 +204,8 @@ def temporary_bytes(func: S.PrimFunc) -> int | None:
 
 def _peak(node: Any) -> int | None:
     if isinstance(node, S.Allocate):
-        sizes = [one.value for one in node.extents if isinstance(one, IntImm)]
-        inner = _peak(node.body)
-        if inner is None or len(sizes) < len(node.extents):
-            return None
-        return inner + math.prod(sizes) * dtypes.storage_bytes(node.dtype)
+        inner, size = _peak(node.body), bytes_of(node)
+        return inner + size.value if inner is not None and isinstance(size, IntImm) else None
     peaks = [_peak(part) for part in parts_of(node)]
     known = [peak for peak in peaks if peak is not None]
     return max(known, default=0) if len(known) == len(peaks) else None

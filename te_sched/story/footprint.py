@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.programs.evaluate import Unevaluable, evaluate
+from te_sched.analysis.programs.evaluate import Unevaluable, connected, evaluate, variables_in
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.iter_expr import NotAffine, collect
 from te_sched.ir import ops
@@ -49,18 +49,7 @@ class Box:
 
     def variables(self, e: Expr) -> frozenset[Var]:
         """The running variables in an expression, lets looked through."""
-        found: set[Var] = set()
-        pending, seen = [e], set[Var]()
-        while pending:
-            for node in walk(pending.pop()):
-                if not isinstance(node, Var) or node in seen:
-                    continue
-                seen.add(node)
-                if node in self.running:
-                    found.add(node)
-                elif node in self.lets and node not in self.standing:
-                    pending.append(self.lets[node])
-        return frozenset(found)
+        return frozenset(variables_in(self.lets, e) & self.running.keys())
 
     def points(self, variables: frozenset[Var]) -> dict[Var, Any]:
         """The values of variables at all points where these run, each along an axis of its own."""
@@ -105,7 +94,7 @@ def executions(conditions: Sequence[Expr], box: Box) -> int:
     left = set(box.running)
     count = 1
     parts = [(one, box.variables(one)) for one in _conjuncts(conditions)]
-    for variables, together in _connected(parts):
+    for variables, together in connected(parts):
         values = box.points(variables)
         count *= int(np.count_nonzero(_where(together, values, box, variables)))
         left -= variables
@@ -139,7 +128,7 @@ def _elements(one: ArrayReference, box: Box) -> list[Part] | None:
         variables = frozenset(scales[1]) if scales is not None else box.variables(begin)
         items.append((dim, variables))
     items += [(condition, box.variables(condition)) for condition in _conjuncts(one.conditions)]
-    for variables, together in _connected(items):
+    for variables, together in connected(items):
         dims = tuple(item for item in together if isinstance(item, int))
         conditions = [item for item in together if not isinstance(item, int)]
         scales = _scales(begins[dims[0]], box) if len(dims) == 1 and not conditions else None
@@ -187,23 +176,6 @@ def _scales(e: Expr, box: Box) -> tuple[int, dict[Var, int]] | None:
         elif scale:
             return None
     return base, {var: scale for var, scale in scales.items() if scale}
-
-
-def _connected(
-    items: Iterable[tuple[Any, frozenset[Var]]],
-) -> list[tuple[frozenset[Var], list[Any]]]:
-    """Items in groups that have no variable in common."""
-    groups: list[tuple[frozenset[Var], list[Any]]] = []
-    for item, variables in items:
-        joined, together = variables, [item]
-        apart = []
-        for group in groups:
-            if group[0] & joined:
-                joined, together = joined | group[0], group[1] + together
-            else:
-                apart.append(group)
-        groups = [*apart, (joined, together)]
-    return groups
 
 
 def _sum_of(base: int, scales: Mapping[Var, int], box: Box) -> Numbers:
@@ -275,11 +247,8 @@ def _simplest(numbers: np.ndarray[Any, Any]) -> Numbers:
 
 def _merged_dimensions(sets: Sequence[Sequence[Part]]) -> list[tuple[int, ...]]:
     """The finest parts of the dimensions of which all sets are products."""
-    merged: list[frozenset[int]] = []
-    for dims in {frozenset(dims) for parts in sets for dims, _ in parts}:
-        joined = dims.union(*(other for other in merged if other & dims))
-        merged = [*(other for other in merged if not other & dims), joined]
-    return [tuple(sorted(dims)) for dims in merged]
+    parts = {frozenset(dims) for parts in sets for dims, _ in parts}
+    return [tuple(sorted(dims)) for dims, _ in connected((dims, dims) for dims in parts)]
 
 
 def _joined(parts: Sequence[Part], dims: tuple[int, ...]) -> Numbers:

@@ -1,4 +1,4 @@
-"""What a program becomes: LLVM IR, assembly and CUDA source, as lines that know their stages.
+"""Programs and what they become, as lines that know their stages: loops, LLVM IR, assembly, CUDA.
 
 Each instruction says which line of the program it is of (`codegen.llvm.module`), each line of CUDA
 which statement it shows. What is of several lines, or made by LLVM for none, is of no stage. Must
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from itertools import takewhile
 
 from te_sched.analysis.schedules.sizes import ATTRIBUTE
 from te_sched.codegen.cuda import kernel_lines
@@ -17,10 +19,11 @@ from te_sched.codegen.target import Target
 from te_sched.ir.printer.origins import lines_of_statements, origin_of, script_lines
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.runtime.registry import extern_kind
-from te_sched.story.model import Line, Output
+from te_sched.story.model import Change, Line, Output
 from te_sched.story.stages import Stages
 
 MOST_LINES = 1500  # that a story keeps of one text
+_CONTEXT = 2  # unchanged lines that are shown round a change
 
 _LOCATION = re.compile(r"^!(\d+) = !DILocation\(line: (\d+)")
 _OF_INSTRUCTION = re.compile(r", !dbg !(\d+)")
@@ -32,6 +35,38 @@ _CLEAN = (
     "Helper functions, attributes and metadata are left out; a line that several statements share, "
     "or that LLVM added, is of no stage."
 )
+
+
+def program_lines(module: IRModule, stages: Stages) -> tuple[Line, ...]:
+    """The text of a module, line by line."""
+    return tuple(Line(str(line), stages.of(origin_of(line))) for line in script_lines(module))
+
+
+def changes(before: Sequence[Line], after: Sequence[Line]) -> tuple[Change, ...]:
+    """The lines that differ, with some round them; nothing where there is no program."""
+    return tuple(_changes(before, after)) if before and after else ()
+
+
+def _changes(before: Sequence[Line], after: Sequence[Line]) -> Iterator[Change]:
+    old, new = ([line.text for line in lines] for lines in (before, after))
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    shown = 0  # lines of `after` that are shown or told to be left out
+    for group in matcher.get_grouped_opcodes(_CONTEXT):
+        yield from _gap(group[0][3] - shown)
+        for tag, low, high, new_low, new_high in group:
+            if tag == "equal":
+                yield from (Change(" ", one.text, one.stages) for one in after[new_low:new_high])
+                continue
+            yield from (Change("-", one.text, one.stages) for one in before[low:high])
+            yield from (Change("+", one.text, one.stages) for one in after[new_low:new_high])
+        shown = group[-1][4]
+    if shown:
+        yield from _gap(len(after) - shown)
+
+
+def _gap(count: int) -> Iterator[Change]:
+    if count > 0:
+        yield Change("@", f"{count} unchanged line{'s' if count > 1 else ''}")
 
 
 def of_processor(
@@ -103,19 +138,16 @@ def _functions(
     lines: Sequence[str], names: Sequence[str], begin: str, end: str
 ) -> Iterator[list[str]]:
     """The lines of the functions of a program, an empty line between."""
-    place, count = 0, 0
-    while place < len(lines):
-        line = lines[place]
+    left = iter(lines)
+    space: list[str] = []
+    for line in left:
         symbol = _SYMBOL.match(line) if line.startswith(begin) else None
-        start, place = place, place + 1
         if symbol is None:
             continue
-        while place < len(lines) and not lines[place].startswith(end):
-            place += 1
+        body = [line, *takewhile(lambda one: not one.startswith(end), left)]
         if any(symbol[1] == name or symbol[1].startswith(f"{name}.parallel.") for name in names):
-            stop = place + 1 if end == "}" else place
-            yield [""] * (count > 0) + list(lines[start:stop])
-            count += 1
+            yield [*space, *body, *(["}"] if end == "}" else [])]
+            space = [""]
 
 
 def _with_labels(lines: list[Line]) -> Iterator[Line]:

@@ -36,11 +36,6 @@ _STATES = {
     "build": "not built",
     "run": "not run",
 }
-_HELP = (
-    '<p class="note only-script">The arrow keys, left and right, go from step to step. Point at a '
-    "line of code or a loop to see in all panes what belongs to its stage; click to keep it and to "
-    "scroll there, press Escape to let go. The buttons at the top do the same.</p>"
-)
 
 
 def page_html(story: StoryData) -> str:
@@ -48,7 +43,7 @@ def page_html(story: StoryData) -> str:
     stages = StageIds(stage.name for stage in story.stages)
     texts, pictures = TextTable(stages), Pictures(stages)
     last = len(story.steps) - 1
-    sections = [_overview(story)]
+    sections = []
     mended = _mended(story.steps)
     for step in story.steps:
         texts.add(step, figures_html(step.nest))
@@ -64,6 +59,10 @@ def page_html(story: StoryData) -> str:
         scale=_scale(story.steps),
         steps="\n".join(_links(story.steps)),
         chips="\n".join(_chips(story.stages, stages)),
+        notes="".join(f'<p class="note">{escape(note)}</p>' for note in story.notes),
+        outcome=_refused(story.steps[-1]) + _fastest(story.steps),
+        stages="".join(map(_row, story.stages)),
+        sources=_program(story) + _trace(story.trace),
         sections="\n".join(sections),
         footer=_footer(story),
         texts=texts.packed(),
@@ -166,24 +165,6 @@ def _type(stage: StoryStage) -> str:
     return f"{stage.dtype}[{', '.join(stage.shape)}]"
 
 
-def _overview(story: StoryData) -> str:
-    parts = [
-        _refused(story.steps[-1]),
-        _fastest(story.steps),
-        _stages(story.stages),
-        _program(story),
-        _trace(story.trace),
-    ]
-    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in story.notes)
-    return (
-        '<article class="page" id="overview" data-position="Overview" '
-        'aria-labelledby="overview-title">\n'
-        f'<div class="overview"><h2 id="overview-title" tabindex="-1">Overview</h2>{notes}{_HELP}\n'
-        + "\n".join(part for part in parts if part)
-        + "\n</div></article>"
-    )
-
-
 def _refused(last: StoryStep) -> str:
     """What keeps the whole schedule from being built."""
     if not last.problems:
@@ -192,7 +173,7 @@ def _refused(last: StoryStep) -> str:
     state = escape(_STATES.get(last.problems[0].phase, "problem"))
     return (
         f'<p class="problem"><span class="badge error">{state}</span> '
-        f'<a href="#step-{last.number}">Step {last.number}</a>: {what}</p>'
+        f'<a href="#step-{last.number}">Step {last.number}</a>: {what}</p>\n'
     )
 
 
@@ -211,31 +192,21 @@ def _fastest(steps: tuple[StoryStep, ...]) -> str:
             f", where step {first.number} takes {time_text(first.timing.milliseconds or 0.0)}"
             f" ({best.timing.against_first or 0:.3g} times as fast)"
         )
-    return f"<p>{said}.</p>"
+    return f"<p>{said}.</p>\n"
 
 
-def _stages(stages: tuple[StoryStage, ...]) -> str:
-    heads = ("stage", "kind", "type", "size", "computes", "declared")
-    rows = [
+def _row(stage: StoryStage) -> str:
+    """A row of the table of stages."""
+    declared = f"<code>{escape(stage.where)}</code>" if stage.where else ""
+    if stage.born:
+        declared = f'by <a href="#step-{stage.born}">step {stage.born}</a>'
+    return (
         f'<tr><th scope="row"><code>{escape(stage.name)}</code></th><td>{escape(stage.kind)}</td>'
         f"<td><code>{escape(_type(stage))}</code></td>"
         f'<td class="figure">{bytes_text(stage.nbytes)}</td>'
         f"<td><code>{escape(stage.formula)}</code></td>"
-        f"<td>{_declared(stage)}</td></tr>"
-        for stage in stages
-    ]
-    head = "".join(f'<th scope="col">{one}</th>' for one in heads)
-    return (
-        '<section aria-labelledby="stages-title"><h3 id="stages-title">Stages</h3>'
-        '<div class="wide" tabindex="0" role="group" aria-labelledby="stages-title"><table>'
-        f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div></section>"
+        f"<td>{declared}</td></tr>"
     )
-
-
-def _declared(stage: StoryStage) -> str:
-    if stage.born:
-        return f'by <a href="#step-{stage.born}">step {stage.born}</a>'
-    return f"<code>{escape(stage.where)}</code>" if stage.where else ""
 
 
 def _program(story: StoryData) -> str:
@@ -255,7 +226,7 @@ def _program(story: StoryData) -> str:
         f' <code class="aside">{escape(story.program_path)}</code></h3>'
         '<pre class="listing scroll code" tabindex="0" role="group" '
         'aria-labelledby="program-title">'
-        f"{''.join(lines)}</pre></section>"
+        f"{''.join(lines)}</pre></section>\n"
     )
 
 
@@ -270,7 +241,7 @@ def _trace(trace: str) -> str:
         '<section aria-labelledby="trace-title"><h3 id="trace-title">Trace</h3>'
         '<p class="note">The whole schedule as Python that does it again.</p>'
         '<pre class="trace code" tabindex="0" role="group" aria-labelledby="trace-title">'
-        f"{chr(10).join(highlighted(trace.splitlines()))}</pre></section>"
+        f"{chr(10).join(highlighted(trace.splitlines()))}</pre></section>\n"
     )
 
 

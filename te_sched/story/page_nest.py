@@ -85,31 +85,19 @@ def _name(row: LoopRow) -> str:
 
 
 def _row(name: str, figures: Figures) -> str:
-    texts = (
-        bytes_text(figures.iteration),
-        bytes_text(figures.whole),
-        factor_text(figures.reuse),
-        "",
-        count_text(figures.operations),
-        count_text(figures.intensity),
-    )
     note = f' <span class="note">{escape(figures.note)}</span>' if figures.note else ""
     head = f'<th scope="row"><code>{escape(name)}</code>{note}</th>'
-    return f'<tr class="loop">{head}{_cells(texts)}</tr>'
+    cells = _cells(figures, None, figures.operations, figures.intensity)
+    return f'<tr class="loop">{head}{cells}</tr>'
 
 
 def _traffic(traffic: Traffic) -> str:
-    texts = (
-        bytes_text(traffic.iteration),
-        bytes_text(traffic.whole),
-        factor_text(traffic.reuse),
-        count_text(traffic.accesses),
-        "",
-        "",
-    )
     name = f"<code>{escape(traffic.buffer)}</code>"
-    return f'<tr><th scope="row" class="of">{name}</th>{_cells(texts)}</tr>'
+    cells = _cells(traffic, traffic.accesses, None, None)
+    return f'<tr><th scope="row" class="of">{name}</th>{cells}</tr>'
 
 
-def _cells(texts: Iterable[str]) -> str:
+def _cells(figures: Figures | Traffic, *counts: float | None) -> str:
+    texts = [bytes_text(figures.iteration), bytes_text(figures.whole), factor_text(figures.reuse)]
+    texts += map(count_text, counts)
     return "".join(f"<td>{text}</td>" for text in texts)

@@ -162,25 +162,22 @@ def words_html(text: str) -> str:
 
 def bytes_text(count: int | None) -> str:
     """A size as a person says it: 512 B, 24 KiB, 1.5 MiB."""
-    if count is None:
-        return ""
-    size = float(count)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024 or unit == "GiB":
-            break
-        size /= 1024
-    return f"{_short(size)} {unit}"
+    return _in_units(count, 1024, ("B", "KiB", "MiB", "GiB"))
 
 
 def count_text(count: float | None) -> str:
     """A number as a person says it: 64, 1.5 K, 2.1 G."""
-    if count is None:
+    return _in_units(count, 1000, ("", "K", "M", "G", "T"))
+
+
+def _in_units(number: float | None, step: int, units: tuple[str, ...]) -> str:
+    """A number in the largest unit of which there is one; nothing where it is not known."""
+    if number is None:
         return ""
-    number = float(count)
-    for unit in ("", "K", "M", "G", "T"):
-        if number < 1000 or unit == "T":
+    for unit in units:
+        if number < step or unit == units[-1]:
             break
-        number /= 1000
+        number /= step
     return f"{_short(number)} {unit}".rstrip()
 
 

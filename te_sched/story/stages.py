@@ -28,8 +28,7 @@ class Stages:
     def __init__(self, schedule: Schedule) -> None:
         self._names: dict[str, str] = {}
         self._views = Views()
-        self._known: dict[int, tuple[str, ...]] = {}
-        self._kept: list[S.Stmt] = []  # so that identities last
+        self._known: dict[S.Stmt, tuple[str, ...]] = {}
         for stage in schedule.stages:
             for op in (stage.origin_op, stage.op):
                 for tensor in op.outputs:
@@ -40,10 +39,9 @@ class Stages:
         """The names of the stages that a statement is of."""
         if statement is None:
             return ()
-        found = self._known.get(id(statement))
+        found = self._known.get(statement)
         if found is None:
-            found = self._known[id(statement)] = tuple(dict.fromkeys(self._stages(statement)))
-            self._kept.append(statement)
+            found = self._known[statement] = tuple(dict.fromkeys(self._stages(statement)))
         return found
 
     def of_memory(self, data: Var) -> str:
@@ -56,19 +54,13 @@ class Stages:
         return names.get(name, "")
 
     def _stages(self, node: Any) -> Iterator[str]:
-        kind = type(node)
-        if kind is S.BufferStore:
+        if type(node) in (S.BufferStore, S.Evaluate):
+            yield from self._computed(node)
+            yield from self._named(_touched(node.value, _READ))
+        elif type(node) in (S.Prefetch, S.BufferRealize):
             yield from self._named([node.buffer.data])
-            yield from self._named(_touched(node.value, _READ))
-        elif kind is S.Evaluate:
-            yield from self._named(_written(node.value))
-            yield from self._named(_touched(node.value, _READ))
-        elif kind is S.Prefetch:
-            yield from self._named([node.buffer.data] if isinstance(node.buffer, Buffer) else [])
-        elif kind is S.Allocate:
+        elif type(node) is S.Allocate:
             yield from self._named([node.buffer_var])
-        elif kind is S.BufferRealize:
-            yield from self._named([node.buffer.data])
         else:
             yield from self._inside(node)
 

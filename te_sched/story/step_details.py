@@ -14,11 +14,10 @@ from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import TeSchedError, repeating
 from te_sched.ir.stmt import PrimFunc, Stmt
 from te_sched.lower.pipeline import lower
-from te_sched.story.compiling import Builder
+from te_sched.story.compiling import Builder, from_error
 from te_sched.story.figures import figures_of_loops, temporary_bytes
 from te_sched.story.model import Figures, Line, LoopRow, StoryStep
-from te_sched.story.problems import from_error
-from te_sched.story.program import changes, program_lines
+from te_sched.story.outputs import changes, program_lines
 from te_sched.story.stages import Stages
 from te_sched.story.steps import Moment, shown_place, source_line
 from te_sched.views.dataflow import dataflow_svg

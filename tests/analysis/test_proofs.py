@@ -11,7 +11,6 @@ import pytest
 from te_sched import tir
 from te_sched.analysis.programs.accesses import Access, accesses_of
 from te_sched.analysis.programs.cover import FormInterval, covers_region
-from te_sched.analysis.programs.facts import forms_for
 from te_sched.arith.aliasing import Apart, Touch
 from te_sched.ir.stmt import PrimFunc
 
@@ -129,8 +128,8 @@ def proofs(case: Case) -> tuple[bool, bool]:
     (access,) = program.accesses
     parallel = [access.loops[0].var]
     touch = touch_of(access)
-    apart = Apart(forms_for(program, access), parallel, [], []).is_proved(touch, touch)
-    forms = forms_for(program)
+    apart = Apart(program.forms(access), parallel, [], []).is_proved(touch, touch)
+    forms = program.forms()
     ends = [tir.IntImm("int32", extent - 1) for extent in case.shape]
     region = [FormInterval(({},), (forms.of(end),)) for end in ends]
     return apart, covers_region(program, [access], region)
@@ -156,7 +155,7 @@ def test_two_stores_that_are_proved_apart_never_meet(seed: int) -> None:
         case = Pair(number)
         program = accesses_of(case.function())
         a, b = program.accesses
-        forms = forms_for(program, a, b)
+        forms = program.forms(a, b)
         apart = Apart(forms, [a.loops[0].var], [], []).is_proved(touch_of(a), touch_of(b))
         proved += apart
         assert not (apart and case.meet()), str(case)

@@ -39,6 +39,10 @@ def some_into_one(ib: Any, A: Any, B: Any, tx: Any) -> None:
         B[tx % 8] = A[tx]
 
 
+def truth_into_one(ib: Any, A: Any, B: Any, tx: Any) -> None:
+    B[0] = (tx < 5).astype("float32")
+
+
 def in_a_loop(ib: Any, A: Any, B: Any, tx: Any) -> None:
     with ib.for_range(0, 4) as i:
         B[i] = A[tx + i]
@@ -57,7 +61,15 @@ def in_shared_memory(ib: Any, A: Any, B: Any, tx: Any) -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [all_into_one, two_into_one, some_into_one, in_a_loop, numbers_of_threads, in_shared_memory],
+    [
+        all_into_one,
+        two_into_one,
+        some_into_one,
+        truth_into_one,
+        in_a_loop,
+        numbers_of_threads,
+        in_shared_memory,
+    ],
 )
 def test_threads_that_write_one_element_are_refused(body: Callable[..., None]) -> None:
     match = r"threadIdx.x, whose iterations meet in [BS](.|\n)*both write [BS]\[0\]"

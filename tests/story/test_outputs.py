@@ -11,7 +11,7 @@ from te_sched import te
 from te_sched.codegen.target import Target
 from te_sched.driver import functions_for_processor
 from te_sched.story.model import Line, StoryStep
-from te_sched.story.program import changes
+from te_sched.story.outputs import changes
 from tests.golden.corpus import programs
 
 

@@ -31,7 +31,8 @@ from te_sched.ir.scopes import Loop, Memory, scope_of, whole
 from te_sched.ir.stmt import AttrStmt, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import reads_data, variables_of
 
-_ONE, _ZERO = IntImm(1), IntImm(0)
+_ONE: Expr = IntImm(1)
+_ZERO = IntImm(0)
 
 
 class Need(NamedTuple):
@@ -202,14 +203,11 @@ class AccessContext:
     def reach(self, data: Var, memory: Memory, buffer: Buffer | None = None) -> Expr:
         """How many elements there are from the first to the last."""
         extents = [extent for _, extent in memory.region]
-        whole: Expr = _ONE
+        whole = reduce(ops.mul, extents, _ONE)
         view = self.views.get(data)
         if view is not None and view.strides:
-            for extent, stride in zip(extents, view.strides, strict=False):
-                whole = ops.add(whole, ops.mul(ops.sub(extent, _ONE), stride))
-        else:
-            for extent in extents:
-                whole = ops.mul(whole, extent)
+            lasts = [ops.sub(extent, _ONE) for extent in extents]
+            whole = reduce(ops.add, map(ops.mul, lasts, view.strides), _ONE)
         if buffer is not None:
             own, other = dtypes.storage_bytes(memory.dtype), dtypes.storage_bytes(buffer.dtype)
             if own != other:

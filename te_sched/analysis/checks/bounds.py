@@ -24,6 +24,7 @@ from te_sched.analysis.programs.evaluate import (
     evaluate,
     held,
     points_of,
+    variables_in,
 )
 from te_sched.analysis.schedules.sizes import Size
 from te_sched.arith.forms import Form, Forms, constant, expr_of, linear_form, number_of, plus
@@ -32,7 +33,7 @@ from te_sched.ir.expr import Expr, FloorDiv, FloorMod, IntImm, Ramp, Var
 from te_sched.ir.occurrences import Occurrence
 from te_sched.ir.scopes import Loop
 from te_sched.ir.stmt import PrimFunc
-from te_sched.ir.visitor import reads_data, substitute, variables_of
+from te_sched.ir.visitor import reads_data, substitute
 
 _LIMIT = 1 << 16  # iterations that are executed
 _ONE, _ZERO = IntImm(1), IntImm(0)
@@ -119,9 +120,9 @@ class Bounds(AccessContext):
         return prove(ops.less(place, extent)) or prove(ops.less(index, ops.add(low, extent)))
 
     def _is_spanned(self, need: Need) -> bool:
-        ends = self._span(need)
-        return ends is not None and not any(
-            number_of(end) is None or _is_negative(end) for end in ends
+        known = self._span(need)
+        return known is not None and not any(
+            number_of(gap) is None or _is_negative(gap) for gap in known[1]
         )
 
     def _is_product(self, need: Need) -> bool:
@@ -145,8 +146,10 @@ class Bounds(AccessContext):
             parts += memory.shape if memory.is_argument else ()
         return {part: 0 for part in parts if type(part) is Var}
 
-    def _span(self, need: Need) -> Span | None:
-        """How far the smallest index is above the first element, the largest below the last."""
+    def _span(self, need: Need) -> tuple[Span, Span] | None:
+        """The smallest and the largest index; how far the one is above the first element, and the
+        other below the last.
+        """
         span = self._extremes(need.at)
         low, extent = linear_form(need.low), linear_form(need.extent)
         if span is None or low is None or extent is None:
@@ -154,7 +157,7 @@ class Bounds(AccessContext):
         if not self._is_size(low) or not self._is_size(extent):
             return None
         last = plus(plus(low, extent), constant(-1))
-        return plus(span[0], low, -1), plus(last, span[1], -1)
+        return span, (plus(span[0], low, -1), plus(last, span[1], -1))
 
     def _extremes(self, index: Expr) -> Span | None:
         """The smallest and the largest value of a sum of variables; None of what is no such sum."""
@@ -254,7 +257,7 @@ class Bounds(AccessContext):
         if total is None:
             return False
         others = [part for loop in self.scope.loops for part in (loop.min, loop.extent)]
-        bound = self._named(*conditions, need.low, need.extent, *others)
+        bound = variables_in(self.values, *conditions, need.low, need.extent, *others)
         free = [
             (var, scale, [number_of(end) for end in self.ranges[var]])
             for (var,), scale in ((term, scale) for term, scale in total.items() if term)
@@ -276,35 +279,23 @@ class Bounds(AccessContext):
 
     def _points(self, need: Need, conditions: Sequence[Expr]) -> Points:
         """The iterations that reach an access; of loops that do not matter, one."""
-        known = self._named(need.at, *conditions)
+        known = variables_in(self.values, need.at, *conditions)
         for loop in reversed(self.scope.loops):
             if loop.var in known:
-                known |= self._named(loop.min, loop.extent)
+                known |= variables_in(self.values, loop.min, loop.extent)
         most = {loop: 1 for loop in self.scope.loops if loop.var not in known}
         points = points_of(self.scope.loops, {}, self.values, most, _LIMIT)
         return held(points, conditions, self.values)
 
-    def _named(self, *expressions: Expr) -> set[Var]:
-        """The variables that expressions depend on."""
-        found: set[Var] = set()
-        left = list(expressions)
-        while left:
-            for var in variables_of(left.pop()) - found:
-                found.add(var)
-                if var in self.values:
-                    left.append(self.values[var])
-        return found
-
     def _always_outside(self, need: Need, shown: Expr) -> tuple[str, str] | None:
         """Of symbolic sizes: what is outside whatever they are, as an index that is shown."""
-        gaps = self._span(need)
-        span = self._extremes(need.at)
-        if gaps is None or span is None or not self._are_loops_known():
+        known = self._span(need)
+        if known is None or not self._are_loops_known():
             return None
-        below, above = map(_is_negative, gaps)
+        below, above = map(_is_negative, known[1])
         if not below and not above:
             return None
-        low, high = (_shown(expr_of(end, need.at.dtype)) for end in span)
+        low, high = (_shown(expr_of(end, need.at.dtype)) for end in known[0])
         text = f"the index {shown!s} runs from {low} to {high}"
         return low if below else high, text
 
@@ -345,16 +336,15 @@ class Bounds(AccessContext):
 
     def _require(self, occurrence: Occurrence, need: Need, shown: Expr) -> bool:
         """Note what a call must fulfil, where an access depends on its sizes alone."""
-        gaps = self._span(need)
-        span = self._extremes(need.at)
-        if gaps is None or span is None or not self._are_loops_known():
+        known = self._span(need)
+        if known is None or not self._are_loops_known():
             return False
+        (low, high), gaps = known
         if any(map(_is_negative, gaps)):
             return False
         extents = tuple(loop.extent for loop in self.scope.loops if type(loop.extent) is not IntImm)
         name = self.name_of(occurrence)
         index, number = need.at, need.number
-        low, high = span
         does = "reads" if occurrence.reads else "writes"
         if number_of(gaps[0]) is None:
             what = f"the least index {shown} in dimension {number} of {name}"

@@ -6,7 +6,7 @@ Must not know which accesses need one, nor where it goes.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,19 +101,21 @@ def _scalar_check(
 ) -> Check:
     low, end = widen(need.low), widen(ops.add(need.low, need.extent))
     wide = widen(index)
-    is_outside = ops.logical_or(ops.less(wide, low), ops.less_equal(end, wide))
-    quick = _as_unsigned(need, index)
+    wrong = _as_unsigned(need, index)
+    if wrong is None:
+        wrong = ops.logical_or(ops.less(wide, low), ops.less_equal(end, wide))
 
     def make(loops: tuple[Var, ...]) -> Stmt:
         fail = report(site, (wide, low, end), loops)
-        return under(guards, IfThenElse(quick if quick is not None else is_outside, fail))
+        return under(guards, IfThenElse(wrong, fail))
 
     def note(flags: Buffer, place: Expr) -> Stmt:
-        found = Cast("int32", quick if quick is not None else is_outside)
+        found = Cast("int32", wrong)
         noted = ops.bitwise_or(BufferLoad(flags, (place,)), found)
         return under(guards, BufferStore(flags, noted, (place,)))
 
-    parts = (index, need.low, need.extent, *_expressions(guards))
+    values = [guard[1] if isinstance(guard, tuple) else guard for guard in guards]
+    parts = (index, need.low, need.extent, *values)
     own = {guard[0] for guard in guards if isinstance(guard, tuple)}
     reads = frozenset(data for part in parts for data in data_read_by(part))
     variables = frozenset(variables_of(*parts) - own)
@@ -130,11 +132,6 @@ def _as_unsigned(need: Need, index: Expr) -> Expr | None:
         return None
     unsigned = f"u{dtype}"
     return ops.less_equal(IntImm(extent.value, unsigned), Cast(unsigned, index))
-
-
-def _expressions(guards: Iterable[Guard]) -> Iterator[Expr]:
-    for guard in guards:
-        yield guard[1] if isinstance(guard, tuple) else guard
 
 
 def _lane_of_guard(guard: Guard, lane: Expr) -> Guard:

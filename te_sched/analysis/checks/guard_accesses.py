@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
 
 from te_sched.analysis.checks.bounds import Bounds
 from te_sched.analysis.checks.check_builder import Check, check_of, check_over, unless_empty
@@ -47,7 +46,7 @@ from te_sched.ir.stmt import (
     Stmt,
     While,
 )
-from te_sched.ir.visitor import replace, variables_of
+from te_sched.ir.visitor import StatementMapper, replace, variables_of
 from te_sched.lower.statements import sequence, statements
 
 
@@ -81,7 +80,7 @@ def guard_accesses(
     body = walker.flushed(func.body)
     bounds = walker.bounds
     return Guarded(
-        func if body is func.body else replace(func, body=body),
+        func.with_body(body),
         tuple(bounds.sizes),
         Findings(bounds.summary()),
         bounds.proved,
@@ -89,23 +88,28 @@ def guard_accesses(
     )
 
 
-class _Walker:
-    """Rebuilds a program where it needs checks."""
+class _Walker(StatementMapper):
+    """Rebuilds a program where it needs checks. `pending` are those to be made before what is
+    visited, those of a statement itself first.
+    """
 
     def __init__(
         self, func: PrimFunc, named: Callable[[str], Subject], insert: bool, notes: bool
     ) -> None:
         self.bounds = Bounds(func)
         self.named, self.insert, self.notes = named, insert, notes
+        self.pending: list[Check] = []
 
-    @property
-    def scope(self) -> tuple[Var, ...]:
-        """The variables of loops and thread axes."""
-        return tuple([one.var for one in self.bounds.scope.loops if one.kind != "virtual"])
+    def parted(self, node: Stmt) -> tuple[Stmt, list[Check]]:
+        """The statement, and the checks that have to be made before it."""
+        outside, self.pending = self.pending, []
+        new = self.visit(node)
+        checks, self.pending = self.pending, outside
+        return new, checks
 
     def flushed(self, node: Stmt) -> Stmt:
         """A statement with its checks before it."""
-        new, checks = self.statement(node)
+        new, checks = self.parted(node)
         return self.before(checks, new)
 
     def before(self, checks: Sequence[Check], node: Stmt) -> Stmt:
@@ -113,13 +117,9 @@ class _Walker:
         return sequence([*self.made(checks), node]) if checks else node
 
     def made(self, checks: Sequence[Check]) -> list[Stmt]:
-        """Checks as the statements that they are here."""
-        return [check.make(self.scope) for check in checks]
-
-    def statement(self, node: Any) -> tuple[Stmt, list[Check]]:
-        """The statement, and the checks that have to be made before it."""
-        method = _METHODS.get(type(node))
-        return (node, self.checks_of(node)) if method is None else method(self, node)
+        """Checks as the statements that they are here, in loops and below axes of threads."""
+        loops = tuple([one.var for one in self.bounds.scope.loops if one.kind != "virtual"])
+        return [check.make(loops) for check in checks]
 
     def checks_of(self, node: Stmt) -> list[Check]:
         """The checks that a statement needs by itself."""
@@ -134,18 +134,22 @@ class _Walker:
 
     # -- statements --------------------------------------------------------------------------------
 
-    def store(self, node: BufferStore) -> tuple[Stmt, list[Check]]:
-        self.bounds.stage = node.buffer.name
-        return node, self.checks_of(node)
+    def visit_Stmt(self, node: Stmt) -> Stmt:
+        self.pending += self.checks_of(node)
+        return node
 
-    def loop(self, node: For) -> tuple[Stmt, list[Check]]:
+    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        self.bounds.stage = node.buffer.name
+        return self.visit_Stmt(node)
+
+    def visit_For(self, node: For) -> Stmt:
         if isinstance(node.extent, IntImm) and node.extent.value <= 0:
-            return node, []
-        outside = self.checks_of(node)
+            return node
+        self.pending += self.checks_of(node)
         with self.bounds.inside(node):
-            body, checks = self.statement(node.body)
+            body, checks = self.parted(node.body)
             if not checks:
-                return _with(node, node.body, body), outside
+                return replace(node, body=body)
             written = _written(node.body)
             is_innermost = node.kind == "serial" and _is_innermost(node)
             lifts = self.in_vector or is_innermost
@@ -156,84 +160,85 @@ class _Walker:
                 if is_blocked or (depends and not lifts):
                     stay.append(check)
                 elif depends:
-                    outside.append(check_over(node, check, self.notes))
+                    self.pending.append(check_over(node, check, self.notes))
                 else:
-                    outside.append(unless_empty(node, check))
+                    self.pending.append(unless_empty(node, check))
             body = self.before(stay, body)
         kind = "serial" if stay and node.kind == "vectorized" else node.kind
-        return replace(node, body=body, kind=kind), outside
+        return replace(node, body=body, kind=kind)
 
     @property
     def in_vector(self) -> bool:
         """Whether a loop round this place is vectorized."""
         return any(loop.kind == "vectorized" for loop in self.bounds.scope.loops)
 
-    def branch(self, node: IfThenElse) -> tuple[Stmt, list[Check]]:
-        outside = self.checks_of(node)
-        then, checks = self.case(node, "then_case")
-        other = node.else_case
-        if other is not None:
-            other, others = self.case(node, "else_case")
-            checks += others
-        if then is not node.then_case or other is not node.else_case:
-            node = replace(node, then_case=then, else_case=other)
-        return node, outside + checks
+    def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
+        self.pending += self.checks_of(node)
+        then = self.case(node, "then_case")
+        other = None if node.else_case is None else self.case(node, "else_case")
+        return replace(node, then_case=then, else_case=other)
 
-    def case(self, node: IfThenElse, part: str) -> tuple[Stmt, list[Check]]:
+    def case(self, node: IfThenElse, part: str) -> Stmt:
         """One side of a branch; its checks may move before the branch."""
         body: Stmt = getattr(node, part)
         with self.bounds.inside(node, part):
             condition = self.bounds.scope.conditions[-1]
             with self.assuming(condition, body):
-                new, checks = self.statement(body)
+                new, checks = self.parted(body)
         if not self.in_vector:
-            return self.before(checks, new), []
-        return new, [
+            return self.before(checks, new)
+        self.pending += [
             check.within(lambda inner: IfThenElse(condition, inner), condition) for check in checks
         ]
+        return new
 
-    def parts(self, node: SeqStmt) -> tuple[Stmt, list[Check]]:
+    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
         written: set[Var] | None = None
-        outside: list[Check] = []
         done: list[Stmt] = []
         for part in node.seq:
-            new, checks = self.statement(part)
+            new, checks = self.parted(part)
             stay: list[Check] = []
             for check in checks:
                 if written is None:
                     written = _written(node)
-                if written.isdisjoint(check.reads) and not any(map(check.needs, stay)):
-                    outside.append(check)
-                else:
-                    stay.append(check)
+                is_free = written.isdisjoint(check.reads) and not any(map(check.needs, stay))
+                (self.pending if is_free else stay).append(check)
             done.append(self.before(stay, new))
-        if all(a is b for a, b in zip(done, node.seq, strict=True)):
-            return node, outside
-        return sequence(done), outside
+        is_same = all(a is b for a, b in zip(done, node.seq, strict=True))
+        return node if is_same else sequence(done)
 
     def binding(
         self, node: LetStmt | Allocate | BufferRealize | AttrStmt, bound: Collection[Var]
-    ) -> tuple[Stmt, list[Check]]:
+    ) -> Stmt:
         """A statement that gives variables a meaning for its body."""
-        outside = self.checks_of(node)
+        self.pending += self.checks_of(node)
         with self.bounds.inside(node):
-            new, checks = self.statement(node.body)
+            new, checks = self.parted(node.body)
             stay: list[Check] = []
             for check in checks:
                 moves = check.variables.isdisjoint(bound) and check.reads.isdisjoint(bound)
-                (outside if moves and not any(map(check.needs, stay)) else stay).append(check)
-            return _with(node, node.body, self.before(stay, new)), outside
+                is_free = moves and not any(map(check.needs, stay))
+                (self.pending if is_free else stay).append(check)
+            return replace(node, body=self.before(stay, new))
 
-    def attribute(self, node: AttrStmt) -> tuple[Stmt, list[Check]]:
+    def visit_LetStmt(self, node: LetStmt) -> Stmt:
+        return self.binding(node, {node.var})
+
+    def visit_BufferRealize(self, node: BufferRealize) -> Stmt:
+        return self.binding(node, {node.buffer.data})
+
+    def visit_Allocate(self, node: Allocate) -> Stmt:
+        return self.binding(node, {node.buffer_var})
+
+    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if node.key in THREAD_KEYS:
-            return self.threads(node), []
+            return self.threads(node)
         if node.key == "buffer_bind_scope":
             view = node.node[0]
             named = variables_of(view.elem_offset, *view.shape, *view.strides)
             return self.binding(node, {view.data} | named)
         with self.bounds.inside(node):
-            body, checks = self.statement(node.body)
-        return _with(node, node.body, body), checks
+            return self.generic(node)
 
     def threads(self, node: AttrStmt) -> Stmt:
         """An axis of threads, out of which no check moves."""
@@ -242,7 +247,7 @@ class _Walker:
         with self.bounds.inside(node):
             body = self.flushed(node.body)
         self.notes = notes
-        return _with(node, node.body, body)
+        return replace(node, body=body)
 
     def assuming(self, condition: Expr, body: Stmt) -> AbstractContextManager[None]:
         """A scope in which a condition holds, where it does so all through a statement."""
@@ -250,38 +255,20 @@ class _Walker:
         is_lasting = not read or read.isdisjoint(_written(body))
         return self.bounds.assuming(condition) if is_lasting else nullcontext()
 
-    def repeat(self, node: While) -> tuple[Stmt, list[Check]]:
+    def visit_While(self, node: While) -> Stmt:
         with self.bounds.inside(node):
             checks = self.checks_of(node)
             with self.assuming(node.condition, node.body):
                 body = self.flushed(node.body)
         if checks:  # the condition is asked again after each iteration
             body = sequence([body, *self.made(checks)])
-        return _with(node, node.body, body), checks
+        self.pending += checks
+        return replace(node, body=body)
 
-    def asserted(self, node: AssertStmt) -> tuple[Stmt, list[Check]]:
-        checks = self.checks_of(node)
+    def visit_AssertStmt(self, node: AssertStmt) -> Stmt:
+        self.pending += self.checks_of(node)
         with self.bounds.inside(node), self.assuming(node.condition, node.body):
-            body = self.flushed(node.body)
-        return _with(node, node.body, body), checks
-
-
-_METHODS: dict[type, Callable[[_Walker, Any], tuple[Stmt, list[Check]]]] = {
-    BufferStore: _Walker.store,
-    For: _Walker.loop,
-    IfThenElse: _Walker.branch,
-    SeqStmt: _Walker.parts,
-    LetStmt: lambda walker, node: walker.binding(node, {node.var}),
-    AttrStmt: _Walker.attribute,
-    BufferRealize: lambda walker, node: walker.binding(node, {node.buffer.data}),
-    Allocate: lambda walker, node: walker.binding(node, {node.buffer_var}),
-    While: _Walker.repeat,
-    AssertStmt: _Walker.asserted,
-}
-
-
-def _with(node: Stmt, old: Stmt, new: Stmt) -> Stmt:
-    return node if new is old else replace(node, body=new)
+            return replace(node, body=self.flushed(node.body))
 
 
 def _is_innermost(loop: For) -> bool:

@@ -20,7 +20,7 @@ from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
 from te_sched.ir.expr import Add, Expr, IntImm, Mul, StringImm
 from te_sched.ir.stmt import Allocate, AssertStmt, BufferRealize, For, PrimFunc, Stmt
-from te_sched.ir.visitor import StatementMapper, replace, walk
+from te_sched.ir.visitor import StatementMapper, walk
 from te_sched.lower.statements import statements
 
 _WIDEST = ("int64", "uint64")  # no assertion computes in a wider type
@@ -65,22 +65,17 @@ def is_countable(e: Expr) -> Expr | None:
     return holds
 
 
-def guarded_allocation(node: Allocate) -> Stmt:
-    """An allocation of which it is asserted that its elements can be counted."""
-    guarded: Stmt = node
-    for extent in node.extents:
-        if (countable := is_countable(extent)) is not None:
-            message = (
-                f"the intermediate buffer {node.buffer_var.name} has {extent} elements, which is "
-                f"more than {extent.dtype} indices count; declare the sizes as "
-                "te.var(name, dtype='int64'), or compute the stage inside of its consumer"
-            )
-            guarded = AssertStmt(countable, StringImm(message), guarded)
-    return guarded
-
-
 class _Guard(StatementMapper):
-    """Puts assertions before allocations."""
+    """Asserts before allocations that their elements can be counted."""
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
-        return guarded_allocation(replace(node, body=self.visit(node.body)))
+        guarded: Stmt = self.generic(node)
+        for extent in node.extents:
+            if (countable := is_countable(extent)) is not None:
+                message = (
+                    f"the intermediate buffer {node.buffer_var.name} has {extent} elements, which "
+                    f"is more than {extent.dtype} indices count; declare the sizes as "
+                    "te.var(name, dtype='int64'), or compute the stage inside of its consumer"
+                )
+                guarded = AssertStmt(countable, StringImm(message), guarded)
+        return guarded

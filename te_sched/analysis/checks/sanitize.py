@@ -44,12 +44,11 @@ from te_sched.ir.stmt import (
     LetStmt,
     Prefetch,
     PrimFunc,
-    SeqStmt,
     Stmt,
     While,
 )
 from te_sched.ir.views import View
-from te_sched.ir.visitor import PART_FIELDS, replace, walk
+from te_sched.ir.visitor import StatementMapper, replace, walk
 from te_sched.lower.statements import sequence
 
 _INT32 = (-(2**31), 2**31 - 1)
@@ -77,7 +76,7 @@ def sanitize(func: PrimFunc, named: Callable[[str], Subject] = BY_NAME) -> PrimF
     return _Sanitizer(func, named).function()
 
 
-class _Sanitizer:
+class _Sanitizer(StatementMapper):
     """Rebuilds a program with its checks."""
 
     def __init__(self, func: PrimFunc, named: Callable[[str], Subject]) -> None:
@@ -96,7 +95,7 @@ class _Sanitizer:
         for buffer in func.buffer_map.values():
             is_output = func.origin == "schedule" and buffer.data in self.survey.written
             made.append(self.add_shadow(buffer.data, is_output))
-        body = self.statement(func.body)
+        body = self.visit(func.body)
         body = allocated([one for shadow in made for one in shadow.buffers()], body)
         if self.survey.deepest:
             body = allocated([self.clock], body, 1)
@@ -116,37 +115,25 @@ class _Sanitizer:
 
     # -- statements --------------------------------------------------------------------------------
 
-    def statement(self, node: Any) -> Stmt:
-        """The statement, watched."""
-        kind = type(node)
-        if kind is SeqStmt:
-            return sequence([self.statement(part) for part in node.seq])
-        if kind is For:
-            return self.before(node, self.loop(node))
-        if kind is AttrStmt:
-            return self.attribute(node)
-        if kind is IfThenElse:
-            then = self.statement(node.then_case)
-            other = self.statement(node.else_case) if node.else_case is not None else None
-            return self.before(node, replace(node, then_case=then, else_case=other))
-        if kind is While:
-            checks = self.checks_of(node)
-            repeated = sequence([self.statement(node.body), *checks])
-            return sequence([*checks, replace(node, body=repeated)])
-        if not PART_FIELDS[kind]:
-            return self.before(node, node)
+    def visit_Stmt(self, node: Stmt) -> Stmt:
         with self.here.inside(node):
-            if kind is BufferRealize:
-                body = self.temporary(node.buffer.data, node.body)
-            elif kind is Allocate:
-                body = self.temporary(node.buffer_var, node.body)
-            else:
-                body = self.statement(node.body)
-        return self.before(node, replace(node, body=body))
+            new = self.generic(node)
+        return self.before(node, new)
+
+    def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
+        return self.before(node, self.generic(node))
+
+    def visit_While(self, node: While) -> Stmt:
+        checks = self.checks_of(node)
+        repeated = sequence([self.visit(node.body), *checks])
+        return sequence([*checks, replace(node, body=repeated)])
 
     def before(self, node: Stmt, new: Stmt) -> Stmt:
         """A statement, after the checks of the one that it was made of."""
         return sequence([*self.checks_of(node), new])
+
+    def visit_For(self, node: For) -> Stmt:
+        return self.before(node, self.loop(node))
 
     def loop(self, node: For) -> Stmt:
         """A loop runs serially; of one whose iterations ran at once, each gets a number."""
@@ -154,7 +141,7 @@ class _Sanitizer:
             if node.kind in AT_ONCE:
                 return self.numbered(node)
             kind = "serial" if node.kind == "unrolled" else node.kind
-            return replace(node, kind=kind, body=self.statement(node.body))
+            return replace(node, kind=kind, body=self.visit(node.body))
 
     def numbered(self, node: For) -> Stmt:
         """A loop whose iterations have numbers that no iteration had before."""
@@ -162,28 +149,34 @@ class _Sanitizer:
         first = Var("first", "int64")
         number = ops.add(first, ops.sub(widen(node.loop_var), widen(node.min)))
         self.levels.append(_Level(node, first, number))
-        body = self.statement(node.body)
+        body = self.visit(node.body)
         self.levels.pop()
         serial = For(node.loop_var, node.min, node.extent, "serial", body)
         following = ops.add(load(self.clock, depth), at_least_zero(widen(node.extent)))
         after = store(self.clock, depth, following)
         return LetStmt(first, load(self.clock, depth), sequence([serial, after]))
 
-    def attribute(self, node: AttrStmt) -> Stmt:
+    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if node.key == "virtual_thread":
             axis = node.node
             return self.loop(For(axis.var, IntImm(0), node.value, "parallel", node.body))
         if node.key in _DROPPED:
-            return self.statement(node.body)
+            return self.visit(node.body)
         with self.here.inside(node):
-            return replace(node, body=self.statement(node.body))
+            return self.generic(node)
 
-    def temporary(self, data: Var, body: Stmt) -> Stmt:
+    def visit_BufferRealize(self, node: BufferRealize) -> Stmt:
+        return self.temporary(node, node.buffer.data)
+
+    def visit_Allocate(self, node: Allocate) -> Stmt:
+        return self.temporary(node, node.buffer_var)
+
+    def temporary(self, node: BufferRealize | Allocate, data: Var) -> Stmt:
         """What happens while a temporary exists."""
-        if data in self.shadows:  # an argument
-            return self.statement(body)
-        shadow = self.add_shadow(data, True)
-        return allocated(list(shadow.buffers()), self.statement(body))
+        with self.here.inside(node):
+            made = [] if data in self.shadows else list(self.add_shadow(data, True).buffers())
+            body = allocated(made, self.visit(node.body))  # nothing is made for an argument
+        return self.before(node, replace(node, body=body))
 
     # -- checks ------------------------------------------------------------------------------------
 
@@ -243,14 +236,10 @@ class _Sanitizer:
                 low, high = self.here.analyzer.const_bounds(part)
                 is_unknown = low is None or high is None or low < _INT32[0] or high > _INT32[1]
                 if is_unknown or self.here.analyzer.may_wrap(part):
-                    yield self.overflow(occurrence, part, index)
-
-    def overflow(self, occurrence: Occurrence, part: Expr, index: Expr) -> Stmt:
-        wide = widen(part)
-        low, high = (IntImm(end, "int64") for end in _INT32)
-        wraps = ops.logical_or(ops.less(wide, low), ops.less(high, wide))
-        texts = {"index": str(index), "part": str(part)}
-        return IfThenElse(wraps, self.fail(occurrence, "overflow", (wide,), **texts))
+                    wide, (least, most) = widen(part), (IntImm(end, "int64") for end in _INT32)
+                    wraps = ops.logical_or(ops.less(wide, least), ops.less(most, wide))
+                    texts = {"index": str(index), "part": str(part)}
+                    yield IfThenElse(wraps, self.fail(occurrence, "overflow", (wide,), **texts))
 
     def outside(self, occurrence: Occurrence) -> Iterator[Stmt]:
         """Checks of bounds; of the place in flat memory, that 32 bits hold it."""

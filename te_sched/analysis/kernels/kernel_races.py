@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from te_sched.analysis.programs.facts import reads_own
+from te_sched.analysis.programs.accesses import reads_own
 from te_sched.errors import BuildError, Subject
 from te_sched.ir import ops
 from te_sched.ir.expr import EQ, LT, BufferLoad, Expr, IntImm, Var

@@ -7,18 +7,21 @@ from outside that gets a view touches all of it, as declared. Must not know what
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from te_sched.arith.aliasing import Apart, Touch
+from te_sched.arith.forms import Forms
+from te_sched.arith.structural_equality import same
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Add, Expr, IntImm, Ramp, Var, node
+from te_sched.ir.expr import Add, BufferLoad, Expr, IntImm, Ramp, Var, node
 from te_sched.ir.occurrences import Occurrence, occurrences_of
 from te_sched.ir.scopes import Loop, Memory, Scope, scope_of, scoped
 from te_sched.ir.stmt import AttrStmt, BufferStore, PrimFunc, Stmt
-from te_sched.ir.visitor import StatementMapper, Substitute
+from te_sched.ir.visitor import StatementMapper, Substitute, variables_of, walk
 from te_sched.lower.device.kernel import launched
 
-AT_ONCE = frozenset(("parallel", "vectorized", "block", "thread", "virtual"))
 _ONE = IntImm(1)
 
 
@@ -54,6 +57,50 @@ class ProgramAccesses:
     values: dict[Var, Expr]
     accesses: list[Access] = field(default_factory=list)
     loops: dict[Loop, None] = field(default_factory=dict)
+
+    def forms(self, *accesses: Access) -> Forms:
+        """Forms that know the loops round some accesses, and extents and strides of arguments:
+        where one is 0, there is nothing to judge.
+        """
+        buffers = self.func.buffer_map.values()
+        sizes = [size for buffer in buffers for size in (*buffer.shape, *buffer.strides)]
+        forms = Forms(dict.fromkeys(variables_of(*sizes), 1), self.values)
+        for access in accesses:
+            for loop in access.loops:
+                if loop.var not in forms.ranges:
+                    forms.bind(loop.var, forms.of(loop.min), forms.of(loop.extent))
+        return forms
+
+    def are_apart(
+        self, a: Access, b: Access, loops: Iterable[Loop], serial: Iterable[Loop]
+    ) -> bool:
+        """Whether it is proved that no two iterations of loops touch one element in two accesses,
+        in the same iteration of those that are serial.
+        """
+        if a.index is None or b.index is None:
+            return False
+        own, fixed = ([loop.var for loop in some] for some in (loops, serial))
+        return Apart(self.forms(a, b), own, fixed, self.memory.keys()).is_proved(
+            Touch(a.index, a.sizes, a.conditions), Touch(b.index, b.sizes, b.conditions)
+        )
+
+
+def by_memory(accesses: Iterable[Access]) -> dict[Var, list[Access]]:
+    """The accesses to each memory."""
+    found: dict[Var, list[Access]] = {}
+    for access in accesses:
+        found.setdefault(access.data, []).append(access)
+    return found
+
+
+def reads_own(store: BufferStore) -> bool:
+    """Whether a store changes what is there: its value is made from the element it replaces."""
+    return any(
+        type(part) is BufferLoad
+        and part.buffer.data is store.buffer.data
+        and all(map(same, part.indices, store.indices))
+        for part in walk(store.value)
+    )
 
 
 def accesses_of(func: PrimFunc) -> ProgramAccesses:
@@ -100,7 +147,6 @@ class _Collector:
 
     def __init__(self, func: PrimFunc) -> None:
         self.scope = scope_of(func)
-        self.order: tuple[Any, ...] = ()
         defined = self.scope.defined
         self.views = defined.views
         self.program = ProgramAccesses(func, defined.memory, defined.values)
@@ -108,37 +154,32 @@ class _Collector:
 
     def collect(self, node: Any, scope: Scope) -> None:
         """Collect what a statement itself does: a store reads first, then writes."""
-        self.scope, self.order = scope, scope.order
         if scope.loops:
             self.program.loops[scope.loops[-1]] = None
         found = occurrences_of(node)
         if type(node) is not BufferStore:
             for one in found:
-                self.touched(one)
+                self.touched(one, scope)
             return
-        self.order = (*scope.order, 0)
         for one in found[:-1]:
-            self.touched(one, node)
-        self.order = (*scope.order, 1)
-        self.touched(found[-1], node)
+            self.touched(one, scope.numbered(0), node)
+        self.touched(found[-1], scope.numbered(1), node)
 
-    def touched(self, one: Occurrence, store: BufferStore | None = None) -> None:
+    def touched(self, one: Occurrence, scope: Scope, store: BufferStore | None = None) -> None:
         """Collect one access of a statement."""
         if one.is_atomic:
             return  # races with no other one
-        outside = self.scope
         for guard in one.guards:
             if isinstance(guard, tuple):
                 self.program.values[guard[0]] = guard[1]
             else:
-                self.scope = self.scope.under(guard)
+                scope = scope.under(guard)
         if one.buffer is not None:
-            self.touch(one, store)
+            self.touch(one, scope, store)
         else:
-            self.given(one)
-        self.scope = outside
+            self.given(one, scope)
 
-    def given(self, one: Occurrence) -> None:
+    def given(self, one: Occurrence, scope: Scope) -> None:
         """A function from outside gets a pointer, and touches what it was declared to."""
         data, view, memory = one.data, self.views.get(one.data), self.program.memory.get(one.data)
         index: tuple[Expr, ...] | None = None
@@ -148,17 +189,17 @@ class _Collector:
         elif one.extent is not None and memory is not None and len(memory.region) == 1:
             index = one.indices
         # what is declared for reading and writing may be either
-        is_sure = self.scope.is_sure and index is not None and not (one.reads and one.writes)
-        self.add(data, one.writes, index, sizes, None, is_sure, True)
+        is_sure = scope.is_sure and index is not None and not (one.reads and one.writes)
+        self.add(scope, data, one.writes, index, sizes, None, is_sure, True)
 
-    def touch(self, one: Occurrence, store: BufferStore | None) -> None:
+    def touch(self, one: Occurrence, scope: Scope, store: BufferStore | None) -> None:
         """One element, or the lanes of a vector."""
         data, sizes = one.data, [_ONE] * len(one.indices)
         index: list[Expr] | None = list(one.indices)
         for place, part in enumerate(one.indices):
             if type(part) is Ramp:
                 if not ops.is_const(part.stride, 1):
-                    return self.lanes(one, place, part, store)
+                    return self.lanes(one, scope, place, part, store)
                 assert index is not None
                 index[place], sizes[place] = part.base, IntImm(part.lanes)
             elif dtypes.lanes(part.dtype) > 1:
@@ -177,23 +218,23 @@ class _Collector:
             is_flat = len(memory.region) > 1 and len(index) == 1 and memory.is_argument
             index = index if is_flat else None
         if index is None:
-            self.add(data, one.writes, None, (), store)
+            self.add(scope, data, one.writes, None, (), store)
         else:
-            self.add(data, one.writes, tuple(index), tuple(sizes), store, self.scope.is_sure)
+            self.add(scope, data, one.writes, tuple(index), tuple(sizes), store, scope.is_sure)
 
-    def lanes(self, one: Occurrence, place: int, ramp: Ramp, store: BufferStore | None) -> None:
+    def lanes(
+        self, one: Occurrence, scope: Scope, place: int, ramp: Ramp, store: BufferStore | None
+    ) -> None:
         """The lanes of a vector that are not side by side, as a loop over them."""
         lane = Var("lane", ramp.base.dtype)
         loop = Loop(lane, IntImm(0), IntImm(ramp.lanes), "serial")
-        outside, order = self.scope, self.order
-        self.scope, self.order = outside.within(loop), (*order, loop)
         part = Add(ramp.base, ops.mul(lane, ramp.stride))
         indices = (*one.indices[:place], part, *one.indices[place + 1 :])
-        self.touch(one._replace(indices=indices), store)
-        self.scope, self.order = outside, order
+        self.touch(one._replace(indices=indices), scope.within(loop), store)
 
     def add(
         self,
+        scope: Scope,
         data: Var,
         writes: bool,
         index: tuple[Expr, ...] | None,
@@ -203,7 +244,6 @@ class _Collector:
         by_call: bool = False,
     ) -> None:
         """Note an access."""
-        scope = self.scope
         self.program.accesses.append(
             Access(
                 data,
@@ -212,7 +252,7 @@ class _Collector:
                 sizes,
                 scope.loops,
                 scope.conditions,
-                self.order,
+                scope.order,
                 is_sure,
                 store,
                 by_call,

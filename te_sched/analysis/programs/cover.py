@@ -15,7 +15,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses
-from te_sched.analysis.programs.facts import forms_for
 from te_sched.arith.conditions import conjuncts, gap_of
 from te_sched.arith.forms import (
     Form,
@@ -55,7 +54,7 @@ class Cover:
         also: Iterable[Access] = (),
     ) -> None:
         self.access, self.region = access, region
-        self.forms: Forms = forms_for(program, access, *also)
+        self.forms: Forms = program.forms(access, *also)
         own = {loop.var for loop in access.loops}
         self.own = own.difference(fixed)
         self.given = given

@@ -8,26 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from te_sched.analysis.findings import COVERAGE, PROVED, REFUTED, UNPROVED, Finding
-from te_sched.analysis.programs.accesses import Access, ProgramAccesses
+from te_sched.analysis.programs.accesses import Access, ProgramAccesses, by_memory
 from te_sched.analysis.programs.cover import FormInterval, covers_region
 from te_sched.analysis.programs.evaluate import (
     Unevaluable,
-    Values,
-    elements_of,
     evaluate,
-    held,
-    points_of,
     samples_of,
     text_of,
+    touched_by,
 )
-from te_sched.analysis.programs.facts import forms_for
 from te_sched.arith.forms import constant, plus, times
-from te_sched.ir.expr import Var
 from te_sched.ir.scopes import Memory
 
 _LIMIT = 1 << 16  # iterations and elements that are counted
@@ -35,21 +29,17 @@ _LIMIT = 1 << 16  # iterations and elements that are counted
 
 def judge_coverage(program: ProgramAccesses) -> list[Finding]:
     """Whether every element of the arguments that a program writes is written."""
-    writes: dict[Var, list[Access]] = {}
-    for access in program.accesses:
-        if access.writes:
-            writes.setdefault(access.data, []).append(access)
     found = []
-    for data, accesses in writes.items():
+    for data, writes in by_memory(one for one in program.accesses if one.writes).items():
         memory = program.memory.get(data)
         if memory is not None and memory.is_argument:
-            found.append(_finding(program, memory, accesses))
+            found.append(_finding(program, memory, writes))
     return found
 
 
 def _finding(program: ProgramAccesses, memory: Memory, writes: list[Access]) -> Finding:
     name = memory.name
-    forms = forms_for(program)
+    forms = program.forms()
     flat = all(one.index is not None and len(one.index) == 1 for one in writes)
     shape = [forms.of(extent) for extent in memory.shape]
     if flat and len(shape) > 1:
@@ -93,19 +83,12 @@ def _missing(
             for access in writes:
                 if not access.is_sure or access.index is None:
                     return None
-                _mark(program, access, sizes, written)
+                elements = touched_by(program, access, sizes, _LIMIT)[1]
+                inside = np.all((elements >= 0) & (elements < written.shape), axis=1)
+                written[tuple(elements[inside].T)] = True
             if written.all():
                 return "" if not sizes else None
             text = text_of(memory.name, np.argwhere(~written)[0], sizes)
     except Unevaluable:
         return None
     return text
-
-
-def _mark(program: ProgramAccesses, access: Access, sizes: Values, written: Any) -> None:
-    """Mark the elements that an access writes."""
-    lets = program.values
-    points = held(points_of(access.loops, sizes, lets, {}, _LIMIT), access.conditions, lets)
-    elements, _ = elements_of(access, points, (), sizes, lets, _LIMIT)
-    inside = np.all((elements >= 0) & (elements < written.shape), axis=1)
-    written[tuple(elements[inside].T)] = True

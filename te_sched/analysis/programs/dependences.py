@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.programs.accesses import Access, ProgramAccesses
+from te_sched.analysis.programs.accesses import Access, ProgramAccesses, reads_own
 from te_sched.analysis.programs.evaluate import (
     Points,
     TooMany,
@@ -21,9 +21,10 @@ from te_sched.analysis.programs.evaluate import (
     held,
     numbered,
     points_of,
+    rows_of,
     samples_of,
+    sizes_text,
 )
-from te_sched.analysis.programs.facts import reads_own
 from te_sched.ir.scopes import Loop
 from te_sched.ir.visitor import variables_of
 
@@ -85,24 +86,21 @@ def find_meeting(
     return found
 
 
+@dataclass
 class _Execution:
     """All iterations of loops for given sizes, and the elements that they touch."""
 
-    def __init__(
-        self,
-        program: ProgramAccesses,
-        loops: tuple[Loop, ...],
-        accesses: Sequence[Access],
-        sizes: Values,
-    ) -> None:
-        self.program, self.loops, self.sizes = program, loops, sizes
-        self.accesses = [one for one in accesses if one.index is not None and one.is_sure]
-        self.is_complete = len(self.accesses) == len(accesses)
-        self.iterates_once = loops[0].kind in ("parallel", "vectorized")
+    program: ProgramAccesses
+    loops: tuple[Loop, ...]
+    accesses: Sequence[Access]
+    sizes: Values
+    is_complete: bool = True  # whether all of them are looked at
 
     def meeting(self) -> Meeting | bool:
         """Two iterations that meet; else whether all of them were looked at."""
-        rows = [row for access in self.accesses if (row := self._row(access)) is not None]
+        known = [one for one in self.accesses if one.index is not None and one.is_sure]
+        self.is_complete = len(known) == len(self.accesses)
+        rows = [row for access in known if (row := self._row(access)) is not None]
         if not any(row.access.writes for row in rows):
             return self.is_complete
         width = {row.elements.shape[1] for row in rows}
@@ -141,13 +139,13 @@ class _Execution:
         )
         if second.access.writes and iterations[0] > iterations[1]:
             first, second, iterations = second, first, (iterations[1], iterations[0])
-        sizes = ", ".join(f"{var.name} = {int(value)}" for var, value in self.sizes.items())
-        names = tuple(loop.name for loop in self.loops)
+        names, sizes = tuple(loop.name for loop in self.loops), sizes_text(self.sizes)
         return Meeting(first.access, second.access, element, iterations, names, sizes)
 
     def _is_harmless(self, first: Access, second: Access) -> bool:
         """Whether blocks store the same value into the same element."""
-        if self.iterates_once or first.store is not second.store or first.store is None:
+        iterates_once = self.loops[0].kind in ("parallel", "vectorized")
+        if iterates_once or first.store is not second.store or first.store is None:
             return False
         if not second.writes or reads_own(first.store):
             return False
@@ -172,8 +170,7 @@ class _Execution:
             self.is_complete = False
             return None
         turns = [points.values.get(loop.var, 0) for loop in self.loops]
-        iterations = np.stack([np.broadcast_to(turn, (points.count,)) for turn in turns], axis=1)
-        return _Row(access, elements, iterations[which])
+        return _Row(access, elements, rows_of(turns, points.count)[which])
 
     def _points(self, access: Access) -> Points:
         lets = self.program.values

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,9 +21,10 @@ from te_sched.ir.choices import choice_of
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.intrinsic_table import BITWISE, FOLDED
 from te_sched.ir.scopes import Loop
-from te_sched.ir.visitor import walk
+from te_sched.ir.visitor import variables_of, walk
 
 Values = dict[Var, Any]
+_Member = TypeVar("_Member")
 # Sizes that stand for all: even and odd ones, no two alike.
 _SAMPLES = ((16, 2), (21, 2), (13, -1))
 
@@ -35,12 +37,18 @@ class TooMany(Unevaluable):
     """There are more iterations than shall be executed."""
 
 
+def _truncated(a: Any, b: Any) -> Any:
+    return np.abs(a) // np.abs(b) * np.sign(a) * np.sign(b)
+
+
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     E.Add: np.add,
     E.Sub: np.subtract,
     E.Mul: np.multiply,
     E.FloorDiv: np.floor_divide,
     E.FloorMod: np.mod,
+    E.Div: _truncated,
+    E.Mod: lambda a, b: a - _truncated(a, b) * b,
     E.Min: np.minimum,
     E.Max: np.maximum,
     E.EQ: np.equal,
@@ -52,6 +60,7 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     E.And: np.logical_and,
     E.Or: np.logical_or,
 }
+_DIVISIONS = frozenset((E.FloorDiv, E.FloorMod, E.Div, E.Mod))
 
 
 def evaluate(e: Any, values: Values, lets: Mapping[Var, Expr]) -> Any:
@@ -73,16 +82,13 @@ def evaluate(e: Any, values: Values, lets: Mapping[Var, Expr]) -> Any:
     operator = _OPERATORS.get(kind)
     if operator is not None:
         a, b = evaluate(e.a, values, lets), evaluate(e.b, values, lets)
-        if (kind is E.FloorDiv or kind is E.FloorMod) and not np.all(b):
+        if kind in _DIVISIONS and not np.all(b):
             raise Unevaluable
         return operator(a, b) if dtypes.counts(e.dtype) else _in_type(e.dtype, operator(a, b))
     if kind is E.Not:
         return np.logical_not(evaluate(e.a, values, lets))
     if kind is E.Cast and not dtypes.is_float(e.value.dtype):
         return _in_type(e.dtype, evaluate(e.value, values, lets))
-    if kind is E.Div or kind is E.Mod:
-        a, b = evaluate(e.a, values, lets), evaluate(e.b, values, lets)
-        return _in_type(e.dtype, _truncated(kind, a, b))
     choice = choice_of(e)
     if choice is not None:
         return np.where(*[evaluate(part, values, lets) for part in choice])
@@ -107,40 +113,19 @@ def _in_type(dtype: str, value: Any) -> Any:
     return np.asarray(value, "int64").astype(dtype).astype("int64")
 
 
-def _truncated(kind: type, a: Any, b: Any) -> Any:
-    if not np.all(b):
-        raise Unevaluable
-    quotient = np.abs(a) // np.abs(b) * np.sign(a) * np.sign(b)
-    return quotient if kind is E.Div else a - quotient * b
-
-
 @dataclass(slots=True)
 class Points:
-    """Iterations of loops: the values of variables, one array each. `is_all` where none is left
-    out.
-    """
+    """Iterations of loops: the values of variables, one array each, or a number for all."""
 
     count: int
     values: Values
-    is_all: bool
     digits: dict[Loop, Any]  # which iteration of each loop, from 0
 
     def where(self, chosen: Any) -> Points:
         """Some of the iterations."""
-        take = _Taker(self.count, chosen)
-        values = {var: take(value) for var, value in self.values.items()}
-        digits = {loop: take(value) for loop, value in self.digits.items()}
-        return Points(int(np.count_nonzero(chosen)), values, self.is_all, digits)
-
-
-class _Taker:
-    """Takes some of the elements of arrays; a number holds for all of them."""
-
-    def __init__(self, count: int, chosen: Any) -> None:
-        self.count, self.chosen = count, chosen
-
-    def __call__(self, value: Any) -> Any:
-        return value[self.chosen] if getattr(value, "ndim", 0) else value
+        values = {var: a[chosen] if np.ndim(a) else a for var, a in self.values.items()}
+        digits = {loop: a[chosen] for loop, a in self.digits.items()}
+        return Points(int(np.count_nonzero(chosen)), values, digits)
 
 
 def points_of(
@@ -156,13 +141,12 @@ def points_of(
     ------
     Unevaluable where the extents are not known, or there are more than `limit` iterations.
     """
-    values, count, is_all = dict(sizes), 1, True
+    values, count = dict(sizes), 1
     digits: dict[Loop, Any] = {}
     for loop in loops:
         low, extent = evaluate(loop.min, values, lets), evaluate(loop.extent, values, lets)
         extent = np.maximum(extent, 0)
         if loop in most:
-            is_all = is_all and bool(np.all(extent <= most[loop]))
             extent = np.minimum(extent, most[loop])
         is_same = getattr(extent, "ndim", 0) == 0
         total = int(extent) * count if is_same else int(extent.sum())
@@ -176,7 +160,7 @@ def points_of(
         count = total
         digits[loop] = number
         values[loop.var] = number + low
-    return Points(count, values, is_all, digits)
+    return Points(count, values, digits)
 
 
 def held(points: Points, conditions: Iterable[Expr], lets: Mapping[Var, Expr]) -> Points:
@@ -186,13 +170,17 @@ def held(points: Points, conditions: Iterable[Expr], lets: Mapping[Var, Expr]) -
     ------
     Unevaluable where one of them is not known.
     """
+    chosen = where(points, conditions, lets)
+    # values of lets were found on the way, and have the length of the points
+    return points if chosen.all() else points.where(chosen)
+
+
+def where(points: Points, conditions: Iterable[Expr], lets: Mapping[Var, Expr]) -> Any:
+    """In which iterations conditions hold; Unevaluable is raised where one is not known."""
     chosen: Any = np.ones(points.count, bool)
     for condition in conditions:
         chosen = np.logical_and(chosen, evaluate(condition, points.values, lets))
-    if chosen.all():
-        return points
-    # values of lets were found on the way, and have the length of the points
-    return points.where(chosen)
+    return chosen
 
 
 def elements_of(
@@ -213,10 +201,7 @@ def elements_of(
     assert access.index is not None
     values = [points.digits[loop] for loop in outside]
     values += [evaluate(one, points.values, lets) for one in access.index]
-    count = points.count
-    columns = [np.broadcast_to(np.asarray(value, np.int64), (count,)) for value in values]
-    rows = np.stack(columns, axis=1) if columns else np.zeros((count, 0), np.int64)
-    which = np.arange(count)
+    rows, which = rows_of(values, points.count), np.arange(points.count)
     for place, one in enumerate(access.sizes, len(outside)):
         size = int(evaluate(one, dict(sizes), lets))
         if size != 1:
@@ -226,6 +211,59 @@ def elements_of(
             rows, which = np.repeat(rows, size, axis=0), np.repeat(which, size)
             rows[:, place] += steps
     return rows, which
+
+
+def rows_of(columns: Iterable[Any], count: int) -> Any:
+    """A table of columns, of which each is an array or one number for all rows."""
+    whole = [np.broadcast_to(np.asarray(column, np.int64), (count,)) for column in columns]
+    return np.stack(whole, axis=1) if whole else np.zeros((count, 0), np.int64)
+
+
+def touched_by(
+    program: ProgramAccesses,
+    access: Access,
+    sizes: Values,
+    limit: int,
+    outside: Sequence[Loop] = (),
+    most: Mapping[Loop, int] = MappingProxyType({}),
+) -> tuple[Points, Any, Any]:
+    """The iterations in which an access happens, and its elements there, as `elements_of` has them.
+
+    Raises
+    ------
+    Unevaluable where they are not known, or more than `limit`.
+    """
+    lets = program.values
+    points = held(points_of(access.loops, sizes, lets, most, limit), access.conditions, lets)
+    return points, *elements_of(access, points, outside, sizes, lets, limit)
+
+
+def variables_in(lets: Mapping[Var, Expr], *exprs: Expr) -> set[Var]:
+    """The variables that expressions depend on, those of lets and what these stand for."""
+    found: set[Var] = set()
+    pending = [*exprs]
+    while pending:
+        new = variables_of(pending.pop()) - found
+        found |= new
+        pending += [lets[var] for var in new if var in lets]
+    return found
+
+
+def connected(
+    items: Iterable[tuple[Any, frozenset[_Member]]],
+) -> list[tuple[frozenset[_Member], list[Any]]]:
+    """Items in groups whose sets, as of variables, have nothing in common."""
+    groups: list[tuple[frozenset[_Member], list[Any]]] = []
+    for item, members in items:
+        joined, together = members, [item]
+        apart = []
+        for group in groups:
+            if group[0] & joined:
+                joined, together = joined | group[0], group[1] + together
+            else:
+                apart.append(group)
+        groups = [*apart, (joined, together)]
+    return groups
 
 
 def numbered(tables: Sequence[Any]) -> tuple[list[Any], int]:
@@ -257,8 +295,12 @@ def numbered(tables: Sequence[Any]) -> tuple[list[Any], int]:
 def text_of(name: str, place: Iterable[Any], sizes: Values) -> str:
     """An element, and the sizes for which it was found, in words."""
     text = f"{name}[{', '.join(str(int(one)) for one in place)}]"
-    given = ", ".join(f"{var.name} = {int(value)}" for var, value in sizes.items())
-    return f"{text}, where {given}" if given else text
+    return f"{text}, where {sizes_text(sizes)}" if sizes else text
+
+
+def sizes_text(sizes: Values) -> str:
+    """Sizes in words: n = 16, m = 18."""
+    return ", ".join(f"{var.name} = {int(value)}" for var, value in sizes.items())
 
 
 def samples_of(program: ProgramAccesses) -> Iterator[Values]:

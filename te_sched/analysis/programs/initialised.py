@@ -16,13 +16,12 @@ from te_sched.analysis.findings import (
     INITIALISED,
     PROVED,
     REFUTED,
-    RULE,
     UNPROVED,
     Finding,
+    broken_rule,
 )
-from te_sched.analysis.programs.accesses import Access, ProgramAccesses
+from te_sched.analysis.programs.accesses import Access, ProgramAccesses, by_memory
 from te_sched.analysis.programs.cover import FormInterval, covers_region
-from te_sched.analysis.programs.facts import forms_for
 from te_sched.analysis.programs.private_memory import MemoryOwners
 from te_sched.analysis.programs.uninitialised_reads import Missing, find_missing, is_shared_by
 from te_sched.arith.analyzer import Analyzer
@@ -38,11 +37,8 @@ from te_sched.lower.device.kernel import WARP
 
 def judge_initialised(program: ProgramAccesses) -> list[Finding]:
     """Whether reads of what the program itself writes come after the writes."""
-    touched: dict[Var, list[Access]] = {}
-    for access in program.accesses:
-        touched.setdefault(access.data, []).append(access)
     found = []
-    for data, accesses in touched.items():
+    for data, accesses in by_memory(program.accesses).items():
         memory = program.memory.get(data)
         reads = [one for one in accesses if not one.writes]
         if memory is not None and reads and _is_own(memory, accesses):
@@ -127,14 +123,11 @@ def _is_of_thread(memory: Memory, write: Access) -> bool:
 def _of_others(name: str, owners: MemoryOwners, why: str) -> Finding:
     whose = f"one warp of {WARP} threads" if owners.are_warps else "one thread"
     other = "another warp" if owners.are_warps else "another thread"
-    return Finding(
-        RULE,
-        REFUTED,
-        f"read {name}, which {other} has written",
+    return broken_rule(
         name,
-        stage=name,
-        why=f"{why}: memory of this scope belongs to {whose}",
-        cure=f'give {name} the scope "shared": a block has it in common',
+        f"read {name}, which {other} has written",
+        f"{why}: memory of this scope belongs to {whose}",
+        f'give {name} the scope "shared": a block has it in common',
     )
 
 
@@ -200,7 +193,7 @@ def _writes_what_is_read(
     given: Sequence[Expr],
 ) -> bool:
     assert read.index is not None
-    forms = forms_for(program, read)
+    forms = program.forms(read)
     region: list[FormInterval] = []
     is_declared = len(memory.shape) == len(read.index)
     for place, (index, size) in enumerate(zip(read.index, read.sizes, strict=True)):

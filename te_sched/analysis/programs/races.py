@@ -12,11 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from te_sched.analysis.findings import PROVED, RACE, REFUTED, UNPROVED, Finding
-from te_sched.analysis.programs.accesses import Access, ProgramAccesses
+from te_sched.analysis.programs.accesses import Access, ProgramAccesses, by_memory
 from te_sched.analysis.programs.dependences import Meeting, find_meeting
-from te_sched.analysis.programs.facts import forms_for
 from te_sched.analysis.programs.thread_races import thread_races
-from te_sched.arith.aliasing import Apart, Touch
 from te_sched.arith.structural_equality import all_same
 from te_sched.ir.expr import Var
 from te_sched.ir.scopes import Loop
@@ -73,12 +71,7 @@ class _Judge:
     def _shared(self) -> dict[Var, list[Access]]:
         """The accesses below the loops to memory outside of them that somebody writes there."""
         first = self.loops[0]
-        touched: dict[Var, list[Access]] = {}
-        for access in self.program.accesses:
-            if first in access.loops:
-                memory = self.program.memory.get(access.data)
-                if memory is None or first not in memory.loops:
-                    touched.setdefault(access.data, []).append(access)
+        touched = by_memory(one for one in self.program.accesses if first in one.loops)
         return {
             data: accesses
             for data, accesses in touched.items()
@@ -88,7 +81,7 @@ class _Judge:
     def _is_common(self, data: Var) -> bool:
         """Whether the memory is one for all iterations."""
         memory = self.program.memory.get(data)
-        if memory is None:
+        if memory is None or self.loops[0] in memory.loops:
             return False  # not declared: nobody knows
         return not self.is_grid or memory.scope == "global"
 
@@ -97,35 +90,26 @@ class _Judge:
         name = self.program.memory[data].name
         names = " and ".join(loop.name for loop in self.loops)
         subject = f"{self._verb()} {names}"
-        if all(
+        is_proved = all(
             self._are_apart(a, b)
             for place, a in enumerate(unique)
             for b in unique[place:]
             if a.writes or b.writes
-        ):
-            what = f"{subject}: no two iterations touch the same element of {name}"
-            return Finding(RACE, PROVED, what, name, names, name)
-        verdict = find_meeting(self.program, self.loops, unique)
+        )
+        verdict = is_proved or find_meeting(self.program, self.loops, unique)
         if isinstance(verdict, Meeting):
             return self.refusal(name, names, verdict)
-        what = f"{subject}: iterations may touch the same element of {name}"
-        if verdict is True:
+        if verdict:
             what = f"{subject}: no two iterations touch the same element of {name}"
-        why = "" if verdict is True else "it is not known which elements they touch"
-        return Finding(RACE, PROVED if verdict else UNPROVED, what, name, names, name, why)
+            return Finding(RACE, PROVED, what, name, names, name)
+        what = f"{subject}: iterations may touch the same element of {name}"
+        why = "it is not known which elements they touch"
+        return Finding(RACE, UNPROVED, what, name, names, name, why)
 
     def _are_apart(self, a: Access, b: Access) -> bool:
         """Whether it is proved that iterations keep out of each other's way in two accesses."""
-        if a.index is None or b.index is None:
-            return False
         outside = a.loops[: a.loops.index(self.loops[0])]
-        wanted = [loop.var for loop in self.loops]
-        fixed = [loop.var for loop in outside]
-        forms = forms_for(self.program, a, b)
-        apart = Apart(forms, wanted, fixed, self.program.memory.keys())
-        return apart.is_proved(
-            Touch(a.index, a.sizes, a.conditions), Touch(b.index, b.sizes, b.conditions)
-        )
+        return self.program.are_apart(a, b, self.loops, outside)
 
     def _verb(self) -> str:
         loop = self.loops[0]

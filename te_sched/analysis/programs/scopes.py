@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from te_sched.analysis.findings import REFUTED, RULE, Finding
+from te_sched.analysis.findings import Finding, broken_rule
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses
 from te_sched.ir.expr import Var
 from te_sched.ir.scopes import OF_BLOCK, Memory
@@ -22,7 +22,8 @@ _OF_THREAD = ("local",)
 def judge_scopes(program: ProgramAccesses) -> list[Finding]:
     """Memory of blocks or threads that is used by several of them."""
     found: dict[Var, Finding] = {}
-    threads = _thread_axes(program)
+    launches = launched(program.func.body)
+    threads = {var: tag for var, tag in launches.items() if tag.startswith("threadIdx")}
     for access in program.accesses:
         memory = program.memory.get(access.data)
         if memory is not None and access.data not in found:
@@ -45,15 +46,12 @@ def _outliving(memory: Memory, access: Access) -> Finding | None:
         return None
     name = memory.name
     whose = "a thread" if memory.scope.startswith(_OF_THREAD) else "a block"
-    return Finding(
-        RULE,
-        REFUTED,
-        f'keep {name} in scope "{memory.scope}" from one kernel to another',
+    return broken_rule(
         name,
-        stage=name,
-        why=f"memory of this scope belongs to {whose} and ends with it, and {name} is allocated "
+        f'keep {name} in scope "{memory.scope}" from one kernel to another',
+        f"memory of this scope belongs to {whose} and ends with it, and {name} is allocated "
         f"outside of the loops over {' and '.join(axes)}",
-        cure=f"compute {name} inside of them: compute_at a stage that reads it, at the axis that "
+        f"compute {name} inside of them: compute_at a stage that reads it, at the axis that "
         f'is bound to {axes[0]}; or leave it in scope "global"',
     )
 
@@ -62,38 +60,22 @@ def _too_early(program: ProgramAccesses, memory: Memory, access: Access) -> Find
     """What is to be said of memory of a virtual thread that is filled outside of its loop."""
     if not access.writes or not memory.scope.startswith(_OF_THREAD):
         return None
-    inside = {loop.var: loop for loop in program.loops if loop.kind == "virtual"}
-    for loop in access.loops:
-        inside.pop(loop.var, None)
-    if not inside:
-        return None
     value = () if access.store is None else (access.store.value,)
     extents = [loop.extent for loop in access.loops]
     exprs = (*(access.index or ()), *access.conditions, *extents, *value)
-    used = variables_of(*exprs)
-    tags = [loop.tag for var, loop in inside.items() if var in used]
+    used = variables_of(*exprs).difference(loop.var for loop in access.loops)
+    tags = [loop.tag for loop in program.loops if loop.kind == "virtual" and loop.var in used]
     if not tags:
         return None
     name, tag = memory.name, tags[0]
-    return Finding(
-        RULE,
-        REFUTED,
-        f"compute {name} outside of the loop over {tag}",
+    return broken_rule(
         name,
-        stage=name,
-        why=f'memory of scope "{memory.scope}" belongs to one {tag}, and what it gets depends on '
+        f"compute {name} outside of the loop over {tag}",
+        f'memory of scope "{memory.scope}" belongs to one {tag}, and what it gets depends on '
         "which one that is, which is not known there",
-        cure=f"compute {name} at the axis that is bound to {tag} or inside of it; or leave it in "
+        f"compute {name} at the axis that is bound to {tag} or inside of it; or leave it in "
         'scope "global"',
     )
-
-
-def _thread_axes(program: ProgramAccesses) -> dict[Var, str]:
-    """The variables of the threads in a block, with their axes."""
-    if not any(memory.scope.startswith(_OF_BLOCK) for memory in program.memory.values()):
-        return {}
-    axes = launched(program.func.body)
-    return {var: tag for var, tag in axes.items() if tag.startswith("threadIdx")}
 
 
 def _of_one_thread(memory: Memory, threads: Mapping[Var, str]) -> Finding | None:
@@ -105,14 +87,11 @@ def _of_one_thread(memory: Memory, threads: Mapping[Var, str]) -> Finding | None
     if not tags:
         return None
     name = memory.name
-    return Finding(
-        RULE,
-        REFUTED,
-        f'keep {name} in scope "{memory.scope}" where {tags[0]} is not bound yet',
+    return broken_rule(
         name,
-        stage=name,
-        why=f"memory of this scope belongs to a block, and which part of {name} it holds depends "
+        f'keep {name} in scope "{memory.scope}" where {tags[0]} is not bound yet',
+        f"memory of this scope belongs to a block, and which part of {name} it holds depends "
         f"on {tags[0]}, an axis that is bound further inside",
-        cure=f"bind the axis to {tags[0]} outside of where {name} is computed (reorder), or "
+        f"bind the axis to {tags[0]} outside of where {name} is computed (reorder), or "
         f"compute {name} inside of it",
     )

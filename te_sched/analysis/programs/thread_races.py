@@ -15,21 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.programs.accesses import Access, ProgramAccesses
+from te_sched.analysis.programs.accesses import Access, ProgramAccesses, by_memory
 from te_sched.analysis.programs.dependences import Meeting
 from te_sched.analysis.programs.evaluate import (
     Points,
     Unevaluable,
     Values,
-    elements_of,
     evaluate,
-    held,
     numbered,
-    points_of,
+    rows_of,
     samples_of,
+    sizes_text,
+    touched_by,
 )
-from te_sched.analysis.programs.facts import forms_for
-from te_sched.arith.aliasing import Apart, Touch
 from te_sched.ir.expr import BufferLoad, Call, Expr, Var
 from te_sched.ir.intrinsic_table import Effect, call_effect
 from te_sched.ir.scopes import OF_BLOCK, Loop
@@ -45,10 +43,9 @@ _AXES = ("block", "thread")
 
 def thread_races(program: ProgramAccesses) -> Iterator[tuple[tuple[Loop, ...], Meeting]]:
     """The threads that certainly race in a store, and where, for whatever sizes."""
-    of_data: dict[Var, list[Access]] = {}
+    of_data = by_memory(program.accesses)
     of_store: dict[BufferStore, list[Access]] = {}
     for access in program.accesses:
-        of_data.setdefault(access.data, []).append(access)
         if access.store is not None:
             of_store.setdefault(access.store, []).append(access)
     changed = {access.data for access in program.accesses if access.writes}
@@ -154,18 +151,7 @@ class _Store:
 
     def _are_apart(self, other: Access) -> bool:
         """Whether it is proved that no thread touches what another one writes."""
-        a, b = self.write, other
-        if a.index is None or b.index is None:
-            return True  # nobody knows
-        apart = Apart(
-            forms_for(self.program, a, b),
-            [loop.var for loop in self.threads],
-            [loop.var for loop in self.serial],
-            self.program.memory.keys(),
-        )
-        return apart.is_proved(
-            Touch(a.index, a.sizes, a.conditions), Touch(b.index, b.sizes, b.conditions)
-        )
+        return self.program.are_apart(self.write, other, self.threads, self.serial)
 
     def _meeting(self, sizes: Values, differs: bool) -> Meeting | None:
         points, elements, threads = self._touched(self.write, sizes)
@@ -183,10 +169,8 @@ class _Store:
         columns = self._columns(self.write.store.value, points) if differs else None  # type: ignore[union-attr]
         if columns is None:
             return None
-        whole = [np.broadcast_to(column, (points.count,)) for column in columns]
-        table = np.stack(whole, axis=1) if whole else np.zeros((points.count, 0), np.int64)
         (written,), count = numbered([elements])
-        (values,), _ = numbered([table])
+        (values,), _ = numbered([rows_of(columns, points.count)])
         owner = np.full(count, -1, np.int64)
         owner[written] = values
         clash = owner[written] != values
@@ -198,14 +182,12 @@ class _Store:
 
     def _touched(self, access: Access, sizes: Values) -> tuple[Points, Any, Any]:
         """The points of an access, the element of each (after serial loops), and its thread."""
-        lets = self.program.values
-        points = held(points_of(access.loops, sizes, lets, {}, _LIMIT), access.conditions, lets)
         serial = [loop for loop in access.loops if loop in self.serial]
-        elements, which = elements_of(access, points, serial, sizes, lets, _LIMIT)
+        points, elements, which = touched_by(self.program, access, sizes, _LIMIT, serial)
         if len(which) != points.count:
             raise Unevaluable  # vectors, of which it is not known what lanes store
-        turns = [np.broadcast_to(points.values[loop.var], (points.count,)) for loop in self.threads]
-        return points, elements, np.stack(turns, axis=1)
+        turns = [points.values[loop.var] for loop in self.threads]
+        return points, elements, rows_of(turns, points.count)
 
     def _columns(self, value: Expr, points: Points) -> list[Any] | None:
         """Numbers by which stored values differ; None where it is not known what they are."""
@@ -231,6 +213,5 @@ class _Store:
         self, second: Access, elements: Any, one: Any, other: Any, row: int, sizes: Values
     ) -> Meeting:
         place = tuple(map(int, elements[row][len(self.serial) :]))
-        told = ", ".join(f"{var.name} = {int(value)}" for var, value in sizes.items())
         iterations = tuple(map(int, one)), tuple(map(int, other))
-        return Meeting(self.write, second, place, iterations, self.names, told)
+        return Meeting(self.write, second, place, iterations, self.names, sizes_text(sizes))

@@ -7,6 +7,7 @@ what is proved.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,16 +18,15 @@ from te_sched.analysis.programs.evaluate import (
     TooMany,
     Unevaluable,
     Values,
-    elements_of,
-    held,
     numbered,
-    points_of,
+    rows_of,
     samples_of,
     text_of,
+    touched_by,
+    variables_in,
 )
-from te_sched.ir.expr import Expr, Var
+from te_sched.ir.expr import Var
 from te_sched.ir.scopes import OF_BLOCK, Loop, Memory
-from te_sched.ir.visitor import variables_of
 
 _LIMIT = 1 << 15  # iterations that are executed
 _FEW = 2  # iterations of loops where there are more than that
@@ -75,6 +75,7 @@ def find_missing(
     return None
 
 
+@dataclass
 class _Execution:
     """The accesses to one memory in the order in which they happen, for given sizes.
 
@@ -82,30 +83,20 @@ class _Execution:
     reads.
     """
 
-    def __init__(
-        self,
-        program: ProgramAccesses,
-        memory: Memory,
-        accesses: Sequence[Access],
-        sizes: Values,
-        few: int | None,
-    ) -> None:
-        self.program, self.memory, self.accesses = program, memory, accesses
-        self.sizes, self.few = sizes, few
-        self.used = {access: self._used_by(access) for access in accesses}
+    program: ProgramAccesses
+    memory: Memory
+    accesses: Sequence[Access]
+    sizes: Values
+    few: int | None
+
+    def __post_init__(self) -> None:
+        self.used = {access: self._used_by(access) for access in self.accesses}
         self.used_by_any = set().union(*self.used.values())
 
     def _used_by(self, access: Access) -> set[Var]:
         """The variables of loops that say whether an access happens, and of which element."""
         ends = [end for loop in access.loops for end in (loop.min, loop.extent)]
-        stack: list[Expr] = [*(access.index or ()), *access.conditions, *ends]
-        found: set[Var] = set()
-        while stack:
-            for var in variables_of(stack.pop()):
-                if var not in found and var in self.program.values:
-                    stack.append(self.program.values[var])
-                found.add(var)
-        return found
+        return variables_in(self.program.values, *(access.index or ()), *access.conditions, *ends)
 
     def _most(self, access: Access) -> dict[Loop, int]:
         """How many iterations of loops are looked at: the first one where all do the same."""
@@ -160,12 +151,11 @@ class _Execution:
 
     def row(self, access: Access, steps: int) -> tuple[Any, Any]:
         """The elements, with the iterations of the loops round the allocation, and the times."""
-        lets = self.program.values
-        points = points_of(access.loops, self.sizes, lets, self._most(access), _LIMIT)
-        points = held(points, access.conditions, lets)
-        outside = [loop for loop in self.memory.loops if loop in points.digits]
-        elements, which = elements_of(access, points, outside, self.sizes, lets, _LIMIT)
-        return elements, np.stack(list(self.times(access, points, steps)), axis=1)[which]
+        outside = [loop for loop in self.memory.loops if loop in access.loops]
+        points, elements, which = touched_by(
+            self.program, access, self.sizes, _LIMIT, outside, self._most(access)
+        )
+        return elements, rows_of(self.times(access, points, steps), points.count)[which]
 
     def times(self, access: Access, points: Points, steps: int) -> Iterator[Any]:
         """When an access happens: numbers of statements and iterations, outermost first.
@@ -175,8 +165,8 @@ class _Execution:
         for step in range(steps):
             part = access.order[step] if step < len(access.order) else 0
             if type(part) is not Loop:
-                yield np.full(points.count, part, np.int64)
+                yield part
             elif part not in points.digits or is_shared_by(part, self.memory):
-                yield np.zeros(points.count, np.int64)
+                yield 0
             else:
                 yield points.digits[part]

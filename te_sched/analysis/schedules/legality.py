@@ -60,24 +60,15 @@ def _check_stage(stage: Stage) -> None:
         return
     for axis in stage.leaf_iter_vars:
         how = _runs_at_once(stage, axis)
-        if how is None:
+        if how is not None and axis in steps:
+            why = "each step of a scan reads the step before it"
+            cure = f"{how} one of the other axes of the update instead"
+        elif how is not None and axis in reduced:
+            why = "it is a reduction axis: its iterations add to the same elements at the same time"
+            cure = _cure_of_reduction(stage, axis, how)
+        else:
             continue
-        if axis in steps:
-            raise _refusal(
-                stage,
-                axis,
-                how,
-                "each step of a scan reads the step before it",
-                f"{how} one of the other axes of the update instead",
-            )
-        if axis in reduced:
-            raise _refusal(
-                stage,
-                axis,
-                how,
-                "it is a reduction axis: its iterations add to the same elements at the same time",
-                _cure_of_reduction(stage, axis, how),
-            )
+        raise _refusal(stage, axis, how, why, cure)
 
 
 def _cure_of_reduction(stage: Stage, axis: IterVar, how: str) -> str:

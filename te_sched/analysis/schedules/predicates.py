@@ -8,7 +8,7 @@ where nobody reads it. What cannot be executed is refused, too. Must not know st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, NamedTuple
@@ -18,15 +18,19 @@ import numpy as np
 from te_sched.analysis.findings import PROVED
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses, accesses_of
 from te_sched.analysis.programs.evaluate import (
-    Points,
     TooMany,
     Unevaluable,
     Values,
+    connected,
     elements_of,
     evaluate,
     numbered,
     points_of,
+    rows_of,
     samples_of,
+    sizes_text,
+    variables_in,
+    where,
 )
 from te_sched.analysis.programs.initialised import judge_initialised
 from te_sched.errors import BuildError
@@ -191,13 +195,8 @@ class _Judge:
     # -- what matters ------------------------------------------------------------------------------
 
     def _variables(self, *exprs: Expr) -> set[Var]:
-        found: set[Var] = set()
-        for expr in exprs:
-            for part in walk(expr):
-                if type(part) is Var:
-                    value = self.program.values.get(part)
-                    found |= {part} if value is None else self._variables(value)
-        return found
+        lets = self.program.values
+        return variables_in(lets, *exprs) - lets.keys()
 
     def _concerned(self) -> tuple[Loop, ...]:
         """The loops that the predicate speaks of, and those that share an index or a condition with
@@ -208,12 +207,9 @@ class _Judge:
         groups += [{loop.var} | self._variables(loop.min, loop.extent) for loop in self.all_loops]
         loops = {loop.var for loop in self.all_loops}
         found = self._variables(*self.added) & loops
-        known = -1
-        while known < len(found):
-            known = len(found)
-            for group in groups:
-                if group & found:
-                    found |= group & loops
+        for together, _ in connected((group, frozenset(group & loops)) for group in groups):
+            if together & found:
+                found |= together
         return tuple(loop for loop in self.all_loops if loop.var in found)
 
     def _is_concerned(self, expr: Expr) -> bool:
@@ -229,25 +225,24 @@ class _Judge:
             return ""
         if not done.is_stored.any():
             return "it never holds, so nothing is stored"
+        is_done = done.is_stored
+        if self.is_update:
+            rows = np.concatenate([done.elements, done.threads], axis=1)
+            (groups,), group_count = numbered([rows])
+            total = np.bincount(groups, minlength=group_count)
+            stored = np.bincount(groups[done.is_stored], minlength=group_count)
+            is_partial = ((stored > 0) & (stored < total))[groups]
+            if is_partial.any():
+                element = self._element(done.elements[int(np.argmax(is_partial))], sizes)
+                return f"of the iterations that add to {element}, it drops some"
+            is_done = stored[groups] > 0
         (keys,), count = numbered([done.elements])
         is_kept = np.zeros(count, bool)
-        if not self.is_update:
-            is_kept[keys[done.is_stored]] = True
-            return self._left_out(done.elements, ~is_kept[keys], sizes)
-        (groups,), group_count = numbered([np.concatenate([done.elements, done.threads], axis=1)])
-        total = np.bincount(groups, minlength=group_count)
-        stored = np.bincount(groups[done.is_stored], minlength=group_count)
-        is_partial = ((stored > 0) & (stored < total))[groups]
-        if is_partial.any():
-            element = self._element(done.elements[int(np.argmax(is_partial))], sizes)
-            return f"of the iterations that add to {element}, it drops some"
-        is_kept[keys[stored[groups] > 0]] = True
-        return self._left_out(done.elements, ~is_kept[keys], sizes)
-
-    def _left_out(self, elements: Any, missing: Any, sizes: Values) -> str:
+        is_kept[keys[is_done]] = True
+        missing = ~is_kept[keys]
         if not missing.any():
             return ""
-        element = self._element(elements[int(np.argmax(missing))], sizes)
+        element = self._element(done.elements[int(np.argmax(missing))], sizes)
         return f"it does not hold where {element} is computed, which is needed"
 
     def _done(self, sizes: Values) -> _Done:
@@ -256,8 +251,8 @@ class _Judge:
         if store.index is None or not store.is_sure:
             raise Unevaluable
         points = points_of(self.loops, sizes, lets, {}, _LIMIT)
-        happens = self._where(points, filter(self._is_concerned, self.usual))
-        is_stored = self._where(points, self.added)
+        happens = where(points, filter(self._is_concerned, self.usual), lets)
+        is_stored = where(points, self.added, lets)
         places = self._places()
         part = replace(
             store,
@@ -266,16 +261,9 @@ class _Judge:
         )
         rows, which = elements_of(part, points, self._outside(), sizes, lets, _LIMIT)
         threads = [points.digits[loop] for loop in self.loops if self._is_copy(loop)]
-        copies = np.stack(threads, axis=1) if threads else np.zeros((points.count, 0), np.int64)
+        copies = rows_of(threads, points.count)
         happens = happens[which]
         return _Done(rows[happens], copies[which][happens], is_stored[which][happens])
-
-    def _where(self, points: Points, conditions: Iterable[Expr]) -> Any:
-        holds = np.ones(points.count, bool)
-        for condition in conditions:
-            value = evaluate(condition, points.values, self.program.values)
-            holds = np.logical_and(holds, value)
-        return holds
 
     def _places(self) -> list[int]:
         """The dimensions in which elements differ."""
@@ -310,9 +298,8 @@ class _Judge:
         index = ", ".join(str(numbers[n]) if n in numbers else ":" for n in range(rank))
         text = f"{self.memory.name}[{index}]"
         extents = self._variables(*[loop.extent for loop in self.loops])
-        shown = [(var.name, int(value)) for var, value in sizes.items() if var in extents]
-        given = ", ".join(f"{name} = {value}" for name, value in shown)
-        return f"{text} ({given})" if given else text
+        shown = {var: value for var, value in sizes.items() if var in extents}
+        return f"{text} ({sizes_text(shown)})" if shown else text
 
 
 def _is_of_thread(memory: Memory) -> bool:

@@ -27,7 +27,8 @@ def promised_sizes(schedule: Schedule) -> list[Size]:
     ------
     BuildError for the first split whose loops go too far, or may whatever the sizes of a call.
     """
-    if not any(_is_promise(relation) for stage in schedule.stages for relation in stage.relations):
+    splits = [one for stage in schedule.stages for one in stage.relations if isinstance(one, Split)]
+    if not any(split.disable_predication for split in splits):
         return []
     normal = schedule.normalize()
     ranges = infer_bound(normal)
@@ -38,10 +39,6 @@ def promised_sizes(schedule: Schedule) -> list[Size]:
         if stage.attach_type not in (AttachType.INLINE, AttachType.INLINED_ALREADY)
         for split in unproved_promises(stage, ranges)
     ]
-
-
-def _is_promise(relation: object) -> bool:
-    return isinstance(relation, Split) and relation.disable_predication
 
 
 def _size(stage: Stage, split: Split, ranges: Ranges, loops: set[Var]) -> Size:

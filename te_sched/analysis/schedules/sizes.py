@@ -6,22 +6,27 @@ then, and sums and products give their identity. `check_sizes` judges the extent
 when a program is built, `symbolic_sizes` names the others: a call judges these, by their values.
 So it does the lengths of splits, which are at least 1 (`StageState.lengths` has those that a call
 tells), and what sizes are computed of, which their types must hold (`within_types`).
-Must not know statements.
+
+Indices are int32 where the extents are: `lower` wraps around as TVM does, `build` asks
+`check_extents` whether they can number all elements. Must not know statements.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
-from te_sched.errors import BuildError
+from te_sched.errors import BuildError, Subject
 from te_sched.ir import dtypes, ops
 from te_sched.ir.choices import choice_of
 from te_sched.ir.expr import Add, Cast, Expr, IntImm, Max, Min, Mul, Reduce, Sub
 from te_sched.ir.visitor import walk
 from te_sched.schedule.schedule import Schedule
+from te_sched.schedule.stage import AttachType, Stage
 from te_sched.te.operation import ComputeOp, Operation, ScanOp
+from te_sched.te.tensor import Tensor
 
 ATTRIBUTE = "te_sched.sizes"  # of a function to be compiled: its symbolic sizes
 
@@ -116,3 +121,46 @@ def _chooses(op: Operation) -> bool:
         isinstance(value, Max | Min) or choice_of(value) is not None
         for value in op.body[0].combiner.result
     )
+
+
+def check_extents(schedule: Schedule) -> None:
+    """Refuse tensors with more elements than indices of their type reach.
+
+    Raises
+    ------
+    BuildError for the first tensor that is stored as a whole and is too large.
+    """
+    for stage in schedule.stages:
+        if stage.attach_type == AttachType.GROUP_ROOT:
+            for tensor in stage.op.outputs:
+                _check_tensor(stage, tensor)
+
+
+def _check_tensor(stage: Stage, tensor: Tensor) -> None:
+    extents = [extent.value for extent in tensor.shape if isinstance(extent, IntImm)]
+    if not extents or len(extents) < tensor.ndim:
+        return
+    widest = max([extent.dtype for extent in tensor.shape], key=dtypes.bits)
+    largest = ops.int_limits(widest)[1]
+    elements = _elements(stage, extents)
+    if elements > largest:
+        raise BuildError(
+            f"build with the tensor {tensor.name}, stored as {elements} elements",
+            f"its indices are {widest} as its extents are, and reach {largest}",
+            "declare its extents as int64: te.const(n, 'int64')"
+            if widest == "int32"
+            else "make it smaller",
+            Subject("stage", stage.op.name),
+        )
+
+
+def _elements(stage: Stage, extents: list[int]) -> int:
+    """Elements of memory, with the gaps that storage_align leaves."""
+    stride = 1
+    axes = [stage.iter_var_attrs.get(axis) for axis in stage.op.axis]
+    for number in reversed(range(len(extents))):
+        attr = axes[number] if number < len(axes) else None
+        if attr is not None and attr.dim_align_factor:
+            stride += attr.dim_align_factor + attr.dim_align_offset
+        stride *= extents[number]
+    return max(stride, prod(extents))
