@@ -5,10 +5,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import pathlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import tvm
@@ -17,8 +14,6 @@ from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import walk
-
-GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
 
 
 def from_tvm(obj: Any) -> Any:
@@ -342,35 +337,3 @@ def tvm_passes_of(schedule: Any, args: Any) -> list[tuple[str, Any, Any]]:
     with tvm.transform.PassContext(instruments=[Recorder()]):
         tvm.lower(schedule, args, simple_mode=True)
     return [entry for entry in seen if entry[0].startswith("tir.")]
-
-
-def corpus_programs() -> Iterator[tuple[str, Callable[[], Iterator[Any]], pathlib.Path]]:
-    """Programs with known lowered IR, from $TE_SCHED_CORPUS or tests/golden.
-
-    Yields the name, a function that iterates over TVM's (schedule, args) of each step, and the
-    path of the goldens without their suffixes (.script.txt, .primfn.txt). Lower each step before
-    the next: a program may go on with the same schedule.
-    """
-    root = pathlib.Path(os.environ.get("TE_SCHED_CORPUS", GOLDEN))
-    for path in sorted(root.glob("*/*.py")):
-        if (path.parent / "golden").is_dir():
-            yield path.stem, _steps(path), path.parent / "golden" / path.stem
-
-
-def _steps(path: pathlib.Path) -> Callable[[], Iterator[Any]]:
-    return lambda: load(path).steps(tvm)
-
-
-def load(path: pathlib.Path) -> Any:
-    """The program at `path` as a module."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def golden_steps(text: str) -> list[str]:
-    """The sections of a golden, one per step, without trailing blank lines."""
-    return [part.split("\n", 1)[1].rstrip() for part in text.split("---- step ")[1:]]
