@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import tvm
@@ -14,6 +15,9 @@ from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import walk
+from tests.golden.corpus import Program
+
+Recording = list[tuple[str, Any, Any]]  # names of passes, with the modules before and after
 
 
 def from_tvm(obj: Any) -> Any:
@@ -272,9 +276,8 @@ _CONVERTERS: dict[str, Callable[[Bridge, Any], Any]] = {
 }
 
 
-def lowered(schedule: Any, args: Any) -> S.PrimFunc:
+def lowered(recorded: Recording) -> S.PrimFunc:
     """What TVM's `lower(schedule, args, simple_mode=True)` gives."""
-    recorded = tvm_passes_of(schedule, args)
     bridge = Bridge(mark_owner_guards=not _has_store_predicate(from_tvm(recorded[0][1]["main"])))
     for name, _, after in recorded:
         if name == "tir.StorageFlatten":  # temporaries in their first sizes
@@ -300,12 +303,12 @@ def assembled(schedule: Any, args: Any) -> S.PrimFunc:
     return from_tvm(tvm.driver.build_module.schedule_to_module(schedule, args, "main")["main"])  # type: ignore[no-any-return]
 
 
-def passes_of(schedule: Any, args: Any) -> list[tuple[str, S.PrimFunc, S.PrimFunc]]:
+def passes_of(recorded: Recording) -> list[tuple[str, S.PrimFunc, S.PrimFunc]]:
     """Each pass of TVM's lowering: its name and the function before and after it.
 
     A variable that a pass leaves alone is the same object before and after.
     """
-    bridge, recorded = Bridge(), tvm_passes_of(schedule, args)
+    bridge = Bridge()
     functions: dict[int, tuple[Any, S.PrimFunc]] = {}
 
     def function_of(module: Any) -> S.PrimFunc:
@@ -319,7 +322,13 @@ def passes_of(schedule: Any, args: Any) -> list[tuple[str, S.PrimFunc, S.PrimFun
     return [(name, function_of(before), function_of(after)) for name, before, after in recorded]
 
 
-def tvm_passes_of(schedule: Any, args: Any) -> list[tuple[str, Any, Any]]:
+@cache
+def corpus_passes(program: Program) -> list[Recording]:
+    """The passes of each step of a program, lowered once for all tests that look at them."""
+    return [tvm_passes_of(schedule, args) for schedule, args in program.steps(tvm)]
+
+
+def tvm_passes_of(schedule: Any, args: Any) -> Recording:
     """Each pass of TVM's lowering as TVM's own modules."""
     seen: list[tuple[str, Any, Any]] = []
     before: list[Any] = []
