@@ -12,6 +12,7 @@ from te_sched.analysis import Findings, check
 from te_sched.analysis.judge import check_program
 from te_sched.errors import BuildError, LoweringError
 from tests.golden import corpus
+from tests.golden.steps import lowered
 
 # This step of a program says `parallel` of a reduction.
 RACING = {("15_parallel", 1)}
@@ -70,12 +71,12 @@ def test_rejects_what_is_no_program() -> None:
         check(reduction()[0])
 
 
-@pytest.mark.parametrize("stop_after", ["schedule_ops", None])
+@pytest.mark.parametrize("options", [{"stop_after": "schedule_ops"}, {}], ids=["loops", "lowered"])
 @pytest.mark.parametrize("family", ["primitives", "programs"])
-def test_nothing_that_lowering_makes_is_refuted(family: str, stop_after: str | None) -> None:
+def test_nothing_that_lowering_makes_is_refuted(family: str, options: dict[str, str]) -> None:
     for program in corpus.programs(family):
-        for number, (schedule, args) in enumerate(program.steps(te_sched)):
+        for number, module in enumerate(lowered(program, **options)):
             if (program.name, number) not in RACING:
-                func = te_sched.lower(schedule, args, stop_after=stop_after)["main"]
-                refuted = [one for one in check_program(func).refuted if one.kind != "rule"]
+                found = check_program(module["main"]).refuted
+                refuted = [one for one in found if one.kind != "rule"]
                 assert not refuted, f"{program.name} {number}: {refuted[0]}"

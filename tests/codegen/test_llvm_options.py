@@ -211,7 +211,8 @@ def test_many_lanes_one_by_one_are_not_searched_for_vectors(
     assert bool(re.search(r"vmulps", text)) == is_packed
 
 
-def test_shuffles_before_what_they_take_do_not_end_the_process() -> None:
+def early_shuffles() -> tuple[te.Schedule, list[te.Tensor]]:
+    """A program of which SLP of LLVM 22 leaves a module that is not valid."""
     A = te.placeholder((3, 20), "int16", name="A")
     one, two = te.const(1, "int16"), te.const(2, "int16")
     B = te.compute((3, 20), lambda i, j: te.min(A[i, j], one) - two, name="B")
@@ -220,8 +221,12 @@ def test_shuffles_before_what_they_take_do_not_end_the_process() -> None:
     outer, inner = s[C].split(C.op.axis[1], factor=5)
     s[C].reorder(inner, C.op.axis[0], outer)
     s[B].reorder(B.op.axis[1], B.op.axis[0])
+    return s, [A, C]
+
+
+def test_shuffles_before_what_they_take_do_not_end_the_process() -> None:
     with te_sched.config.scoped(cache=False):
-        module = te_sched.build(s, [A, C])  # SLP of LLVM 22 leaves a module that is not valid
+        module = te_sched.build(*early_shuffles())
     a, c = np.arange(-30, 30, dtype="int16").reshape(3, 20), np.zeros((3, 20), "int16")
     module(a, c)
     np.testing.assert_array_equal(c, np.minimum(a, 1) - 2)

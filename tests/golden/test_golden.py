@@ -10,27 +10,17 @@ from collections import Counter
 
 import pytest
 
-import te_sched
-from te_sched.ir.stmt import IRModule
 from tests.golden import corpus
 from tests.golden.known_differences import KNOWN_DIFFERENCES
+from tests.golden.steps import lowered
 
 PROGRAMS = [pytest.param(one, id=f"{one.family}-{one.name}") for one in corpus.programs()]
-
-
-def lowered(program: corpus.Program, **options: bool) -> list[IRModule]:
-    """Each step; at once, since a schedule changes between steps."""
-    with te_sched.transform.PassContext(config={f"te_sched.{k}": v for k, v in options.items()}):
-        return [
-            te_sched.lower(schedule, args, simple_mode=True)
-            for schedule, args in program.steps(te_sched)
-        ]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_texts_are_the_goldens(program):
     """The primfn text too where lowering has not changed."""
-    modules, goldens = lowered(program), program.golden("primfn")
+    modules, goldens = lowered(program, simple_mode=True), program.golden("primfn")
     scripts = [corpus.text_of(module, "script") for module in modules]
     assert scripts == program.golden("script")
     for step, (module, golden) in enumerate(zip(modules, goldens, strict=True)):
@@ -41,7 +31,8 @@ def test_texts_are_the_goldens(program):
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_primfn_of_the_older_lowering_is_the_golden(program):
-    modules, goldens = lowered(program, as_older=True), program.golden("primfn")
+    goldens = program.golden("primfn")
+    modules = lowered(program, simple_mode=True, as_older=True)
     printed = [corpus.text_of(module, "primfn") for module in modules]
     assert [*map(corpus.without_chance, printed)] == [*map(corpus.without_chance, goldens)]
 

@@ -5,10 +5,8 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import pathlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import tvm
@@ -17,8 +15,9 @@ from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import walk
+from tests.golden.corpus import Program
 
-GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
+Recording = list[tuple[str, Any, Any]]  # names of passes, with the modules before and after
 
 
 def from_tvm(obj: Any) -> Any:
@@ -277,9 +276,8 @@ _CONVERTERS: dict[str, Callable[[Bridge, Any], Any]] = {
 }
 
 
-def lowered(schedule: Any, args: Any) -> S.PrimFunc:
+def lowered(recorded: Recording) -> S.PrimFunc:
     """What TVM's `lower(schedule, args, simple_mode=True)` gives."""
-    recorded = tvm_passes_of(schedule, args)
     bridge = Bridge(mark_owner_guards=not _has_store_predicate(from_tvm(recorded[0][1]["main"])))
     for name, _, after in recorded:
         if name == "tir.StorageFlatten":  # temporaries in their first sizes
@@ -305,12 +303,12 @@ def assembled(schedule: Any, args: Any) -> S.PrimFunc:
     return from_tvm(tvm.driver.build_module.schedule_to_module(schedule, args, "main")["main"])  # type: ignore[no-any-return]
 
 
-def passes_of(schedule: Any, args: Any) -> list[tuple[str, S.PrimFunc, S.PrimFunc]]:
+def passes_of(recorded: Recording) -> list[tuple[str, S.PrimFunc, S.PrimFunc]]:
     """Each pass of TVM's lowering: its name and the function before and after it.
 
     A variable that a pass leaves alone is the same object before and after.
     """
-    bridge, recorded = Bridge(), tvm_passes_of(schedule, args)
+    bridge = Bridge()
     functions: dict[int, tuple[Any, S.PrimFunc]] = {}
 
     def function_of(module: Any) -> S.PrimFunc:
@@ -324,7 +322,13 @@ def passes_of(schedule: Any, args: Any) -> list[tuple[str, S.PrimFunc, S.PrimFun
     return [(name, function_of(before), function_of(after)) for name, before, after in recorded]
 
 
-def tvm_passes_of(schedule: Any, args: Any) -> list[tuple[str, Any, Any]]:
+@cache
+def corpus_passes(program: Program) -> list[Recording]:
+    """The passes of each step of a program, lowered once for all tests that look at them."""
+    return [tvm_passes_of(schedule, args) for schedule, args in program.steps(tvm)]
+
+
+def tvm_passes_of(schedule: Any, args: Any) -> Recording:
     """Each pass of TVM's lowering as TVM's own modules."""
     seen: list[tuple[str, Any, Any]] = []
     before: list[Any] = []
@@ -342,35 +346,3 @@ def tvm_passes_of(schedule: Any, args: Any) -> list[tuple[str, Any, Any]]:
     with tvm.transform.PassContext(instruments=[Recorder()]):
         tvm.lower(schedule, args, simple_mode=True)
     return [entry for entry in seen if entry[0].startswith("tir.")]
-
-
-def corpus_programs() -> Iterator[tuple[str, Callable[[], Iterator[Any]], pathlib.Path]]:
-    """Programs with known lowered IR, from $TE_SCHED_CORPUS or tests/golden.
-
-    Yields the name, a function that iterates over TVM's (schedule, args) of each step, and the
-    path of the goldens without their suffixes (.script.txt, .primfn.txt). Lower each step before
-    the next: a program may go on with the same schedule.
-    """
-    root = pathlib.Path(os.environ.get("TE_SCHED_CORPUS", GOLDEN))
-    for path in sorted(root.glob("*/*.py")):
-        if (path.parent / "golden").is_dir():
-            yield path.stem, _steps(path), path.parent / "golden" / path.stem
-
-
-def _steps(path: pathlib.Path) -> Callable[[], Iterator[Any]]:
-    return lambda: load(path).steps(tvm)
-
-
-def load(path: pathlib.Path) -> Any:
-    """The program at `path` as a module."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def golden_steps(text: str) -> list[str]:
-    """The sections of a golden, one per step, without trailing blank lines."""
-    return [part.split("\n", 1)[1].rstrip() for part in text.split("---- step ")[1:]]

@@ -11,16 +11,15 @@ import tvm
 from te_sched.runtime import registry
 from te_sched.runtime.build import build_functions
 from tests.golden import execution
-from tests.peer.bridge import corpus_programs, from_tvm, load
+from tests.golden.corpus import programs
+from tests.peer.bridge import from_tvm
 
-_FOLDERS = {golden: golden.parent.parent.name for _, _, golden in corpus_programs()}
 # The programs that do little arithmetic, and some of the random ones.
 PROGRAMS = {
-    golden.name: golden.parent.parent / f"{golden.name}.py"
-    for k, (golden, folder) in enumerate(_FOLDERS.items())
-    if folder == "programs" or (folder == "random" and k % 10 == 4)
+    one.name: one
+    for k, one in enumerate(programs())
+    if one.family == "programs" or (one.family == "random" and k % 10 == 4)
 }
-TENSORIZE = next(golden for golden in _FOLDERS if golden.name == "18_tensorize")
 _REDUCTION, _PARALLEL = 2, 7  # TVM's numbers of kinds of axes
 
 
@@ -52,8 +51,7 @@ def runs_by_itself(schedule: Any, args: list[Any], script: str) -> bool:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program_gives_what_tvm_gives(name: str) -> None:
-    program = load(PROGRAMS[name])
-    for schedule, args in program.steps(tvm):
+    for schedule, args in PROGRAMS[name].steps(tvm):
         lowered = tvm.lower(schedule, args, simple_mode=True)
         if not runs_by_itself(schedule, args, str(lowered)):
             continue
@@ -71,8 +69,7 @@ def test_program_gives_what_tvm_gives(name: str) -> None:
 
 
 def test_symbolic_program_gives_what_tvm_gives() -> None:
-    program = load(PROGRAMS["symbolic_vector_add"])
-    for schedule, args in program.steps(tvm):
+    for schedule, args in PROGRAMS["symbolic_vector_add"].steps(tvm):
         lowered = tvm.lower(schedule, args, simple_mode=True)
         if "launch_thread" in str(lowered):
             continue
@@ -90,7 +87,7 @@ def test_extern_program_calls_a_registered_function() -> None:
         return 0
 
     registry.register_extern("gemv_update", gemv_update)
-    program = load(TENSORIZE.parent.parent / "18_tensorize.py")
+    program = next(one for one in programs("primitives") if one.name == "18_tensorize")
     *_, (schedule, args) = program.steps(tvm)
     module = build_functions(
         {"main": from_tvm(tvm.lower(schedule, args, simple_mode=True)["main"])}

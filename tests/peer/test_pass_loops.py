@@ -29,7 +29,7 @@ from te_sched.lower.simplify import simplify  # noqa: E402
 from te_sched.lower.unroll_loops import unroll_loops  # noqa: E402
 from te_sched.lower.vectorize_loops import vectorize_loops  # noqa: E402
 from tests.golden.corpus import Program  # noqa: E402
-from tests.peer.bridge import Bridge, passes_of  # noqa: E402
+from tests.peer.bridge import Bridge, corpus_passes, passes_of  # noqa: E402
 from tests.sampling import sampled_programs  # noqa: E402
 
 OURS: dict[str, Callable[[PrimFunc], PrimFunc]] = {
@@ -60,9 +60,9 @@ def names(func: PrimFunc) -> list[str]:
 
 @pytest.mark.parametrize("program", sampled_programs(), ids=lambda program: program.name)
 def test_passes_are_tvms_on_the_corpus(program: Program) -> None:
-    for schedule, args in program.steps(tvm):
+    for recorded in corpus_passes(program):
         level = "buffers"
-        for name, before, after in passes_of(schedule, args):
+        for name, before, after in passes_of(recorded):
             level = LEVELS.get(name, level)
             verify(after, level)
             if name == "tir.Simplify":

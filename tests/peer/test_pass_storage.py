@@ -23,7 +23,7 @@ from te_sched.lower.narrow_index_types import narrow_index_types  # noqa: E402
 from te_sched.lower.remove_no_op import remove_no_op  # noqa: E402
 from te_sched.lower.simplify import simplify  # noqa: E402
 from tests.golden.corpus import Program  # noqa: E402
-from tests.peer.bridge import Bridge, passes_of, tvm_passes_of  # noqa: E402
+from tests.peer.bridge import Bridge, Recording, corpus_passes, passes_of, tvm_passes_of  # noqa: E402
 from tests.sampling import sampled_programs  # noqa: E402
 
 te = tvm.te
@@ -49,9 +49,9 @@ OURS: dict[str, tuple[str, str, Callable[[PrimFunc], PrimFunc]]] = {
 EARLY = {"InjectPrefetch", "TextureFlatten", "StorageFlatten", "Simplify", "NarrowDataType"}
 
 
-def differences(schedule: Any, args: Any) -> Iterator[tuple[str, str]]:
+def differences(recorded: Recording) -> Iterator[tuple[str, str]]:
     """Passes that give something else than TVM's, and where."""
-    recorded, bridge = tvm_passes_of(schedule, args), Bridge()
+    bridge = Bridge()
     at = {name[4:]: (before, after) for name, before, after in reversed(recorded)}
     for name, (first, last, run) in OURS.items():
         found = structural_difference(
@@ -70,8 +70,12 @@ def differences(schedule: Any, args: Any) -> Iterator[tuple[str, str]]:
 def test_passes_are_tvms_on_the_corpus(program: Program) -> None:
     if program.name == "17_prefetch":
         pytest.skip("its prefetches are laid out by another pass: test_prefetch below")
-    for schedule, args in program.steps(tvm):
-        assert list(differences(schedule, args)) == []
+    for recorded in corpus_passes(program):
+        assert list(differences(recorded)) == []
+
+
+def assert_is_tvms(schedule: Any, args: list[Any]) -> None:
+    assert list(differences(tvm_passes_of(schedule, args))) == []
 
 
 def staged(shape: tuple[Any, ...], dtype: str = "float32") -> Any:
@@ -90,7 +94,7 @@ def test_storage_align_is_tvms(dims: tuple[int, ...], attached: bool) -> None:
         s[B].storage_align(B.op.axis[dim], 16, 3)
     if attached:
         s[B].compute_at(s[C], C.op.axis[0])
-    assert list(differences(s, args)) == []
+    assert_is_tvms(s, args)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64"])
@@ -98,13 +102,13 @@ def test_storage_align_is_tvms(dims: tuple[int, ...], attached: bool) -> None:
 def test_alignment_of_temporaries_is_tvms(dtype: str, extent: int) -> None:
     s, args, B, C = staged((20, extent), dtype)
     s[B].compute_at(s[C], C.op.axis[0])
-    assert list(differences(s, args)) == []
+    assert_is_tvms(s, args)
 
 
 def test_symbolic_shapes_are_tvms() -> None:
     s, args, B, C = staged((te.var("n"), te.var("m")))
     s[B].compute_at(s[C], s[C].split(C.op.axis[0], 7)[0])
-    assert list(differences(s, args)) == []
+    assert_is_tvms(s, args)
 
 
 def test_truth_values_are_tvms() -> None:
@@ -113,7 +117,7 @@ def test_truth_values_are_tvms() -> None:
     C = te.compute((8, 6), lambda i, j: te.if_then_else(B[i, j], 1.0, 0.0), name="C")
     s = te.create_schedule(C.op)
     s[B].compute_at(s[C], C.op.axis[0])
-    assert list(differences(s, [A, C])) == []
+    assert_is_tvms(s, [A, C])
 
 
 @pytest.mark.parametrize("tag", ["vthread", "cthread", "vthread.x"])
@@ -124,7 +128,7 @@ def test_virtual_threads_are_tvms(tag: str, count: int, level: int) -> None:
     axes = s[C].split(C.op.axis[0], nparts=count)
     s[C].bind(axes[0], te.thread_axis(tag))
     s[B].compute_at(s[C], axes[level])
-    assert list(differences(s, args)) == []
+    assert_is_tvms(s, args)
 
 
 @pytest.mark.parametrize("factor", [4, 7, 60])
@@ -133,7 +137,7 @@ def test_double_buffers_are_tvms(factor: int) -> None:
     s[B].set_scope("local")
     s[B].compute_at(s[C], s[C].split(C.op.axis[0], factor)[0])
     s[B].double_buffer()
-    assert list(differences(s, args)) == []
+    assert_is_tvms(s, args)
 
 
 @pytest.mark.parametrize("scope", ["shared", "local"])
@@ -156,7 +160,7 @@ def test_shared_tiles_are_tvms(scope: str, double: bool) -> None:
     s[tile].compute_at(s[local], outer)
     if double:
         s[tile].double_buffer()
-    assert list(differences(s, [A, W, C])) == []
+    assert_is_tvms(s, [A, W, C])
 
 
 @pytest.mark.parametrize("factor", [7, 30])
@@ -165,7 +169,7 @@ def test_wide_indices_are_tvms(factor: int) -> None:
     outer, inner = s[C].split(s[C].fuse(*C.op.axis), factor)
     s[C].bind(inner, te.thread_axis("threadIdx.x"))
     s[B].compute_at(s[C], outer)
-    assert list(differences(s, args)) == []
+    assert_is_tvms(s, args)
 
 
 @pytest.mark.parametrize("shape", [(40,), (16, 3), (3, 3, 3), (2, 16, 2), (64, 64), (2, 2, 2, 2)])
@@ -177,7 +181,7 @@ def test_prefetch_is_tvms(shape: tuple[int, ...]) -> None:
         B = te.compute(shape, lambda *axes: A(*axes) * 2, name="B")  # noqa: B023
         s = te.create_schedule(B.op)
         s[B].prefetch(A, B.op.axis[0], distance)
-        funcs.append({name: pair for name, *pair in reversed(passes_of(s, [A, B]))})
+        funcs.append({name: pair for name, *pair in reversed(passes_of(tvm_passes_of(s, [A, B])))})
     ours = flatten_storage(inject_prefetch(funcs[1]["tir.InjectPrefetch"][0]))
     theirs = funcs[0]["tir.StorageFlatten"][1]
     assert structural_difference(ours, theirs) is None

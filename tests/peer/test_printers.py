@@ -6,14 +6,14 @@ import re
 
 import pytest
 
-tvm = pytest.importorskip("tvm")
+pytest.importorskip("tvm")
 
-from te_sched.ir.printer import primfn, script  # noqa: E402
-from te_sched.ir.stmt import IRModule  # noqa: E402
-from tests.golden.corpus import Program, as_golden, programs, without_chance  # noqa: E402
-from tests.golden.known_differences import KNOWN_DIFFERENCES  # noqa: E402
-from tests.peer.bridge import from_tvm, lowered, tvm_passes_of  # noqa: E402
-from tests.sampling import sampled_programs  # noqa: E402
+from te_sched.ir.printer import primfn, script
+from te_sched.ir.stmt import IRModule
+from tests.golden.corpus import Program, as_golden, programs, without_chance
+from tests.golden.known_differences import KNOWN_DIFFERENCES
+from tests.peer.bridge import corpus_passes, from_tvm, lowered
+from tests.sampling import sampled_programs
 
 _FLOAT = re.compile(r"T\.float(\d+)\((-?[0-9][0-9.e+-]*)\)")
 
@@ -32,8 +32,8 @@ def _as_017(text: str) -> str:
 
 @pytest.mark.parametrize("program", sampled_programs(), ids=_ids)
 def test_corpus_prints_as_its_goldens(program: Program) -> None:
-    for step, (schedule, args) in enumerate(program.steps(tvm)):
-        module = IRModule({"main": lowered(schedule, args)})
+    for step, recorded in enumerate(corpus_passes(program)):
+        module = IRModule({"main": lowered(recorded)})
         if program.name not in TUTORIAL:
             assert as_golden(script(module)).rstrip() == program.golden("script")[step]
         older = (program.name, step, "primfn") in KNOWN_DIFFERENCES
@@ -44,8 +44,8 @@ def test_corpus_prints_as_its_goldens(program: Program) -> None:
 
 @pytest.mark.parametrize("program", programs("primitives", "programs"), ids=_ids)
 def test_script_is_tvms_after_every_pass(program: Program) -> None:
-    for schedule, args in program.steps(tvm):
-        for name, before, after in tvm_passes_of(schedule, args):
+    for recorded in corpus_passes(program):
+        for name, before, after in recorded:
             if before["main"].same_as(after["main"]):
                 continue
             assert script(from_tvm(after)) == _as_017(str(after)), name

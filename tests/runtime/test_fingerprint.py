@@ -13,6 +13,7 @@ from te_sched.driver.steps import _HISTORY
 from te_sched.runtime import fingerprint as module
 from te_sched.runtime.fingerprint import environment
 from tests.golden import corpus
+from tests.golden.steps import lowered
 
 
 @pytest.fixture(autouse=True)
@@ -111,8 +112,8 @@ def test_another_version_of_llvm_is_another_environment(monkeypatch):
 def test_programs_of_one_name_have_one_text():
     texts: dict[str | None, str] = {}
     for one in corpus.programs("primitives", "programs"):
-        for s, args in one.steps(te_sched):
-            name, text = fingerprint((s, args)), str(te_sched.lower(s, args))
+        for step, lowered_step in zip(one.steps(te_sched), lowered(one), strict=True):
+            name, text = fingerprint(step), str(lowered_step)
             assert name is not None
             assert texts.setdefault(name, text) == text
     assert len(set(texts.values())) > 100

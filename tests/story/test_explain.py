@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +28,14 @@ def matmul(size: int = 16) -> tuple[Any, ...]:
     return te.create_schedule(C.op), A, B, C
 
 
-def tiled() -> tuple[Story, Any]:
+@cache
+def tiled() -> Story:
     s, A, B, C = matmul()
     CC = s.cache_write(C, "local")
     _, jo, _, ji = s[C].tile(*C.op.axis, 4, 4)
     s[CC].compute_at(s[C], jo)
     s[C].vectorize(ji)
-    return te_sched.explain(s, [A, B, C], measure=False), s
+    return te_sched.explain(s, [A, B, C], measure=False)
 
 
 def problems(story: Story) -> list[tuple[int, str, str]]:
@@ -41,7 +43,7 @@ def problems(story: Story) -> list[tuple[int, str, str]]:
 
 
 def test_steps_are_the_schedule_as_declared_and_its_primitives() -> None:
-    story, _ = tiled()
+    story = tiled()
     titles = [step.title for step in story.steps]
     assert titles == [
         "The schedule as declared",
@@ -55,7 +57,7 @@ def test_steps_are_the_schedule_as_declared_and_its_primitives() -> None:
 
 
 def test_a_step_has_its_line_its_trace_and_what_the_primitive_is_for() -> None:
-    story, _ = tiled()
+    story = tiled()
     step = story.steps[2]
     assert (step.method, step.stage) == ("tile", "C")
     assert step.source_line == "_, jo, _, ji = s[C].tile(*C.op.axis, 4, 4)"
@@ -65,7 +67,7 @@ def test_a_step_has_its_line_its_trace_and_what_the_primitive_is_for() -> None:
 
 
 def test_the_program_of_the_user_is_shown_with_its_primitives() -> None:
-    story, _ = tiled()
+    story = tiled()
     lines = story.data.program.splitlines()
     marked = {number: lines[line - 1].strip() for number, line in story.data.highlights}
     assert story.data.program_path == "tests/story/test_explain.py"
@@ -81,7 +83,7 @@ def test_the_schedule_stays_as_it_is() -> None:
 
 
 def test_changes_are_against_the_program_before() -> None:
-    story, _ = tiled()
+    story = tiled()
     before, after = story.steps[3].program, story.steps[4].program
     removed = [one.text for one in story.steps[4].changes if one.mark == "-"]
     added = [one.text for one in story.steps[4].changes if one.mark == "+"]
@@ -91,7 +93,7 @@ def test_changes_are_against_the_program_before() -> None:
 
 
 def test_stages_that_a_primitive_makes_are_born_at_its_step() -> None:
-    story, _ = tiled()
+    story = tiled()
     born = {stage.name: (stage.kind, stage.born) for stage in story.data.stages}
     assert born == {
         "A": ("placeholder", 0),
@@ -312,7 +314,7 @@ def test_explain_rejects(ask: Callable[[Any], Any], kind: type[Exception], said:
 
 
 def test_the_page_is_written(tmp_path: Path) -> None:
-    story, _ = tiled()
+    story = tiled()
     story.save(tmp_path / "report.html")
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == story.html()
     assert story._repr_html_().startswith("<iframe")
@@ -320,13 +322,13 @@ def test_the_page_is_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["", None, 3])
 def test_save_rejects_what_is_no_path(path: Any) -> None:
-    story, _ = tiled()
+    story = tiled()
     with pytest.raises(te_sched.TeSchedError, match="no path of a file"):
         story.save(path)
 
 
 def test_save_rejects_a_folder_that_does_not_exist(tmp_path: Path) -> None:
-    story, _ = tiled()
+    story = tiled()
     with pytest.raises(te_sched.TeSchedError, match="No such file or directory"):
         story.save(tmp_path / "missing" / "report.html")
 
@@ -343,7 +345,7 @@ def test_the_text_has_steps_loops_changes_and_problems() -> None:
 
 
 def test_records_are_flat_and_have_the_figures() -> None:
-    story, _ = tiled()
+    story = tiled()
     steps, loops = story.records(), story.records("loops")
     assert [record["primitive"] for record in steps] == [
         "", "cache_write", "tile", "compute_at", "vectorize",

@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
-from te_sched import te, tir
+import te_sched
+from te_sched import te
 from te_sched.ir.structural import structural_equal
 from te_sched.schedule import Schedule
 from te_sched.trace.trace import Trace
-from tests.golden.corpus import Program, programs
+from tests.golden.corpus import Program, programs, text_of
 from tests.schedule.programs import chain, product
-
-IMPLEMENTATION = SimpleNamespace(te=te, tir=tir)
 
 
 def assert_equal(a: Schedule, b: Schedule) -> None:
@@ -40,7 +39,8 @@ def _content(stage: Any) -> Any:
     "program", programs("primitives", "gemm_gpu", "programs"), ids=lambda program: program.name
 )
 def test_trace_of_a_corpus_program_replays(program: Program) -> None:
-    for schedule, _ in program.steps(IMPLEMENTATION):
+    steps = program.steps(te_sched)
+    for (schedule, args), golden in zip(steps, program.golden("script"), strict=True):
         copy = te.create_schedule(schedule.outputs)
         assert_equal(schedule.trace.replay(copy), schedule)
         other = te.create_schedule(schedule.outputs)
@@ -50,8 +50,10 @@ def test_trace_of_a_corpus_program_replays(program: Program) -> None:
         assert str(other.trace) == str(schedule.trace)
         names = schedule.trace.names()
         exec(str(schedule.trace), names)
-        assert_equal(names["s"], schedule)
-        assert str(names["s"].trace) == str(schedule.trace)
+        again = names["s"]
+        assert_equal(again, schedule)
+        assert str(again.trace) == str(schedule.trace)
+        assert text_of(te_sched.lower(again, args, simple_mode=True), "script") == golden
 
 
 def test_trace_replays_on_the_same_declarations_made_again() -> None:

@@ -13,6 +13,7 @@ from te_sched.ir.expr import BufferLoad, FloatImm, IntImm, StringImm, Var
 from te_sched.lower.device.pipeline import device_passes
 from te_sched.views.loop_tree import default_args, loop_tree, tree_text
 from tests.golden.corpus import programs
+from tests.golden.steps import lowered
 from tests.views.programs import broken, chain, product, tiled
 
 PROGRAMS = programs("primitives", "gemm_gpu", "programs")
@@ -55,10 +56,10 @@ def test_lines_tell_extents_annotations_memory_and_stages():
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda one: one.name)
 def test_every_known_program_has_a_tree(program):
-    for s, args in program.steps(te_sched):
+    for (s, _), module in zip(program.steps(te_sched), lowered(program), strict=True):
         of_schedule = loop_tree(s)
         assert "not lowered" not in tree_text(of_schedule)
-        of_program = loop_tree(te_sched.lower(s, args))
+        of_program = loop_tree(module)
         for lines in (of_schedule, of_program):
             assert lines[0].kind == "function"
             assert any(one.kind == "compute" for one in lines)

@@ -1,6 +1,6 @@
 """The corpus's programs with threads have no findings, and give numpy's results under watch."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,22 +11,9 @@ from te_sched.codegen.checker import check_program
 from te_sched.errors import BuildError
 from te_sched.ir.stmt import IRModule
 from te_sched.lower.device.pipeline import device_passes
-from tests.golden import corpus, execution
+from tests.golden import execution
 from tests.golden.smaller import sized
-
-
-def thread_bound_steps(program: Any) -> Iterator[tuple[int, Any, list[Any]]]:
-    """(number, schedule, args) of the steps with threads."""
-    for step, (schedule, args) in enumerate(sized(program).steps(te_sched)):
-        reason = execution.why_not_on_cpu(schedule, program.golden("script")[step])
-        if reason is not None and reason.startswith("loops are bound to"):
-            yield step, schedule, args
-
-
-def has_threads(program: Any) -> bool:
-    return any(
-        'T.launch_thread("' in text or "T.env_thread(" in text for text in program.golden("script")
-    )
+from tests.golden.steps import thread_bound_steps, with_threads
 
 
 def kernels(schedule: Any, args: Sequence[Any]) -> IRModule | None:
@@ -37,15 +24,9 @@ def kernels(schedule: Any, args: Sequence[Any]) -> IRModule | None:
         return None
 
 
-def programs(*families: str) -> list[Any]:
-    return [
-        pytest.param(one, id=one.name) for one in corpus.programs(*families) if has_threads(one)
-    ]
-
-
-@pytest.mark.parametrize("program", programs("primitives", "gemm_gpu", "programs", "random"))
+@pytest.mark.parametrize("program", with_threads(), ids=lambda one: one.name)
 def test_corpus_has_no_findings(program):
-    for step, schedule, args in thread_bound_steps(program):
+    for step, schedule, args in thread_bound_steps(program, sized(program)):
         module = kernels(schedule, args)
         for sizes in getattr(program.module, "sizes", ({},)) if module is not None else ():
             check(program.module, module, args, step, sizes)

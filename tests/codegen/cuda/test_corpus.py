@@ -2,11 +2,10 @@
 
 import pytest
 
-import te_sched
 from te_sched.codegen.cuda import nvrtc, print_kernels
 from te_sched.errors import BuildError
 from tests.codegen.cuda.kernels import kernels_of
-from tests.golden import corpus, execution
+from tests.golden.steps import thread_bound_steps, with_threads
 
 REFUSED = {
     ("14_bind", 1): None,
@@ -14,28 +13,11 @@ REFUSED = {
 }
 
 
-def thread_bound_steps(program):
-    """(number, schedule, args) of the steps with threads."""
-    for step, (schedule, args) in enumerate(program.steps(te_sched)):
-        reason = execution.why_not_on_cpu(schedule, program.golden("script")[step])
-        if reason is not None and reason.startswith("loops are bound to"):
-            yield step, schedule, args
-
-
-def has_threads(program):
-    return any(
-        'T.launch_thread("' in text or "T.env_thread(" in text for text in program.golden("script")
-    )
-
-
-PROGRAMS = [pytest.param(one, id=one.name) for one in corpus.programs() if has_threads(one)]
-
-
 @pytest.mark.skipif(not nvrtc.is_available(), reason="NVRTC is not installed")
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program", with_threads(), ids=lambda one: one.name)
 def test_kernels_compile(program):
     kernels = {}
-    for step, schedule, args in thread_bound_steps(program):
+    for step, schedule, args in thread_bound_steps(program, program):
         try:
             kernels |= kernels_of(schedule, args, f"step_{step}")
         except BuildError:

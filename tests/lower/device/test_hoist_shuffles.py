@@ -12,6 +12,20 @@ from te_sched import te
 from te_sched.runtime.cuda_module import CudaModule
 
 
+def by_lanes(A: Any, B: Any, per_block: int) -> te.Schedule:
+    """B by eight lanes, which take what they read from memory of the warp."""
+    s = te.create_schedule(B.op)
+    warp = s.cache_read(A, "warp", [B])
+    block, rest = s[B].split(B.op.axis[0], factor=per_block)
+    _, lane = s[B].split(rest, factor=8)
+    s[B].bind(block, te.thread_axis("blockIdx.x"))
+    s[B].bind(lane, te.thread_axis("threadIdx.x"))
+    s[warp].compute_at(s[B], block)
+    _, own = s[warp].split(warp.op.axis[0], factor=8)
+    s[warp].bind(own, te.thread_axis("threadIdx.x"))
+    return s
+
+
 def next_lanes(size: int, per_block: int) -> tuple[Any, list[Any]]:
     """Each element is the next one of its row of eight, kept by the lanes of a warp."""
     A = te.placeholder((size,), name="A")
@@ -22,16 +36,7 @@ def next_lanes(size: int, per_block: int) -> tuple[Any, list[Any]]:
         ),
         name="B",
     )
-    s = te.create_schedule(B.op)
-    warp = s.cache_read(A, "warp", [B])
-    block, rest = s[B].split(B.op.axis[0], factor=per_block)
-    _, lane = s[B].split(rest, factor=8)
-    s[B].bind(block, te.thread_axis("blockIdx.x"))
-    s[B].bind(lane, te.thread_axis("threadIdx.x"))
-    s[warp].compute_at(s[B], block)
-    _, own = s[warp].split(warp.op.axis[0], factor=8)
-    s[warp].bind(own, te.thread_axis("threadIdx.x"))
-    return s, [A, B]
+    return by_lanes(A, B, per_block), [A, B]
 
 
 @pytest.mark.parametrize(("size", "per_block"), [(7, 8), (13, 16), (3, 32), (61, 16)])
@@ -62,16 +67,7 @@ def test_lanes_take_different_registers_of_others(reach: int, per_block: int) ->
     size = 40
     A = te.placeholder((size + reach,), name="A")
     B = te.compute((size,), lambda i: A[i] - A[i + reach], name="B")
-    s = te.create_schedule(B.op)
-    warp = s.cache_read(A, "warp", [B])
-    block, rest = s[B].split(B.op.axis[0], factor=per_block)
-    _, lane = s[B].split(rest, factor=8)
-    s[B].bind(block, te.thread_axis("blockIdx.x"))
-    s[B].bind(lane, te.thread_axis("threadIdx.x"))
-    s[warp].compute_at(s[B], block)
-    _, own = s[warp].split(warp.op.axis[0], factor=8)
-    s[warp].bind(own, te.thread_axis("threadIdx.x"))
-    function = te_sched.build(s, [A, B], target="cuda")
+    function = te_sched.build(by_lanes(A, B, per_block), [A, B], target="cuda")
     assert isinstance(function, CudaModule)
     device = te_sched.emulated_cuda(0)
     a = np.arange(size + reach, dtype="float32") ** 2

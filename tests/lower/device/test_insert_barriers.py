@@ -275,43 +275,33 @@ def test_unrolled_parts_of_padded_rows_need_one_barrier_after_them() -> None:
     assert kernel_of(s, [A, C]).count(SYNC) == 1
 
 
-def test_padded_rows_that_some_threads_store_need_one_barrier_after_them() -> None:
-    """Two rows of eight elements for each threadIdx.y, four for each of four threadIdx.x."""
-    A = te.placeholder((8, 8), name="A")
-    C = te.compute((4, 8), lambda i, j: A[i, 7 - j] + A[i + 4, j], name="C")
+def padded_rows(rows: int, width: int, together: int) -> tuple[Any, list[Any]]:
+    """Rows for each threadIdx.y with room after them, `together` elements to a threadIdx.x."""
+    A = te.placeholder((2 * rows, width), name="A")
+    C = te.compute((rows, 8), lambda i, j: A[i, width - 1 - j] + A[i + rows, j], name="C")
     s = te.create_schedule(C.op)
     cache = s.cache_read(A, "shared", [C])
-    block, thread = s[C].split(C.op.axis[0], factor=4)
+    block, thread = s[C].split(C.op.axis[0], factor=rows)
     s[cache].compute_at(s[C], block)
-    outer, _ = s[cache].split(s[cache].fuse(*cache.op.axis), factor=4)
-    rows, rest = s[cache].split(outer, nparts=4)
+    outer, _ = s[cache].split(s[cache].fuse(*cache.op.axis), factor=together)
+    row, rest = s[cache].split(outer, nparts=rows)
     inner, _ = s[cache].split(rest, nparts=8)
     for stage, axis, tag in (
         (C, block, "blockIdx.x"), (C, thread, "threadIdx.y"), (C, C.op.axis[1], "threadIdx.x"),
-        (cache, rows, "threadIdx.y"), (cache, inner, "threadIdx.x"),
+        (cache, row, "threadIdx.y"), (cache, inner, "threadIdx.x"),
     ):  # fmt: skip
         s[stage].bind(axis, te.thread_axis(tag))
     s[cache].storage_align(cache.op.axis[0], 16, 1)
-    assert kernel_of(s, [A, C]).count(SYNC) == 1
+    return s, [A, C]
+
+
+def test_padded_rows_that_some_threads_store_need_one_barrier_after_them() -> None:
+    """Two rows of eight elements for each threadIdx.y, four for each of four threadIdx.x."""
+    assert kernel_of(*padded_rows(rows=4, width=8, together=4)).count(SYNC) == 1
 
 
 def test_steps_within_a_quotient_need_one_barrier_after_them() -> None:
     """Six elements of each padded row of eighteen, in three steps, by each of six threadIdx.x."""
-    A = te.placeholder((16, 18), name="A")
-    C = te.compute((8, 8), lambda i, j: A[i, 17 - j] + A[i + 8, j], name="C")
-    s = te.create_schedule(C.op)
-    cache = s.cache_read(A, "shared", [C])
-    block, thread = s[C].split(C.op.axis[0], factor=8)
-    s[cache].compute_at(s[C], block)
-    outer, _ = s[cache].split(s[cache].fuse(*cache.op.axis), factor=2)
-    rows, rest = s[cache].split(outer, nparts=8)
-    inner, _ = s[cache].split(rest, nparts=8)
-    for stage, axis, tag in (
-        (C, block, "blockIdx.x"), (C, thread, "threadIdx.y"), (C, C.op.axis[1], "threadIdx.x"),
-        (cache, rows, "threadIdx.y"), (cache, inner, "threadIdx.x"),
-    ):  # fmt: skip
-        s[stage].bind(axis, te.thread_axis(tag))
-    s[cache].storage_align(cache.op.axis[0], 16, 1)
-    text = kernel_of(s, [A, C])
+    text = kernel_of(*padded_rows(rows=8, width=18, together=2))
     assert "% 18" in text
     assert text.count(SYNC) == 1

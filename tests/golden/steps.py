@@ -1,0 +1,40 @@
+"""The steps of the corpus as te_sched lowers them, and those of them that are for a GPU."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import te_sched
+from te_sched.ir.stmt import IRModule
+from tests.golden import execution
+from tests.golden.corpus import Program, programs
+
+_THREAD = re.compile(r'T\.(launch|env)_thread\("')
+
+
+@cache
+def lowered(program: Program, *, as_older: bool = False, **options: Any) -> tuple[IRModule, ...]:
+    """Each step of a program, lowered once in a process for all tests that look at it.
+
+    At once, since a schedule changes between steps.
+    """
+    with te_sched.transform.PassContext(config={"te_sched.as_older": as_older}):
+        steps = program.steps(te_sched)
+        return tuple(te_sched.lower(schedule, args, **options) for schedule, args in steps)
+
+
+def with_threads() -> list[Program]:
+    """The programs that bind loops to threads in some step."""
+    return [one for one in programs() if any(map(_THREAD.search, one.golden("script")))]
+
+
+def thread_bound_steps(program: Program, module: Any) -> Iterator[tuple[int, Any, list[Any]]]:
+    """(number, schedule, args) of the steps with threads, which `module` declares."""
+    scripts = program.golden("script")
+    for number, (schedule, args) in enumerate(module.steps(te_sched)):
+        reason = execution.why_not_on_cpu(schedule, scripts[number])
+        if reason is not None and reason.startswith("loops are bound to"):
+            yield number, schedule, args
