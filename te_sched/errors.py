@@ -48,7 +48,7 @@ Where = Subject | Iterable[Subject | SourceLocation]
 _OVERRIDE = "build(..., verify=False) insists"
 
 
-class TeSchedError(Exception):
+class TeSchedError(RuntimeError):
     """Base of all te_sched errors.
 
     Parameters
