@@ -166,7 +166,13 @@ def compute(
     what = f"compute {checked_name(name, 'compute')}"
     extents = as_shape(shape, what)
     check_labels(tag, attrs, what)
-    names = _axis_names(fcompute, len(extents), what, varargs_names)
+    names = index_names(fcompute, len(extents), what, varargs_names)
+    for name in keyword_names(fcompute):
+        raise DeclarationError(
+            f"{what} by a function with the keyword argument {name}",
+            "the function is called with the indices alone",
+            f"give {name} a default",
+        )
     axis = tuple([_spatial_axis(*pair) for pair in zip(names, extents, strict=True)])
     token = declaring.set(axis)
     try:
@@ -192,11 +198,6 @@ class _AxisSeparator:
 # In the list that a function given to Stage.transform_layout returns: the dimensions before it have
 # one index into memory, and those after it another.
 AXIS_SEPARATOR = _AxisSeparator()
-
-
-def index_names(function: Any, count: int, what: str) -> list[str]:
-    """The names that a function of `count` indices gives to them."""
-    return _axis_names(function, count, what, None)
 
 
 def check_labels(tag: Any, attrs: Any, what: str) -> None:
@@ -237,9 +238,14 @@ def _spatial_axis(name: str, extent: Expr) -> IterVar:
     return IterVar(Range(IntImm(0, extent.dtype), extent), Var(name, extent.dtype), "DataPar")
 
 
-def _axis_names(
-    fcompute: Any, count: int, what: str, varargs_names: Sequence[str] | None
+def index_names(
+    fcompute: Any,
+    count: int,
+    what: str,
+    varargs_names: Sequence[str] | None = None,
+    last: Sequence[str] = (),
 ) -> list[str]:
+    """The names that a function of `count` indices gives to them; `last` end it by themselves."""
     if not callable(fcompute):
         raise DeclarationError(
             f"{what} by {repr_of(fcompute)}",
@@ -253,24 +259,27 @@ def _axis_names(
     required = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     names = [p.name for p in required]
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        more = count - len(names)
+        more = count - len(names) - len(last)
         names += _checked_names(varargs_names, what) or [f"i{i}" for i in range(more)]
-    elif len(names) > count:  # parameters with a default keep it
+    elif len(names) + len(last) > count:  # parameters with a default keep it
         names = [p.name for p in required if p.default is p.empty]
+    names += last
     if len(names) != count:
         raise DeclarationError(
             f"{what} of {count} dimensions by a function of {len(names)} arguments",
             "the function takes one index for each dimension",
             "let them agree, or take any number of indices with `lambda *i: ...`",
         )
-    for one in parameters:
-        if one.kind is one.KEYWORD_ONLY and one.default is one.empty:
-            raise DeclarationError(
-                f"{what} by a function with the keyword argument {one.name}",
-                "the function is called with the indices alone",
-                f"give {one.name} a default",
-            )
     return names
+
+
+def keyword_names(function: Any) -> list[str]:
+    """The arguments of a function that must be given by their names."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # not a function, or one written in C
+        return []
+    return [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
 
 
 def _checked_names(names: Any, what: str) -> list[str]:
