@@ -107,6 +107,10 @@ class OperandError(DeclarationError, TypeError):
     """Python asks an expression for what only a value has: int(), len(), iteration, ..."""
 
 
+class TagError(DeclarationError, ValueError):
+    """An operation would have two tags, which TVM calls a ValueError."""
+
+
 class ScheduleError(TeSchedError):
     """A schedule primitive was asked for something it cannot do. The schedule is unchanged."""
 

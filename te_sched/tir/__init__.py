@@ -18,6 +18,7 @@ from te_sched.ir.calls import (
     isnullptr,
     tvm_access_ptr,
     type_annotation,
+    vscale,
 )  # fmt: skip
 from te_sched.ir.expr import Buffer, CommReducer, PointerType, Reduce
 from te_sched.ir.expr import Expr as PrimExpr
@@ -303,4 +304,5 @@ __all__ = [
     "truncmod",
     "tvm_access_ptr",
     "type_annotation",
+    "vscale",
 ]  # fmt: skip
