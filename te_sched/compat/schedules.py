@@ -60,15 +60,17 @@ def InferBound(sch: Schedule) -> dict[IterVar, Range]:
 def ScheduleOps(
     sch: Schedule, dom_map: Mapping[IterVar, Range], debug_keep_trivial_loop: bool = False
 ) -> Stmt:
-    """The loops of a schedule, for axes of these ranges (`InferBound`).
+    """The loops of a schedule, as one statement.
+
+    `dom_map`, of `InferBound`, is inferred again, and loops of one iteration are left out.
 
     Raises
     ------
     LoweringError where the schedule cannot be turned into loops.
     """
-    del debug_keep_trivial_loop  # loops of one iteration stay until simplify
+    del dom_map, debug_keep_trivial_loop
     normalized = sch.normalize()
-    ranges = {**infer_bound(normalized), **dom_map}
+    ranges = infer_bound(normalized)
     inputs = [
         stage.op.output(0) for stage in normalized.stages if isinstance(stage.op, PlaceholderOp)
     ]
@@ -122,7 +124,7 @@ def PostDFSOrder(
 
 def CreateAttachPath(sch: Schedule) -> dict[Operation, list[IterVar]]:
     """For each operation the loops around the place where it is computed, innermost first."""
-    return {stage.op: attach_path(stage) for stage in sch.normalize().stages}
+    return {stage.op: attach_path(stage) for stage in sch.stages}
 
 
 def ScanGetBody(scan_op: ScanOp) -> list[Operation]:
@@ -200,7 +202,7 @@ def _is_elementwise(op: ComputeOp) -> bool:
 
 
 def _is_broadcast(op: ComputeOp) -> bool:
-    own = [axis.var for axis in op.axis]
+    own: list[Expr] = [axis.var for axis in op.axis]
     for read in _indices_of(op):
         places = [own.index(index) for index in read if type(index) is not IntImm and index in own]
         constants = sum(type(index) is IntImm for index in read)
