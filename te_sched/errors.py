@@ -48,7 +48,7 @@ Where = Subject | Iterable[Subject | SourceLocation]
 _OVERRIDE = "build(..., verify=False) insists"
 
 
-class TeSchedError(Exception):
+class TeSchedError(RuntimeError):
     """Base of all te_sched errors.
 
     Parameters
@@ -105,6 +105,10 @@ class DeclarationError(TeSchedError):
 
 class OperandError(DeclarationError, TypeError):
     """Python asks an expression for what only a value has: int(), len(), iteration, ..."""
+
+
+class TagError(DeclarationError, ValueError):
+    """An operation would have two tags, which TVM calls a ValueError."""
 
 
 class ScheduleError(TeSchedError):

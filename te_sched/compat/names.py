@@ -67,8 +67,12 @@ _TE_CLASSES = _all_from(
 _SCHEDULE = {
     **_all_from("te_sched.te", "Schedule Stage create_schedule"),
     **_all_from("te_sched.schedule.relations", "Split Fuse Rebase Singleton"),
-    **_all_from("te_sched.compat.schedules", "AutoInlineElemWise AutoInlineInjective InferBound"),
-    "IterVar": "te_sched.tir:IterVar",
+    **_all_from(
+        "te_sched.compat.schedules",
+        "AutoInlineBroadcast AutoInlineElemWise AutoInlineInjective CreateAttachPath "
+        "CreateReadGraph InferBound PostDFSOrder ScanFixPointAnalysis ScanGetBody ScheduleOps",
+    ),
+    **_all_from("te_sched.tir", "Buffer IterVar"),
 }
 _CONTAINERS = {
     "Array": f"{_OLD}:Array",
@@ -87,6 +91,7 @@ _TRANSFORM = {
 }
 _BUILDING = {
     **_all_from("te_sched", "build lower"),
+    "schedule_to_module": "te_sched.compat.schedules:schedule_to_module",
     **_all_from(_OLD, "build_config BuildConfig current_build_config"),
 }
 _REGISTRY = _all_from("te_sched", "register_func get_global_func")

@@ -159,5 +159,14 @@ def isnullptr(pointer: Any) -> Call:
     return Call("bool", "tir.isnullptr", (ops.convert(pointer),))
 
 
+def vscale() -> Call:
+    """How many times the vectors of a processor are as long as the shortest scalable ones.
+
+    Programs with it can be lowered and printed. No target of te_sched has such vectors, and `build`
+    says so.
+    """
+    return Call("int32", "tir.vscale", ())
+
+
 def _checked(dtype: Any) -> str:
     return dtypes.spelled(dtype)

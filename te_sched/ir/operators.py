@@ -12,38 +12,11 @@ from typing import Any
 
 from te_sched.errors import DeclarationError, OperandError
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Expr, IterVar, Operand
+from te_sched.ir.expr import EQ, NE, Cast, Expr, IterVar, Operand, Var
 
-# The axes of the te.compute whose function is running, else None. There `a == b` of two axes is a
-# condition, never a truth value.
+# The axes of the te.compute whose function is running, else None. There `a == b` of two variables
+# is a condition, never a truth value.
 declaring: ContextVar[tuple[IterVar, ...] | None] = ContextVar("declaring", default=None)
-
-
-class AxisComparison(Operand):
-    """`a == b` of two axes: a condition; as a truth value (`axis in axes`) identity."""
-
-    __slots__ = ("a", "b", "is_equality")
-
-    def __init__(self, a: IterVar, b: IterVar, is_equality: bool) -> None:
-        self.a, self.b, self.is_equality = a, b, is_equality
-
-    def _te_expr_(self) -> Expr:
-        """The condition."""
-        compare = ops.equal if self.is_equality else ops.not_equal
-        return compare(self.a.var, self.b.var)
-
-    def __bool__(self) -> bool:
-        if declaring.get() is not None:
-            return bool(self._te_expr_())  # raises
-        return (self.a is self.b) is self.is_equality
-
-
-def _axes_equal(a: IterVar, b: Any) -> Any:
-    return AxisComparison(a, b, True) if isinstance(b, IterVar) else _equal(a, b)
-
-
-def _axes_not_equal(a: IterVar, b: Any) -> Any:
-    return AxisComparison(a, b, False) if isinstance(b, IterVar) else _not_equal(a, b)
 
 
 def _astype(self: Any, dtype: str) -> Expr:
@@ -74,13 +47,26 @@ def division(a: Any, b: Any) -> Expr:
 _SHORT = 60  # characters of an expression that is shown
 
 
-def _no_truth(self: Operand) -> bool:
+def _truth(self: Operand) -> bool:
+    """Whether `a == b` of two variables, or axes, has one on both sides (`axis in axes`).
+
+    Other values have no truth before the program runs.
+    """
+    if isinstance(self, EQ | NE) and declaring.get() is None:
+        a, b = _without_cast(self.a), _without_cast(self.b)
+        if type(a) is type(b) is Var:
+            return (a is b) is isinstance(self, EQ)
     text = str(self) if isinstance(self, Expr) else ""
     raise DeclarationError(
         f"the truth value of {text if 0 < len(text) <= _SHORT else 'an expression'}",
         "it is known only when the program runs, so `if`, `and`, `or` and `not` cannot see it",
         "use te.if_then_else, te.all, te.any or te.not_",
     )
+
+
+def _without_cast(e: Expr) -> Expr:
+    """A variable that was cast to the type of the other one."""
+    return e.value if type(e) is Cast else e
 
 
 def _reflected(function: Callable[[Any, Any], Expr]) -> Callable[[Any, Any], Expr]:
@@ -109,7 +95,7 @@ _OTHERS: dict[str, Any] = {
     "__ne__": _not_equal,
     "__neg__": ops.negative,
     "__invert__": ops.bitwise_not,
-    "__bool__": _no_truth,
+    "__bool__": _truth,
     "equal": ops.equal,
     "astype": _astype,
 }
@@ -151,8 +137,6 @@ def _install() -> None:
         setattr(Operand, name, function)
     for name, (what, cure) in _NOT_FOR_EXPRESSIONS.items():
         setattr(Operand, name, refusal(what, cure))
-    for name, function in (("__eq__", _axes_equal), ("__ne__", _axes_not_equal)):
-        setattr(IterVar, name, function)
 
 
 _install()

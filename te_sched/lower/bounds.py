@@ -53,6 +53,22 @@ def thread_rank(tag: str) -> int:
     return 0 if tag.startswith("blockIdx") else 1
 
 
+def is_private(scope: str, tag: str) -> bool:
+    """Whether each thread of a tag has memory of a scope by itself."""
+    return bool(scope) and not _spans(_rank_of_scope(scope), tag)
+
+
+def _rank_of_scope(scope: str) -> int:
+    return _SCOPE_RANK.get(scope.split(".")[0], _SCOPE_RANK["local"])
+
+
+def _spans(scope_rank: int, tag: str) -> bool:
+    """Whether threads of a tag share memory of a scope."""
+    if scope_rank == _SCOPE_RANK["warp"] and tag == "threadIdx.x":
+        return True  # the lanes of a warp share warp memory
+    return scope_rank <= thread_rank(tag)
+
+
 def infer_bound(schedule: Schedule, settings: Lowering = AS_TVM) -> Ranges:
     """The range of every axis of a normalised schedule (and of the threads they are bound to)."""
     return _Inference(schedule, settings).run()
@@ -228,13 +244,11 @@ class _Inference:
         tag = self._tag(axis)
         if tag in ("", "pipeline"):
             return not outside
-        if scope_rank == _SCOPE_RANK["warp"] and tag == "threadIdx.x":
-            return True  # the lanes of a warp share warp memory
-        return scope_rank <= thread_rank(tag)
+        return _spans(scope_rank, tag)
 
     def _scope_rank(self, stage: Stage) -> int:
         if stage.scope:
-            return _SCOPE_RANK.get(stage.scope.split(".")[0], _SCOPE_RANK["local"])
+            return _rank_of_scope(stage.scope)
         tags = [self._tag(axis) for axis in self.paths[stage.op]]
         return _SCOPE_OF_THREAD_RANK[
             max((thread_rank(tag) for tag in tags if tag not in ("", "pipeline")), default=-1)

@@ -30,6 +30,7 @@ from te_sched.ir.expr import (
 from te_sched.ir.ops import TRUE
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, Stmt
 from te_sched.ir.visitor import AccessMapper
+from te_sched.lower.bounds import is_private
 from te_sched.lower.retyped import Retyper
 from te_sched.schedule.relations import Ranges, Values
 from te_sched.schedule.source_locations import At
@@ -226,7 +227,8 @@ def _thread_level(
             where=At(stage, axis),
         )
     extent = ops.cast(thread.var.dtype, bound.extent)
-    if ops.is_const(bound.extent, 1) and not virtual:
+    is_own = is_private(stage.scope, thread.thread_tag)  # each thread computes all of its memory
+    if not virtual and (is_own or ops.is_const(bound.extent, 1)):
         values[axis] = ops.cast(axis.var.dtype, bound.min)
     else:
         values[axis] = ops.cast(axis.var.dtype, thread.var)

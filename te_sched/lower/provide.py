@@ -148,7 +148,7 @@ def _provide_reduction(
     indices = tuple([bind.visit(axis.var) for axis in op.axis])
     current = [BufferLoad(buffer, indices) for buffer in buffers]
     sources = [bind.visit(source) for source in reduces[0].source]
-    update = combine_into(reduces[0].combiner, current, sources)
+    update = combine_into(bind.visit(reduces[0].combiner), current, sources)
     if not always(reduces[0].condition):
         update = IfThenElse(bind.visit(reduces[0].condition), update)
     update = _with_guards(update, stage, nest, bind)
@@ -197,7 +197,7 @@ def _provide_across_threads(stage: Stage, op: ComputeOp, scope: NestContext) -> 
     nest = main_nest(stage, scope)
     bind = scope.binding(nest.substitution())
     reduces = _reductions(op)
-    combiner, condition = reduces[0].combiner, bind.visit(reduces[0].condition)
+    combiner, condition = map(bind.visit, (reduces[0].combiner, reduces[0].condition))
     sources: list[Expr] = [bind.visit(source) for source in reduces[0].source]
     reduced = [axis for axis in nest.axes if axis.kind == "CommReduce"]
     threads = [thread.var for axis in reduced for thread in threads_of(stage, [axis])]

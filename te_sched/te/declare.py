@@ -163,6 +163,12 @@ def compute(
     extents = as_shape(shape, what)
     check_labels(tag, attrs, what)
     names = index_names(fcompute, len(extents), what, varargs_names)
+    for name in keyword_names(fcompute):
+        raise DeclarationError(
+            f"{what} by a function with the keyword argument {name}",
+            "the function is called with the indices alone",
+            f"give {name} a default",
+        )
     axis = tuple(map(axis_of, extents, names))
     token = declaring.set(axis)
     try:
@@ -230,9 +236,13 @@ def axis_of(extent: Expr, name: str, kind: str = "DataPar") -> IterVar:
 
 
 def index_names(
-    function: Any, count: int, what: str, varargs_names: Sequence[str] | None = None
+    function: Any,
+    count: int,
+    what: str,
+    varargs_names: Sequence[str] | None = None,
+    last: Sequence[str] = (),
 ) -> list[str]:
-    """The names that a function of `count` indices gives to them."""
+    """The names that a function of `count` indices gives to them; `last` end it by themselves."""
     if not callable(function):
         raise DeclarationError(
             f"{what} by {repr_of(function)}",
@@ -246,24 +256,27 @@ def index_names(
     required = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     names = [p.name for p in required]
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        more = count - len(names)
+        more = count - len(names) - len(last)
         names += _checked_names(varargs_names, what) or [f"i{i}" for i in range(more)]
-    elif len(names) > count:  # parameters with a default keep it
+    elif len(names) + len(last) > count:  # parameters with a default keep it
         names = [p.name for p in required if p.default is p.empty]
+    names += last
     if len(names) != count:
         raise DeclarationError(
             f"{what} of {count} dimensions by a function of {len(names)} arguments",
             "the function takes one index for each dimension",
             "let them agree, or take any number of indices with `lambda *i: ...`",
         )
-    for one in parameters:
-        if one.kind is one.KEYWORD_ONLY and one.default is one.empty:
-            raise DeclarationError(
-                f"{what} by a function with the keyword argument {one.name}",
-                "the function is called with the indices alone",
-                f"give {one.name} a default",
-            )
     return names
+
+
+def keyword_names(function: Any) -> list[str]:
+    """The arguments of a function that must be given by their names."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # not a function, or one written in C
+        return []
+    return [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
 
 
 def _checked_names(names: Any, what: str) -> list[str]:

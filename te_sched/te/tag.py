@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextvars import ContextVar, Token
 from typing import Any
 
-from te_sched.errors import DeclarationError, repr_of
+from te_sched.errors import TagError, repr_of
 
 _CURRENT: ContextVar[str | None] = ContextVar("tag", default=None)
 
@@ -21,7 +21,7 @@ class TagScope:
 
     def __enter__(self) -> TagScope:
         if _CURRENT.get() is not None:
-            raise DeclarationError(
+            raise TagError(
                 f"the tag scope {repr_of(self.tag)} inside the tag scope {_CURRENT.get()!r}",
                 "an operation has one tag",
                 "leave the outer scope first",
@@ -51,7 +51,7 @@ def tag_or_current(tag: str) -> str:
     """The tag of an operation: its own or that of the scope, never both."""
     current = _CURRENT.get()
     if current is not None and tag:
-        raise DeclarationError(
+        raise TagError(
             f"the tag {repr_of(tag)} inside the tag scope {current!r}",
             "an operation has one tag",
             "leave out one of the two",

@@ -20,6 +20,7 @@ from te_sched.ir.calls import call_pure_intrin as call_pure_intrin
 from te_sched.ir.calls import isnullptr as isnullptr
 from te_sched.ir.calls import tvm_access_ptr as tvm_access_ptr
 from te_sched.ir.calls import type_annotation as type_annotation
+from te_sched.ir.calls import vscale as vscale
 from te_sched.ir.expr import Buffer as Buffer
 from te_sched.ir.expr import CommReducer as CommReducer
 from te_sched.ir.expr import Expr as _Expr

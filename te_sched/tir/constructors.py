@@ -219,4 +219,13 @@ SizeVar = Constructor(expr.Var, _size_var)
 IntImm = Constructor(expr.IntImm, _int_imm)
 FloatImm = Constructor(expr.FloatImm, _float_imm)
 For = Constructor(stmt.For, _for)
-IterVar_ = Constructor(IterVar, _iter_var)
+
+
+class _AxisConstructor(Constructor):
+    """IterVar, with its kinds by TVM's names."""
+
+    DataPar, ThreadIndex, CommReduce, Ordered, DimInfo = ITER_KINDS[:5]
+    Unrolled, Vectorized, Parallelized, Tensorized = ITER_KINDS[5:]
+
+
+IterVar_ = _AxisConstructor(IterVar, _iter_var)

@@ -46,9 +46,11 @@ def test_nothing_equals_none() -> None:
     assert (x != None) is True  # noqa: E711
 
 
-def test_axes_are_compared_by_identity_outside_of_declarations() -> None:
-    assert bool(i == i)
-    assert bool(i != j)
+def test_variables_are_compared_by_identity_outside_of_declarations() -> None:
+    long = E.Var("long", "int64")
+    assert all([i == i, x == x, i == i.var, i != j, x != i.var, long != x])
+    assert [long, i, x].index(x) == 2
+    assert j not in [long, i, x]
     token = declaring.set((i, j))
     try:
         with pytest.raises(DeclarationError, match="the truth value of"):

@@ -153,3 +153,25 @@ def test_dependent_domains() -> None:
         return te.sum(X[i, k], axis=k)
 
     assert has_dependent_domain(te.compute((4,), total, name="Y").op)
+
+
+@pytest.mark.parametrize(("scope", "tag"), [("local", "threadIdx.x"), ("shared", "blockIdx.y")])
+def test_threads_compute_all_of_their_own_memory(scope: str, tag: str) -> None:
+    A = te.placeholder((1, 3, 2), name="A")
+    B = te.compute((1, 3, 2), lambda i, j, k: A[i, j, k] + 1, name="B")
+    C = te.compute((1, 3, 2), lambda i, j, k: B[i, j, k] * 2, name="C")
+    s, thread = te.create_schedule(C.op), te.thread_axis(tag)
+    s[B].compute_at(s[C], C.op.axis[0])
+    s[B].set_scope(scope)
+    _, inner = s[B].split(B.op.axis[1], 3)
+    s[C].bind(C.op.axis[0], te.thread_axis("blockIdx.x"))
+    s[C].bind(C.op.axis[1], thread)
+    s[B].bind(inner, thread)
+    var = tag.replace(".", "_")
+    text = te_sched.lower(s, [A, C]).script()  # as TVM 0.19's
+    assert f"B_1[k] = A_1[{var} * 2 + k] + T.float32(1)" in text
+    assert "if" not in text
+    array, device = np.random.rand(1, 3, 2).astype("float32"), te_sched.emulated_cuda(0)
+    out = te_sched.nd.array(np.zeros_like(array), device)
+    te_sched.build(s, [A, C], "cuda")(te_sched.nd.array(array, device), out)
+    np.testing.assert_array_equal(out.numpy(), (array + 1) * 2)

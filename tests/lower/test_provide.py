@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 import te_sched
 from te_sched import te
 from te_sched.ir import ops
@@ -78,3 +82,27 @@ def test_threads_combine_their_parts() -> None:
     text = str(te_sched.lower(s, [p.A, p.B, p.C], stop_after="schedule_ops"))
     assert "T.tvm_thread_allreduce(T.uint32(1), A[i, threadIdx_x] * B[threadIdx_x, j], " in text
     assert "if threadIdx_x == 0:" in text
+
+
+def test_a_cached_reduction_combines_by_its_own_axes() -> None:
+    X = te.placeholder((10,), name="X")
+
+    def row(n: Any) -> Any:
+        k = te.reduce_axis((0, n), name="k")
+        total = te.comm_reducer(
+            lambda x, y: te.max(x + y, n.astype("float32")), lambda dtype: te.const(0, dtype)
+        )
+        return total(X[k], axis=k)
+
+    Y = te.compute((10,), row, name="Y")
+    s = te.create_schedule(Y.op)
+    s.cache_write(Y, "local")
+    values, out = np.linspace(-3, 3, 10, dtype="float32"), np.zeros(10, "float32")
+    te_sched.build(s, [X, Y])(values, out)
+    expected = []
+    for n in range(10):
+        so_far = np.float32(0)
+        for value in values[:n]:
+            so_far = max(so_far + value, np.float32(n))
+        expected.append(so_far)
+    np.testing.assert_allclose(out, expected, rtol=1e-6)

@@ -7,7 +7,7 @@ from typing import Any
 import sympy
 
 from te_sched import te, tir
-from te_sched.errors import DeclarationError, OperandError
+from te_sched.errors import DeclarationError, OperandError, TagError
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir.builder import IRBuilder
@@ -227,7 +227,7 @@ CASES: dict[str, Case] = {
     ),
     "tag in a tag": (
         tag_in_a_tag,
-        DeclarationError,
+        TagError,
         "inside the tag scope 'a'",
     ),
     "binds": (

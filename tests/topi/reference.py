@@ -10,38 +10,6 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 
-def convolution(
-    data: Array,
-    kernel: Array,
-    stride: tuple[int, ...],
-    before: tuple[int, ...],
-    after: tuple[int, ...],
-    dilation: tuple[int, ...],
-    groups: int = 1,
-) -> Array:
-    """A convolution of (batch, channel, space...) with (out, in, space...)."""
-    borders = [(0, 0), (0, 0), *zip(before, after, strict=True)]
-    padded = np.pad(data, borders)
-    window = kernel.shape[2:]
-    out_channels, per_group = kernel.shape[:2]
-    extents = [
-        (n - (k - 1) * gap - 1) // step + 1
-        for n, k, gap, step in zip(padded.shape[2:], window, dilation, stride, strict=True)
-    ]
-    result = np.zeros((data.shape[0], out_channels, *extents), "float64")
-    for channel in range(out_channels):
-        first = channel // (out_channels // groups) * per_group
-        for place in itertools.product(*map(range, extents)):
-            at = tuple(
-                slice(p * step, p * step + (k - 1) * gap + 1, gap)
-                for p, step, k, gap in zip(place, stride, window, dilation, strict=True)
-            )
-            read = padded[(slice(None), slice(first, first + per_group), *at)]
-            axes = tuple(range(1, read.ndim))
-            result[(slice(None), channel, *place)] = (read * kernel[channel]).sum(axis=axes)
-    return result
-
-
 def transposed(data: Array, kernel: Array, stride: int, padding: int, output_padding: int) -> Array:
     """A transposed convolution: each element adds its multiple of the kernel to the output."""
     window, count = kernel.shape[2:], kernel.ndim - 2
@@ -111,23 +79,7 @@ def adaptive(data: Array, sizes: tuple[int, ...], kind: str) -> Array:
     return result
 
 
-def softmax(x: Array, axis: int) -> Array:
-    """exp(x) over its sum."""
-    powers = np.exp(x - x.max(axis, keepdims=True))
-    return powers / powers.sum(axis, keepdims=True)
-
-
 def normalized(x: Array, axes: tuple[int, ...], epsilon: float = 1e-5) -> Array:
     """(x - mean) / sqrt(variance + epsilon) along axes."""
     variance = x.var(axes, keepdims=True)
     return (x - x.mean(axes, keepdims=True)) / np.sqrt(variance + epsilon)
-
-
-def lrn(x: Array, size: int, axis: int, alpha: float, beta: float, bias: float) -> Array:
-    """Local response normalisation."""
-    rolled = np.moveaxis(x, axis, 0)
-    result = np.empty_like(rolled)
-    for n in range(len(rolled)):
-        near = rolled[max(0, n - size // 2) : n + size // 2 + 1]
-        result[n] = rolled[n] / (bias + alpha / size * (near**2).sum(0)) ** beta
-    return np.moveaxis(result, 0, axis)

@@ -10,7 +10,8 @@ import pytest
 import te_sched
 from te_sched import te, topi
 from te_sched.errors import DeclarationError
-from tests.topi.reference import convolution, transposed
+from te_sched.topi.testing import convolution
+from tests.topi.reference import transposed
 from tests.topi.running import case, check, floats, integers
 
 X, CUBE = floats(4, 6), floats(2, 3, 4)

@@ -9,7 +9,7 @@ import pytest
 
 from te_sched import te, topi
 from te_sched.errors import DeclarationError
-from te_sched.topi import nn
+from te_sched.topi import nn, testing
 from tests.topi import reference
 from tests.topi.running import Case, case, check, floats, integers
 
@@ -31,7 +31,7 @@ def conv2d(stride: Any, padding: Any, dilation: Any, before: Any, after: Any) ->
     gaps = (dilation, dilation) if isinstance(dilation, int) else dilation
 
     def expected(x: Any, k: Any) -> Any:
-        return reference.convolution(x, k, steps, before, after, gaps)
+        return testing.convolution(x, k, steps, before, after, gaps)
 
     label = f"{stride}-{padding}-{dilation}"
     return [
@@ -76,14 +76,14 @@ CONVOLUTIONS = [
     case(
         "conv1d_ncw",
         lambda x, k: nn.conv1d_ncw(x, k, 2, (1, 2), 2),
-        lambda x, k: reference.convolution(x, k, (2,), (1,), (2,), (2,)),
+        lambda x, k: testing.convolution(x, k, (2,), (1,), (2,), (2,)),
         SIGNAL,
         FILTER,
     ),
     case(
         "conv1d_nwc",
         lambda x, k: nn.conv1d_nwc(x, k, 1, "SAME"),
-        lambda x, k: reference.convolution(
+        lambda x, k: testing.convolution(
             x.transpose(0, 2, 1), k.transpose(2, 1, 0), (1,), (1,), (1,), (1,)
         ).transpose(0, 2, 1),
         SIGNAL.transpose(0, 2, 1).copy(),
@@ -92,21 +92,21 @@ CONVOLUTIONS = [
     case(
         "conv1d_even_kernel",
         lambda x, k: nn.conv1d(x, k, padding="SAME"),
-        lambda x, k: reference.convolution(x, k, (1,), (2,), (1,), (1,)),
+        lambda x, k: testing.convolution(x, k, (1,), (2,), (1,), (1,)),
         SIGNAL,
         floats(5, 3, 4),
     ),
     case(
         "group_conv1d",
         lambda x, k: nn.group_conv1d_ncw(x, k, 1, 1, 1, 3),
-        lambda x, k: reference.convolution(x, k, (1,), (1,), (1,), (1,), 3),
+        lambda x, k: testing.convolution(x, k, (1,), (1,), (1,), (1,), 3),
         SIGNAL,
         floats(6, 1, 3),
     ),
     case(
         "group_conv2d_nchw",
         lambda x, k: nn.group_conv2d_nchw(x, k, 1, 1, 1, 2),
-        lambda x, k: reference.convolution(x, k, (1, 1), (1, 1), (1, 1), (1, 1), 2),
+        lambda x, k: testing.convolution(x, k, (1, 1), (1, 1), (1, 1), (1, 1), 2),
         IMAGE,
         floats(6, 2, 3, 3),
     ),
@@ -114,9 +114,7 @@ CONVOLUTIONS = [
         "group_conv2d_nhwc",
         lambda x, k: nn.group_conv2d_nhwc(x, k, 2, 0, 1, 2),
         lambda x, k: nhwc(
-            reference.convolution(
-                nchw(x), k.transpose(3, 2, 0, 1), (2, 2), (0, 0), (0, 0), (1, 1), 2
-            )
+            testing.convolution(nchw(x), k.transpose(3, 2, 0, 1), (2, 2), (0, 0), (0, 0), (1, 1), 2)
         ),
         nhwc(IMAGE),
         floats(3, 3, 2, 6),
@@ -124,14 +122,14 @@ CONVOLUTIONS = [
     case(
         "conv2d_of_layout",
         lambda x, k: nn.conv2d(x, k, 1, 1, 1, "NCHW"),
-        lambda x, k: reference.convolution(x, k, (1, 1), (1, 1), (1, 1), (1, 1)),
+        lambda x, k: testing.convolution(x, k, (1, 1), (1, 1), (1, 1), (1, 1)),
         IMAGE,
         KERNEL,
     ),
     case(
         "conv2d_int8",
         lambda x, k: nn.conv2d_nchw(x, k, 1, 0, 1, "int32"),
-        lambda x, k: reference.convolution(
+        lambda x, k: testing.convolution(
             x.astype("int32"), k.astype("int32"), (1, 1), (0, 0), (0, 0), (1, 1)
         ),
         integers(1, 2, 5, 5).astype("int8"),
@@ -140,14 +138,14 @@ CONVOLUTIONS = [
     case(
         "conv3d",
         lambda x, k: nn.conv3d_ncdhw(x, k, 1, 1, 1),
-        lambda x, k: reference.convolution(x, k, (1,) * 3, (1,) * 3, (1,) * 3, (1,) * 3),
+        lambda x, k: testing.convolution(x, k, (1,) * 3, (1,) * 3, (1,) * 3, (1,) * 3),
         floats(1, 2, 4, 4, 3),
         floats(3, 2, 3, 3, 3),
     ),
     case(
         "depthwise_nchw",
         lambda x, k: nn.depthwise_conv2d_nchw(x, k, 2, "SAME", 2),
-        lambda x, k: reference.convolution(x, depthwise(k), (2, 2), (2, 2), (2, 2), (2, 2), 4),
+        lambda x, k: testing.convolution(x, depthwise(k), (2, 2), (2, 2), (2, 2), (2, 2), 4),
         IMAGE,
         floats(4, 2, 3, 3),
     ),
@@ -155,7 +153,7 @@ CONVOLUTIONS = [
         "depthwise_nhwc",
         lambda x, k: nn.depthwise_conv2d_nhwc(x, k, 1, 1),
         lambda x, k: nhwc(
-            reference.convolution(
+            testing.convolution(
                 nchw(x), depthwise(k.transpose(2, 3, 0, 1)), (1, 1), (1, 1), (1, 1), (1, 1), 4
             )
         ),
@@ -166,7 +164,7 @@ CONVOLUTIONS = [
         "depthwise_hwio",
         lambda x, k: nn.depthwise_conv2d_nhwc(x, k, 1, 0, kernel_layout="HWIO"),
         lambda x, k: nhwc(
-            reference.convolution(
+            testing.convolution(
                 nchw(x), depthwise(k.transpose(3, 2, 0, 1)), (1, 1), (0, 0), (0, 0), (1, 1), 4
             )
         ),
@@ -340,7 +338,7 @@ OTHERS = [
             f"{name}-{axis}",
             lambda x, name=name, axis=axis: getattr(nn, name)(x, axis),
             lambda x, name=name, axis=axis: (np.log if name == "log_softmax" else np.asarray)(
-                reference.softmax(x, axis)
+                testing.softmax_python(x, axis)
             ),
             array,
         )
@@ -410,7 +408,7 @@ OTHERS = [
     case(
         "lrn",
         lambda x: nn.lrn(x, 3, 1, 0.1, 0.75, 2),
-        lambda x: reference.lrn(x, 3, 1, 0.1, 0.75, 2),
+        lambda x: testing.lrn_python(x, 3, 1, 2, 0.1, 0.75),
         IMAGE,
     ),
     case(

@@ -13,7 +13,7 @@ from te_sched.schedule.primitives.checks import check_operation, names
 from te_sched.schedule.relations import Transform
 from te_sched.schedule.source_locations import At
 from te_sched.schedule.state import AttachType, Fate, StageDraft, StageState
-from te_sched.te.declare import AXIS_SEPARATOR, index_names
+from te_sched.te.declare import AXIS_SEPARATOR, index_names, keyword_names
 from te_sched.te.operation import ComputeOp, PlaceholderOp
 from te_sched.trace.primitive import primitive
 
@@ -31,7 +31,8 @@ class RearrangingPrimitives(StageState):
         ----------
         mapping_function : (old indices) -> list of new indices, one to one, for example
             `lambda i, j: [i // 4, j, i % 4]`. Every reader follows; for an input or an output it is
-            the caller's array that has the new shape.
+            the caller's array that has the new shape. Arguments after `*` are the last indices:
+            `lambda *i, n: [*i, n // 4, n % 4]`.
 
         Returns
         -------
@@ -47,11 +48,16 @@ class RearrangingPrimitives(StageState):
                 where,
             )
         extents = self.layouts[-1].extents if self.layouts else self.op.output(0).shape
-        wished = index_names(mapping_function, len(extents), f"{what} of {self.op.name}")
+        last = keyword_names(mapping_function)
+        called = f"{what} of {self.op.name}"
+        wished = index_names(mapping_function, len(extents), called, last=last)
         variables = tuple(
             [Var(name, extent.dtype) for name, extent in zip(wished, extents, strict=True)]
         )
-        results, separators = _new_indices(mapping_function(*variables), self)
+        count = len(extents) - len(last)
+        named = dict(zip(last, variables[count:], strict=True))
+        made = mapping_function(*variables[:count], **named)
+        results, separators = _new_indices(made, self)
         layout = layout_map(variables, extents, results, separators, where)
         axes: list[IterVar] = []
         if isinstance(self.op, ComputeOp):

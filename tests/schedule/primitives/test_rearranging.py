@@ -7,7 +7,7 @@ import pytest
 
 import te_sched
 from te_sched import te
-from te_sched.errors import LoweringError, ScheduleError
+from te_sched.errors import DeclarationError, LoweringError, ScheduleError
 from tests.schedule.programs import chain, leaves, product
 
 
@@ -44,6 +44,15 @@ def test_dimensions_can_be_fused():
     p.s[p.C].transform_layout(lambda i, j: [(i * 8 + j) // 32, (i * 8 + j) % 32])
     assert "axis0, axis1 in T.grid(4, 32)" in te_sched.lower(p.s, [p.A, p.D]).script()
     check(p.s, [p.A, p.D], (A + 1) * 2 - 3, A)
+
+
+def test_arguments_after_a_star_are_the_last_indices():
+    p = chain()
+    axes = p.s[p.B].transform_layout(lambda *i, n: [n // 4, *i, n % 4])
+    assert [axis.dom.extent.value for axis in axes] == [2, 16, 4]
+    check(p.s, [p.A, p.D], (A + 1) * 2 - 3, A)
+    with pytest.raises(DeclarationError, match="of 2 dimensions by a function of 3 arguments"):
+        p.s[p.C].transform_layout(lambda *, a, b, c: [a, b, c])
 
 
 def test_layouts_of_layouts():
