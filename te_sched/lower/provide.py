@@ -197,7 +197,8 @@ def _provide_across_threads(stage: Stage, op: ComputeOp, scope: NestContext) -> 
     nest = main_nest(stage, scope)
     bind = scope.binding(nest.substitution())
     reduces = _reductions(op)
-    combiner, condition = map(bind.visit, (reduces[0].combiner, reduces[0].condition))
+    combiner: CommReducer = bind.visit(reduces[0].combiner)
+    condition = bind.visit(reduces[0].condition)
     sources: list[Expr] = [bind.visit(source) for source in reduces[0].source]
     reduced = [axis for axis in nest.axes if axis.kind == "CommReduce"]
     threads = [thread.var for axis in reduced for thread in threads_of(stage, [axis])]

@@ -66,13 +66,13 @@ def convolution(
     for channel in range(out_channels):
         first = channel // (out_channels // groups) * per_group
         for place in itertools.product(*map(range, extents)):
-            at: Any = tuple(
+            at = tuple(
                 slice(p * step, p * step + (k - 1) * gap + 1, gap)
                 for p, step, k, gap in zip(place, stride, window, dilation, strict=True)
             )
-            read = padded[(slice(None), slice(first, first + per_group), *at)]
+            read = padded[:, first : first + per_group][(slice(None), slice(None), *at)]
             axes = tuple(range(1, read.ndim))
-            result[(slice(None), channel, *place)] = (read * kernel[channel]).sum(axis=axes)
+            result[:, channel][(slice(None), *place)] = (read * kernel[channel]).sum(axis=axes)
     return result
 
 
