@@ -62,7 +62,7 @@ def convolution(
         (n - (k - 1) * gap - 1) // step + 1
         for n, k, gap, step in zip(padded.shape[2:], window, dilation, stride, strict=True)
     ]
-    result = np.zeros((data.shape[0], out_channels, *extents), "float64")
+    result = np.zeros((*extents, data.shape[0], out_channels), "float64")
     for channel in range(out_channels):
         first = channel // (out_channels // groups) * per_group
         for place in itertools.product(*map(range, extents)):
@@ -72,8 +72,8 @@ def convolution(
             )
             read = padded[:, first : first + per_group][(slice(None), slice(None), *at)]
             axes = tuple(range(1, read.ndim))
-            result[:, channel][(slice(None), *place)] = (read * kernel[channel]).sum(axis=axes)
-    return result
+            result[place][:, channel] = (read * kernel[channel]).sum(axis=axes)
+    return np.moveaxis(result, (-2, -1), (0, 1))
 
 
 def conv2d_nchw_python(
