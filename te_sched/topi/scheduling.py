@@ -6,7 +6,7 @@ their form. Must not know targets.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,14 @@ from te_sched.te.tensor import Tensor
 from te_sched.topi.tag import is_broadcast, is_injective
 from te_sched.topi.utils import as_constant, is_same, prod
 
+# The operators of which each target has a schedule, besides those that its module defines.
+_SCHEDULED = (
+    *("softmax", "dense", "matmul", "batch_matmul", "lrn", "batch_norm"),
+    *("conv1d_ncw", "conv1d_nwc", "group_conv1d_ncw", "group_conv1d_nwc", "conv1d_transpose_ncw"),
+    *("conv2d_nchw", "conv2d_nhwc", "conv2d_hwcn", "group_conv2d_nchw", "group_conv2d_nhwc"),
+    *("depthwise_conv2d_nchw", "depthwise_conv2d_nhwc", "conv2d_transpose_nchw"),
+    *("conv3d_ncdhw", "conv3d_ndhwc"),
+)
 _PRODUCTS = ("dense", "matmul", "batch_matmul", "einsum")
 _CONVOLUTIONS = ("conv1d", "conv2d", "conv3d", "group_conv", "depthwise_conv")
 _CHANNELS_SECOND = ("_ncw", "_nchw", "_ncdhw")
@@ -37,6 +45,23 @@ def start_schedule(outs: Any) -> Schedule:
                 "give the tensor that topi or te.compute returned, or a list of tensors",
             )
     return create_schedule(items)
+
+
+def schedule_functions(
+    target: str, schedule: Callable[[Any], Schedule], *more: str
+) -> dict[str, Callable[[Any], Schedule]]:
+    """`schedule_dense` and the like, which schedule the outputs of an operator on a target; also
+    for `more` operators.
+    """
+
+    def function(operator: str) -> Callable[[Any], Schedule]:
+        def scheduled(outs: Any) -> Schedule:
+            return schedule(outs)
+
+        scheduled.__doc__ = f"A schedule for {target} of {operator}; outs is a tensor or a list."
+        return scheduled
+
+    return {f"schedule_{name}": function(name) for name in (*_SCHEDULED, *more)}
 
 
 def is_reduction(op: Operation) -> bool:

@@ -6,12 +6,18 @@ They are correct everywhere and fast nowhere; `topi.x86` and `topi.cuda` schedul
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from te_sched.schedule.schedule import Schedule
 from te_sched.signatures import check_arguments
 from te_sched.te.tensor import Tensor
-from te_sched.topi.scheduling import fuse_axes, inline_injective, start_schedule
+from te_sched.topi.scheduling import (
+    fuse_axes,
+    inline_injective,
+    schedule_functions,
+    start_schedule,
+)
 
 
 def default_schedule(outs: Any, auto_inline: bool = False) -> Schedule:
@@ -51,39 +57,14 @@ def schedule_reduce(outs: Any) -> Schedule:
     return default_schedule(outs, True)
 
 
-def _plain(what: str) -> Any:
-    def schedule(outs: Any) -> Schedule:
-        return default_schedule(outs, False)
-
-    schedule.__doc__ = f"Plain loops for {what}."
-    return schedule
-
-
-schedule_elemwise = schedule_injective
-schedule_broadcast = schedule_injective
+schedule_elemwise = schedule_broadcast = schedule_injective
 schedule_adaptive_pool = schedule_pool
-schedule_softmax = _plain("softmax and log_softmax")
-schedule_dense = _plain("dense")
-schedule_matmul = _plain("matmul")
-schedule_batch_matmul = _plain("batch_matmul")
-schedule_einsum = _plain("einsum")
-schedule_lrn = _plain("lrn")
-schedule_batch_norm = _plain("batch_norm")
-schedule_conv1d_ncw = _plain("conv1d_ncw")
-schedule_conv1d_nwc = _plain("conv1d_nwc")
-schedule_group_conv1d_ncw = _plain("group_conv1d_ncw")
-schedule_group_conv1d_nwc = _plain("group_conv1d_nwc")
-schedule_conv1d_transpose_ncw = _plain("conv1d_transpose_ncw")
-schedule_conv2d_nchw = _plain("conv2d_nchw")
-schedule_conv2d_nhwc = _plain("conv2d_nhwc")
-schedule_conv2d_hwcn = _plain("conv2d_hwcn")
-schedule_group_conv2d_nchw = _plain("group_conv2d_nchw")
-schedule_group_conv2d_nhwc = _plain("group_conv2d_nhwc")
-schedule_depthwise_conv2d_nchw = _plain("depthwise_conv2d_nchw")
-schedule_depthwise_conv2d_nhwc = _plain("depthwise_conv2d_nhwc")
-schedule_conv2d_transpose_nchw = _plain("conv2d_transpose_nchw")
-schedule_conv3d_ncdhw = _plain("conv3d_ncdhw")
-schedule_conv3d_ndhwc = _plain("conv3d_ndhwc")
+globals().update(schedule_functions("any CPU", default_schedule, "einsum"))
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Callable[[Any], Schedule]: ...
+
 
 check_arguments(
     sys.modules[__name__], [name for name in dir() if "schedule" in name and name[0].islower()]
