@@ -127,24 +127,24 @@ class Facts:
             last, offset = split_offset(build.add(bound.min, bound.extent))
             self.differences.append(Difference(var, last, offset - 1, var))
 
-    def assume(self, condition: Expr) -> None:
+    def assume(self, condition: Any) -> None:
         """Note that a condition holds."""
         kind = type(condition)
         if kind is And:
-            self.assume(condition.a)  # type: ignore[attr-defined]
-            self.assume(condition.b)  # type: ignore[attr-defined]
+            self.assume(condition.a)
+            self.assume(condition.b)
             return
         is_pure = effect_of(condition) <= Effect.PURE
         if is_pure:  # memory may change while a condition on it is taken to hold
             self.true.append(condition)
-        if kind is Not and type(condition.a) in NEGATION:  # type: ignore[attr-defined]
+        if kind is Not and type(condition.a) in NEGATION:
             # Known literally; TVM draws no bounds from a negation that is not rewritten.
-            inner = condition.a  # type: ignore[attr-defined]
+            inner = condition.a
             if is_pure and not self.may_be_unordered(inner):
                 self.true.append(_plain(NEGATION[type(inner)], inner.a, inner.b))
             return
         if kind in NEGATION:
-            self._assume_comparison(kind, condition.a, condition.b, is_pure)  # type: ignore[attr-defined]
+            self._assume_comparison(kind, condition.a, condition.b, is_pure)
 
     def may_be_unordered(self, e: Any) -> bool:
         """Whether e compares floats by order, so that neither it nor its reverse holds of NaN."""
