@@ -1,4 +1,4 @@
-"""What the back ends share: the writers of nodes, and calls compared with the intrinsics' table."""
+"""What the back ends share: writers of nodes, intrinsics compared with their table, pointers."""
 
 from __future__ import annotations
 
@@ -7,18 +7,7 @@ from typing import TypeVar
 
 from te_sched.errors import BuildError, Subject, kind_of
 from te_sched.ir import dtypes
-from te_sched.ir.expr import (
-    BinaryOp,
-    Buffer,
-    BufferLoad,
-    Call,
-    Cast,
-    CompareOp,
-    Expr,
-    IntImm,
-    Node,
-    Var,
-)
+from te_sched.ir import expr as E
 from te_sched.ir.intrinsic_table import INTRINSICS
 
 _Writer = TypeVar("_Writer")
@@ -30,7 +19,7 @@ _LEGAL = {
 
 
 def writer_of(
-    writers: Mapping[type, _Writer], node: Node, task: str, where: tuple[Subject, ...] = ()
+    writers: Mapping[type, _Writer], node: E.Node, task: str, where: tuple[Subject, ...] = ()
 ) -> _Writer:
     """What writes a node; `task` is what to do with {}.
 
@@ -47,12 +36,12 @@ def writer_of(
     return writer
 
 
-def operator_of(node: BinaryOp | CompareOp) -> str:
+def operator_of(node: E.BinaryOp | E.CompareOp) -> str:
     """The name of an operator: add, floordiv, le, ..."""
     return type(node).__name__.lower()
 
 
-def intrinsic_of(node: Call) -> str:
+def intrinsic_of(node: E.Call) -> str:
     """The name of the intrinsic that is called, without the prefix "tir.".
 
     Raises BuildError where the table has it with other arguments.
@@ -75,24 +64,24 @@ def intrinsic_of(node: Call) -> str:
     return name
 
 
-def array_of(data: Var, dtype: str) -> Buffer:
+def array_of(data: E.Var, dtype: str) -> E.Buffer:
     """The memory behind a pointer as a flat array, of which only the beginning is known."""
-    return Buffer(data, dtype, (IntImm(1),), (), IntImm(0), data.name)
+    return E.Buffer(data, dtype, (E.IntImm(1),), (), E.IntImm(0), data.name)
 
 
-def target_of(pointer: Expr) -> BufferLoad | None:
+def target_of(pointer: E.Expr) -> E.BufferLoad | None:
     """The element that address_of or tvm_access_ptr points to; None for other pointers."""
-    if isinstance(pointer, Call) and pointer.op == "tir.address_of":
+    if isinstance(pointer, E.Call) and pointer.op == "tir.address_of":
         load = pointer.args[0]
-        return load if isinstance(load, BufferLoad) else None
-    if isinstance(pointer, Call) and pointer.op == "tir.tvm_access_ptr":
+        return load if isinstance(load, E.BufferLoad) else None
+    if isinstance(pointer, E.Call) and pointer.op == "tir.tvm_access_ptr":
         kind, data, offset = pointer.args[:3]
-        if isinstance(data, Var):
-            return BufferLoad(array_of(data, kind.dtype), (offset,))
+        if isinstance(data, E.Var):
+            return E.BufferLoad(array_of(data, kind.dtype), (offset,))
     return None
 
 
-def of_type(e: Expr, element: str) -> Expr:
+def of_type(e: E.Expr, element: str) -> E.Expr:
     """A value, or a vector, as one of some type of elements."""
     wanted = dtypes.with_lanes(element, dtypes.lanes(e.dtype))
-    return e if e.dtype == wanted else Cast(wanted, e)
+    return e if e.dtype == wanted else E.Cast(wanted, e)

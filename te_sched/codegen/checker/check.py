@@ -300,11 +300,8 @@ class _Program:
 
 def _check_dtype(name: str, buffer: E.Buffer, array: np.ndarray) -> None:
     element = dtypes.element(buffer.dtype)
-    legal = {str(numpy_dtype(element))}
-    if element == "bfloat16":
-        legal = {"bfloat16", "uint16"}
-    elif element == "bool":
-        legal = {"bool", "int8"}
+    others = {"bfloat16": {"bfloat16", "uint16"}, "bool": {"bool", "int8"}}
+    legal = others.get(element) or {str(numpy_dtype(element))}
     if array.dtype.name not in legal:
         raise CallError(
             f"check {name!r} with an array of {array.dtype} for {buffer.name}",

@@ -69,13 +69,9 @@ def cast(value: Value, source: str, dtype: str) -> Value:
     """A value converted to another type."""
     if isinstance(value, np.ndarray):
         return rounded(value.astype(numpy_dtype(dtype)), dtype)
-    if dtypes.is_float(dtype):
-        return rounded(numpy_dtype(dtype).type(value), dtype)
-    if dtypes.is_bool(dtype):
-        return bool(value)
-    if dtypes.is_float(source):
+    if dtypes.is_float(source) and not (dtypes.is_float(dtype) or dtypes.is_bool(dtype)):
         return plain(np.asarray(value).astype(numpy_dtype(dtype)))
-    return wrapped(int(value), dtype)
+    return constant(value, dtype)
 
 
 def typed(value: Value, dtype: str) -> Value:

@@ -117,12 +117,8 @@ def _call_back(out: FunctionText, values: list[Value], what: dict[str, Any]) -> 
     lost = out.emit(f"icmp sge i32 {code}, 0")
     error = out.emit(f"select i1 {lost}, i32 {LOST}, i32 {code}")
     out.leave_if(out.emit(f"icmp ne i32 {code}, {DONE}"), error)
-    if result in ("void", "handle"):
-        return (
-            Value("", "void")
-            if result == "void"
-            else Value(out.emit(f"load ptr, ptr {room}, align 8"), "handle")
-        )
+    if result == "void":
+        return Value("", "void")
     text = out.emit(f"load {memory_type(result)}, ptr {room}, align 8")
     if dtypes.is_bool(result):
         text = out.emit(f"trunc i8 {text} to i1")

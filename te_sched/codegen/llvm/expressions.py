@@ -141,16 +141,14 @@ def _select(out: FunctionText, node: E.Select) -> Value:
 def conditional(out: FunctionText, condition: E.Expr, yes: E.Expr, no: E.Expr) -> Value:
     """if_then_else: only the side that is taken is evaluated."""
     test = evaluate_condition(out, condition)
-    if dtypes.lanes(test.dtype) > 1:
-        if not (is_speculatable(yes) and is_speculatable(no)):
-            raise BuildError(
-                "build an if_then_else whose condition is a vector",
-                "only the side that is taken may be computed, and the lanes take different ones",
-                "use tir.Select where both may be computed, or take the elements one by one",
-            )
-        return arithmetic.select(out, test, evaluate(out, yes), evaluate(out, no))
     if is_speculatable(yes) and is_speculatable(no):
         return arithmetic.select(out, test, evaluate(out, yes), evaluate(out, no))
+    if dtypes.lanes(test.dtype) > 1:
+        raise BuildError(
+            "build an if_then_else whose condition is a vector",
+            "only the side that is taken may be computed, and the lanes take different ones",
+            "use tir.Select where both may be computed, or take the elements one by one",
+        )
     then, other, done = out.label("then"), out.label("else"), out.label("done")
     out.branch_if(test.text, then, other)
     values, ends = [], []
