@@ -105,13 +105,10 @@ _TEXT = re.compile(r"\s*\.(?:string|ascii|asciz|file|ident)\b")
 
 
 def _escaped(line: str) -> str:
-    return "".join(
-        char if " " <= char <= "~" and char not in '"\\' else _hexadecimal(char) for char in line
-    )
+    def hexadecimal(found: re.Match[str]) -> str:
+        return "".join(f"\\{byte:02X}" for byte in found[0].encode())
 
-
-def _hexadecimal(char: str) -> str:
-    return "".join(f"\\{byte:02X}" for byte in char.encode())
+    return re.sub(r'[^ -~]|["\\]', hexadecimal, line)
 
 
 def _as_file(source: str, place: Path) -> str:

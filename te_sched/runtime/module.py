@@ -85,10 +85,7 @@ class Function(Unpicklable):
         if named:
             refuse_names(self.signature, named)
         keep: list[Any] = []
-        values = self._prepare(args, keep)
-        if self.signature.parallel and not threads.is_ready:
-            threads.prepare()
-        code = self._native(*values)
+        code = self._native(*self._prepare(args, keep))
         if code:
             self._fail(code, args)
 
@@ -96,8 +93,6 @@ class Function(Unpicklable):
         """Call the function `count` times from native code; gives the seconds that it took."""
         keep: list[Any] = []
         values = self._prepare(args, keep)
-        if self.signature.parallel and not threads.is_ready:
-            threads.prepare()
         spent = ctypes.c_int64(0)
         code = self._repeat(count, addressof(spent), *values)
         if code:
@@ -112,7 +107,7 @@ class Function(Unpicklable):
         return self.run_repeatedly(count, *args)
 
     def _prepare(self, args: tuple[Any, ...], keep: list[Any]) -> list[Any]:
-        """The native arguments of a call."""
+        """The native arguments of a call, for which all is ready."""
         keys: list[Any] = []
         values: list[Any] = []
         bits = 0
@@ -146,6 +141,8 @@ class Function(Unpicklable):
         if extra is None or bits & self._misaligned:
             extra = self._check(args, key)
         values += extra
+        if self.signature.parallel and not threads.is_ready:
+            threads.prepare()
         return values
 
     def _unusual(self, argument: Any, keys: list[Any], keep: list[Any]) -> int | None:

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import types
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -67,7 +66,7 @@ class Script(WrittenLoops):
     def _emulate(self, args: tuple[Any, ...]) -> Any:
         function = self.function
         names = {**function.__globals__, **EMULATED}
-        copy = types.FunctionType(
+        copy = FunctionType(
             function.__code__, names, function.__name__, function.__defaults__, function.__closure__
         )
         return copy(*args)
@@ -75,7 +74,7 @@ class Script(WrittenLoops):
 
 def script(function: Callable[..., Any]) -> Script:
     """A function of loops over elements as an operation; the module says how it is written."""
-    if not isinstance(function, types.FunctionType):
+    if not isinstance(function, FunctionType):
         raise DeclarationError(
             f"hybrid.script of {repr_of(function)}",
             "it takes a Python function",

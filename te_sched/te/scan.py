@@ -8,7 +8,7 @@ from typing import Any, overload
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir import ops
-from te_sched.ir.expr import Expr, IntImm, IterVar, ProducerLoad, Range, Var
+from te_sched.ir.expr import IntImm, IterVar, ProducerLoad, Range, Var
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import walk
 from te_sched.te.declare import axis_of, check_labels, checked_name
@@ -114,9 +114,9 @@ def _check_state(init: Tensor, update: Tensor, state: Tensor, name: str) -> None
             problem = f"its type is not {state.dtype}"
         elif tensor.ndim != state.ndim:
             problem = f"it has {tensor.ndim} dimensions, the state {state.ndim}"
-        elif not _same_extents(tensor.shape[1:], state.shape[1:]):
+        elif not all(map(structural_equal, tensor.shape[1:], state.shape[1:])):
             problem = "its dimensions after the first are not those of the state"
-        elif tensor is update and not _same_extents(tensor.shape[:1], state.shape[:1]):
+        elif tensor is update and not structural_equal(tensor.shape[0], state.shape[0]):
             problem = "its first dimension, the time, is not that of the state"
         else:
             continue
@@ -160,10 +160,6 @@ def _check_past(update: Tensor, places: tuple[Tensor, ...], at: int, name: str) 
                     "read the state at an earlier step: state[t - 1, ...]",
                     tensor_label(update),
                 )
-
-
-def _same_extents(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
-    return all(structural_equal(x, y) for x, y in zip(a, b, strict=True))
 
 
 def _scan_axis(init: Tensor, update: Tensor, name: str) -> IterVar:
