@@ -18,12 +18,10 @@ from te_sched.analysis.checks.access_context import AccessContext, Need, is_inde
 from te_sched.analysis.checks.guarded_sums import joined
 from te_sched.analysis.findings import BOUNDS, PROVED, REFUTED, UNPROVED, Finding
 from te_sched.analysis.programs.evaluate import (
+    Execution,
     Points,
     TooMany,
     Unevaluable,
-    evaluate,
-    held,
-    points_of,
     variables_in,
 )
 from te_sched.analysis.schedules.sizes import Size
@@ -223,7 +221,7 @@ class Bounds(AccessContext):
         """
         points = self._points(need, conditions)
         values, low, extent = (
-            np.broadcast_to(evaluate(part, points.values, self.values), (points.count,))
+            np.broadcast_to(points.of(part), (points.count,))
             for part in (need.at, need.low, need.extent)
         )
         if not points.count:
@@ -284,8 +282,8 @@ class Bounds(AccessContext):
             if loop.var in known:
                 known |= variables_in(self.values, loop.min, loop.extent)
         most = {loop: 1 for loop in self.scope.loops if loop.var not in known}
-        points = points_of(self.scope.loops, {}, self.values, most, _LIMIT)
-        return held(points, conditions, self.values)
+        run = Execution(self.values, {}, _LIMIT)
+        return run.points(self.scope.loops, most).held(conditions)
 
     def _always_outside(self, need: Need, shown: Expr) -> tuple[str, str] | None:
         """Of symbolic sizes: what is outside whatever they are, as an index that is shown."""

@@ -57,7 +57,6 @@ class Guarded:
     func: PrimFunc
     sizes: tuple[Size, ...]
     findings: Findings
-    proved: int
     checked: int
 
 
@@ -83,7 +82,6 @@ def guard_accesses(
         func.with_body(body),
         tuple(bounds.sizes),
         Findings(bounds.summary()),
-        bounds.proved,
         bounds.unproved,
     )
 

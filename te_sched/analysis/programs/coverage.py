@@ -14,13 +14,7 @@ import numpy as np
 from te_sched.analysis.findings import COVERAGE, PROVED, REFUTED, UNPROVED, Finding
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses, by_memory
 from te_sched.analysis.programs.cover import FormInterval, covers_region
-from te_sched.analysis.programs.evaluate import (
-    Unevaluable,
-    evaluate,
-    samples_of,
-    text_of,
-    touched_by,
-)
+from te_sched.analysis.programs.evaluate import Unevaluable, executions_of
 from te_sched.arith.forms import constant, plus, times
 from te_sched.ir.scopes import Memory
 
@@ -75,20 +69,20 @@ def _missing(
     """
     text: str | None = None
     try:
-        for sizes in samples_of(program):
-            shape = [int(evaluate(one, dict(sizes), program.values)) for one in memory.shape]
+        for run in executions_of(program, _LIMIT):
+            shape = [int(run.value(one)) for one in memory.shape]
             if prod(shape) > _LIMIT or min(shape, default=0) < 0:  # a call refuses these
                 return None
             written = np.zeros(shape if rank_ == len(shape) else prod(shape), bool)
             for access in writes:
                 if not access.is_sure or access.index is None:
                     return None
-                elements = touched_by(program, access, sizes, _LIMIT)[1]
+                elements = run.touched(access)[1]
                 inside = np.all((elements >= 0) & (elements < written.shape), axis=1)
                 written[tuple(elements[inside].T)] = True
             if written.all():
-                return "" if not sizes else None
-            text = text_of(memory.name, np.argwhere(~written)[0], sizes)
+                return "" if not run.sizes else None
+            text = run.text(memory.name, np.argwhere(~written)[0])
     except Unevaluable:
         return None
     return text

@@ -6,23 +6,20 @@ Must not know what is proved.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses, reads_own
 from te_sched.analysis.programs.evaluate import (
+    Execution,
     Points,
     TooMany,
     Unevaluable,
-    Values,
-    elements_of,
-    held,
+    executions_of,
     numbered,
-    points_of,
     rows_of,
-    samples_of,
     sizes_text,
 )
 from te_sched.ir.scopes import Loop
@@ -77,23 +74,22 @@ def find_meeting(
     """Where two iterations certainly meet, for whatever sizes; or whether they certainly do not."""
     found: Meeting | bool = False
     try:
-        for sizes in samples_of(program):
-            found = _Execution(program, loops, accesses, sizes).meeting()
+        for run in executions_of(program, _LIMIT):
+            found = _Iterations(loops, accesses, run).meeting()
             if isinstance(found, bool):
-                return found and not sizes
+                return found and not run.sizes
     except Unevaluable:
         return False
     return found
 
 
 @dataclass
-class _Execution:
-    """All iterations of loops for given sizes, and the elements that they touch."""
+class _Iterations:
+    """All iterations of loops, and the elements that they touch."""
 
-    program: ProgramAccesses
     loops: tuple[Loop, ...]
     accesses: Sequence[Access]
-    sizes: Values
+    run: Execution
     is_complete: bool = True  # whether all of them are looked at
 
     def meeting(self) -> Meeting | bool:
@@ -139,7 +135,7 @@ class _Execution:
         )
         if second.access.writes and iterations[0] > iterations[1]:
             first, second, iterations = second, first, (iterations[1], iterations[0])
-        names, sizes = tuple(loop.name for loop in self.loops), sizes_text(self.sizes)
+        names, sizes = tuple(loop.name for loop in self.loops), sizes_text(self.run.sizes)
         return Meeting(first.access, second.access, element, iterations, names, sizes)
 
     def _is_harmless(self, first: Access, second: Access) -> bool:
@@ -156,14 +152,13 @@ class _Execution:
         return access.loops[: access.loops.index(self.loops[0])]
 
     def _row(self, access: Access) -> _Row | None:
-        lets = self.program.values
         points = self._points(access)
         outside = self._outside(access)
         try:
-            points = held(points, access.conditions, lets)
+            points = points.held(access.conditions)
             if not points.count:
                 return None
-            elements, which = elements_of(access, points, outside, self.sizes, lets, _MOST)
+            elements, which = replace(self.run, limit=_MOST).elements(access, points, outside)
         except TooMany:
             raise
         except Unevaluable:
@@ -173,9 +168,8 @@ class _Execution:
         return _Row(access, elements, rows_of(turns, points.count)[which])
 
     def _points(self, access: Access) -> Points:
-        lets = self.program.values
         try:
-            return points_of(access.loops, self.sizes, lets, {}, _LIMIT)
+            return self.run.points(access.loops)
         except TooMany:
             self.is_complete = False
         outside = dict.fromkeys(self._outside(access), 1)
@@ -183,7 +177,7 @@ class _Execution:
         for inner in (16, 4, 2):
             most = {**dict.fromkeys(access.loops, inner), **outside, **judged}
             try:
-                return points_of(access.loops, self.sizes, lets, most, _LIMIT)
+                return self.run.points(access.loops, most)
             except TooMany:
                 continue
         raise TooMany

@@ -25,6 +25,7 @@ from te_sched.ir.visitor import variables_of, walk
 
 Values = dict[Var, Any]
 _Member = TypeVar("_Member")
+_WHOLE: Mapping[Loop, int] = MappingProxyType({})  # no loop is cut short
 # Sizes that stand for all: even and odd ones, no two alike.
 _SAMPLES = ((16, 2), (21, 2), (13, -1))
 
@@ -120,122 +121,107 @@ class Points:
     count: int
     values: Values
     digits: dict[Loop, Any]  # which iteration of each loop, from 0
+    lets: Mapping[Var, Expr]
 
-    def where(self, chosen: Any) -> Points:
-        """Some of the iterations."""
+    def of(self, e: Expr) -> Any:
+        """The values of an expression; Unevaluable is raised where they are not known."""
+        return evaluate(e, self.values, self.lets)
+
+    def where(self, conditions: Iterable[Expr]) -> Any:
+        """In which iterations conditions hold."""
+        chosen: Any = np.ones(self.count, bool)
+        for condition in conditions:
+            chosen = np.logical_and(chosen, self.of(condition))
+        return chosen
+
+    def held(self, conditions: Iterable[Expr]) -> Points:
+        """The iterations in which conditions hold."""
+        chosen = self.where(conditions)
+        if chosen.all():
+            return self
+        # values of lets were found on the way, and have the length of the points
         values = {var: a[chosen] if np.ndim(a) else a for var, a in self.values.items()}
         digits = {loop: a[chosen] for loop, a in self.digits.items()}
-        return Points(int(np.count_nonzero(chosen)), values, digits)
+        return Points(int(np.count_nonzero(chosen)), values, digits, self.lets)
 
 
-def points_of(
-    loops: Sequence[Loop],
-    sizes: Values,
-    lets: Mapping[Var, Expr],
-    most: Mapping[Loop, int],
-    limit: int,
-) -> Points:
-    """The iterations of a nest of loops. `most` cuts loops short.
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """Executes loops and accesses for given sizes, of which `lets` says what variables stand for.
 
-    Raises
-    ------
-    Unevaluable where the extents are not known, or there are more than `limit` iterations.
+    Unevaluable is raised for what is not known, TooMany for more than `limit` iterations, or
+    elements that these touch.
     """
-    values, count = dict(sizes), 1
-    digits: dict[Loop, Any] = {}
-    for loop in loops:
-        low, extent = evaluate(loop.min, values, lets), evaluate(loop.extent, values, lets)
-        extent = np.maximum(extent, 0)
-        if loop in most:
-            extent = np.minimum(extent, most[loop])
-        is_same = getattr(extent, "ndim", 0) == 0
-        total = int(extent) * count if is_same else int(extent.sum())
-        if total > limit:
-            raise TooMany
-        counts = np.broadcast_to(extent, (count,))
-        values = {v: np.repeat(a, counts) if np.ndim(a) else a for v, a in values.items()}
-        digits = {one: np.repeat(a, counts) for one, a in digits.items()}
-        number = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
-        low = np.repeat(low, counts) if np.ndim(low) else low
-        count = total
-        digits[loop] = number
-        values[loop.var] = number + low
-    return Points(count, values, digits)
 
+    lets: Mapping[Var, Expr]
+    sizes: Values
+    limit: int
 
-def held(points: Points, conditions: Iterable[Expr], lets: Mapping[Var, Expr]) -> Points:
-    """The iterations in which conditions hold.
+    def value(self, e: Expr) -> Any:
+        """The value of an expression of sizes."""
+        return evaluate(e, dict(self.sizes), self.lets)
 
-    Raises
-    ------
-    Unevaluable where one of them is not known.
-    """
-    chosen = where(points, conditions, lets)
-    # values of lets were found on the way, and have the length of the points
-    return points if chosen.all() else points.where(chosen)
-
-
-def where(points: Points, conditions: Iterable[Expr], lets: Mapping[Var, Expr]) -> Any:
-    """In which iterations conditions hold; Unevaluable is raised where one is not known."""
-    chosen: Any = np.ones(points.count, bool)
-    for condition in conditions:
-        chosen = np.logical_and(chosen, evaluate(condition, points.values, lets))
-    return chosen
-
-
-def elements_of(
-    access: Access,
-    points: Points,
-    outside: Sequence[Loop],
-    sizes: Values,
-    lets: Mapping[Var, Expr],
-    limit: int,
-) -> tuple[Any, Any]:
-    """The elements that an access touches, in rows after the iterations of loops outside; and in
-    which of the points.
-
-    Raises
-    ------
-    Unevaluable where they are not known, or more than `limit`.
-    """
-    assert access.index is not None
-    values = [points.digits[loop] for loop in outside]
-    values += [evaluate(one, points.values, lets) for one in access.index]
-    rows, which = rows_of(values, points.count), np.arange(points.count)
-    for place, one in enumerate(access.sizes, len(outside)):
-        size = int(evaluate(one, dict(sizes), lets))
-        if size != 1:
-            if len(rows) * size > limit:
+    def points(self, loops: Iterable[Loop], most: Mapping[Loop, int] = _WHOLE) -> Points:
+        """The iterations of a nest of loops. `most` cuts loops short."""
+        values, count, lets = dict(self.sizes), 1, self.lets
+        digits: dict[Loop, Any] = {}
+        for loop in loops:
+            low, extent = evaluate(loop.min, values, lets), evaluate(loop.extent, values, lets)
+            extent = np.maximum(extent, 0)
+            if loop in most:
+                extent = np.minimum(extent, most[loop])
+            is_same = getattr(extent, "ndim", 0) == 0
+            total = int(extent) * count if is_same else int(extent.sum())
+            if total > self.limit:
                 raise TooMany
-            steps = np.tile(np.arange(size), len(rows))
-            rows, which = np.repeat(rows, size, axis=0), np.repeat(which, size)
-            rows[:, place] += steps
-    return rows, which
+            counts = np.broadcast_to(extent, (count,))
+            values = {v: np.repeat(a, counts) if np.ndim(a) else a for v, a in values.items()}
+            digits = {one: np.repeat(a, counts) for one, a in digits.items()}
+            number = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
+            low = np.repeat(low, counts) if np.ndim(low) else low
+            count = total
+            digits[loop] = number
+            values[loop.var] = number + low
+        return Points(count, values, digits, lets)
+
+    def elements(
+        self, access: Access, points: Points, outside: Sequence[Loop] = ()
+    ) -> tuple[Any, Any]:
+        """The elements that an access touches, in rows after the iterations of loops outside; and
+        in which of the points.
+        """
+        assert access.index is not None
+        values = [*[points.digits[loop] for loop in outside], *map(points.of, access.index)]
+        rows, which = rows_of(values, points.count), np.arange(points.count)
+        for place, one in enumerate(access.sizes, len(outside)):
+            size = int(self.value(one))
+            if size != 1:
+                if len(rows) * size > self.limit:
+                    raise TooMany
+                steps = np.tile(np.arange(size), len(rows))
+                rows, which = np.repeat(rows, size, axis=0), np.repeat(which, size)
+                rows[:, place] += steps
+        return rows, which
+
+    def touched(
+        self, access: Access, outside: Sequence[Loop] = (), most: Mapping[Loop, int] = _WHOLE
+    ) -> tuple[Points, Any, Any]:
+        """The iterations in which an access happens, and its elements there, as `elements` has
+        them.
+        """
+        points = self.points(access.loops, most).held(access.conditions)
+        return points, *self.elements(access, points, outside)
+
+    def text(self, name: str, place: Iterable[Any]) -> str:
+        """An element, and the sizes, in words."""
+        text = f"{name}[{', '.join(str(int(one)) for one in place)}]"
+        return f"{text}, where {sizes_text(self.sizes)}" if self.sizes else text
 
 
 def rows_of(columns: Iterable[Any], count: int) -> Any:
     """A table of columns, of which each is an array or one number for all rows."""
     whole = [np.broadcast_to(np.asarray(column, np.int64), (count,)) for column in columns]
     return np.stack(whole, axis=1) if whole else np.zeros((count, 0), np.int64)
-
-
-def touched_by(
-    program: ProgramAccesses,
-    access: Access,
-    sizes: Values,
-    limit: int,
-    outside: Sequence[Loop] = (),
-    most: Mapping[Loop, int] = MappingProxyType({}),
-) -> tuple[Points, Any, Any]:
-    """The iterations in which an access happens, and its elements there, as `elements_of` has them.
-
-    Raises
-    ------
-    Unevaluable where they are not known, or more than `limit`.
-    """
-    lets = program.values
-    points = held(points_of(access.loops, sizes, lets, most, limit), access.conditions, lets)
-    return points, *elements_of(access, points, outside, sizes, lets, limit)
 
 
 def variables_in(lets: Mapping[Var, Expr], *exprs: Expr) -> set[Var]:
@@ -292,19 +278,13 @@ def numbered(tables: Sequence[Any]) -> tuple[list[Any], int]:
     return np.split(numbers, ends), count
 
 
-def text_of(name: str, place: Iterable[Any], sizes: Values) -> str:
-    """An element, and the sizes for which it was found, in words."""
-    text = f"{name}[{', '.join(str(int(one)) for one in place)}]"
-    return f"{text}, where {sizes_text(sizes)}" if sizes else text
-
-
 def sizes_text(sizes: Values) -> str:
     """Sizes in words: n = 16, m = 18."""
     return ", ".join(f"{var.name} = {int(value)}" for var, value in sizes.items())
 
 
-def samples_of(program: ProgramAccesses) -> Iterator[Values]:
-    """Values for the sizes of a program: one time none where it has none.
+def executions_of(program: ProgramAccesses, limit: int) -> Iterator[Execution]:
+    """Executions of a program for samples of its sizes: a single one where it has none.
 
     What is found for each of the samples is taken to hold for all but a few sizes.
     """
@@ -326,6 +306,6 @@ def samples_of(program: ProgramAccesses) -> Iterator[Values]:
         shown = dict(values)
         for stride, extent in strides:
             shown[stride] = evaluate(extent, values, program.values)
-        yield shown
+        yield Execution(program.values, shown, limit)
         if not symbols:
             return

@@ -18,15 +18,13 @@ import numpy as np
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses, by_memory
 from te_sched.analysis.programs.dependences import Meeting
 from te_sched.analysis.programs.evaluate import (
+    Execution,
     Points,
     Unevaluable,
-    Values,
-    evaluate,
+    executions_of,
     numbered,
     rows_of,
-    samples_of,
     sizes_text,
-    touched_by,
 )
 from te_sched.ir.expr import BufferLoad, Call, Expr, Var
 from te_sched.ir.intrinsic_table import Effect, call_effect
@@ -131,8 +129,8 @@ class _Store:
             return None
         found: Meeting | None = None
         try:
-            for sizes in samples_of(self.program):
-                found = self._meeting(sizes, differs)
+            for run in executions_of(self.program, _LIMIT):
+                found = self._meeting(run, differs)
                 if found is None:
                     return None
         except Unevaluable:
@@ -153,10 +151,10 @@ class _Store:
         """Whether it is proved that no thread touches what another one writes."""
         return self.program.are_apart(self.write, other, self.threads, self.serial)
 
-    def _meeting(self, sizes: Values, differs: bool) -> Meeting | None:
-        points, elements, threads = self._touched(self.write, sizes)
+    def _meeting(self, run: Execution, differs: bool) -> Meeting | None:
+        points, elements, threads = self._touched(self.write, run)
         for other in self.others:
-            _, others, of_others = self._touched(other, sizes)
+            _, others, of_others = self._touched(other, run)
             (written, wanted), count = numbered([elements, others])
             (turns, names), _ = numbered([threads, of_others])
             owner = np.full(count, -1, np.int64)
@@ -165,7 +163,7 @@ class _Store:
             if clash.any():
                 place = int(np.argmax(clash))
                 first = int(np.argmax((written == wanted[place]) & (turns == owner[wanted[place]])))
-                return self._found(other, elements, threads[first], of_others[place], first, sizes)
+                return self._found(other, elements, threads[first], of_others[place], first, run)
         columns = self._columns(self.write.store.value, points) if differs else None  # type: ignore[union-attr]
         if columns is None:
             return None
@@ -178,12 +176,12 @@ class _Store:
             return None
         place = int(np.argmax(clash))
         last = int(np.argmax((written == written[place]) & (values == owner[written[place]])))
-        return self._found(self.write, elements, threads[place], threads[last], place, sizes)
+        return self._found(self.write, elements, threads[place], threads[last], place, run)
 
-    def _touched(self, access: Access, sizes: Values) -> tuple[Points, Any, Any]:
+    def _touched(self, access: Access, run: Execution) -> tuple[Points, Any, Any]:
         """The points of an access, the element of each (after serial loops), and its thread."""
         serial = [loop for loop in access.loops if loop in self.serial]
-        points, elements, which = touched_by(self.program, access, sizes, _LIMIT, serial)
+        points, elements, which = run.touched(access, serial)
         if len(which) != points.count:
             raise Unevaluable  # vectors, of which it is not known what lanes store
         turns = [points.values[loop.var] for loop in self.threads]
@@ -198,7 +196,7 @@ class _Store:
                 return [points.values[value]] if value in points.values else None
             return self._columns(self.program.values[value], points)
         try:
-            return [evaluate(value, dict(points.values), self.program.values)]
+            return [points.of(value)]
         except Unevaluable:
             pass
         found: list[Any] = []
@@ -210,8 +208,8 @@ class _Store:
         return found
 
     def _found(
-        self, second: Access, elements: Any, one: Any, other: Any, row: int, sizes: Values
+        self, second: Access, elements: Any, one: Any, other: Any, row: int, run: Execution
     ) -> Meeting:
         place = tuple(map(int, elements[row][len(self.serial) :]))
         iterations = tuple(map(int, one)), tuple(map(int, other))
-        return Meeting(self.write, second, place, iterations, self.names, sizes_text(sizes))
+        return Meeting(self.write, second, place, iterations, self.names, sizes_text(run.sizes))

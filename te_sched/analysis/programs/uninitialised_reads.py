@@ -14,15 +14,13 @@ import numpy as np
 
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses
 from te_sched.analysis.programs.evaluate import (
+    Execution,
     Points,
     TooMany,
     Unevaluable,
-    Values,
+    executions_of,
     numbered,
     rows_of,
-    samples_of,
-    text_of,
-    touched_by,
     variables_in,
 )
 from te_sched.ir.expr import Var
@@ -41,14 +39,14 @@ def is_shared_by(loop: Loop, memory: Memory) -> bool:
 
 
 class Missing(NamedTuple):
-    """An element that is read and was not written before, and the sizes for which it was found."""
+    """An element that is read and was not written before, and where that was found."""
 
     element: tuple[int, ...]
-    sizes: Values
+    run: Execution
 
     def text(self, name: str, skip: int = 0) -> str:
         """The element in the user's words, without its first `skip` indices."""
-        return text_of(name, self.element[skip:], self.sizes)
+        return self.run.text(name, self.element[skip:])
 
 
 def find_missing(
@@ -63,10 +61,10 @@ def find_missing(
     for few in (None, _FEW):
         found: Missing | bool | None = None
         try:
-            for sizes in samples_of(program):
-                found = _Execution(program, memory, accesses, sizes, few).missing()
+            for run in executions_of(program, _LIMIT):
+                found = _History(memory, accesses, run, few).missing()
                 if not isinstance(found, Missing):
-                    return found and not sizes and few is None
+                    return found and not run.sizes and few is None
             return found
         except TooMany:
             continue
@@ -76,17 +74,16 @@ def find_missing(
 
 
 @dataclass
-class _Execution:
-    """The accesses to one memory in the order in which they happen, for given sizes.
+class _History:
+    """The accesses to one memory in the order in which they happen.
 
     With `few`, as many iterations of the loops round the allocation, and of the serial ones round
     reads.
     """
 
-    program: ProgramAccesses
     memory: Memory
     accesses: Sequence[Access]
-    sizes: Values
+    run: Execution
     few: int | None
 
     def __post_init__(self) -> None:
@@ -96,7 +93,7 @@ class _Execution:
     def _used_by(self, access: Access) -> set[Var]:
         """The variables of loops that say whether an access happens, and of which element."""
         ends = [end for loop in access.loops for end in (loop.min, loop.extent)]
-        return variables_in(self.program.values, *(access.index or ()), *access.conditions, *ends)
+        return variables_in(self.run.lets, *(access.index or ()), *access.conditions, *ends)
 
     def _most(self, access: Access) -> dict[Loop, int]:
         """How many iterations of loops are looked at: the first one where all do the same."""
@@ -146,15 +143,13 @@ class _Execution:
             early = first[key] >= when
             if early.any():
                 element = elements[int(np.argmax(early))][len(self.memory.loops) :]
-                return Missing(tuple(map(int, element)), self.sizes)
+                return Missing(tuple(map(int, element)), self.run)
         return True if is_all else None
 
     def row(self, access: Access, steps: int) -> tuple[Any, Any]:
         """The elements, with the iterations of the loops round the allocation, and the times."""
         outside = [loop for loop in self.memory.loops if loop in access.loops]
-        points, elements, which = touched_by(
-            self.program, access, self.sizes, _LIMIT, outside, self._most(access)
-        )
+        points, elements, which = self.run.touched(access, outside, self._most(access))
         return elements, rows_of(self.times(access, points, steps), points.count)[which]
 
     def times(self, access: Access, points: Points, steps: int) -> Iterator[Any]:

@@ -18,19 +18,15 @@ import numpy as np
 from te_sched.analysis.findings import PROVED
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses, accesses_of
 from te_sched.analysis.programs.evaluate import (
+    Execution,
     TooMany,
     Unevaluable,
-    Values,
     connected,
-    elements_of,
-    evaluate,
+    executions_of,
     numbered,
-    points_of,
     rows_of,
-    samples_of,
     sizes_text,
     variables_in,
-    where,
 )
 from te_sched.analysis.programs.initialised import judge_initialised
 from te_sched.errors import BuildError
@@ -139,8 +135,8 @@ class _Judge:
     def fault(self) -> str:
         """What is wrong with the predicate, "" if nothing is."""
         try:
-            for sizes in self._samples():
-                fault = self._fault(sizes)
+            for run in self._executions():
+                fault = self._fault(run)
                 if fault and (self.is_update or not self._is_unread()):
                     return fault
         except TooMany:
@@ -151,27 +147,28 @@ class _Judge:
             return "it is not known what it leaves out"
         return ""
 
-    def _samples(self) -> Iterator[Values]:
-        """Sizes, among them some that make loops longer than all numbers in the predicate, and
+    def _executions(self) -> Iterator[Execution]:
+        """For sizes, among them some that make loops longer than all numbers in the predicate, and
         than their product, for it may divide by some.
         """
         numbers = [part.value for one in self.added for part in walk(one) if type(part) is IntImm]
-        for sizes in samples_of(self.program):
-            yield sizes
-        if sizes:
+        for run in executions_of(self.program, _LIMIT):
+            yield run
+        if run.sizes:
             most = max([*map(abs, numbers), min(_PRODUCT, prod(abs(n) for n in numbers if n))])
-            large = {var: np.int64(value + most) for var, value in sizes.items()}
+            large = {var: np.int64(value + most) for var, value in run.sizes.items()}
+            run = replace(run, sizes=large)
             for _ in range(_DOUBLINGS):
-                short = [loop.extent for loop in self.loops if self._is_at_most(loop, most, large)]
+                short = [loop.extent for loop in self.loops if self._is_at_most(loop, most, run)]
                 for var in self._variables(*short) & large.keys():
                     large[var] *= 2
-            yield large
+            yield run
 
-    def _is_at_most(self, loop: Loop, most: int, sizes: Values) -> bool:
+    def _is_at_most(self, loop: Loop, most: int, run: Execution) -> bool:
         """Whether a loop, of which sizes alone say how long it is, has no more iterations."""
-        if not self._variables(loop.extent) <= sizes.keys():
+        if not self._variables(loop.extent) <= run.sizes.keys():
             return False
-        return bool(evaluate(loop.extent, dict(sizes), self.program.values) <= most)
+        return bool(run.value(loop.extent) <= most)
 
     def _is_unread(self) -> bool:
         """Whether it is proved that nobody reads what is left out."""
@@ -188,7 +185,7 @@ class _Judge:
     def _unbound(self) -> str:
         """The name of a variable of the predicate that has no value here."""
         known = {loop.var for loop in self.all_loops}
-        known.update(var for sizes in samples_of(self.program) for var in sizes)
+        known.update(*[run.sizes for run in executions_of(self.program, _LIMIT)])
         unbound = self._variables(*self.added) - known - self.program.memory.keys()
         return ", ".join(sorted(var.name for var in unbound))
 
@@ -219,8 +216,8 @@ class _Judge:
 
     # -- execution ---------------------------------------------------------------------------------
 
-    def _fault(self, sizes: Values) -> str:
-        done = self._done(sizes)
+    def _fault(self, run: Execution) -> str:
+        done = self._done(run)
         if not len(done.elements):
             return ""
         if not done.is_stored.any():
@@ -233,7 +230,7 @@ class _Judge:
             stored = np.bincount(groups[done.is_stored], minlength=group_count)
             is_partial = ((stored > 0) & (stored < total))[groups]
             if is_partial.any():
-                element = self._element(done.elements[int(np.argmax(is_partial))], sizes)
+                element = self._element(done.elements[int(np.argmax(is_partial))], run)
                 return f"of the iterations that add to {element}, it drops some"
             is_done = stored[groups] > 0
         (keys,), count = numbered([done.elements])
@@ -242,24 +239,24 @@ class _Judge:
         missing = ~is_kept[keys]
         if not missing.any():
             return ""
-        element = self._element(done.elements[int(np.argmax(missing))], sizes)
+        element = self._element(done.elements[int(np.argmax(missing))], run)
         return f"it does not hold where {element} is computed, which is needed"
 
-    def _done(self, sizes: Values) -> _Done:
+    def _done(self, run: Execution) -> _Done:
         """What the program without predicates does."""
-        lets, store = self.program.values, self.store
+        store = self.store
         if store.index is None or not store.is_sure:
             raise Unevaluable
-        points = points_of(self.loops, sizes, lets, {}, _LIMIT)
-        happens = where(points, filter(self._is_concerned, self.usual), lets)
-        is_stored = where(points, self.added, lets)
+        points = run.points(self.loops)
+        happens = points.where(filter(self._is_concerned, self.usual))
+        is_stored = points.where(self.added)
         places = self._places()
         part = replace(
             store,
             index=tuple([store.index[place] for place in places]),
             sizes=tuple([store.sizes[place] for place in places]),
         )
-        rows, which = elements_of(part, points, self._outside(), sizes, lets, _LIMIT)
+        rows, which = run.elements(part, points, self._outside())
         threads = [points.digits[loop] for loop in self.loops if self._is_copy(loop)]
         copies = rows_of(threads, points.count)
         happens = happens[which]
@@ -291,14 +288,14 @@ class _Judge:
             or not (self.is_update or self._is_copy(loop) or loop.var in counted)
         ]
 
-    def _element(self, row: Any, sizes: Values) -> str:
+    def _element(self, row: Any, run: Execution) -> str:
         """The name of an element; dimensions in which it is any one are left open."""
         numbers = dict(zip(self._places(), row[len(self._outside()) :], strict=True))
         rank = len(self.store.index or ())
         index = ", ".join(str(numbers[n]) if n in numbers else ":" for n in range(rank))
         text = f"{self.memory.name}[{index}]"
         extents = self._variables(*[loop.extent for loop in self.loops])
-        shown = {var: value for var, value in sizes.items() if var in extents}
+        shown = {var: value for var, value in run.sizes.items() if var in extents}
         return f"{text} ({sizes_text(shown)})" if shown else text
 
 
