@@ -49,6 +49,7 @@ from te_sched.runtime import register_func as register_func
 from te_sched.runtime import rocm as rocm
 from te_sched.runtime import vpi as vpi
 from te_sched.runtime import vulkan as vulkan
+from te_sched.short_tracebacks import install as _shorten_tracebacks
 from te_sched.tir import Range as Range
 from te_sched.views.notebook import install as _install_views
 from te_sched.whole_tensors import give_operators as _give_operators
@@ -63,6 +64,7 @@ TVMError = TeSchedError
 
 _give_operators()
 _install_views()
+_shorten_tracebacks()
 
 # Modules that are loaded when a program asks for them.
 _LATE = {

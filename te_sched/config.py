@@ -111,6 +111,11 @@ class Config:
         "TE_SCHED_PROGRESS",
         "show how far work is that takes more than a second, in terminals and notebooks with tqdm",
     )
+    full_tracebacks: bool = _switch(
+        False,
+        "TE_SCHED_FULL_TRACEBACKS",
+        "show the frames of te_sched in tracebacks of its errors, which end at the user's line",
+    )
     lowering: Lowering = dataclasses.field(
         default=AS_TVM,
         metadata={

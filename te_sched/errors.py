@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from types import FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _PACKAGE_DIRECTORY = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # Of the standard library: what te_sched calls through.
@@ -184,6 +184,8 @@ def user_place() -> SourceLocation:
             if is_users is _COMMAND_LINE:
                 break
             return SourceLocation(filename, frame.f_lineno)
+        if filename.startswith(_PACKAGE_DIRECTORY):
+            frame.f_globals["__tracebackhide__"] = hides_frames
         frame = frame.f_back
     return _CALLED_FROM.get() or SourceLocation()
 
@@ -197,6 +199,19 @@ def place_of_error(error: BaseException) -> SourceLocation:
             found = SourceLocation(filename, trace.tb_lineno)
         trace = trace.tb_next
     return found
+
+
+def hides_frames(info: Any) -> bool:
+    """Whether pytest leaves te_sched's frames out of the traceback of an error (`info.value`).
+
+    pytest asks the `__tracebackhide__` of modules, which those get through which an error went.
+    """
+    return info is not None and is_shortened(info.value)
+
+
+def is_shortened(error: BaseException | None) -> bool:
+    """Whether the frames of te_sched say nothing to the user: of all but its own faults."""
+    return isinstance(error, TeSchedError) and not isinstance(error, InternalError)
 
 
 _COMMAND_LINE = "te-sched"  # what calls its commands is no user's program

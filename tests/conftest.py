@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import hypothesis
 import pytest
 
-from te_sched import config
+from te_sched import config, errors
 from te_sched.codegen.cuda import nvrtc
 from tests import raise_sites
 from tests.compiled_kernels import compiled_kernels
@@ -32,6 +32,9 @@ raise_sites.record()
 hypothesis.settings.register_profile("developer", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "developer")
+
+
+errors.hides_frames = lambda info: False  # these tests are about what is behind them
 
 
 def pytest_collection_finish() -> None:

@@ -19,8 +19,8 @@ from te_sched.analysis.judge import check
 from te_sched.codegen.checker.report import Report
 from te_sched.errors import InternalError, ScheduleError, TeSchedError
 from te_sched.notebook_display import Shown
+from te_sched.short_tracebacks import users_part
 from te_sched.trace.observing import Observer, observed_by
-from te_sched.views.tracebacks import users_part
 from tests.golden.corpus import programs
 from tests.views.programs import broken, chain, product, tiled
 
