@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from te_sched.schedule.schedule import Schedule
-from te_sched.target import Target
 from te_sched.topi import cuda, generic, nn, x86
 from te_sched.topi.nn.padding import get_pad_tuple
 
@@ -208,7 +207,7 @@ def strided_slice_python(
 
 def _of_target(target: Any) -> Any:
     """The module with the schedules of a target."""
-    kind = Target(target).kind.name if isinstance(target, str) else target.kind.name
+    kind = target.partition(" ")[0] if isinstance(target, str) else target.kind.name
     return {"llvm": x86, "cuda": cuda}.get(kind, generic)
 
 
