@@ -126,7 +126,8 @@ def cover_range(interval: IntervalSet, default: Range, settings: Lowering = AS_T
     if low is None or high is None:
         return default
     extent = build.sub(build.add(high, build.imm(1, high.dtype)), low)
-    return Range(low, Analyzer(settings).simplify(extent))
+    is_number = type(extent) is IntImm
+    return Range(low, extent if is_number else Analyzer(settings).simplify(extent))
 
 
 def matches_range(interval: IntervalSet, bound: Range, settings: Lowering = AS_TVM) -> bool:
