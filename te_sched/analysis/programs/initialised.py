@@ -70,7 +70,7 @@ def _finding(program: ProgramAccesses, memory: Memory, accesses: list[Access]) -
             name,
             stage=name,
             why=f"the program reads {element}, and nothing has written it before",
-            cure=f"compute all of {name} that is read, and before it is read",
+            cure=_advice(memory),
         )
     if owners.axes:
         written = _written(program, *owners.with_axes(memory, accesses))
@@ -86,6 +86,16 @@ def _finding(program: ProgramAccesses, memory: Memory, accesses: list[Access]) -
         return _of_others(name, owners, why)
     why = "it is not known which elements have been written where it is read"
     return Finding(INITIALISED, UNPROVED, what, name, stage=name, why=why)
+
+
+def _advice(memory: Memory) -> str:
+    advice = f"compute all of {memory.name} that is read, and before it is read"
+    if memory.scope == "local" and any(loop.kind == "thread" for loop in memory.loops):
+        advice += (
+            "; threads to which an axis of it is bound compute one element each, for themselves: "
+            'with the scope "shared" they have it in common'
+        )
+    return advice
 
 
 def _is_written_by_others(program: ProgramAccesses, memory: Memory, accesses: list[Access]) -> bool:
