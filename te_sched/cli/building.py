@@ -24,13 +24,12 @@ _FORMS = (*_LANGUAGES, "object")
 
 def build_found(found: Found, target: Target, sanitize: bool = False) -> Any:
     """The module of a schedule, built as its program builds it."""
-    name = found.function
     with config.scoped(lowering=found.choices):
         return build(
             found.inputs,
             found.arguments,
             target=target,
-            name=name,
+            name=found.function,
             binds=found.binds,
             verify=found.verify,
             sanitize=sanitize,

@@ -119,7 +119,6 @@ class _Store:
             for one in others
             if one.is_sure and self._may_harm(one) and not self._are_apart(one)
         ]
-        self.names = tuple(loop.name for loop in threads)
 
     def meeting(self) -> Meeting | None:
         """Where two threads meet, whatever the sizes are."""
@@ -212,4 +211,5 @@ class _Store:
     ) -> Meeting:
         place = tuple(map(int, elements[row][len(self.serial) :]))
         iterations = tuple(map(int, one)), tuple(map(int, other))
-        return Meeting(self.write, second, place, iterations, self.names, sizes_text(run.sizes))
+        names = tuple(loop.name for loop in self.threads)
+        return Meeting(self.write, second, place, iterations, names, sizes_text(run.sizes))
