@@ -133,9 +133,7 @@ def _compile(source: str, arch: str, options: tuple[str, ...]) -> CompiledKernel
     status = library.nvrtcCreateProgram(
         ctypes.byref(program), source.encode(), _FILE.encode(), 0, None, None
     )
-    if status:
-        why = f"NVRTC failed: {library.nvrtcGetErrorString(status).decode()}"
-        raise BuildError(f"compile CUDA source for {arch}", why, _CURE)
+    _check(library, status, arch)
     try:
         given = (ctypes.c_char_p * len(words))(*[word.encode() for word in words])
         status = library.nvrtcCompileProgram(program, len(words), given)
@@ -156,6 +154,15 @@ def _text(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:
     room = ctypes.create_string_buffer(size.value)
     getattr(library, f"nvrtcGet{what}")(program, room)
     return room.raw
+
+
+def _check(library: ctypes.CDLL, status: int, arch: str) -> None:
+    if status:
+        raise BuildError(
+            f"compile CUDA source for {arch}",
+            f"NVRTC failed: {library.nvrtcGetErrorString(status).decode()}",
+            _CURE,
+        )
 
 
 def _failure(library: ctypes.CDLL, status: int, source: str, arch: str, log: str) -> BuildError:
