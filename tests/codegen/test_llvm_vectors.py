@@ -225,15 +225,6 @@ def test_a_value_has_the_lanes_of_its_place():
         build(func)
 
 
-def test_vectors_that_stop_llvm_are_refused() -> None:
-    A = te.placeholder((1 << 16,), name="A")
-    B = te.compute(A.shape, lambda i: A[i] + 1.0, name="B")
-    s = te.create_schedule(B.op)
-    s[B].vectorize(B.op.axis[0])
-    with pytest.raises(BuildError, match="vectors of 65536 lanes"):
-        te_sched.build(s, [A, B])
-
-
 def test_lanes_that_lie_apart_make_llvm_say_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     A = te.placeholder((64, 32), name="A")
     padded = topi.nn.pad(A, [1, 1], [1, 1])

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
 import te_sched
+from te_sched.errors import BuildError
 from te_sched.ir.stmt import IRModule
+from te_sched.lower.device.pipeline import device_passes
 from tests.golden import execution
 from tests.golden.corpus import Program, programs
+from tests.golden.smaller import sized
 
 _THREAD = re.compile(r'T\.(launch|env)_thread\("')
 
@@ -38,3 +42,16 @@ def thread_bound_steps(program: Program, module: Any) -> Iterator[tuple[int, Any
         reason = execution.why_not_on_cpu(schedule, scripts[number])
         if reason is not None and reason.startswith("loops are bound to"):
             yield number, schedule, args
+
+
+@cache
+def device_programs(program: Program) -> list[tuple[int, list[Any], IRModule]]:
+    """(number, args, host and kernels) of the steps with threads that can be cut into kernels.
+
+    Tests of the passes say why the others cannot. Products are smaller but in campaigns.
+    """
+    found = []
+    for number, schedule, args in thread_bound_steps(program, sized(program)):
+        with suppress(BuildError):
+            found.append((number, args, device_passes(te_sched.lower(schedule, args)["main"])))
+    return found

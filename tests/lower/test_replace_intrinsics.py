@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from te_sched import build, te, tir
-from te_sched.errors import DeclarationError, LoweringError
+from te_sched.errors import LoweringError
 from te_sched.ir.intrinsic_table import Effect, call_effect
 from te_sched.ir.op import RULES, Op, register_intrin_lowering, register_op_attr
 
@@ -37,12 +37,6 @@ def test_the_highest_level_wins():
     register_intrin_lowering("tir.of_mine", "llvm", f=lambda call: call.args[0], level=20)
     register_intrin_lowering("tir.of_mine", "llvm", f=lambda call: -call.args[0], level=5)
     assert run() == [0, 1, 2]
-
-
-def test_two_rules_of_one_level_are_refused():
-    register_intrin_lowering("tir.of_mine", "llvm", f=lambda call: call.args[0])
-    with pytest.raises(DeclarationError, match="one of level 10"):
-        register_intrin_lowering("tir.of_mine", "llvm", f=lambda call: -call.args[0])
 
 
 def test_a_rule_gives_the_type_of_the_call():

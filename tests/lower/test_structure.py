@@ -107,24 +107,6 @@ def test_annotations_mark_loops_before_the_passes():
     assert structure(s, [A, C]) == "parallel i.outer*4 C"
 
 
-def test_lower_rejects_an_unknown_pass():
-    s, A, _, C = chain()
-    with pytest.raises(LoweringError, match="there is no such pass"):
-        structure(s, [A, C], stop_after="simplfy")
-
-
-def test_lower_rejects_a_schedule_without_arguments():
-    s, _, _, _ = chain()
-    with pytest.raises(LoweringError, match="the parameters of the function are not known"):
-        structure(s, None)
-
-
-def test_lower_rejects_the_same_tensor_twice():
-    s, A, _, C = chain()
-    with pytest.raises(LoweringError, match="given twice"):
-        structure(s, [A, A, C])
-
-
 def test_compute_at_rejects_a_consumer_outside_of_the_loop():
     A = te.placeholder((64,), name="A")
     B = te.compute((64,), lambda i: A[i] + 1.0, name="B")

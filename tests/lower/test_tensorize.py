@@ -83,11 +83,6 @@ def test_without_a_reset_the_body_does_the_first_step():
     check(s, args)
 
 
-def test_a_reduction_outside_needs_an_update():
-    with pytest.raises(LoweringError, match="has no reduce_update"):
-        te_sched.lower(*product(intrinsic(loops)))
-
-
 def test_an_inlined_reduction_is_refused():
     A, k = te.placeholder((ROWS, DEPTH), name="A"), te.reduce_axis((0, DEPTH), name="k")
     B = te.compute((ROWS,), lambda i: te.sum(A[i, k], axis=k), name="B")

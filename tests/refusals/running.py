@@ -162,7 +162,6 @@ CASES: dict[str, Case] = {
         CallError,
         "with cache_flush_bytes",
     ),
-    "device of nothing": (lambda: nd.empty((4,), device=3), CallError, "3 is no device"),  # type: ignore[arg-type]
     "capsule": (lambda: dlpack.read_capsule(3), CallError, "it was consumed already"),
     "read-only array": (read_only, CallError, "its memory is read-only"),
     "extern twice": (
@@ -243,7 +242,11 @@ CASES: dict[str, Case] = {
     ),
     "no pointer": (lambda: pointed("x"), CallError, "it is a pointer"),
     "float of text": (lambda: scaled("x"), CallError, "is not a float32"),
-    "huge float": (lambda: scaled(10**400), CallError, "does not fit into float32"),
+    "huge float": (
+        lambda: scaled(10**400),
+        CallError,
+        "an int of 1329 bits does not fit into float32",
+    ),
     "sliding windows": (sliding, CallError, "some elements are one"),
     "stride beyond int32": (
         lambda: symbolic_rows(wide_rows()),
@@ -366,11 +369,6 @@ FILES: dict[str, Case] = {
     "module loaded from a file": (exported_again, CallError, "loaded from a file"),
     "object file as a library": (object_as_library, CallError, "the system's loader says"),
     "archive without kernels": (archive_of_nothing, CallError, "give what export_library wrote"),
-    "other devices": (
-        lambda: nd.empty((4,), device=te_sched.opencl(0)),
-        CallError,
-        r"such as opencl\(0\)",
-    ),
 }
 if not te_sched.cuda(0).exist:
     FILES["no GPU"] = (

@@ -7,20 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.codegen.checker.test_corpus import kernels, programs, thread_bound_steps
 from tests.golden import execution
+from tests.golden.steps import device_programs, with_threads
 from tests.lower.device.barriers import unreported
 
 BLOCKS = 2  # of products
 
 
-@pytest.mark.parametrize("program", programs("primitives", "programs", "random", "gemm_gpu"))
+@pytest.mark.parametrize("program", with_threads(), ids=lambda one: one.name)
 def test_every_barrier_is_needed(program: Any) -> None:
     generator = np.random.default_rng(0)
-    for step, schedule, args in thread_bound_steps(program):
-        module = kernels(schedule, args)
-        if module is None:
-            continue
+    for step, args, module in device_programs(program):
         sizes: dict[str, int] = getattr(program.module, "sizes", ({},))[0]
         inputs, outputs = execution.inputs_and_outputs(args)
         values = [execution.random_array(tensor, generator, sizes) for tensor in inputs]

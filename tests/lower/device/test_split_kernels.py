@@ -44,20 +44,6 @@ def test_symbolic_extents_are_parameters() -> None:
     assert ", n, 8, 0)" in str(module["main"])
 
 
-def test_stages_that_disagree_are_refused() -> None:
-    A = te.placeholder((8, 16), name="A")
-    B = te.compute((8, 16), lambda i, j: A[i, j] + 1.0, name="B")
-    C = te.compute((8, 32), lambda i, j: B[i, j // 2] * 2.0, name="C")
-    s = te.create_schedule(C.op)
-    s[C].bind(C.op.axis[0], te.thread_axis("blockIdx.x"))
-    s[C].bind(C.op.axis[1], te.thread_axis("threadIdx.x"))
-    s[B].compute_at(s[C], C.op.axis[0])
-    s[B].bind(B.op.axis[1], te.thread_axis("threadIdx.x"))
-    func = te_sched.lower(s, [A, C])["main"]
-    with pytest.raises(BuildError, match="launched at once"):
-        unify_threads(func)
-
-
 def test_shared_memory_outside_of_kernels_is_refused() -> None:
     A = te.placeholder((8,), name="A")
     B = te.compute((8,), lambda i: A[i] + 1.0, name="B")

@@ -229,7 +229,7 @@ def _():
     te_sched.build(te.create_schedule(C.op), [A, C], "llvm")
 
 
-@mistake("A processor that does not exist", BuildError, r"skylak(.|\n)*skylake")
+@mistake("A processor that does not exist", BuildError, r"skylak(.|\n)*use one like skylake")
 def unknown_processor():
     te_sched.build(te.create_schedule(C.op), [A, C], "llvm -mcpu=skylak")
 

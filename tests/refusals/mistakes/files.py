@@ -122,7 +122,9 @@ def _():
     te_sched.device("cuda")
 
 
-@mistake("A device that te_sched does not use", CallError, r"does not use devices such as")
+@mistake(
+    "A device that te_sched does not use", CallError, r"does not use devices such as opencl\(0\)"
+)
 def unused_device():
     te_sched.nd.empty((4,), device=te_sched.opencl(0))
 

@@ -529,7 +529,7 @@ def _():
     te.create_schedule([D.op])
 
 
-@mistake("A schedule of a name", ScheduleError, r"not an operation(.|\n)*give the outputs")
+@mistake("A schedule of a name", ScheduleError, r"a str is not an operation(.|\n)*give the outputs")
 def schedule_of_a_name():
     te.create_schedule(["D"])
 
