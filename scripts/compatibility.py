@@ -57,10 +57,10 @@ SECTIONS = {
 }
 # How a name that is there differs from TVM's.
 NOTES = {
-    "build": "refuses a schedule that would race or computes nothing (`verify=False` insists); "
-    "compiles for the processor alone in this version",
+    "build": "refuses a schedule that would race or computes nothing (pass `verify=False` to build "
+    "anyway); compiles for the processor alone in this version",
     "lower": "`stop_after=` shows a pass's result",
-    "TVMError": "is TeSchedError, the base of all errors, each with what, where, why and cure",
+    "TVMError": "is TeSchedError, the base of all errors, each with what, where, why and help",
     "cuda": "emulated by the processor where TE_SCHED_EMULATE=1",
     "gpu": "as `cuda`",
     "opencl": "a name for programs that ask: `exist` is False",

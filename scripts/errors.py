@@ -1,4 +1,4 @@
-"""Writes docs/errors.md: the mistakes of tests/refusals/mistakes, each with its message and cure.
+"""Writes docs/errors.md: the mistakes of tests/refusals/mistakes, each with its message and help.
 
     python scripts/errors.py            write the page
     python scripts/errors.py --check    fail where the page is another
@@ -38,10 +38,10 @@ _HEAD = """\
 Every error that te_sched raises on purpose is a `TeSchedError` (`tvm.error.TVMError`, under the
 `tvm` alias). Its message has four parts, which are also attributes:
 
-    split axis i with factor=0                                 error.what: what was asked for
-      where: stage D (declared at prog.py:7), axis i, prog.py:9    where, with your lines
-      why: factor is at least 1                                why it cannot be done
-      cure: give a positive integer                            what to do instead
+    split factor of axis i must be at least 1, got 0           error.fault
+      where: stage D (declared at prog.py:7), axis i, prog.py:9    error.where, with your lines
+      why: ...                                                 error.why: the rule behind it
+      help: give a positive integer                            error.help: what to do
 
 `where` names the line that failed last, and behind a stage or an axis the line on which it was
 declared or scheduled. Where the loops explain something they are drawn below (`error.loops`).

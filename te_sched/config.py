@@ -181,7 +181,7 @@ def scoped(**changes: Any) -> Iterator[Config]:
         raise TeSchedError(
             f"te_sched.config({name}={repr_of(changes[name])})",
             why="there is no such switch",
-            cure=f"use one of: {', '.join(sorted(known))}{did_you_mean(name, known)}",
+            help=f"use one of: {', '.join(sorted(known))}{did_you_mean(name, known)}",
         )
     for name, value in changes.items():
         classes, wanted = _KINDS[known[name]]
@@ -190,7 +190,7 @@ def scoped(**changes: Any) -> Iterator[Config]:
             raise TeSchedError(
                 f"te_sched.config({name}={repr_of(value)})",
                 why=f"{name} is {wanted}",
-                cure=f"give {wanted}",
+                help=f"give {wanted}",
             )
     token = _scoped.set(dataclasses.replace(current(), **changes))
     try:
@@ -220,7 +220,7 @@ def _read_truth(name: str, text: str) -> bool:
         raise TeSchedError(
             f"read the environment variable {name}={text!r}",
             why="it is neither true nor false",
-            cure=f"set it to one of: {', '.join(word for word in _TRUTHS if word)}",
+            help=f"set it to one of: {', '.join(word for word in _TRUTHS if word)}",
         )
     return value
 
@@ -234,7 +234,7 @@ def _read_count(name: str, text: str) -> int | None:
         raise TeSchedError(
             f"read the environment variable {name}={text!r}",
             why="it is no whole number above 0",
-            cure="set it to one, for example 1000000",
+            help="set it to one, for example 1000000",
         )
     return int(text)
 
@@ -243,7 +243,7 @@ def _read_path(name: str, text: str) -> str | None:
     """A path; None for the default."""
     if why_no_path(text) is not None:
         raise TeSchedError(
-            f"read the environment variable {name}={text!r}", why="it is no path", cure="correct it"
+            f"read the environment variable {name}={text!r}", why="it is no path", help="correct it"
         )
     return text or None
 

@@ -1,8 +1,8 @@
 """The error tree, and where in the user's program a mistake was made.
 
-Every error a user can see is a `TeSchedError` whose message has four parts: what was asked, where
-(stage, axis, the user's lines), why it cannot be done, and what to do instead. Code that asks what
-an error is about reads its data (`about`, `can_override`), never its text.
+Every error a user can see is a `TeSchedError` whose message has four parts: the fault, where it is
+(stage, axis, the user's lines), why it is one, and what to do about it. Code that asks what an
+error is about reads its data (`about`, `can_override`), never its text.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Subject(NamedTuple):
 
 
 Where = Subject | Iterable[Subject | SourceLocation]
-_OVERRIDE = "build(..., verify=False) insists"
+_OVERRIDE = "pass verify=False to build anyway"
 
 
 class TeSchedError(RuntimeError):
@@ -53,31 +53,31 @@ class TeSchedError(RuntimeError):
 
     Parameters
     ----------
-    what : what was asked for, as the user would say it ("split axis k by factor=0").
-    why : the reason that it cannot be done.
-    cure : what to do instead.
+    fault : a sentence that stands alone ("split factor of axis k must be at least 1, got 0").
+    why : the rule or the reason behind it, where the fault does not say it all.
+    help : what to do about it.
     where : the stage, axis or buffer concerned; the user's file:line is added by itself.
     loops : a drawing of the loops concerned, of several lines, where that explains it.
-    can_override : whether `build(..., verify=False)` does it anyway, which `cure` then says.
+    can_override : whether `build(..., verify=False)` does it anyway, which `help` then says.
 
-    `about` has what `where` gave and the user's line, `advice` the cure without the override.
+    `about` has what `where` gave and the user's line, `advice` the help without the override.
     """
 
     def __init__(
         self,
-        what: str,
+        fault: str,
         why: str = "",
-        cure: str = "",
+        help: str = "",
         where: Where = (),
         loops: str = "",
         can_override: bool = False,
     ) -> None:
-        self.what, self.why, self.advice, self.loops = what, why, cure, loops
+        self.fault, self.why, self.advice, self.loops = fault, why, help, loops
         self.can_override = can_override
-        self.cure = "; ".join(filter(None, (cure, _OVERRIDE if can_override else "")))
+        self.help = "; ".join(filter(None, (help, _OVERRIDE if can_override else "")))
         subjects = (where,) if isinstance(where, Subject) else where
         self.about: tuple[Subject | SourceLocation, ...] = (*subjects, user_place())
-        super().__init__(what)
+        super().__init__(fault)
 
     @property
     def where(self) -> str:
@@ -89,8 +89,8 @@ class TeSchedError(RuntimeError):
         return [one.name for one in self.about if isinstance(one, Subject) and one.kind == kind]
 
     def __str__(self) -> str:
-        labelled = (("where", self.where), ("why", self.why), ("cure", self.cure))
-        lines = [self.what, *(f"  {label}: {text}" for label, text in labelled if text)]
+        labelled = (("where", self.where), ("why", self.why), ("help", self.help))
+        lines = [self.fault, *(f"  {label}: {text}" for label, text in labelled if text)]
         if self.loops:
             lines += ["  loops:", *(f"    {line}" for line in self.loops.splitlines())]
         return "\n".join(lines)

@@ -19,7 +19,7 @@ from te_sched.errors import CallError, TeSchedError, repr_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-Refusal = Callable[[str, str, str], TeSchedError]  # of what, why and cure
+Refusal = Callable[[str, str, str], TeSchedError]  # of what, why and help
 
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # Windows has no pipes among its files
 _KINDS = {
@@ -54,7 +54,7 @@ def why_no_path(text: str) -> str | None:
     return None
 
 
-def read(path: Any, verb: str, cure: str, error: Refusal = CallError) -> bytes:
+def read(path: Any, verb: str, help: str, error: Refusal = CallError) -> bytes:
     """The content of a regular file.
 
     Raises
@@ -62,23 +62,23 @@ def read(path: Any, verb: str, cure: str, error: Refusal = CallError) -> bytes:
     An `error` whose first line is the verb and the path.
     """
     text = check_path(path, verb, error)
-    with refusing(f"{verb} {text}", "it cannot be read", cure, error):
+    with refusing(f"{verb} {text}", "it cannot be read", help, error):
         return read_at_once(text)
 
 
-def read_text(path: Any, verb: str, cure: str, error: Refusal = CallError) -> str:
+def read_text(path: Any, verb: str, help: str, error: Refusal = CallError) -> str:
     """The text of a regular file, which is UTF-8; raises as `read` does."""
     try:
-        return read(path, verb, cure, error).decode()
+        return read(path, verb, help, error).decode()
     except UnicodeDecodeError:
-        raise error(f"{verb} {path}", "it cannot be read: it is no text in UTF-8", cure) from None
+        raise error(f"{verb} {path}", "it cannot be read: it is no text in UTF-8", help) from None
 
 
 def write(
     path: Any,
     content: bytes | str,
     verb: str,
-    cure: str = "name a file in a folder that exists and may be written",
+    help: str = "name a file in a folder that exists and may be written",
     error: Refusal = CallError,
     executable: bool = False,
 ) -> None:
@@ -90,7 +90,7 @@ def write(
     """
     text = check_path(path, verb, error)
     data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
-    with refusing(f"{verb} {text}", "it cannot be written", cure, error):
+    with refusing(f"{verb} {text}", "it cannot be written", help, error):
         try:
             kept = os.stat(text).st_mode
         except FileNotFoundError:
@@ -108,8 +108,8 @@ def temporary_folder(what: str, error: Refusal = CallError) -> Iterator[Path]:
     import tempfile  # it and pathlib load a lot
     from pathlib import Path
 
-    cure = "make room for temporary files, or name another folder for them in TMPDIR"
-    with refusing(what, "no temporary folder can be made", cure, error):
+    help = "make room for temporary files, or name another folder for them in TMPDIR"
+    with refusing(what, "no temporary folder can be made", help, error):
         folder = tempfile.TemporaryDirectory(prefix="te_sched", ignore_cleanup_errors=True)
     with folder as name:
         yield Path(name)
@@ -180,11 +180,11 @@ def put_in_place(
 
 
 @contextmanager
-def refusing(what: str, whether: str, cure: str, error: Refusal = CallError) -> Iterator[None]:
+def refusing(what: str, whether: str, help: str, error: Refusal = CallError) -> Iterator[None]:
     """What the system says of files, as a te_sched error."""
     try:
         yield
     except OSError as problem:
-        raise error(what, f"{whether}: {problem.strerror or problem}", cure) from None
+        raise error(what, f"{whether}: {problem.strerror or problem}", help) from None
     except MemoryError:
-        raise error(what, f"{whether}: there is no memory for it", cure) from None
+        raise error(what, f"{whether}: there is no memory for it", help) from None

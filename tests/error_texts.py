@@ -1,6 +1,6 @@
 """Where code looks into the text of an error, which is for people: errors carry data for code.
 
-A text is the `what`, `why`, `cure`, `advice` or `message` of anything, a variable `why` or `cure`,
+A text is the `what`, `why`, `help`, `advice` or `message` of anything, a variable `why` or `help`,
 the `where`, `args` or `str` of what is caught or annotated as an error, and what is assigned from a
 text. To look into it is to search, compare, cut or replace parts of it; to show it, or to fold its
 spaces, is not.
@@ -12,7 +12,7 @@ import ast
 import builtins
 from collections.abc import Iterator
 
-_TEXTS = {"what", "why", "cure", "advice", "message"}
+_TEXTS = {"fault", "why", "help", "advice", "message"}
 _OF_ERRORS = _TEXTS | {"where", "args"}
 _METHODS = {name for name in dir(str) if not name.startswith(("_", "format", "join", "encode"))}
 _SEARCHES = {"compile", "search", "match", "fullmatch", "findall", "finditer", "sub", "subn"}
@@ -79,7 +79,7 @@ class _Scope:
     def _is_text(self, node: ast.expr) -> bool:
         """Whether an expression is a text of an error, or is put together of one."""
         if isinstance(node, ast.Name):
-            return node.id in self.texts or node.id in ("why", "cure")
+            return node.id in self.texts or node.id in ("why", "help")
         if isinstance(node, ast.Attribute):
             is_error = isinstance(node.value, ast.Name) and node.value.id in self.errors
             return node.attr in (_OF_ERRORS if is_error else _TEXTS)

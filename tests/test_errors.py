@@ -145,13 +145,13 @@ def test_errors_say_what_they_are_about_as_data(mistake, error, about, can_overr
     assert caught.value.where == ", ".join(map(str, caught.value.about))
     assert caught.value.names(about[0][0]) == [about[0][1]]
     assert caught.value.can_override is can_override
-    assert caught.value.cure.endswith("verify=False) insists") is can_override
-    assert "insists" not in caught.value.advice
+    assert caught.value.help.endswith("pass verify=False to build anyway") is can_override
+    assert "verify=False" not in caught.value.advice
 
 
-def test_a_cure_may_be_the_override_alone():
+def test_the_help_may_be_the_override_alone():
     error = BuildError("build it", "it races", can_override=True)
-    assert error.cure == "build(..., verify=False) insists"
+    assert error.help == "pass verify=False to build anyway"
 
 
 def test_a_script_that_is_called_elsewhere_is_named_by_its_innermost_line():
@@ -171,13 +171,13 @@ def test_a_script_that_is_called_elsewhere_is_named_by_its_innermost_line():
     "code",
     [
         "except TeSchedError as error:\n        return 'axis' in error.why",
-        "except TeSchedError as error:\n        return error.cure.removesuffix('; insists')",
+        "except TeSchedError as error:\n        return error.help.removesuffix('; anyway')",
         "except TeSchedError as error:\n        text = str(error)\n        text.startswith('te')",
         "except Exception as error:\n        return f'{error}'.split(':')",
-        "except BuildError as error:\n        return re.findall('axis', error.what)",
+        "except BuildError as error:\n        return re.findall('axis', error.fault)",
         "except BuildError as error:\n        return error.where[:4]",
         "except BuildError as error:\n        return error.args[0] == 'axis k'",
-        "finally:\n        return problem.what == 'axis k'",
+        "finally:\n        return problem.fault == 'axis k'",
         "finally:\n        return why.startswith('axis')",
     ],
 )
@@ -189,10 +189,10 @@ def test_code_that_looks_into_an_error_is_found(code):
     "code",
     [
         "except TeSchedError as error:\n        return error.names('axis')",
-        "except TeSchedError as error:\n        raise CallError(error.what, str(error)) from None",
-        "except TeSchedError as error:\n        return ' '.join(error.what.split())",
+        "except TeSchedError as error:\n        raise CallError(error.fault, str(error)) from None",
+        "except TeSchedError as error:\n        return ' '.join(error.fault.split())",
         "except RuntimeError as error:\n        return re.search('missing', str(error))",
-        "finally:\n        return problem.what == other.what",
+        "finally:\n        return problem.fault == other.fault",
     ],
 )
 def test_code_that_shows_an_error_is_fine(code):

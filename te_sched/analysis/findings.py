@@ -26,7 +26,7 @@ class Finding:
     output is written), "initialised" (what is read was written before) or "rule" (what a schedule
     may not ask for). `verdict` is "refuted", "unproved" or "proved". `buffer`, `axis` and `stage`
     say what it is about. `message` says what was asked, `why` what is wrong with it or what is not
-    known, `cure` what to do instead. `line` is the user's, if known.
+    known, `help` what to do instead. `line` is the user's, if known.
     """
 
     kind: str
@@ -36,12 +36,12 @@ class Finding:
     axis: str = ""
     stage: str = ""
     why: str = ""
-    cure: str = ""
+    help: str = ""
     line: str = ""
 
     def __str__(self) -> str:
         where = ", ".join(map(str, self.about()))
-        parts = (("where", where), ("why", self.why), ("cure", self.cure))
+        parts = (("where", where), ("why", self.why), ("help", self.help))
         labelled = [f"  {label}: {text}" for label, text in parts if text]
         return "\n".join([f"{self.verdict} ({self.kind}): {self.message}", *labelled])
 
@@ -53,12 +53,12 @@ class Finding:
 
     def error(self) -> BuildError:
         """The finding as a refusal."""
-        return BuildError(self.message, self.why, self.cure, self.about(), can_override=True)
+        return BuildError(self.message, self.why, self.help, self.about(), can_override=True)
 
 
-def broken_rule(name: str, message: str, why: str, cure: str) -> Finding:
+def broken_rule(name: str, message: str, why: str, help: str) -> Finding:
     """What no schedule may ask for of the memory of a stage."""
-    return Finding(RULE, REFUTED, message, name, stage=name, why=why, cure=cure)
+    return Finding(RULE, REFUTED, message, name, stage=name, why=why, help=help)
 
 
 class Findings(tuple[Finding, ...], Shown):

@@ -78,7 +78,7 @@ def _refused(judge: Callable[[Schedule], object], schedule: Schedule) -> Finding
 
 
 def _as_finding(error: TeSchedError) -> Finding:
-    return Finding(RULE, REFUTED, error.what, why=error.why, cure=error.advice, line=error.where)
+    return Finding(RULE, REFUTED, error.fault, why=error.why, help=error.advice, line=error.where)
 
 
 def _all_of(func: PrimFunc) -> Iterator[Finding]:

@@ -123,7 +123,7 @@ def _save(found: Found, target: Target, output: str) -> None:
     try:
         built.export_library(output)
     except CallError as error:
-        raise CommandError(error.what, error.why, error.cure) from None
+        raise CommandError(error.fault, error.why, error.help) from None
 
 
 def _write(output: str, text: str) -> None:

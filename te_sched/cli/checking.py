@@ -120,7 +120,7 @@ def _check(
     try:
         _watch(result, sizes, wanted, blocks)
     except CommandError as error:
-        result.watched = f"not run: {error.what}: {error.why}"
+        result.watched = f"not run: {error.fault}: {error.why}"
     except TeSchedError as error:
         result.error = error
     return result
@@ -132,7 +132,9 @@ def _why_not_run(found: Found, sizes: Sizes, run: bool | None, is_gpu: bool) -> 
     work = iterations(found.inputs, sizes)
     if run or is_gpu or work is None or work <= _MOST_ITERATIONS:
         return ""
-    return f"not run: {work:,} iterations take long when they are watched; --run insists"
+    return (
+        f"not run: {work:,} iterations take long when they are watched; pass --run to run it anyway"
+    )
 
 
 def _watch(result: _Result, sizes: Sizes, target: Any, blocks: int | None) -> None:

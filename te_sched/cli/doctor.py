@@ -37,7 +37,7 @@ def _show(rows: Sequence[ProbeRow]) -> None:
         state = f"{row.state:6}"
         shown = click.style(state, fg=_COLOURS[row.state]) if has_colour() else state
         click.echo(f"{shown}  {row.name:{width}}  {row.found}".rstrip())
-        for text in (f"for: {row.enables}", row.cure and f"do: {row.cure}"):
+        for text in (f"for: {row.enables}", row.help and f"do: {row.help}"):
             if text and (row.state != "ok" or text.startswith("for")):
                 click.echo(" " * (width + 10) + text)
 

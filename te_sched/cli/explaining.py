@@ -61,7 +61,7 @@ def command(
         try:
             story.save(place)
         except CallError as error:
-            raise CommandError(error.what, error.why, f"{error.cure}: -o FILE") from None
+            raise CommandError(error.fault, error.why, f"{error.help}: -o FILE") from None
         click.echo(f"{found.title}: {place}")
     return ran.code
 

@@ -39,7 +39,7 @@ def _read_target(_context: Any, _option: Any, given: str | None) -> Target | Non
     try:
         return None if given is None else Target(given)
     except BuildError as error:
-        raise CommandError(f"--target {given!r}", error.why, error.cure) from None
+        raise CommandError(f"--target {given!r}", error.why, error.help) from None
 
 
 def _read_sizes(_context: Any, _option: Any, given: tuple[str, ...]) -> Mapping[str, int]:

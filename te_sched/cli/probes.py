@@ -40,13 +40,13 @@ class _Absent(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ProbeRow:
-    """What was found of one thing. `cure` is what to do where it is not ok."""
+    """What was found of one thing. `help` is what to do where it is not ok."""
 
     name: str
     state: str
     found: str
     enables: str
-    cure: str
+    help: str
     needed: bool
 
 
@@ -57,7 +57,7 @@ class Probe:
     name: str
     look: Callable[[], str]
     enables: str
-    cure: str
+    help: str
     needed: bool = False
 
 
@@ -71,13 +71,13 @@ def probe(one: Probe) -> ProbeRow:
         state, found = ABSENT, str(absent)
     except Exception as error:
         state, found = BROKEN, _told(error)
-    cure = "" if state == OK else one.cure
-    return ProbeRow(one.name, state, found, one.enables, cure, one.needed)
+    help = "" if state == OK else one.help
+    return ProbeRow(one.name, state, found, one.enables, help, one.needed)
 
 
 def _told(error: Exception) -> str:
     if isinstance(error, TeSchedError):
-        return " ".join(f"{error.what}: {error.why}".split())
+        return " ".join(f"{error.fault}: {error.why}".split())
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]
 
 

@@ -31,8 +31,8 @@ class ExitCode(IntEnum):
 class CommandError(TeSchedError):
     """What was asked of the command line cannot be done; `code` is what it exits with."""
 
-    def __init__(self, what: str, why: str, cure: str, code: ExitCode = ExitCode.MISUSED) -> None:
-        super().__init__(what, why, cure)
+    def __init__(self, what: str, why: str, help: str, code: ExitCode = ExitCode.MISUSED) -> None:
+        super().__init__(what, why, help)
         self.code = code
 
 
@@ -115,7 +115,7 @@ def as_usage_error(error: click.UsageError) -> UsageError:
 def unknown_command(name: str, known: list[str]) -> UsageError:
     """A first word that is no command."""
     if name.endswith(".py") or os.path.isfile(name):
-        cure = f"say what to do with the file: te-sched run {name}, te-sched lower {name}, ..."
+        help = f"say what to do with the file: te-sched run {name}, te-sched lower {name}, ..."
     else:
-        cure = f"use one of {', '.join(known)}{did_you_mean(name, known)}"
-    return UsageError(f"te-sched {name}", "there is no such command", cure)
+        help = f"use one of {', '.join(known)}{did_you_mean(name, known)}"
+    return UsageError(f"te-sched {name}", "there is no such command", help)

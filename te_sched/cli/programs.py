@@ -177,8 +177,8 @@ def read(path: str) -> Any:
     """
     what = f"read the program {path}"
     if path.endswith(".ipynb"):
-        cure = f"write its cells to a program: jupyter nbconvert --to script {path}"
-        raise CommandError(what, "it is a notebook", cure)
+        help = f"write its cells to a program: jupyter nbconvert --to script {path}"
+        raise CommandError(what, "it is a notebook", help)
     try:
         source = files.read_at_once(path, pipes=True)
         if not os.path.isfile(path):  # for tracebacks, which would read the pipe once more
@@ -264,8 +264,8 @@ def _text_of(value: object) -> str:
 def _without_schedules(path: str, module: ModuleType, error: BaseException | None) -> CommandError:
     what = f"find the schedules of {path}"
     if isinstance(error, SystemExit):
-        cure = f"give it the arguments that it wants, after --: {path} -- ARGS..."
-        return CommandError(what, "it ended itself before it made one", cure, ExitCode.FOUND)
+        help = f"give it the arguments that it wants, after --: {path} -- ARGS..."
+        return CommandError(what, "it ended itself before it made one", help, ExitCode.FOUND)
     if error is not None:
         return CommandError(what, "it failed before it made one", "correct it", ExitCode.FOUND)
     own = [

@@ -57,10 +57,10 @@ def intrinsic_of(node: E.Call) -> str:
             f"use the function te.{name}",
         )
     if row.types:
-        dtype, (codes, cure) = node.args[0].dtype, _LEGAL[row.types]
+        dtype, (codes, help) = node.args[0].dtype, _LEGAL[row.types]
         if dtypes.parse(dtype).code not in codes:
             what, why = f"generate code for {name} of {dtype}", f"it is defined for {row.types}s"
-            raise BuildError(what, why, cure)
+            raise BuildError(what, why, help)
     return name
 
 

@@ -77,7 +77,7 @@ class Extent:
 class Signature:
     """Arguments of a function, the symbols in their shapes, and what its error codes mean.
 
-    `failures[code - 1]` is the (what, why, cure) of a positive code that the native function
+    `failures[code - 1]` is the (what, why, help) of a positive code that the native function
     returns.
     """
 
@@ -246,6 +246,6 @@ class SignatureBuilder:
                 )
 
     def _error(
-        self, why: str, cure: str = "use integers, variables and + - * // % in shapes"
+        self, why: str, help: str = "use integers, variables and + - * // % in shapes"
     ) -> BuildError:
-        return BuildError(f"build function {self.name!r}", why, cure)
+        return BuildError(f"build function {self.name!r}", why, help)

@@ -289,8 +289,8 @@ def _words(target: str) -> list[str]:
         raise _unusable(target, f"it cannot be read: {error}", "close all quotes") from None
 
 
-def _unusable(target: object, why: str, cure: str) -> BuildError:
-    return BuildError(f"use {repr_of(target)} as a target", why, cure)
+def _unusable(target: object, why: str, help: str) -> BuildError:
+    return BuildError(f"use {repr_of(target)} as a target", why, help)
 
 
 def _read_options(kind: str, words: list[str], text: str) -> dict[str, str]:

@@ -55,8 +55,8 @@ def build(
     target_host : accepted for TVM's sake; the host is the target.
     name : the name of the function.
     binds : buffers to use for some of the tensors of a schedule.
-    verify : refuse a schedule whose loops would race, or that computes what nobody gets; False
-        insists.
+    verify : refuse a schedule whose loops would race, or that drops an output; False builds it
+        anyway.
     sanitize : for a processor, a program that watches each of its accesses, runs serially and is
         slow: indices out of bounds or that overflow, reads of what nobody wrote, and iterations of
         parallel loops that meet end the call (AccessError).

@@ -116,14 +116,14 @@ _NOT_FOR_EXPRESSIONS = {
 }
 
 
-def refusal(what: str, cure: str) -> Callable[..., Any]:
+def refusal(what: str, help: str) -> Callable[..., Any]:
     """A special method that refuses: expressions stand for values that are not known yet."""
 
     def refuse(self: object, *others: object) -> Any:
         name = getattr(self, "name", None)
         kind = f"{type(self).__name__} {name}" if isinstance(name, str) else type(self).__name__
         raise OperandError(
-            f"{what} the {kind}", "its value is known only when the program runs", cure
+            f"{what} the {kind}", "its value is known only when the program runs", help
         )
 
     return refuse
@@ -135,8 +135,8 @@ def _install() -> None:
         setattr(Operand, f"__r{name}__", _reflected(function))
     for name, function in _OTHERS.items():
         setattr(Operand, name, function)
-    for name, (what, cure) in _NOT_FOR_EXPRESSIONS.items():
-        setattr(Operand, name, refusal(what, cure))
+    for name, (what, help) in _NOT_FOR_EXPRESSIONS.items():
+        setattr(Operand, name, refusal(what, help))
 
 
 _install()

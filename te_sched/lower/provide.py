@@ -286,18 +286,18 @@ def _check_attached(
     for node in nodes:
         if type(node) is Var and node in inner:
             needs = f"needs the value of {node.name},"
-            cure = f"compute it at axis {node.name}, or reorder {axis.var.name} before {node.name}"
+            help = f"compute it at axis {node.name}, or reorder {axis.var.name} before {node.name}"
         elif type(node) is BufferLoad and node.buffer in inner:
             name = node.buffer.name
             needs = f"reads {name}, which is computed in"
-            cure = f"compute {name} at axis {axis.var.name} too, or outside of it"
+            help = f"compute {name} at axis {axis.var.name} too, or outside of it"
         else:
             continue
         raise LoweringError(
             f"compute a stage at axis {axis.var.name} of {stage.op.name}",
             f"it {needs} a loop in which each thread reduces its part; that loop comes before the "
             f"threads of {axis.var.name} combine their results, inside of the loops over them",
-            cure,
+            help,
             where=At(stage, axis),
         )
 

@@ -94,16 +94,16 @@ class _Tensorizer:
             where=At(self.stage),
         )
 
-    def _error(self, why: str, cure: str) -> LoweringError:
+    def _error(self, why: str, help: str) -> LoweringError:
         axis = self.stage.leaf_iter_vars[self.point]
         return LoweringError(
             f"tensorize axis {axis.var.name} of stage {self.op.name} with {self.intrin.name}",
             why,
-            cure,
+            help,
             where=At(self.stage, axis),
         )
 
-    def _mismatch(self, why: str, cure: str) -> LoweringError:
+    def _mismatch(self, why: str, help: str) -> LoweringError:
         """An error that shows what is declared against what is given, region by region."""
         given = [
             _region_text(tensor, region)
@@ -116,7 +116,7 @@ class _Tensorizer:
         return self._error(
             f"{why}. Given: {', '.join(given)} -> {', '.join(results)}. "
             f"Declared: {', '.join(declared)} -> {', '.join(outputs)}",
-            cure,
+            help,
         )
 
     def _regions(self) -> tuple[Ranges, list[list[Range]]]:

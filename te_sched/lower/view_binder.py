@@ -14,7 +14,7 @@ from te_sched.ir import ops
 from te_sched.ir.expr import Buffer, Expr, IntImm, Var
 from te_sched.ir.visitor import substitute
 
-_CURE = (
+_HELP = (
     "declare it by tir.decl_buffer with strides of te.var, and give it in `binds`; or use another "
     "region"
 )
@@ -88,7 +88,7 @@ class ViewBinder:
                 )
             expected = ops.mul(expected, extent)
 
-    def error(self, why: str, cure: str = _CURE) -> LoweringError:
+    def error(self, why: str, help: str = _HELP) -> LoweringError:
         """The error of a view that does not fit."""
         what = f"bind buffer {self.view.name} to a region of {self.buffer.name}"
-        return LoweringError(what, why, cure, Subject("stage", self.buffer.name))
+        return LoweringError(what, why, help, Subject("stage", self.buffer.name))

@@ -24,9 +24,9 @@ def report_access(site: str, *numbers: int) -> None:
     loops: list[str] = known["loops"]
     count = len(numbers) - len(loops)
     values = dict(zip(loops, numbers[count:], strict=True))
-    what, why, cure = _REPORTS[known["kind"]](known, numbers[:count], _where(values))
+    what, why, help = _REPORTS[known["kind"]](known, numbers[:count], _where(values))
     stage = Subject("stage", known.get("stage", ""), known["where"])  # older files have no name
-    raise AccessError(what, why, cure, stage if stage.text else ())
+    raise AccessError(what, why, help, stage if stage.text else ())
 
 
 def _where(values: Mapping[str, int]) -> str:

@@ -171,14 +171,14 @@ class _Check:
 
     def _check_kind(self, parameter: FunctionParameter, value: Any, view: ArrayView | None) -> None:
         if view is None:
-            cure = "make an array with te_sched.nd.array or numpy.array"
-            raise self._error(parameter, f"{kind_of(value)} is not an array", cure)
+            help = "make an array with te_sched.nd.array or numpy.array"
+            raise self._error(parameter, f"{kind_of(value)} is not an array", help)
         if view.dtype != parameter.dtype:
-            cure = (
+            help = (
                 f"convert it to {parameter.dtype} (.astype), or declare the placeholder otherwise"
             )
             raise self._error(
-                parameter, f"its dtype is {view.dtype}, and {parameter.dtype} was declared", cure
+                parameter, f"its dtype is {view.dtype}, and {parameter.dtype} was declared", help
             )
         wanted = (self.signature.memory, self.signature.device_id)
         if (view.device_type, view.device_id) != wanted:
@@ -187,15 +187,15 @@ class _Check:
                 for kind, number in ((view.device_type, view.device_id), wanted)
             )
             copy = _COPIES[wanted[0]].format(wanted[1])
-            cure = f"the function works in {there}; copy the array there: {copy}"
-            raise self._error(parameter, f"it is in {here}", cure)
+            help = f"the function works in {there}; copy the array there: {copy}"
+            raise self._error(parameter, f"it is in {here}", help)
         if len(view.shape) != len(parameter.shape):
             declared = self._shape(parameter)
             why = f"it has {len(view.shape)} dimensions {view.shape}, and {declared} was declared"
             raise self._error(parameter, why, "reshape it")
         if parameter.written and not view.writable:
-            cure = "pass an array that can be written (a copy)"
-            raise self._error(parameter, "it is an output, and its memory is read-only", cure)
+            help = "pass an array that can be written (a copy)"
+            raise self._error(parameter, "it is an output, and its memory is read-only", help)
         size = dtypes.storage_bytes(dtypes.element(parameter.dtype))
         if view.address % size:
             why = f"its address is not a multiple of its elements' {size} bytes"
@@ -329,11 +329,11 @@ class _Check:
                 why = f"it is an output, and all its elements along axis {axis} are one"
                 raise self._error(parameter, why, "pass an array whose elements lie apart")
             if extent > 1 and (step < 0 or step != int(step)):
-                cure = "pass numpy.ascontiguousarray(x)"
+                help = "pass numpy.ascontiguousarray(x)"
                 raise self._error(
                     parameter,
                     f"its stride {step} of axis {axis} is not a whole positive number",
-                    cure,
+                    help,
                 )
         if parameter.broadcast:
             return [
@@ -407,11 +407,11 @@ class _Check:
         extents = [describe(dimension, self.signature.symbols) for dimension in parameter.shape]
         return f"({', '.join(extents)}{',' if len(extents) == 1 else ''})"
 
-    def _error(self, parameter: FunctionParameter, why: str, cure: str) -> CallError:
+    def _error(self, parameter: FunctionParameter, why: str, help: str) -> CallError:
         number = next(k for k, other in enumerate(self.signature.parameters) if other is parameter)
         where = Subject("argument", parameter.name, f"argument {number} ({parameter.name})")
         return CallError(
-            f"call {self.signature.name!r} with this {parameter.name}", why, cure, where
+            f"call {self.signature.name!r} with this {parameter.name}", why, help, where
         )
 
 

@@ -69,7 +69,7 @@ _BROKEN = (
     "a kernel that ran before did it, and this process cannot use the device any more: start "
     "it again, and look for the fault with module.check(...), the checked mode"
 )
-_CURES = {
+_HELPS = {
     1: "check that the numbers are within the limits of the device",
     2: "free arrays, or cupy's pool with cupy.get_default_memory_pool().free_all_blocks()",
     100: "attach a GPU, or set TE_SCHED_EMULATE=1 to emulate one",
@@ -225,5 +225,5 @@ def check(code: int, what: str) -> None:
     driver.cuGetErrorName(code, ctypes.byref(name))
     driver.cuGetErrorString(code, ctypes.byref(text))
     said = ": ".join(part.value.decode() for part in (name, text) if part.value)
-    cure = _CURES.get(code, "see the driver's documentation of this error")
-    raise CallError(what, f"the CUDA driver says {said or 'error'} ({code})", cure)
+    help = _HELPS.get(code, "see the driver's documentation of this error")
+    raise CallError(what, f"the CUDA driver says {said or 'error'} ({code})", help)

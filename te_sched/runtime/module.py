@@ -174,8 +174,8 @@ class Function(Unpicklable):
 
     def _error_of(self, code: int, args: tuple[Any, ...]) -> BaseException:
         if code > 0:
-            what, why, cure = self.signature.failures[code - 1]
-            return CallError(what, why, cure)
+            what, why, help = self.signature.failures[code - 1]
+            return CallError(what, why, help)
         error, memory = registry.take_exception(code)
         for one in filter(None, memory):  # views of it reach the arguments, or constants
             weakref.finalize(one, _nothing, self, args).atexit = False

@@ -127,13 +127,13 @@ def _checked(module: CudaModule, args: Sequence[Any], stages: Stages) -> tuple[O
     try:
         report = module.check(*values, max_blocks=_BLOCKS, max_steps=_STEPS)
     except TeSchedError as error:
-        return (Output("check", "Checked mode", (Line(f"{error.what}: {error.why}"),)),)
+        return (Output("check", "Checked mode", (Line(f"{error.fault}: {error.why}"),)),)
     lines = tuple(Line(line, _stages_of(line, stages)) for line in _text(report).splitlines())
     return (Output("check", "Checked mode", lines, note=_CHECKED),)
 
 
 def _wrong(name: str) -> tuple[str, str, str, str]:
-    """What, where, why and cure of an output that is not what it should be."""
+    """What, where, why and help of an output that is not what it should be."""
     return (
         f"compute {name} as the first measured step does",
         f"output {name}",
@@ -166,7 +166,7 @@ def from_error(phase: str, error: BaseException) -> Problem:
     kind = type(error).__name__
     if not isinstance(error, TeSchedError):
         return Problem(phase, kind, str(error) or kind)
-    return Problem(phase, kind, error.what, error.where, error.why, error.advice, error.loops)
+    return Problem(phase, kind, error.fault, error.where, error.why, error.advice, error.loops)
 
 
 def _of_build(error: TeSchedError, schedule: Schedule, args: Sequence[Any]) -> tuple[Problem, ...]:
@@ -182,9 +182,9 @@ def _of_build(error: TeSchedError, schedule: Schedule, args: Sequence[Any]) -> t
         return (first,)
     said = error.names("axis") if error.can_override else ()  # others say what cannot be compiled
     others = [_from_finding(found, schedule) for found in findings if found.axis not in said]
-    return (first, *(one for one in others if one.what != first.what))
+    return (first, *(one for one in others if one.fault != first.fault))
 
 
 def _from_finding(found: Finding, schedule: Schedule) -> Problem:
     where = ", ".join(map(str, found.about(partial(stage_named, schedule))))
-    return Problem("build", found.kind, found.message, where, found.why, found.cure)
+    return Problem("build", found.kind, found.message, where, found.why, found.help)

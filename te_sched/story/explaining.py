@@ -123,11 +123,11 @@ def _with_error(
     kinds = [kind.__name__ for kind in type(error).__mro__]
     phase = next((_PHASES[kind] for kind in kinds if kind in _PHASES), "schedule")
     problem = from_error(phase, error)
-    if any(problem.what == one.what for one in last.problems):
+    if any(problem.fault == one.fault for one in last.problems):
         return steps
     step = StoryStep(
         number=last.number + 1,
-        title=source_line(place) or problem.what,
+        title=source_line(place) or problem.fault,
         where=shown_place(place),
         source_line=source_line(place),
         nest=last.nest,

@@ -109,10 +109,10 @@ class Problem:
 
     phase: str
     kind: str
-    what: str
+    fault: str
     where: str = ""
     why: str = ""
-    cure: str = ""
+    help: str = ""
     loops: str = ""
 
 

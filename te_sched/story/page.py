@@ -169,7 +169,7 @@ def _refused(last: StoryStep) -> str:
     """What keeps the whole schedule from being built."""
     if not last.problems:
         return ""
-    what = escape(last.problems[0].what)
+    what = escape(last.problems[0].fault)
     state = escape(_STATES.get(last.problems[0].phase, "problem"))
     return (
         f'<p class="problem"><span class="badge error">{state}</span> '

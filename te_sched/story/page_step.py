@@ -90,7 +90,7 @@ def _memory(peak: int | None) -> str:
 
 
 def _problem(problem: Problem, mended: int | None) -> str:
-    parts = (("where", problem.where), ("why", problem.why), ("cure", problem.cure))
+    parts = (("where", problem.where), ("why", problem.why), ("help", problem.help))
     listed = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in parts if text)
     phase, kind, badge = escape(_PHASES.get(problem.phase, problem.phase)), "problem", "badge error"
     if mended is not None:
@@ -98,7 +98,7 @@ def _problem(problem: Problem, mended: int | None) -> str:
         kind, badge = "problem mended", "badge"
     return (
         f'<section class="{kind}"><p><span class="{badge}">{escape(problem.kind)}</span> '
-        f"{phase}</p><h3>{escape(problem.what)}</h3><dl>{listed}</dl>"
+        f"{phase}</p><h3>{escape(problem.fault)}</h3><dl>{listed}</dl>"
         + (f"<pre>{escape(problem.loops)}</pre>" if problem.loops else "")
         + "</section>\n"
     )

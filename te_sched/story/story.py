@@ -102,7 +102,7 @@ def _record_of_step(step: StoryStep) -> Iterator[dict[str, Any]]:
         "bytes": function.whole if function is not None else None,
         "temporary_bytes": step.memory,
         "lines": len(step.program),
-        "problems": "; ".join(problem.what for problem in step.problems),
+        "problems": "; ".join(problem.fault for problem in step.problems),
     }
 
 

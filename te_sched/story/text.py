@@ -54,8 +54,8 @@ def _time(timing: Timing) -> str:
 
 
 def _problem(problem: Problem) -> Iterator[str]:
-    yield f"{problem.kind} ({problem.phase}): {problem.what}"
-    for label in ("where", "why", "cure"):
+    yield f"{problem.kind} ({problem.phase}): {problem.fault}"
+    for label in ("where", "why", "help"):
         text = getattr(problem, label)
         if text:
             yield f"  {label}: {text}"

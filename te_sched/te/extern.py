@@ -48,9 +48,9 @@ def extern(
     tensors = _tensors(inputs, name)
     ins = _input_buffers(tensors, in_buffers, name)
     outs = _output_buffers(shape, tensors, dtype, out_buffers, name)
-    cure = "return tir.call_packed(...), tir.call_extern(...) or the get() of an ir_builder"
+    help = "return tir.call_packed(...), tir.call_extern(...) or the get() of an ir_builder"
     made = fcompute(list(ins), list(outs))
-    body = as_statement(made, what, "a call or a statement", cure)
+    body = as_statement(made, what, "a call or a statement", help)
     op = ExternOp(name, tag_or_current(tag), attrs, tensors, ins, outs, body)
     return op.output(0) if op.num_outputs == 1 else list(op.outputs)
 
@@ -167,7 +167,7 @@ def _dtypes(dtype: Any, count: int, tensors: tuple[Tensor, ...], name: str) -> l
     return types
 
 
-def as_statement(value: Any, what: str, expected: str, cure: str) -> Stmt:
+def as_statement(value: Any, what: str, expected: str, help: str) -> Stmt:
     """The statement that a function of the user returned, or that evaluates what it returned."""
     if isinstance(value, Stmt):
         check_definitions(PrimFunc((), value, {}), DeclarationError)
@@ -175,5 +175,5 @@ def as_statement(value: Any, what: str, expected: str, cure: str) -> Stmt:
     if isinstance(value, Expr):
         return Evaluate(value)
     raise DeclarationError(
-        f"{what} by a function that returns {kind_of(value)}", f"it gives {expected}", cure
+        f"{what} by a function that returns {kind_of(value)}", f"it gives {expected}", help
     )

@@ -496,10 +496,10 @@ class _Walk:
     def _line(self, node: ast.AST) -> _Line:
         return _Line(self.file, self.first_line + getattr(node, "lineno", 1) - 1)
 
-    def _refuse(self, node: ast.AST, why: str, cure: str) -> NoReturn:
+    def _refuse(self, node: ast.AST, why: str, help: str) -> NoReturn:
         text = ast.unparse(node).partition("\n")[0]
-        cure = cure or "use te.extern with tir.ir_builder for what hybrid scripts do not have"
-        raise DeclarationError(f"hybrid script: {text}", why, cure, [self._line(node)])
+        help = help or "use te.extern with tir.ir_builder for what hybrid scripts do not have"
+        raise DeclarationError(f"hybrid script: {text}", why, help, [self._line(node)])
 
 
 class _Line(SourceLocation):

@@ -149,5 +149,5 @@ def _statements(made: Any, what: str) -> tuple[Stmt | None, Stmt | None, Stmt | 
 
 def _statement(part: Any, what: str) -> Stmt | None:
     expected = "a call, a statement, or a tuple (body, reset, update) of them"
-    cure = "return tir.call_extern(...) or the get() of an ir_builder"
-    return None if part is None else as_statement(part, what, expected, cure)
+    help = "return tir.call_extern(...) or the get() of an ir_builder"
+    return None if part is None else as_statement(part, what, expected, help)

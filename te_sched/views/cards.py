@@ -84,11 +84,11 @@ def entry_html(entry: Entry) -> str:
 
 def error_html(error: TeSchedError) -> str:
     """An error in its parts; the loops keep their layout."""
-    parts = (("where", error.where), ("why", error.why), ("cure", error.cure))
+    parts = (("where", error.where), ("why", error.why), ("help", error.help))
     rows = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in parts if text)
     name = escape(type(error).__name__)
     return _card(
-        f'<div class="te-what">{name}: {escape(error.what)}</div><dl>{rows}</dl>',
+        f'<div class="te-what">{name}: {escape(error.fault)}</div><dl>{rows}</dl>',
         _pre(error.loops) if error.loops else "",
     )
 

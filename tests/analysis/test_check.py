@@ -39,7 +39,7 @@ def test_a_refused_schedule_is_a_finding() -> None:
     s[args[1]].parallel(k)
     rule, race = check(s, args).refuted
     assert rule.message == "parallel axis k of stage B"
-    assert "rfactor" in rule.cure
+    assert "rfactor" in rule.help
     assert (race.kind, race.buffer, race.axis) == ("race", "B", "k")
     with pytest.raises(BuildError, match="parallel axis k of stage B"):
         check(s, args).raise_refuted()

@@ -30,7 +30,7 @@ def sums(length: Any, target: str, **lengths: int) -> Any:
 @pytest.mark.parametrize("target", ["llvm", "cuda"])
 @pytest.mark.parametrize("lengths", [{"factor": 4}, {"nparts": 4}])
 def test_what_goes_beyond_the_axis_is_refused(target: str, lengths: dict[str, int]) -> None:
-    with pytest.raises(BuildError, match=r"(?s)stage B .*axis k.*has 10 iterations.* = 12\n.*cure"):
+    with pytest.raises(BuildError, match=r"(?s)stage B .*axis k.*has 10 iterations.* = 12\n.*help"):
         sums(10, target, **lengths)
 
 

@@ -280,7 +280,7 @@ def test_build_rejects_a_race_of_a_hand_written_program() -> None:
     with pytest.raises(BuildError, match=message) as caught:
         te_sched.build(func)
     assert "iterations i = 0 and i = 1 both write C[0]" in str(caught.value)
-    assert "verify=False" in caught.value.cure
+    assert "verify=False" in caught.value.help
     te_sched.build(func, verify=False)
 
 

@@ -44,7 +44,7 @@ def test_bench_with_a_size(te_sched_command, program):
     done = te_sched_command("bench", "--size", "m=1024", program("old"))
     assert done.exit_code == 2
     assert "no schedule has a symbolic extent of this name" in done.stderr
-    assert "cure: use n" in done.stderr
+    assert "help: use n" in done.stderr
     done = te_sched_command("bench", "--size", "m=1024", program("gemm"))
     assert "all extents are numbers" in done.stderr
 

@@ -96,7 +96,7 @@ def test_build_rejects_a_file_that_cannot_be_written(te_sched_command, program, 
     done = te_sched_command("build", "--emit", emit, "-o", f"{folder}/gemm.o", program("gemm"))
     assert done.exit_code == 2
     assert "Traceback" not in done.stderr
-    assert "cure: " in done.stderr
+    assert "help: " in done.stderr
 
 
 def test_build_rejects_a_file_of_no_kind(te_sched_command, program, tmp_path):

@@ -98,7 +98,7 @@ s = te.create_schedule(B.op)
     done = te_sched_command("check", program(text))
     assert done.exit_code == 0
     assert "not run: 5,000,000,000 iterations take long" in done.stdout
-    assert "--run insists" in done.stdout
+    assert "pass --run" in done.stdout
 
 
 def test_check_what_has_no_arrays(te_sched_command, program):

@@ -74,7 +74,7 @@ def test_doctor_fails_where_something_needed_is_broken(rows):
 @pytest.mark.parametrize("one", QUICK, ids=lambda one: one.name)
 def test_every_row_has_its_purpose_and_its_cure(one):
     assert one.enables
-    assert one.cure
+    assert one.help
     assert probe(one).state in (OK, ABSENT, BROKEN)
 
 

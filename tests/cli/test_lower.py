@@ -144,7 +144,7 @@ def test_lower_what_cannot_be_lowered(te_sched_command, program):
     for how in ("--simple", "--step", "--passes"):
         done = te_sched_command("lower", how, path)
         assert done.exit_code == 1, done.stdout
-        assert "cure: " in done.stderr
+        assert "help: " in done.stderr
     (row,) = json.loads(te_sched_command("lower", "--json", path).stdout)["schedules"]
     assert row["error"]
 

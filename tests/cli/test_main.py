@@ -48,7 +48,7 @@ def test_program_without_a_command(te_sched_command):
 
 
 @pytest.mark.parametrize(
-    ("words", "why", "cure"),
+    ("words", "why", "help"),
     [
         (["lower", "x.py", "--afte", "simplify"], "there is no such option", "'--after'?"),
         (["--vershun"], "there is no such option", "'--version'?"),
@@ -60,17 +60,17 @@ def test_program_without_a_command(te_sched_command):
         (["bench", "x.py", "--size", "n"], "it is no name with a number", "--size n=1024"),
     ],
 )
-def test_mistyped_option(te_sched_command, words, why, cure):
+def test_mistyped_option(te_sched_command, words, why, help):
     done = te_sched_command(*words)
     assert done.exit_code == 2
     assert why in done.stderr
-    assert cure in done.stderr
+    assert help in done.stderr
 
 
 def test_usage_error_without_a_command():
     error = as_usage_error(click.NoSuchOption("--x"))
     assert isinstance(error, UsageError)
-    assert error.what == "te-sched --x"
+    assert error.fault == "te-sched --x"
 
 
 def test_usage_error_of_the_program_itself_names_it_once(te_sched_command):

@@ -131,7 +131,7 @@ def test_each_command_says_what_to_do(te_sched_command, program, command, tmp_pa
         done = te_sched_command(command, *words)
         assert done.exit_code == code, done.stderr
         assert f"why: {why}" in done.stderr
-        assert "cure: " in done.stderr
+        assert "help: " in done.stderr
 
 
 def test_missing_file(te_sched_command, program, tmp_path):
@@ -139,20 +139,20 @@ def test_missing_file(te_sched_command, program, tmp_path):
     done = te_sched_command("lower", tmp_path / "gem.py")
     assert done.exit_code == 2
     assert lines(done)["why"] == "there is no such file"
-    assert "did you mean" in lines(done)["cure"]
-    assert "gemm.py'" in lines(done)["cure"]
+    assert "did you mean" in lines(done)["help"]
+    assert "gemm.py'" in lines(done)["help"]
     done = te_sched_command("lower", tmp_path / "none" / "gemm.py")
-    assert "there is no folder" in lines(done)["cure"]
+    assert "there is no folder" in lines(done)["help"]
     done = te_sched_command("lower", tmp_path / "quite_other.py")
-    assert "from the current folder" in lines(done)["cure"]
+    assert "from the current folder" in lines(done)["help"]
 
 
 def test_folder(te_sched_command, program, tmp_path):
     done = te_sched_command("lower", tmp_path)
     assert (done.exit_code, lines(done)["why"]) == (2, "it is a folder")
-    assert lines(done)["cure"] == "give a Python program"
+    assert lines(done)["help"] == "give a Python program"
     program("gemm", "gemm.py")
-    assert "gemm.py" in lines(te_sched_command("lower", tmp_path))["cure"]
+    assert "gemm.py" in lines(te_sched_command("lower", tmp_path))["help"]
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_notebook(te_sched_command, program):
 def test_name_that_no_file_can_have(te_sched_command):
     done = te_sched_command("run", "a" * 5000)
     assert done.exit_code == 2
-    assert lines(done)["cure"] == "give a file that you may read"
+    assert lines(done)["help"] == "give a file that you may read"
 
 
 def test_program_that_raises(te_sched_command, program):
@@ -190,7 +190,7 @@ def test_program_that_raises(te_sched_command, program):
     frames = [line for line in told.splitlines() if line.startswith("  File")]
     assert [frame.rpartition(" ")[2] for frame in frames] == ["<module>", "work"]
     assert "ScheduleError: split on axis i\n" in told
-    assert "cure: use one of its axes" in told
+    assert "help: use one of its axes" in told
     assert "for i_outer, i_inner in T.grid(8, 8)" in done.stdout
     data = json.loads(te_sched_command("lower", "--json", program("broken")).stdout)
     assert data["error"].startswith("ScheduleError: split on axis i")
@@ -229,7 +229,7 @@ def test_program_that_exits(te_sched_command, program):
     path = program("import argparse\nargparse.ArgumentParser().parse_args()\n")
     done = te_sched_command("lower", path, "--", "--size=3")
     assert "ended itself: exit code 2" in done.stderr
-    assert "cure: give it the arguments that it wants, after --" in done.stderr
+    assert "help: give it the arguments that it wants, after --" in done.stderr
     path = program("raise SystemExit('no schedules today')\n")
     assert "ended itself: no schedules today" in te_sched_command("lower", path).stderr
 
@@ -248,22 +248,22 @@ def test_program_without_schedules(te_sched_command, program):
     done = te_sched_command("lower", program("print('hello')\n"))
     assert done.exit_code == 2
     assert lines(done)["why"] == "it ran to its end and made none"
-    assert "te.create_schedule" in lines(done)["cure"]
+    assert "te.create_schedule" in lines(done)["help"]
 
 
 def test_program_that_only_defines_functions(te_sched_command, program):
     done = te_sched_command("lower", program("def steps(tvm):\n    yield 1\n"))
     assert done.exit_code == 2
     assert lines(done)["why"].endswith("it defines steps, and calls none")
-    assert lines(done)["cure"].endswith("steps(...)")
+    assert lines(done)["help"].endswith("steps(...)")
 
 
 def test_schedule_that_is_not_there(te_sched_command, program):
     done = te_sched_command("lower", program("two"), "--schedule", "run_frist")
     assert done.exit_code == 2
     assert lines(done)["what"] == "te-sched: --schedule run_frist"
-    assert lines(done)["cure"].startswith("use a number or name of 1 (run_first), 2 (run_second)")
-    assert "did you mean 'run_first'?" in lines(done)["cure"]
+    assert lines(done)["help"].startswith("use a number or name of 1 (run_first), 2 (run_second)")
+    assert "did you mean 'run_first'?" in lines(done)["help"]
 
 
 def test_schedule_by_number_and_by_name(te_sched_command, program):

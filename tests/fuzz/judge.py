@@ -239,9 +239,9 @@ class _Run:
             raise _Over(
                 "error", f"InternalError at {place_of(error)}", f"{line}\n{error}"
             ) from None
-        kind, message = type(error).__name__, f"{error.what} | {error.why}"
+        kind, message = type(error).__name__, f"{error.fault} | {error.why}"
         group = f"{kind}: {_normal(message)}"
-        if not error.why or not error.cure:
+        if not error.why or not error.help:
             raise _Over("vague", f"vague {group}", f"{line}\n{error}")
         self.refusals.append(group)
         self.lines.append(line)

@@ -70,13 +70,13 @@ def judge(line: str, known: dict[str, Any]) -> str:
 
 def _of_refusal(error: TeSchedError) -> str:
     if isinstance(error, InternalError):
-        return f"InternalError at {place_of(error)}: {error.what}"
+        return f"InternalError at {place_of(error)}: {error.fault}"
     try:
         str(error)
     except Exception as failed:
         return f"an error without a text at {place_of(error)}: {type(failed).__name__}"
-    if not error.why or not error.cure:
-        return f"vague {type(error).__name__} at {place_of(error)}: {error.what}"
+    if not error.why or not error.help:
+        return f"vague {type(error).__name__} at {place_of(error)}: {error.fault}"
     return ""
 
 

@@ -66,7 +66,7 @@ def test_division_of_integers_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("use", "cure"),
+    ("use", "help"),
     [
         (int, "cast it"),
         (abs, r"use te\.abs"),
@@ -76,6 +76,6 @@ def test_division_of_integers_is_refused() -> None:
         (list, r"te\.reduce_axis"),
     ],
 )
-def test_functions_of_values_are_refused(use: Callable[[Any], Any], cure: str) -> None:
-    with pytest.raises(OperandError, match=cure):
+def test_functions_of_values_are_refused(use: Callable[[Any], Any], help: str) -> None:
+    with pytest.raises(OperandError, match=help):
         use(x)

@@ -108,7 +108,7 @@ def refuse(s: Schedule, C: Tensor) -> str:
     try:
         s[C].split(C.op.axis[0], factor=0)
     except te_sched.ScheduleError as error:
-        return f"{error.what} {error.why} {error.cure} {error.where}"
+        return f"{error.fault} {error.why} {error.help} {error.where}"
     return ""
 
 

@@ -1,6 +1,6 @@
 """The table of refusals: calls that are refused, each with its error and a part of the message.
 
-Some are mistakes that users make: small programs with a title and a cure, in the folder `mistakes`,
+Some are mistakes that users make: small programs with a title and a help, in the folder `mistakes`,
 of which `scripts/errors.py` makes docs/errors.md. The others are in the modules beside this one.
 `test_refusals` goes through all of them.
 """
@@ -23,7 +23,7 @@ class Refusal:
     `match` is a regular expression for the message. `call` may have the parameters `folder`, an
     empty one, `patch`, pytest's monkeypatch, and `p`, what `program` makes: a SimpleNamespace with
     a schedule `s`, which the call does not change. A mistake of users has a `title`, perhaps the
-    number of a thread (`issue`) at TVM, where people met it, and the program as the cure says
+    number of a thread (`issue`) at TVM, where people met it, and the program as the help says
     (`right`).
     """
 
@@ -37,8 +37,8 @@ class Refusal:
     issue: int | None = None
     right: Callable[..., Any] | None = None
 
-    def cure(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Decorates the program as the cure says."""
+    def help(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorates the program as the help says."""
         self.right = function
         return function
 

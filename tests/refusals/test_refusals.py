@@ -1,4 +1,4 @@
-"""Every call of the table is refused with a message in four parts; every cure works."""
+"""Every call of the table is refused with a message in four parts; every help works."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def test_is_refused(one: Refusal, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     error = caught.value
     assert type(error) is one.error
     assert type(error) is not InternalError
-    assert error.what
+    assert error.fault
     assert error.why
-    assert error.cure
+    assert error.help
     own = str(sys.modules[one.call.__module__].__file__)
     assert any(f"{place}:" in error.where for place in (own, *HELPERS))
     if p is not None:
@@ -68,14 +68,14 @@ def check_names(error: TeSchedError) -> None:
     """What an error is about is told in `where`."""
     if not isinstance(error, ScheduleError | LoweringError | BuildError):
         return
-    found = re.findall(r"\b(?:stage|axis) [A-Za-z]\S*", error.what)
+    found = re.findall(r"\b(?:stage|axis) [A-Za-z]\S*", error.fault)
     assert not found or any(type(one) is not SourceLocation for one in error.about)
 
 
 @pytest.mark.parametrize("one", MISTAKES, ids=named)
 def test_cure_works(one: Refusal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(te_sched, "build", checked_build)
-    assert one.right is not None, "add the program as the cure says: @name.cure"
+    assert one.right is not None, "add the program as the help says: @name.help"
     with config.scoped(verify_passes=False):
         run(one.right, folder=tmp_path)
 

@@ -183,10 +183,10 @@ def test_error_has_four_parts(add_one: Module) -> None:
     with pytest.raises(CallError) as caught:
         add_one(floats(N + 1), floats(N))
     error = caught.value
-    assert error.what == "call 'main' with this A0"
+    assert error.fault == "call 'main' with this A0"
     assert "argument 0 (A0)" in error.where
     assert "test_arguments.py" in error.where
-    assert error.cure == f"pass an array of shape ({N},)"
+    assert error.help == f"pass an array of shape ({N},)"
 
 
 def test_rejects_outputs_that_share_memory(add_one: Module) -> None:

@@ -39,7 +39,7 @@ def tiled() -> Story:
 
 
 def problems(story: Story) -> list[tuple[int, str, str]]:
-    return [(step.number, one.phase, one.what) for step in story.steps for one in step.problems]
+    return [(step.number, one.phase, one.fault) for step in story.steps for one in step.problems]
 
 
 def test_steps_are_the_schedule_as_declared_and_its_primitives() -> None:
@@ -161,7 +161,7 @@ def test_a_primitive_that_raised_is_the_last_step() -> None:
     assert len(story.steps) == 3
     assert last.title == "s[C].vectorize(C.op.axis[0])"
     assert last.problems[0].phase == "schedule"
-    assert last.problems[0].what == caught.value.what
+    assert last.problems[0].fault == caught.value.fault
     assert last.program == story.steps[1].program
     assert story.data.highlights[-1] == (2, int(last.where.rpartition(":")[2]))
 
@@ -198,10 +198,10 @@ def test_a_schedule_that_races_shows_its_loops_and_the_cure() -> None:
     s[C].parallel(C.op.reduce_axis[0])
     problem = te_sched.explain(s, [A, B, C], measure=False).steps[1].problems[0]
     assert problem.kind == "BuildError"
-    assert "parallel axis k" in problem.what
+    assert "parallel axis k" in problem.fault
     assert problem.why
-    assert problem.cure
-    assert "insists" not in problem.cure
+    assert problem.help
+    assert "verify=False" not in problem.help
     assert "tests/story/test_explain.py" in problem.where
 
 
@@ -243,7 +243,7 @@ def test_other_exceptions_are_told_too() -> None:
     s, A, B, C = matmul()
     story = te_sched.explain(s, [A, B, C], measure=False, error=ValueError("no such thing"))
     (problem,) = story.steps[-1].problems
-    assert (problem.kind, problem.what) == ("ValueError", "no such thing")
+    assert (problem.kind, problem.fault) == ("ValueError", "no such thing")
     assert story.steps[-1].title == "no such thing"
 
 
@@ -310,7 +310,7 @@ def test_explain_rejects(ask: Callable[[Any], Any], kind: type[Exception], said:
     s, *_ = matmul()
     with pytest.raises(kind, match=said) as caught:
         ask(s)
-    assert caught.value.cure  # type: ignore[attr-defined]
+    assert caught.value.help  # type: ignore[attr-defined]
 
 
 def test_the_page_is_written(tmp_path: Path) -> None:

@@ -203,7 +203,7 @@ def test_bars_are_relative_to_the_longest():
 
 def test_problems_say_where_why_and_cure():
     html = page_html(sample())
-    for part in ("where", "why", "cure"):
+    for part in ("where", "why", "help"):
         assert f"<dt>{part}</dt>" in html
     assert html.count('<span class="badge error">refused</span>') == 2  # in the list, and before it
 

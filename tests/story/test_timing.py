@@ -154,7 +154,7 @@ def test_a_wrong_result_is_a_problem() -> None:
     steps = te_sched.explain(s, [A, C]).steps
     te_sched.runtime.remove_global_func("te_sched.tests.counting")
     assert [one.kind for one in steps[1].problems] == ["wrong result"]
-    assert steps[1].problems[0].cure
+    assert steps[1].problems[0].help
 
 
 def test_explain_measures_what_runs_and_says_what_does_not() -> None:

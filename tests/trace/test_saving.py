@@ -99,7 +99,7 @@ def test_what_no_json_holds_is_given_by_name() -> None:
     assert after_saving(p.s, other.s, names) == str(p.s.trace)
     with pytest.raises(ScheduleError, match=r"the trace needs mapping") as caught:
         after_saving(p.s, chain().s)
-    assert "names={'mapping': ...}" in caught.value.cure
+    assert "names={'mapping': ...}" in caught.value.help
 
 
 @pytest.mark.parametrize(

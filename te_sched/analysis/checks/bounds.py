@@ -371,7 +371,7 @@ class Bounds(AccessContext):
             name,
             stage=self.place_name(),
             why=f"{text}, and {has}",
-            cure="declare the tensor larger or the computation smaller, or guard the "
+            help="declare the tensor larger or the computation smaller, or guard the "
             f"{does.removesuffix('s')}: te.if_then_else(te.all(...), {name}[...], 0.0)",
         )
 

@@ -128,11 +128,11 @@ class _Checker:
             stack.extend(below for below in children(node) if isinstance(below, Expr))
         return found
 
-    def error(self, stage: str, why: str, cure: str) -> BuildError:
+    def error(self, stage: str, why: str, help: str) -> BuildError:
         return BuildError(
             f"compute {stage} in kernel {self.kernel!r}",
             why,
-            cure,
+            help,
             Subject("stage", stage),
             can_override=True,
         )

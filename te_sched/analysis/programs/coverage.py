@@ -57,8 +57,8 @@ def _finding(program: ProgramAccesses, memory: Memory, writes: list[Access]) -> 
     if any(access.by_user for access in writes):
         why += ": it keeps what the caller gives"
         return Finding(COVERAGE, UNPROVED, what, name, stage=name, why=why)
-    cure = "let the loops and conditions round the stage reach all of its elements"
-    return Finding(COVERAGE, REFUTED, what, name, stage=name, why=why, cure=cure)
+    help = "let the loops and conditions round the stage reach all of its elements"
+    return Finding(COVERAGE, REFUTED, what, name, stage=name, why=why, help=help)
 
 
 def _missing(

@@ -70,7 +70,7 @@ def _finding(program: ProgramAccesses, memory: Memory, accesses: list[Access]) -
             name,
             stage=name,
             why=f"the program reads {element}, and nothing has written it before",
-            cure=_advice(memory),
+            help=_advice(memory),
         )
     if owners.axes:
         written = _written(program, *owners.with_axes(memory, accesses))

@@ -119,13 +119,13 @@ class _Judge:
         """What is said of iterations that meet."""
         loop = self.loops[0]
         how = f'bind to "{loop.tag}"' if loop.tag else self._verb()
-        cure = "let each iteration write elements of its own"
+        help = "let each iteration write elements of its own"
         if meeting.is_update:
-            cure = (
+            help = (
                 "reorder the loops and take one over elements of the result, or make the partial "
                 "results a stage of their own (rfactor)"
             )
-        cure += f", or {how} another axis"
+        help += f", or {how} another axis"
         return Finding(
             RACE,
             REFUTED,
@@ -134,7 +134,7 @@ class _Judge:
             names,
             name,
             meeting.text(name),
-            cure,
+            help,
         )
 
 

@@ -62,13 +62,13 @@ def _check_stage(stage: Stage) -> None:
         how = _runs_at_once(stage, axis)
         if how is not None and axis in steps:
             why = "each step of a scan reads the step before it"
-            cure = f"{how} one of the other axes of the update instead"
+            help = f"{how} one of the other axes of the update instead"
         elif how is not None and axis in reduced:
             why = "it is a reduction axis: its iterations add to the same elements at the same time"
-            cure = _cure_of_reduction(stage, axis, how)
+            help = _cure_of_reduction(stage, axis, how)
         else:
             continue
-        raise _refusal(stage, axis, how, why, cure)
+        raise _refusal(stage, axis, how, why, help)
 
 
 def _cure_of_reduction(stage: Stage, axis: IterVar, how: str) -> str:
@@ -95,11 +95,11 @@ def _runs_at_once(stage: Stage, axis: IterVar) -> str | None:
     return _AT_ONCE.get(attr.iter_type or "")
 
 
-def _refusal(stage: Stage, axis: IterVar, how: str, why: str, cure: str) -> BuildError:
+def _refusal(stage: Stage, axis: IterVar, how: str, why: str, help: str) -> BuildError:
     return BuildError(
         f"{how} axis {axis.var.name} of stage {stage.op.name}",
         why,
-        cure,
+        help,
         At(stage, axis),
         draw_loops(stage, {axis: "refused"}),
         can_override=True,

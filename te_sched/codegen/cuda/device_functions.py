@@ -76,9 +76,9 @@ class _Expander(Mapper):
         found = build(self, node.dtype, arguments)
         return found if found.dtype == node.dtype or node.dtype == "void" else _cast(node, found)
 
-    def error(self, name: str, why: str, cure: str) -> BuildError:
+    def error(self, name: str, why: str, help: str) -> BuildError:
         """A call that cannot be expanded."""
-        return BuildError(f"call the function {name!r} in kernel {self.kernel!r}", why, cure)
+        return BuildError(f"call the function {name!r} in kernel {self.kernel!r}", why, help)
 
 
 def _cast(node: E.Call, value: E.Expr) -> E.Expr:

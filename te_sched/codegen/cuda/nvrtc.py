@@ -24,7 +24,7 @@ _OPTIONS = ("--std=c++17", "--ptxas-options=-v", "-default-device")
 _FILE = "kernels.cu"
 _ERROR = re.compile(r"^kernels\.cu\((\d+)\): (?:catastrophic )?error:? *(.*)$", re.MULTILINE)
 _ANY_ERROR = re.compile(r"^.*\berror\b.*$", re.MULTILINE)
-_CURE = "pip install te-sched[nvrtc]"
+_HELP = "pip install te-sched[nvrtc]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def _toolkit() -> Toolkit:
     found = find_toolkit()
     if found is None:
         raise BuildError(
-            "compile CUDA source", "NVIDIA's run-time compiler (NVRTC) is not installed", _CURE
+            "compile CUDA source", "NVIDIA's run-time compiler (NVRTC) is not installed", _HELP
         )
     return found
 
@@ -112,7 +112,7 @@ def _library(path: str) -> ctypes.CDLL:
         library = ctypes.CDLL(path)
     except OSError as error:
         raise BuildError(
-            "compile CUDA source", f"{path} cannot be loaded: {error}", _CURE
+            "compile CUDA source", f"{path} cannot be loaded: {error}", _HELP
         ) from None
     library.nvrtcGetErrorString.restype = ctypes.c_char_p
     program, size = ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t)
@@ -161,7 +161,7 @@ def _check(library: ctypes.CDLL, status: int, arch: str) -> None:
         raise BuildError(
             f"compile CUDA source for {arch}",
             f"NVRTC failed: {library.nvrtcGetErrorString(status).decode()}",
-            _CURE,
+            _HELP,
         )
 
 
@@ -177,9 +177,9 @@ def _failure(library: ctypes.CDLL, status: int, source: str, arch: str, log: str
         why = found[0].strip()
     else:
         why = f"NVRTC failed: {library.nvrtcGetErrorString(status).decode()}"
-    cure = "check what the program calls by name (call_extern), and the limits of the architecture"
+    help = "check what the program calls by name (call_extern), and the limits of the architecture"
     if "cannot open source file" in log:
-        cure = f"install the headers of CUDA: {_CURE}"
+        help = f"install the headers of CUDA: {_HELP}"
     elif "invalid value for --gpu-architecture" in log:
-        cure = "use an architecture that this version of CUDA knows, such as sm_75, sm_80, sm_90"
-    return BuildError(what, f"{why}\n{log}", cure)
+        help = "use an architecture that this version of CUDA knows, such as sm_75, sm_80, sm_90"
+    return BuildError(what, f"{why}\n{log}", help)

@@ -216,6 +216,6 @@ class KernelText:
         low, high = self.analyzer.const_bounds(node)
         return (-(1 << 64) if low is None else low), (1 << 64 if high is None else high)
 
-    def error(self, what: str, why: str, cure: str) -> BuildError:
+    def error(self, what: str, why: str, help: str) -> BuildError:
         """Something that cannot be printed."""
-        return BuildError(_TASK.format(what), why, cure, self._subject)
+        return BuildError(_TASK.format(what), why, help, self._subject)

@@ -220,9 +220,9 @@ class FunctionText:
         """Leave with a code (i32) that a call returned unless it is 0."""
         self.leave_if(self.emit(f"icmp ne i32 {code}, 0"), code)
 
-    def fail_if(self, condition: str, what: str, why: str, cure: str) -> None:
+    def fail_if(self, condition: str, what: str, why: str, help: str) -> None:
         """Leave with a described failure where a condition holds."""
-        self.leave_if(condition, str(self.module.failure(self.signature, what, why, cure)))
+        self.leave_if(condition, str(self.module.failure(self.signature, what, why, help)))
 
     def load_slot(self, **what: object) -> str:
         """The pointer in the slot of an import."""

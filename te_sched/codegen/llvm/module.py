@@ -103,9 +103,9 @@ class ModuleText:
             self.imports.append(what)
         return self._slots[key]
 
-    def failure(self, signature: Signature, what: str, why: str, cure: str) -> int:
+    def failure(self, signature: Signature, what: str, why: str, help: str) -> int:
         """The error code of a failure that generated code reports."""
-        text = [what, why, cure]
+        text = [what, why, help]
         if text not in signature.failures:
             signature.failures.append(text)
         return signature.failures.index(text) + 1

@@ -244,10 +244,10 @@ class _Lowering(StatementMapper):
         return self.buffers[-1]
 
     def error(
-        self, why: str, cure: str = "bind the reduction to a thread axis of constant extent"
+        self, why: str, help: str = "bind the reduction to a thread axis of constant extent"
     ) -> BuildError:
         """A reduction that cannot be lowered."""
-        return BuildError(f"reduce across threads in kernel {self.kernel!r}", why, cure)
+        return BuildError(f"reduce across threads in kernel {self.kernel!r}", why, help)
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,9 +137,9 @@ def _readers(
         for stage in schedule.stages
         if any(tensor is source for tensor in stage.op.input_tensors)
     ]
-    cure = f"it is read by {names(stage.op for stage in legal)}"
+    help = f"it is read by {names(stage.op for stage in legal)}"
     if not given:
-        raise ScheduleError(what, "nobody would read the copy", cure)
+        raise ScheduleError(what, "nobody would read the copy", help)
     chosen: list[Stage] = []
     for item in given:
         op = item.op if isinstance(item, Tensor) else item
@@ -154,7 +154,7 @@ def _readers(
         else:
             chosen.append(stage)
             continue
-        raise ScheduleError(f"{what} for {brief(item)}", f"{brief(item)} {why}", cure)
+        raise ScheduleError(f"{what} for {brief(item)}", f"{brief(item)} {why}", help)
     return chosen
 
 

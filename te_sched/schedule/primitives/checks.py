@@ -220,7 +220,7 @@ def as_expr(value: Any, what: str, where: Where) -> Expr:
     try:
         return ops.convert(value)
     except DeclarationError as error:
-        raise ScheduleError(what, error.why, error.cure, where) from None
+        raise ScheduleError(what, error.why, error.help, where) from None
 
 
 def check_scope(scope: Any, what: str, where: Where, is_empty_allowed: bool = False) -> str:

@@ -75,14 +75,14 @@ def test_error_shows_the_line():
 def test_rejects_unknown_architectures(arch):
     with pytest.raises(BuildError, match=arch) as caught:
         nvrtc.compile(SHARING, arch)
-    assert "sm_80" in caught.value.cure
+    assert "sm_80" in caught.value.help
 
 
 def test_says_what_to_install(monkeypatch):
     monkeypatch.setattr(nvrtc, "find_toolkit", lambda: None)
     with pytest.raises(BuildError, match="compile CUDA source") as caught:
         nvrtc.compile("// nobody has compiled this", "sm_80")
-    assert caught.value.cure == "pip install te-sched[nvrtc]"
+    assert caught.value.help == "pip install te-sched[nvrtc]"
 
 
 def test_finds_wheels_of_both_layouts(tmp_path, monkeypatch):

@@ -269,7 +269,7 @@ def test_refuses(what):
     with pytest.raises(BuildError, match=what) as caught:
         text_of(kernel(thread(), [], S.Evaluate(BROKEN[what]())))
     assert caught.value.why
-    assert caught.value.cure
+    assert caught.value.help
     assert caught.value.where.startswith("kernel 'f'")
 
 

@@ -23,7 +23,7 @@ def parallel_reduction():
     te_sched.build(s, [A, C])
 
 
-@parallel_reduction.cure
+@parallel_reduction.help
 def _():
     s = te.create_schedule(C.op)
     parts = s.rfactor(C, k)
@@ -44,7 +44,7 @@ def parallel_part_of_a_reduction():
     te_sched.build(s, [A, C])
 
 
-@parallel_part_of_a_reduction.cure
+@parallel_part_of_a_reduction.help
 def _():
     s = te.create_schedule(C.op)
     outer, inner = s[C].split(k, factor=16)
@@ -64,7 +64,7 @@ def parallel_fused_reduction():
     te_sched.build(s, [A, C])
 
 
-@parallel_fused_reduction.cure
+@parallel_fused_reduction.help
 def _():
     s = te.create_schedule(C.op)
     s[C].parallel(s[C].fuse(*C.op.axis))
@@ -78,7 +78,7 @@ def blocks_that_reduce():
     te_sched.build(s, [A, C], "cuda")
 
 
-@blocks_that_reduce.cure
+@blocks_that_reduce.help
 def _():
     s = te.create_schedule(C.op)
     s[B].compute_inline()
@@ -99,7 +99,7 @@ def parallel_scan():
     te_sched.build(s, [A, total])
 
 
-@parallel_scan.cure
+@parallel_scan.help
 def _():
     state = te.placeholder((8, 64), name="state")
     init = te.compute((1, 64), lambda _, j: A[0, j], name="init")
@@ -118,7 +118,7 @@ def read_beyond():
     te_sched.build(te.create_schedule(F.op), [A, F])
 
 
-@read_beyond.cure
+@read_beyond.help
 def _():
     F = te.compute(
         (64, 64), lambda i, j: te.if_then_else(te.all(i < 63), A[i + 1, j], 0.0), name="F"
@@ -132,7 +132,7 @@ def read_before():
     te_sched.build(te.create_schedule(F.op), [A, F])
 
 
-@read_before.cure
+@read_before.help
 def _():
     F = te.compute((64, 63), lambda i, j: A[i, j], name="F")
     te_sched.build(te.create_schedule(F.op), [A, F])
@@ -145,7 +145,7 @@ def reduce_beyond():
     te_sched.build(te.create_schedule(F.op), [A, F])
 
 
-@reduce_beyond.cure
+@reduce_beyond.help
 def _():
     r = te.reduce_axis((0, 64), name="r")
     F = te.compute((64,), lambda i: te.sum(A[i, r], axis=r), name="F")
@@ -157,7 +157,7 @@ def lost_output():
     te_sched.build(te.create_schedule(C.op), [A])
 
 
-@lost_output.cure
+@lost_output.help
 def _():
     te_sched.build(te.create_schedule(C.op), [A, C])
 
@@ -167,7 +167,7 @@ def missing_input():
     te_sched.build(te.create_schedule(C.op), [C])
 
 
-@missing_input.cure
+@missing_input.help
 def _():
     te_sched.build(te.create_schedule(C.op), [A, C])
 
@@ -178,7 +178,7 @@ def foreign_argument():
     te_sched.build(te.create_schedule(C.op), [A, C, F])
 
 
-@foreign_argument.cure
+@foreign_argument.help
 def _():
     F = te.compute((64, 64), lambda i, j: A[i, j], name="F")
     te_sched.build(te.create_schedule([C.op, F.op]), [A, C, F])
@@ -191,7 +191,7 @@ def too_many_elements():
     te_sched.build(te.create_schedule(F.op), [P, F])
 
 
-@too_many_elements.cure
+@too_many_elements.help
 def _():
     n = te.const(2**16, "int64")
     P = te.placeholder((n, n), "int8", name="P")
@@ -204,7 +204,7 @@ def build_a_tensor():
     te_sched.build(C, [A, C])
 
 
-@build_a_tensor.cure
+@build_a_tensor.help
 def _():
     te_sched.build(te.create_schedule(C.op), [A, C])
 
@@ -214,7 +214,7 @@ def unknown_target():
     te_sched.build(te.create_schedule(C.op), [A, C], "cudaa")
 
 
-@unknown_target.cure
+@unknown_target.help
 def _():
     te_sched.build(te.create_schedule(C.op), [A, C], "llvm")
 
@@ -224,7 +224,7 @@ def target_without_code():
     te_sched.build(te.create_schedule(C.op), [A, C], "opencl")
 
 
-@target_without_code.cure
+@target_without_code.help
 def _():
     te_sched.build(te.create_schedule(C.op), [A, C], "llvm")
 
@@ -234,7 +234,7 @@ def unknown_processor():
     te_sched.build(te.create_schedule(C.op), [A, C], "llvm -mcpu=skylak")
 
 
-@unknown_processor.cure
+@unknown_processor.help
 def _():
     te_sched.build(te.create_schedule(C.op), [A, C], "llvm -mcpu=skylake")
 
@@ -244,7 +244,7 @@ def unknown_option():
     te_sched.build(te.create_schedule(C.op), [A, C], "llvm -mcpuu=native")
 
 
-@unknown_option.cure
+@unknown_option.help
 def _():
     te_sched.build(te.create_schedule(C.op), [A, C], "llvm -mcpu=native")
 
@@ -261,7 +261,7 @@ def unknown_external():
     te_sched.build(te.create_schedule(F.op), [A, F])
 
 
-@unknown_external.cure
+@unknown_external.help
 def _():
     te_sched.register_extern("fill_in", lambda data: 0, override=True)
     F = te.extern(
@@ -280,7 +280,7 @@ def intrinsic_without_arguments():
     te_sched.build(te.create_schedule(F.op), [F])
 
 
-@intrinsic_without_arguments.cure
+@intrinsic_without_arguments.help
 def _():
     F = te.compute((64,), lambda i: tir.call_intrin("float32", "tir.exp", A[i, 0]), name="F")
     te_sched.build(te.create_schedule(F.op), [A, F])
@@ -295,7 +295,7 @@ def vectors_without_end():
     te_sched.build(s, [V, W])
 
 
-@vectors_without_end.cure
+@vectors_without_end.help
 def _():
     V = te.placeholder((65536,), name="V")
     W = te.compute(V.shape, lambda i: V[i] * 2.0, name="W")
@@ -316,7 +316,7 @@ def broken_promise():
     te_sched.build(s, [A, C])
 
 
-@broken_promise.cure
+@broken_promise.help
 def _():
     s = te.create_schedule(C.op)
     s[C].split(k, factor=6)
@@ -333,7 +333,7 @@ def count_of_booleans():
     te_sched.build(te.create_schedule(D.op), [A, D])
 
 
-@count_of_booleans.cure
+@count_of_booleans.help
 def _():
     D = te.compute((64,), lambda i: te.sum((A[i, k] > 0.0).astype("int32"), axis=k), name="D")
     te_sched.build(te.create_schedule(D.op), [A, D])
@@ -350,7 +350,7 @@ def index_beyond_64_bits():
     te_sched.build(te.create_schedule(far.op), [row, far])
 
 
-@index_beyond_64_bits.cure
+@index_beyond_64_bits.help
 def _():
     row = te.placeholder((8,), name="row")
     far = te.compute((60000,), lambda i: row[te.min(i, 7)], name="far")

@@ -18,7 +18,7 @@ def too_few_arguments():
     double(np.zeros((4, 8), "float32"))
 
 
-@too_few_arguments.cure
+@too_few_arguments.help
 def _():
     double(np.zeros((4, 8), "float32"), np.zeros((4, 8), "float32"))
 
@@ -30,7 +30,7 @@ def arguments_by_name():
     double(np.zeros((4, 8), "float32"), B=np.zeros((4, 8), "float32"))
 
 
-@arguments_by_name.cure
+@arguments_by_name.help
 def _():
     double(np.zeros((4, 8), "float32"), np.zeros((4, 8), "float32"))
 
@@ -41,7 +41,7 @@ def timing_by_name():
     timer(A=np.zeros((4, 8), "float32"), B=np.zeros((4, 8), "float32"))
 
 
-@timing_by_name.cure
+@timing_by_name.help
 def _():
     timer = double.time_evaluator("double", te_sched.cpu(0), number=1)
     timer(np.zeros((4, 8), "float32"), np.zeros((4, 8), "float32"))
@@ -56,7 +56,7 @@ def array_of_another_type():
     double(np.zeros((4, 8)), np.zeros((4, 8), "float32"))
 
 
-@array_of_another_type.cure
+@array_of_another_type.help
 def _():
     double(np.zeros((4, 8)).astype("float32"), np.zeros((4, 8), "float32"))
 
@@ -66,7 +66,7 @@ def array_of_another_shape():
     double(np.zeros((4, 9), "float32"), np.zeros((4, 9), "float32"))
 
 
-@array_of_another_shape.cure
+@array_of_another_shape.help
 def _():
     double(np.zeros((4, 8), "float32"), np.zeros((4, 8), "float32"))
 
@@ -76,7 +76,7 @@ def array_of_other_dimensions():
     double(np.zeros(8, "float32"), np.zeros((1, 8), "float32"))
 
 
-@array_of_other_dimensions.cure
+@array_of_other_dimensions.help
 def _():
     double(np.zeros((1, 8), "float32"), np.zeros((1, 8), "float32"))
 
@@ -86,7 +86,7 @@ def sizes_that_do_not_agree():
     double(np.zeros((4, 8), "float32"), np.zeros((5, 8), "float32"))
 
 
-@sizes_that_do_not_agree.cure
+@sizes_that_do_not_agree.help
 def _():
     double(np.zeros((4, 8), "float32"), np.zeros((4, 8), "float32"))
 
@@ -100,7 +100,7 @@ def transposed_array():
     copy(np.zeros((8, 4), "float32").T, np.zeros((4, 8), "float32"))
 
 
-@transposed_array.cure
+@transposed_array.help
 def _():
     rows = tir.decl_buffer((n, 8), "float32", "rows", strides=[8, 1])
     copy = te_sched.build(te.create_schedule(B.op), [rows, B], binds={A: rows})
@@ -112,7 +112,7 @@ def list_for_an_array():
     double([[0.0] * 8] * 4, np.zeros((4, 8), "float32"))
 
 
-@list_for_an_array.cure
+@list_for_an_array.help
 def _():
     double(nd.array([[0.0] * 8] * 4), np.zeros((4, 8), "float32"))
 
@@ -124,7 +124,7 @@ def read_only_output():
     double(np.zeros((4, 8), "float32"), b)
 
 
-@read_only_output.cure
+@read_only_output.help
 def _():
     double(np.zeros((4, 8), "float32"), np.zeros((4, 8), "float32"))
 
@@ -138,7 +138,7 @@ def size_that_is_no_integer():
     add(2.5, np.zeros(8, "float32"), np.zeros(8, "float32"))
 
 
-@size_that_is_no_integer.cure
+@size_that_is_no_integer.help
 def _():
     m = te.var("m", "float32")
     P = te.placeholder((8,), name="P")
@@ -156,7 +156,7 @@ def negative_size():
     tail(np.zeros(4, "float32"), np.zeros(0, "float32"))
 
 
-@negative_size.cure
+@negative_size.help
 def _():
     m = te.var("m")
     P = te.placeholder((m,), name="P")
@@ -175,7 +175,7 @@ def maximum_of_nothing():
     largest(np.zeros(0, "float32"), np.zeros(1, "float32"))
 
 
-@maximum_of_nothing.cure
+@maximum_of_nothing.help
 def _():
     m = te.var("m")
     P = te.placeholder((m,), name="P")
@@ -190,7 +190,7 @@ def unknown_function():
     double["duoble"]
 
 
-@unknown_function.cure
+@unknown_function.help
 def _():
     double["double"]
 
@@ -200,7 +200,7 @@ def unregistered_function():
     te_sched.get_global_func("thrice_of")
 
 
-@unregistered_function.cure
+@unregistered_function.help
 def _():
     te_sched.register_func("thrice", lambda x: 2 * x, override=True)
     te_sched.get_global_func("thrice")
@@ -211,7 +211,7 @@ def timing_nothing():
     double.time_evaluator("double", te_sched.cpu(0), number=0)
 
 
-@timing_nothing.cure
+@timing_nothing.help
 def _():
     double.time_evaluator("double", te_sched.cpu(0), number=1)
 
@@ -221,7 +221,7 @@ def timing_for_ever():
     double.time_evaluator("double", te_sched.cpu(0), min_repeat_ms=float("inf"))
 
 
-@timing_for_ever.cure
+@timing_for_ever.help
 def _():
     double.time_evaluator("double", te_sched.cpu(0), min_repeat_ms=1)
 
@@ -231,7 +231,7 @@ def timing_nowhere():
     double.time_evaluator("double", None)
 
 
-@timing_nowhere.cure
+@timing_nowhere.help
 def _():
     double.time_evaluator("double", te_sched.cpu(0))
 
@@ -241,7 +241,7 @@ def copy_of_another_shape():
     nd.array(np.zeros(4, "float32")).copyto(nd.empty((5,)))
 
 
-@copy_of_another_shape.cure
+@copy_of_another_shape.help
 def _():
     nd.array(np.zeros(4, "float32")).copyto(nd.empty((4,)))
 
@@ -251,7 +251,7 @@ def ragged_rows():
     nd.array([[1.0], [1.0, 2.0]])
 
 
-@ragged_rows.cure
+@ragged_rows.help
 def _():
     nd.array([[1.0, 0.0], [1.0, 2.0]])
 
@@ -261,7 +261,7 @@ def negative_array():
     nd.empty((-1, 8))
 
 
-@negative_array.cure
+@negative_array.help
 def _():
     nd.empty((0, 8))
 
@@ -274,7 +274,7 @@ def output_over_input():
     flip(a, a)
 
 
-@output_over_input.cure
+@output_over_input.help
 def _():
     F = te.compute((n, 8), lambda i, j: A[n - 1 - i, j], name="F")
     flip = te_sched.build(te.create_schedule(F.op), [A, F])
@@ -290,7 +290,7 @@ def callback_of_text():
     )
 
 
-@callback_of_text.cure
+@callback_of_text.help
 def _():
     te_sched.register_extern("text_of", lambda x: 1.0, override=True)
     F = te.compute((4,), lambda i: tir.call_extern("float32", "text_of", A[i, 0]), name="F")
@@ -315,7 +315,7 @@ def split_factor_told_as_zero():
     _split_by_a_number()(np.zeros((4, 8), "float32"), np.zeros((4, 8), "float32"), 0)
 
 
-@split_factor_told_as_zero.cure
+@split_factor_told_as_zero.help
 def _():
     _split_by_a_number()(np.zeros((4, 8), "float32"), np.zeros((4, 8), "float32"), 4)
 
@@ -329,6 +329,6 @@ def iterations_beyond_the_type():
     _split_by_a_number()(np.zeros((4, 8), "float32"), np.zeros((4, 8), "float32"), 2**31 - 1)
 
 
-@iterations_beyond_the_type.cure
+@iterations_beyond_the_type.help
 def _():
     _split_by_a_number()(np.zeros((4, 8), "float32"), np.zeros((4, 8), "float32"), 1024)

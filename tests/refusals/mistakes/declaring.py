@@ -17,7 +17,7 @@ def no_value():
     te.compute((8,), lambda i: None, name="C")
 
 
-@no_value.cure
+@no_value.help
 def _():
     te.compute((8,), lambda i: X[i] + 1.0, name="C")
 
@@ -31,7 +31,7 @@ def wrong_arity():
     te.compute((8, 8), lambda i: X[i], name="C")
 
 
-@wrong_arity.cure
+@wrong_arity.help
 def _():
     te.compute((8, 8), lambda i, j: X[i], name="C")
 
@@ -41,7 +41,7 @@ def no_function():
     te.compute((8,), 1.0, name="C")
 
 
-@no_function.cure
+@no_function.help
 def _():
     te.compute((8,), lambda i: te.const(1.0, "float32"), name="C")
 
@@ -51,7 +51,7 @@ def too_few_indices():
     te.compute((8,), lambda i: A(i), name="C")
 
 
-@too_few_indices.cure
+@too_few_indices.help
 def _():
     te.compute((8,), lambda i: A(i, 0), name="C")
 
@@ -61,7 +61,7 @@ def row_for_an_element():
     te.compute((8,), lambda i: A[i] + 1.0, name="C")
 
 
-@row_for_an_element.cure
+@row_for_an_element.help
 def _():
     te.compute((8,), lambda i: A[i][0] + 1.0, name="C")
 
@@ -73,7 +73,7 @@ def tensor_for_an_element():
     te.compute((8,), lambda i: X + 1.0, name="C")
 
 
-@tensor_for_an_element.cure
+@tensor_for_an_element.help
 def _():
     te.compute((8,), lambda i: X[i] + 1.0, name="C")
 
@@ -85,7 +85,7 @@ def float_index():
     te.compute((8,), lambda i: X[X[i]], name="C")
 
 
-@float_index.cure
+@float_index.help
 def _():
     te.compute((8,), lambda i: X[X[i].astype("int32")], name="C")
 
@@ -95,7 +95,7 @@ def python_if():
     te.compute((8,), lambda i: X[i] if i < 4 else 0.0, name="C")
 
 
-@python_if.cure
+@python_if.help
 def _():
     te.compute((8,), lambda i: te.if_then_else(i < 4, X[i], 0.0), name="C")
 
@@ -105,7 +105,7 @@ def python_and():
     te.compute((8,), lambda i: te.if_then_else(i > 0 and i < 4, X[i], 0.0), name="C")
 
 
-@python_and.cure
+@python_and.help
 def _():
     te.compute((8,), lambda i: te.if_then_else(te.all(i > 0, i < 4), X[i], 0.0), name="C")
 
@@ -115,7 +115,7 @@ def chained_comparison():
     te.compute((8,), lambda i: te.if_then_else(0 < i < 4, X[i], 0.0), name="C")
 
 
-@chained_comparison.cure
+@chained_comparison.help
 def _():
     te.compute((8,), lambda i: te.if_then_else(te.all(i > 0, i < 4), X[i], 0.0), name="C")
 
@@ -129,7 +129,7 @@ def condition_on_an_extent():
         return
 
 
-@condition_on_an_extent.cure
+@condition_on_an_extent.help
 def _():
     n = te.var("n")
     P = te.placeholder((n,), name="P")
@@ -141,7 +141,7 @@ def python_max():
     te.compute((8,), lambda i: X[max(i)], name="C")
 
 
-@python_max.cure
+@python_max.help
 def _():
     te.compute((8,), lambda i: X[te.max(i, 0)], name="C")
 
@@ -151,7 +151,7 @@ def python_sum():
     te.compute((1,), lambda i: sum(X), name="C")
 
 
-@python_sum.cure
+@python_sum.help
 def _():
     te.compute((1,), lambda i: te.sum(X[k], axis=k), name="C")
 
@@ -161,7 +161,7 @@ def python_int():
     te.compute((8,), lambda i: X[int(X[i])], name="C")
 
 
-@python_int.cure
+@python_int.help
 def _():
     te.compute((8,), lambda i: X[X[i].astype("int32")], name="C")
 
@@ -171,7 +171,7 @@ def power():
     te.compute((8,), lambda i: X[i] ** 2, name="C")
 
 
-@power.cure
+@power.help
 def _():
     te.compute((8,), lambda i: te.power(X[i], 2.0), name="C")
 
@@ -186,7 +186,7 @@ def nested_reduction():
     te.compute((8,), lambda i: te.sum(A[i, k], axis=k) / 8.0, name="C")
 
 
-@nested_reduction.cure
+@nested_reduction.help
 def _():
     total = te.compute((8,), lambda i: te.sum(A[i, k], axis=k), name="total")
     te.compute((8,), lambda i: total[i] / 8.0, name="C")
@@ -197,7 +197,7 @@ def reduction_over_a_data_axis():
     te.compute((8,), lambda i: te.sum(A[i, i], axis=i), name="C")
 
 
-@reduction_over_a_data_axis.cure
+@reduction_over_a_data_axis.help
 def _():
     te.compute((8,), lambda i: te.sum(A[i, k], axis=k), name="C")
 
@@ -207,7 +207,7 @@ def axis_twice():
     te.compute((1,), lambda i: te.sum(A[k, k], axis=[k, k]), name="C")
 
 
-@axis_twice.cure
+@axis_twice.help
 def _():
     te.compute((1,), lambda i: te.sum(A[k, k], axis=k), name="C")
 
@@ -217,7 +217,7 @@ def reversed_domain():
     te.reduce_axis((8, 0), name="r")
 
 
-@reversed_domain.cure
+@reversed_domain.help
 def _():
     te.reduce_axis((0, 8), name="r")
 
@@ -227,7 +227,7 @@ def domain_of_one_number():
     te.reduce_axis(8, name="r")
 
 
-@domain_of_one_number.cure
+@domain_of_one_number.help
 def _():
     te.reduce_axis((0, 8), name="r")
 
@@ -237,7 +237,7 @@ def reduction_without_axis():
     te.compute((8,), lambda i: te.max(A[i, k]), name="C")
 
 
-@reduction_without_axis.cure
+@reduction_without_axis.help
 def _():
     te.compute((8,), lambda i: te.max(A[i, k], axis=k), name="C")
 
@@ -248,7 +248,7 @@ def combiner_of_another_type():
     te.compute((8,), lambda i: largest(A[i, k], axis=k), name="C")
 
 
-@combiner_of_another_type.cure
+@combiner_of_another_type.help
 def _():
     largest = te.comm_reducer(lambda x, y: te.max(x, y), lambda t: te.min_value(t))
     te.compute((8,), lambda i: largest(A[i, k], axis=k), name="C")
@@ -260,7 +260,7 @@ def identity_of_another_type():
     te.compute((8,), lambda i: total(A[i, k], axis=k), name="C")
 
 
-@identity_of_another_type.cure
+@identity_of_another_type.help
 def _():
     total = te.comm_reducer(lambda x, y: x + y, lambda t: te.const(0, t))
     te.compute((8,), lambda i: total(A[i, k], axis=k), name="C")
@@ -271,7 +271,7 @@ def negative_extent():
     te.placeholder((-1, 8), name="P")
 
 
-@negative_extent.cure
+@negative_extent.help
 def _():
     te.placeholder((te.var("n"), 8), name="P")
 
@@ -281,7 +281,7 @@ def float_extent():
     te.placeholder((2.5,), name="P")
 
 
-@float_extent.cure
+@float_extent.help
 def _():
     te.placeholder((5 // 2,), name="P")
 
@@ -291,7 +291,7 @@ def axis_for_an_extent():
     te.placeholder((k,), name="P")
 
 
-@axis_for_an_extent.cure
+@axis_for_an_extent.help
 def _():
     te.placeholder((k.dom.extent,), name="P")
 
@@ -305,7 +305,7 @@ def misspelled_dtype():
     te.placeholder((8,), "flaot32", name="P")
 
 
-@misspelled_dtype.cure
+@misspelled_dtype.help
 def _():
     te.placeholder((8,), "float32", name="P")
 
@@ -315,7 +315,7 @@ def bits_of_a_fraction():
     te.compute((8,), lambda i: X[i] & 1, name="C")
 
 
-@bits_of_a_fraction.cure
+@bits_of_a_fraction.help
 def _():
     te.compute((8,), lambda i: X[i].astype("int32") & 1, name="C")
 
@@ -325,7 +325,7 @@ def list_in_an_expression():
     te.compute((8,), lambda i: X[i] + [1, 2], name="C")
 
 
-@list_in_an_expression.cure
+@list_in_an_expression.help
 def _():
     te.compute((8,), lambda i: X[i] + te.if_then_else(i % 2 == 0, 1.0, 2.0), name="C")
 
@@ -335,7 +335,7 @@ def constant_too_large():
     te.const(300, "int8")
 
 
-@constant_too_large.cure
+@constant_too_large.help
 def _():
     te.const(300, "int16")
 
@@ -345,7 +345,7 @@ def select_of_a_number():
     te.compute((8,), lambda i: tir.Select(X[i], X[i], 0.0), name="C")
 
 
-@select_of_a_number.cure
+@select_of_a_number.help
 def _():
     te.compute((8,), lambda i: tir.Select(X[i] > 0.0, X[i], te.const(0.0)), name="C")
 
@@ -355,7 +355,7 @@ def exp_of_an_integer():
     te.compute((8,), lambda i: te.exp(N[i]), name="C")
 
 
-@exp_of_an_integer.cure
+@exp_of_an_integer.help
 def _():
     te.compute((8,), lambda i: te.exp(N[i].astype("float32")), name="C")
 
@@ -365,7 +365,7 @@ def division_by_zero():
     te.compute((8,), lambda i: N[i // 0], name="C")
 
 
-@division_by_zero.cure
+@division_by_zero.help
 def _():
     te.compute((8,), lambda i: N[i // 2], name="C")
 
@@ -375,7 +375,7 @@ def different_reductions():
     te.compute((8,), lambda i: (te.sum(A[i, k], axis=k), te.max(A[i, k], axis=k)), name="C")
 
 
-@different_reductions.cure
+@different_reductions.help
 def _():
     te.compute((8,), lambda i: te.sum(A[i, k], axis=k), name="C")
     te.compute((8,), lambda i: te.max(A[i, k], axis=k), name="D")
@@ -386,7 +386,7 @@ def thread_axis_of_a_number():
     te.thread_axis((0, 8), 3)
 
 
-@thread_axis_of_a_number.cure
+@thread_axis_of_a_number.help
 def _():
     te.thread_axis((0, 8), "threadIdx.x")
 
@@ -399,7 +399,7 @@ def scan_reads_itself():
     te.scan(init, update, state)
 
 
-@scan_reads_itself.cure
+@scan_reads_itself.help
 def _():
     state = te.placeholder((8, 4), name="state")
     init = te.compute((1, 4), lambda _, j: X[j], name="init")
@@ -412,7 +412,7 @@ def extern_without_type():
     te.extern((8,), [X, N], lambda ins, outs: tir.call_packed("f", *ins, *outs), name="C")
 
 
-@extern_without_type.cure
+@extern_without_type.help
 def _():
     te.extern(
         (8,), [X, N], lambda ins, outs: tir.call_packed("f", *ins, *outs), "C", dtype="float32"
@@ -425,7 +425,7 @@ def intrinsic_without_body():
     te.decl_tensor_intrin(copy.op, lambda ins, outs: None)
 
 
-@intrinsic_without_body.cure
+@intrinsic_without_body.help
 def _():
     copy = te.compute((8,), lambda i: X[i], name="copy")
 
@@ -446,7 +446,7 @@ def doubled_without_end():
     te.compute((8,), power, name="P")
 
 
-@doubled_without_end.cure
+@doubled_without_end.help
 def _():
     P = X
     for number in range(30):
@@ -460,7 +460,7 @@ def shape_of_data():
     te.compute((N[0],), lambda i: X[i], name="C")
 
 
-@shape_of_data.cure
+@shape_of_data.help
 def _():
     n = te.var("n")
     te.compute((n,), lambda i: X[i], name="C")
@@ -493,7 +493,7 @@ def variable_after_its_loop():
     te.extern((8,), [X], lambda ins, outs: _after(outs[0]), name="C")
 
 
-@variable_after_its_loop.cure
+@variable_after_its_loop.help
 def _():
     te.extern((8,), [X], lambda ins, outs: _inside(outs[0]), name="C")
 
@@ -525,7 +525,7 @@ def loop_over_a_name():
     _reused(X)
 
 
-@loop_over_a_name.cure
+@loop_over_a_name.help
 def _():
     _of_its_own(X)
 
@@ -535,6 +535,6 @@ def axis_that_is_no_integer():
     topi.sum(X, axis=0.5)
 
 
-@axis_that_is_no_integer.cure
+@axis_that_is_no_integer.help
 def _():
     topi.sum(X, axis=0)

@@ -22,7 +22,7 @@ def nothing_bound():
     te_sched.build(s, [A, R], "cuda")
 
 
-@nothing_bound.cure
+@nothing_bound.help
 def _():
     s = te.create_schedule(R.op)
     s[R].bind(R.op.axis[0], te.thread_axis("blockIdx.x"))
@@ -38,7 +38,7 @@ def one_stage_unbound():
     te_sched.build(s, [A, C], "cuda")
 
 
-@one_stage_unbound.cure
+@one_stage_unbound.help
 def _():
     s = te.create_schedule(C.op)
     s[B].compute_inline()
@@ -54,7 +54,7 @@ def long_thread_axis():
     te_sched.build(s, [A, C], "cuda")
 
 
-@long_thread_axis.cure
+@long_thread_axis.help
 def _():
     s = te.create_schedule(C.op)
     s[B].compute_inline()
@@ -73,7 +73,7 @@ def large_block():
     te_sched.build(s, [A, C], "cuda")
 
 
-@large_block.cure
+@large_block.help
 def _():
     s = te.create_schedule(C.op)
     s[B].compute_inline()
@@ -97,7 +97,7 @@ def two_axes_on_one_thread():
     te_sched.build(s, [A, C], "cuda")
 
 
-@two_axes_on_one_thread.cure
+@two_axes_on_one_thread.help
 def _():
     s = te.create_schedule(C.op)
     s[B].compute_inline()
@@ -124,7 +124,7 @@ def different_numbers_of_threads():
     te_sched.build(s, [A, C], "cuda")
 
 
-@different_numbers_of_threads.cure
+@different_numbers_of_threads.help
 def _():
     s = te.create_schedule(C.op)
     block = C.op.axis[0]
@@ -149,7 +149,7 @@ def too_much_shared_memory():
     te_sched.build(s, [P, Q], "cuda")
 
 
-@too_much_shared_memory.cure
+@too_much_shared_memory.help
 def _():
     P = te.placeholder((4, 16384), name="P")
     Q = te.compute((4, 16384), lambda i, j: P[i, 16383 - j], name="Q")
@@ -180,7 +180,7 @@ def memory_of_another_warp():
     te_sched.build(s, [P, Q], "cuda")
 
 
-@memory_of_another_warp.cure
+@memory_of_another_warp.help
 def _():
     P = te.placeholder((256,), name="P")
     Q = te.compute((256,), lambda i: P[i // 64 * 64 + 63 - i % 64], name="Q")
@@ -207,7 +207,7 @@ def shared_memory_of_unknown_size():
     te_sched.build(s, [P, Q], "cuda")
 
 
-@shared_memory_of_unknown_size.cure
+@shared_memory_of_unknown_size.help
 def _():
     n = te.var("n")
     P = te.placeholder((4, n), name="P")
@@ -229,7 +229,7 @@ def threads_for_a_processor():
     te_sched.build(s, [A, R], "llvm")
 
 
-@threads_for_a_processor.cure
+@threads_for_a_processor.help
 def _():
     s = te.create_schedule(R.op)
     s[R].parallel(R.op.axis[0])
@@ -246,7 +246,7 @@ def arrays_of_the_processor():
     sums(a, nd.array(np.zeros(64, "float32"), te_sched.cpu(0)))
 
 
-@arrays_of_the_processor.cure
+@arrays_of_the_processor.help
 def _():
     s = te.create_schedule(R.op)
     s[R].bind(R.op.axis[0], te.thread_axis("blockIdx.x"))
@@ -279,7 +279,7 @@ def index_outside_in_a_kernel():
     gathered(1)
 
 
-@index_outside_in_a_kernel.cure
+@index_outside_in_a_kernel.help
 def _():
     gathered(0)
 
@@ -305,7 +305,7 @@ def threads_that_meet():
     written_by_hand(64, lambda tx: tx // 2)
 
 
-@threads_that_meet.cure
+@threads_that_meet.help
 def _():
     written_by_hand(64, lambda tx: tx)
 
@@ -319,6 +319,6 @@ def negative_threads():
     written_by_hand(-64, lambda tx: tx)
 
 
-@negative_threads.cure
+@negative_threads.help
 def _():
     written_by_hand(64, lambda tx: tx)

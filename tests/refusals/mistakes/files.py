@@ -23,7 +23,7 @@ def missing_file(folder: Path):
     load_module(folder / "double.o")
 
 
-@missing_file.cure
+@missing_file.help
 def _(folder: Path):
     double.export_library(folder / "double.o")
     load_module(folder / "double.o")
@@ -35,7 +35,7 @@ def file_of_something_else(folder: Path):
     load_module(folder / "double.o")
 
 
-@file_of_something_else.cure
+@file_of_something_else.help
 def _(folder: Path):
     double.export_library(folder / "double.o")
     load_module(folder / "double.o")
@@ -50,7 +50,7 @@ def damaged_file(folder: Path):
     load_module(folder / "double.o")
 
 
-@damaged_file.cure
+@damaged_file.help
 def _(folder: Path):
     double.export_library(folder / "double.o")
     load_module(folder / "double.o")
@@ -64,7 +64,7 @@ def damaged_archive(folder: Path):
     load_module(folder / "double.tar")
 
 
-@damaged_archive.cure
+@damaged_archive.help
 def _(folder: Path):
     double.export_library(folder / "double.tar")
     load_module(folder / "double.tar")
@@ -75,7 +75,7 @@ def unknown_kind_of_file(folder: Path):
     double.export_library(folder / "double.xyz")
 
 
-@unknown_kind_of_file.cure
+@unknown_kind_of_file.help
 def _(folder: Path):
     double.export_library(folder / "double.o")
 
@@ -85,7 +85,7 @@ def missing_folder(folder: Path):
     double.export_library(folder / "programs" / "double.o")
 
 
-@missing_folder.cure
+@missing_folder.help
 def _(folder: Path):
     (folder / "programs").mkdir()
     double.export_library(folder / "programs" / "double.o")
@@ -96,7 +96,7 @@ def unknown_source():
     double.get_source("c")
 
 
-@unknown_source.cure
+@unknown_source.help
 def _():
     double.get_source("asm")
 
@@ -107,7 +107,7 @@ def source_of_a_file(folder: Path):
     load_module(folder / "double.o").get_source()
 
 
-@source_of_a_file.cure
+@source_of_a_file.help
 def _():
     double.get_source()
 
@@ -117,7 +117,7 @@ def unknown_device():
     te_sched.device("cudda")
 
 
-@unknown_device.cure
+@unknown_device.help
 def _():
     te_sched.device("cuda")
 
@@ -129,7 +129,7 @@ def unused_device():
     te_sched.nd.empty((4,), device=te_sched.opencl(0))
 
 
-@unused_device.cure
+@unused_device.help
 def _():
     te_sched.nd.empty((4,), device=te_sched.cpu(0))
 
@@ -140,7 +140,7 @@ def unknown_switch():
         pass
 
 
-@unknown_switch.cure
+@unknown_switch.help
 def _():
     with config.scoped(cache=False):
         pass
@@ -155,7 +155,7 @@ def unknown_option():
     PassContext(config={"tir.UnrolLoop": {"auto_max_step": 16}})
 
 
-@unknown_option.cure
+@unknown_option.help
 def _():
     PassContext(config={"tir.UnrollLoop": {"auto_max_step": 16}})
 
@@ -165,7 +165,7 @@ def negative_threads():
     set_num_threads(-1)
 
 
-@negative_threads.cure
+@negative_threads.help
 def _():
     set_num_threads(0)
 
@@ -175,7 +175,7 @@ def too_many_threads():
     set_num_threads(100_000)
 
 
-@too_many_threads.cure
+@too_many_threads.help
 def _():
     set_num_threads(0)
 
@@ -185,7 +185,7 @@ def pickled_module():
     pickle.dumps(double)
 
 
-@pickled_module.cure
+@pickled_module.help
 def _(folder: Path):
     double.export_library(folder / "double.so")
     load_module(folder / "double.so")
@@ -200,7 +200,7 @@ def kept_view():
     te_sched.build(te.create_schedule(C.op), [A, C])(x, x.copy())
 
 
-@kept_view.cure
+@kept_view.help
 def _():
     kept = []
     te_sched.register_func("keep", lambda x: kept.append(x.numpy()), override=True)
@@ -215,7 +215,7 @@ def name_that_is_taken():
     te_sched.register_func("my_function", lambda: 2)
 
 
-@name_that_is_taken.cure
+@name_that_is_taken.help
 def _():
     te_sched.register_func("my_function", lambda: 1, override=True)
     te_sched.register_func("my_function", lambda: 2, override=True)
@@ -227,7 +227,7 @@ def pipe_for_a_file(folder: Path):
     load_module(folder / "double.o")
 
 
-@pipe_for_a_file.cure
+@pipe_for_a_file.help
 def _(folder: Path):
     double.export_library(folder / "double.o")
     load_module(folder / "double.o")
@@ -239,7 +239,7 @@ def saving_to_a_folder(folder: Path):
     double.save(folder / "double.ll")
 
 
-@saving_to_a_folder.cure
+@saving_to_a_folder.help
 def _(folder: Path):
     double.save(folder / "double.ll")
 
@@ -249,7 +249,7 @@ def path_with_a_zero(folder: Path):
     double.export_library(f"{folder}/double\0.o")
 
 
-@path_with_a_zero.cure
+@path_with_a_zero.help
 def _(folder: Path):
     double.export_library(f"{folder}/double.o")
 
@@ -260,7 +260,7 @@ def cache_in_no_folder():
         pass
 
 
-@cache_in_no_folder.cure
+@cache_in_no_folder.help
 def _(folder: Path):
     with config.scoped(cache_dir=str(folder)):
         pass
@@ -271,7 +271,7 @@ def too_many_dimensions():
     te_sched.nd.empty((1,) * 65)
 
 
-@too_many_dimensions.cure
+@too_many_dimensions.help
 def _():
     te_sched.nd.empty((1,) * 64)
 
@@ -281,7 +281,7 @@ def half_of_a_character():
     te.placeholder((64,), name="A\ud800")
 
 
-@half_of_a_character.cure
+@half_of_a_character.help
 def _():
     te.placeholder((64,), name="A")
 
@@ -291,6 +291,6 @@ def target_with_a_zero():
     te_sched.target.Target("llvm -keys=cpu\0")
 
 
-@target_with_a_zero.cure
+@target_with_a_zero.help
 def _():
     te_sched.target.Target("llvm -keys=cpu")

@@ -36,7 +36,7 @@ def no_arguments():
     te_sched.lower(te.create_schedule(C.op))
 
 
-@no_arguments.cure
+@no_arguments.help
 def _():
     te_sched.lower(te.create_schedule(C.op), [A, C])
 
@@ -46,7 +46,7 @@ def one_argument():
     te_sched.lower(te.create_schedule(C.op), C)
 
 
-@one_argument.cure
+@one_argument.help
 def _():
     te_sched.lower(te.create_schedule(C.op), [A, C])
 
@@ -56,7 +56,7 @@ def argument_twice():
     te_sched.lower(te.create_schedule(C.op), [A, A, C])
 
 
-@argument_twice.cure
+@argument_twice.help
 def _():
     te_sched.lower(te.create_schedule(C.op), [A, C])
 
@@ -66,7 +66,7 @@ def number_as_argument():
     te_sched.lower(te.create_schedule(C.op), [64, C])
 
 
-@number_as_argument.cure
+@number_as_argument.help
 def _():
     te_sched.lower(te.create_schedule(C.op), [A, C])
 
@@ -76,7 +76,7 @@ def unknown_pass():
     te_sched.lower(te.create_schedule(C.op), [A, C], stop_after="unroll_loop")
 
 
-@unknown_pass.cure
+@unknown_pass.help
 def _():
     te_sched.lower(te.create_schedule(C.op), [A, C], stop_after="unroll_loops")
 
@@ -92,7 +92,7 @@ def vectorize_a_symbolic_axis():
     te_sched.lower(s, [X, Y])
 
 
-@vectorize_a_symbolic_axis.cure
+@vectorize_a_symbolic_axis.help
 def _():
     s = te.create_schedule(Y.op)
     outer, inner = s[Y].split(Y.op.axis[0], factor=8)
@@ -111,7 +111,7 @@ def unroll_a_symbolic_axis():
     te_sched.lower(s, [X, Y])
 
 
-@unroll_a_symbolic_axis.cure
+@unroll_a_symbolic_axis.help
 def _():
     s = te.create_schedule(Y.op)
     outer, inner = s[Y].split(Y.op.axis[0], factor=8)
@@ -132,7 +132,7 @@ def attached_beside_a_reader():
     te_sched.lower(s, [A, E])
 
 
-@attached_beside_a_reader.cure
+@attached_beside_a_reader.help
 def _():
     E = te.compute((64, 64), lambda i, j: B[i, j] + C[i, j], name="E")
     s = te.create_schedule(E.op)
@@ -155,7 +155,7 @@ def attached_to_an_axis_fused_later():
     te_sched.lower(s, [A, C])
 
 
-@attached_to_an_axis_fused_later.cure
+@attached_to_an_axis_fused_later.help
 def _():
     s = te.create_schedule(C.op)
     i, j = C.op.axis
@@ -171,7 +171,7 @@ def symbolic_virtual_threads():
     te_sched.lower(s, [X, Y])
 
 
-@symbolic_virtual_threads.cure
+@symbolic_virtual_threads.help
 def _():
     s = te.create_schedule(Y.op)
     outer, inner = s[Y].split(Y.op.axis[0], nparts=4)
@@ -195,7 +195,7 @@ def two_extents_of_a_thread():
     te_sched.lower(s, [A, C])
 
 
-@two_extents_of_a_thread.cure
+@two_extents_of_a_thread.help
 def _():
     thread = te.thread_axis("threadIdx.x")
     s = te.create_schedule(C.op)
@@ -215,7 +215,7 @@ def tensorize_another_shape():
     te_sched.lower(s, [A, C])
 
 
-@tensorize_another_shape.cure
+@tensorize_another_shape.help
 def _():
     s = te.create_schedule(C.op)
     s[C].tensorize(C.op.axis[1], multiply_by_row(64))
@@ -229,7 +229,7 @@ def tensorize_another_computation():
     te_sched.lower(s, [A, B])
 
 
-@tensorize_another_computation.cure
+@tensorize_another_computation.help
 def _():
     a = te.placeholder((64,), name="a")
     b = te.compute((64,), lambda j: a[j] * 2.0, name="b")
@@ -250,7 +250,7 @@ def tensorize_before_split():
     te_sched.lower(s, [A, C])
 
 
-@tensorize_before_split.cure
+@tensorize_before_split.help
 def _():
     s = te.create_schedule(C.op)
     outer, inner = s[C].split(C.op.axis[1], factor=32)
@@ -263,7 +263,7 @@ def lower_a_tensor():
     te_sched.lower(C, [A, C])
 
 
-@lower_a_tensor.cure
+@lower_a_tensor.help
 def _():
     te_sched.lower(te.create_schedule(C.op), [A, C])
 
@@ -274,7 +274,7 @@ def free_reduction_axis():
     te_sched.build(te.create_schedule(F.op), [A, F])
 
 
-@free_reduction_axis.cure
+@free_reduction_axis.help
 def _():
     F = te.compute((64,), lambda i: te.sum(A[i, k], axis=k), name="F")
     te_sched.build(te.create_schedule(F.op), [A, F])
@@ -287,7 +287,7 @@ def free_size():
     te_sched.build(te.create_schedule(F.op), [A, F])
 
 
-@free_size.cure
+@free_size.help
 def _():
     m = te.var("m")
     F = te.compute((64,), lambda i: A[i, 0] * m, name="F")
@@ -302,7 +302,7 @@ def unrolled_without_end():
     te_sched.lower(s, [A, C])
 
 
-@unrolled_without_end.cure
+@unrolled_without_end.help
 def _():
     s = te.create_schedule(C.op)
     s[C].unroll(s[C].split(k, 8)[1])
@@ -326,7 +326,7 @@ def inlined_without_end():
     te_sched.lower(s, [A, last])
 
 
-@inlined_without_end.cure
+@inlined_without_end.help
 def _():
     last = A
     for number in range(30):
@@ -347,7 +347,7 @@ def one_buffer_for_two_tensors():
     te_sched.lower(te.create_schedule(D.op), [A, D], binds={A: M, D: M})
 
 
-@one_buffer_for_two_tensors.cure
+@one_buffer_for_two_tensors.help
 def _():
     D = te.compute((64, 64), lambda i, j: A[j, i] * 2.0, name="D")
     M, R = (tir.decl_buffer((64, 64), "float32", name) for name in "MR")
@@ -359,7 +359,7 @@ def arguments_in_a_set():
     te_sched.lower(te.create_schedule(Y.op), {X, Y})
 
 
-@arguments_in_a_set.cure
+@arguments_in_a_set.help
 def _():
     te_sched.lower(te.create_schedule(Y.op), [X, Y])
 
@@ -373,6 +373,6 @@ def option_of_another_type():
     te_sched.transform.PassContext(config={"tir.disable_vectorize": "False"})
 
 
-@option_of_another_type.cure
+@option_of_another_type.help
 def _():
     te_sched.transform.PassContext(config={"tir.disable_vectorize": False})

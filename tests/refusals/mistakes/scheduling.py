@@ -18,7 +18,7 @@ def split_by_zero():
     s[D].split(D.op.axis[0], factor=0)
 
 
-@split_by_zero.cure
+@split_by_zero.help
 def _():
     s = te.create_schedule(D.op)
     s[D].split(D.op.axis[0], factor=4)
@@ -31,7 +31,7 @@ def split_into_negative_parts():
     s[D].split(D.op.axis[0], nparts=-4)
 
 
-@split_into_negative_parts.cure
+@split_into_negative_parts.help
 def _():
     s = te.create_schedule(D.op)
     s[D].split(D.op.axis[0], nparts=4)
@@ -44,7 +44,7 @@ def split_by_a_fraction():
     s[D].split(D.op.axis[0], factor=64 / 4)
 
 
-@split_by_a_fraction.cure
+@split_by_a_fraction.help
 def _():
     s = te.create_schedule(D.op)
     s[D].split(D.op.axis[0], factor=64 // 4)
@@ -57,7 +57,7 @@ def split_by_both():
     s[D].split(D.op.axis[0], factor=4, nparts=16)
 
 
-@split_by_both.cure
+@split_by_both.help
 def _():
     s = te.create_schedule(D.op)
     s[D].split(D.op.axis[0], nparts=16)
@@ -72,7 +72,7 @@ def axis_split_already():
     s[D].parallel(i)
 
 
-@axis_split_already.cure
+@axis_split_already.help
 def _():
     s = te.create_schedule(D.op)
     i, j = D.op.axis
@@ -89,7 +89,7 @@ def axis_fused_already():
     s[D].split(i, factor=8)
 
 
-@axis_fused_already.cure
+@axis_fused_already.help
 def _():
     s = te.create_schedule(D.op)
     i, j = D.op.axis
@@ -104,7 +104,7 @@ def axis_of_another_stage():
     s[D].vectorize(C.op.axis[1])
 
 
-@axis_of_another_stage.cure
+@axis_of_another_stage.help
 def _():
     s = te.create_schedule(D.op)
     s[D].vectorize(D.op.axis[1])
@@ -117,7 +117,7 @@ def name_of_an_axis():
     s[D].unroll("j")
 
 
-@name_of_an_axis.cure
+@name_of_an_axis.help
 def _():
     s = te.create_schedule(D.op)
     s[D].unroll(D.op.axis[1])
@@ -130,7 +130,7 @@ def fuse_strangers():
     s[C].fuse(C.op.axis[0], k)
 
 
-@fuse_strangers.cure
+@fuse_strangers.help
 def _():
     s = te.create_schedule(D.op)
     i, j = C.op.axis
@@ -146,7 +146,7 @@ def reorder_twice():
     s[D].reorder(i, j, i)
 
 
-@reorder_twice.cure
+@reorder_twice.help
 def _():
     s = te.create_schedule(D.op)
     i, j = D.op.axis
@@ -165,7 +165,7 @@ def vectorize_a_reduction():
     s[C].vectorize(k)
 
 
-@vectorize_a_reduction.cure
+@vectorize_a_reduction.help
 def _():
     s = te.create_schedule(D.op)
     i, j = C.op.axis
@@ -182,7 +182,7 @@ def bind_to_unknown_threads():
     s[D].bind(D.op.axis[0], te.thread_axis("threadIdx.w"))
 
 
-@bind_to_unknown_threads.cure
+@bind_to_unknown_threads.help
 def _():
     s = te.create_schedule(D.op)
     s[D].bind(D.op.axis[0], te.thread_axis("threadIdx.x"))
@@ -194,7 +194,7 @@ def bind_to_a_name():
     s[D].bind(D.op.axis[0], "threadIdx.x")
 
 
-@bind_to_a_name.cure
+@bind_to_a_name.help
 def _():
     s = te.create_schedule(D.op)
     s[D].bind(D.op.axis[0], te.thread_axis("threadIdx.x"))
@@ -212,7 +212,7 @@ def attach_to_a_split_axis():
     s[C].compute_at(s[D], D.op.axis[0])
 
 
-@attach_to_a_split_axis.cure
+@attach_to_a_split_axis.help
 def _():
     s = te.create_schedule(D.op)
     outer, inner = s[D].split(D.op.axis[0], factor=8)
@@ -226,7 +226,7 @@ def attach_to_no_consumer():
     s[C].compute_at(s[B], B.op.axis[0])
 
 
-@attach_to_no_consumer.cure
+@attach_to_no_consumer.help
 def _():
     s = te.create_schedule(D.op)
     s[C].compute_at(s[D], D.op.axis[0])
@@ -239,7 +239,7 @@ def attach_to_itself():
     s[C].compute_at(s[C], C.op.axis[0])
 
 
-@attach_to_itself.cure
+@attach_to_itself.help
 def _():
     s = te.create_schedule(D.op)
     s[C].compute_at(s[D], D.op.axis[0])
@@ -252,7 +252,7 @@ def attach_to_another_schedule():
     s[C].compute_at(t[D], D.op.axis[0])
 
 
-@attach_to_another_schedule.cure
+@attach_to_another_schedule.help
 def _():
     s = te.create_schedule(D.op)
     s[C].compute_at(s[D], D.op.axis[0])
@@ -265,7 +265,7 @@ def attach_to_a_tensor():
     s[C].compute_at(D, D.op.axis[0])
 
 
-@attach_to_a_tensor.cure
+@attach_to_a_tensor.help
 def _():
     s = te.create_schedule(D.op)
     s[C].compute_at(s[D], D.op.axis[0])
@@ -278,7 +278,7 @@ def attach_an_output():
     s[C].compute_at(s[D], D.op.axis[0])
 
 
-@attach_an_output.cure
+@attach_an_output.help
 def _():
     s = te.create_schedule([C.op, D.op])
     local = s.cache_write(C, "local")
@@ -292,7 +292,7 @@ def inline_an_output():
     s[D].compute_inline()
 
 
-@inline_an_output.cure
+@inline_an_output.help
 def _():
     s = te.create_schedule(D.op)
     s[B].compute_inline()
@@ -307,7 +307,7 @@ def inline_a_reduction():
     s[C].compute_inline()
 
 
-@inline_a_reduction.cure
+@inline_a_reduction.help
 def _():
     s = te.create_schedule(D.op)
     s[C].compute_at(s[D], D.op.axis[1])
@@ -320,7 +320,7 @@ def inline_an_input():
     s[A].compute_inline()
 
 
-@inline_an_input.cure
+@inline_an_input.help
 def _():
     s = te.create_schedule(D.op)
     s[B].compute_inline()
@@ -333,7 +333,7 @@ def factor_no_reduction():
     s.rfactor(D, D.op.axis[0])
 
 
-@factor_no_reduction.cure
+@factor_no_reduction.help
 def _():
     s = te.create_schedule(D.op)
     s.rfactor(C, k)
@@ -346,7 +346,7 @@ def factor_a_data_axis():
     s.rfactor(C, C.op.axis[0])
 
 
-@factor_a_data_axis.cure
+@factor_a_data_axis.help
 def _():
     s = te.create_schedule(D.op)
     outer, inner = s[C].split(k, factor=8)
@@ -366,7 +366,7 @@ def factor_beside_a_fused_axis():
     s.rfactor(C, inner)
 
 
-@factor_beside_a_fused_axis.cure
+@factor_beside_a_fused_axis.help
 def _():
     s = te.create_schedule(D.op)
     outer, inner = s[C].split(k, factor=8)
@@ -381,7 +381,7 @@ def factor_to_nowhere():
     s.rfactor(C, k, factor_axis=3)
 
 
-@factor_to_nowhere.cure
+@factor_to_nowhere.help
 def _():
     s = te.create_schedule(D.op)
     s.rfactor(C, k, factor_axis=2)
@@ -396,7 +396,7 @@ def cache_in_unknown_memory():
     s.cache_read(A, "share", [B])
 
 
-@cache_in_unknown_memory.cure
+@cache_in_unknown_memory.help
 def _():
     s = te.create_schedule(D.op)
     s.cache_read(A, "shared", [B])
@@ -410,7 +410,7 @@ def cache_for_no_reader():
     s.cache_read(A, "local", [D])
 
 
-@cache_for_no_reader.cure
+@cache_for_no_reader.help
 def _():
     s = te.create_schedule(D.op)
     s.cache_read(A, "local", [B, C])
@@ -424,7 +424,7 @@ def cache_twice():
     s.cache_read(A, "local", [C])
 
 
-@cache_twice.cure
+@cache_twice.help
 def _():
     s = te.create_schedule(D.op)
     shared = s.cache_read(A, "shared", [C])
@@ -437,7 +437,7 @@ def cache_write_of_an_input():
     s.cache_write(A, "local")
 
 
-@cache_write_of_an_input.cure
+@cache_write_of_an_input.help
 def _():
     s = te.create_schedule(D.op)
     s.cache_write(C, "local")
@@ -456,7 +456,7 @@ def cache_write_too_late():
     s.cache_write(C, "local")
 
 
-@cache_write_too_late.cure
+@cache_write_too_late.help
 def _():
     s = te.create_schedule(D.op)
     local = s.cache_write(C, "local")
@@ -472,7 +472,7 @@ def unknown_scope():
     s[C].set_scope("cache")
 
 
-@unknown_scope.cure
+@unknown_scope.help
 def _():
     s = te.create_schedule(D.op)
     s[C].set_scope("local")
@@ -484,7 +484,7 @@ def double_buffer_an_output():
     s[D].double_buffer()
 
 
-@double_buffer_an_output.cure
+@double_buffer_an_output.help
 def _():
     s = te.create_schedule(D.op)
     s[B].double_buffer()
@@ -496,7 +496,7 @@ def align_a_reduction_axis():
     s[C].storage_align(k, 32, 8)
 
 
-@align_a_reduction_axis.cure
+@align_a_reduction_axis.help
 def _():
     s = te.create_schedule(D.op)
     s[C].storage_align(C.op.axis[0], 32, 8)
@@ -512,7 +512,7 @@ def declared_again():
     s[D2].parallel(D2.op.axis[0])
 
 
-@declared_again.cure
+@declared_again.help
 def _():
     s = te.create_schedule(D.op)
     s[D].parallel(D.op.axis[0])
@@ -524,7 +524,7 @@ def schedule_of_nothing():
     te.create_schedule([])
 
 
-@schedule_of_nothing.cure
+@schedule_of_nothing.help
 def _():
     te.create_schedule([D.op])
 
@@ -534,7 +534,7 @@ def schedule_of_a_name():
     te.create_schedule(["D"])
 
 
-@schedule_of_a_name.cure
+@schedule_of_a_name.help
 def _():
     s = te.create_schedule([D.op])
     te_sched.build(s, [A, D])
@@ -548,7 +548,7 @@ def tensorize_with_a_name():
     s[C].tensorize(k, "gemv")
 
 
-@tensorize_with_a_name.cure
+@tensorize_with_a_name.help
 def _():
     a, b = te.placeholder((64,), name="a"), te.placeholder((64, 64), name="b")
     r = te.reduce_axis((0, 64), name="r")
@@ -568,7 +568,7 @@ def prefetch_a_stranger():
     s[C].prefetch(D, C.op.axis[0], 1)
 
 
-@prefetch_a_stranger.cure
+@prefetch_a_stranger.help
 def _():
     s = te.create_schedule(D.op)
     s[C].prefetch(B, C.op.axis[0], 1)
@@ -597,7 +597,7 @@ def rfactor_of_ragged_rows():
     s.rfactor(total, outer)
 
 
-@rfactor_of_ragged_rows.cure
+@rfactor_of_ragged_rows.help
 def _():
     lengths, total, s = _ragged()
     _outer, inner = s[total].split(total.op.reduce_axis[0], factor=4)
@@ -611,7 +611,7 @@ def split_by_data():
     s[total].split(total.op.axis[0], factor=lengths[0])
 
 
-@split_by_data.cure
+@split_by_data.help
 def _():
     lengths, total, s = _ragged()
     factor = te.var("factor")
@@ -630,7 +630,7 @@ def split_and_fuse_many_times():
         axis = s[D].fuse(*s[D].split(axis, factor=4))
 
 
-@split_and_fuse_many_times.cure
+@split_and_fuse_many_times.help
 def _():
     s = te.create_schedule(D.op)
     s[D].split(D.op.axis[0], factor=4)
