@@ -37,6 +37,7 @@ with scoped, counted_optimisations() as optimised:
     for number in range(count):
         cycle(choose, folder if number % 20 == 0 else None)
 grown = alive() - before
+grown.pop("te_sched.arith.rules.Row", None)  # the rules of an operator that was not met before
 assert grown.total() < count // 2, grown.most_common(5)
 assert not [name for name in grown if name.endswith((".Code", ".Function", ".Linked"))], grown
 assert kept == (len(dlpack._exported), len(registry._pending), len(registry._externs))
