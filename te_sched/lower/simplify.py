@@ -97,6 +97,9 @@ class _Simplifier(Mapper):
     def visit_Expr(self, node: Expr) -> Expr:
         return self.analyzer.simplify(node)
 
+    def visit_IntImm(self, node: IntImm) -> Expr:
+        return node
+
     def visit_For(self, node: For) -> Stmt:
         self.analyzer.bind(node.loop_var, Range(node.min, node.extent))
         steps = _steps_if_any(node.extent)
