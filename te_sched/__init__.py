@@ -111,5 +111,7 @@ _MODULES = (ir, nd, runtime, target, te, testing, tir, transform)
 for _module in _MODULES:
     _tell_of_absent_names(_module)
 signatures.list_names(
-    sys.modules[__name__], "config", *(one.__name__.rpartition(".")[2] for one in _MODULES)
+    sys.modules[__name__],
+    *("config", *(one.__name__.rpartition(".")[2] for one in _MODULES)),
+    late=(*_LATE, *_LATE_FUNCTIONS),
 )

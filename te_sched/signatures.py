@@ -134,13 +134,16 @@ def checked_as(
     return lambda function: checked(function, error, "", but)
 
 
-def list_names(module: ModuleType, *more: str) -> None:
+def list_names(module: ModuleType, *more: str, late: Iterable[str] = ()) -> None:
     """Make `__all__` of a module that gives names of others: public ones, no modules, and `more`.
 
-    Those that are imported `as` themselves are what type checkers take for public.
+    Those that are imported `as` themselves are what type checkers take for public. `dir` and
+    completion show these, and the names that the module loads `late`.
     """
     found = [name for name, value in vars(module).items() if not isinstance(value, ModuleType)]
-    vars(module)["__all__"] = sorted({*more, *(name for name in found if name[0] != "_")})
+    names = sorted({*more, *(name for name in found if name[0] != "_")})
+    shown = sorted({*names, *late, *(name for name in found if name.startswith("__"))})
+    vars(module).update(__all__=names, __dir__=lambda: list(shown))
 
 
 def check_arguments(module: ModuleType, names: Iterable[str]) -> None:

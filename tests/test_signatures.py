@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -164,3 +166,18 @@ def test_elements_that_are_not_there_are_index_errors() -> None:
         array[2**70]
     with pytest.raises(IndexError, match="write element 9"):
         array[9] = 1.0
+
+
+def test_names_that_are_loaded_late_are_completed() -> None:
+    found = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import te_sched; from te_sched import te; print(*dir(te_sched), *dir(te))",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert {"explain", "topi", "compat", "create_schedule", "hybrid"} <= {*found}
+    assert not {"importlib", "sys", "typing", "_LATE", "_config"} & {*found}

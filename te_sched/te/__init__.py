@@ -115,9 +115,9 @@ if typing.TYPE_CHECKING:  # see __getattr__
 
 indexdiv, indexmod = floordiv, floormod
 sympy_door.open_door()
-signatures.list_names(sys.modules[__name__])
 
 _OF_SCHEDULES = ("Schedule", "Stage", "create_schedule")
+signatures.list_names(sys.modules[__name__], late=(*_OF_SCHEDULES, "hybrid"))
 
 
 def __getattr__(name: str) -> typing.Any:

@@ -10,9 +10,29 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, overload
 
-from te_sched.errors import DeclarationError, repr_of, with_article
+from te_sched.errors import DeclarationError, repr_of, why_no_text, with_article
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.expr import CommReducer, Expr, IterVar, Reduce, Var
+
+
+_HELP = """\
+{name}(expr, axis, where=None, init=None)
+
+The {what} of the values of `expr` over reduction axes; {name}(a, b, ...) is that of the values.
+
+Parameters
+----------
+expr : the expression to reduce, or a tuple where the combiner takes several values.
+axis : an axis of te.reduce_axis, or several.
+where : the condition under which a value takes part.
+init : the value to begin with, by default the identity.
+
+Example
+-------
+>>> A, k = te.placeholder((8, 4)), te.reduce_axis((0, 4))
+>>> B = te.compute((8,), lambda i: te.{name}(A[i, k], axis=k))
+"""
+_RESULTS = {"sum": "sum", "prod": "product", "max": "largest", "min": "least"}
 
 
 class Reducer:
@@ -25,6 +45,10 @@ class Reducer:
         self, combine: Callable[..., Any], identity: Callable[..., Any], name: str = "reduce"
     ) -> None:
         self.combine, self.identity, self.__name__ = combine, identity, name
+        self.__doc__ = _HELP.format(name=name, what=_RESULTS.get(name, "combination"))
+
+    def __repr__(self) -> str:
+        return f"<te.{self.__name__}(expr, axis, where=None, init=None)>"
 
     @overload
     def __call__(
@@ -186,6 +210,8 @@ def comm_reducer(
             "the combiner and the identity are functions",
             "write te.comm_reducer(lambda x, y: x + y, lambda dtype: te.const(0, dtype))",
         )
+    if (why := why_no_text(name)) is not None:
+        raise DeclarationError(f"name of a reducer must be a string: {why}", "", "give a str")
     return Reducer(fcombine, fidentity, name)
 
 

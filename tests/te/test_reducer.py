@@ -1,5 +1,7 @@
 """Reductions."""
 
+import pydoc
+
 import pytest
 
 from te_sched import te
@@ -67,3 +69,15 @@ def test_combiner_must_give_all_values(A, k):
     bad = te.comm_reducer(lambda x, y: (x[0],), lambda a, b: (te.const(0, a),), name="bad")
     with pytest.raises(DeclarationError, match="one value for each reduced value"):
         bad((k, A[0, k]), axis=k)
+
+
+def test_help_and_repr_say_how_it_is_called() -> None:
+    text = pydoc.render_doc(te.sum, renderer=pydoc.plaintext)
+    assert "sum(expr, axis, where=None, init=None)" in text
+    assert "The sum of the values" in text
+    assert repr(te.max) == "<te.max(expr, axis, where=None, init=None)>"
+
+
+def test_names_are_strings() -> None:
+    with pytest.raises(DeclarationError, match="name of a reducer must be a string"):
+        te.comm_reducer(lambda x, y: x + y, lambda dtype: te.const(0, dtype), 10**5000)
