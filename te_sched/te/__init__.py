@@ -113,7 +113,8 @@ if typing.TYPE_CHECKING:  # see __getattr__
     from te_sched.schedule import create_schedule as create_schedule
     from te_sched.te import hybrid as hybrid
 
-indexdiv, indexmod = floordiv, floormod
+indexdiv = floordiv
+indexmod = floormod
 sympy_door.open_door()
 
 _OF_SCHEDULES = ("Schedule", "Stage", "create_schedule")

@@ -155,6 +155,8 @@ from te_sched.tir.kinds import ForKind as ForKind
 from te_sched.tir.ranges import Range as Range
 
 PrimExpr = _Expr
-IterVar, ir_builder = _IterVar, _builder
-indexdiv, indexmod = floordiv, floormod
+IterVar = _IterVar
+ir_builder = _builder
+indexdiv = floordiv
+indexmod = floormod
 signatures.list_names(sys.modules[__name__], "ir_builder", "stmt_functor", "transform")
