@@ -14,7 +14,6 @@ from te_sched.errors import DeclarationError, repr_of, why_no_text, with_article
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.expr import CommReducer, Expr, IterVar, Reduce, Var
 
-
 _HELP = """\
 {name}(expr, axis, where=None, init=None)
 
