@@ -98,8 +98,9 @@ def check(
     count = len(signature.parameters)
     if len(values) != count:
         raise CallError(
-            f"call {signature.name!r} with {len(values)} argument{'' if len(values) == 1 else 's'}",
-            f"it takes {count}: {_names(signature)}",
+            f"{signature.name}() takes {count} argument{'' if count == 1 else 's'}, "
+            f"got {len(values)}",
+            f"the arguments are {_names(signature)}",
             "pass the inputs and the outputs, in the order of the argument list it was built with",
         )
     return _Check(signature).run(values, views)
@@ -121,8 +122,8 @@ def refuse_names(signature: Signature, named: Mapping[str, Any]) -> NoReturn:
     given = ", ".join(f"{name}=..." for name in named)
     names = _names(signature)
     raise CallError(
-        f"call {signature.name!r} with {given}",
-        f"it takes its arguments by position: {names}",
+        f"{signature.name}() takes its arguments by position, got {given}",
+        f"the arguments are {names}",
         f"leave out the names and pass all in this order: {signature.name}({names})",
     )
 
@@ -145,8 +146,8 @@ class _Check:
             elif parameter.kind == "scalar":
                 self.check_scalar(parameter, value)
             elif view is None and not _is_address(value):
-                why = f"it is a pointer, and {kind_of(value)} is none"
-                raise self._error(parameter, why, "pass an array or an address")
+                fault = f"must be an array or an address, got {kind_of(value)}"
+                raise self._error(parameter, fault, "pass an array or an address")
         arrays = [
             (parameter, view, self._bind(parameter, view))
             for parameter, view in zip(parameters, views, strict=True)
@@ -172,14 +173,13 @@ class _Check:
     def _check_kind(self, parameter: FunctionParameter, value: Any, view: ArrayView | None) -> None:
         if view is None:
             help = "make an array with te_sched.nd.array or numpy.array"
-            raise self._error(parameter, f"{kind_of(value)} is not an array", help)
+            raise self._error(parameter, f"must be an array, got {kind_of(value)}", help)
         if view.dtype != parameter.dtype:
             help = (
                 f"convert it to {parameter.dtype} (.astype), or declare the placeholder otherwise"
             )
-            raise self._error(
-                parameter, f"its dtype is {view.dtype}, and {parameter.dtype} was declared", help
-            )
+            fault = f"has dtype {view.dtype}, expected {parameter.dtype}"
+            raise self._error(parameter, fault, help)
         wanted = (self.signature.memory, self.signature.device_id)
         if (view.device_type, view.device_id) != wanted:
             here, there = (
@@ -188,24 +188,22 @@ class _Check:
             )
             copy = _COPIES[wanted[0]].format(wanted[1])
             help = f"the function works in {there}; copy the array there: {copy}"
-            raise self._error(parameter, f"it is in {here}", help)
+            raise self._error(parameter, f"is in {here}, expected {there}", help)
         if len(view.shape) != len(parameter.shape):
             declared = self._shape(parameter)
-            why = f"it has {len(view.shape)} dimensions {view.shape}, and {declared} was declared"
-            raise self._error(parameter, why, "reshape it")
+            raise self._error(
+                parameter, f"has shape {view.shape}, expected {declared}", "reshape it"
+            )
         if parameter.written and not view.writable:
             help = "pass an array that can be written (a copy)"
-            raise self._error(parameter, "it is an output, and its memory is read-only", help)
+            raise self._error(parameter, "is an output, but its memory is read-only", help)
         size = dtypes.storage_bytes(dtypes.element(parameter.dtype))
         if view.address % size:
-            why = f"its address is not a multiple of its elements' {size} bytes"
-            raise self._error(parameter, why, "pass an aligned copy (numpy.array(x))")
+            fault = f"is not aligned to its elements of {size} bytes"
+            raise self._error(parameter, fault, "pass an aligned copy (numpy.array(x))")
         if view.address % parameter.alignment:
-            why = (
-                f"its address is not a multiple of {parameter.alignment} bytes, which kernels load "
-                "or store at once"
-            )
-            raise self._error(parameter, why, "pass a copy, not a part of a larger array")
+            fault = f"is not aligned to {parameter.alignment} bytes, which kernels load at once"
+            raise self._error(parameter, fault, "pass a copy, not a part of a larger array")
 
     def check_scalar(self, parameter: FunctionParameter, value: Any) -> None:
         if isinstance(value, np.generic):
@@ -213,17 +211,17 @@ class _Check:
         is_float = dtypes.is_float(parameter.dtype)
         is_odd = isinstance(value, bool) and not dtypes.is_bool(parameter.dtype)
         if is_odd or not isinstance(value, int | float if is_float else int):
-            why = f"{kind_of(value)} is not {with_article(parameter.dtype)}"
-            raise self._error(parameter, why, "pass a float" if is_float else "pass an int")
+            fault = f"must be {with_article(parameter.dtype)}, got {kind_of(value)}"
+            raise self._error(parameter, fault, "pass a float" if is_float else "pass an int")
         if is_float:
             if isinstance(value, int) and abs(value) > _LARGEST_FLOAT:
-                why = f"an int of {value.bit_length()} bits does not fit into {parameter.dtype}"
-                raise self._error(parameter, why, "pass a float")
+                fault = f"is an int of {value.bit_length()} bits, too large for {parameter.dtype}"
+                raise self._error(parameter, fault, "pass a float")
             return
         low, high = integer_range(parameter.dtype)
         if not low <= value <= high:
             raise self._error(
-                parameter, f"{value} does not fit into {parameter.dtype}", f"use {low} to {high}"
+                parameter, f"is {value}, too large for {parameter.dtype}", f"use {low} to {high}"
             )
         if parameter.symbol is not None:
             self.bound[parameter.symbol], self.source[parameter.symbol] = (
@@ -274,13 +272,14 @@ class _Check:
         if known is not None and known != value:
             raise self._error(
                 parameter,
-                f"its {place} is {value}, and {symbol.name} is {known} by {self.source[number]}",
+                f"has {place} {value}, expected {known}: {symbol.name} is {known} by "
+                f"{self.source[number]}",
                 f"make the arguments agree on {symbol.name}",
             )
         if value < 0 or value > integer_range(symbol.dtype)[1]:
             raise self._error(
                 parameter,
-                f"its {place} is {value}, which {symbol.name} ({symbol.dtype}) cannot be",
+                f"has {place} {value}, which {symbol.name} ({symbol.dtype}) cannot be",
                 f"pass an array with {place} from 0 to {integer_range(symbol.dtype)[1]}",
             )
         self.bound[number], self.source[number] = value, f"{place} of argument {parameter.name}"
@@ -326,13 +325,13 @@ class _Check:
             actual = view.strides
         for axis, (step, extent) in enumerate(zip(actual, view.shape, strict=True)):
             if extent > 1 and step == 0 and parameter.written and 0 not in view.shape:
-                why = f"it is an output, and all its elements along axis {axis} are one"
-                raise self._error(parameter, why, "pass an array whose elements lie apart")
+                fault = f"is an output whose elements along axis {axis} share one place in memory"
+                raise self._error(parameter, fault, "pass an array whose elements lie apart")
             if extent > 1 and (step < 0 or step != int(step)):
                 help = "pass numpy.ascontiguousarray(x)"
                 raise self._error(
                     parameter,
-                    f"its stride {step} of axis {axis} is not a whole positive number",
+                    f"has stride {step} along axis {axis}, expected a positive integer",
                     help,
                 )
         if parameter.broadcast:
@@ -353,7 +352,7 @@ class _Check:
                 )
                 raise self._error(
                     parameter,
-                    f"its shape is {view.shape}, and axis {axis} should be {expected}{where}",
+                    f"has shape {view.shape}, expected {expected} along axis {axis}{where}",
                     f"pass an array of shape {self._shape(parameter)}",
                 )
 
@@ -369,8 +368,7 @@ class _Check:
                 kind = "compact rows" if parameter.strides is None else "by the buffer"
                 raise self._error(
                     parameter,
-                    f"its strides are {tuple(actual)} elements, and stride {want} of axis {axis} "
-                    f"was declared ({kind})",
+                    f"has strides {tuple(actual)}, expected {want} along axis {axis} ({kind})",
                     "pass a compact copy (numpy.ascontiguousarray(x))",
                 )
 
@@ -387,8 +385,8 @@ class _Check:
         else:
             return
         if 0 not in view.shape and _meet(axes):
-            why = f"it is an output, and by its strides {tuple(strides)} some elements are one"
-            raise self._error(parameter, why, "pass an array whose elements lie apart")
+            fault = f"is an output whose elements overlap, with strides {tuple(strides)}"
+            raise self._error(parameter, fault, "pass an array whose elements lie apart")
 
     def _check_index_range(
         self, parameter: FunctionParameter, view: ArrayView, strides: list[int]
@@ -400,19 +398,21 @@ class _Check:
         )
         narrow = all(symbol.dtype == "int32" for symbol in self.signature.symbols)
         if symbolic and narrow and last > LARGEST_SIZE:
-            why = f"its last element is number {last}, beyond what int32 indices reach"
-            raise self._error(parameter, why, 'declare the sizes as te.var(name, dtype="int64")')
+            fault = f"has {last} as its last index, too large for int32"
+            raise self._error(parameter, fault, 'declare the sizes as te.var(name, dtype="int64")')
 
     def _shape(self, parameter: FunctionParameter) -> str:
         extents = [describe(dimension, self.signature.symbols) for dimension in parameter.shape]
         return f"({', '.join(extents)}{',' if len(extents) == 1 else ''})"
 
-    def _error(self, parameter: FunctionParameter, why: str, help: str) -> CallError:
+    def _error(self, parameter: FunctionParameter, fault: str, help: str) -> CallError:
         number = next(k for k, other in enumerate(self.signature.parameters) if other is parameter)
-        where = Subject("argument", parameter.name, f"argument {number} ({parameter.name})")
-        return CallError(
-            f"call {self.signature.name!r} with this {parameter.name}", why, help, where
+        name = self.signature.name
+        where = (
+            Subject("argument", parameter.name, f"argument {number} of {name}()"),
+            Subject("function", name, f"call of {name!r}"),
         )
+        return CallError(f"argument {parameter.name} {fault}", "", help, where)
 
 
 def _meet(axes: list[tuple[int, int]]) -> bool:

@@ -62,7 +62,7 @@ def test_a_stride_that_is_not_used_may_be_any() -> None:
         result = np.zeros(count, "float32")
         module(3, floats(3 * count)[::3], result)
         np.testing.assert_array_equal(result, floats(3 * count)[::3] * 2)
-    with pytest.raises(CallError, match=r"strides\[0\] is 3, and step is 2 by argument step"):
+    with pytest.raises(CallError, match=r"strides\[0\] 3, expected 2: step is 2 by argument step"):
         module(2, floats(6)[::3], np.zeros(2, "float32"))
 
 
@@ -144,30 +144,30 @@ def misaligned() -> np.ndarray:
 
 
 BAD = {
-    "few": ((floats(N),), "with 1 argument\n"),
-    "many": ((floats(N),) * 3, "it takes 2: A0, C"),
-    "list": ((floats(N), [0.0] * N), "a list is not an array"),
+    "few": ((floats(N),), "got 1\n"),
+    "many": ((floats(N),) * 3, "takes 2 arguments, got"),
+    "list": ((floats(N), [0.0] * N), "must be an array, got a list"),
     "dtype": (
         (floats(N).astype("float64"), floats(N)),
-        "its dtype is float64, and float32 was declared",
+        "has dtype float64, expected float32",
     ),
     "byte order": ((floats(N).astype(">f4"), floats(N)), "foreign byte order"),
-    "rank": ((floats(1, N), floats(N)), "it has 2 dimensions"),
-    "shape": ((floats(N + 1), floats(N)), rf"its shape is \({N + 1},\), and axis 0 should be {N}"),
-    "strides": ((floats(2 * N)[::2], floats(N)), "its strides are"),
-    "negative": ((floats(N)[::-1], floats(N)), "not a whole positive number"),
+    "rank": ((floats(1, N), floats(N)), "has shape \(1, 32\), expected \(32,\)"),
+    "shape": ((floats(N + 1), floats(N)), rf"has shape \({N + 1},\), expected {N}"),
+    "strides": ((floats(2 * N)[::2], floats(N)), "has strides"),
+    "negative": ((floats(N)[::-1], floats(N)), "expected a positive integer"),
     "read-only": ((floats(N), read_only()), "its memory is read-only"),
-    "alignment": ((misaligned(), floats(N)), "not a multiple of its elements' 4 bytes"),
-    "none": ((None, floats(N)), "None is not an array"),
-    "int": ((5, floats(N)), "an int is not an array"),
-    "class": ((np.ndarray, floats(N)), "the class ndarray is not an array"),
-    "numpy scalar": ((np.float32(1), floats(N)), "a float32 is not an array"),
-    "objects": ((np.zeros(N, object), floats(N)), "its dtype is object"),
-    "records": ((np.zeros(N, [("a", "f4")]), floats(N)), "its dtype is void32"),
-    "bools": ((np.zeros(N, "bool"), floats(N)), "its dtype is bool"),
+    "alignment": ((misaligned(), floats(N)), "not aligned to its elements of 4 bytes"),
+    "none": ((None, floats(N)), "must be an array, got None"),
+    "int": ((5, floats(N)), "must be an array, got an int"),
+    "class": ((np.ndarray, floats(N)), "must be an array, got the class ndarray"),
+    "numpy scalar": ((np.float32(1), floats(N)), "must be an array, got a float32"),
+    "objects": ((np.zeros(N, object), floats(N)), "has dtype object"),
+    "records": ((np.zeros(N, [("a", "f4")]), floats(N)), "has dtype void32"),
+    "bools": ((np.zeros(N, "bool"), floats(N)), "has dtype bool"),
     "mask": ((np.ma.masked_array(floats(N), mask=True), floats(N)), "its mask would not be seen"),
     "mask of output": ((floats(N), np.ma.masked_array(floats(N), mask=True)), "its mask would"),
-    "one element": ((np.broadcast_to(np.float32(1), (N,)), floats(N)), "its strides are"),
+    "one element": ((np.broadcast_to(np.float32(1), (N,)), floats(N)), "has strides"),
 }
 
 
@@ -183,8 +183,9 @@ def test_error_has_four_parts(add_one: Module) -> None:
     with pytest.raises(CallError) as caught:
         add_one(floats(N + 1), floats(N))
     error = caught.value
-    assert error.fault == "call 'main' with this A0"
-    assert "argument 0 (A0)" in error.where
+    assert error.fault == "argument A0 has shape (33,), expected 32 along axis 0"
+    assert error.names("argument") == ["A0"]
+    assert "argument 0 of main()" in error.where
     assert "test_arguments.py" in error.where
     assert error.help == f"pass an array of shape ({N},)"
 
@@ -202,10 +203,10 @@ def test_symbolic_shapes_are_bound_and_compared(symbolic: Module) -> None:
         symbolic(a, b, floats(2 * n))
         np.testing.assert_array_equal(b, 2 * a)
     with pytest.raises(
-        CallError, match=r"its shape\[0\] is 6, and n is 5 by shape\[0\] of argument A"
+        CallError, match=r"has shape\[0\] 6, expected 5: n is 5 by shape\[0\] of argument A"
     ):
         symbolic(floats(5), floats(6), floats(10))
-    with pytest.raises(CallError, match=r"axis 0 should be 10 \(\(n \* 2\)\)"):
+    with pytest.raises(CallError, match=r"expected 10 along axis 0 \(\(n \* 2\)\)"):
         symbolic(floats(5), floats(5), floats(11))
 
 
@@ -252,13 +253,13 @@ def test_rejects_scalars_that_do_not_fit() -> None:
     b = np.zeros(1, "int8")
     module(1, 1.0, b)
     for wrong, message in (
-        (200, "200 does not fit into int8"),
-        (1.0, "a float is not an int8"),
-        (True, "a bool is not"),
+        (200, "is 200, too large for int8"),
+        (1.0, "must be an int8, got a float"),
+        (True, "got a bool"),
     ):
         with pytest.raises(CallError, match=message):
             module(wrong, 1.0, b)
-    with pytest.raises(CallError, match="a str is not a float32"):
+    with pytest.raises(CallError, match="a str must be a float32"):
         module(1, "1", b)
 
 
@@ -272,7 +273,7 @@ def test_other_ints_are_judged_by_their_value() -> None:
     b = np.zeros(1, "int32")
     for _ in range(3):
         module(Int(4), b)  # it is gone afterwards, and the next may be where it was
-        with pytest.raises(CallError, match="does not fit into int32"):
+        with pytest.raises(CallError, match="too large for int32"):
             module(Int(2**40), b)
 
 
@@ -292,7 +293,7 @@ def test_rejects_outputs_whose_elements_meet() -> None:
         view = view[:, :2] if strides == (3, 2) else view
         module(view)
     for strides in ((1, 1), (2, 1), (2, 4)):
-        with pytest.raises(CallError, match="some elements are one"):
+        with pytest.raises(CallError, match="elements overlap"):
             module(np.lib.stride_tricks.as_strided(memory, (3, 3), [4 * step for step in strides]))
 
 
@@ -317,7 +318,7 @@ def test_what_was_good_once_does_not_hold_for_other_arrays():
         np.zeros((2, 2), "float32"),
         np.frombuffer(bytearray(17), "uint8")[1:].view("float32"),
     ):
-        with pytest.raises(CallError, match=r"argument 1 \(C\)"):
+        with pytest.raises(CallError, match=r"argument C "):
             module(good, bad)
     module(good, result)
     np.testing.assert_array_equal(result, good + good)
@@ -335,5 +336,5 @@ def test_names_are_refused(target: str) -> None:
     timer = module.time_evaluator("main", device, number=1)
     for call in (module, module["main"], timer):
         for given in ((), (floats(N),)):
-            with pytest.raises(CallError, match=r"with C=\.\.\.(.|\n)*by position: A, C\n"):
+            with pytest.raises(CallError, match=r"by position, got C=\.\.\.(.|\n)*are A, C\n"):
                 call(*given, C=floats(N))

@@ -40,7 +40,7 @@ def test_loaded_module_is_as_it_was(suffix: str, vector: int, tmp_path: Path) ->
     assert loaded.source == module.source
     assert loaded.get_source() == module.get_source()
     run_emulated(loaded)
-    with pytest.raises(CallError, match="axis 1 should be 64"):
+    with pytest.raises(CallError, match="expected 64 along axis 1"):
         loaded(*[nd.empty((5, 1), "float32", nd.emulated_cuda(0))] * 2)
 
 

@@ -42,7 +42,7 @@ def test_loaded_module_runs_and_checks_its_arguments(suffix: str, tmp_path: Path
     make().export_library(path)
     loaded = load_module(path)
     check(loaded)
-    with pytest.raises(CallError, match="axis 0 should be 100"):
+    with pytest.raises(CallError, match="expected 100 along axis 0"):
         loaded(np.zeros(3, "float32"), np.zeros(3, "float32"))
     with pytest.raises(CallError, match="a file keeps machine code alone"):
         loaded.get_source()

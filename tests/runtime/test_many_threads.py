@@ -84,7 +84,7 @@ def test_errors_reach_the_thread_that_made_them() -> None:
     def work(number: int) -> None:
         for turn in range(20):
             if number % 2:
-                with pytest.raises(CallError, match=rf"its shape is \({number},\)"):
+                with pytest.raises(CallError, match=rf"has shape \({number},\)"):
                     module(np.zeros(number, "float32"), np.zeros(1000, "float32"))
             else:
                 check(module, 1000, turn)

@@ -41,7 +41,7 @@ def test_different_values_of_one_size_are_named() -> None:
     n = te.var("n")
     a, b = te.placeholder((n,), name="A"), te.placeholder((n,), name="B")
     add = build(a, b, te.compute((n,), lambda i: a[i] + b[i], name="C"))
-    message = r"call 'main' with this B\n.*argument 1 \(B\).*\n.*its shape\[0\] is 4, and n is 3 by"
+    message = r"argument B has shape\[0\] 4, expected 3: n is 3 by"
     with pytest.raises(CallError, match=message + r" shape\[0\] of argument A"):
         add(floats(3), floats(4), floats(4))
 
@@ -49,9 +49,9 @@ def test_different_values_of_one_size_are_named() -> None:
 def test_a_size_that_a_number_and_an_array_give() -> None:
     n = te.var("n")
     ones = build(n, te.compute((n,), lambda i: te.const(1.0, "float32"), name="C"))
-    with pytest.raises(CallError, match=r"its shape\[0\] is 4, and n is 3 by argument n"):
+    with pytest.raises(CallError, match=r"has shape\[0\] 4, expected 3: n is 3 by argument n"):
         ones(3, floats(4))
-    with pytest.raises(CallError, match=r"its shape\[0\] is 0, and n is -1 by argument n"):
+    with pytest.raises(CallError, match=r"has shape\[0\] 0, expected -1: n is -1 by argument n"):
         ones(-1, floats(0))
 
 
@@ -228,7 +228,7 @@ def test_an_output_whose_elements_are_one() -> None:
     a = te.placeholder((n,), name="A")
     twice = build(a, te.compute((n,), lambda i: a[i] * 2, name="B"))
     one = np.lib.stride_tricks.as_strided(floats(1), (3,), (0,))
-    with pytest.raises(CallError, match="all its elements along axis 0 are one"):
+    with pytest.raises(CallError, match="elements along axis 0 share one place"):
         twice(floats(3), one)
     twice(one, out := floats(3))
     np.testing.assert_array_equal(out, 2)
