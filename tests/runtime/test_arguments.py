@@ -259,7 +259,7 @@ def test_rejects_scalars_that_do_not_fit() -> None:
     ):
         with pytest.raises(CallError, match=message):
             module(wrong, 1.0, b)
-    with pytest.raises(CallError, match="a str must be a float32"):
+    with pytest.raises(CallError, match="must be a float32, got a str"):
         module(1, "1", b)
 
 
