@@ -243,10 +243,14 @@ def program() -> SimpleNamespace:
 
 
 PRIMITIVES: list[tuple[Callable[[], Any], Callable[[Any], Any], str]] = [
-    (program, lambda p: p.s[C].split(C.op.axis[0], float("nan")), "factor is an integer"),
-    (program, lambda p: p.s[C].set_scope(C.op.axis[0]), "there is no such memory"),
+    (
+        program,
+        lambda p: p.s[C].split(C.op.axis[0], float("nan")),
+        "factor of axis i must be an integer",
+    ),
+    (program, lambda p: p.s[C].set_scope(C.op.axis[0]), "unknown storage scope axis i"),
     (program, lambda p: p.s.trace.replay(3), "it is not a schedule"),
-    (program, lambda p: p.s[C].storage_align(C.op.axis[0], 2**70, 0), "factor lies between"),
+    (program, lambda p: p.s[C].storage_align(C.op.axis[0], 2**70, 0), "factor must be from"),
 ]
 
 
