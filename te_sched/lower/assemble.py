@@ -162,8 +162,7 @@ class _Assembly:
         if tensor in self.given:
             raise LoweringError(
                 f"tensor {tensor.op.name} is given twice as an argument",
-                "each argument needs a buffer of its own",
-                "name every tensor once in args",
+                help="name every tensor once in args",
             )
         self.given.add(tensor)
         if tensor in self.binds:

@@ -60,9 +60,8 @@ def shown(
         return
     if what not in printers:
         raise kind(
-            f"{call}(..., show={repr_of(what)})",
-            "there is nothing of this name to show",
-            f"use show={next(iter(printers))!r}, or none{did_you_mean(what, printers)}",
+            f"unknown value of show in {call}: {repr_of(what)}",
+            help=f"use show={next(iter(printers))!r}, or none{did_you_mean(what, printers)}",
         )
     printer = printers[what]()
     try:

@@ -62,8 +62,8 @@ class _Loops(StatementMapper):
         extent = node.extent
         if type(extent) is not IntImm:
             raise LoweringError(
-                f"vectorize the loop over {node.loop_var.name}",
-                "its extent is not a constant, and a vector has a constant number of lanes",
+                f"cannot vectorize loop {node.loop_var.name}: its extent {extent} is not constant",
+                "a vector has a constant number of lanes",
                 "split the axis by a constant factor and vectorize the inner part",
                 where=Subject("axis", node.loop_var.name),
             )

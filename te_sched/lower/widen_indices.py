@@ -140,7 +140,7 @@ class _Widener(Mapper):
         low, high = BINARY[type(e)](a, b)
         if max(-low, high) == INFINITY and not self.sizes and not _is_infinite(*a, *b):
             raise BuildError(
-                f"cannot compute the part {e} of an index in 64 bits",
+                f"subexpression {e} of an index overflows 64 bits",
                 f"its operands run from {a[0]} to {a[1]}, and from {b[0]} to {b[1]}",
                 "clamp the operands in place of the result, as in te.min(i, 8) * te.min(j, 8)",
             )

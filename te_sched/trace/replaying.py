@@ -56,8 +56,8 @@ def check_signature(signature: Any, target: Any) -> None:
     """Refuse to apply a trace to a schedule of other declarations."""
     if signature != target:
         raise ScheduleError(
-            "replay a trace",
-            f"it is about {', '.join(name for name, *_ in signature)}, the schedule about "
-            + ", ".join(name for name, *_ in target),
+            f"cannot replay a trace of {', '.join(name for name, *_ in signature)} on a schedule "
+            f"of {', '.join(name for name, *_ in target)}",
+            "the operations must have the same names, kinds and ranks",
             "replay it on a schedule of the same declarations",
         )

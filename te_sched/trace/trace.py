@@ -54,7 +54,7 @@ class Trace:
 
         Its declarations may be the same objects, or others made by the same program.
         """
-        check_schedule(schedule, "replay a trace")
+        check_schedule(schedule, "replay of a trace")
         world = Replay(self.handles, schedule)
         for entry in list(self.entries):
             world.call(entry)
@@ -84,7 +84,7 @@ class Trace:
         names : what no JSON holds, by the names that `names()` of the trace has: tensor intrinsics,
             functions, and variables that are no extents of the declared tensors.
         """
-        check_schedule(sch, "apply the JSON of a trace")
+        check_schedule(sch, "apply_json_to_schedule")
         apply_json(json_obj, sch, {} if names is None else names)
 
     def names(self) -> dict[str, Any]:
@@ -129,10 +129,9 @@ class Trace:
 
 
 def check_schedule(schedule: Any, what: str) -> None:
-    """Refuse to apply a trace to what is no schedule."""
+    """Refuse what is not a schedule."""
     if not isinstance(getattr(schedule, "trace", None), Trace):
         raise ScheduleError(
-            f"{what} on {kind_of(schedule)}",
-            "it is not a schedule",
-            "pass what te.create_schedule returned",
+            f"{what} expects a schedule, got {kind_of(schedule)}",
+            help="pass what te.create_schedule returned",
         )

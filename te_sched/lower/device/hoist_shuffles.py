@@ -135,12 +135,12 @@ class _Hoist(StatementMapper):
         """A shuffle that lanes execute whose condition kept them from it: of what they have."""
         load = shuffle.args[1]
         if not isinstance(load, BufferLoad) or len(_loads(shuffle)) > 1:
-            raise self.error("it is of a value that is computed under the condition")
+            raise self.error("its value is computed under the condition")
         size = self.sizes.get(load.buffer.data)
         place = self.analyzer.simplify(load.indices[0])
         low, high = self.analyzer.const_bounds(place)
         if size is None or low is None or low < 0:
-            raise self.error(f"{load} may not be read outside of its condition")
+            raise self.error(f"{load} may be out of bounds outside of its condition")
         if high is None or high >= size:
             place = Min(place, IntImm(size - 1, place.dtype))
         self.cleared[load.buffer.data] = load.buffer
@@ -151,11 +151,11 @@ class _Hoist(StatementMapper):
         """Whether threads may have different values of an expression."""
         return not self.differing.isdisjoint(variables_of(e)) or bool(_loads(e))
 
-    def error(self, why: str) -> BuildError:
+    def error(self, problem: str) -> BuildError:
         """A shuffle that some lanes would not execute."""
         return BuildError(
-            f"shuffle between the lanes of a warp in kernel {self.kernel!r}",
-            f"only some of them come by, and it cannot be done before: {why}",
+            f"cannot shuffle between the lanes of a warp in kernel {self.kernel!r}: {problem}",
+            "only some lanes reach it, and it cannot be moved out of its condition",
             'let the axis divide evenly, or use scope "shared"',
         )
 

@@ -268,14 +268,14 @@ class _Planner:
     def plan_divergent(self, node: Stmt, why: str) -> _Plan:
         """What only some threads do, or not equally often: no barrier may stand in it."""
         if any(map(_is_barrier, statements(node))):
-            raise self.error(f"a barrier stands where {why} differs between threads")
+            raise self.error(f"a barrier is inside of {why}, which differs between threads")
         self.diverges = True
         plan = self.plan(node)
         self.diverges = False
         if plan.body is not node:
             raise self.error(
-                f"threads need each other's values in shared memory where {why} differs between "
-                "them, and cannot wait for each other there"
+                f"threads exchange values in shared memory inside of {why}, which differs "
+                "between threads"
             )
         return plan
 
@@ -402,11 +402,11 @@ class _Planner:
                 facts.enter_context(self.analyzer.constraint(condition))
             return packed(access.index, self.analyzer)
 
-    def error(self, why: str) -> BuildError:
-        """A kernel in which barriers cannot be put."""
+    def error(self, problem: str) -> BuildError:
+        """A kernel that would need a barrier in divergent code."""
         return BuildError(
-            f"put barriers into kernel {self.kernel!r}",
-            why,
+            f"cannot synchronize the threads of kernel {self.kernel!r}: {problem}",
+            "all threads of a block must reach each barrier",
             "compute the stage in shared memory outside of that condition or loop, or let the axis "
             "divide evenly",
         )
