@@ -170,7 +170,7 @@ SCHEDULED: dict[str, Case] = {
     "tensorize an extern": (
         lambda: (lambda p: p.s[p.scan].tensorize(p.scan.op.scan_axis, intrinsic(called)))(scan()),
         ScheduleError,
-        "only a te.compute can be compared",
+        "only the body of a te.compute can be compared",
     ),
     "pragma of a list": (
         scheduled(C, lambda s: s[C].pragma(k, "key", [1])),
