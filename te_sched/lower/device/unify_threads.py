@@ -105,8 +105,8 @@ class _Collector(StatementMapper):
         """A launch that makes use of the variable of another one over the same threads."""
         names = ", ".join(_stored(node)) or "a stage"
         return BuildError(
-            f"cannot bind an axis of {node.value} iterations of {names} to {tag} inside a loop that "
-            f"is bound to {tag} too, in a kernel of {self.name!r}",
+            f"cannot bind an axis of {node.value} iterations of {names} to {tag} inside a loop "
+            f"that is bound to {tag} too, in a kernel of {self.name!r}",
             f"a thread has one {tag}: {names}, which depends on both loops, would be computed only "
             "where they are equal",
             f"bind the inner axis to another thread axis, attach the stage outside of the loop "
