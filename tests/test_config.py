@@ -61,7 +61,7 @@ def test_environment_is_read(text, value):
 
 
 def test_environment_rejects_what_is_neither_true_nor_false():
-    with pytest.raises(TeSchedError, match="TE_SCHED_VERIFY must be .* got 'maybe'"):
+    with pytest.raises(TeSchedError, match=r"TE_SCHED_VERIFY must be .* got 'maybe'"):
         config.from_environment({"TE_SCHED_VERIFY": "maybe"})
 
 
@@ -109,7 +109,7 @@ def test_limit_of_steps_is_a_number():
 
 @pytest.mark.parametrize("folder", ["a\0b", "a\ud800b"])
 def test_no_folder_of_the_cache_has_such_a_name(folder):
-    with pytest.raises(TeSchedError, match="cache_dir .* must be a path, as text"):
+    with pytest.raises(TeSchedError, match=r"cache_dir .* must be a path, as text"):
         config.scoped(cache_dir=folder).__enter__()
     with pytest.raises(TeSchedError, match="must be a path, got"):
         config.from_environment({"TE_SCHED_CACHE_DIR": folder})

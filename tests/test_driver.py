@@ -83,7 +83,7 @@ def test_binds_reject_one_buffer_for_two_tensors(shared: str) -> None:
 def test_arguments_reject_what_has_no_order() -> None:
     A = te.placeholder((4,), name="A")
     B = te.compute((4,), lambda i: A[i], name="B")
-    with pytest.raises(LoweringError, match="args must be a list .*, got a set"):
+    with pytest.raises(LoweringError, match=r"args must be a list .*, got a set"):
         build(create_schedule(B.op), {A, B})
     with pytest.raises(ScheduleError, match="an operation or a list of operations"):
         create_schedule({B.op})

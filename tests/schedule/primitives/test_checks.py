@@ -41,8 +41,8 @@ def test_integers_of_any_kind(value: Any) -> None:
     ],
 )
 def test_positive_integer_rejects(value: Any, why: str) -> None:
+    stage = chain().s.stages[1]
     with pytest.raises(ScheduleError, match=why):
-        stage = chain().s.stages[1]
         checks.positive_integer(value, "factor", "split", stage, stage.op.axis[0])
 
 

@@ -111,7 +111,9 @@ def test_fuse_rejects_names_that_grow_without_end() -> None:
     for _ in range(9):
         axis = s[B].fuse(*s[B].split(axis, factor=3))
     parts = s[B].split(axis, factor=3)
-    with pytest.raises(ScheduleError, match="name of the fused axis would have .* more than 20000"):
+    with pytest.raises(
+        ScheduleError, match=r"name of the fused axis would have .* more than 20000"
+    ):
         s[B].fuse(*parts)
 
 
