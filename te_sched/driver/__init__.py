@@ -133,13 +133,13 @@ def _work(
     target: Target,
     *others: Any,
 ) -> Work:
-    """What is built, with the switches in force, and with those by which passes do what it asks."""
+    """The work of a build, with the switches in force and with those that its passes use."""
     outside, is_cut = current(), target.kind != "cuda"
     to_run = replace(outside.lowering, partition_for_speed=is_cut, to_run=True)
     return Work(inputs, args, target, outside, replace(outside, lowering=to_run), *others)
 
 
 def _take(steps: Sequence[Step], work: Work) -> None:
-    """Take steps; an error of a schedule tells the places in the user's program."""
+    """Run steps, and add the lines of the user's program to errors of a schedule."""
     with adding_places(work.inputs) if isinstance(work.inputs, Schedule) else nullcontext():
         run_plan(steps, work)

@@ -208,7 +208,7 @@ class _Assembly:
         return buffer
 
     def pipeline(self, stage: Stage, consumer: Stmt | None, threads: frozenset[IterVar]) -> Stmt:
-        """A stage followed by what uses it, while its result exists."""
+        """A stage followed by its consumers, inside the lifetime of its result."""
         outside = threads | self._threads_outside(stage)
         scope = NestContext(self.ranges, self.buffer_of, self._attach, outside, self.settings)
         producer = self.provide(stage.op, stage, scope)

@@ -79,7 +79,7 @@ class _Loops(StatementMapper):
         )
 
     def _variables(self, axis: IterVar) -> set[Var]:
-        """What stands for an axis: its own variable, or a thread's."""
+        """The variables of an axis: its own, or that of a thread."""
         return variables_of(self.nest.values[axis])
 
     def _check(self, roots: frozenset[IterVar], leaves: list[tuple[int, IterVar]]) -> None:

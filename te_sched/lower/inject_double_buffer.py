@@ -87,7 +87,7 @@ class _Turns:
 
 
 class _Injector(AccessMapper):
-    """Rebuilds the body; `loops` are those round the present place."""
+    """Rebuilds the body; `loops` are the enclosing loops."""
 
     def __init__(self, body: Stmt, settings: Lowering) -> None:
         self.settings = settings

@@ -102,7 +102,7 @@ class NestContext:
     settings: Lowering = AS_TVM
 
     def binding(self, values: Mapping[Var, Expr]) -> BindTensors:
-        """What puts these values for variables, in what a stage computes."""
+        """The substitution of these values for variables in the body of a stage."""
         return BindTensors(values, self.buffer_of, self.settings.to_run)
 
 

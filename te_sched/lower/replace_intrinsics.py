@@ -1,4 +1,4 @@
-"""Replace intrinsics by what the user's rules for the target give (TVM's LowerIntrin).
+"""Replace intrinsics by the user's rules for the target (TVM's LowerIntrin).
 
 Before, with a rule of "tir.mylog" for "llvm"::
 

@@ -1,4 +1,4 @@
-"""What `lower(..., show="passes")` prints: the program, then what each pass changes in it.
+"""The output of `lower(..., show="passes")`: the program, then the changes of each pass.
 
 Must not know any pass.
 """
@@ -15,7 +15,7 @@ from te_sched.ir.stmt import PrimFunc
 
 
 class PassPrinter:
-    """Told of the program after each pass; `text` is what there is to print."""
+    """Observes the program after each pass; `text` is the output."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []

@@ -35,7 +35,7 @@ def is_tensorized(stage: Stage) -> bool:
 
 
 def provide_tensorized(stage: Stage, scope: NestContext) -> Stmt:
-    """The loops outside the tensorized axis, round the intrinsic's statement."""
+    """The loops outside the tensorized axis, around the statement of the intrinsic."""
     return _Tensorizer(stage, scope).provide()
 
 

@@ -1,4 +1,4 @@
-"""Buffers that intrinsics and extern operations declare, made equal to what they stand for.
+"""Binding of buffers that intrinsics and extern operations declare to regions.
 
 Variables in the declaration (offset, strides, shape) take the values of the region; what is fixed
 in it must hold there. Must not know how regions are found or how accesses are rewritten.

@@ -177,7 +177,7 @@ class _Reader:
         return rest, low
 
     def _joined(self, index: Expr) -> list[Digit]:
-        """A sum of rows, each times what all the smaller ones count to."""
+        """A sum of rows, each weighted by the number of values of all smaller ones."""
         terms = sorted(self._terms(index), key=lambda term: -term[0])
         row: list[Digit] = []
         for factor, part in reversed(terms):

@@ -98,7 +98,7 @@ class _Writer:
 
 
 def apply_json(data: Any, schedule: Any, names: Mapping[str, Any]) -> None:
-    """Do what a trace says that was saved; `names` has what it needs beside the declarations."""
+    """Apply a saved trace; `names` has the handles that are not declared with the schedule."""
     with _malformed():
         instructions, decisions = data
         values = dict(decisions)
@@ -124,7 +124,7 @@ def _malformed() -> Iterator[None]:
 
 
 class _Reader:
-    """Finds on a schedule what the names in the JSON of a trace mean."""
+    """Resolves the names in the JSON of a trace on a schedule."""
 
     def __init__(self, schedule: Any, names: Mapping[str, Any]) -> None:
         self._schedule, self._handles = schedule, schedule.trace.handles

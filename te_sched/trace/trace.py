@@ -1,4 +1,4 @@
-"""The trace: what was done to a schedule, as a program that can be printed, replayed and saved.
+"""The trace: the primitives applied to a schedule, which can be printed, replayed and saved.
 
 Each primitive appends its entries when it has done its work. Entries keep the objects that the user
 gave; names are made when the trace is printed. Must not know what any primitive does.
@@ -36,13 +36,13 @@ class Trace:
         self.known: set[Any] = set()
 
     def copy(self) -> Trace:
-        """A trace that goes its own way from here."""
+        """A copy of the trace."""
         twin = Trace(self.handles)
         twin.entries, twin.known = list(self.entries), set(self.known)
         return twin
 
     def extend(self, introduced: Iterable[Entry], entry: Entry) -> None:
-        """Append what was done, after the entries that say where its handles come from."""
+        """Append an entry, after the entries that define its handles."""
         for one in introduced:
             self.entries.append(one)
             self.known.update(one.results)
@@ -75,7 +75,7 @@ class Trace:
     def apply_json_to_schedule(
         json_obj: list[Any], sch: Any, names: Mapping[str, Any] | None = None
     ) -> None:
-        """Do to a schedule of the same declarations what `as_json` of a trace says.
+        """Apply the JSON of a trace (`as_json`) to a schedule of the same declarations.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Barriers between what threads of a block write into shared memory and what others do there.
+"""Barriers between writes to shared memory and conflicting accesses of other threads.
 
 Two accesses to the same memory, one of them a write, need a barrier between them unless it can be
 proved that they never meet, or only within one thread. The kernel is read in program order with the
@@ -112,7 +112,7 @@ class _Plan:
     meets: bool = False
 
     def closed(self) -> _Plan:
-        """The plan of a statement that may not be executed: what is before may be after it."""
+        """The plan of a statement that may be skipped: accesses before it may reach past it."""
         return _Plan(self.body, self.head, [*self.head, *self.tail], False) if self.meets else self
 
 
@@ -222,7 +222,7 @@ class _Planner:
         )
 
     def with_barrier_in(self, plan: _Plan, node: For) -> _Plan:
-        """The body of a loop with a barrier where its last iteration meets the next one."""
+        """The body of a loop with a barrier between iterations, where consecutive ones conflict."""
         parts = list(plan.body.seq) if isinstance(plan.body, SeqStmt) else [plan.body]
         plans = [self.plan(part) for part in parts]
         for position, part in enumerate(plans):

@@ -71,7 +71,7 @@ class _Team:
 
 
 class _Lowering(StatementMapper):
-    """Replaces reductions; `buffers` are what they need for the whole kernel."""
+    """Replaces reductions; `buffers` are the shared buffers of the whole kernel."""
 
     def __init__(self, kernel: str, axes: Sequence[LaunchAxis]) -> None:
         self.kernel = kernel
@@ -169,7 +169,7 @@ class _Lowering(StatementMapper):
         )
 
     def across_warps(self, combine: _Combine, team: _Team) -> list[Stmt]:
-        """Warps one by one, then what the warps have found."""
+        """Reduce within each warp, then across the results of the warps."""
         warps = team.size // WARP
         memory = self.memory(combine, team.groups * warps)
         row = ops.mul(team.group, warps)
@@ -253,7 +253,7 @@ class _Lowering(StatementMapper):
 
 @dataclass(frozen=True, slots=True)
 class _Combine:
-    """A reducer and where a thread keeps what it has so far."""
+    """A reducer and the places of the partial result of a thread."""
 
     reducer: CommReducer
     places: list[BufferLoad]

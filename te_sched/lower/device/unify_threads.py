@@ -54,7 +54,7 @@ class _Kernels(StatementMapper):
 
 
 class _Collector(StatementMapper):
-    """Takes the launches out of one kernel, and says which variable stands for which."""
+    """Removes the launches from one kernel and maps their variables to shared ones."""
 
     def __init__(self, name: str, launched: dict[Var, str], settings: Lowering) -> None:
         self.name, self.launched = name, launched
@@ -116,7 +116,7 @@ class _Collector(StatementMapper):
 
 
 def _reads_results(inner: AttrStmt, outer: AttrStmt) -> bool:
-    """Whether a launch reads what another one around it has computed for each of its threads."""
+    """Whether a launch reads values that an enclosing launch computes per thread."""
     own = outer.node.var
     if inner.node.var is own:
         return False
