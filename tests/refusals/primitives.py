@@ -64,6 +64,7 @@ CASES: list[tuple[Callable[[], P], Callable[[P], Any], str]] = [
         r"axis k: it is an axis of stage C, not of stage D",
     ),
     (product, lambda p: p.s[p.C].split(OTHER.B.op.axis[0], 2), r"not the i of stage C"),
+    (product, lambda p: p.s[p.C].split(te.reduce_axis((0, 4), "q"), 2), r"belongs to no stage"),
     (product, lambda p: p.s[p.C].split("i", 2), r"expected an axis of stage C, got a str"),
     (product, lambda p: p.s[p.C].split(THREAD, 2), r"axis of stage C can be bound to it"),
     (scan, lambda p: p.s[p.scan].split(p.scan.op.spatial_axis_[0], 2), r"is not a loop"),
