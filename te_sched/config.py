@@ -179,8 +179,7 @@ def scoped(**changes: Any) -> Iterator[Config]:
     known = {field.name: str(field.type) for field in dataclasses.fields(Config)}
     for name in changes.keys() - known.keys():
         raise TeSchedError(
-            f"te_sched.config({name}={repr_of(changes[name])})",
-            why="there is no such switch",
+            f"unknown switch of te_sched.config: {name}={repr_of(changes[name])}",
             help=f"use one of: {', '.join(sorted(known))}{did_you_mean(name, known)}",
         )
     for name, value in changes.items():
@@ -188,8 +187,7 @@ def scoped(**changes: Any) -> Iterator[Config]:
         is_odd = (type(value) is int and value < 1) or (type(value) is str and why_no_path(value))
         if type(value) not in classes or is_odd:
             raise TeSchedError(
-                f"te_sched.config({name}={repr_of(value)})",
-                why=f"{name} is {wanted}",
+                f"{name} of te_sched.config must be {wanted}, got {repr_of(value)}",
                 help=f"give {wanted}",
             )
     token = _scoped.set(dataclasses.replace(current(), **changes))
@@ -218,8 +216,7 @@ def _read_truth(name: str, text: str) -> bool:
     value = _TRUTHS.get(text.strip().lower())
     if value is None:
         raise TeSchedError(
-            f"read the environment variable {name}={text!r}",
-            why="it is neither true nor false",
+            f"environment variable {name} must be a truth value, got {text!r}",
             help=f"set it to one of: {', '.join(word for word in _TRUTHS if word)}",
         )
     return value
@@ -232,8 +229,7 @@ def _read_count(name: str, text: str) -> int | None:
         return None
     if not text.isdecimal() or int(text) == 0:
         raise TeSchedError(
-            f"read the environment variable {name}={text!r}",
-            why="it is no whole number above 0",
+            f"environment variable {name} must be a whole number above 0, got {text!r}",
             help="set it to one, for example 1000000",
         )
     return int(text)
@@ -241,9 +237,9 @@ def _read_count(name: str, text: str) -> int | None:
 
 def _read_path(name: str, text: str) -> str | None:
     """A path; None for the default."""
-    if why_no_path(text) is not None:
+    if (why := why_no_path(text)) is not None:
         raise TeSchedError(
-            f"read the environment variable {name}={text!r}", why="it is no path", help="correct it"
+            f"environment variable {name} must be a path, got {text!r}", why, "correct it"
         )
     return text or None
 

@@ -152,9 +152,8 @@ class Sequential:
         """The module after all of them."""
         if not isinstance(mod, IRModule):
             raise LoweringError(
-                f"run the passes {self.info.name} on {kind_of(mod)}",
-                "a pass maps a module",
-                "pass what te_sched.lower gave",
+                f"passes {self.info.name} expect a module, got {kind_of(mod)}",
+                help="pass what te_sched.lower gave",
             )
         for one in self.passes:
             mod = one(mod)
@@ -178,7 +177,7 @@ def module_pass(
 
 
 def warn_once(option: str, reason: str) -> None:
-    """Tell, once in a process, that an option changes nothing."""
+    """Warn, once per process, that an option has no effect."""
     if option not in _warned:
         _warned.add(option)
         warnings.warn(f"{option} has no effect in te_sched: {reason}", UserWarning, stacklevel=4)
@@ -211,20 +210,18 @@ def _accept(name: str) -> None:
     else:
         known = [*PassContext.list_configs(), *_WITHOUT_EFFECT]
         raise LoweringError(
-            f"PassContext(config={{{repr_of(name)}: ...}})",
-            "there is no such option",
-            f"use one of {', '.join(sorted(known))}{did_you_mean(name, known)}",
+            f"unknown option of PassContext: {repr_of(name)}",
+            help=f"use one of {', '.join(sorted(known))}{did_you_mean(name, known)}",
         )
 
 
 def _options_of(option: str, value: Any) -> dict[str, Any]:
-    """The settings that an option with a mapping gives."""
+    """The settings in the mapping of an option."""
     known, example = _NESTED[option]
     if not isinstance(value, Mapping):
         raise LoweringError(
-            f"PassContext(config={{{option!r}: {repr_of(value)}}})",
-            "its value is a mapping",
-            f"write {example}",
+            f"PassContext option {option!r} must be a mapping, got {repr_of(value)}",
+            help=f"write {example}",
         )
     for name in [name for name in value if name not in known]:
         warn_once(f"{option} {name}", f"it knows {', '.join(known)}")
@@ -280,8 +277,8 @@ def _options(config: Any) -> dict[str, Any]:
 
 def _wrong(name: str, value: Any, wanted: str) -> LoweringError:
     return LoweringError(
-        f"{name} of a PassContext is {kind_of(value)}, expected {wanted}",
-        f"{repr_of(value)} is not that",
+        f"{name} of PassContext must be {wanted}, got {repr_of(value)}",
+        f"it is {kind_of(value)}",
         f"give {wanted}",
     )
 
@@ -311,9 +308,10 @@ def as_function(one: Any) -> Callable[[PrimFunc], PrimFunc]:
         new = one(func.body)
         if not isinstance(new, Stmt):
             raise LoweringError(
-                f"add the pass {getattr(one, '__name__', one)!r}",
-                f"it gave {kind_of(new)} for a statement",
-                "make it give a statement, or decorate it with tir.transform.prim_func_pass",
+                f"pass {getattr(one, '__name__', one)!r} must return a statement, "
+                f"got {kind_of(new)}",
+                "a function that is added as a pass maps statements",
+                "make it return a statement, or decorate it with tir.transform.prim_func_pass",
             )
         return func.with_body(new)
 

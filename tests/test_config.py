@@ -36,13 +36,13 @@ def test_scope_is_not_seen_by_other_threads():
 
 
 def test_scope_rejects_an_unknown_switch():
-    with pytest.raises(TeSchedError, match="no such switch"), config.scoped(verify=True):
+    with pytest.raises(TeSchedError, match="unknown switch"), config.scoped(verify=True):
         pass
 
 
 @pytest.mark.parametrize("change", [{"emulate": "maybe"}, {"cache": 1}, {"max_steps": 0}])
 def test_scope_rejects_values_of_another_kind(change):
-    with pytest.raises(TeSchedError, match=r"why: \w+ is (True or False|a whole number)"):
+    with pytest.raises(TeSchedError, match=r"must be (True or False|a whole number)"):
         config.scoped(**change).__enter__()
 
 
@@ -61,7 +61,7 @@ def test_environment_is_read(text, value):
 
 
 def test_environment_rejects_what_is_neither_true_nor_false():
-    with pytest.raises(TeSchedError, match="TE_SCHED_VERIFY='maybe'"):
+    with pytest.raises(TeSchedError, match=r"TE_SCHED_VERIFY must be .* got 'maybe'"):
         config.from_environment({"TE_SCHED_VERIFY": "maybe"})
 
 
@@ -103,13 +103,13 @@ def test_config_called_rejects_an_unknown_switch():
 def test_limit_of_steps_is_a_number():
     assert config.from_environment({"TE_SCHED_MAX_STEPS": "1000"}).max_steps == 1000
     assert config.from_environment({"TE_SCHED_MAX_STEPS": ""}).max_steps is None
-    with pytest.raises(TeSchedError, match="no whole number above 0"):
+    with pytest.raises(TeSchedError, match="a whole number above 0"):
         config.from_environment({"TE_SCHED_MAX_STEPS": "-5"})
 
 
 @pytest.mark.parametrize("folder", ["a\0b", "a\ud800b"])
 def test_no_folder_of_the_cache_has_such_a_name(folder):
-    with pytest.raises(TeSchedError, match="cache_dir is a path, as text"):
+    with pytest.raises(TeSchedError, match=r"cache_dir .* must be a path, as text"):
         config.scoped(cache_dir=folder).__enter__()
-    with pytest.raises(TeSchedError, match="it is no path"):
+    with pytest.raises(TeSchedError, match="must be a path, got"):
         config.from_environment({"TE_SCHED_CACHE_DIR": folder})

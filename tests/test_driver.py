@@ -62,7 +62,7 @@ def test_race_is_refused_unless_insisted_on() -> None:
 
 def test_rejects() -> None:
     schedule, args, _ = declare()
-    with pytest.raises(LoweringError, match="without args"):
+    with pytest.raises(LoweringError, match="args is required"):
         build(schedule)
     with pytest.raises(BuildError, match="no loop round it is bound to a thread"):
         build(schedule, args, "cuda")
@@ -83,9 +83,9 @@ def test_binds_reject_one_buffer_for_two_tensors(shared: str) -> None:
 def test_arguments_reject_what_has_no_order() -> None:
     A = te.placeholder((4,), name="A")
     B = te.compute((4,), lambda i: A[i], name="B")
-    with pytest.raises(LoweringError, match="a set is no list of arguments, which have an order"):
+    with pytest.raises(LoweringError, match=r"args must be a list .*, got a set"):
         build(create_schedule(B.op), {A, B})
-    with pytest.raises(ScheduleError, match="a set is not an operation, nor a list of them"):
+    with pytest.raises(ScheduleError, match="an operation or a list of operations"):
         create_schedule({B.op})
 
 
@@ -108,7 +108,7 @@ def test_hand_written_loops_reject_what_is_used_after_them(place: str) -> None:
 @pytest.mark.parametrize("name", ["", "a\0b", "a\ud800b"])
 def test_build_rejects_what_is_no_name_of_a_function(name):
     B = te.compute((8,), lambda i: i, name="B")
-    with pytest.raises(LoweringError, match="it is no name of a function"):
+    with pytest.raises(LoweringError, match="name of a function must be"):
         build(create_schedule(B.op), [B], name=name)
 
 

@@ -100,7 +100,7 @@ class Target:
         if kind.startswith(_CUDA_TAG):  # TVM has tags for GPUs: "nvidia/geforce-rtx-3090"
             kind = "cuda"
         if kind not in _OPTIONS and kind not in _OTHER_KINDS:
-            legal = ", ".join([*_OPTIONS, *_OTHER_KINDS])
+            legal = ", ".join(_OPTIONS)
             close = did_you_mean(kind, [*_OPTIONS, *_OTHER_KINDS])
             raise _unusable(target, f"{kind!r} is no kind of target", f"use one of {legal}{close}")
         self.text, self.kind = target, TargetKind(kind)

@@ -57,15 +57,15 @@ def build(
     binds : buffers to use for some of the tensors of a schedule.
     verify : refuse a schedule whose loops would race, or that drops an output; False builds it
         anyway.
-    sanitize : for a processor, a program that watches each of its accesses, runs serially and is
-        slow: indices out of bounds or that overflow, reads of what nobody wrote, and iterations of
-        parallel loops that meet end the call (AccessError).
+    sanitize : for a CPU, check each access at run time, in a serial and slow program: indices that
+        are out of bounds or overflow, reads of uninitialized elements and races of parallel loops
+        raise an AccessError.
     show : "steps" prints each step with its time in milliseconds, and below it those of the passes
         that it runs.
 
-    Extents may be 0, and then there is nothing to compute, as in numpy. A symbolic extent that a
-    call makes negative, a symbolic length of a split below 1, loops that their type does not count,
-    and a max, min or argmax of no values, are refused (CallError).
+    Extents may be 0, as in numpy. A call raises a CallError for a negative symbolic extent, a
+    symbolic split length below 1, an extent beyond the type of its loop, and a max, min or argmax
+    of no values.
 
     Raises
     ------
@@ -101,8 +101,8 @@ def build(
     check_available(wanted)
     if sanitize and wanted.kind == "cuda":
         raise BuildError(
-            "build for cuda with sanitize=True",
-            "kernels are watched in the checked mode of a module",
+            "sanitize=True is not supported for target cuda",
+            "the checked mode of a module checks the accesses of kernels",
             "build without it and call module.check(...) in place of module(...)",
         )
     with shown(show, {"steps": StepTimer}, "build", BuildError) as timer:
@@ -133,13 +133,13 @@ def _work(
     target: Target,
     *others: Any,
 ) -> Work:
-    """What is built, with the switches in force, and with those by which passes do what it asks."""
+    """The work of a build, with the switches in force and with those that its passes use."""
     outside, is_cut = current(), target.kind != "cuda"
     to_run = replace(outside.lowering, partition_for_speed=is_cut, to_run=True)
     return Work(inputs, args, target, outside, replace(outside, lowering=to_run), *others)
 
 
 def _take(steps: Sequence[Step], work: Work) -> None:
-    """Take steps; an error of a schedule tells the places in the user's program."""
+    """Run steps, and add the lines of the user's program to errors of a schedule."""
     with adding_places(work.inputs) if isinstance(work.inputs, Schedule) else nullcontext():
         run_plan(steps, work)

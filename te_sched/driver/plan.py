@@ -86,7 +86,7 @@ def run_plan(steps: Iterable[Step], work: Work) -> None:
 
 
 class StepTimer:
-    """Told of steps, and of the passes that they consist of; `text` is what there is to print."""
+    """Measures the time of steps and of their passes; `text` is the output."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[str, float, str]] = []
@@ -114,7 +114,7 @@ class StepTimer:
 
     @property
     def text(self) -> str:
-        """Names, milliseconds and what was done."""
+        """A table of names, milliseconds and purposes."""
         width = max((len(name) for name, _, _ in self._rows), default=0)
         lines = [
             f"{name:{width}} {1e3 * taken:9.2f} ms  {what}".rstrip()

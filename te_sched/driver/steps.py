@@ -101,7 +101,7 @@ def make_loops(work: Work) -> None:
 
 
 def take_functions(work: Work) -> None:
-    """Take the functions that are given."""
+    """Use the given functions."""
     work.functions = functions_of(work.inputs, work.name, "build")
 
 
@@ -109,13 +109,13 @@ def take_functions(work: Work) -> None:
 
 
 def count_sizes(work: Work) -> None:
-    """Note what calls must fulfil so that loops and memory can be counted."""
+    """Collect the conditions on calls under which extents and sizes fit their types."""
     functions = work.functions.items()
     work.functions = {name: _with_size(func, counted_sizes(func)) for name, func in functions}
 
 
 def check_definitions(work: Work) -> None:
-    """Look for variables that are used where they are not defined."""
+    """Check that variables are defined where they are used."""
     for func in work.functions.values():
         verify.check_definitions(func)
 
@@ -130,12 +130,12 @@ def check_results(work: Work) -> None:
 
 
 def judge_programs(work: Work) -> None:
-    """Look for races, results that nothing writes, and reads of what nothing wrote."""
+    """Check for races, results that are not written, and reads of uninitialized elements."""
     work.findings = [check_program(func) for func in work.functions.values()]
 
 
 def guard_indices(work: Work) -> None:
-    """Judge the indices of accesses, and put those that a call decides under checks."""
+    """Check the indices of accesses, and add run-time checks where a call decides."""
     insert = work.outside.check_accesses and not work.sanitize
     named = _named(work)
     guarded = {name: guard_accesses(f, named, insert) for name, f in work.functions.items()}
@@ -151,7 +151,7 @@ def guard_indices(work: Work) -> None:
 
 
 def watch_accesses(work: Work) -> None:
-    """Let the program watch each of its accesses."""
+    """Instrument each access of the program."""
     for findings in work.findings:  # what is refuted is not instrumented
         findings.raise_refuted()
     if work.is_scheduled:
@@ -161,7 +161,7 @@ def watch_accesses(work: Work) -> None:
 
 
 def _named(work: Work) -> Callable[[str], Subject]:
-    """What a stage is in messages, by its name."""
+    """The subject of messages about a stage, by its name."""
     return partial(stage_named, work.schedule) if work.is_scheduled else BY_NAME
 
 
@@ -170,7 +170,7 @@ def _with_sizes(functions: _Functions, sizes: list[Size]) -> _Functions:
 
 
 def _with_size(func: PrimFunc, sizes: Iterable[Size]) -> PrimFunc:
-    """The function with more of what its calls must fulfil."""
+    """The function with further conditions on its calls."""
     known = func.attrs.get(ATTRIBUTE, ())
     more = [*known, *sizes]
     return func.with_attr(ATTRIBUTE, more) if len(more) > len(known) else func
@@ -191,7 +191,7 @@ def _lowered(work: Work, functions: _Functions) -> _Functions:
 
 
 def refuse_findings(work: Work) -> None:
-    """Refuse what was found, after what is said of kernels in the words of threads."""
+    """Raise the findings as an error, those of kernels first."""
     for func in work.functions.values():
         check_turns(func)
     for findings in work.findings:
@@ -202,7 +202,7 @@ def refuse_findings(work: Work) -> None:
 
 
 def judge_passes(work: Work) -> None:
-    """Judge what passes, also the user's own, have made of a program that was found right."""
+    """Check the output of passes, including the user's own, for a program that was correct."""
     # Not what they have made very long: every access is held against every other.
     for func in work.functions.values():
         if stores_and_calls(func.body) <= _MOST_JUDGED:
@@ -213,7 +213,7 @@ def judge_passes(work: Work) -> None:
 
 
 def finish_functions(work: Work) -> None:
-    """Count what temporaries hold, and specialize what runs on a processor."""
+    """Compute the sizes of temporaries, and specialize the functions for a CPU."""
     work.functions = {
         name: apply_passes(PROCESSOR_PASSES, func, work.switches, work.timer)
         for name, func in _for_target(work, work.functions).items()
@@ -228,7 +228,7 @@ def compile_functions(work: Work) -> None:
 
 
 def make_kernels(work: Work) -> None:
-    """Split the functions into those of the host and kernels, and judge these."""
+    """Split the functions into host functions and kernels, and check the kernels."""
     work.functions = _launched(work, work.functions, work.verify)
 
 
@@ -247,12 +247,12 @@ def load_kernels(work: Work) -> None:
 
 
 def _launched(work: Work, functions: _Functions, verify: bool) -> _Functions:
-    """The functions of the host, which check what they launch, and the kernels."""
+    """The host functions, which check their launches, and the kernels."""
     return guard_launches(*_kernels(work, _for_target(work, functions), verify)).functions
 
 
 def _kernels(work: Work, functions: _Functions, verify: bool) -> tuple[IRModule, DeviceLimits]:
-    """The functions of the host and the kernels, after they have been judged."""
+    """The host functions and the kernels, after their checks."""
     program: dict[str, PrimFunc] = {}
     for func in functions.values():
         program.update(device_passes(func, work.outside, work.timer).functions)

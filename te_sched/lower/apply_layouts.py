@@ -64,8 +64,8 @@ def _renewed(buffer: Buffer, layout: LayoutMap) -> Buffer:
 
 def _refusal(buffer: Buffer, user: str) -> LoweringError:
     return LoweringError(
-        f"transform_layout of {buffer.name}",
-        f"{user} uses {buffer.name} by its dimensions as they were declared",
+        f"cannot transform the layout of {buffer.name}, which is used by {user}",
+        "accesses there use the dimensions that were declared",
         "copy it with cache_read or cache_write and rearrange the copy",
         where=Subject("stage", buffer.name),
     )

@@ -162,8 +162,7 @@ class _Assembly:
         if tensor in self.given:
             raise LoweringError(
                 f"tensor {tensor.op.name} is given twice as an argument",
-                "each argument needs a buffer of its own",
-                "name every tensor once in args",
+                help="name every tensor once in args",
             )
         self.given.add(tensor)
         if tensor in self.binds:
@@ -209,7 +208,7 @@ class _Assembly:
         return buffer
 
     def pipeline(self, stage: Stage, consumer: Stmt | None, threads: frozenset[IterVar]) -> Stmt:
-        """A stage followed by what uses it, while its result exists."""
+        """A stage followed by its consumers, inside the lifetime of its result."""
         outside = threads | self._threads_outside(stage)
         scope = NestContext(self.ranges, self.buffer_of, self._attach, outside, self.settings)
         producer = self.provide(stage.op, stage, scope)

@@ -106,7 +106,7 @@ def _position(leaves: list[IterVar], axis: IterVar | None, stage: Stage) -> int:
             return position
     name = axis.var.name if axis is not None else "?"
     raise LoweringError(
-        f"a stage is attached at axis {name} of stage {stage.op.name}, which has no such loop",
+        f"a stage is attached at axis {name} of stage {stage.op.name}, which is not a loop",
         f"{name} was split, fused or otherwise replaced after compute_at",
         "call compute_at with one of the axes " + ", ".join(leaf.var.name for leaf in leaves),
         where=At(stage),
@@ -142,10 +142,9 @@ class _Inference:
             for thread in stage.launched_threads:
                 if thread.dom is None:
                     raise LoweringError(
-                        f"env_threads of stage {stage.op.name}: thread {thread.var.name} has "
-                        "no extent",
-                        "the threads round a whole stage get their number from the thread "
-                        "axis itself",
+                        f"thread axis {thread.var.name} of env_threads of stage "
+                        f"{stage.op.name} has no extent",
+                        "the number of threads around a whole stage is that of the thread axis",
                         'declare it with an extent: te.thread_axis((0, 32), "threadIdx.x")',
                         where=At(stage),
                     )
@@ -274,7 +273,7 @@ def _not_inside(stage: StageState, spec: StageState, consumer: Stage) -> Lowerin
         "that loop",
         f"the loops of {consumer.op.name} are not inside {at}, so the value would not exist "
         "when it is read",
-        f"attach {name} at a loop that is round all its consumers, or use s[{name}].compute_root()",
+        f"attach {name} at a loop around all its consumers, or use s[{name}].compute_root()",
         where=[attached(stage), *At(consumer)],
         loops=draw_loops(spec.attach_stage, {stage: f"not in the loops of {consumer.op.name}"}),
     )

@@ -147,13 +147,13 @@ class _BlockChooser(StatementMapper):
 
 
 class Decider(Mapper):
-    """Replaces conditions by what is known of them; what is never done stays, as in TVM."""
+    """Replaces conditions that are decided; unreachable statements stay, as in TVM."""
 
     def __init__(self, known: Mapping[Expr, bool]) -> None:
         self.known = known
 
     def comparison(self, node: Any) -> Any:
-        """A comparison, or what is known of it."""
+        """A comparison, or its value where that is known."""
         truth = self.known.get(node)
         return self.generic(node) if truth is None else build.truth(truth)
 
@@ -176,7 +176,7 @@ class Decider(Mapper):
 
 
 class Cleaner(Decider):
-    """Drops what is never done, too; and in the end all marks."""
+    """Also drops unreachable statements and, at the end, all marks."""
 
     def __init__(self, known: Mapping[Expr, bool], is_last: bool) -> None:
         super().__init__(known)
@@ -197,5 +197,5 @@ class Cleaner(Decider):
 
 
 def _without_nothing(old: SeqStmt, new: SeqStmt) -> Stmt:
-    """A mapped sequence without what does nothing."""
+    """A mapped sequence without statements that have no effect."""
     return old if new is old else sequence([part for part in new.seq if not is_nothing(part)])

@@ -1,4 +1,4 @@
-"""Give names to what is computed twice (TVM's CommonSubexprElimTIR).
+"""Common subexpression elimination (TVM's CommonSubexprElimTIR).
 
 Before::
 
@@ -45,7 +45,7 @@ _Binding = tuple[Term, Term]  # the value and the variable
 
 
 def eliminate_common_subexpressions(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
-    """Give names to what is computed twice."""
+    """Bind expressions that are computed twice to variables."""
     levels = _Levels(func)
     if not levels.may_repeat(func.body):
         return func
@@ -116,7 +116,7 @@ class _Levels(Mapper):
     def _name_terms(
         self, bindings: list[_Binding], counts: _Counts
     ) -> tuple[list[_Binding], _Counts, bool]:
-        """Name what is counted twice in a body and its bindings; whether there was something."""
+        """Bind the terms counted twice in a body and its bindings; whether there were any."""
         chosen = self._choose(_with_values(bindings, counts))
         if not chosen:
             return bindings, counts, False
@@ -259,7 +259,7 @@ def _use(term: Term) -> None:
 
 
 def _count(term: Term, count: int, counts: _Counts) -> None:
-    """Count a term, or what is in it when it is none that could have a variable."""
+    """Count a term, or its subterms if it cannot be bound to a variable."""
     if term.is_candidate:
         counts[term] = counts.get(term, 0) + count
     else:

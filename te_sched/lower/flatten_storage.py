@@ -73,7 +73,7 @@ class _Layout:
 
 
 class _Flattener(Mapper):
-    """Rebuilds the body; `layouts` says where the elements of each buffer are."""
+    """Rebuilds the body; `layouts` has the layout of the elements of each buffer."""
 
     def __init__(self, func: PrimFunc, settings: Lowering) -> None:
         # It knows no ranges: those are used by `simplify`, which comes next.
@@ -254,7 +254,7 @@ class _Flattener(Mapper):
     # -- views -------------------------------------------------------------------------------------
 
     def bind_view(self, node: AttrStmt) -> Stmt:
-        """A view becomes the region that it stands for."""
+        """Replace a view by the region that it is bound to."""
         view, buffer = node.node
         assert isinstance(node.value, Call)
         region = [self.visit(part) for part in node.value.args]
@@ -311,7 +311,7 @@ _ATTRIBUTES = {
 
 
 def _inside_view(begins: Sequence[Expr], indices: Sequence[Expr]) -> list[Expr]:
-    """Indices of a view as indices of what it is a view of."""
+    """Translate indices of a view into indices of its buffer."""
     dropped = len(begins) - len(indices)
     inner = [ops.add(begin, index) for begin, index in zip(begins[dropped:], indices, strict=True)]
     return [*begins[:dropped], *inner]
@@ -363,7 +363,7 @@ def _flat_buffer(
 
 
 def _temporary_alignment(size: Expr, dtype: str) -> int:
-    """Bytes to which a temporary is aligned: no more than it has, gaps between rows left out."""
+    """The alignment of a temporary in bytes: at most its size, without gaps between rows."""
     if type(size) is not IntImm:
         return DEFAULT_ALIGNMENT
     room = size.value * dtypes.bits(dtype) * dtypes.lanes(dtype) // 8

@@ -34,7 +34,7 @@ def guard_extents(func: PrimFunc) -> PrimFunc:
 
 
 def _reads(node: Stmt) -> bool:
-    """Whether it depends on memory how often a statement does what is below it."""
+    """Whether the number of executions of the body of a statement depends on memory."""
     if type(node) is For:
         return reads_data(node.extent)
     return type(node) is IfThenElse and node.else_case is None and reads_data(node.condition)

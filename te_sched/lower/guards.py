@@ -53,7 +53,7 @@ class Cut(NamedTuple):
 
     @property
     def is_fixed(self) -> bool:
-        """Whether these are the same iterations wherever the loop stands."""
+        """Whether these are the same iterations wherever the loop is placed."""
         return type(self.begin) is IntImm and type(self.end) is IntImm
 
     def has(self, var: Var) -> Expr:
@@ -123,7 +123,7 @@ def find_cut(
 
 
 class _Scope:
-    """What stands in a loop: guards, the variables of loops and threads, and other variables."""
+    """The contents of a loop: guards, the variables of loops and threads, and other variables."""
 
     def __init__(self, body: Stmt, is_hinted: bool, outside: Mapping[Var, IntervalSet]) -> None:
         self.conditions: dict[Any, None] = {}

@@ -79,25 +79,27 @@ class _Loops(StatementMapper):
         )
 
     def _variables(self, axis: IterVar) -> set[Var]:
-        """What stands for an axis: its own variable, or a thread's."""
+        """The variables of an axis: its own, or that of a thread."""
         return variables_of(self.nest.values[axis])
 
     def _check(self, roots: frozenset[IterVar], leaves: list[tuple[int, IterVar]]) -> None:
         for count, (position, axis) in enumerate(leaves):
             if not self.sources[axis] <= roots:
-                raise self._apart(axis, "it is made of loops with other statements between them")
+                raise self._apart(axis, "it is fused of loops with other statements between them")
             if position < self.last:
-                raise self._apart(axis, "it is outside a loop that it is not directly inside of")
+                raise self._apart(
+                    axis, "it is moved out of a loop that it is not directly inside of"
+                )
             used = frozenset(walk(substitute(self.scope.ranges[axis].extent, self.values)))
             for _, inner in leaves[count:]:
                 if not used.isdisjoint(self._variables(inner)):
                     why = f"its extent depends on {inner.var.name}, which is not outside of it"
                     raise self._apart(axis, why)
 
-    def _apart(self, axis: IterVar, why: str) -> LoweringError:
+    def _apart(self, axis: IterVar, problem: str) -> LoweringError:
         return LoweringError(
-            f"schedule the loop {axis.var.name} of a hybrid script",
-            why,
+            f"cannot schedule loop {axis.var.name} of a hybrid script: {problem}",
+            "loops that are fused or reordered must be perfectly nested",
             "fuse and reorder loops that are directly inside each other, or write the script so",
             At(self.stage, axis),
         )

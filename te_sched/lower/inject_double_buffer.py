@@ -80,14 +80,14 @@ class _Double:
 
 @dataclass(slots=True)
 class _Turns:
-    """What a loop with double buffers gets round it and before it."""
+    """The statements around and before a loop with double buffers."""
 
     allocations: list[Allocate] = field(default_factory=list)
     first_fetches: list[Stmt] = field(default_factory=list)
 
 
 class _Injector(AccessMapper):
-    """Rebuilds the body; `loops` are those round the present place."""
+    """Rebuilds the body; `loops` are the enclosing loops."""
 
     def __init__(self, body: Stmt, settings: Lowering) -> None:
         self.settings = settings
@@ -230,31 +230,31 @@ class _NoMarks(StatementMapper):
 
 
 def _check_inputs(data: Var, body: Stmt, loop: For) -> None:
-    """What is fetched for the next iteration must not be computed in this one."""
+    """Refuse a prefetch for the next iteration that reads what this one computes."""
     own = {node.buffer_var for node in statements(body) if type(node) is Allocate}
     of_loop = {node.buffer_var for node in statements(loop.body) if type(node) is Allocate}
     for node in walk(body):
         if type(node) is BufferLoad and node.buffer.data in of_loop - own - {data}:
             name = node.buffer.data.name
             raise LoweringError(
-                f"double-buffer {data.name}",
-                f"it is filled one iteration of {loop.loop_var.name} ahead, and {name}, which it "
-                "reads, is computed in the iteration itself",
+                f"cannot double-buffer {data.name}: it reads {name}, which is computed in the same "
+                f"iteration of {loop.loop_var.name}",
+                f"{data.name} is filled one iteration ahead",
                 f"compute {name} outside of that loop, or inside of the loops of {data.name}",
             )
 
 
 def _of_changing_size(data: Var, loop: For) -> LoweringError:
     return LoweringError(
-        f"double-buffer {data.name}",
-        f"its size depends on {loop.loop_var.name}, the loop whose iterations take turns in it",
-        "attach the stage so that each iteration needs as much of it, or leave it a single buffer",
+        f"cannot double-buffer {data.name}: its size depends on loop {loop.loop_var.name}",
+        "the iterations of that loop alternate between two buffers of one size",
+        "attach the stage where each iteration needs the same size, or use a single buffer",
     )
 
 
 def _no_loop(data: Var) -> LoweringError:
     return LoweringError(
-        f"double-buffer {data.name}",
-        "no loop is round the place where it is filled, so there is no next iteration to fetch for",
+        f"cannot double-buffer {data.name}: it is not filled inside of a loop",
+        "there is no next iteration to prefetch for",
         "attach it with compute_at under a loop of more than one iteration",
     )

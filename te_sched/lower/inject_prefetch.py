@@ -68,7 +68,7 @@ def inject_prefetch(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
 
 
 class _Injector(StatementMapper):
-    """Puts prefetches in front of what their attributes surround."""
+    """Inserts prefetches before the bodies of their attributes."""
 
     def __init__(self, settings: Lowering) -> None:
         self.settings = settings
@@ -178,7 +178,7 @@ class _Reader:
             self.visit(below)
 
     def visit_branches(self, condition: Expr, first: Any, second: Any) -> None:
-        """Look at both branches, each with what it says about variables."""
+        """Visit both branches, each with the bounds that its condition implies."""
         self.visit(condition)
         condition = plain(condition)
         self.visit_where(_bounds_by(condition), first)
@@ -187,7 +187,7 @@ class _Reader:
             self.visit_where(_bounds_by(negated), second)
 
     def visit_where(self, bounds: list[tuple[Var, IntervalSet]], node: Any) -> None:
-        """Look at what is evaluated only where variables are within bounds."""
+        """Visit an expression that is evaluated only where variables are within bounds."""
         outside = self.domains
         self.domains = dict(outside)
         for var, interval in bounds:

@@ -70,8 +70,8 @@ class _Injector(StatementMapper):
         assert isinstance(axis, IterVar)
         if type(node.value) is not IntImm:
             raise LoweringError(
-                f"bind an axis of symbolic extent to virtual thread {axis.var.name}",
-                "virtual threads are copies of statements: their number must be a constant",
+                f"virtual thread {axis.var.name} has symbolic extent {node.value}",
+                "virtual threads are copies of statements, so their number must be constant",
                 "split the axis with nparts= and bind the outer axis",
             )
         shares = axis.thread_tag.startswith(_SHARING_TAG)

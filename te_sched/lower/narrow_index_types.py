@@ -50,7 +50,7 @@ class _Needs:
         self.met: set[Node] = set()  # loop variables: only these change their type
 
     def statement(self, node: Any) -> None:
-        """Visit a statement and what is in it."""
+        """Visit a statement and its parts."""
         note_range(node, self.analyzer)
         if type(node) is For:
             self.met.add(node.loop_var)

@@ -102,7 +102,7 @@ class NestContext:
     settings: Lowering = AS_TVM
 
     def binding(self, values: Mapping[Var, Expr]) -> BindTensors:
-        """What puts these values for variables, in what a stage computes."""
+        """The substitution of these values for variables in the body of a stage."""
         return BindTensors(values, self.buffer_of, self.settings.to_run)
 
 
@@ -214,15 +214,15 @@ def _thread_level(
     if not ops.is_const(bound.min, 0):
         raise LoweringError(
             f"axis {axis.var.name} is bound to {thread.thread_tag} but starts at {bound.min}",
-            "threads count from zero",
+            "thread indices start at zero",
             "split the axis first, or bind an axis that starts at zero",
             where=At(stage, axis),
         )
     virtual = thread.thread_tag in VIRTUAL_THREADS
     if virtual and not (isinstance(bound.extent, IntImm) and bound.extent.value > 0):
         raise LoweringError(
-            f"axis {axis.var.name} is bound to a virtual thread but has the extent {bound.extent}",
-            "virtual threads are replicated, so their number must be a positive constant",
+            f"axis {axis.var.name} is bound to a virtual thread but has extent {bound.extent}",
+            "virtual threads are copies of statements, so their number must be a positive constant",
             "bind an axis of constant extent (split with nparts)",
             where=At(stage, axis),
         )

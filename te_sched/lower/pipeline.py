@@ -99,15 +99,15 @@ def lower(
     stop_after: str | None = None,
     show: str | None = None,
 ) -> IRModule:
-    """The lowered program of a schedule.
+    """Lower a schedule to a program of loops.
 
     Parameters
     ----------
-    inputs : a Schedule; a PrimFunc or IRModule is lowered from where it stands.
+    inputs : a Schedule; a PrimFunc or IRModule runs through the remaining passes.
     args : the parameters of the function: tensors, buffers and variables, inputs and outputs.
     name : the name of the function.
     binds : buffers to use for some of the tensors.
-    simple_mode : leave loops and their guards whole, which is easier to read.
+    simple_mode : do not partition loops, which is easier to read.
     stop_after : name of the pass to stop after, "schedule_ops" or one of `pass_names()`.
     show : "passes" prints the program, and then the lines that each pass changes.
 
@@ -121,9 +121,8 @@ def lower(
     """
     if stop_after is not None and stop_after not in pass_names():
         raise LoweringError(
-            f"lower(..., stop_after={repr_of(stop_after)})",
-            "there is no such pass",
-            "use one of " + ", ".join(pass_names()) + did_you_mean(stop_after, pass_names()),
+            f"unknown pass in stop_after: {repr_of(stop_after)}",
+            help="use one of " + ", ".join(pass_names()) + did_you_mean(stop_after, pass_names()),
         )
     check_name(name)
     switches = config.current()
@@ -168,9 +167,8 @@ def lower_schedule(
     """The loops of a schedule after the passes up to `stop_after`, which observers are told of."""
     if not isinstance(inputs, Schedule):
         raise LoweringError(
-            f"lower {kind_of(inputs)}",
-            "it is not a schedule",
-            "pass what te.create_schedule returned",
+            f"lower expects a schedule, got {kind_of(inputs)}",
+            help="pass what te.create_schedule returned",
         )
     arguments = _checked_args(args)
     _check_binds(binds)
@@ -254,12 +252,12 @@ def run_passes(
 
 
 def _end_of(passes: Sequence[Pass], name: str) -> int:
-    """How many passes there are up to the last one of a name."""
+    """The number of passes up to the last one of a name."""
     found = [number for number, one in enumerate(passes, 1) if one.name == name]
     if not found:
         raise LoweringError(
-            f"lower(..., stop_after={repr_of(name)})",
-            "this pass is switched off (disabled_pass)",
+            f"pass {repr_of(name)} of stop_after is disabled",
+            "disabled_pass of the PassContext contains it",
             "stop after another one, or lower outside of the PassContext",
         )
     return found[-1]
@@ -290,29 +288,33 @@ def _named(func: PrimFunc, name: str) -> PrimFunc:
 
 
 def check_name(name: str) -> None:
-    """Refuse what cannot be the name of a function."""
+    """Refuse an invalid name of a function."""
     if why_no_text(name) is not None or not name or "\0" in name:
         raise LoweringError(
-            f"lower with name={repr_of(name)}", "it is no name of a function", "give a string"
+            f"name of a function must be a non-empty string, got {repr_of(name)}",
+            why_no_text(name) or "",
+            "give a string",
         )
 
 
 def _check_binds(binds: Any) -> None:
     if binds is not None and not isinstance(binds, Mapping):
         raise LoweringError(
-            f"lower with binds={repr_of(binds)}", "it is no mapping", "give {tensor: buffer}"
+            f"binds must be a mapping of tensors to buffers, got {repr_of(binds)}",
+            help="give {tensor: buffer}",
         )
     bound: dict[Var, Tensor] = {}
     for tensor, buffer in (binds or {}).items():
         if not isinstance(tensor, Tensor):
             raise LoweringError(
-                f"lower with {repr_of(tensor)} in binds", "it is no tensor", "give {tensor: buffer}"
+                f"key of binds must be a tensor, got {repr_of(tensor)}",
+                help="give {tensor: buffer}",
             )
         check_buffer_of(tensor, buffer, "lower")
         if (other := bound.setdefault(buffer.data, tensor)) is not tensor:
             raise LoweringError(
                 f"tensors {other.name} and {tensor.name} are bound to one buffer, {buffer.name}",
-                "each would be stored over the other",
+                "each would overwrite the other",
                 "declare a buffer for each tensor: tir.decl_buffer(tensor.shape, tensor.dtype)",
             )
 
@@ -320,16 +322,16 @@ def _check_binds(binds: Any) -> None:
 def _checked_args(args: Any) -> list[Any]:
     if args is None:
         raise LoweringError(
-            "lower a schedule without args",
-            "the parameters of the function are not known",
+            "args is required to lower a schedule",
+            "it has the parameters of the function",
             "pass the tensors that the caller gives and receives: te_sched.lower(s, [A, B, C])",
         )
     others = (Tensor, Buffer, Var, Mapping, Set, str)
     if isinstance(args, others) or not isinstance(args, Iterable):
         given = kind_of(args) if isinstance(args, Set) else repr_of(args)  # which has an order
         raise LoweringError(
-            f"lower with args={given}",
-            f"{kind_of(args)} is no list of arguments, which have an order",
+            f"args must be a list of tensors, buffers or variables, got {given}",
+            "the parameters of a function have an order",
             "write te_sched.lower(s, [A, B, C])",
         )
     arguments = list(args)
@@ -337,16 +339,14 @@ def _checked_args(args: Any) -> list[Any]:
     for position, arg in enumerate(arguments):
         if isinstance(arg, Buffer | Var) and arg in seen:
             raise LoweringError(
-                f"lower with args[{position}] = {arg.name}",
-                "it is given twice",
-                "name every argument once",
+                f"args[{position}], {arg.name}, is given twice",
+                help="name every argument once",
             )
         if isinstance(arg, Buffer | Var):
             seen.add(arg)
         if not isinstance(arg, (Tensor, Buffer, Var)):
             raise LoweringError(
-                f"lower with args[{position}] = {repr_of(arg)}",
-                f"{kind_of(arg)} cannot be a parameter",
-                "args are tensors, variables of the shapes, or buffers from decl_buffer",
+                f"args[{position}] must be a tensor, buffer or variable, got {repr_of(arg)}",
+                help="give tensors, variables of their shapes, or buffers from decl_buffer",
             )
     return arguments

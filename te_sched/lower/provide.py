@@ -280,23 +280,23 @@ def _before(whole: Stmt, body: Stmt) -> Iterator[Any]:
 def _check_attached(
     stage: Stage, axis: IterVar, inner: frozenset[Var | Buffer], nodes: Iterable[Any]
 ) -> None:
-    """Refuse what is computed at an axis, but needs the values of loops that lie further inside, or
-    a stage that is computed in them.
+    """Refuse a stage attached at an axis that reads variables of loops further inside, or stages
+    computed in them.
     """
     for node in nodes:
         if type(node) is Var and node in inner:
-            needs = f"needs the value of {node.name},"
+            needs = f"needs the value of loop {node.name}"
             help = f"compute it at axis {node.name}, or reorder {axis.var.name} before {node.name}"
         elif type(node) is BufferLoad and node.buffer in inner:
             name = node.buffer.name
-            needs = f"reads {name}, which is computed in"
+            needs = f"reads {name}, which is computed further inside"
             help = f"compute {name} at axis {axis.var.name} too, or outside of it"
         else:
             continue
         raise LoweringError(
-            f"compute a stage at axis {axis.var.name} of {stage.op.name}",
-            f"it {needs} a loop in which each thread reduces its part; that loop comes before the "
-            f"threads of {axis.var.name} combine their results, inside of the loops over them",
+            f"cannot compute a stage at axis {axis.var.name} of stage {stage.op.name}: it {needs}",
+            "in that loop each thread reduces its part, before the threads of "
+            f"{axis.var.name} combine their results",
             help,
             where=At(stage, axis),
         )

@@ -1,4 +1,4 @@
-"""Replace intrinsics by what the user's rules for the target give (TVM's LowerIntrin).
+"""Replace intrinsics by the user's rules for the target (TVM's LowerIntrin).
 
 Before, with a rule of "tir.mylog" for "llvm"::
 
@@ -53,8 +53,8 @@ class _Replacer(Mapper):
                 return current
             current = self._checked(current, found)
         raise LoweringError(
-            f"replace the intrinsic {node.op}",
-            f"its rules gave new intrinsics {_MOST_STEPS} times",
+            f"cannot replace intrinsic {node.op}: {_MOST_STEPS} rules in a row gave new intrinsics",
+            "rules are applied until none matches",
             "let a rule give a call of a function (tir.call_pure_extern)",
         )
 
@@ -63,7 +63,6 @@ class _Replacer(Mapper):
             return found
         what = with_article(found.dtype) if isinstance(found, Expr) else kind_of(found)
         raise LoweringError(
-            f"replace the intrinsic {call.op}",
-            f"it is {with_article(call.dtype)}, and its rule gave {what}",
-            "let the rule give an expression of the call's dtype",
+            f"rule of intrinsic {call.op} must give {with_article(call.dtype)}, got {what}",
+            help="let the rule give an expression of the call's dtype",
         )

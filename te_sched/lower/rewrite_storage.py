@@ -216,7 +216,7 @@ class _Slot:
 
     @property
     def var(self) -> Var:
-        """The pointer of the first allocation stands for all of them."""
+        """The pointer of the first allocation replaces all of them."""
         return self.allocations[0].buffer_var
 
     @property

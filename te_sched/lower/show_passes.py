@@ -1,4 +1,4 @@
-"""What `lower(..., show="passes")` prints: the program, then what each pass changes in it.
+"""The output of `lower(..., show="passes")`: the program, then the changes of each pass.
 
 Must not know any pass.
 """
@@ -15,7 +15,7 @@ from te_sched.ir.stmt import PrimFunc
 
 
 class PassPrinter:
-    """Told of the program after each pass; `text` is what there is to print."""
+    """Observes the program after each pass; `text` is the output."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -60,9 +60,8 @@ def shown(
         return
     if what not in printers:
         raise kind(
-            f"{call}(..., show={repr_of(what)})",
-            "there is nothing of this name to show",
-            f"use show={next(iter(printers))!r}, or none{did_you_mean(what, printers)}",
+            f"unknown value of show in {call}: {repr_of(what)}",
+            help=f"use show={next(iter(printers))!r}, or none{did_you_mean(what, printers)}",
         )
     printer = printers[what]()
     try:

@@ -1,4 +1,4 @@
-"""Simplify every expression of a program with what is known where it stands.
+"""Simplify every expression of a program with the facts that hold at its place.
 
 Owns which statements tell what: loops and threads give ranges, conditions hold in their
 branches, branches that cannot be reached go. (TVM's name: Simplify.) Must not know how
@@ -240,7 +240,7 @@ class Exact(Mapper):
         return substitute(self.analyzer.simplify(shown), hidden)
 
     def hide(self, e: Expr, hidden: dict[Var, Expr]) -> Expr:
-        """Variables in the place of what may wrap around in a sum."""
+        """Replace the terms of a sum that may wrap around by variables."""
         if isinstance(e, Add | Sub | Mul):
             a, b = self.hide(e.a, hidden), self.hide(e.b, hidden)
             return e if a is e.a and b is e.b else type(e)(a, b)

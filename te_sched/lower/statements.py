@@ -90,7 +90,7 @@ def is_nothing(statement: Stmt) -> bool:
 
 
 def keeps_memory(store: BufferStore) -> bool:
-    """Whether a store writes what it has read from the same place of a buffer of the same shape."""
+    """Whether a store copies an element to the same place of a buffer of the same shape."""
     value = store.value
     return (
         type(value) is BufferLoad

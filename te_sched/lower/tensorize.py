@@ -35,7 +35,7 @@ def is_tensorized(stage: Stage) -> bool:
 
 
 def provide_tensorized(stage: Stage, scope: NestContext) -> Stmt:
-    """The loops outside the tensorized axis, round the intrinsic's statement."""
+    """The loops outside the tensorized axis, around the statement of the intrinsic."""
     return _Tensorizer(stage, scope).provide()
 
 
@@ -56,13 +56,15 @@ class _Tensorizer:
         stage, scope, nest, point = self.stage, self.scope, self.nest, self.point
         if point <= self.common:
             if self.intrin.body is None:
-                raise self._error("it has no body", "return the body from the intrinsic's function")
+                raise self._error(
+                    "the intrinsic has no body", "return the body from the intrinsic's function"
+                )
             body = self._bound(self.intrin.body, nest, scalars)
             return wrap_levels(guarded(body, nest.guards), stage, scope, nest, 0, point)
         update = self.intrin.reduce_update
         if update is None:
             raise self._error(
-                "a reduction loop runs outside of it, and the intrinsic has no reduce_update",
+                "a reduction loop is outside of it, but the intrinsic has no reduce_update",
                 "return (body, reduce_reset, reduce_update) from the intrinsic's function, "
                 "or tensorize an axis outside of all reduction loops",
             )
@@ -94,17 +96,18 @@ class _Tensorizer:
             where=At(self.stage),
         )
 
-    def _error(self, why: str, help: str) -> LoweringError:
+    def _error(self, problem: str, help: str, why: str = "") -> LoweringError:
         axis = self.stage.leaf_iter_vars[self.point]
         return LoweringError(
-            f"tensorize axis {axis.var.name} of stage {self.op.name} with {self.intrin.name}",
+            f"cannot tensorize axis {axis.var.name} of stage {self.op.name} with "
+            f"{self.intrin.name}: {problem}",
             why,
             help,
             where=At(self.stage, axis),
         )
 
-    def _mismatch(self, why: str, help: str) -> LoweringError:
-        """An error that shows what is declared against what is given, region by region."""
+    def _mismatch(self, problem: str, help: str, detail: str = "") -> LoweringError:
+        """An error that shows the declared regions against the given ones."""
         given = [
             _region_text(tensor, region)
             for tensor, region in zip(self.inputs, self.in_regions, strict=True)
@@ -114,9 +117,10 @@ class _Tensorizer:
         declared = [_declared_text(one) for one in self.intrin.inputs]
         outputs = [_declared_text(one) for one in self.intrin.op.outputs]
         return self._error(
-            f"{why}. Given: {', '.join(given)} -> {', '.join(results)}. "
-            f"Declared: {', '.join(declared)} -> {', '.join(outputs)}",
+            problem,
             help,
+            f"{detail}given: {', '.join(given)} -> {', '.join(results)}; "
+            f"declared: {', '.join(declared)} -> {', '.join(outputs)}",
         )
 
     def _regions(self) -> tuple[Ranges, list[list[Range]]]:
@@ -141,7 +145,7 @@ class _Tensorizer:
         for axis in self.op.root_iter_vars():
             if axis not in sets:
                 raise self._error(
-                    f"a reduction is inlined into it, and its axis {axis.var.name} has no loop",
+                    f"axis {axis.var.name} of an inlined reduction has no loop",
                     "use compute_at or compute_root for the reduction",
                 )
             out[axis] = int_set.cover_range(sets[axis], ranges[axis], settings)
@@ -162,22 +166,22 @@ class _Tensorizer:
         return out, covered
 
     def _check_guards(self) -> None:
-        """A bound check that depends on a tensorized axis cannot be kept."""
+        """Refuse bound checks that depend on a tensorized axis."""
         replaced = {axis.var for axis in self.stage.leaf_iter_vars[self.point :]}
         for guard in self.nest.guards:
             marked = substitute(guard, {var: Var(var.name, var.dtype) for var in replaced})
             if marked is not guard:
                 raise self._error(
-                    f"the loops that it replaces need the bound check {guard}",
+                    f"the replaced loops need the bound check {guard}",
                     "make the split factors divide the extents, or pad the computation",
                 )
 
     def _check_body(self) -> None:
-        """The intrinsic must declare what the tensorized loops compute."""
+        """Refuse an intrinsic that does not declare what the tensorized loops compute."""
         declared = self.intrin.op
         if not isinstance(declared, ComputeOp) or len(declared.body) != len(self.op.body):
             raise self._mismatch(
-                "it declares another number of results",
+                "the intrinsic declares another number of outputs",
                 "declare the intrinsic with the same outputs",
             )
         if len(self.intrin.inputs) != len(self.inputs):
@@ -199,11 +203,10 @@ class _Tensorizer:
             is_alike = len(given) == len(wanted) and all(map(structural_equal, given, wanted))
             if not is_alike or not _reduce_alike(mine, theirs):
                 raise self._mismatch(
+                    "the loops do not compute what the intrinsic declares",
+                    "check the axis, the split factors and the order of the operands",
                     f"the loops compute {_body_text(mine, given)}, "
-                    f"the intrinsic declares {_body_text(theirs, wanted)}",
-                    "tensorize loops that compute exactly what the intrinsic declares: check "
-                    "the axis, "
-                    "the split factors and the order of the operands",
+                    f"the intrinsic declares {_body_text(theirs, wanted)}; ",
                 )
         self._check_regions(analyzer)
 
@@ -214,13 +217,13 @@ class _Tensorizer:
         for mine, theirs in pairs:
             if mine.dtype != theirs.dtype:
                 raise self._mismatch(
-                    f"{mine.name} is {mine.dtype}, the intrinsic declares {theirs.dtype} for "
-                    f"{theirs.name}",
+                    f"{mine.name} has dtype {mine.dtype}, {theirs.name} of the intrinsic has "
+                    f"{theirs.dtype}",
                     f"declare {theirs.name} as {mine.dtype}",
                 )
 
     def _check_regions(self, analyzer: Analyzer) -> None:
-        """What the loops read and write has the shapes that the intrinsic declares for it."""
+        """Refuse regions whose shapes differ from those that the intrinsic declares."""
         written = [self.out_ranges[axis] for axis in self.op.axis]
         regions = [*self.in_regions, *[written for _ in self.op.outputs]]
         tensors = (*self.inputs, *self.op.outputs)
@@ -230,8 +233,8 @@ class _Tensorizer:
                 missing = analyzer.simplify(want - have)
                 if isinstance(missing, IntImm) and missing.value != 0:
                     raise self._mismatch(
-                        f"the region of {tensor.name} has extent {have} where dimension {number} "
-                        f"of {buffer.name} has {want}",
+                        f"the region of {tensor.name} has extent {have} in dimension {number}, "
+                        f"where {buffer.name} has {want}",
                         f"declare {buffer.name} with the shape of the region",
                     )
 
@@ -250,8 +253,8 @@ class _Tensorizer:
                 bound = self.out_ranges[axis]
                 if not ops.is_const(analyzer.simplify(bound.extent), 1):
                     raise self._mismatch(
-                        f"axis {axis.var.name} runs over {bound.extent} values inside it, "
-                        "which the intrinsic does not",
+                        f"axis {axis.var.name} has {bound.extent} values inside it, the intrinsic "
+                        "has no such axis",
                         f"split {axis.var.name} so that only one value is left inside, or "
                         "declare it in the intrinsic",
                     )

@@ -114,8 +114,9 @@ class _Unroller(Mapper):
         count = _constant_extent(new, self.settings)
         if node.kind == "unrolled" and count is None:
             raise LoweringError(
-                f"unroll the loop over {node.loop_var.name}",
-                "its extent is not a constant, so the number of copies is not known",
+                f"cannot unroll loop {node.loop_var.name}: "
+                f"its extent {node.extent} is not constant",
+                "the body is copied once per iteration",
                 "split the axis by a constant factor and unroll the inner part",
                 where=Subject("axis", node.loop_var.name),
             )
@@ -142,8 +143,9 @@ class _Unroller(Mapper):
 
 def _too_many(loop: S.For, steps: int) -> LoweringError:
     return LoweringError(
-        f"unroll the loop over {loop.loop_var.name}",
-        f"that makes {steps} statements, and more than {_MOST} take too long to compile",
+        f"cannot unroll loop {loop.loop_var.name}: it would make {steps} statements, more than "
+        f"{_MOST}",
+        "larger programs take too long to compile",
         "split the axis and unroll the inner part of it alone",
         where=Subject("axis", loop.loop_var.name),
     )

@@ -62,8 +62,8 @@ class _Loops(StatementMapper):
         extent = node.extent
         if type(extent) is not IntImm:
             raise LoweringError(
-                f"vectorize the loop over {node.loop_var.name}",
-                "its extent is not a constant, and a vector has a constant number of lanes",
+                f"cannot vectorize loop {node.loop_var.name}: its extent {extent} is not constant",
+                "a vector has a constant number of lanes",
                 "split the axis by a constant factor and vectorize the inner part",
                 where=Subject("axis", node.loop_var.name),
             )
@@ -241,7 +241,7 @@ class _Vectorizer(Mapper):
         return S.For(var, zero, count, "serial", body, is_scalarized=True)
 
     def scalar(self, expr: Expr) -> Expr:
-        """An expression that has to be one value for all lanes."""
+        """An expression that must be uniform across lanes."""
         new: Expr = self.visit(expr)
         if dtypes.lanes(new.dtype) != dtypes.lanes(expr.dtype):
             raise _HasNoVectorForm
@@ -266,7 +266,7 @@ class _Vectorizer(Mapper):
         raise _HasNoVectorForm
 
     def allocation(self, node: S.Allocate) -> Any:
-        """Each lane has memory of its own, interleaved."""
+        """Give each lane its own copy of a buffer, interleaved."""
         condition = self.scalar(node.condition)
         extents = [self.scalar(extent) for extent in node.extents]
         extents[-1] = ops.mul(extents[-1], IntImm(self.lanes, extents[-1].dtype))

@@ -1,4 +1,4 @@
-"""Buffers that intrinsics and extern operations declare, made equal to what they stand for.
+"""Binding of buffers that intrinsics and extern operations declare to regions.
 
 Variables in the declaration (offset, strides, shape) take the values of the region; what is fixed
 in it must hold there. Must not know how regions are found or how accesses are rewritten.
@@ -38,15 +38,15 @@ class ViewBinder:
             return
         wanted = substitute(wanted, self.values)
         if wanted is not given:
-            self.require(ops.equal(wanted, given), f"its {part} must fit")
+            self.require(ops.equal(wanted, given), f"its {part} must match")
 
-    def require(self, condition: Expr, why: str) -> None:
-        """The condition must hold: proved, refuted (an error), or asserted by the program."""
+    def require(self, condition: Expr, problem: str) -> None:
+        """Prove a condition, raise an error if it is refuted, or let the program assert it."""
         simplified = self.analyzer.simplify(condition)
         if type(simplified) is not IntImm:
-            self.asserts.append((simplified, f"Argument {self.view.name}: {why}"))
+            self.asserts.append((simplified, f"Argument {self.view.name}: {problem}"))
         elif simplified.value == 0:
-            raise self.error(why)
+            raise self.error(problem)
 
     def release(self) -> None:
         """Forget the definitions: the declaration may be used again, for another region."""
@@ -54,11 +54,11 @@ class ViewBinder:
             del self.values[var]
 
     def check_scope(self, flat: Buffer) -> None:
-        """Both must be in the same memory."""
+        """Refuse a view in another memory than the buffer."""
         wanted, given = self.view.scope() or "global", flat.scope() or "global"
         if wanted != given:
             raise self.error(
-                f"it is declared in scope {wanted!r}, and {self.buffer.name} is in {given!r}",
+                f"it is declared in scope {wanted!r}, but {self.buffer.name} is in {given!r}",
                 f"declare it with decl_buffer(..., scope={given!r})",
             )
 
@@ -66,7 +66,7 @@ class ViewBinder:
         """Leading dimensions of the region may be dropped when they have one element."""
         if count < 0:
             raise self.error(
-                f"it has {len(self.view.shape)} dimensions, and the region has fewer",
+                f"it has {len(self.view.shape)} dimensions, the region has fewer",
                 "declare it with the dimensions of the tensor",
             )
         for extent in dropped:
@@ -84,11 +84,11 @@ class ViewBinder:
             expected = one if expected is None else expected
             if not self.analyzer.can_prove_equal(extent, one):
                 self.require(
-                    ops.equal(expected, stride), "it has no strides, and the region is not compact"
+                    ops.equal(expected, stride), "it has no strides, but the region is not compact"
                 )
             expected = ops.mul(expected, extent)
 
-    def error(self, why: str, help: str = _HELP) -> LoweringError:
-        """The error of a view that does not fit."""
-        what = f"bind buffer {self.view.name} to a region of {self.buffer.name}"
-        return LoweringError(what, why, help, Subject("stage", self.buffer.name))
+    def error(self, problem: str, help: str = _HELP) -> LoweringError:
+        """The error of a view that does not match its region."""
+        fault = f"cannot bind buffer {self.view.name} to a region of {self.buffer.name}: {problem}"
+        return LoweringError(fault, help=help, where=Subject("stage", self.buffer.name))

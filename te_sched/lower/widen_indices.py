@@ -77,7 +77,7 @@ def widen_indices(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
 
 
 class _Widener(Mapper):
-    """Rebuilds statements; `exact` rebuilds what must be computed without overflow."""
+    """Rebuilds statements; `exact` rebuilds expressions that must not overflow."""
 
     def __init__(self, func: PrimFunc) -> None:
         self.bounds = ConstBounds(exact=True)
@@ -140,7 +140,7 @@ class _Widener(Mapper):
         low, high = BINARY[type(e)](a, b)
         if max(-low, high) == INFINITY and not self.sizes and not _is_infinite(*a, *b):
             raise BuildError(
-                f"cannot compute the part {e} of an index in 64 bits",
+                f"subexpression {e} of an index overflows 64 bits",
                 f"its operands run from {a[0]} to {a[1]}, and from {b[0]} to {b[1]}",
                 "clamp the operands in place of the result, as in te.min(i, 8) * te.min(j, 8)",
             )
@@ -219,7 +219,7 @@ class _Widener(Mapper):
         return Call(args[-1].dtype if is_of_args else e.dtype, e.op, tuple(args))
 
     def shifts_out(self, e: Call) -> bool:
-        """Whether bits may get lost of what loop variables alone say."""
+        """Whether an expression of loop variables alone may overflow."""
         is_shift = e.op == "tir.shift_left" and dtypes.element(e.dtype) == NARROW
         return is_shift and not _is_narrow(self.bounds.of(e)) and not self.bounds.data.of(e)
 
@@ -230,7 +230,7 @@ class _Widener(Mapper):
     # -- what is data ------------------------------------------------------------------------------
 
     def visit_Var(self, node: Var) -> Expr:
-        """Elsewhere a variable is what it was: 32 bits of it."""
+        """Elsewhere a variable is cast to its former 32 bits."""
         wide = self.widened.get(node)
         return node if wide is None else Cast(node.dtype, wide)
 

@@ -1,4 +1,4 @@
-"""Bound checks: under which conditions the loops of a stage stay within its axes.
+"""Bound checks: the conditions under which the loops of a stage stay within its axes.
 
 Must not know statements.
 """
@@ -70,7 +70,7 @@ def bound_checks(
 
 
 def unproved_promises(stage: StageState, ranges: Ranges) -> Iterator[Split]:
-    """The splits without a guard (`disable_predication`) that are not known to need none."""
+    """The splits without a guard (`disable_predication`) that are not proved to be exact."""
     analyzer = Analyzer()
     splits = [relation for relation in stage.relations if isinstance(relation, Split)]
     for split in splits:
@@ -78,8 +78,10 @@ def unproved_promises(stage: StageState, ranges: Ranges) -> Iterator[Split]:
             yield split
 
 
-def check_promises(stage: StageState, ranges: Ranges, what: str, axes: Container[IterVar]) -> None:
-    """Refuse to make an operation of loops without guards that may go beyond one of `axes`.
+def check_promises(
+    stage: StageState, ranges: Ranges, action: str, axes: Container[IterVar]
+) -> None:
+    """Refuse an action on loops without guards that may exceed the extent of one of `axes`.
 
     Raises
     ------
@@ -88,10 +90,10 @@ def check_promises(stage: StageState, ranges: Ranges, what: str, axes: Container
     for split in unproved_promises(stage, ranges):
         if (axis := split.parent) in axes:
             raise ScheduleError(
-                what,
-                f"axis {axis.var.name} is split without a guard (disable_predication=True), and "
-                "it is not known that its loops make no more iterations than it has",
-                "split it without disable_predication: what goes beyond is left out then",
+                f"cannot {action} stage {stage.op.name}: its axis {axis.var.name} is split without "
+                "a guard (disable_predication=True)",
+                "the split is not known to divide the extent of the axis evenly",
+                "split it without disable_predication, which guards iterations past the end",
                 At(stage, axis),
             )
 

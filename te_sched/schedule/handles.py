@@ -1,4 +1,4 @@
-"""What the trace of a schedule knows of tensors, axes, stages and groups. Must not know what any
+"""The handles of the trace of a schedule: tensors, axes, stages, groups. Must not know what any
 primitive does.
 """
 
@@ -48,7 +48,7 @@ class StageOf(HandleReference):
 
 
 class OwnAxes(Primitive):
-    """The axes that an operation has by itself: says where axes come from, changes nothing."""
+    """The own axes of an operation: a trace entry that defines axes and changes nothing."""
 
     __slots__ = ()
 
@@ -74,7 +74,7 @@ class OwnAxes(Primitive):
 
 
 class ThreadAxis(Primitive):
-    """A new thread axis: says where it comes from, changes nothing."""
+    """A new thread axis: a trace entry that defines it and changes nothing."""
 
     __slots__ = ()
 
@@ -147,7 +147,7 @@ class TensorHandles:
         return handle if isinstance(handle, Var) else None
 
     def reference(self, target: StageState) -> Any:
-        """A stage by the tensor it was made for, which lasts; a group stands for itself."""
+        """A stage by the tensor it was made for, which does not change; a group by itself."""
         return target if target.is_group else StageOf(target.origin_op.output(0))
 
     def introduced(self, schedule: Any, entry: Entry, known: set[Any]) -> list[Entry]:

@@ -67,11 +67,20 @@ def layout_map(
     separators: tuple[int, ...],
     where: Where,
 ) -> LayoutMap:
-    """The layout of these new indices; a ScheduleError says why they are none."""
+    """The layout that these new indices define.
+
+    Raises
+    ------
+    ScheduleError if they are not a one-to-one mapping of the old indices.
+    """
     counts: dict[Var, int] = {}
     for variable, extent in zip(variables, extents, strict=True):
         if not isinstance(extent, IntImm):
-            raise _error(f"dimension {variable.name} has the extent {extent}", where)
+            raise _error(
+                f"transform_layout needs constant extents, got {extent} of dimension "
+                f"{variable.name}",
+                where,
+            )
         counts[variable] = extent.value
     reader = _Reader(counts, where)
     digits = tuple([tuple(reader.read(result)) for result in results])
@@ -88,7 +97,7 @@ def _count(row: Sequence[Digit]) -> int:
 
 
 def _check_complete(variable: Var, count: int, digits: list[Digit], where: Where) -> None:
-    """The digits of a variable tell each of its values from the others, and no more than these."""
+    """Refuse digits that do not represent each value of a variable exactly once."""
     weight = 1
     own = [one for one in digits if one.source is variable]
     for digit in sorted(own, key=lambda one: one.lower_factor):
@@ -99,16 +108,18 @@ def _check_complete(variable: Var, count: int, digits: list[Digit], where: Where
         if weight == count:
             return
     raise _error(
-        f"the new indices do not tell the {count} values of {variable.name} apart, each once", where
+        f"new indices of transform_layout do not map the {count} values of {variable.name} one to "
+        "one",
+        where,
     )
 
 
-def _error(why: str, where: Where) -> ScheduleError:
+def _error(fault: str, where: Where) -> ScheduleError:
     return ScheduleError(
-        "transform_layout",
-        why,
-        "let each element have one new place: split dimensions by constants that divide their "
-        "extents (i // 4, i % 4), fuse them (i * 8 + j), or change their order",
+        fault,
+        "a layout gives each element one new place",
+        "split dimensions by constants that divide their extents (i // 4, i % 4), fuse them "
+        "(i * 8 + j), or change their order",
         where,
     )
 
@@ -116,7 +127,7 @@ def _error(why: str, where: Where) -> ScheduleError:
 class _Reader:
     """Reads an index as a row of digits.
 
-    `arith.iter_map` reads more than these, and does not tell users which index is at fault.
+    `arith.iter_map` reads more than these, but does not report which index is at fault.
     """
 
     def __init__(self, counts: Mapping[Var, int], where: Where) -> None:
@@ -137,7 +148,9 @@ class _Reader:
         raise self._unreadable(index)
 
     def _unreadable(self, index: Expr) -> ScheduleError:
-        return _error(f"the new index {index} is no rearrangement of the old ones", self.where)
+        return _error(
+            f"new index {index} of transform_layout does not rearrange the old indices", self.where
+        )
 
     def _cut(self, row: list[Digit], divisor: int, index: Expr) -> tuple[list[Digit], list[Digit]]:
         """The digits above and below a divisor."""
@@ -154,13 +167,17 @@ class _Reader:
                 low.insert(0, Digit(digit.source, digit.lower_factor, left))
                 left = 1
             else:
-                raise _error(f"{divisor} does not divide evenly in {index}", self.where)
+                raise _error(
+                    f"new index {index} of transform_layout has divisor {divisor}, which does not "
+                    "divide the extent",
+                    self.where,
+                )
         if left < 1:
             raise self._unreadable(index)
         return rest, low
 
     def _joined(self, index: Expr) -> list[Digit]:
-        """A sum of rows, each times what all the smaller ones count to."""
+        """A sum of rows, each weighted by the number of values of all smaller ones."""
         terms = sorted(self._terms(index), key=lambda term: -term[0])
         row: list[Digit] = []
         for factor, part in reversed(terms):

@@ -1,4 +1,4 @@
-"""What a schedule goes through before its bounds are inferred. (TVM's name: Schedule.normalize.)
+"""Normalization of a schedule before bound inference. (TVM's name: Schedule.normalize.)
 
 Works in place, on a copy that `Schedule.normalize` makes. Must not know ranges or statements.
 """
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 
 def normalize(schedule: ScheduleState) -> None:
-    """Inline, rebase and mend attachments, in this order."""
+    """Inline stages, rebase loops and update attachments, in this order."""
     inject_inline(schedule)
     rebased = rebase_loops(schedule)
     mend_attachments(schedule, rebased)
 
 
 def fold_reals(schedule: ScheduleState) -> None:
-    """Fold what is computed as TVM folds it, for the text, of a normalised schedule.
+    """Fold real arithmetic as TVM does, to print the same text; works on a normalized schedule.
 
-    What is read only to be multiplied by zero is not computed then.
+    Stages that are only multiplied by zero are removed.
     """
     renewed: dict[Tensor, Tensor] = {}
     for stage in schedule.stages:
@@ -63,7 +63,7 @@ def _drop_unread(schedule: ScheduleState) -> None:
 
 
 class _Inliner(Mapper):
-    """Replaces loads of inlined tensors by what they compute."""
+    """Replaces loads of inlined tensors by their expressions."""
 
     def __init__(self, inlined: Mapping[Tensor, ComputeOp]) -> None:
         self.inlined = inlined
@@ -83,7 +83,7 @@ class _Inliner(Mapper):
 
 
 def inject_inline(schedule: ScheduleState) -> None:
-    """Put inlined stages into their consumers; producers come first, so bodies are final."""
+    """Substitute inlined stages into their consumers; producers come first, so bodies are final."""
     if not any(stage.attach_type == AttachType.INLINE for stage in schedule.stages):
         return
     inlined: dict[Tensor, ComputeOp] = {}
@@ -106,7 +106,7 @@ def inject_inline(schedule: ScheduleState) -> None:
 
 
 def _size(op: ComputeOp, sizes: Mapping[Tensor, int]) -> int:
-    """How many nodes a value has where loads of tensors have so many."""
+    """The number of nodes of a body, where `sizes` has that of loads of inlined tensors."""
     size = 0
     for node in walk(op.body[0]):
         known: Any = getattr(node, "producer", None)
@@ -117,10 +117,9 @@ def _size(op: ComputeOp, sizes: Mapping[Tensor, int]) -> int:
 def _check_size(op: ComputeOp, sizes: Mapping[Tensor, int]) -> None:
     if (size := _size(op, sizes)) > MOST_NODES:
         raise ScheduleError(
-            f"inline {', '.join(one.name for one in op.input_tensors if one in sizes)} into "
-            f"{op.name}",
-            f"that makes an expression of {size} operations, and more than {MOST_NODES} take too "
-            "long: a tensor that is read twice is computed twice, and so is all that it reads",
+            f"cannot inline {', '.join(one.name for one in op.input_tensors if one in sizes)} into "
+            f"{op.name}: the expression would have {size} operations, more than {MOST_NODES}",
+            "each read of an inlined tensor computes it again, with all inlined tensors it reads",
             "use compute_at or compute_root for some of them",
             Subject("stage", op.name),
         )
@@ -130,8 +129,9 @@ def _with_body(op: ComputeOp, inliner: _Inliner) -> ComputeOp:
     for load in domain_loads(op.body[0]):
         if load.producer in inliner.inlined:
             raise ScheduleError(
-                f"inline {load.producer.name} into {op.name}",
-                f"{load} says how far a reduction loop goes, and a loop keeps its extent",
+                f"cannot inline {load.producer.name} into {op.name}: {load} is in the range of a "
+                "reduction axis",
+                "ranges of reduction axes are not rewritten",
                 "use compute_at or compute_root for it",
                 Subject("stage", op.name),
             )
@@ -150,17 +150,17 @@ def _check_reductions(op: ComputeOp, value: Expr) -> None:
     next(below)
     if any(type(node) is Reduce for node in below):
         raise ScheduleError(
-            f"inline a reduction into {op.name}",
-            f"{op.name} computes with its result, and a reduction is a loop",
+            f"cannot inline a reduction into {op.name}, which computes with its result",
+            "a reduction is a loop, not an expression",
             "use compute_at or compute_root for the reduction",
             Subject("stage", op.name),
         )
 
 
 def rebase_loops(schedule: ScheduleState) -> Rebased:
-    """Let the loops over an operation's own axes count from zero, wherever their range begins.
+    """Make the loops over the axes of each operation start at zero, whatever their range.
 
-    Axes bound to threads keep their place. Returns the new axis of each old one, by stage:
+    Axes bound to threads are left as they are. Returns the new axis of each old one, by stage:
     operations may share a reduction axis.
     """
     rebased: Rebased = {}
@@ -183,10 +183,10 @@ def rebase_loops(schedule: ScheduleState) -> Rebased:
 
 
 def mend_attachments(schedule: ScheduleState, rebased: Rebased) -> None:
-    """Stages attached to an axis that is no loop any more go to the loop it became.
+    """Move stages attached at an axis that is no longer a loop to the loop it became.
 
-    A split axis ends with its inner part, and so does the inner part of a fusion with the fused
-    axis. An axis that was fused as the outer part has no such loop: bound inference says so.
+    For a split axis that is its inner part, for the inner part of a fusion the fused axis. An axis
+    that was fused as the outer part has no such loop: bound inference reports it.
     """
     for stage in (*schedule.stages, *schedule.groups):
         if stage.attach_type != AttachType.SCOPE:

@@ -1,4 +1,4 @@
-"""What a schedule knows: its stages, groups and outputs, and who reads whom. Must not know any
+"""The state of a schedule: its stages, groups and outputs, and their consumers. Must not know any
 primitive.
 """
 
@@ -46,7 +46,7 @@ class ScheduleDraft(Draft):
         self.add_stage(made, self.stages.index(stage), stage)
 
     def rewire(self, changed: Mapping[Stage, Operation]) -> None:
-        """Let stages compute other operations."""
+        """Replace the operations of stages."""
         for stage, op in changed.items():
             stage.draft.op = op
             self.stages_by_op[op] = stage
@@ -77,7 +77,7 @@ class ScheduleState:
         self.stages_by_op: dict[Operation, Stage] = dict(self.stage_map)
 
     def copy_from(self, other: ScheduleState, kind: type[Stage]) -> None:
-        """Become a copy: stages of its own, the operations shared."""
+        """Become a copy with new stages and the same operations."""
         self.changes, self.declared = None, other.declared
         self.outputs = list(other.outputs)
         self.stages = [kind.__new__(kind) for _ in other.stages]
@@ -131,7 +131,7 @@ class ScheduleState:
         return members
 
     def replace_operation(self, stage: Stage, op: Operation) -> None:
-        """Let a stage compute another operation; the caller updates the readers."""
+        """Replace the operation of a stage; the caller updates its consumers."""
         stage.op = op
         self.stages_by_op[op] = stage
 

@@ -59,8 +59,8 @@ def set_range(
         analyzer.bind(axis.var, new)
     elif not (ops.is_const(old.min, 0) and analyzer.can_prove_equal(old.extent, new.extent)):
         raise LoweringError(
-            f"axis {axis.var.name} has two extents",
-            f"one use gives it the extent {old.extent}, another the extent {new.extent}",
+            f"axis {axis.var.name} has conflicting extents {old.extent} and {new.extent}",
+            "the axes bound to one thread axis give it their extent",
             "give the axes that are bound to one thread axis the same extent, or bind them "
             "to thread axes of their own",
             where=where or Subject("axis", axis.var.name),

@@ -25,10 +25,10 @@ from te_sched.trace.observing import observers
 
 
 class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
-    """How a program is computed. `s[C]` is the stage of a tensor or operation.
+    """The schedule of a program. `s[C]` is the stage of a tensor or operation.
 
-    `outputs` are the operations asked for, `stages` all stages, producers first, `stage_map` the
-    stage of each operation as it was declared or made, `trace` what was done.
+    `outputs` are the output operations, `stages` all stages, producers first, `stage_map` the
+    stage of each operation as it was declared or made, `trace` the primitives applied.
     """
 
     __slots__ = ()
@@ -37,9 +37,8 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
         op = key.op if isinstance(key, Tensor) else key
         if not isinstance(op, Operation):
             raise ScheduleError(
-                f"the stage of {brief(key)}",
-                "stages belong to tensors and operations",
-                f"use one of {names(stage.op for stage in self.stages)}",
+                f"a schedule is indexed by a tensor or operation, got {brief(key)}",
+                help=f"use one of {names(stage.op for stage in self.stages)}",
             )
         stage = self.stage_of(op)
         if stage is None:
@@ -48,11 +47,11 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
 
     def _without(self, op: Operation) -> ScheduleError:
         named = [stage.origin_op for stage in self.stages if stage.op.name == op.name]
-        why = "it is not in this schedule: no output depends on it"
+        why = "no output of the schedule depends on it"
         if named:
-            why = f"it was declared again: the {op.name} of this schedule is of {named[0].place}"
+            why = f"it was declared again: this schedule uses that declared at {named[0].place}"
         return ScheduleError(
-            f"the stage of {op.name}",
+            f"{op.name} is not in this schedule",
             why,
             f"the schedule has {names(stage.op for stage in self.stages)}; use these, or create "
             "it from the new tensors",
@@ -60,10 +59,10 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
         )
 
     def normalize(self) -> Schedule:
-        """A copy that is ready for lowering; this schedule stays as it is.
+        """A normalized copy, ready for lowering; this schedule is unchanged.
 
-        Inlined stages are put into their consumers, loops count from zero, and stages attached to
-        axes that were split or fused since are attached to what became of these.
+        Inlined stages are substituted into their consumers, loops start at zero, and stages
+        attached at axes that were split or fused later are attached at the resulting loops.
         """
         copy = Schedule.__new__(Schedule)
         copy.copy_from(self, Stage)
@@ -71,7 +70,7 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
         return copy
 
     def same_as(self, other: object) -> bool:
-        """Whether both are one schedule."""
+        """Whether both are the same schedule."""
         return self is other
 
     def records(self) -> list[dict[str, Any]]:
@@ -97,9 +96,9 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
 
 
 def create_schedule(ops: Any) -> Schedule:
-    """The schedule of some outputs: operations or tensors, alone or in a list.
+    """Create a schedule for outputs: operations or tensors, alone or in a list.
 
-    Every operation they depend on gets a stage, which computes it whole, in plain loops.
+    Every operation they depend on gets a stage with one serial loop per axis, at root.
     """
     outputs = _outputs(ops)
     schedule = Schedule.__new__(Schedule)
@@ -118,21 +117,22 @@ def _outputs(given: Any) -> list[Operation]:
     items = [given] if isinstance(given, (Operation, Tensor)) else given
     if isinstance(items, (str, bytes, Mapping, Set)) or not isinstance(items, Iterable):
         raise ScheduleError(
-            f"create_schedule({brief(given)})",
-            f"{kind_of(given)} is not an operation, nor a list of them",
+            f"create_schedule takes an operation or a list of operations, got {brief(given)}",
+            f"it is {kind_of(given)}",
             "give the output: te.create_schedule(C.op), or a list of outputs",
         )
     outputs = [item.op if isinstance(item, Tensor) else item for item in items]
     for item in outputs:
         if not isinstance(item, Operation):
             raise ScheduleError(
-                f"create_schedule with {brief(item)}",
-                f"{kind_of(item)} is not an operation",
+                f"output of create_schedule must be an operation, got {brief(item)}",
+                f"it is {kind_of(item)}",
                 "give the outputs: te.create_schedule([C.op, D.op])",
             )
     if not outputs:
         raise ScheduleError(
-            "create_schedule([])", "there is nothing to compute", "give at least one output"
+            "create_schedule needs at least one output, got none",
+            help="give the output: te.create_schedule(C.op)",
         )
     return outputs
 
@@ -158,7 +158,7 @@ def _group_scan(schedule: Schedule, stage: Stage, op: ScanOp) -> None:
     if not any(schedule.stage_of(one) is not None for one in boundary):
         raise _reads_no_state(op, updates[0])
     with Changes(schedule, user_place()):
-        group = group_of(schedule, updates, boundary, False, f"create_schedule of scan {op.name}")
+        group = group_of(schedule, updates, boundary, False, f"scan {op.name}")
     group.attach_type = AttachType.SCAN_UPDATE
     group.attach_stage = stage
     for update in updates:
@@ -168,8 +168,8 @@ def _group_scan(schedule: Schedule, stage: Stage, op: ScanOp) -> None:
 
 def _reads_no_state(op: ScanOp, update: Operation) -> ScheduleError:
     return ScheduleError(
-        f"create_schedule of scan {op.name}",
-        f"its update {update.name} does not read the state",
+        f"update {update.name} of scan {op.name} does not read the state",
+        "each step of a scan is computed from the steps before",
         "let the update read the state's placeholder at the step before",
         Subject("stage", op.name),
     )

@@ -59,7 +59,7 @@ def stage_named(schedule: ScheduleState, name: str) -> Subject:
 
 
 def _decision(stage: StageState, axis: IterVar) -> Entry | None:
-    """The last call that said how an axis runs, or else the one that made it."""
+    """The last call that annotated an axis, or else the one that made it."""
     known = {axis, *(r.parent for r in stage.relations if type(r) is Rebase and r.rebased is axis)}
     made: Entry | None = None
     for entry in _calls(stage):

@@ -30,7 +30,7 @@ class Stage(
     __slots__ = ()
 
     def same_as(self, other: object) -> bool:
-        """Whether both are one stage."""
+        """Whether both are the same stage."""
         return self is other
 
     def __repr__(self) -> str:

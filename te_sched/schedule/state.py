@@ -1,4 +1,4 @@
-"""What a stage knows: its operation, its axes and what was decided about them.
+"""The state of a stage: its operation, its axes and their annotations.
 
 The primitives (`schedule.primitives`) change this state; nothing here does by itself. Must not know
 any primitive.
@@ -38,7 +38,7 @@ class AttachType(IntEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IterVarAttr:
-    """What was decided about one axis. Immutable: a primitive puts another in its place."""
+    """The annotations of one axis. Immutable: a primitive replaces it."""
 
     iter_type: str = "DataPar"
     bind_thread: IterVar | None = None
@@ -65,7 +65,7 @@ class Length(NamedTuple):
 
 
 class Fate(NamedTuple):
-    """What became of an axis that is no loop any more, and where the user asked for it."""
+    """What replaced an axis that is no longer a loop, and the user's line of the call."""
 
     text: str
     place: SourceLocation
@@ -96,11 +96,11 @@ class StageDraft(Draft):
     store_predicate: Expr | None
 
     def set_attr(self, axis: IterVar, **changes: Any) -> None:
-        """Decide something about an axis."""
+        """Change the annotations of an axis."""
         self.iter_var_attrs[axis] = changed(self.iter_var_attrs.get(axis, PLAIN), changes)
 
     def reset_axes(self, op: Operation, fate: Fate) -> None:
-        """Start again from the axes of another operation; the loops there were have this fate."""
+        """Restart from the axes of another operation; the previous loops get this fate."""
         kept = set(op.root_iter_vars())
         for axis in self.leaf_iter_vars:
             if axis not in kept:
@@ -154,7 +154,7 @@ class StageState:
 
     @property
     def attach_spec(self) -> StageState:
-        """The stage or group that says where this stage is attached."""
+        """The stage or group whose attachment applies to this stage."""
         spec = self
         while spec.attach_type == AttachType.GROUP_ROOT and spec.group is not None:
             spec = spec.group

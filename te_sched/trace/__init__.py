@@ -1,4 +1,4 @@
-"""Traces: what was done to a schedule, as entries that can be printed, replayed and observed.
+"""Traces: the primitives applied to a schedule, which can be printed, replayed and observed.
 
 Must not know any kind of schedule.
 """

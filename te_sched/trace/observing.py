@@ -1,4 +1,4 @@
-"""Who is told what a program does with schedules: that it creates, lowers and builds them.
+"""Observers of the schedules of a program: of their creation, lowering and building.
 
 For tools that run a user's program to see its schedules, such as the command line. Must not know
 who asks.
@@ -14,7 +14,7 @@ from te_sched.errors import SourceLocation
 
 
 class Observer:
-    """Told of each call before it does anything, with what it was given; does nothing itself."""
+    """Notified of each call with its arguments before it has an effect; does nothing."""
 
     def created(self, schedule: Any, place: SourceLocation) -> None:
         """A schedule was made by create_schedule, called in a line of the user."""
@@ -47,7 +47,7 @@ def observed_by(observer: Observer) -> Iterator[None]:
 
 @contextmanager
 def unobserved() -> Iterator[None]:
-    """Tell nobody of what happens meanwhile: it is no doing of the program."""
+    """Disable all observers inside the `with`, for calls that the program did not make."""
     outside = observers[:]
     observers.clear()
     try:

@@ -132,7 +132,7 @@ class Primitive:
         return f"{owner}.{self.name}({', '.join(given)})"
 
     def call(self, owner: Any, entry: Entry) -> Any:
-        """Do what an entry says."""
+        """Apply an entry."""
         by_place, by_name = self.shown(entry)
         return getattr(owner, self.name)(*by_place, **by_name)
 

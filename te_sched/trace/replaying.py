@@ -1,4 +1,4 @@
-"""Doing again, on another schedule, what a trace says. Must not know what any primitive does."""
+"""Replay of a trace on another schedule. Must not know what any primitive does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from te_sched.trace.primitive import as_results
 
 
 class Replay:
-    """A trace on another schedule, one entry at a time: what its objects are there (`twins`)."""
+    """Replays a trace on another schedule, entry by entry; `twins` maps its objects."""
 
     def __init__(self, handles: Handles, schedule: Any) -> None:
         target = schedule.trace.handles
@@ -32,7 +32,7 @@ class Replay:
             self._variables[variable] = other
 
     def call(self, entry: Entry) -> None:
-        """Do what an entry says, and pair its results with those there are now."""
+        """Apply an entry, and map its results to the new ones."""
         owner = self.schedule if entry.target is None else self.find(entry.target)
         arguments = {name: self.find(value) for name, value in entry.arguments.items()}
         here = Entry(entry.primitive, None, arguments, (), decision=entry.decision)
@@ -41,7 +41,7 @@ class Replay:
             self._pair(old, new)
 
     def find(self, value: Any) -> Any:
-        """What a value of the trace is here."""
+        """The value on this schedule that corresponds to one of the trace."""
         if isinstance(value, HandleReference):
             return value.resolve(self.schedule, self.twins[value.handle])
         if isinstance(value, (list, tuple)):
@@ -56,8 +56,8 @@ def check_signature(signature: Any, target: Any) -> None:
     """Refuse to apply a trace to a schedule of other declarations."""
     if signature != target:
         raise ScheduleError(
-            "replay a trace",
-            f"it is about {', '.join(name for name, *_ in signature)}, the schedule about "
-            + ", ".join(name for name, *_ in target),
+            f"cannot replay a trace of {', '.join(name for name, *_ in signature)} on a schedule "
+            f"of {', '.join(name for name, *_ in target)}",
+            "the operations must have the same names, kinds and ranks",
             "replay it on a schedule of the same declarations",
         )

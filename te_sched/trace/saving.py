@@ -98,7 +98,7 @@ class _Writer:
 
 
 def apply_json(data: Any, schedule: Any, names: Mapping[str, Any]) -> None:
-    """Do what a trace says that was saved; `names` has what it needs beside the declarations."""
+    """Apply a saved trace; `names` has the handles that are not declared with the schedule."""
     with _malformed():
         instructions, decisions = data
         values = dict(decisions)
@@ -117,14 +117,14 @@ def _malformed() -> Iterator[None]:
         yield
     except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
         raise ScheduleError(
-            "apply the JSON of a trace",
-            f"it is not what as_json of a trace returns ({type(error).__name__}: {error})",
+            f"invalid JSON of a trace: {type(error).__name__}: {error}",
+            "it differs from what as_json of a trace returns",
             "pass what trace.as_json() returned, or json.loads of what was saved of it",
         ) from error
 
 
 class _Reader:
-    """Finds on a schedule what the names in the JSON of a trace mean."""
+    """Resolves the names in the JSON of a trace on a schedule."""
 
     def __init__(self, schedule: Any, names: Mapping[str, Any]) -> None:
         self._schedule, self._handles = schedule, schedule.trace.handles
@@ -147,7 +147,7 @@ class _Reader:
         name, inputs, attributes, labels = instruction
         primitive: Primitive | None = self._handles.primitive(self._schedule, name)
         if primitive is None:
-            raise ValueError(f"there is no primitive {name}")
+            raise ValueError(f"unknown primitive {name}")
         values, constants = list(map(self._value, inputs)), list(attributes)
         owner = values.pop(0) if primitive.has_target else self._schedule
         arguments = {}
@@ -180,7 +180,7 @@ class _Reader:
     def _find(self, name: str) -> Any:
         if name not in self.known:
             raise ScheduleError(
-                f"the trace needs {name}",
+                f"trace needs {name}, which is not in the schedule",
                 "it is neither declared with the schedule nor made by a primitive of the trace",
                 f"pass it by its name: names={{{name!r}: ...}}",
             )

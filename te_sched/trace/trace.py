@@ -1,4 +1,4 @@
-"""The trace: what was done to a schedule, as a program that can be printed, replayed and saved.
+"""The trace: the primitives applied to a schedule, which can be printed, replayed and saved.
 
 Each primitive appends its entries when it has done its work. Entries keep the objects that the user
 gave; names are made when the trace is printed. Must not know what any primitive does.
@@ -36,13 +36,13 @@ class Trace:
         self.known: set[Any] = set()
 
     def copy(self) -> Trace:
-        """A trace that goes its own way from here."""
+        """A copy of the trace."""
         twin = Trace(self.handles)
         twin.entries, twin.known = list(self.entries), set(self.known)
         return twin
 
     def extend(self, introduced: Iterable[Entry], entry: Entry) -> None:
-        """Append what was done, after the entries that say where its handles come from."""
+        """Append an entry, after the entries that define its handles."""
         for one in introduced:
             self.entries.append(one)
             self.known.update(one.results)
@@ -54,7 +54,7 @@ class Trace:
 
         Its declarations may be the same objects, or others made by the same program.
         """
-        check_schedule(schedule, "replay a trace")
+        check_schedule(schedule, "replay of a trace")
         world = Replay(self.handles, schedule)
         for entry in list(self.entries):
             world.call(entry)
@@ -75,7 +75,7 @@ class Trace:
     def apply_json_to_schedule(
         json_obj: list[Any], sch: Any, names: Mapping[str, Any] | None = None
     ) -> None:
-        """Do to a schedule of the same declarations what `as_json` of a trace says.
+        """Apply the JSON of a trace (`as_json`) to a schedule of the same declarations.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class Trace:
         names : what no JSON holds, by the names that `names()` of the trace has: tensor intrinsics,
             functions, and variables that are no extents of the declared tensors.
         """
-        check_schedule(sch, "apply the JSON of a trace")
+        check_schedule(sch, "apply_json_to_schedule")
         apply_json(json_obj, sch, {} if names is None else names)
 
     def names(self) -> dict[str, Any]:
@@ -129,10 +129,9 @@ class Trace:
 
 
 def check_schedule(schedule: Any, what: str) -> None:
-    """Refuse to apply a trace to what is no schedule."""
+    """Refuse what is not a schedule."""
     if not isinstance(getattr(schedule, "trace", None), Trace):
         raise ScheduleError(
-            f"{what} on {kind_of(schedule)}",
-            "it is not a schedule",
-            "pass what te.create_schedule returned",
+            f"{what} expects a schedule, got {kind_of(schedule)}",
+            help="pass what te.create_schedule returned",
         )

@@ -67,7 +67,7 @@ def test_takes_modules_and_functions_by_name() -> None:
 def test_rejects_what_is_no_program() -> None:
     with pytest.raises(BuildError, match="check an int"):
         check(3)  # type: ignore[arg-type]
-    with pytest.raises(LoweringError, match="lower a schedule without args"):
+    with pytest.raises(LoweringError, match="args is required to lower a schedule"):
         check(reduction()[0])
 
 

@@ -94,7 +94,7 @@ def test_reducing_along_the_threads_that_a_stage_is_computed_by_is_refused() -> 
     s[C].bind(inner, te.thread_axis("threadIdx.x"))
     s[B].compute_at(s[C], inner)
     s[B].bind(B.op.reduce_axis[0], te.thread_axis("threadIdx.x"))
-    with pytest.raises(BuildError, match=r"inside of a loop that is bound to threadIdx.x too"):
+    with pytest.raises(BuildError, match=r"inside a loop that is bound to threadIdx.x too"):
         te_sched.build(s, [A, C], target="cuda")
 
 
@@ -112,7 +112,7 @@ def test_threads_for_a_part_that_other_threads_name_are_refused() -> None:
     s[B].compute_at(s[shared], outer)
     _, inner = s[B].split(B.op.axis[0], factor=4)
     s[B].bind(inner, te.thread_axis("threadIdx.x"))
-    with pytest.raises(BuildError, match=r"would compute only where both are equal"):
+    with pytest.raises(BuildError, match=r"would be computed only where they are equal"):
         te_sched.build(s, [A, C], target="cuda")
     found = [one for one in te_sched.analysis.check(s, [A, C]) if one.buffer == "B"]
     assert [one.verdict for one in found] == ["refuted"]

@@ -163,10 +163,10 @@ REFUSED = [
     (as_many_registers_as_their_virtual_thread_says, "llvm", r"A.local outside of the loop over"),
     (shared_memory_of_threads_further_inside, "cuda", r"where threadIdx\.y is not bound yet"),
     (memory_of_a_block_of_threads_further_inside, "cuda", r'keep B in scope "shared" where thr'),
-    (filled_after_it_is_read, "cuda", r"it reads A\.shared, which is computed in a loop"),
+    (filled_after_it_is_read, "cuda", r"it reads A\.shared, which is computed further inside"),
     (attached_beside_a_reader, "llvm", r"stage D reads it outside of that loop"),
     (attached_below_a_loop_that_reads_it_outside, "llvm", r"reads it outside of that loop"),
-    (attached_at_a_fused_axis, "llvm", r"is attached at axis i of stage C, which has no such loop"),
+    (attached_at_a_fused_axis, "llvm", r"is attached at axis i of stage C, which is not a loop"),
 ]
 
 

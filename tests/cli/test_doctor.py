@@ -99,7 +99,7 @@ def test_switches(monkeypatch):
     assert "TE_SCHED_EMULATE=1" in look("switches").found
     monkeypatch.setenv("TE_SCHED_EMULATE", "perhaps")
     assert look("switches").state == BROKEN
-    assert "neither true nor false" in look("switches").found
+    assert "must be a truth value" in look("switches").found
 
 
 def test_gpu_rows(monkeypatch):

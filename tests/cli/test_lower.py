@@ -76,7 +76,7 @@ def test_lower_after_a_pass_that_is_switched_off(te_sched_command, program):
     )
     done = te_sched_command("lower", "--after", "unroll_loops", path)
     assert done.exit_code == 1
-    assert "this pass is switched off" in done.stderr
+    assert "of stop_after is disabled" in done.stderr
 
 
 def test_lower_step_by_step(te_sched_command, program):

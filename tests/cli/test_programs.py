@@ -126,11 +126,11 @@ def test_each_command_says_what_to_do(te_sched_command, program, command, tmp_pa
         ([str(tmp_path / "nothing.py")], 2, "there is no such file"),
         ([program("print('nothing')\n", "a.py")], 2, "it ran to its end and made none"),
         ([program("1 // 0\n", "b.py")], 1, "it failed before it made one"),
-        ([program("broken")], 1, "i was split into i.outer, i.inner"),
+        ([program("broken")], 1, "the axis was split into i.outer, i.inner"),
     ):
         done = te_sched_command(command, *words)
         assert done.exit_code == code, done.stderr
-        assert f"why: {why}" in done.stderr
+        assert why in done.stderr
         assert "help: " in done.stderr
 
 
@@ -189,11 +189,11 @@ def test_program_that_raises(te_sched_command, program):
     assert told.startswith("Traceback (most recent call last):\n")
     frames = [line for line in told.splitlines() if line.startswith("  File")]
     assert [frame.rpartition(" ")[2] for frame in frames] == ["<module>", "work"]
-    assert "ScheduleError: split on axis i\n" in told
+    assert "ScheduleError: cannot split axis i of stage " in told
     assert "help: use one of its axes" in told
     assert "for i_outer, i_inner in T.grid(8, 8)" in done.stdout
     data = json.loads(te_sched_command("lower", "--json", program("broken")).stdout)
-    assert data["error"].startswith("ScheduleError: split on axis i")
+    assert data["error"].startswith("ScheduleError: cannot split axis i of stage")
     assert data["schedules"][0]["error"] is None
 
 

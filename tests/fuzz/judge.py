@@ -35,19 +35,19 @@ TELLING = ("set_store_predicate", "tensorize", "rolling_buffer", "transform_layo
 ALLOWED = (
     "needs at least one value to choose from",
     "an iteration fetches for the next one, but the iterations run at once",
-    "is computed in the iteration itself",  # what a double buffer needs one iteration ahead
-    "so there is no next iteration to fetch for",
-    "threads count from zero",
+    "which is computed in the same iteration",  # what a double buffer needs one iteration ahead
+    "there is no next iteration to prefetch for",
+    "thread indices start at zero",
     "has a constant size, and its size is",  # of kernels
     "; the launch is blockIdx.x = -",  # less than no blocks, as constants say
     "cannot be read from any argument",
-    "it is declared in scope 'global', and",  # what a body outside reads
-    "is an output, which must be there when the program ends",  # of a group
-    "a loop in which each thread reduces its part",  # of what is computed at the threads
+    "it is declared in scope 'global', but",  # what a body outside reads
+    "the buffer of an output must hold all of it when the program ends",  # of a group
+    "in that loop each thread reduces its part",  # of what is computed at the threads
     "depends on which one that is, which is not known there",  # registers of virtual threads
-    "the loop whose iterations take turns in it",  # of different sizes, for which TVM fails too
-    "is not a constant, so the number of copies is not known",  # nor for TVM
-    "is not a constant, and a vector has a constant number of lanes",
+    "alternate between two buffers of one size",  # of different sizes: TVM fails too
+    "the body is copied once per iteration",  # nor for TVM
+    "a vector has a constant number of lanes",
     "the divisor is the constant 0",  # in the text, where TVM fails too: a // (a - a)
 )
 # What the debug build reports, which wraps around as in numpy where it is not watched.
@@ -241,7 +241,7 @@ class _Run:
             ) from None
         kind, message = type(error).__name__, f"{error.fault} | {error.why}"
         group = f"{kind}: {_normal(message)}"
-        if not error.why or not error.help:
+        if not error.help:
             raise _Over("vague", f"vague {group}", f"{line}\n{error}")
         self.refusals.append(group)
         self.lines.append(line)
@@ -273,7 +273,7 @@ class _Run:
             return True
         if self.case.sanitize and SANITIZED in error.why:
             return True
-        return any(words in error.why for words in ALLOWED)
+        return any(words in f"{error.fault} {error.why}" for words in ALLOWED)
 
     def _foreign(self, line: str, error: Exception) -> None:
         """An exception that is not te_sched's: the user's own, or a bug."""

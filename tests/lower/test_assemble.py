@@ -99,7 +99,9 @@ def test_stage_inside_of_threads_that_needs_their_loop_is_refused() -> None:
     outer, inner = s[C].split(k, 4)
     s[C].bind(inner, te.thread_axis("threadIdx.y"))
     s[B].compute_at(s[C], inner)
-    with pytest.raises(LoweringError, match=r"needs the value of k\.outer(.|\n)*at axis k\.outer"):
+    with pytest.raises(
+        LoweringError, match=r"needs the value of loop k\.outer(.|\n)*at axis k\.outer"
+    ):
         te_sched.lower(s, [A, C])
     s[B].compute_at(s[C], outer)
     te_sched.lower(s, [A, C])

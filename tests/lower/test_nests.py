@@ -90,7 +90,7 @@ def test_virtual_threads_need_a_constant_number() -> None:
     Y = te.compute((n,), lambda i: X[i] + 1, name="Y")
     s = te.create_schedule(Y.op)
     s[Y].bind(Y.op.axis[0], te.thread_axis("vthread"))
-    with pytest.raises(LoweringError, match="bound to a virtual thread but has the extent n"):
+    with pytest.raises(LoweringError, match="bound to a virtual thread but has extent n"):
         nest_of(s, Y)
 
 

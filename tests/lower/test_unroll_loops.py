@@ -59,13 +59,13 @@ def test_parallel_loops_are_not_copied() -> None:
 
 
 def test_extent_must_be_constant() -> None:
-    with pytest.raises(LoweringError, match="unroll the loop over i"):
+    with pytest.raises(LoweringError, match="cannot unroll loop i: its extent n"):
         unrolled(loop(i, n, store(A, 1, i), kind="unrolled"))
 
 
 def test_copies_without_end_are_refused() -> None:
     nest = loop(i, 1 << 20, loop(j, 1 << 10, store(A, j, i), kind="unrolled"), kind="unrolled")
-    with pytest.raises(LoweringError, match="more than 65536 take too long to compile"):
+    with pytest.raises(LoweringError, match="statements, more than 65536"):
         unrolled(nest)
 
 

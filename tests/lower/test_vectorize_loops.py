@@ -109,7 +109,7 @@ def test_one_lane_is_no_vector() -> None:
 
 
 def test_extent_must_be_constant() -> None:
-    with pytest.raises(LoweringError, match="vectorize the loop over i"):
+    with pytest.raises(LoweringError, match="cannot vectorize loop i"):
         vectorized(store(A, n, i), extent=n)
 
 

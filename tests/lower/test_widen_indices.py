@@ -54,7 +54,7 @@ def test_squares_of_loop_variables_are_exact(index: Index, expected: Index, how:
 
 def test_index_that_64_bits_do_not_hold_is_rejected() -> None:
     s, B = looked_up(60000, lambda i: te.max(0 - i * i * i * i * i, -7) + 7)
-    with pytest.raises(BuildError, match="of an index in 64 bits"):
+    with pytest.raises(BuildError, match="of an index overflows 64 bits"):
         te_sched.build(s, [T, B])
 
 
@@ -196,7 +196,7 @@ def test_wide_index_that_64_bits_do_not_hold_is_rejected() -> None:
         return te.max(te.min(square, tir.const(5, "int64")), tir.const(0, "int64"))
 
     s, B = looked_up(60000, index)
-    with pytest.raises(BuildError, match="of an index in 64 bits"):
+    with pytest.raises(BuildError, match="of an index overflows 64 bits"):
         te_sched.build(s, [T, B])
 
 

@@ -145,7 +145,7 @@ SCHEDULED: dict[str, Case] = {
     "symbolic layout": (
         scheduled(Y, lambda s: s[Y].transform_layout(lambda i: [i])),
         ScheduleError,
-        "has the extent n",
+        "constant extents, got n of dimension i",
     ),
     "layout by zero": (
         scheduled(C, layout(lambda i, j: [i // -2, j])),
@@ -155,7 +155,7 @@ SCHEDULED: dict[str, Case] = {
     "layout of floats": (
         scheduled(C, layout(lambda i, j: [i.astype("float32"), j])),
         ScheduleError,
-        "it is a float32",
+        "must be an integer, got dtype float32",
     ),
     "layout of an extern": (
         scheduled(EXTERN, lambda s: s[EXTERN].transform_layout(lambda i, j: [j, i])),
@@ -165,12 +165,12 @@ SCHEDULED: dict[str, Case] = {
     "prefetch of a name": (
         scheduled(C, lambda s: s[C].prefetch("B", C.op.axis[0], 1)),
         ScheduleError,
-        "only tensors are fetched",
+        "prefetch expects a tensor",
     ),
     "tensorize an extern": (
         lambda: (lambda p: p.s[p.scan].tensorize(p.scan.op.scan_axis, intrinsic(called)))(scan()),
         ScheduleError,
-        "only a te.compute can be compared",
+        "only the body of a te.compute can be compared",
     ),
     "pragma of a list": (
         scheduled(C, lambda s: s[C].pragma(k, "key", [1])),
@@ -182,11 +182,11 @@ SCHEDULED: dict[str, Case] = {
         ScheduleError,
         "it has no stage in this schedule",
     ),
-    "scan of two updates": (two_updates, ScheduleError, "its update other does not read"),
+    "scan of two updates": (two_updates, ScheduleError, "update other of scan scan does not read"),
     "offset of a name": (
         scheduled(C, lambda s: s.rfactor(C, k, factor_axis="last")),
         ScheduleError,
-        "factor_axis is a str",
+        "factor_axis must be an int",
     ),
     "scan without state": (unfed_scan, ScheduleError, "does not read the state"),
 }
@@ -194,23 +194,27 @@ LOWERED: dict[str, Case] = {
     "passes on a number": (
         lambda: Sequential([])(3),  # type: ignore[arg-type]
         LoweringError,
-        "run the passes sequential on an int",
+        "passes sequential expect a module, got an int",
     ),
     "rearranged and prefetched": (
         lowered(C, [A, C], prefetched),
         LoweringError,
-        "storage_align or prefetch uses B",
+        "used by storage_align or prefetch",
     ),
-    "double buffer without loop": (doubled(False), LoweringError, "no loop is round the place"),
+    "double buffer without loop": (
+        doubled(False),
+        LoweringError,
+        "it is not filled inside of a loop",
+    ),
     "double buffer of a step": (
         doubled(True, through=True),
         LoweringError,
-        "is computed in the iteration itself",
+        "which is computed in the same iteration",
     ),
     "two results": (
         tensorized_row(lambda x: te.compute((8,), lambda i: (x[i], x[i]), name="c")[0]),
         LoweringError,
-        "it declares another number of results",
+        "declares another number of outputs",
     ),
     "more axes": (
         tensorized_row(lambda x: te.compute((8, 8), lambda i, j: x[j], name="c")),
@@ -222,18 +226,18 @@ LOWERED: dict[str, Case] = {
             lambda x: te.compute((8,), lambda i: x[i] * 2.0, name="c"), stage=B, place=0
         ),
         LoweringError,
-        "axis i runs over 8 values inside it",
+        "axis i has 8 values inside it",
     ),
     "more dimensions": (
         tensorized_row(lambda x: te.compute((8,), lambda i: x[i] + 1.0, name="c"), view=(8, 1)),
         LoweringError,
-        "it has 2 dimensions, and the region has fewer",
+        "it has 2 dimensions, the region has fewer",
     ),
-    "other half": (unwritten_half, LoweringError, "no loop is round the place"),
+    "other half": (unwritten_half, LoweringError, "it is not filled inside of a loop"),
     "rearranged for an extern": (
         lowered(OVER, [A, OVER], lambda s: s[B].transform_layout(lambda i, j: [j, i])),
         LoweringError,
-        "an extern operation or a tensor intrinsic uses B",
+        "used by an extern operation or a tensor intrinsic",
     ),
     "cycle": (cycle, LoweringError, "the compute_at calls form a cycle"),
     "endless threads": (threads_round_a_scan, LoweringError, "has no extent"),
@@ -250,7 +254,7 @@ LOWERED: dict[str, Case] = {
             ),
         ),
         LoweringError,
-        "it has no body",
+        "the intrinsic has no body",
     ),
     "no update": (tensorized(called), LoweringError, "no reduce_update"),
     "guards": (
@@ -261,7 +265,7 @@ LOWERED: dict[str, Case] = {
     "another type": (
         tensorized(lambda i, o: (called(i, o),) * 3, dtype="float64"),
         LoweringError,
-        "declares float64",
+        "a of the intrinsic has float64",
     ),
     "pass": (
         lambda: transform.Simplify()(A),
@@ -272,7 +276,7 @@ LOWERED: dict[str, Case] = {
     "unroll": (
         lambda: PassContext(config={"tir.UnrollLoop": 16}),
         LoweringError,
-        "its value is a mapping",
+        "must be a mapping, got 16",
     ),
 }
 

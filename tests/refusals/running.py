@@ -212,17 +212,17 @@ CASES: dict[str, Case] = {
     "path of nothing": (
         lambda: config._read_path("TE_SCHED_CACHE_DIR", "a\0b"),
         TeSchedError,
-        "it is no path",
+        "must be a path, got",
     ),
     "threads": (
         lambda: config._read_count("TE_SCHED_MAX_STEPS", "-1"),
         TeSchedError,
-        "no whole number above 0",
+        "must be a whole number above 0",
     ),
     "truth": (
         lambda: config._read_truth("TE_SCHED_CACHE", "perhaps"),
         TeSchedError,
-        "neither true nor false",
+        "must be a truth value",
     ),
     "complex copy": (
         lambda: nd.empty((2,)).copyfrom(np.array([1j, 2j])),

@@ -206,13 +206,13 @@ OTHER = te.compute((8,), lambda i: B[i] * 2, name="OTHER")
 WRONG = tir.decl_buffer((8,), "int32")
 
 LOWERING: dict[str, Case] = {
-    "args tensor": (built(B), LoweringError, "no list of arguments"),
-    "args int": (built(3), LoweringError, "no list of arguments"),
-    "args mapping": (built({B: C}), LoweringError, "no list of arguments"),
+    "args tensor": (built(B), LoweringError, "args must be a list"),
+    "args int": (built(3), LoweringError, "args must be a list"),
+    "args mapping": (built({B: C}), LoweringError, "args must be a list"),
     "variable twice": (built([B, C, K.var, K.var]), LoweringError, "given twice"),
     "foreign tensor": (built([B, C, OTHER]), BuildError, "the schedule does not compute it"),
-    "binds": (lowered(binds=3), LoweringError, "it is no mapping"),
-    "binds key": (lowered(binds={"A": 3}), LoweringError, "it is no tensor"),
+    "binds": (lowered(binds=3), LoweringError, "binds must be a mapping"),
+    "binds key": (lowered(binds={"A": 3}), LoweringError, "key of binds must be a tensor"),
     "binds value": (lowered(binds={B: 3}), DeclarationError, "it is not a buffer"),
     "binds dtype": (lowered(binds={B: WRONG}), DeclarationError, "the buffer of int32"),
     "binds shape": (
@@ -221,7 +221,7 @@ LOWERING: dict[str, Case] = {
         "different shapes",
     ),
     "name": (lowered(name=3), LoweringError, "name of lower is 3"),
-    "no name": (lowered(name=""), LoweringError, "no name of a function"),
+    "no name": (lowered(name=""), LoweringError, "name of a function must be"),
     "target": (built([B, C], ""), BuildError, "no kind of target"),
     "target quote": (built([B, C], "llvm 'x"), BuildError, "close all quotes"),
     "mcpu missing": (built([B, C], "llvm -mcpu"), BuildError, "LLVM knows no such name"),
@@ -243,10 +243,14 @@ def program() -> SimpleNamespace:
 
 
 PRIMITIVES: list[tuple[Callable[[], Any], Callable[[Any], Any], str]] = [
-    (program, lambda p: p.s[C].split(C.op.axis[0], float("nan")), "factor is an integer"),
-    (program, lambda p: p.s[C].set_scope(C.op.axis[0]), "there is no such memory"),
-    (program, lambda p: p.s.trace.replay(3), "it is not a schedule"),
-    (program, lambda p: p.s[C].storage_align(C.op.axis[0], 2**70, 0), "factor lies between"),
+    (
+        program,
+        lambda p: p.s[C].split(C.op.axis[0], float("nan")),
+        "factor of axis i must be an integer",
+    ),
+    (program, lambda p: p.s[C].set_scope(C.op.axis[0]), "unknown storage scope axis i"),
+    (program, lambda p: p.s.trace.replay(3), "expects a schedule, got an int"),
+    (program, lambda p: p.s[C].storage_align(C.op.axis[0], 2**70, 0), "factor must be from"),
 ]
 
 

@@ -59,12 +59,12 @@ def test_forward_takes_any_indices() -> None:
 @pytest.mark.parametrize(
     ("rule", "why"),
     [
-        (lambda i, j: [i], "do not tell the 8 values of j apart"),
-        (lambda i, j: [i, i, j], "do not tell the 12 values of i apart"),
-        (lambda i, j: [i // 5, i % 5, j], "5 does not divide evenly"),
-        (lambda i, j: [i * 9 + j], "is no rearrangement"),
-        (lambda i, j: [i + 1, j], "is no rearrangement"),
-        (lambda i, j: [i // 4, j], "do not tell the 12 values of i apart"),
+        (lambda i, j: [i], "do not map the 8 values of j one to one"),
+        (lambda i, j: [i, i, j], "do not map the 12 values of i one to one"),
+        (lambda i, j: [i // 5, i % 5, j], "divisor 5, which does not divide"),
+        (lambda i, j: [i * 9 + j], "does not rearrange"),
+        (lambda i, j: [i + 1, j], "does not rearrange"),
+        (lambda i, j: [i // 4, j], "do not map the 12 values of i one to one"),
     ],
 )
 def test_layouts_reject_what_is_not_one_to_one(rule: Rule, why: str) -> None:

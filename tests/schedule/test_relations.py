@@ -135,7 +135,7 @@ def test_second_range_must_have_the_same_extent() -> None:
     known: Ranges = {}
     for _ in range(2):
         set_range(known, OUTER, range_of(0, 4), Analyzer())
-    with pytest.raises(LoweringError, match="axis o has two extents"):
+    with pytest.raises(LoweringError, match="axis o has conflicting extents 4 and 5"):
         set_range(known, OUTER, range_of(0, 5), Analyzer())
 
 

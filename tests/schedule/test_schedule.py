@@ -41,9 +41,13 @@ def test_both_outputs_of_an_operation_have_one_stage() -> None:
 def test_stages_belong_to_tensors_and_operations() -> None:
     p = chain()
     assert p.s[p.B] is p.s[p.B.op]
-    with pytest.raises(ScheduleError, match=r"tensors and operations(.|\n)*use one of A, B, C, D"):
+    with pytest.raises(
+        ScheduleError, match=r"a tensor or operation, got(.|\n)*use one of A, B, C, D"
+    ):
         p.s["B"]
-    with pytest.raises(ScheduleError, match=r"no output depends on it(.|\n)*has A, B, C, D"):
+    with pytest.raises(
+        ScheduleError, match=r"no output of the schedule depends on it(.|\n)*has A, B, C, D"
+    ):
         p.s[te.placeholder((3,), name="Z")]
 
 

@@ -63,7 +63,7 @@ def test_a_step_has_its_line_its_trace_and_what_the_primitive_is_for() -> None:
     assert step.source_line == "_, jo, _, ji = s[C].tile(*C.op.axis, 4, 4)"
     assert step.where.startswith("tests/story/test_explain.py:")
     assert step.code.splitlines()[-1].endswith(" = s[C].tile(i, j, 4, 4)")
-    assert step.summary == "Split two loops and walk over their plane in tiles."
+    assert step.summary == "Split two loops and reorder the parts so that they iterate over tiles."
 
 
 def test_the_program_of_the_user_is_shown_with_its_primitives() -> None:

@@ -192,7 +192,7 @@ def test_a_scan_begins_within_its_state():
 
 def test_an_update_reads_the_state():
     total = scan_of(lambda state, t, i: 1.0)
-    with pytest.raises(ScheduleError, match="its update up does not read the state"):
+    with pytest.raises(ScheduleError, match="update up of scan scan does not read the state"):
         te.create_schedule(total)
 
 

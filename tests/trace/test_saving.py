@@ -97,7 +97,7 @@ def test_what_no_json_holds_is_given_by_name() -> None:
     p.s[p.D].transform_layout(lambda i, j: [j, i])
     names = {"mapping": p.s.trace.names()["mapping"]}
     assert after_saving(p.s, other.s, names) == str(p.s.trace)
-    with pytest.raises(ScheduleError, match=r"the trace needs mapping") as caught:
+    with pytest.raises(ScheduleError, match=r"trace needs mapping") as caught:
         after_saving(p.s, chain().s)
     assert "names={'mapping': ...}" in caught.value.help
 
@@ -121,17 +121,21 @@ def test_apply_json_rejects_what_is_no_trace(data: Any) -> None:
     if data and isinstance(data[0], str) and len(data) == 4:
         root = p.s.trace.as_json()[0][0]
         data = [[root, data], []]
-    with pytest.raises(ScheduleError, match=r"apply the JSON of a trace"):
+    with pytest.raises(ScheduleError, match=r"invalid JSON of a trace"):
         Trace.apply_json_to_schedule(data, p.s)
     assert len(p.s.trace) == 0
 
 
 def test_apply_json_rejects_other_declarations() -> None:
     p = chain()
-    with pytest.raises(ScheduleError, match=r"replay a trace\n.*where.*\n.*about A, B, C, D, the"):
+    with pytest.raises(
+        ScheduleError, match=r"replay a trace of A, B, C, D on a schedule of A, B, C\n"
+    ):
         Trace.apply_json_to_schedule(p.s.trace.as_json(), pair().s)
 
 
 def test_apply_json_rejects_what_is_no_schedule() -> None:
-    with pytest.raises(ScheduleError, match=r"apply the JSON of a trace on an int"):
+    with pytest.raises(
+        ScheduleError, match=r"apply_json_to_schedule expects a schedule, got an int"
+    ):
         Trace.apply_json_to_schedule([[], []], 3)

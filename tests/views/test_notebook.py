@@ -172,7 +172,7 @@ def test_errors_show_their_parts_and_loops():
     s, _, _, C = tiled()
     error = failed(lambda: s[C].split(C.op.axis[0], factor=4))
     html = html_of(error)
-    assert "ScheduleError: split on axis i" in text_of(html)
+    assert "ScheduleError: cannot split axis i of stage C" in text_of(html)
     assert "<dt>help</dt>" in html
     assert (
         '<pre class="te-code">for i.outer (parallelized)   &lt;-- comes from i\n  for j.outer'

@@ -1,4 +1,4 @@
-"""From a lowered function to what runs on a GPU: kernels, and the host's program round them.
+"""From a lowered function to kernels of a GPU and the host function that launches them.
 
 The road is `pipeline.device_passes`; `kernel` says what a kernel is.
 """

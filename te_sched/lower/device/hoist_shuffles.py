@@ -1,4 +1,4 @@
-"""Shuffles where all lanes of a warp come by: out of conditions in which lanes part.
+"""Hoist warp shuffles out of divergent conditions, so that all lanes of a warp execute them.
 
 A lane reads another's register only while both execute the shuffle. Conditions move inward to the
 statements that they are about, and what these shuffle is computed before.
@@ -52,7 +52,7 @@ def hoist_shuffles(kernel: PrimFunc, analyzer: Analyzer) -> PrimFunc:
 
 
 class _Hoist(StatementMapper):
-    """Carries the conditions round a statement down to it; `differing` differs between threads."""
+    """Pushes conditions down to statements; `differing` differ between threads."""
 
     def __init__(self, kernel: str, differing: set[Var], analyzer: Analyzer) -> None:
         self.kernel, self.differing, self.analyzer = kernel, differing, analyzer
@@ -132,15 +132,15 @@ class _Hoist(StatementMapper):
         return body
 
     def by_all(self, shuffle: Call) -> Call:
-        """A shuffle that lanes execute whose condition kept them from it: of what they have."""
+        """A shuffle of the own values of lanes, also of those whose condition is false."""
         load = shuffle.args[1]
         if not isinstance(load, BufferLoad) or len(_loads(shuffle)) > 1:
-            raise self.error("it is of a value that is computed under the condition")
+            raise self.error("its value is computed under the condition")
         size = self.sizes.get(load.buffer.data)
         place = self.analyzer.simplify(load.indices[0])
         low, high = self.analyzer.const_bounds(place)
         if size is None or low is None or low < 0:
-            raise self.error(f"{load} may not be read outside of its condition")
+            raise self.error(f"{load} may be out of bounds outside of its condition")
         if high is None or high >= size:
             place = Min(place, IntImm(size - 1, place.dtype))
         self.cleared[load.buffer.data] = load.buffer
@@ -151,17 +151,17 @@ class _Hoist(StatementMapper):
         """Whether threads may have different values of an expression."""
         return not self.differing.isdisjoint(variables_of(e)) or bool(_loads(e))
 
-    def error(self, why: str) -> BuildError:
+    def error(self, problem: str) -> BuildError:
         """A shuffle that some lanes would not execute."""
         return BuildError(
-            f"shuffle between the lanes of a warp in kernel {self.kernel!r}",
-            f"only some of them come by, and it cannot be done before: {why}",
+            f"cannot shuffle between the lanes of a warp in kernel {self.kernel!r}: {problem}",
+            "only some lanes reach it, and it cannot be moved out of its condition",
             'let the axis divide evenly, or use scope "shared"',
         )
 
 
 class _Taker(Mapper):
-    """Puts variables in the place of shuffles; `found` says which, inner ones first."""
+    """Replaces shuffles by variables; `found` has both, inner ones first."""
 
     def __init__(self) -> None:
         self.found: list[tuple[Var, Call]] = []
@@ -184,7 +184,7 @@ def _loads(e: Expr) -> list[BufferLoad]:
 
 
 def _chooses(e: Expr) -> bool:
-    """Whether a shuffle stands where only some lanes may compute it."""
+    """Whether a shuffle is in a branch of a conditional expression."""
     for part in walk(e):
         lazy = isinstance(part, And | Or) or choice_of(part) is not None
         if lazy and _shuffles(part):

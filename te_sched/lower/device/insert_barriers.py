@@ -1,4 +1,4 @@
-"""Barriers between what threads of a block write into shared memory and what others do there.
+"""Barriers between writes to shared memory and conflicting accesses of other threads.
 
 Two accesses to the same memory, one of them a write, need a barrier between them unless it can be
 proved that they never meet, or only within one thread. The kernel is read in program order with the
@@ -112,7 +112,7 @@ class _Plan:
     meets: bool = False
 
     def closed(self) -> _Plan:
-        """The plan of a statement that may not be executed: what is before may be after it."""
+        """The plan of a statement that may be skipped: accesses before it may reach past it."""
         return _Plan(self.body, self.head, [*self.head, *self.tail], False) if self.meets else self
 
 
@@ -222,7 +222,7 @@ class _Planner:
         )
 
     def with_barrier_in(self, plan: _Plan, node: For) -> _Plan:
-        """The body of a loop with a barrier where its last iteration meets the next one."""
+        """The body of a loop with a barrier between iterations, where consecutive ones conflict."""
         parts = list(plan.body.seq) if isinstance(plan.body, SeqStmt) else [plan.body]
         plans = [self.plan(part) for part in parts]
         for position, part in enumerate(plans):
@@ -268,14 +268,14 @@ class _Planner:
     def plan_divergent(self, node: Stmt, why: str) -> _Plan:
         """What only some threads do, or not equally often: no barrier may stand in it."""
         if any(map(_is_barrier, statements(node))):
-            raise self.error(f"a barrier stands where {why} differs between threads")
+            raise self.error(f"a barrier is inside of {why}, which differs between threads")
         self.diverges = True
         plan = self.plan(node)
         self.diverges = False
         if plan.body is not node:
             raise self.error(
-                f"threads need each other's values in shared memory where {why} differs between "
-                "them, and cannot wait for each other there"
+                f"threads exchange values in shared memory inside of {why}, which differs "
+                "between threads"
             )
         return plan
 
@@ -402,11 +402,11 @@ class _Planner:
                 facts.enter_context(self.analyzer.constraint(condition))
             return packed(access.index, self.analyzer)
 
-    def error(self, why: str) -> BuildError:
-        """A kernel in which barriers cannot be put."""
+    def error(self, problem: str) -> BuildError:
+        """A kernel that would need a barrier in divergent code."""
         return BuildError(
-            f"put barriers into kernel {self.kernel!r}",
-            why,
+            f"cannot synchronize the threads of kernel {self.kernel!r}: {problem}",
+            "all threads of a block must reach each barrier",
             "compute the stage in shared memory outside of that condition or loop, or let the axis "
             "divide evenly",
         )

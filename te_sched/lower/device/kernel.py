@@ -56,7 +56,7 @@ def is_kernel(func: PrimFunc) -> bool:
 
 
 def thread_axes(kernel: PrimFunc) -> tuple[tuple[LaunchAxis, ...], Stmt]:
-    """The thread axes of a kernel, in the order of TAGS, and what every thread does."""
+    """The thread axes of a kernel, in the order of TAGS, and the body of every thread."""
     axes, body = [], kernel.body
     while isinstance(body, AttrStmt) and body.key == "thread_extent":
         iter_var: IterVar = body.node
@@ -100,7 +100,7 @@ def launched(root: Stmt) -> dict[Var, str]:
 
 
 def scope_of(data: Var) -> str:
-    """The storage scope of what a pointer points to."""
+    """The storage scope of the memory at a pointer."""
     return data.scope or "global"
 
 
@@ -154,7 +154,7 @@ def block_size(kernel: PrimFunc) -> int | None:
 
 
 def lane_mask(axes: Iterable[LaunchAxis]) -> Expr:
-    """The lanes of a warp that come by: all of them, where the block has no part of a warp."""
+    """The mask of active lanes: all of them, unless the block ends within a warp."""
     count = 1
     for axis in axes:
         if not axis.is_block:

@@ -71,7 +71,7 @@ class _Team:
 
 
 class _Lowering(StatementMapper):
-    """Replaces reductions; `buffers` are what they need for the whole kernel."""
+    """Replaces reductions; `buffers` are the shared buffers of the whole kernel."""
 
     def __init__(self, kernel: str, axes: Sequence[LaunchAxis]) -> None:
         self.kernel = kernel
@@ -86,14 +86,14 @@ class _Lowering(StatementMapper):
         reducer: CommReducer = node.node
         call = node.body.value if isinstance(node.body, Evaluate) else None
         if not isinstance(call, Call) or call.op != "tir.tvm_thread_allreduce":
-            raise self.error("its body is no tvm_thread_allreduce")
+            raise self.error("the body is not a tvm_thread_allreduce")
         count = len(reducer.lhs)
         values, condition = call.args[1 : 1 + count], call.args[1 + count]
         results = call.args[2 + count : 2 + 2 * count]
         reduced = [thread for thread in call.args[2 + 2 * count :] if type(thread) is Var]
         if blocks := [axis.tag for axis in self.blocks if any(axis.var is var for var in reduced)]:
             raise self.error(
-                f"{blocks[0]} is an axis of blocks, which cannot wait for each other",
+                f"{blocks[0]} is an axis of blocks, which cannot synchronize",
                 "factor the reduction with rfactor and reduce the parts in a second stage",
             )
         team = self.team(reduced)
@@ -169,7 +169,7 @@ class _Lowering(StatementMapper):
         )
 
     def across_warps(self, combine: _Combine, team: _Team) -> list[Stmt]:
-        """Warps one by one, then what the warps have found."""
+        """Reduce within each warp, then across the results of the warps."""
         warps = team.size // WARP
         memory = self.memory(combine, team.groups * warps)
         row = ops.mul(team.group, warps)
@@ -244,15 +244,16 @@ class _Lowering(StatementMapper):
         return self.buffers[-1]
 
     def error(
-        self, why: str, help: str = "bind the reduction to a thread axis of constant extent"
+        self, problem: str, help: str = "bind the reduction to a thread axis of constant extent"
     ) -> BuildError:
         """A reduction that cannot be lowered."""
-        return BuildError(f"reduce across threads in kernel {self.kernel!r}", why, help)
+        fault = f"cannot reduce across threads in kernel {self.kernel!r}: {problem}"
+        return BuildError(fault, help=help)
 
 
 @dataclass(frozen=True, slots=True)
 class _Combine:
-    """A reducer and where a thread keeps what it has so far."""
+    """A reducer and the places of the partial result of a thread."""
 
     reducer: CommReducer
     places: list[BufferLoad]

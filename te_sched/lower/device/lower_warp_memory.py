@@ -42,8 +42,9 @@ def lower_warp_memory(kernel: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc
     extent = lanes[0].extent if lanes else None
     if not isinstance(extent, IntImm) or (extent.value % WARP and WARP % extent.value):
         raise BuildError(
-            f"keep {of_warps[0].buffer_var.name} in memory of a warp in kernel {name!r}",
-            f"threadIdx.x has extent {extent}, and the lanes of a warp are its neighbours",
+            f"cannot keep {of_warps[0].buffer_var.name} in warp memory of kernel {name!r}: "
+            f"threadIdx.x has extent {extent}",
+            "the lanes of a warp are consecutive values of threadIdx.x",
             "bind an axis of 2, 4, 8, 16 or a multiple of 32 iterations to threadIdx.x",
         )
     lowering = _Lowering(name, lanes[0].var, min(extent.value, WARP), settings)
@@ -75,7 +76,7 @@ class _Lowering(AccessMapper):
             if type(store) is BufferStore and store.buffer.data is data:
                 run = self.run_of(store)
                 if self.runs.setdefault(data, run) != run:
-                    raise self.error(data.name, "its stores give lanes different elements")
+                    raise self.error(data.name, "its stores assign its elements to different lanes")
         run = self.runs.setdefault(data, 1)
         size = math.prod(
             part.value if isinstance(part, IntImm) else 0 for part in allocation.extents
@@ -92,13 +93,13 @@ class _Lowering(AccessMapper):
         run = terms[0] if terms is not None else None
         if not isinstance(run, IntImm) or run.value < 1:
             raise self.error(
-                store.buffer.name, f"it is stored at [{index}], which is no multiple of threadIdx.x"
+                store.buffer.name, f"store index [{index}] is not a multiple of threadIdx.x"
             )
         owner = ops.floormod(ops.floordiv(index, run.value), self.width)
         lane = ops.floormod(self.thread, self.width)
         if not self.analyzer.can_prove_equal(owner, lane):
             raise self.error(
-                store.buffer.name, f"it is stored at [{index}], which another lane keeps"
+                store.buffer.name, f"element [{index}] is stored by a lane that does not own it"
             )
         return run.value
 
@@ -131,7 +132,7 @@ class _Lowering(AccessMapper):
         if low is None or high is None or high - low >= _MOST:
             raise self.error(
                 node.buffer.name,
-                f"at [{indices[0]}] lanes want different elements of each other's at once",
+                f"lanes read different elements of another lane at once, at [{indices[0]}]",
             )
         chosen = self.shuffled(buffer, ops.add(first, high), lane)
         for step in reversed(range(low, high)):
@@ -166,10 +167,10 @@ class _Lowering(AccessMapper):
             return buffer
         return replace(buffer, data=data, shape=(IntImm(self.runs[buffer.data]),))
 
-    def error(self, name: str, why: str) -> BuildError:
+    def error(self, name: str, problem: str) -> BuildError:
         """Warp memory that cannot be registers."""
         return BuildError(
-            f"keep {name} in memory of a warp in kernel {self.kernel!r}",
-            why,
+            f"cannot keep {name} in warp memory of kernel {self.kernel!r}: {problem}",
+            "each lane of a warp keeps its elements in registers",
             'let every lane store its own elements, or use scope "shared"',
         )

@@ -66,14 +66,13 @@ class _Splitter(StatementMapper):
                         self.defined.setdefault(part)
 
     def check_bound(self, body: Stmt) -> None:
-        """Refuse variables that nothing gives a value: those of loops that are elsewhere."""
+        """Refuse variables that are used outside of their loops."""
         unbound = [var for var in free_variables(body) if var not in self.defined]
         if unbound:
             names = ", ".join(sorted(var.name for var in unbound))
             raise BuildError(
-                f"build function {self.name!r} for cuda",
-                f"nothing gives {names} a value where it is used: a stage is computed outside of "
-                "the loops that its size or place depends on",
+                f"variables used outside of their loops in function {self.name!r}: {names}",
+                "a stage is computed outside of the loops that its size or place depends on",
                 "attach the stage inside of these loops (compute_at)",
             )
 
@@ -104,9 +103,9 @@ class _Splitter(StatementMapper):
     def visit_Allocate(self, node: Allocate) -> Stmt:
         if (scope := scope_of(node.buffer_var)) != "global":
             raise BuildError(
-                f"allocate {node.buffer_var.name} in {self.name!r}",
-                f"its scope is {scope}, which exists inside of a kernel alone, and no loop round "
-                "it is bound to a thread",
+                f"cannot allocate {node.buffer_var.name} of scope {scope} outside of a kernel, in "
+                f"function {self.name!r}",
+                "no loop around it is bound to a thread",
                 "attach its stage inside of a loop that is bound to blockIdx or threadIdx "
                 "(compute_at)",
             )

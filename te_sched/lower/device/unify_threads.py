@@ -54,7 +54,7 @@ class _Kernels(StatementMapper):
 
 
 class _Collector(StatementMapper):
-    """Takes the launches out of one kernel, and says which variable stands for which."""
+    """Removes the launches from one kernel and maps their variables to shared ones."""
 
     def __init__(self, name: str, launched: dict[Var, str], settings: Lowering) -> None:
         self.name, self.launched = name, launched
@@ -70,9 +70,8 @@ class _Collector(StatementMapper):
         tag = thread.thread_tag
         if tag not in TAGS:
             raise BuildError(
-                f"launch a kernel of {self.name!r} over {tag!r}",
-                "a GPU has no such threads",
-                f"bind to one of {', '.join(TAGS)}, or to vthread",
+                f"cannot launch a kernel of {self.name!r} over unknown thread tag {tag!r}",
+                help=f"bind to one of {', '.join(TAGS)}, or to vthread",
             )
         known = self.axes.get(tag)
         if known is None:
@@ -80,8 +79,8 @@ class _Collector(StatementMapper):
             known = self.axes[tag] = LaunchAxis(tag, var, node.value)
         elif not self.analyzer.can_prove_equal(known.extent, node.value):
             raise BuildError(
-                f"launch a kernel of {self.name!r} over {tag}",
-                f"its stages bind axes of {known.extent} and of {node.value} iterations to it, and "
+                f"axes of {known.extent} and of {node.value} iterations are bound to {tag} in one "
+                f"kernel of {self.name!r}",
                 "all threads of a kernel are launched at once",
                 "split the axes so that both extents are the same",
                 where=[
@@ -106,10 +105,10 @@ class _Collector(StatementMapper):
         """A launch that makes use of the variable of another one over the same threads."""
         names = ", ".join(_stored(node)) or "a stage"
         return BuildError(
-            f"launch a kernel of {self.name!r} over {tag} for {names}",
-            f"an axis of {node.value} iterations is bound to {tag}, inside of a loop that is bound "
-            f"to {tag} too and on which {names} depends: a thread has one {tag}, and would compute "
-            "only where both are equal",
+            f"cannot bind an axis of {node.value} iterations of {names} to {tag} inside a loop "
+            f"that is bound to {tag} too, in a kernel of {self.name!r}",
+            f"a thread has one {tag}: {names}, which depends on both loops, would be computed only "
+            "where they are equal",
             f"bind the inner axis to another thread axis, attach the stage outside of the loop "
             f"over {tag} (compute_at), or leave the inner axis a loop",
             where=Subject("axis", tag),
@@ -117,7 +116,7 @@ class _Collector(StatementMapper):
 
 
 def _reads_results(inner: AttrStmt, outer: AttrStmt) -> bool:
-    """Whether a launch reads what another one around it has computed for each of its threads."""
+    """Whether a launch reads values that an enclosing launch computes per thread."""
     own = outer.node.var
     if inner.node.var is own:
         return False

@@ -13,9 +13,11 @@ from te_sched.ir import dtypes
 from te_sched.ir.expr import Expr, IterVar
 from te_sched.schedule.handles import NAME
 from te_sched.schedule.primitives.checks import (
+    KINDS,
     as_expr,
     brief,
     check_kind,
+    check_operation,
     leaf_position,
     names,
     stage_label,
@@ -29,7 +31,7 @@ from te_sched.trace.primitive import primitive
 
 _THREAD_TAG = re.compile(r"(blockIdx|threadIdx)\.[xyz]\Z|vthread(\.[xyz])?\Z|cthread\Z")
 THREAD_TAGS = "blockIdx.x/y/z, threadIdx.x/y/z, vthread"
-# What lowering and code generation know; others mean something to passes of the user's own.
+# The pragmas of lowering and code generation; others are left to passes of the user.
 _PRAGMAS = (
     "unroll",
     "vectorize",
@@ -60,10 +62,10 @@ class AnnotationPrimitives(StageState):
 
     @primitive(has_target=True)
     def vectorize(self, var: IterVar) -> None:
-        """Let one vector instruction do all iterations of a loop: `A[i]` becomes `A[0:n]`.
+        """Execute all iterations of a loop as vector operations: `A[i]` becomes `A[0:n]`.
 
-        The length is constant; any number of lanes will do, multiples of the machine's are fast.
-        It is the innermost loop of its stage that pays, over neighbours in memory.
+        The extent must be constant; multiples of the machine's vector length are fastest.
+        Vectorize the innermost loop of a stage, over elements adjacent in memory.
         """
         leaf_position(self, var, "vectorize")
         check_kind(self, var, ("DataPar",), "vectorize")
@@ -71,31 +73,31 @@ class AnnotationPrimitives(StageState):
 
     @primitive(has_target=True)
     def parallel(self, var: IterVar) -> None:
-        """Divide the iterations of a loop among the cores: `for i in T.parallel(n)`.
+        """Distribute the iterations of a loop over the cores: `for i in T.parallel(n)`.
 
-        Iterations that add to the same elements would race: `build` refuses loops of reduction axes
-        and says what to do (`rfactor`).
+        Iterations that add to the same element would race: `build` refuses parallel loops over
+        reduction axes (use `rfactor`).
         """
-        self._annotate("parallel", var, "Parallelized")
+        self._annotate("parallelize", var, "Parallelized")
 
-    def _annotate(self, name: str, var: IterVar, iter_type: str) -> None:
-        leaf_position(self, var, name)
+    def _annotate(self, action: str, var: IterVar, iter_type: str) -> None:
+        leaf_position(self, var, action)
         self.draft.set_attr(var, iter_type=iter_type)
 
     @primitive(has_target=True)
     def bind(self, ivar: IterVar, thread_ivar: IterVar) -> None:
-        """Let the threads of a thread axis do the iterations of a loop, one each.
+        """Bind a loop to a thread axis: each thread executes one iteration.
 
         Parameters
         ----------
         ivar : the loop. It starts at 0.
-        thread_ivar : of `te.thread_axis("threadIdx.x")` and the like. Stages of one kernel that are
-            bound to the same axis are done by the same threads.
+        thread_ivar : made by `te.thread_axis("threadIdx.x")` or the like. Stages of one kernel that
+            are bound to the same axis are executed by the same threads.
         """
         leaf_position(self, ivar, "bind")
         check_kind(self, ivar, ("DataPar", "CommReduce"), "bind")
         where = At(self, ivar)
-        check_thread(thread_ivar, f"bind axis {ivar.var.name}", where)
+        check_thread(thread_ivar, f"axis {ivar.var.name}", where)
         before = self.iter_var_attrs.get(ivar, PLAIN).bind_thread
         if before is not None and before is not thread_ivar:
             warnings.warn(
@@ -109,27 +111,25 @@ class AnnotationPrimitives(StageState):
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
         """Attach a pragma to a loop, such as "auto_unroll_max_step" with a number.
 
-        The pragmas "unroll" and "vectorize" are the primitives of these names. Of a processor,
-        "nontemporal" lets vectors below the loop be stored past the caches, in arrays that are not
-        read there: for large results that nothing uses soon. "parallel_grain" with a number leaves
-        threads out of a parallel loop that would have fewer iterations each, and
-        "parallel_stride_pattern" deals its iterations out one by one, where they differ in length.
+        The pragmas "unroll" and "vectorize" equal the primitives of these names. On a CPU,
+        "nontemporal" stores vectors inside the loop past the caches, for large results that are not
+        read soon. "parallel_grain" sets the minimum number of iterations per thread of a parallel
+        loop. "parallel_stride_pattern" assigns iterations to threads one by one, which balances
+        iterations of different length.
 
-        A name that is nearly that of a pragma gives a warning; any other is kept for passes of the
-        user's own.
+        A misspelled pragma gives a warning; other unknown names are kept for passes of the user.
         """
-        leaf_position(self, var, "pragma")
+        leaf_position(self, var, "attach a pragma to")
         where = At(self, var)
         if not isinstance(pragma_type, str) or not pragma_type:
             raise ScheduleError(
-                f"pragma {repr_of(pragma_type)}",
-                "a pragma is known by its name",
-                "give a string",
-                where,
+                f"pragma name must be a non-empty string, got {repr_of(pragma_type)}",
+                help="give the name of a pragma",
+                where=where,
             )
         value = None
         if pragma_value is not None:
-            value = as_expr(pragma_value, f"pragma {pragma_type}={brief(pragma_value)}", where)
+            value = as_expr(pragma_value, f"value of pragma {pragma_type}", where)
         if pragma_type not in _PRAGMAS and (question := did_you_mean(pragma_type, _PRAGMAS)):
             warnings.warn(
                 f"the pragma {repr_of(pragma_type)} of {stage_label(self)} does nothing{question}",
@@ -150,33 +150,32 @@ class AnnotationPrimitives(StageState):
 
     @primitive(has_target=True)
     def prefetch(self, tensor: Tensor, var: IterVar, offset: Any) -> None:
-        """Fetch what iteration `var + offset` will read of a tensor into the cache.
+        """Prefetch the region of a tensor that iteration `var + offset` reads into the cache.
 
         Parameters
         ----------
-        tensor : one that the stage reads.
-        var : a loop of the stage; the fetch stands at the beginning of its body.
+        tensor : a tensor that the stage reads.
+        var : a loop of the stage; the prefetch is at the beginning of its body.
         offset : how many iterations ahead, an integer.
         """
-        leaf_position(self, var, "prefetch")
+        leaf_position(self, var, "prefetch at")
         where = At(self, var)
         if not isinstance(tensor, Tensor):
             raise ScheduleError(
-                f"prefetch {brief(tensor)}", "only tensors are fetched", "give a tensor", where
+                f"prefetch expects a tensor, got {brief(tensor)}", help="give a tensor", where=where
             )
         producer = self.schedule.stage_of(tensor.op)
         if producer is None or not self.schedule.reads(self, producer):
             raise ScheduleError(
-                f"prefetch {tensor.name}",
-                f"{stage_label(self)} does not read it",
-                f"fetch one of {names(self.op.input_tensors)}",
-                where,
+                f"cannot prefetch tensor {tensor.name}: {stage_label(self)} does not read it",
+                help=f"fetch one of {names(self.op.input_tensors)}",
+                where=where,
             )
-        distance = as_expr(offset, f"prefetch with offset={brief(offset)}", where)
+        distance = as_expr(offset, "prefetch offset", where)
         if not dtypes.is_integral(distance.dtype):
             raise ScheduleError(
-                f"prefetch with offset={brief(offset)}",
-                "the offset is a number of iterations",
+                f"prefetch offset must be an integer, got {brief(offset)}",
+                "it counts iterations",
                 "give an int",
                 where,
             )
@@ -189,67 +188,64 @@ class AnnotationPrimitives(StageState):
 
     @primitive(has_target=True)
     def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin) -> None:
-        """Put a tensor intrinsic in the place of a loop and what is in it.
+        """Replace a loop and its body by a tensor intrinsic.
 
         Parameters
         ----------
-        var : the outermost loop that it takes the place of.
-        tensor_intrin : from `te.decl_tensor_intrin`; lowering checks that it computes, with the
-            extents of these loops, what they compute.
+        var : the outermost loop that is replaced.
+        tensor_intrin : from `te.decl_tensor_intrin`; lowering checks that it computes the same as
+            the loops, for their extents.
         """
         leaf_position(self, var, "tensorize")
         where = At(self, var)
         if not isinstance(tensor_intrin, TensorIntrin):
             raise ScheduleError(
-                f"tensorize with {brief(tensor_intrin)}",
-                f"{kind_of(tensor_intrin)} is not a tensor intrinsic",
-                "make one with te.decl_tensor_intrin",
-                where,
+                f"cannot tensorize axis {var.var.name} with {brief(tensor_intrin)}: "
+                f"expected a tensor intrinsic, got {kind_of(tensor_intrin)}",
+                help="make one with te.decl_tensor_intrin",
+                where=where,
             )
         if not isinstance(self.op, ComputeOp):
             raise ScheduleError(
-                f"tensorize {self.op.name}",
-                "only a te.compute can be compared with a tensor intrinsic",
-                "tensorize the stages round it",
+                f"cannot tensorize {stage_label(self)}: "
+                f"it is {with_article(type(self.op).__name__)}, not a te.compute",
+                "only the body of a te.compute can be compared with a tensor intrinsic",
+                "tensorize its producers or consumers",
                 where,
             )
         self.draft.set_attr(var, iter_type="Tensorized", tensor_intrin=tensor_intrin)
 
     @primitive(has_target=True)
     def set_store_predicate(self, predicate: Any) -> None:
-        """Store only where a condition holds: `s[B].set_store_predicate(tx.var.equal(0))`."""
+        """Store only where a condition is true: `s[B].set_store_predicate(tx.var.equal(0))`."""
         self.draft.store_predicate = _condition(self, predicate)
 
 
 def _condition(stage: StageState, predicate: Any) -> Expr:
-    what = f"set_store_predicate({brief(predicate)})"
-    condition = as_expr(predicate, what, At(stage))
-    if stage.is_group or not dtypes.is_bool(condition.dtype):
+    check_operation(stage, "set the store predicate of")
+    condition = as_expr(predicate, "store predicate", At(stage))
+    if not dtypes.is_bool(condition.dtype):
         raise ScheduleError(
-            what,
-            "a group stores nothing"
-            if stage.is_group
-            else f"it is {with_article(condition.dtype)}",
+            f"store predicate must be a condition, got {brief(predicate)}",
+            f"it has dtype {condition.dtype}",
             "give a condition, for example thread.var.equal(0)",
             At(stage),
         )
     return condition
 
 
-def check_thread(thread: Any, what: str, where: Where) -> None:
-    """A thread axis with a known tag."""
+def check_thread(thread: Any, bound: str, where: Where) -> None:
+    """Refuse what is not a thread axis with a known tag; `bound` is what it is bound to."""
     if not isinstance(thread, IterVar) or thread.kind != "ThreadIndex":
-        kind = f"the {thread.kind} axis {thread.var.name}" if isinstance(thread, IterVar) else ""
+        kind = f"{KINDS[thread.kind][0]} {thread.var.name}" if isinstance(thread, IterVar) else ""
         raise ScheduleError(
-            f"{what} to {kind or brief(thread)}",
-            "it is not a thread axis",
-            'make one with te.thread_axis("threadIdx.x")',
-            where,
+            f"cannot bind {bound} to {kind or brief(thread)}: it is not a thread axis",
+            help='make one with te.thread_axis("threadIdx.x")',
+            where=where,
         )
     if not _THREAD_TAG.match(thread.thread_tag):
         raise ScheduleError(
-            f"{what} to {thread.thread_tag!r}",
-            "there are no such threads",
-            f"use one of {THREAD_TAGS}{did_you_mean(thread.thread_tag, _ALL_TAGS)}",
-            where,
+            f"cannot bind {bound} to {thread.thread_tag!r}: unknown thread tag",
+            help=f"use one of {THREAD_TAGS}{did_you_mean(thread.thread_tag, _ALL_TAGS)}",
+            where=where,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from te_sched.errors import ScheduleError, kind_of
+from te_sched.errors import ScheduleError, kind_of, with_article
 from te_sched.ir.expr import IterVar, ProducerLoad, Reduce
 from te_sched.schedule.handles import STAGE
 from te_sched.schedule.primitives.checks import (
@@ -30,18 +30,18 @@ class AttachmentPrimitives(StageState):
 
     @primitive(has_target=True, parent=STAGE)
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
-        """Compute the stage inside a loop of a stage that uses it: as much as one iteration needs.
+        """Compute the stage inside a loop of a consumer: as much as one iteration needs.
 
         Parameters
         ----------
-        parent : the stage that uses it.
-        scope : the loop of `parent`. Each iteration computes what it reads, into a buffer of that
-            size; what several iterations read is computed in each of them.
+        parent : the consumer.
+        scope : the loop of `parent`. Each iteration computes the region that it reads, into a
+            buffer of that size; elements that several iterations read are recomputed.
         """
-        what = f"compute_at for {stage_label(self)}"
-        self._check_movable(what)
-        _check_parent(self, parent, what)
-        leaf_position(parent, scope, f"{what} at {stage_label(parent)}")
+        self._check_movable()
+        _check_parent(self, parent)
+        leaf_position(parent, scope, f"compute {stage_label(self)} at")
+        what = f"cannot compute {stage_label(self)} at {stage_label(parent)}"
         _check_group(self, parent, what)
         _check_no_output(self, what)
         _check_used(self, parent, what)
@@ -49,21 +49,20 @@ class AttachmentPrimitives(StageState):
 
     @primitive(has_target=True)
     def compute_inline(self) -> None:
-        """Compute each element where it is used, in the expressions of its consumers.
+        """Substitute the computation into the expressions of its consumers.
 
-        There is no buffer, and what is read several times is computed several times. A reduction
-        cannot be inlined.
+        There is no buffer; elements that are read several times are recomputed. A reduction cannot
+        be inlined.
         """
-        what = f"compute_inline for {stage_label(self)}"
-        op = compute_operation(self, what)
-        self._check_movable(what)
-        self._check_inline(op, what)
+        op = compute_operation(self, "inline")
+        self._check_movable()
+        self._check_inline(op)
         self._attach(AttachType.INLINE)
 
     @primitive(has_target=True)
     def compute_root(self) -> None:
-        """Compute the whole stage before what uses it: undoes compute_at and compute_inline."""
-        self._check_movable(f"compute_root for {stage_label(self)}")
+        """Compute the whole stage before its consumers: undoes compute_at and compute_inline."""
+        self._check_movable()
         self._attach(AttachType.GROUP_ROOT)
 
     def _attach(
@@ -72,68 +71,64 @@ class AttachmentPrimitives(StageState):
         draft = self.draft
         draft.attach_type, draft.attach_stage, draft.attach_ivar = attach_type, stage, axis
 
-    def _check_movable(self, what: str) -> None:
+    def _check_movable(self) -> None:
         if self.attach_type == AttachType.SCAN_UPDATE:
+            assert self.attach_stage is not None
             raise ScheduleError(
-                what,
+                f"cannot move the group that updates scan {self.attach_stage.op.name}",
                 "the stages that update a scan are computed in the loop of the scan",
                 "attach stages within the update to each other",
                 At(self),
             )
 
-    def _check_inline(self, op: ComputeOp, what: str) -> None:
-        where = At(self)
+    def _check_inline(self, op: ComputeOp) -> None:
+        where, what = At(self), f"cannot inline {stage_label(self)}"
         if self.is_output:
             raise ScheduleError(
-                what, "it is an output, which must be stored", "inline what it reads", where
+                f"{what}: it is an output", "outputs must be stored", "inline what it reads", where
             )
         if op.num_outputs != 1:
             raise ScheduleError(
-                what,
-                f"it computes {op.num_outputs} tensors at once",
-                "use compute_at, which can be done with several",
-                where,
+                f"{what}: it computes {op.num_outputs} tensors at once",
+                help="use compute_at, which supports several",
+                where=where,
             )
         for reader in self.schedule.readers_of(op):
             if not isinstance(reader.op, ComputeOp):
                 raise ScheduleError(
-                    what,
-                    f"{reader.op.name} ({type(reader.op).__name__}) reads it, and has no "
-                    "expressions to put it into",
+                    f"{what}: its consumer {reader.op.name} is "
+                    f"{with_article(type(reader.op).__name__)}, not a te.compute",
+                    "only the expressions of a te.compute can hold an inlined stage",
                     "use compute_root",
                     where,
                 )
             is_copy = all(isinstance(value, ProducerLoad) for value in reader.op.body)
             if isinstance(op.body[0], Reduce) and not is_copy:
                 raise ScheduleError(
-                    what,
-                    f"it is a reduction, and {reader.op.name} computes with its result",
-                    "use compute_at: a reduction is a loop, not an expression",
+                    f"{what}: it is a reduction, and {reader.op.name} computes with its result",
+                    "a reduction is a loop, not an expression",
+                    "use compute_at",
                     where,
                 )
 
 
-def _check_parent(stage: StageState, parent: Any, what: str) -> None:
+def _check_parent(stage: StageState, parent: Any) -> None:
+    what = f"cannot compute {stage_label(stage)}"
     if not isinstance(parent, StageState):
         raise ScheduleError(
-            f"{what} at {brief(parent)}",
-            f"{kind_of(parent)} is not a stage",
-            "give a stage and one of its axes: s[B].compute_at(s[C], C.op.axis[0])",
-            At(stage),
+            f"{what} at {brief(parent)}: expected a stage, got {kind_of(parent)}",
+            help="give a stage and one of its axes: s[B].compute_at(s[C], C.op.axis[0])",
+            where=At(stage),
         )
     if parent is stage:
         raise ScheduleError(
-            f"{what} at itself",
-            "a stage cannot be computed inside itself",
-            "give a stage that uses it",
-            At(stage),
+            f"{what} inside itself", help="give one of its consumers", where=At(stage)
         )
     if parent.schedule is not stage.schedule:
         raise ScheduleError(
-            f"{what} at {stage_label(parent)}",
-            "that stage belongs to another schedule",
-            "take the stage from the same schedule",
-            At(stage),
+            f"{what} at {stage_label(parent)} of another schedule",
+            help="take both stages from the same schedule",
+            where=At(stage),
         )
 
 
@@ -145,10 +140,9 @@ def _check_group(stage: StageState, parent: StageState, what: str) -> None:
         outside = outside.group
     if outside is None:
         raise ScheduleError(
-            f"{what} at {stage_label(parent)}",
-            f"{stage_label(stage)} is in a group that {stage_label(parent)} is not in",
-            "attach the group as a whole, or attach within the group",
-            At(stage),
+            f"{what}: it is in a group that {stage_label(parent)} is not in",
+            help="attach the group as a whole, or attach within the group",
+            where=At(stage),
         )
 
 
@@ -156,8 +150,8 @@ def _check_no_output(stage: StageState, what: str) -> None:
     for member in stage.schedule.members_of(stage):
         if member.is_output:
             raise ScheduleError(
-                what,
-                f"{member.op.name} is an output, which must be there when the program ends",
+                f"{what}: {member.op.name} is an output",
+                "the buffer of an output must hold all of it when the program ends",
                 f'attach what s.cache_write({member.op.name}, "local") gives'
                 if isinstance(member.op, ComputeOp)
                 else "do not ask for it as an output",
@@ -172,8 +166,8 @@ def _check_used(stage: StageState, parent: StageState, what: str) -> None:
     readers = [r for member in members for r in stage.schedule.readers_of(member.op)]
     outside = [reader.op for reader in dict.fromkeys(readers) if reader not in members]
     raise ScheduleError(
-        f"{what} at {stage_label(parent)}",
-        f"{parent.op.name} does not use it, neither directly nor through other stages",
-        f"attach it to what uses it: {names(outside)}" if outside else "use compute_root",
+        f"{what}: {parent.op.name} does not use it, directly or through other stages",
+        "a stage is computed inside a loop of a consumer",
+        f"attach it to a consumer: {names(outside)}" if outside else "use compute_root",
         [*At(stage), *At(parent)],
     )

@@ -13,11 +13,12 @@ from te_sched.ir.visitor import replace, substitute
 from te_sched.schedule.guards import bound_checks, check_promises
 from te_sched.schedule.handles import NAME, STAGES, TENSOR, TENSORS, as_items
 from te_sched.schedule.primitives.checks import (
-    KIND_TEXT,
+    KINDS,
     brief,
     check_scope,
     compute_operation,
     names,
+    stage_label,
 )
 from te_sched.schedule.program import ScheduleState
 from te_sched.schedule.relations import Ranges, Values
@@ -32,29 +33,28 @@ if TYPE_CHECKING:
 
 
 class CachingPrimitives(ScheduleState):
-    """Copies of tensors in other memories."""
+    """Primitives that copy tensors into other memories."""
 
     __slots__ = ()
 
     @primitive(tensor=TENSOR, scope=NAME, readers=STAGES)
     def cache_read(self, tensor: Tensor, scope: str, readers: Any) -> Tensor:
-        """Copy a tensor into a memory before some stages read it: a new stage A.shared.
+        """Add a stage that copies a tensor into a memory for some of its consumers: A.shared.
 
         Parameters
         ----------
-        tensor : what is copied.
+        tensor : the tensor to copy.
         scope : the memory: "shared", "local", ...
-        readers : the stages (tensors or operations) that read the copy from now on.
+        readers : the consumers (tensors or operations) that read the copy instead.
 
         Returns
         -------
         The copy.
         """
-        what = f"cache_read of {brief(tensor)}"
-        stage = stage_of_tensor(self, tensor, what)
-        check_scope(scope, what, At(stage))
+        stage = stage_of_tensor(self, tensor, "cache_read")
+        check_scope(scope, f"cache_read of {brief(tensor)}", At(stage))
         source = stage.op.output(tensor.value_index)
-        chosen = _readers(self, source, as_items(readers), what)
+        chosen = _readers(self, source, as_items(readers))
         declared = stage.origin_op.output(tensor.value_index)
         cache = _copy(source, self._cache_name(declared, scope))
         changed = self.rewired({}, {reader: {source: cache} for reader in chosen})
@@ -80,26 +80,25 @@ class CachingPrimitives(ScheduleState):
     def cache_write(self, tensor: Sequence[Tensor], scope: str) -> list[Tensor]: ...
     @primitive(tensor=TENSORS, scope=NAME)
     def cache_write(self, tensor: Any, scope: str) -> Tensor | list[Tensor]:
-        """Compute a tensor in a memory, then copy it to where it belongs: a new stage C.local.
+        """Compute a tensor in a new stage C.local in a memory, and copy the result into C.
 
         Parameters
         ----------
         tensor : a tensor, or a list of all tensors of one operation.
         scope : the memory: "local", "shared", ...
 
-        Loops that were split, fused or reordered before become the layout of the new tensor: its
-        axes are the loops over the output.
+        The loops over the output, as split, fused or reordered so far, become the axes of the new
+        tensor.
 
         Returns
         -------
-        The tensor that is computed now, or a list of them.
+        The new tensor, or a list of them.
         """
         tensors = as_items(tensor)
-        what = f"cache_write of {', '.join(map(brief, tensors))}"
-        stage = _writer(self, tensors, what)
-        op = compute_operation(stage, what)
-        check_scope(scope, what, At(stage))
-        layout = _layout(stage, op, what)
+        stage = _writer(self, tensors)
+        op = compute_operation(stage, "apply cache_write to")
+        check_scope(scope, f"cache_write of {names(tensors)}", At(stage))
+        layout = _layout(stage, op)
         cache = _computed(op, f"{op.name}.{scope}", layout)
         loads = [ProducerLoad(output, layout.indices) for output in cache.outputs]
         copy = ComputeOp(op.name, op.tag, op.attrs, op.axis, tuple(loads))
@@ -113,56 +112,56 @@ class CachingPrimitives(ScheduleState):
         return results if isinstance(tensor, (list, tuple)) else results[0]
 
 
-def stage_of_tensor(schedule: ScheduleState, tensor: Any, what: str) -> Stage:
-    """The stage that computes a tensor."""
+def stage_of_tensor(schedule: ScheduleState, tensor: Any, name: str) -> Stage:
+    """The stage that computes a tensor, for the primitive of this name."""
+    what = f"cannot apply {name} to {brief(tensor)}"
     if not isinstance(tensor, Tensor):
         raise ScheduleError(
-            what, f"{kind_of(tensor)} is not a tensor", "give what te.compute returned"
+            f"{what}: expected a tensor, got {kind_of(tensor)}",
+            help="give what te.compute returned",
         )
     stage = schedule.stage_of(tensor.op)
     if stage is None:
         raise ScheduleError(
-            what,
-            "it is not in this schedule",
+            f"{what}: it is not in this schedule",
             f"the schedule has {names(stage.op for stage in schedule.stages)}",
+            "use a tensor of the schedule, or create the schedule from this tensor",
         )
     return stage
 
 
-def _readers(
-    schedule: ScheduleState, source: Tensor, given: Sequence[Any], what: str
-) -> list[Stage]:
+def _readers(schedule: ScheduleState, source: Tensor, given: Sequence[Any]) -> list[Stage]:
     legal = [
         stage
         for stage in schedule.stages
         if any(tensor is source for tensor in stage.op.input_tensors)
     ]
-    help = f"it is read by {names(stage.op for stage in legal)}"
+    what = f"cannot cache {source.op.name}"
+    help = f"give some of its consumers: {names(stage.op for stage in legal)}"
     if not given:
-        raise ScheduleError(what, "nobody would read the copy", help)
+        raise ScheduleError(f"{what}: readers is empty", help=help)
     chosen: list[Stage] = []
     for item in given:
         op = item.op if isinstance(item, Tensor) else item
         stage = schedule.stage_of(op) if isinstance(op, Operation) else None
         if stage is None:
-            why = "has no stage in this schedule"
+            why = "it has no stage in this schedule"
         elif stage not in legal:
-            why = f"does not read {source.op.name}"
-            why += _read_instead(stage, source)
+            why = f"it does not read {source.op.name}{_read_instead(stage, source)}"
         elif stage in chosen:
-            why = "is given twice"
+            why = "it is given twice"
         else:
             chosen.append(stage)
             continue
-        raise ScheduleError(f"{what} for {brief(item)}", f"{brief(item)} {why}", help)
+        raise ScheduleError(f"{what} for {brief(item)}: {why}", help=help)
     return chosen
 
 
 def _read_instead(stage: Stage, source: Tensor) -> str:
-    """The copy that an earlier cache_read has put in the way."""
+    """The copy of an earlier cache_read that a stage reads instead."""
     for tensor in stage.op.input_tensors:
         if source in tensor.op.input_tensors and tensor.op.name.startswith(source.op.name + "."):
-            return f": it reads the copy {tensor.op.name}"
+            return f" but the copy {tensor.op.name}"
     return ""
 
 
@@ -182,22 +181,23 @@ def _copy(source: Tensor, name: str) -> Tensor:
     return ComputeOp(name, "", None, axes, (load,)).output(0)
 
 
-def _writer(schedule: ScheduleState, tensors: Sequence[Any], what: str) -> Stage:
+def _writer(schedule: ScheduleState, tensors: Sequence[Any]) -> Stage:
     if not tensors:
-        raise ScheduleError(what, "no tensor is given", "give one")
-    stages = [stage_of_tensor(schedule, tensor, what) for tensor in tensors]
+        raise ScheduleError("cache_write needs at least one tensor, got none", help="give a tensor")
+    stages = [stage_of_tensor(schedule, tensor, "cache_write") for tensor in tensors]
     stage = stages[0]
     given = {tensor.value_index for tensor in tensors}
     if any(other is not stage for other in stages) or len(given) != len(tensors):
         raise ScheduleError(
-            what,
-            "they are not the different outputs of one operation",
-            "use cache_write for each operation",
+            "tensors of cache_write must be different outputs of one operation, "
+            f"got {names(tensors)}",
+            help="use cache_write for each operation",
         )
     if len(given) != stage.op.num_outputs:
         raise ScheduleError(
-            what,
-            f"{stage.op.name} computes {stage.op.num_outputs} tensors in one loop nest",
+            f"cache_write of {stage.op.name} takes all its {stage.op.num_outputs} outputs, "
+            f"got {names(tensors)}",
+            "one loop nest computes them all",
             f"give all of them: s.cache_write([{names(stage.op.outputs)}], scope)",
             At(stage),
         )
@@ -207,8 +207,8 @@ def _writer(schedule: ScheduleState, tensors: Sequence[Any], what: str) -> Stage
 class _Layout:
     """How the loops of a stage become the axes of a tensor.
 
-    `axes` are those axes, `values` the old axes' variables in terms of the new ones, `indices` the
-    element that the old axes stand for, `guards` what holds for the elements that exist.
+    `axes` are those axes, `values` the variables of the old axes in terms of the new ones,
+    `indices` the element at the old axes, `guards` the conditions for an element to exist.
     """
 
     def __init__(
@@ -221,14 +221,15 @@ class _Layout:
         self.axes, self.values, self.indices, self.guards = axes, values, indices, guards
 
 
-def _layout(stage: StageState, op: ComputeOp, what: str) -> _Layout:
+def _layout(stage: StageState, op: ComputeOp) -> _Layout:
     reduce_axes = set(op.reduce_axis)
     leaves = [axis for axis in stage.leaf_iter_vars if axis not in reduce_axes]
     for leaf in leaves:
         if leaf.kind != "DataPar":
             raise ScheduleError(
-                what,
-                f"loop {leaf.var.name} is {KIND_TEXT[leaf.kind]}: it can be no axis of a tensor",
+                f"cannot apply cache_write to {stage_label(stage)}: "
+                f"its loop {leaf.var.name} is a {KINDS[leaf.kind][0]}",
+                "each loop becomes an axis of the new tensor, except for whole reduction axes",
                 "use cache_write before the reduction axes are split or fused",
                 At(stage, leaf),
             )
@@ -237,7 +238,7 @@ def _layout(stage: StageState, op: ComputeOp, what: str) -> _Layout:
         analyzer = Analyzer()
         for relation in stage.relations:
             relation.ranges_down(ranges, analyzer, None)
-        check_promises(stage, ranges, what, ranges)
+        check_promises(stage, ranges, "apply cache_write to", ranges)
     axes = tuple([_cached_axis(leaf, ranges[leaf]) for leaf in leaves])
     values: Values = {axis: axis.var for axis in reduce_axes}
     values.update((leaf, axis.var) for leaf, axis in zip(leaves, axes, strict=True))

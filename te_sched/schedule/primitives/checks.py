@@ -1,4 +1,4 @@
-"""What the primitives demand of their arguments, and the errors when they do not get it.
+"""Checks of the arguments of primitives.
 
 Every check raises a ScheduleError and changes nothing. Must not know any single primitive.
 """
@@ -18,6 +18,7 @@ from te_sched.errors import (
     did_you_mean,
     kind_of,
     repr_of,
+    with_article,
 )
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, IterVar
@@ -42,32 +43,36 @@ def stage_label(stage: StageState) -> str:
     return "a group" if stage.is_group else f"stage {stage.op.name}"
 
 
-def check_operation(stage: StageState, what: str) -> None:
-    """Groups have no loops."""
+def check_operation(stage: StageState, action: str) -> None:
+    """Refuse a group, which has no loops.
+
+    An `action` stands between "cannot" and the stage or axis: "split", "apply rfactor to".
+    """
     if stage.is_group:
         raise ScheduleError(
-            f"{what} of a group",
+            f"cannot {action} a group",
             "a group has no loops of its own",
             "use it on a stage of the group: s[tensor]",
         )
 
 
-def leaf_position(stage: StageState, axis: Any, what: str) -> int:
-    """Where an axis stands among the loops of a stage."""
-    check_operation(stage, what)
+def leaf_position(stage: StageState, axis: Any, action: str) -> int:
+    """The position of an axis among the loops of a stage."""
+    check_operation(stage, action)
     if not isinstance(axis, IterVar):
         raise ScheduleError(
-            f"{what} with {brief(axis)} for an axis",
-            f"{kind_of(axis)} is not an axis",
-            f"give one of its axes: {names(stage.leaf_iter_vars)}",
-            At(stage),
+            f"cannot {action} {brief(axis)}: expected an axis of {stage_label(stage)}, "
+            f"got {kind_of(axis)}",
+            help=f"give one of its axes: {names(stage.leaf_iter_vars)}",
+            where=At(stage),
         )
     for position, leaf in enumerate(stage.leaf_iter_vars):
         if leaf is axis:
             return position
+    subject, why = _why_no_leaf(stage, axis)
     raise ScheduleError(
-        f"{what} on axis {axis.var.name}",
-        _why_no_leaf(stage, axis),
+        f"cannot {action} {subject}",
+        why,
         f"use one of its axes: {names(stage.leaf_iter_vars)}",
         At(stage, axis),
         draw_loops(stage, _descendants(stage, axis)),
@@ -81,103 +86,108 @@ def _descendants(stage: StageState, axis: IterVar) -> dict[IterVar | StageState,
     return {leaf: f"comes from {name}" for leaf in stage.leaf_iter_vars if leaf in flags}
 
 
-def _why_no_leaf(stage: StageState, axis: IterVar) -> str:
-    name = axis.var.name
+def _why_no_leaf(stage: StageState, axis: IterVar) -> tuple[str, str]:
+    """The axis with what keeps it from being a loop of the stage, and the reason behind that."""
+    name, label, own = f"axis {axis.var.name}", stage_label(stage), stage.origin_op
     fate = stage.fates.get(axis)
     if fate is not None:
-        return f"{name} was {fate.text}" + (f" at {fate.place}" if fate.place.file else "")
+        place = f" at {fate.place}" if fate.place.file else ""
+        return f"{name} of {label}: the axis was {fate.text}{place}", ""
     if any(axis is known for known in stage.all_iter_vars):
-        return f"{name} is not a loop: its values are those of the operation round the stage"
+        return f"{name} of {label}: it is not a loop", "the enclosing operation gives its values"
     for other in stage.schedule.stages:
         if any(axis is known for known in other.all_iter_vars) or axis in other.fates:
-            return f"{name} is an axis of stage {other.op.name}"
+            return f"{name}: it is an axis of {stage_label(other)}, not of {label}", ""
     if axis.kind == "ThreadIndex":
-        return f"{name} is a thread axis; bind an axis of the stage to it"
-    return f"{name} belongs to no stage of this schedule"
+        return f"thread {name}: it is not a loop", f"an axis of {label} can be bound to it"
+    if any((one.var.name, one.kind) == (axis.var.name, axis.kind) for one in own.root_iter_vars()):
+        place = f" declared at {own.place}" if own.place.file else ""
+        return (
+            f"{name}: it is not the {axis.var.name} of {label}",
+            "it comes from another declaration; this schedule uses the "
+            f"{own.name}{place}, whose axes are s[{own.name}].op.axis",
+        )
+    return f"{name}: it belongs to no stage of this schedule", ""
 
 
-def check_kind(stage: StageState, axis: IterVar, kinds: tuple[str, ...], what: str) -> None:
-    """The kind of an axis."""
+def check_kind(stage: StageState, axis: IterVar, kinds: tuple[str, ...], action: str) -> None:
+    """Refuse an axis of another kind."""
     if axis.kind not in kinds:
         legal = [leaf for leaf in stage.leaf_iter_vars if leaf.kind in kinds]
+        kind, why = KINDS[axis.kind]
         raise ScheduleError(
-            f"{what} on axis {axis.var.name}",
-            f"{axis.var.name} is {KIND_TEXT[axis.kind]}",
-            f"it can be done on {names(legal)}",
+            f"cannot {action} {kind} {axis.var.name} of {stage_label(stage)}",
+            why,
+            f"use one of {names(legal)}" if legal else "use it on another stage",
             At(stage, axis),
         )
 
 
-KIND_TEXT = {
-    "DataPar": "an axis of the output",
-    "CommReduce": "a reduction axis, whose iterations depend on each other",
-    "Ordered": "the axis of a scan, whose iterations follow each other",
-    "ThreadIndex": "a thread axis",
-    "Opaque": "an axis without loop",
+# What messages call an axis of a kind, and what is special about it.
+KINDS = {
+    "DataPar": ("output axis", ""),
+    "CommReduce": ("reduction axis", "its iterations depend on each other"),
+    "Ordered": ("scan axis", "its iterations run in order"),
+    "ThreadIndex": ("thread axis", "its iterations are the threads of a launch"),
+    "Opaque": ("opaque axis", "it has no loop"),
 }
 
 
-def check_distinct(stage: StageState, axes: Iterable[IterVar], what: str) -> None:
-    """No axis is given twice."""
+def check_distinct(stage: StageState, axes: Iterable[IterVar], action: str) -> None:
+    """Refuse an axis that is given twice."""
     seen: set[IterVar] = set()
     for axis in axes:
         if axis in seen:
             raise ScheduleError(
-                f"{what} with axis {axis.var.name} twice",
-                "an axis has one place in the loops",
-                "give every axis once",
-                At(stage, axis),
+                f"axis {axis.var.name} is given twice to {action}",
+                help="give every axis once",
+                where=At(stage, axis),
             )
         seen.add(axis)
 
 
-def positive_integer(
-    value: Any, name: str, what: str, stage: StageState, axis: IterVar | None = None
-) -> Expr:
+def positive_integer(value: Any, name: str, action: str, stage: StageState, axis: IterVar) -> Expr:
     """An int or an integer expression that is not a constant below 1."""
-    where = At(stage, axis)
-    expr = as_expr(value, f"{what} with {name}={brief(value)}", where)
+    where, label = At(stage, axis), f"{action} {name} of axis {axis.var.name}"
+    expr = as_expr(value, label, where)
     if isinstance(value, bool) or not dtypes.is_integral(expr.dtype):
         raise ScheduleError(
-            f"{what} with {name}={brief(value)}",
-            f"{name} is an integer, not {kind_of(value)}",
-            f"give an int >= 1 or an integer expression{_rounded(value)}",
-            where,
+            f"{label} must be an integer, got {brief(value)}",
+            help=f"give an int >= 1 or an integer expression{_rounded(value)}",
+            where=where,
         )
     if reads_data(expr):
         raise ScheduleError(
-            f"{name} {expr} reads data: {what}",
-            "the length of a loop is known before the program runs, or told by its call",
+            f"{label} reads data: {expr}",
+            "the extent of a loop is a constant or an argument of the call",
             "give an int, or a te.var that is an argument of the program",
             where,
         )
     if isinstance(expr, IntImm) and expr.value < 1:
         raise ScheduleError(
-            f"{what} with {name}={expr.value}",
-            f"{name} is at least 1",
-            "give a positive integer",
+            f"{label} must be at least 1, got {expr.value}",
+            help="give a positive integer",
+            where=where,
+        )
+    largest = ops.int_limits(axis.var.dtype)[1]
+    if isinstance(expr, IntImm) and expr.value > largest:
+        raise ScheduleError(
+            f"{label} must be at most {largest}, got {expr.value}",
+            f"the axis counts in {axis.var.dtype}",
+            "give a smaller number",
             where,
         )
-    if isinstance(expr, IntImm) and axis is not None:
-        largest = ops.int_limits(axis.var.dtype)[1]
-        if expr.value > largest:
-            raise ScheduleError(
-                f"{what} with {name}={expr.value}",
-                f"axis {axis.var.name} counts in {axis.var.dtype}, up to {largest}",
-                "give a smaller number",
-                where,
-            )
     return expr
 
 
-def flag(value: Any, name: str, what: str, where: Where = ()) -> bool:
-    """Anything that has a truth value."""
+def flag(value: Any, label: str, where: Where = ()) -> bool:
+    """The truth value of an argument."""
     try:
         return bool(value)
     except (TypeError, ValueError, TeSchedError) as error:
         raise ScheduleError(
-            f"{what} with {name}={brief(value)}",
-            f"{kind_of(value)} is neither true nor false",
+            f"{label} must be True or False, got {brief(value)}",
+            f"{kind_of(value)} has no truth value",
             "give True or False",
             where,
         ) from error
@@ -189,7 +199,7 @@ def _rounded(value: Any) -> str:
     return f", for example {max(1, int(value))}"
 
 
-def integer(value: Any, name: str, what: str, stage: StageState) -> int:
+def integer(value: Any, label: str, stage: StageState) -> int:
     """A Python integer, or a constant."""
     if isinstance(value, IntImm) and value.dtype != "bool":
         return value.value
@@ -199,54 +209,53 @@ def integer(value: Any, name: str, what: str, stage: StageState) -> int:
         number = None
     if number is None or isinstance(value, bool):
         raise ScheduleError(
-            f"{what} with {name}={brief(value)}",
-            f"{name} is {kind_of(value)}",
+            f"{label} must be an int, got {brief(value)}",
+            f"it is {kind_of(value)}",
             "give an int",
             At(stage),
         )
     low, high = ops.int_limits("int32")
     if not low <= number <= high:
         raise ScheduleError(
-            f"{what} with {name}={repr_of(number)}",
-            f"{name} lies between {low} and {high}",
-            "give a smaller number",
-            At(stage),
+            f"{label} must be from {low} to {high}, got {repr_of(number)}",
+            help="give a smaller number",
+            where=At(stage),
         )
     return number
 
 
-def as_expr(value: Any, what: str, where: Where) -> Expr:
-    """Anything that stands for an expression."""
+def as_expr(value: Any, label: str, where: Where) -> Expr:
+    """The expression that an argument stands for."""
     try:
         return ops.convert(value)
     except DeclarationError as error:
-        raise ScheduleError(what, error.why, error.help, where) from None
+        fault = f"{label} must be an expression, got {brief(value)}"
+        raise ScheduleError(fault, error.why or error.fault, error.help, where) from None
 
 
-def check_scope(scope: Any, what: str, where: Where, is_empty_allowed: bool = False) -> str:
+def check_scope(scope: Any, called: str, where: Where, is_empty_allowed: bool = False) -> str:
     """The name of a storage scope."""
     if is_empty_allowed and isinstance(scope, str) and not scope:
         return ""
     if not isinstance(scope, str) or scope.split(".")[0] not in STORAGE_SCOPES:
         raise ScheduleError(
-            f"{what} with the scope {repr_of(scope)}",
-            "there is no such memory",
-            f"use one of {', '.join(STORAGE_SCOPES)}, with a tag after a dot where it has one"
+            f"unknown storage scope {brief(scope)} in {called}",
+            help=f"use one of {', '.join(STORAGE_SCOPES)}, with a tag after a dot where it has one"
             + did_you_mean(scope, STORAGE_SCOPES),
-            where,
+            where=where,
         )
     return scope
 
 
-def compute_operation(stage: StageState, what: str) -> ComputeOp:
+def compute_operation(stage: StageState, action: str) -> ComputeOp:
     """The operation of a stage, which must be a compute."""
-    check_operation(stage, what)
+    check_operation(stage, action)
     if not isinstance(stage.op, ComputeOp):
         raise ScheduleError(
-            f"{what} of {type(stage.op).__name__} {stage.op.name}",
-            "it can be done to the result of te.compute only",
-            "copy it by te.compute first",
-            At(stage),
+            f"cannot {action} {stage_label(stage)}: "
+            f"it is {with_article(type(stage.op).__name__)}, not a te.compute",
+            help="copy it by te.compute first",
+            where=At(stage),
         )
     return stage.op
 

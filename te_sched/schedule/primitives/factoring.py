@@ -1,4 +1,4 @@
-"""rfactor: a reduction in two steps, the first of which can run in parallel."""
+"""rfactor: a reduction in two stages, the first of which can run in parallel."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from te_sched.schedule.guards import bound_checks, check_promises
 from te_sched.schedule.handles import INTEGER, TENSOR
 from te_sched.schedule.primitives.caching import output_axes, stage_of_tensor
 from te_sched.schedule.primitives.checks import (
-    brief,
+    KINDS,
     compute_operation,
     integer,
     leaf_position,
     names,
+    stage_label,
 )
 from te_sched.schedule.program import ScheduleState
 from te_sched.schedule.relations import Ranges, Values, spread_down, spread_up
@@ -31,32 +32,31 @@ from te_sched.trace.primitive import primitive
 
 
 class FactoringPrimitives(ScheduleState):
-    """Reductions in two steps."""
+    """Primitives that factor reductions."""
 
     __slots__ = ()
 
     @primitive(tensor=TENSOR, factor_axis=INTEGER)
     def rfactor(self, tensor: Tensor, axis: IterVar, factor_axis: Any = 0) -> Any:
-        """Make a reduction loop an axis of a new stage B.rf, over which the stage reduces then.
+        """Factor a reduction loop into an axis of a new stage B.rf, which the stage then reduces.
 
         Parameters
         ----------
-        tensor : a reduction.
-        axis : one of the loops of its stage, which comes from reduction axes only.
+        tensor : the result of a reduction.
+        axis : a loop of its stage, made from reduction axes only.
         factor_axis : the position of the new axis in B.rf; negative counts from the end.
 
-        Both stages start with plain loops over their axes.
+        The loops of both stages start again from their axes.
 
         Returns
         -------
         The tensor B.rf, or a list of tensors for a reduction of several values.
         """
-        what = f"rfactor of {brief(tensor)}"
-        stage = stage_of_tensor(self, tensor, what)
-        op = compute_operation(stage, what)
-        reduce = _check_reduction(stage, op, axis, what)
-        place = _check_place(stage, op, factor_axis, what)
-        parts = _take_apart(stage, op, axis, what)
+        stage = stage_of_tensor(self, tensor, "rfactor")
+        op = compute_operation(stage, "apply rfactor to")
+        reduce = _check_reduction(stage, op, axis)
+        place = _check_place(stage, op, factor_axis)
+        parts = _take_apart(stage, op, axis)
         factored = _factored(op, reduce, axis, place, parts)
         remaining = _remaining(op, reduce, axis, place, factored)
         changed = self.rewired(dict(zip(op.outputs, remaining.outputs, strict=True)))
@@ -69,10 +69,10 @@ class FactoringPrimitives(ScheduleState):
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """The loops of a reduction seen from the factored axis.
+    """The loops of a reduction without the factored axis.
 
-    `reduce_axes` are those that the first step reduces over, `values` the old axes in terms of the
-    loops, `guards` what holds within the reduction axes that are gone.
+    `reduce_axes` are those that the first stage reduces, `values` the old axes in terms of the
+    loops, `guards` the bounds of the reduction axes that are replaced.
     """
 
     factor: Range
@@ -81,33 +81,32 @@ class _Parts:
     guards: list[Expr]
 
 
-def _check_reduction(stage: StageState, op: ComputeOp, axis: IterVar, what: str) -> Reduce:
+def _check_reduction(stage: StageState, op: ComputeOp, axis: IterVar) -> Reduce:
     body = op.body[0]
     if not isinstance(body, Reduce) or not body.axis:
         raise ScheduleError(
-            what,
-            f"{op.name} is not a reduction",
-            "use it on a tensor made with te.sum, te.max, ...",
-            At(stage),
+            f"cannot apply rfactor to {stage_label(stage)}: it is not a reduction",
+            help="use it on a tensor made with te.sum, te.max, ...",
+            where=At(stage),
         )
-    leaf_position(stage, axis, what)
+    leaf_position(stage, axis, "apply rfactor to")
     if axis.kind != "CommReduce":
         legal = [leaf for leaf in stage.leaf_iter_vars if leaf.kind == "CommReduce"]
         raise ScheduleError(
-            f"{what} by axis {axis.var.name}",
-            f"{axis.var.name} is not a reduction axis",
-            f"use one of {names(legal)}",
-            At(stage, axis),
+            f"cannot apply rfactor to {KINDS[axis.kind][0]} {axis.var.name} of "
+            f"{stage_label(stage)}: expected a reduction axis",
+            help=f"use one of {names(legal)}",
+            where=At(stage, axis),
         )
     return body
 
 
-def _check_place(stage: StageState, op: ComputeOp, factor_axis: Any, what: str) -> int:
-    place = integer(factor_axis, "factor_axis", what, stage)
+def _check_place(stage: StageState, op: ComputeOp, factor_axis: Any) -> int:
+    place = integer(factor_axis, "rfactor factor_axis", stage)
     count = len(op.axis)
     if not -count - 1 <= place <= count:
         raise ScheduleError(
-            f"{what} with factor_axis={place}",
+            f"rfactor factor_axis must be from {-count - 1} to {count}, got {place}",
             f"the new tensor has {count + 1} dimensions",
             f"use a position from 0 to {count}, or from -{count + 1} to -1",
             At(stage),
@@ -115,13 +114,13 @@ def _check_place(stage: StageState, op: ComputeOp, factor_axis: Any, what: str) 
     return place if place >= 0 else place + count + 1
 
 
-def _take_apart(stage: StageState, op: ComputeOp, axis: IterVar, what: str) -> _Parts:
+def _take_apart(stage: StageState, op: ComputeOp, axis: IterVar) -> _Parts:
+    what = f"cannot apply rfactor to axis {axis.var.name} of {stage_label(stage)}"
     if (one := _output_of(stage, op, axis)) is not None:
         raise ScheduleError(
-            f"{what} by axis {axis.var.name}",
-            f"it was made from {one.var.name}, which is an axis of the output",
-            "factor an axis that comes from reduction axes only",
-            At(stage, axis),
+            f"{what}: it was made from output axis {one.var.name}",
+            help="factor an axis that comes from reduction axes only",
+            where=At(stage, axis),
         )
     touched = spread_down(stage.relations, spread_up(stage.relations, {axis: 1}))
     ranges: Ranges = domains(op.root_iter_vars())
@@ -130,28 +129,27 @@ def _take_apart(stage: StageState, op: ComputeOp, axis: IterVar, what: str) -> _
         relation.ranges_down(ranges, analyzer, None)
     if not ops.is_const(ranges[axis].min, 0):
         raise ScheduleError(
-            f"{what} by axis {axis.var.name}",
-            "it does not start at zero",
-            "split it first and factor one of the parts",
-            At(stage, axis),
+            f"{what}: it starts at {ranges[axis].min}, not at 0",
+            help="split it first and factor one of the parts",
+            where=At(stage, axis),
         )
     extent = ranges[axis].extent
     if reads_data(extent) or variables_of(extent) & {one.var for one in op.axis}:
         raise ScheduleError(
-            f"the extent {extent} of axis {axis.var.name} differs from element to element",
-            f"{what} would make it a dimension of a tensor",
+            f"{what}: its extent {extent} differs from element to element",
+            "the axis becomes a dimension of a tensor, which has one extent",
             "split it by a number, and factor the inner axis",
             At(stage, axis),
         )
-    check_promises(stage, ranges, f"{what} by axis {axis.var.name}", touched)
+    check_promises(stage, ranges, "apply rfactor to", touched)
     whole = [one for one in op.reduce_axis if one not in touched]
     loops = [one for one in stage.leaf_iter_vars if one in touched and one is not axis]
     for loop in loops:
         if (one := _output_of(stage, op, loop)) is not None:
             raise ScheduleError(
-                f"{what} by axis {axis.var.name}",
-                f"{loop.var.name}, another part of the reduction, was made from {one.var.name} "
-                "too, which is an axis of the output",
+                f"{what}: another loop of the reduction, {loop.var.name}, was made from output "
+                f"axis {one.var.name}",
+                "the first stage reduces loops of reduction axes only",
                 f"call rfactor before you fuse {one.var.name} with a part of the reduction",
                 At(stage, loop),
             )
@@ -179,7 +177,7 @@ def _output_of(stage: StageState, op: ComputeOp, loop: IterVar) -> IterVar | Non
 
 
 def _factored(op: ComputeOp, reduce: Reduce, axis: IterVar, place: int, parts: _Parts) -> ComputeOp:
-    """The first step: what each value of the factored axis contributes."""
+    """The first stage: the partial result of each value of the factored axis."""
     axes = list(op.axis)
     axes.insert(place, IterVar(parts.factor, axis.var, "DataPar"))
     condition = substitute(reduce.condition, parts.values)
@@ -206,7 +204,7 @@ def _factored(op: ComputeOp, reduce: Reduce, axis: IterVar, place: int, parts: _
 def _remaining(
     op: ComputeOp, reduce: Reduce, axis: IterVar, place: int, factored: ComputeOp
 ) -> ComputeOp:
-    """The second step: the contributions are combined."""
+    """The second stage, which combines the partial results."""
     axes = output_axes(op.output(0).shape)
     factor = IterVar(
         domain_of(factored.axis[place]), Var(axis.var.name + ".v", axis.var.dtype), "CommReduce"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class GroupPrimitives(ScheduleState):
-    """What can be done to several stages at once."""
+    """Primitives for several stages at once."""
 
     __slots__ = ()
 
@@ -30,32 +30,31 @@ class GroupPrimitives(ScheduleState):
         include_inputs=FLAG._replace(by_name=True, is_always_shown=True),
     )
     def create_group(self, outputs: Any, inputs: Any, include_inputs: bool = False) -> Stage:
-        """Make a group of the stages between some inputs and outputs.
+        """Group the stages between some inputs and outputs.
 
         Parameters
         ----------
         outputs : tensors that belong to the group.
-        inputs : tensors at which it ends; they belong to it only if `include_inputs`.
+        inputs : tensors at which it begins; they belong to it only if `include_inputs`.
 
         Returns
         -------
         The group. Its compute_at moves all its stages together.
         """
         what = "create_group"
-        last = [_current(self, item, what) for item in as_items(outputs)]
-        first = [_current(self, item, what) for item in as_items(inputs)]
-        is_whole = flag(include_inputs, "include_inputs", what)
+        last = [_current(self, item) for item in as_items(outputs)]
+        first = [_current(self, item) for item in as_items(inputs)]
+        is_whole = flag(include_inputs, f"{what} include_inputs")
         return group_of(self, last, first, is_whole, what)
 
 
-def _current(schedule: ScheduleState, item: Any, what: str) -> Operation:
+def _current(schedule: ScheduleState, item: Any) -> Operation:
     op = item.op if isinstance(item, Tensor) else item
     stage = schedule.stage_of(op) if isinstance(op, Operation) else None
     if stage is None:
         raise ScheduleError(
-            f"{what} with {brief(item)}",
-            "it has no stage in this schedule",
-            f"use one of {names(stage.op for stage in schedule.stages)}",
+            f"cannot group {brief(item)}: it has no stage in this schedule",
+            help=f"use one of {names(stage.op for stage in schedule.stages)}",
         )
     return stage.op
 
@@ -72,15 +71,14 @@ def group_of(
     members = [stage for stage in schedule.stages if stage.op in between]
     if not members:
         raise ScheduleError(
-            f"{what} from {names(inputs)} to {names(outputs)}",
-            "no stage lies between them",
-            "give as outputs what depends on the inputs",
+            f"no stage is between inputs {names(inputs)} and outputs {names(outputs)} of {what}",
+            help="give as outputs what depends on the inputs",
         )
     parent = members[0].group
     for stage in members:
         parent = _common(parent, stage.group)
     tops = list(dict.fromkeys([_child_of(parent, stage) for stage in members]))
-    _check_whole(schedule, tops, members, what)
+    _check_whole(schedule, tops, members)
     moved = _attached_outside(members)
     group = type(members[0])(None, schedule)
     group.group = parent
@@ -139,22 +137,21 @@ def _child_of(parent: Stage | None, stage: Stage) -> Stage:
     return stage
 
 
-def _check_whole(
-    schedule: ScheduleState, tops: Iterable[Stage], members: Sequence[Stage], what: str
-) -> None:
+def _check_whole(schedule: ScheduleState, tops: Iterable[Stage], members: Sequence[Stage]) -> None:
     inside = set(members)
     for top in tops:
         outside = [stage.op for stage in schedule.members_of(top) if stage not in inside]
         if top.is_group and outside:
             raise ScheduleError(
-                f"{what} of {names(stage.op for stage in members)}",
-                f"some of them are in a group together with {names(outside)}",
-                "groups lie inside each other or apart: take the whole group, or stages within it",
+                f"cannot group {names(stage.op for stage in members)}: "
+                f"some of them are in a group with {names(outside)}",
+                "groups must be nested or disjoint",
+                "take the whole group, or stages within it",
             )
 
 
 def _attached_outside(members: Sequence[Stage]) -> list[Stage]:
-    """Stages that go to the root of their new group, since they are computed with it."""
+    """Stages attached outside of their new group, which move to its root."""
     moved = [
         stage
         for stage in members
@@ -163,8 +160,8 @@ def _attached_outside(members: Sequence[Stage]) -> list[Stage]:
     for stage in moved:
         assert stage.attach_stage is not None
         warnings.warn(
-            f"the group takes stage {stage.op.name} away from "
-            f"{stage.attach_stage.op.name}, at which it was computed",
+            f"stage {stage.op.name} moves to the root of its new group; it was computed at "
+            f"{stage.attach_stage.op.name}",
             stacklevel=5,
         )
     return moved

@@ -17,6 +17,7 @@ from te_sched.schedule.primitives.checks import (
     leaf_position,
     names,
     positive_integer,
+    stage_label,
 )
 from te_sched.schedule.relations import Fuse, Singleton, Split
 from te_sched.schedule.source_locations import At
@@ -29,7 +30,7 @@ _MOVABLE = ("DataPar", "CommReduce", "ThreadIndex")
 
 
 class LoopPrimitives(StageState):
-    """What can be done to the loops of a stage."""
+    """Primitives that change the loops of a stage."""
 
     __slots__ = ()
 
@@ -46,15 +47,15 @@ class LoopPrimitives(StageState):
         nparts: Any = None,
         disable_predication: bool = False,
     ) -> tuple[IterVar, IterVar]:
-        """Make two loops of one: `for i in range(n)` becomes `i.outer`, `i.inner`.
+        """Split a loop into two: `for i in range(n)` becomes `i.outer`, `i.inner`.
 
         Parameters
         ----------
         parent : the axis.
         factor : the length of the inner loop; the outer one gets ceil(n / factor).
         nparts : the length of the outer loop, instead of `factor`.
-        disable_predication : promise that the length divides n, so that no guard is needed. `build`
-            refuses a promise that is broken, a call one that its sizes break.
+        disable_predication : omit the guard, asserting that the length divides n. `build` checks
+            this where n is constant, each call where its sizes decide.
 
         Returns
         -------
@@ -64,22 +65,22 @@ class LoopPrimitives(StageState):
         check_kind(self, parent, _LOOPS, "split")
         if (factor is None) == (nparts is None):
             raise ScheduleError(
-                f"split axis {parent.var.name} "
-                + ("without factor and nparts" if factor is None else "by factor and nparts"),
-                "one of the two lengths follows from the other",
+                f"split of axis {parent.var.name} takes either factor or nparts, got "
+                + ("neither" if factor is None else "both"),
+                "each of the two lengths follows from the other",
                 "give either factor= (length of the inner loop) or nparts= (of the outer one)",
                 At(self, parent),
             )
         name, value = ("factor", factor) if factor is not None else ("nparts", nparts)
-        length = positive_integer(value, name, f"split axis {parent.var.name}", self, parent)
-        is_exact = flag(disable_predication, "disable_predication", "split", At(self, parent))
+        length = positive_integer(value, name, "split", self, parent)
+        is_exact = flag(disable_predication, "split disable_predication", At(self, parent))
         return _split(self.draft, parent, name, length, is_exact)
 
     @primitive(has_target=True)
     def fuse(self, *args: IterVar) -> IterVar:
-        """Make one loop of several that follow each other, given from outer to inner.
+        """Fuse adjacent loops, given from outer to inner, into one.
 
-        Without axes, a loop of one iteration is put round the stage.
+        Without axes, a loop of one iteration is put around the stage.
 
         Returns
         -------
@@ -94,9 +95,9 @@ class LoopPrimitives(StageState):
 
     @primitive(has_target=True)
     def reorder(self, *args: IterVar) -> None:
-        """Put loops into the given order, outermost first; loops that are not named stay.
+        """Reorder loops, outermost first; the other loops keep their positions.
 
-        The places that the named loops have are filled in the new order.
+        The named loops fill the positions that they have together, in the new order.
         """
         places = [leaf_position(self, axis, "reorder") for axis in args]
         for axis in args:
@@ -108,7 +109,7 @@ class LoopPrimitives(StageState):
     def tile(
         self, x_parent: IterVar, y_parent: IterVar, x_factor: Any, y_factor: Any
     ) -> tuple[IterVar, IterVar, IterVar, IterVar]:
-        """Split two loops and walk over their plane in tiles.
+        """Split two loops and reorder the parts so that they iterate over tiles.
 
         Returns
         -------
@@ -157,7 +158,7 @@ def _index(stage: StageDraft, axis: IterVar) -> int:
 
 
 def _check_consecutive(stage: StageState, axes: tuple[IterVar, ...]) -> None:
-    """Each next axis is a neighbour, on either side, of those before it."""
+    """Refuse axes that are not adjacent; each is next to those before it, on either side."""
     if not axes:
         return
     places = [leaf_position(stage, axis, "fuse") for axis in axes]
@@ -169,8 +170,8 @@ def _check_consecutive(stage: StageState, axes: tuple[IterVar, ...]) -> None:
     for axis, place in zip(axes[1:], places[1:], strict=True):
         if place not in (low - 1, high + 1):
             raise ScheduleError(
-                f"fuse {names(axes)}",
-                f"{axis.var.name} is not next to the axes before it; "
+                f"cannot fuse {names(axes)} of {stage_label(stage)}: "
+                f"axis {axis.var.name} is not next to those before it",
                 f"the loops are {names(stage.leaf_iter_vars)}",
                 "reorder the axes first, so that they follow each other",
                 At(stage, axis),
@@ -179,13 +180,12 @@ def _check_consecutive(stage: StageState, axes: tuple[IterVar, ...]) -> None:
 
 
 def _check_length(stage: StageState, axes: tuple[IterVar, ...]) -> None:
-    """The name of an axis tells all that it was made of: it doubles where the parts are one's."""
+    """Limit the name of a fused axis, which joins those of its parts and can double each time."""
     length = sum(len(axis.var.name) for axis in axes)
     if length > _LONGEST_NAME:
         raise ScheduleError(
-            f"the name of the fused axis has more than {_LONGEST_NAME} characters",
-            f"it is made of the names of the {len(axes)} axes, which have {length}: each split and "
-            "fuse of the same axis doubles them",
+            f"name of the fused axis would have {length} characters, more than {_LONGEST_NAME}",
+            "it joins the names of the axes: each split and fuse of the same axis doubles it",
             "leave out splits that a fuse undoes",
             At(stage),
         )

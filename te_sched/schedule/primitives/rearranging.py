@@ -1,4 +1,4 @@
-"""Primitives that change where the elements of a tensor lie: transform_layout, rolling_buffer."""
+"""Primitives that change the layout of a tensor in memory: transform_layout, rolling_buffer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from te_sched.errors import ScheduleError, with_article
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, IterVar, Range, Var
 from te_sched.schedule.layouts import layout_map
-from te_sched.schedule.primitives.checks import check_operation, names
+from te_sched.schedule.primitives.checks import check_operation, names, stage_label
 from te_sched.schedule.relations import Transform
 from te_sched.schedule.source_locations import At
 from te_sched.schedule.state import AttachType, Fate, StageDraft, StageState
@@ -19,37 +19,38 @@ from te_sched.trace.primitive import primitive
 
 
 class RearrangingPrimitives(StageState):
-    """Where the elements of a stage lie."""
+    """The layout of a stage in memory."""
 
     __slots__ = ()
 
     @primitive(has_target=True)
     def transform_layout(self, mapping_function: Callable[..., Any]) -> list[IterVar]:
-        """Store the result in another layout, and walk over it in that order.
+        """Store the result in another layout, and iterate over it in that order.
 
         Parameters
         ----------
         mapping_function : (old indices) -> list of new indices, one to one, for example
-            `lambda i, j: [i // 4, j, i % 4]`. Every reader follows; for an input or an output it is
-            the caller's array that has the new shape. Arguments after `*` are the last indices:
+            `lambda i, j: [i // 4, j, i % 4]`. All consumers are rewritten; for an input or output,
+            the caller's array has the new shape. Arguments after `*` are the last indices:
             `lambda *i, n: [*i, n // 4, n % 4]`.
 
         Returns
         -------
         The new axes, none for an input.
         """
-        what, where = "transform_layout", At(self)
-        check_operation(self, what)
+        where = At(self)
+        check_operation(self, "transform the layout of")
         if not isinstance(self.op, (ComputeOp, PlaceholderOp)):
             raise ScheduleError(
-                f"{what} of {self.op.name}",
+                f"cannot transform the layout of {stage_label(self)}: "
+                f"it is {with_article(type(self.op).__name__)}",
                 "only the result of a te.compute or a te.placeholder can be rearranged",
                 "copy it with cache_read and rearrange the copy",
                 where,
             )
         extents = self.layouts[-1].extents if self.layouts else self.op.output(0).shape
         last = keyword_names(mapping_function)
-        called = f"{what} of {self.op.name}"
+        called = f"transform_layout of {self.op.name}"
         wished = index_names(mapping_function, len(extents), called, last=last)
         variables = tuple(
             [Var(name, extent.dtype) for name, extent in zip(wished, extents, strict=True)]
@@ -70,12 +71,12 @@ class RearrangingPrimitives(StageState):
     def _walk_in(self, extents: tuple[IntImm, ...]) -> list[IterVar]:
         for axis in self._layout_axes():
             if not any(axis is leaf for leaf in self.leaf_iter_vars):
-                fate = self.fates[axis].text if axis in self.fates else "no loop any more"
+                fate = f"was {self.fates[axis].text}" if axis in self.fates else "is not a loop"
                 raise ScheduleError(
-                    f"transform_layout of {self.op.name}",
-                    f"axis {axis.var.name} was {fate}",
-                    "call transform_layout before split and fuse, and use the axes it returns",
-                    At(self, axis),
+                    f"cannot transform the layout of {stage_label(self)}: "
+                    f"axis {axis.var.name} {fate}",
+                    help="call transform_layout before split and fuse, and use the axes it returns",
+                    where=At(self, axis),
                 )
         return [
             IterVar(
@@ -92,16 +93,16 @@ class RearrangingPrimitives(StageState):
 
     @primitive(has_target=True)
     def rolling_buffer(self) -> None:
-        """Say that the next tile of a stage overlaps the one before.
+        """Mark consecutive tiles of a stage as overlapping.
 
-        What a backend does with it is its own affair: on a CPU each tile is computed whole.
+        A backend may use this to reuse the overlap; on a CPU each tile is computed whole.
         """
-        what = "rolling_buffer"
-        check_operation(self, what)
+        check_operation(self, "use a rolling buffer for")
         if self.is_output or self.attach_type != AttachType.SCOPE:
             raise ScheduleError(
-                f"{what} of {self.op.name}",
-                "only a stage that is computed at a loop of another one has tiles",
+                f"cannot use a rolling buffer for {stage_label(self)}: "
+                "it is not computed at a loop of another stage",
+                "only an attached stage has tiles",
                 "call compute_at first",
                 At(self),
             )
@@ -129,10 +130,10 @@ def _new_indices(made: Any, stage: StageState) -> tuple[tuple[Expr, ...], tuple[
         index = ops.convert(item)
         if not dtypes.is_integral(index.dtype):
             raise ScheduleError(
-                f"transform_layout with the index {index}",
-                f"it is {with_article(index.dtype)}",
-                "return a list of integer expressions of the indices",
-                At(stage),
+                f"new index {index} of transform_layout must be an integer, "
+                f"got dtype {index.dtype}",
+                help="return a list of integer expressions of the indices",
+                where=At(stage),
             )
         results.append(index)
     return tuple(results), tuple(separators)

@@ -1,5 +1,5 @@
-"""Primitives that say how a stage is stored: set_scope, storage_align, double_buffer; and
-env_threads, which says who runs a scan.
+"""Primitives for the storage of a stage: set_scope, storage_align, double_buffer; and env_threads,
+which launches threads around a scan.
 """
 
 from __future__ import annotations
@@ -27,82 +27,80 @@ from te_sched.trace.primitive import primitive
 
 
 class StoragePrimitives(StageState):
-    """How a stage is stored."""
+    """The storage of a stage."""
 
     __slots__ = ()
 
     @primitive(has_target=True, scope=NAME)
     def set_scope(self, scope: str) -> None:
-        """Keep the result in a memory: "global", "shared", "warp", "local", ...
+        """Store the result in a memory: "global", "shared", "warp", "local", ...
 
-        "shared" is of the threads of a block, "warp" of the 32 of a warp, "local" of one thread.
+        "shared" memory belongs to a thread block, "warp" to a warp of 32 threads, "local" to one
+        thread.
         """
-        check_operation(self, "set_scope")
-        self.draft.scope = check_scope(scope, "set_scope", At(self), is_empty_allowed=True)
+        check_operation(self, "set the scope of")
+        called = f"set_scope of {stage_label(self)}"
+        self.draft.scope = check_scope(scope, called, At(self), is_empty_allowed=True)
 
     @primitive(has_target=True, factor=INTEGER, offset=INTEGER)
     def storage_align(self, axis: IterVar, factor: Any, offset: Any) -> None:
         """Pad the storage so that the stride of an output axis is k * factor + offset elements.
 
-        `s[AA].storage_align(AA.op.axis[0], 100, 8)` keeps the rows of a shared buffer off the same
-        banks.
+        `s[AA].storage_align(AA.op.axis[0], 100, 8)` avoids bank conflicts between the rows of a
+        shared buffer.
         """
-        what = "storage_align"
-        op = compute_operation(self, what)
+        op = compute_operation(self, "align the storage of")
         if not isinstance(axis, IterVar) or not any(axis is one for one in op.axis):
             name = f"axis {axis.var.name}" if isinstance(axis, IterVar) else brief(axis)
             raise ScheduleError(
-                f"{what} of {name}",
+                f"cannot align {name} of {stage_label(self)}: it is not an output axis",
                 "only the dimensions of a tensor have strides",
                 f"use one of the operation's axes: {names(op.axis)}",
                 At(self),
             )
-        step = integer(factor, "factor", what, self)
-        rest = integer(offset, "offset", what, self)
+        step = integer(factor, "storage_align factor", self)
+        rest = integer(offset, "storage_align offset", self)
         if step < 1:
             raise ScheduleError(
-                f"{what} with factor={step}",
-                "a factor is at least 1",
-                "give a positive integer",
-                At(self, axis),
+                f"storage_align factor of axis {axis.var.name} must be at least 1, got {step}",
+                help="give a positive integer",
+                where=At(self, axis),
             )
         self.draft.set_attr(axis, dim_align_factor=step, dim_align_offset=rest)
 
     @primitive(has_target=True)
     def double_buffer(self) -> None:
-        """Use two buffers in turn, so that one can be filled while the other is read."""
-        check_operation(self, "double_buffer")
+        """Alternate between two buffers, so that one can be filled while the other is read."""
+        check_operation(self, "double-buffer")
         if self.is_output or isinstance(self.op, PlaceholderOp):
             role = "an output" if self.is_output else "an input"
             raise ScheduleError(
-                f"double_buffer of {self.op.name}",
-                f"it is {role}, whose memory is the caller's",
-                "use it on a stage in between",
+                f"cannot double-buffer {stage_label(self)}: it is {role}",
+                "the caller owns its memory",
+                "use it on an intermediate stage",
                 At(self),
             )
         self.draft.is_double_buffered = True
 
     @primitive(has_target=True, threads=THREADS)
     def env_threads(self, threads: IterVar | Sequence[IterVar]) -> None:
-        """Launch threads round a whole scan."""
-        what = "env_threads"
+        """Launch threads around a whole scan."""
+        what = f"cannot launch threads around {stage_label(self)}"
         if self.is_group or not isinstance(self.op, ScanOp):
             raise ScheduleError(
-                f"{what} of {stage_label(self)}",
-                "threads can be launched round a scan only",
-                "bind axes of the stage to threads instead",
-                At(self),
+                f"{what}: it is not a scan",
+                help="bind axes of the stage to threads instead",
+                where=At(self),
             )
         if self.launched_threads:
             raise ScheduleError(
-                f"{what} of {stage_label(self)}",
-                f"it has the threads {names(self.launched_threads)} already",
-                "give all threads in one call",
-                At(self),
+                f"{what}: it already has the threads {names(self.launched_threads)}",
+                help="give all threads in one call",
+                where=At(self),
             )
         given = as_items(threads)
         for thread in given:
-            check_thread(thread, f"{what} of {stage_label(self)}", At(self))
+            check_thread(thread, stage_label(self), At(self))
         draft = self.draft
         draft.launched_threads = given
         draft.leaf_iter_vars[:0] = given

@@ -58,9 +58,9 @@ def test_other_kernels_stay() -> None:
 @pytest.mark.parametrize(
     ("place", "threads", "why"),
     [
-        (lambda i: tx + i, 24, "the lanes of a warp are its neighbours"),
-        (lambda i: i, 32, r"no multiple of threadIdx\.x"),
-        (lambda i: tx + i + 1, 32, "which another lane keeps"),
+        (lambda i: tx + i, 24, "threadIdx.x has extent 24"),
+        (lambda i: i, 32, r"not a multiple of threadIdx\.x"),
+        (lambda i: tx + i + 1, 32, "by a lane that does not own it"),
     ],
 )
 def test_stores_of_others_elements_are_refused(place: Any, threads: int, why: str) -> None:

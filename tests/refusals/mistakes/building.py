@@ -342,7 +342,7 @@ def _():
 @mistake(
     "An index of which a part is beyond 64 bits",
     BuildError,
-    r"cannot compute the part .* in 64 bits(.|\n)*clamp the operands",
+    r"of an index overflows 64 bits(.|\n)*clamp the operands",
 )
 def index_beyond_64_bits():
     row = te.placeholder((8,), name="row")

@@ -109,7 +109,7 @@ def _():
 @mistake(
     "Stages with different numbers of threads",
     BuildError,
-    r"stage C \(decl(.|\n)*of 32 and of 64",
+    r"of 32 and of 64(.|\n)*stage C \(decl",
     issue=1660,
 )
 def different_numbers_of_threads():

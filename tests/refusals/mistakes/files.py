@@ -134,7 +134,11 @@ def _():
     te_sched.nd.empty((4,), device=te_sched.cpu(0))
 
 
-@mistake("A switch that does not exist", TeSchedError, r"no such switch(.|\n)*mean 'cache'")
+@mistake(
+    "A switch that does not exist",
+    TeSchedError,
+    r"unknown switch of te_sched.config(.|\n)*mean 'cache'",
+)
 def unknown_switch():
     with config.scoped(cashe=False):
         pass
@@ -149,7 +153,7 @@ def _():
 @mistake(
     "An option of lowering that does not exist",
     LoweringError,
-    r"no such option(.|\n)*mean 'tir\.UnrollLoop'",
+    r"unknown option of PassContext(.|\n)*mean 'tir\.UnrollLoop'",
 )
 def unknown_option():
     PassContext(config={"tir.UnrolLoop": {"auto_max_step": 16}})
@@ -254,7 +258,11 @@ def _(folder: Path):
     double.export_library(f"{folder}/double.o")
 
 
-@mistake("A cache in a folder that no system has", TeSchedError, r"cache_dir is a path")
+@mistake(
+    "A cache in a folder that no system has",
+    TeSchedError,
+    r"cache_dir of te_sched.config must be a path",
+)
 def cache_in_no_folder():
     with config.scoped(cache_dir="a\0b"):
         pass

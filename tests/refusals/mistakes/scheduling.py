@@ -12,7 +12,9 @@ C = te.compute((64, 64), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C
 D = te.compute((64, 64), lambda i, j: C[i, j] + 1.0, name="D")
 
 
-@mistake("A split factor of 0", ScheduleError, r"factor=0(.|\n)*stage D(.|\n)*positive", issue=9805)
+@mistake(
+    "A split factor of 0", ScheduleError, r"least 1, got 0(.|\n)*stage D(.|\n)*positive", issue=9805
+)
 def split_by_zero():
     s = te.create_schedule(D.op)
     s[D].split(D.op.axis[0], factor=0)
@@ -25,7 +27,12 @@ def _():
     te_sched.build(s, [A, D])
 
 
-@mistake("A negative number of parts", ScheduleError, r"nparts=-4(.|\n)*at least 1", issue=9805)
+@mistake(
+    "A negative number of parts",
+    ScheduleError,
+    r"nparts of axis i must be at least 1, got -4",
+    issue=9805,
+)
 def split_into_negative_parts():
     s = te.create_schedule(D.op)
     s[D].split(D.op.axis[0], nparts=-4)
@@ -38,7 +45,7 @@ def _():
     te_sched.build(s, [A, D])
 
 
-@mistake("A split factor that is no integer", ScheduleError, r"not a float(.|\n)*for example 16")
+@mistake("A split factor that is no integer", ScheduleError, r"got 16.0(.|\n)*for example 16")
 def split_by_a_fraction():
     s = te.create_schedule(D.op)
     s[D].split(D.op.axis[0], factor=64 / 4)
@@ -51,7 +58,7 @@ def _():
     te_sched.build(s, [A, D])
 
 
-@mistake("Both factor and nparts", ScheduleError, r"by factor and nparts(.|\n)*give either")
+@mistake("Both factor and nparts", ScheduleError, r"got both(.|\n)*give either")
 def split_by_both():
     s = te.create_schedule(D.op)
     s[D].split(D.op.axis[0], factor=4, nparts=16)
@@ -64,7 +71,11 @@ def _():
     te_sched.build(s, [A, D])
 
 
-@mistake("An axis that was split already", ScheduleError, r"i was split into i\.outer, i\.inner at")
+@mistake(
+    "An axis that was split already",
+    ScheduleError,
+    r"the axis was split into i\.outer, i\.inner at",
+)
 def axis_split_already():
     s = te.create_schedule(D.op)
     i, j = D.op.axis
@@ -81,7 +92,7 @@ def _():
     te_sched.build(s, [A, D])
 
 
-@mistake("An axis that was fused already", ScheduleError, r"i was fused into i\.j\.fused at")
+@mistake("An axis that was fused already", ScheduleError, r"the axis was fused into i\.j\.fused at")
 def axis_fused_already():
     s = te.create_schedule(D.op)
     i, j = D.op.axis
@@ -98,7 +109,9 @@ def _():
     te_sched.build(s, [A, D])
 
 
-@mistake("An axis of another stage", ScheduleError, r"j is an axis of stage C(.|\n)*loops:")
+@mistake(
+    "An axis of another stage", ScheduleError, r"axis j: it is an axis of stage C(.|\n)*loops:"
+)
 def axis_of_another_stage():
     s = te.create_schedule(D.op)
     s[D].vectorize(C.op.axis[1])
@@ -111,7 +124,28 @@ def _():
     te_sched.build(s, [A, D])
 
 
-@mistake("The name of an axis", ScheduleError, r"a str is not an axis(.|\n)*its axes: i, j")
+@mistake(
+    "An axis of an earlier declaration",
+    ScheduleError,
+    r"axis i: it is not the i of stage E\n(.|\n)*uses the E declared at .*s\[E\]\.op\.axis",
+)
+def axis_of_an_earlier_declaration():
+    E = te.compute((64, 64), lambda i, j: A[i, j] + 1.0, name="E")
+    i, j = E.op.axis
+    E = te.compute((64, 64), lambda i, j: A[i, j] + 2.0, name="E")
+    s = te.create_schedule(E.op)
+    s[E].split(i, factor=8)
+
+
+@axis_of_an_earlier_declaration.help
+def _():
+    E = te.compute((64, 64), lambda i, j: A[i, j] + 2.0, name="E")
+    s = te.create_schedule(E.op)
+    s[E].split(s[E].op.axis[0], factor=8)
+    te_sched.build(s, [A, E])
+
+
+@mistake("The name of an axis", ScheduleError, r"got a str(.|\n)*its axes: i, j")
 def name_of_an_axis():
     s = te.create_schedule(D.op)
     s[D].unroll("j")
@@ -139,7 +173,7 @@ def _():
     te_sched.build(s, [A, D])
 
 
-@mistake("An axis twice in an order", ScheduleError, r"axis i twice(.|\n)*every axis once")
+@mistake("An axis twice in an order", ScheduleError, r"axis i is given twice(.|\n)*axis once")
 def reorder_twice():
     s = te.create_schedule(D.op)
     i, j = D.op.axis
@@ -157,7 +191,7 @@ def _():
 @mistake(
     "A vectorised reduction axis",
     ScheduleError,
-    r"vectorize on axis k(.|\n)*depend on each other(.|\n)*on i, j",
+    r"vectorize reduction axis k of stage C(.|\n)*depend on each other(.|\n)*use one of i, j",
     issue=1795,
 )
 def vectorize_a_reduction():
@@ -203,7 +237,7 @@ def _():
 @mistake(
     "compute_at an axis that is no loop any more",
     ScheduleError,
-    r"i was split into(.|\n)*use one of its axes: i\.outer(.|\n)*for i\.outer   <-- comes from i",
+    r"axis was split into(.|\n)*its axes: i\.outer(.|\n)*for i\.outer   <-- comes from i",
     issue=5917,
 )
 def attach_to_a_split_axis():
@@ -220,7 +254,7 @@ def _():
     te_sched.build(s, [A, D])
 
 
-@mistake("compute_at a stage that does not use it", ScheduleError, r"attach it to what uses it: D")
+@mistake("compute_at a stage that does not use it", ScheduleError, r"attach it to a consumer: D")
 def attach_to_no_consumer():
     s = te.create_schedule(D.op)
     s[C].compute_at(s[B], B.op.axis[0])
@@ -233,7 +267,7 @@ def _():
     te_sched.build(s, [A, D])
 
 
-@mistake("compute_at itself", ScheduleError, r"cannot be computed inside itself", issue=7898)
+@mistake("compute_at itself", ScheduleError, r"cannot compute stage C inside itself", issue=7898)
 def attach_to_itself():
     s = te.create_schedule(D.op)
     s[C].compute_at(s[C], C.op.axis[0])
@@ -259,7 +293,7 @@ def _():
     te_sched.build(s, [A, D])
 
 
-@mistake("compute_at a tensor", ScheduleError, r"a Tensor is not a stage(.|\n)*s\[B\]\.compute_at")
+@mistake("compute_at a tensor", ScheduleError, r"expected a stage, got a Tensor(.|\n)*s\[B\]\.comp")
 def attach_to_a_tensor():
     s = te.create_schedule(D.op)
     s[C].compute_at(D, D.op.axis[0])
@@ -314,7 +348,7 @@ def _():
     te_sched.build(s, [A, D])
 
 
-@mistake("An inlined input", ScheduleError, r"PlaceholderOp A(.|\n)*te\.compute only")
+@mistake("An inlined input", ScheduleError, r"stage A: it is a PlaceholderOp, not a te\.compute")
 def inline_an_input():
     s = te.create_schedule(D.op)
     s[A].compute_inline()
@@ -327,7 +361,7 @@ def _():
     te_sched.build(s, [A, D])
 
 
-@mistake("rfactor of what is no reduction", ScheduleError, r"D is not a reduction")
+@mistake("rfactor of what is no reduction", ScheduleError, r"stage D: it is not a reduction")
 def factor_no_reduction():
     s = te.create_schedule(D.op)
     s.rfactor(D, D.op.axis[0])
@@ -340,7 +374,7 @@ def _():
     te_sched.build(s, [A, D])
 
 
-@mistake("rfactor of a data axis", ScheduleError, r"i is not a reduction axis(.|\n)*use one of k")
+@mistake("rfactor of a data axis", ScheduleError, r"expected a reduction axis(.|\n)*use one of k")
 def factor_a_data_axis():
     s = te.create_schedule(D.op)
     s.rfactor(C, C.op.axis[0])
@@ -357,7 +391,7 @@ def _():
 @mistake(
     "rfactor of a part, where the other is fused with a data axis",
     ScheduleError,
-    r"j\.k\.outer\.fused, another part of the reduction, was made from j(.|\n)*before you fuse j",
+    r"another loop of the reduction, j\.k\.outer\.fused, was made from(.|\n)*before you fuse j",
 )
 def factor_beside_a_fused_axis():
     s = te.create_schedule(D.op)
@@ -402,9 +436,7 @@ def _():
     s.cache_read(A, "shared", [B])
 
 
-@mistake(
-    "cache_read for a stage that does not read", ScheduleError, r"D does not read A(.|\n)*B, C"
-)
+@mistake("cache_read for a stage that does not read", ScheduleError, r"does not read A(.|\n)*B, C")
 def cache_for_no_reader():
     s = te.create_schedule(D.op)
     s.cache_read(A, "local", [D])
@@ -417,7 +449,7 @@ def _():
     te_sched.build(s, [A, D])
 
 
-@mistake("cache_read twice", ScheduleError, r"it reads the copy A\.shared")
+@mistake("cache_read twice", ScheduleError, r"does not read A but the copy A\.shared")
 def cache_twice():
     s = te.create_schedule(D.op)
     s.cache_read(A, "shared", [C])
@@ -431,7 +463,7 @@ def _():
     s.cache_read(shared, "local", [C])
 
 
-@mistake("cache_write of an input", ScheduleError, r"result of te\.compute only")
+@mistake("cache_write of an input", ScheduleError, r"not a te\.compute")
 def cache_write_of_an_input():
     s = te.create_schedule(D.op)
     s.cache_write(A, "local")
@@ -478,7 +510,7 @@ def _():
     s[C].set_scope("local")
 
 
-@mistake("Two buffers for an output", ScheduleError, r"the caller's(.|\n)*stage in between")
+@mistake("Two buffers for an output", ScheduleError, r"the caller owns(.|\n)*an intermediate stage")
 def double_buffer_an_output():
     s = te.create_schedule(D.op)
     s[D].double_buffer()
@@ -490,7 +522,7 @@ def _():
     s[B].double_buffer()
 
 
-@mistake("storage_align of a reduction axis", ScheduleError, r"of axis k(.|\n)*axes: i, j")
+@mistake("storage_align of a reduction axis", ScheduleError, r"axis k of stage C(.|\n)*axes: i, j")
 def align_a_reduction_axis():
     s = te.create_schedule(D.op)
     s[C].storage_align(k, 32, 8)
@@ -519,7 +551,7 @@ def _():
     te_sched.build(s, [A, D])
 
 
-@mistake("A schedule of nothing", ScheduleError, r"nothing to compute(.|\n)*at least one output")
+@mistake("A schedule of nothing", ScheduleError, r"at least one output, got none")
 def schedule_of_nothing():
     te.create_schedule([])
 
@@ -529,7 +561,7 @@ def _():
     te.create_schedule([D.op])
 
 
-@mistake("A schedule of a name", ScheduleError, r"a str is not an operation(.|\n)*give the outputs")
+@mistake("A schedule of a name", ScheduleError, r"must be an operation(.|\n)*give the outputs")
 def schedule_of_a_name():
     te.create_schedule(["D"])
 
@@ -541,7 +573,7 @@ def _():
 
 
 @mistake(
-    "tensorize with no intrinsic", ScheduleError, r"not a tensor intrinsic(.|\n)*decl_tensor_i"
+    "tensorize with no intrinsic", ScheduleError, r"expected a tensor intrinsic(.|\n)*decl_tensor_i"
 )
 def tensorize_with_a_name():
     s = te.create_schedule(D.op)
@@ -589,7 +621,7 @@ def _ragged():
 @mistake(
     "rfactor by an axis whose extent differs from element to element",
     ScheduleError,
-    r"extent .*L\[i\].* of axis r.outer differs(.|\n)*factor the inner axis",
+    r"axis r.outer .* its extent .*L\[i\].* differs(.|\n)*factor the inner axis",
 )
 def rfactor_of_ragged_rows():
     _, total, s = _ragged()
@@ -605,7 +637,7 @@ def _():
     te_sched.build(s, [lengths, A, total])
 
 
-@mistake("A split factor that reads data", ScheduleError, r"L\[0\] reads data(.|\n)*te\.var")
+@mistake("A split factor that reads data", ScheduleError, r"reads data: L\[0\](.|\n)*te\.var")
 def split_by_data():
     lengths, total, s = _ragged()
     s[total].split(total.op.axis[0], factor=lengths[0])
@@ -622,7 +654,7 @@ def _():
 @mistake(
     "Split and fuse, many times",
     ScheduleError,
-    r"more than 20000 characters(.|\n)*leave out splits that a fuse undoes",
+    r"characters, more than 20000(.|\n)*leave out splits that a fuse undoes",
 )
 def split_and_fuse_many_times():
     s, axis = te.create_schedule(D.op), D.op.axis[0]

@@ -22,7 +22,9 @@ def test_a_group_moves_as_one() -> None:
 def test_a_group_takes_stages_away_from_loops_outside() -> None:
     p = chain()
     p.s[p.B].compute_at(p.s[p.D], p.D.op.axis[0])
-    with pytest.warns(UserWarning, match="takes stage B away from D"):
+    with pytest.warns(
+        UserWarning, match="stage B moves to the root of its new group; it was computed at D"
+    ):
         p.s.create_group(outputs=p.C, inputs=p.A)
     assert p.s[p.B].attach_type == AttachType.GROUP_ROOT
 

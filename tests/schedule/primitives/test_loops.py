@@ -100,7 +100,7 @@ def test_split_rejects_a_factor_that_reads_data() -> None:
     N = te.placeholder((1,), "int32", name="N")
     B = te.compute((8,), lambda i: i, name="B")
     s = te.create_schedule(B.op)
-    with pytest.raises(ScheduleError, match=r"factor N\[0\] reads data: split axis i"):
+    with pytest.raises(ScheduleError, match=r"factor of axis i reads data: N\[0\]"):
         s[B].split(B.op.axis[0], factor=N[0])
 
 
@@ -111,7 +111,9 @@ def test_fuse_rejects_names_that_grow_without_end() -> None:
     for _ in range(9):
         axis = s[B].fuse(*s[B].split(axis, factor=3))
     parts = s[B].split(axis, factor=3)
-    with pytest.raises(ScheduleError, match="the fused axis has more than 20000 characters"):
+    with pytest.raises(
+        ScheduleError, match=r"name of the fused axis would have .* more than 20000"
+    ):
         s[B].fuse(*parts)
 
 

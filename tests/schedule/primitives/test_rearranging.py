@@ -111,7 +111,7 @@ def test_storage_align_is_about_the_declared_dimensions():
     p = chain()
     p.s[p.B].storage_align(p.B.op.axis[0], 16, 1)
     p.s[p.B].transform_layout(lambda i, j: [j, i])
-    with pytest.raises(LoweringError, match="as they were declared"):
+    with pytest.raises(LoweringError, match="used by storage_align or prefetch"):
         te_sched.lower(p.s, [p.A, p.D])
 
 
