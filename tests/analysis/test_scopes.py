@@ -154,15 +154,23 @@ def attached_at_a_fused_axis() -> Any:
 
 
 REFUSED = [
-    (between_kernels("shared"), "cuda", r'keep B in scope "shared" from one kernel to another'),
-    (between_kernels("local"), "cuda", r'keep B in scope "local" from one kernel to another'),
-    (between_kernels("warp"), "cuda", r'keep B in scope "warp" from one kernel to another'),
-    (unbound, "cuda", r"B is computed outside of all kernels"),
-    (registers_that_others_read, "cuda", r'keep B in scope "local"'),
-    (registers_outside_of_their_virtual_thread, "llvm", r"B outside of the loop over vthread"),
-    (as_many_registers_as_their_virtual_thread_says, "llvm", r"A.local outside of the loop over"),
-    (shared_memory_of_threads_further_inside, "cuda", r"where threadIdx\.y is not bound yet"),
-    (memory_of_a_block_of_threads_further_inside, "cuda", r'keep B in scope "shared" where thr'),
+    (between_kernels("shared"), "cuda", r'B in scope "shared" is allocated outside of the kernels'),
+    (between_kernels("local"), "cuda", r'B in scope "local" is allocated outside of the kernels'),
+    (between_kernels("warp"), "cuda", r'B in scope "warp" is allocated outside of the kernels'),
+    (unbound, "cuda", r"B is computed outside of the kernels"),
+    (registers_that_others_read, "cuda", r'stage B in scope "local"'),
+    (registers_outside_of_their_virtual_thread, "llvm", r"B depends on vthread but"),
+    (as_many_registers_as_their_virtual_thread_says, "llvm", r"A.local depends on .* but"),
+    (
+        shared_memory_of_threads_further_inside,
+        "cuda",
+        r"depends on threadIdx\.y, which is bound inside",
+    ),
+    (
+        memory_of_a_block_of_threads_further_inside,
+        "cuda",
+        r'stage B in scope "shared" depends on thr',
+    ),
     (filled_after_it_is_read, "cuda", r"it reads A\.shared, which is computed in a loop"),
     (attached_beside_a_reader, "llvm", r"stage D reads it outside of that loop"),
     (attached_below_a_loop_that_reads_it_outside, "llvm", r"reads it outside of that loop"),

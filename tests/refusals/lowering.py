@@ -376,7 +376,7 @@ BUILT: dict[str, Case] = {
     "checking a number": (
         lambda: analysis_check(3),
         BuildError,
-        "neither a schedule nor a program",
+        "expects a Schedule, a PrimFunc or an IRModule, got an int",
     ),
     "assertion of a program": (too_large, CallError, "too large"),
     "level": (

@@ -210,7 +210,7 @@ LOWERING: dict[str, Case] = {
     "args int": (built(3), LoweringError, "no list of arguments"),
     "args mapping": (built({B: C}), LoweringError, "no list of arguments"),
     "variable twice": (built([B, C, K.var, K.var]), LoweringError, "given twice"),
-    "foreign tensor": (built([B, C, OTHER]), BuildError, "the schedule does not compute it"),
+    "foreign tensor": (built([B, C, OTHER]), BuildError, "is not computed by the schedule"),
     "binds": (lowered(binds=3), LoweringError, "it is no mapping"),
     "binds key": (lowered(binds={"A": 3}), LoweringError, "it is no tensor"),
     "binds value": (lowered(binds={B: 3}), DeclarationError, "it is not a buffer"),
