@@ -152,7 +152,7 @@ def _read_ir(text: str) -> str:
 
 def _needs_device(tag: str) -> BuildError:
     return BuildError(
-        f"an axis is bound to {tag}, but target llvm has no device threads",
+        f"a loop is bound to {tag}, but target llvm has no device threads",
         "",
         "use parallel() or vectorize() in place of bind() for llvm",
     )

@@ -221,7 +221,7 @@ def _():
 
 
 @mistake(
-    "Threads for a processor", BuildError, r"no such threads(.|\n)*parallel\(\) or vectorize\(\)"
+    "Threads for a processor", BuildError, r"no device threads(.|\n)*parallel\(\) or vectorize\(\)"
 )
 def threads_for_a_processor():
     s = te.create_schedule(R.op)
