@@ -75,7 +75,7 @@ def _of_refusal(error: TeSchedError) -> str:
         str(error)
     except Exception as failed:
         return f"an error without a text at {place_of(error)}: {type(failed).__name__}"
-    if not error.why or not error.help:
+    if not error.help:
         return f"vague {type(error).__name__} at {place_of(error)}: {error.fault}"
     return ""
 

@@ -66,8 +66,8 @@ extern "C" __global__ void __launch_bounds__(32) f(float* C) {
 def test_error_shows_the_line():
     with pytest.raises(BuildError, match="CUDA source does not compile for sm_80") as caught:
         nvrtc.compile('extern "C" __global__ void f() {\n  missing(1);\n}\n')
-    assert "line 2 of the source, `missing(1);`" in caught.value.why
-    assert 'identifier "missing" is undefined' in caught.value.why
+    assert "line 2 of the source, `missing(1);`" in str(caught.value)
+    assert 'identifier "missing" is undefined' in str(caught.value)
 
 
 @needs_nvrtc
