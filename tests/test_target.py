@@ -10,7 +10,7 @@ from te_sched.target import Target
 def test_scope_is_what_build_uses():
     a = te.placeholder((4,), name="a")
     b = te.compute((4,), lambda i: a[i] + 1.0, name="b")
-    with Target("opencl"), pytest.raises(BuildError, match="build for target 'opencl'"):
+    with Target("opencl"), pytest.raises(BuildError, match="no code for opencl"):
         build(te.create_schedule(b.op), [a, b])
     assert Target.current() is None
     with pytest.raises(BuildError, match="no target is in scope"):
@@ -70,5 +70,5 @@ def test_generic_functions_follow_the_target():
 
 @pytest.mark.parametrize("text", ["llvm -keys=a\0b", "cuda -arch=\ud800", {"kind": "llvm\0"}])
 def test_target_rejects_zeros_and_halves_of_characters(text):
-    with pytest.raises(BuildError, match="a zero or a lone surrogate"):
+    with pytest.raises(BuildError, match="a null character or a lone surrogate"):
         Target(text)

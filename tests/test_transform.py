@@ -137,7 +137,7 @@ def test_what_added_passes_make_wrong_is_refused(phase):
     added = tir.transform.prim_func_pass(run_at_once, opt_level=0)
     with (
         PassContext(config={"tir.add_lower_pass": [(phase, added)]}),
-        pytest.raises(BuildError, match="parallel axis k, whose iterations meet in b"),
+        pytest.raises(BuildError, match="data race on b between iterations of parallel axis k"),
     ):
         build(te.create_schedule(B.op), [A, B])
 

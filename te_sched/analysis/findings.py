@@ -20,13 +20,14 @@ _ORDER = {REFUTED: 0, UNPROVED: 1, PROVED: 2}
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was judged.
+    """A verdict about one property of a program.
 
-    `kind` is "race" (iterations that run at once do not meet), "coverage" (every element of an
-    output is written), "initialised" (what is read was written before) or "rule" (what a schedule
-    may not ask for). `verdict` is "refuted", "unproved" or "proved". `buffer`, `axis` and `stage`
-    say what it is about. `message` says what was asked, `why` what is wrong with it or what is not
-    known, `help` what to do instead. `line` is the user's, if known.
+    `kind` is the property: "race" (parallel iterations do not access the same element), "coverage"
+    (every element of an output is written), "initialised" (elements are written before they are
+    read), "bounds" (indices are within bounds) or "rule" (a restriction on schedules). `verdict` is
+    "refuted", "unproved" or "proved". `buffer`, `axis` and `stage` name the subject. `message`
+    states the fault, or the property if it is proved; `why` gives the reason, `help` a remedy,
+    `line` the user's line, if known.
     """
 
     kind: str

@@ -109,9 +109,8 @@ def functions_of(inputs: Any, name: str, call: str) -> dict[str, PrimFunc]:
         parts = [functions_of(part, str(key), call) for key, part in inputs.items()]
         return {key: func for part in parts for key, func in part.items()}
     raise BuildError(
-        f"{call} {kind_of(inputs)}",
-        "it is neither a schedule nor a program",
-        "pass a Schedule with args, a PrimFunc, or what te_sched.lower gave",
+        f"{call} expects a Schedule, a PrimFunc or an IRModule, got {kind_of(inputs)}",
+        help="pass a Schedule with args, a PrimFunc, or the result of te_sched.lower",
     )
 
 

@@ -19,16 +19,16 @@ _LEGAL = {
 
 
 def writer_of(
-    writers: Mapping[type, _Writer], node: E.Node, task: str, where: tuple[Subject, ...] = ()
+    writers: Mapping[type, _Writer], node: E.Node, where: tuple[Subject, ...] = ()
 ) -> _Writer:
-    """What writes a node; `task` is what to do with {}.
+    """The function that writes a node.
 
     Raises BuildError for nodes that lowered programs do not have.
     """
     writer = writers.get(type(node))
     if writer is None:
         raise BuildError(
-            task.format(kind_of(node)),
+            f"cannot generate code for {kind_of(node)}",
             "it is not part of a lowered program",
             "lower the schedule with te_sched.lower first",
             where,
@@ -52,15 +52,13 @@ def intrinsic_of(node: E.Call) -> str:
         return name
     if row.arity is not None and len(node.args) != row.arity:
         raise BuildError(
-            f"generate code for {node.op} of {len(node.args)} arguments",
-            f"it takes {row.arity}",
-            f"use the function te.{name}",
+            f"{node.op} has {len(node.args)} arguments, expected {row.arity}",
+            help=f"use the function te.{name}",
         )
     if row.types:
         dtype, (codes, help) = node.args[0].dtype, _LEGAL[row.types]
         if dtypes.parse(dtype).code not in codes:
-            what, why = f"generate code for {name} of {dtype}", f"it is defined for {row.types}s"
-            raise BuildError(what, why, help)
+            raise BuildError(f"{name} expects {row.types}s, got {dtype}", help=help)
     return name
 
 

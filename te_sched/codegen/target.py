@@ -88,12 +88,11 @@ class Target:
             host = host if host is not None else target.get("host")
             target = _text_of(target)
         if not isinstance(target, str):
-            raise _unusable(target, "a target is text", 'use "llvm" or "llvm -mcpu=..."')
+            raise _unusable(target, "expected a string", 'use "llvm" or "llvm -mcpu=..."')
         if "\0" in target or why_no_text(target) is not None:
             raise BuildError(
-                f"cannot use {target!r} as a target",
-                "it has a zero or a lone surrogate, which no option has",
-                "correct it",
+                f"invalid target {target!r}: it contains a null character or a lone surrogate",
+                help="remove the character",
             )
         words = _words(target)
         kind = _ALIASES.get(words[0], words[0]) if words else ""
@@ -102,7 +101,7 @@ class Target:
         if kind not in _OPTIONS and kind not in _OTHER_KINDS:
             legal = ", ".join(_OPTIONS)
             close = did_you_mean(kind, [*_OPTIONS, *_OTHER_KINDS])
-            raise _unusable(target, f"{kind!r} is no kind of target", f"use one of {legal}{close}")
+            raise _unusable(target, f"{kind!r} is not a target kind", f"use one of {legal}{close}")
         self.text, self.kind = target, TargetKind(kind)
         self.options = _read_options(kind, words[1:], target)
         self.host = as_target(host) if host is not None else None
@@ -115,9 +114,8 @@ class Target:
         found = _scope.get()
         if found is None and not allow_none:
             raise BuildError(
-                "find the current target",
                 "no target is in scope",
-                'do this inside `with te_sched.target.Target("llvm"):`',
+                help='call this inside `with te_sched.target.Target("llvm"):`',
             )
         return found
 
@@ -265,9 +263,8 @@ def check_available(target: Target) -> None:
     """Refuse a target for which this version generates no code."""
     if target.kind not in ("llvm", "cuda"):
         raise BuildError(
-            f"build for target {target.text!r}",
-            f"te_sched generates no code for {target.kind}",
-            'build for "llvm" or "cuda"; lower() prints schedules for others all the same',
+            f"te_sched generates no code for {target.kind} (target {target.text!r})",
+            help='build for "llvm" or "cuda"; lower() also prints schedules for other targets',
         )
 
 
@@ -286,11 +283,11 @@ def _words(target: str) -> list[str]:
     try:
         return shlex.split(target)
     except ValueError as error:
-        raise _unusable(target, f"it cannot be read: {error}", "close all quotes") from None
+        raise _unusable(target, f"it cannot be parsed: {error}", "close all quotes") from None
 
 
-def _unusable(target: object, why: str, help: str) -> BuildError:
-    return BuildError(f"use {repr_of(target)} as a target", why, help)
+def _unusable(target: object, fault: str, help: str) -> BuildError:
+    return BuildError(f"invalid target {repr_of(target)}: {fault}", help=help)
 
 
 def _read_options(kind: str, words: list[str], text: str) -> dict[str, str]:
@@ -302,8 +299,8 @@ def _read_options(kind: str, words: list[str], text: str) -> dict[str, str]:
         if not word.startswith("-") or name not in _OPTIONS.get(kind, (name,)):
             legal = ", ".join(f"-{option}=..." for option in _OPTIONS.get(kind, ()))
             close = did_you_mean(name, _OPTIONS.get(kind, ()))
-            why = f"{repr_of(word)} is not an option of {kind}"
-            raise _unusable(text, why, f"use one of {legal}{close}")
+            fault = f"{repr_of(word)} is not an option of {kind}"
+            raise _unusable(text, fault, f"use one of {legal}{close}")
         if equals:
             options[name] = value
         elif name in _FLAGS and (not words or words[0].startswith("-")):
@@ -315,14 +312,14 @@ def _read_options(kind: str, words: list[str], text: str) -> dict[str, str]:
 
 
 def _check_options(options: dict[str, str], text: str) -> None:
-    """Refuse values that mean nothing."""
+    """Refuse invalid values."""
     width = options.get("vector-width", "256")
     if not width.isdecimal() or int(width) % 64 or not 64 <= int(width) <= 65536:
-        why = f"vector-width is {repr_of(width)}"
-        raise _unusable(text, why, "give a number of bits like 128, 256 or 512")
+        fault = f"vector-width must be a multiple of 64 from 64 to 65536, got {repr_of(width)}"
+        raise _unusable(text, fault, "use a number of bits like 128, 256 or 512")
     if options.get("fast-math", "0").lower() not in (*_TRUE, *_FALSE):
-        why = f"fast-math is {options['fast-math']!r}"
-        raise _unusable(text, why, "write -fast-math, or -fast-math=0")
+        fault = f"fast-math must be 0 or 1, got {options['fast-math']!r}"
+        raise _unusable(text, fault, "write -fast-math, or -fast-math=0")
     level = options.get("opt-level", "3")
     if level not in ("0", "1", "2", "3"):
-        raise _unusable(text, f"opt-level is {level!r}", "use 0, 1, 2 or 3")
+        raise _unusable(text, f"opt-level must be 0 to 3, got {level!r}", "use 0, 1, 2 or 3")

@@ -56,7 +56,7 @@ def test_kernels_over_no_elements_do_nothing(tag: str) -> None:
 
 
 def test_virtual_threads_alone_are_refused() -> None:
-    with pytest.raises(BuildError, match=r"stage B(.|\n)*no loop round it is bound"):
+    with pytest.raises(BuildError, match=r"stage B(.|\n)*no loop around it is bound"):
         te_sched.build(*copy(8, "vthread"), target="cuda")
 
 
@@ -73,7 +73,7 @@ def cached(size: int, scope: str) -> tuple[Any, list[Any]]:
 
 
 def test_too_much_shared_memory_is_refused() -> None:
-    with pytest.raises(BuildError, match=r"65536 bytes(.|\n)*at most 49152: A.shared 65536"):
+    with pytest.raises(BuildError, match=r"65536 bytes(.|\n)*at most 49152(.|\n)*A.shared 65536"):
         te_sched.build(*cached(16384, "shared"), target="cuda")
 
 
@@ -86,7 +86,7 @@ def test_dynamic_shared_memory_may_be_larger() -> None:
 def test_stages_outside_of_kernels_are_refused() -> None:
     A = te.placeholder((8,), name="A")
     B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
-    with pytest.raises(BuildError, match=r"stage B(.|\n)*no loop round it is bound"):
+    with pytest.raises(BuildError, match=r"stage B(.|\n)*no loop around it is bound"):
         te_sched.build(te.create_schedule(B.op), [A, B], target="cuda")
 
 
@@ -98,7 +98,7 @@ def test_memory_of_threads_has_a_constant_size() -> None:
     s = te.create_schedule(C.op)
     s[C].bind(C.op.axis[0], te.thread_axis("threadIdx.x"))
     s[B].compute_at(s[C], C.op.axis[0])
-    with pytest.raises(BuildError, match=r"stage B(.|\n)*has a constant size"):
+    with pytest.raises(BuildError, match=r"stage B(.|\n)*expected a constant"):
         te_sched.build(s, [A, C], target="cuda")
 
 
@@ -107,7 +107,7 @@ def test_scopes_that_no_kernel_has_are_refused(scope: str) -> None:
     s, args = copy(4, "threadIdx.x")
     cached = s.cache_read(args[0], scope, [args[1]])
     s[cached].compute_at(s[args[1]], args[1].op.axis[0])
-    with pytest.raises(BuildError, match=rf"scope '{scope}'(.|\n)*scopes local, warp, shared"):
+    with pytest.raises(BuildError, match=rf"scope '{scope}'(.|\n)*kernel are local, warp, shared"):
         te_sched.build(s, args, target="cuda")
 
 
@@ -129,12 +129,12 @@ def memory_of(scope: str, factor: int) -> Any:
 def test_more_memory_than_there_is(scope: str, factor: int) -> None:
     """2**29 elements are 2**32 bytes: 0, in 32 bits."""
     assert te_sched.build(*memory_of(scope, 1 << 10), target="cuda")
-    with pytest.raises(BuildError, match=rf"allocate {factor * 8} bytes of (.|\n)*at most"):
+    with pytest.raises(BuildError, match=rf"has {factor * 8} bytes of .*at most"):
         te_sched.build(*memory_of(scope, factor), target="cuda")
 
 
 def test_registers_say_which_stage_takes_most() -> None:
-    with pytest.raises(BuildError, match=r"a thread has at most 524288, and B takes 1048576"):
+    with pytest.raises(BuildError, match=r"a thread has at most 524288(.|\n)*B takes 1048576"):
         te_sched.build(*memory_of("local", 1 << 17), target="cuda")
 
 
@@ -149,5 +149,5 @@ def test_registers_of_one_name_are_all_counted() -> None:
         w[0] = out[tx.var]
         out[tx.var] = w[0]
     func = tir.PrimFunc((A.data,), ib.get(), {A.data: A}, {"global_symbol": "main"})
-    with pytest.raises(BuildError, match=r"allocate 614400 bytes of registers"):
+    with pytest.raises(BuildError, match=r"has 614400 bytes of registers"):
         te_sched.build(func, target="cuda")

@@ -18,5 +18,5 @@ def test_build_rejects_double_buffer_in_a_parallel_loop() -> None:
     s[B].double_buffer()
     te_sched.build(s, [A, C], target="llvm")
     s[C].parallel(C.op.axis[0])
-    with pytest.raises(BuildError, match="double-buffer B in the parallel loop i"):
+    with pytest.raises(BuildError, match="cannot double-buffer stage B in the parallel loop i"):
         te_sched.build(s, [A, C], target="llvm")

@@ -74,7 +74,7 @@ def test_what_a_warp_has_written_is_read(case: str) -> None:
 @pytest.mark.parametrize("case", WRONG)
 def test_what_another_warp_has_written_is_refused(case: str) -> None:
     s, args = through_warps(*WRONG[case])
-    with pytest.raises(BuildError, match=r"read A\.warp, which another warp has written"):
+    with pytest.raises(BuildError, match=r"A\.warp is written by one warp and read by another"):
         te_sched.build(s, args, target="cuda")
 
 
@@ -192,8 +192,8 @@ def own_registers(ib: Any, out: Any, w: Any, tx: Any, ty: Any) -> None:
             "the thread with threadIdx.x = 1 reads w[0] and has not written it",
         ),
         (kernel("local", 64, registers_of_others_if), "reads w[0] and has not written it"),
-        (kernel("local", 64, gathered), "not known who has written the element that is read at"),
-        (kernel("warp", 64, gathered), "not known who has written the element that is read at"),
+        (kernel("local", 64, gathered), "not known which thread wrote the element that is read at"),
+        (kernel("warp", 64, gathered), "not known which thread wrote the element that is read at"),
     ],
 )
 def test_kernels_that_read_what_others_have_are_refused(func: Any, message: str) -> None:

@@ -30,7 +30,9 @@ def sums(length: Any, target: str, **lengths: int) -> Any:
 @pytest.mark.parametrize("target", ["llvm", "cuda"])
 @pytest.mark.parametrize("lengths", [{"factor": 4}, {"nparts": 4}])
 def test_what_goes_beyond_the_axis_is_refused(target: str, lengths: dict[str, int]) -> None:
-    with pytest.raises(BuildError, match=r"(?s)stage B .*axis k.*has 10 iterations.* = 12\n.*help"):
+    with pytest.raises(
+        BuildError, match=r"(?s)axis k of stage B .* = 12 iterations, expected 10\n.*help"
+    ):
         sums(10, target, **lengths)
 
 
@@ -64,7 +66,7 @@ def test_a_promise_that_depends_on_data_is_refused() -> None:
     B = te.compute((4,), row, name="B")
     s = te.create_schedule(B.op)
     s[B].split(B.op.reduce_axis[0], factor=4, disable_predication=True)
-    with pytest.raises(BuildError, match=r"axis k(.|\n)*which is known in the loops alone"):
+    with pytest.raises(BuildError, match=r"axis k of stage B .*known only inside the loops"):
         te_sched.build(s, [A, m, B])
 
 

@@ -276,7 +276,7 @@ def test_reports_what_it_does_not_know() -> None:
 
 def test_build_rejects_a_race_of_a_hand_written_program() -> None:
     func = program(into(lambda i: i // 2))
-    message = "parallel axis i, whose iterations meet in C"
+    message = "data race on C between iterations of parallel axis i"
     with pytest.raises(BuildError, match=message) as caught:
         te_sched.build(func)
     assert "iterations i = 0 and i = 1 both write C[0]" in str(caught.value)
@@ -297,7 +297,7 @@ def test_build_rejects_an_extern_body_that_races() -> None:
     E = te.extern((N,), [A], body, name="E", dtype="float32")
     D = te.compute((N,), lambda i: E[i] + 1.0, name="D")
     s = te.create_schedule(D.op)
-    with pytest.raises(BuildError, match="parallel axis i, whose iterations meet in E"):
+    with pytest.raises(BuildError, match="data race on E between iterations of parallel axis i"):
         te_sched.build(s, [A, D])
 
 

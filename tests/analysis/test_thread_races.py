@@ -72,7 +72,7 @@ def in_shared_memory(ib: Any, A: Any, B: Any, tx: Any) -> None:
     ],
 )
 def test_threads_that_write_one_element_are_refused(body: Callable[..., None]) -> None:
-    match = r"threadIdx.x, whose iterations meet in [BS](.|\n)*both write [BS]\[0\]"
+    match = r"race on [BS] between threads along threadIdx.x(.|\n)*both write [BS]\[0\]"
     with pytest.raises(BuildError, match=match):
         built(body)
 
@@ -152,7 +152,7 @@ def test_threads_of_two_axes() -> None:
         B[ty * 4 + tx] = A[tx] + A[ty]
 
     assert built(body, ("threadIdx.y", 4), ("threadIdx.x", 4))
-    match = r"threadIdx.y and threadIdx.x, whose(.|\n)*threadIdx.y = 0, threadIdx.x = 4"
+    match = r"threads along threadIdx.y and threadIdx.x(.|\n)*threadIdx.y = 0, threadIdx.x = 4"
     with pytest.raises(BuildError, match=match):
         built(body, ("threadIdx.y", 4), ("threadIdx.x", 8))
 

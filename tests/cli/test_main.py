@@ -56,7 +56,7 @@ def test_program_without_a_command(te_sched_command):
         (["lower", "x.py", "--dialect", "c"], "'c' is not one of 'script', 'primfn'", "--help"),
         (["bench", "x.py", "--repeat", "0"], "0 is not in the range x>=1", "--help"),
         (["lower", "x.py", "--after", "simplfy"], "there is no such pass", "'simplify'?"),
-        (["build", "x.py", "--target", "lvm"], "'lvm' is no kind of target", "'llvm'?"),
+        (["build", "x.py", "--target", "lvm"], "'lvm' is not a target kind", "'llvm'?"),
         (["bench", "x.py", "--size", "n"], "it is no name with a number", "--size n=1024"),
     ],
 )

@@ -221,7 +221,7 @@ def test_a_vector_that_moves_along_its_buffer_is_loaded_first(shift: int) -> Non
 
 def test_a_value_has_the_lanes_of_its_place():
     func = elementwise(lambda a: E.Call("float32", "tir.exp", (a,)), ["float32"], 80, lanes=40)
-    with pytest.raises(BuildError, match=r"the value has 40 lanes, and the index 32"):
+    with pytest.raises(BuildError, match=r"has 40 lanes, and its index 32"):
         build(func)
 
 

@@ -441,7 +441,7 @@ def test_what_is_refuted_is_refused_before_it_is_instrumented():
     outer, _ = s[result].split(result.op.axis[0], nparts=8)
     _, inner = s[result].split(outer, factor=8)
     s[result].bind(inner, te.thread_axis("vthread"))
-    with pytest.raises(BuildError, match="depends on which one that is, which is not known there"):
+    with pytest.raises(BuildError, match="belongs to one vthread, which is not known there"):
         te_sched.build(s, [source, result], sanitize=True)
 
 

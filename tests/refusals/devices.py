@@ -247,43 +247,43 @@ EMULATED: dict[str, Case] = {
             )
         ),
         BuildError,
-        "nobody knows where p points to",
+        "pointer p refers to unknown memory",
     ),
     "half a warp": (emulated(fragment(filled), 16), BuildError, "not made of whole warps"),
     "unknown shape": (
         emulated(product(WORDS[0], "col", *WORDS[2:], *[HALVES, 0] * 3)),
         BuildError,
-        "no product of rows by columns",
+        "expects a product of rows by columns",
     ),
     "registers of another type": (
         emulated(product(*WORDS, FLOATS, 0, FLOATS, 0, FLOATS, 0)),
         BuildError,
-        "has elements of float32, and float16 is wanted",
+        "expects elements of float16, got L of float32",
     ),
     "no registers": (
         emulated(product(*WORDS, 1, 0, 1, 0, 1, 0)),
         BuildError,
-        "is no memory of float16",
+        "expects memory of float16",
     ),
     "three matrices": (
         emulated(matrices(0, 3, ".b16", HALVES, 0, HALVES, 0)),
         BuildError,
-        "it loads 1, 2 or 4 matrices",
+        "expects 7 arguments and 1, 2 or 4 matrices",
     ),
     "matrices to nowhere": (
         emulated(matrices(0, 4, ".b16", 1, 0, HALVES, 0)),
         BuildError,
-        "is no memory of a thread",
+        "expects memory of a thread",
     ),
     "matrices of floats": (
         emulated(matrices(0, 4, ".b16", FLOATS, 0, FLOATS, 0)),
         BuildError,
-        "and 16 bits are wanted",
+        "expects elements of 16 bits",
     ),
     "matrices from nowhere": (
         emulated(matrices(0, 4, ".b16", HALVES, 0, 1, 0)),
         BuildError,
-        "nobody knows where",
+        "loads from unknown memory",
     ),
     "a strange statement": (
         emulated(
@@ -294,7 +294,7 @@ EMULATED: dict[str, Case] = {
             )
         ),
         BuildError,
-        "round a barrier cannot be emulated",
+        "cannot emulate a barrier inside of",
     ),
 }
 
@@ -325,12 +325,12 @@ def vectors_of_vectors(ib: Any, C: Any, tx: E.Var) -> None:
 
 
 CHECKED: dict[str, Case] = {
-    "wider elements": (checked(as_integers), BuildError, "an access of C as float64"),
+    "wider elements": (checked(as_integers), BuildError, "cannot access C, of float32, as float64"),
     "vectors of vectors": (checked(vectors_of_vectors), BuildError, "a vector of float32x2"),
     "text for an array": (
         checked(lambda ib, C, tx: None, "x"),
         te_sched.errors.CallError,
-        "with a str for C",
+        "argument C .* must be an array, got a str",
     ),
 }
 

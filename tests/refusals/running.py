@@ -281,7 +281,7 @@ CASES: dict[str, Case] = {
             (ASSEMBLY + "define void @g() { ret void }", ASSEMBLY)
         ),
         BuildError,
-        "another one defines it too|cannot give way",
+        "which another one defines too",
     ),
     "nvrtc status": (
         lambda: nvrtc._check(Library(), 3, "sm_80"),
@@ -307,7 +307,7 @@ CASES: dict[str, Case] = {
     "print for no GPU": (
         lambda: nvrtc._library("/no/such/library.so"),
         BuildError,
-        "cannot be loaded",
+        "cannot load NVRTC",
     ),
 }
 

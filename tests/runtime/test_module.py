@@ -78,7 +78,7 @@ def test_target_chooses_the_processor() -> None:
 def test_targets_are_checked() -> None:
     assert str(Target("llvm -mcpu=native")) == "llvm -mcpu=native"
     assert Target("llvm") == Target("llvm")
-    with pytest.raises(BuildError, match="'opengl' is no kind of target"):
+    with pytest.raises(BuildError, match="'opengl' is not a target kind"):
         Target("opengl")
     with pytest.raises(BuildError, match="'-fast' is not an option of llvm"):
         Target("llvm -fast")

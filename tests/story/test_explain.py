@@ -198,7 +198,7 @@ def test_a_schedule_that_races_shows_its_loops_and_the_cure() -> None:
     s[C].parallel(C.op.reduce_axis[0])
     problem = te_sched.explain(s, [A, B, C], measure=False).steps[1].problems[0]
     assert problem.kind == "BuildError"
-    assert "parallel axis k" in problem.fault
+    assert "reduction axis k" in problem.fault
     assert problem.why
     assert problem.help
     assert "verify=False" not in problem.help

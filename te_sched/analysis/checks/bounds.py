@@ -360,27 +360,27 @@ class Bounds(AccessContext):
 
     def _finding(self, occurrence: Occurrence, need: Need, wrong: str, text: str) -> Finding:
         name = self.name_of(occurrence)
-        does = "reads" if occurrence.reads else "writes"
+        does = "read" if occurrence.reads else "write"
         has = f"{name} has {_shown(need.extent)} elements there"
         if type(need.low) is not IntImm or need.low.value:
             has = f"{name} exists from {_shown(need.low)} on, {_shown(need.extent)} elements"
         return Finding(
             BOUNDS,
             REFUTED,
-            f"build a program that {does} {name} at {wrong} in dimension {need.number}",
+            f"program {does}s {name} at {wrong} in dimension {need.number}, which is out of bounds",
             name,
             stage=self.place_name(),
             why=f"{text}, and {has}",
             help="declare the tensor larger or the computation smaller, or guard the "
-            f"{does.removesuffix('s')}: te.if_then_else(te.all(...), {name}[...], 0.0)",
+            f"{does}: te.if_then_else(te.all(...), {name}[...], 0.0)",
         )
 
     def summary(self) -> Iterator[Finding]:
         """The findings; what was proved, or is under a check, counted."""
         yield from self.findings
         if self.unproved:
-            what = f"{self.unproved} indices of accesses are checked when they are used"
-            yield Finding(BOUNDS, UNPROVED, what, why="what they are is known to the call alone")
+            what = f"{self.unproved} indices of accesses are checked at run time"
+            yield Finding(BOUNDS, UNPROVED, what, why="their values are known only in a call")
         if self.proved:
             yield Finding(BOUNDS, PROVED, f"{self.proved} indices of accesses are within bounds")
 

@@ -87,9 +87,8 @@ def _check_host(func: PrimFunc) -> None:
             name = node.buffer.name
             does = "computed" if isinstance(node, BufferStore) else "read"
             raise BuildError(
-                f"build function {_name(func)!r} for cuda",
-                f"{name} is {does} outside of all kernels: no loop round it is bound to a thread, "
-                "and the host cannot reach the memory of the device",
+                f"stage {name} is {does} outside of the kernels of function {_name(func)!r}",
+                "no loop around it is bound to a thread, and the host cannot access device memory",
                 f'bind axes of stage {name} to te.thread_axis("blockIdx.x") and "threadIdx.x", or '
                 "attach it to a stage that is bound (compute_at, compute_inline)",
                 where=Subject("stage", name),
@@ -102,8 +101,9 @@ def _check_threads(kernel: PrimFunc, limits: DeviceLimits) -> None:
         most = limits.longest(axis.tag)
         if isinstance(axis.extent, IntImm) and not 0 <= axis.extent.value <= most:
             raise BuildError(
-                f"launch kernel {_name(kernel)!r} with {axis.tag} of extent {axis.extent.value}",
-                f"{axis.tag} must be from 1 to {most}; the launch is {launch}",
+                f"extent of {axis.tag} in kernel {_name(kernel)!r} must be from 1 to {most}, got "
+                f"{axis.extent.value}",
+                f"the launch is {launch}",
                 "split the axis and bind a shorter part of it"
                 if axis.extent.value > 0
                 else f"give {axis.tag} a positive extent",
@@ -112,8 +112,8 @@ def _check_threads(kernel: PrimFunc, limits: DeviceLimits) -> None:
     count, most = block_size(kernel), limits.threads
     if count is not None and count > most:
         raise BuildError(
-            f"launch kernel {_name(kernel)!r} with {count} threads in a block",
-            f"a block has at most {most}; the launch is {launch}",
+            f"kernel {_name(kernel)!r} has {count} threads in a block, which has at most {most}",
+            f"the launch is {launch}",
             "split by smaller factors before binding to threadIdx",
             where=_stages(kernel),
         )
@@ -125,8 +125,8 @@ def _check_scopes(kernel: PrimFunc) -> None:
         if scope not in _SCOPES:
             name = node.buffer_var.name
             raise BuildError(
-                f"allocate {name} of scope {scope!r} in kernel {_name(kernel)!r}",
-                f"a kernel has memory in the scopes {', '.join(_SCOPES)} alone",
+                f"scope {scope!r} of stage {name} is not available in kernel {_name(kernel)!r}",
+                f"the scopes of a kernel are {', '.join(_SCOPES)}",
                 "set one of these scopes, or attach the stage outside of all kernels",
                 where=Subject("stage", name),
             )
@@ -137,8 +137,9 @@ def _check_shared(kernel: PrimFunc, limits: DeviceLimits) -> None:
         scope = scope_of(node.buffer_var) if type(node) is Allocate else "shared.dyn"
         if scope != "shared.dyn" and not isinstance(bytes_of(node), IntImm):
             raise BuildError(
-                f"allocate {node.buffer_var.name} in kernel {_name(kernel)!r}",
-                f"memory of scope {scope} has a constant size, and its size is {bytes_of(node)}",
+                f"size of stage {node.buffer_var.name} in kernel {_name(kernel)!r} is "
+                f"{bytes_of(node)} bytes, expected a constant",
+                f"memory of scope {scope} must have a constant size",
                 "compute the stage in tiles of constant size"
                 + (', or give it scope "shared.dyn"' if scope == "shared" else ""),
                 where=Subject("stage", node.buffer_var.name),
@@ -147,8 +148,9 @@ def _check_shared(kernel: PrimFunc, limits: DeviceLimits) -> None:
     most = limits.shared_bytes
     if static > most:
         raise BuildError(
-            f"allocate {static} bytes of shared memory in kernel {_name(kernel)!r}",
-            f"a block has at most {most}: {_buffers(kernel, 'shared')}",
+            f"kernel {_name(kernel)!r} has {static} bytes of shared memory, "
+            f"a block has at most {most}",
+            f"it holds {_buffers(kernel, 'shared')}",
             "compute smaller tiles at a time (split the loop that the cached stages are attached "
             'to by a smaller factor), or give large stages scope "shared.dyn"',
             where=_stages(kernel),
@@ -157,8 +159,9 @@ def _check_shared(kernel: PrimFunc, limits: DeviceLimits) -> None:
     allowed = limits.all_shared_bytes
     if isinstance(dynamic, IntImm) and static + dynamic.value > allowed:
         raise BuildError(
-            f"allocate {static + dynamic.value} bytes of shared memory in kernel {_name(kernel)!r}",
-            f"a block of {limits.arch} has at most {allowed}: {_buffers(kernel, 'shared.dyn')}",
+            f"kernel {_name(kernel)!r} has {static + dynamic.value} bytes of shared memory, "
+            f"a block of {limits.arch} has at most {allowed}",
+            f"it holds {_buffers(kernel, 'shared.dyn')}",
             "compute smaller tiles at a time",
             where=_stages(kernel),
         )
@@ -174,8 +177,9 @@ def _check_local(kernel: PrimFunc) -> None:
     if total > _LOCAL_BYTES:
         most, largest = max(sizes)
         raise BuildError(
-            f"allocate {total} bytes of registers for each thread in kernel {_name(kernel)!r}",
-            f"a thread has at most {_LOCAL_BYTES}, and {largest} takes {most}",
+            f"kernel {_name(kernel)!r} has {total} bytes of registers per thread, "
+            f"a thread has at most {_LOCAL_BYTES}",
+            f"{largest} takes {most}",
             f"compute fewer elements of {largest} at a time: split the loop that it is attached "
             "to by a smaller factor, or attach it further inside",
             where=Subject("stage", largest),

@@ -76,16 +76,17 @@ class _Checker:
             names = ", ".join(sorted(self.threads[var].tag for var in differing))
             raise self.error(
                 name,
-                f"all threads along {names} store different values into one element of {name}, in "
-                "shared memory",
+                f"threads along {names} store different values into one element of {name}",
+                f"{name} is in shared memory, which all threads of a block share",
                 f'keep {name} in scope "local", or attach it outside of the loops bound to {names}',
             )
         if reads_own(node):
             raise self.error(
                 name,
-                f"all threads along {names} change one element of {name} at once, in shared memory",
-                f"bind the loops of stage {name} to {names}, so that each thread computes elements "
-                "of its own",
+                f"threads along {names} update one element of {name} at once",
+                f"{name} is in shared memory, which all threads of a block share",
+                f"bind the loops of stage {name} to {names}, so that each thread computes separate "
+                "elements",
             )
 
     def visit_change(self, node: BufferStore) -> None:
@@ -97,13 +98,14 @@ class _Checker:
         tags = sorted(self.axes[var].tag for var in together)
         names = " and ".join(tags)
         is_block = tags[0].startswith("blockIdx")
+        units = "blocks" if is_block else "threads"
         counts = ", ".join(
             f"{axis.tag} = {axis.extent}" for axis in self.axes.values() if axis.var in together
         )
         raise self.error(
             name,
-            f"all {'blocks' if is_block else 'threads'} along {names} ({counts}) change one "
-            f"element of {name} at once, in global memory",
+            f"{units} along {names} update one element of {name} at once",
+            f"{name} is in global memory, which all {units} share ({counts})",
             f"bind the loops of stage {name} to {names}"
             + ("" if is_block else f', or compute it in registers (cache_write({name}, "local"))'),
         )
@@ -128,9 +130,9 @@ class _Checker:
             stack.extend(below for below in children(node) if isinstance(below, Expr))
         return found
 
-    def error(self, stage: str, why: str, help: str) -> BuildError:
+    def error(self, stage: str, fault: str, why: str, help: str) -> BuildError:
         return BuildError(
-            f"compute {stage} in kernel {self.kernel!r}",
+            f"{fault} in kernel {self.kernel!r}",
             why,
             help,
             Subject("stage", stage),

@@ -62,7 +62,7 @@ class _Guard(StatementMapper):
                 yield (
                     ops.less_equal(IntImm(0, extent.dtype), extent),
                     f"kernel {name} is launched with {axis.tag} = {extent}, which is negative; "
-                    "pass sizes of which none makes it less than 0",
+                    "pass sizes that make it 0 or more",
                 )
         values = dict(zip(kernel.params, call.args[1:], strict=False))
         for node in statements(kernel.body):
@@ -71,7 +71,7 @@ class _Guard(StatementMapper):
                     yield (
                         ops.less_equal(IntImm(0, extent.dtype), substitute(extent, values)),
                         f"kernel {name} allocates {node.buffer_var.name} with {extent} elements, "
-                        "which is negative; pass sizes of which none makes it less than 0",
+                        "which is negative; pass sizes that make it 0 or more",
                     )
         for size, most, message in self.sizes(name, kernel, given):
             if not isinstance(size, IntImm):
@@ -108,5 +108,5 @@ class _Guard(StatementMapper):
 def _too_many(kernel: str, what: str, most: int) -> str:
     return (
         f"kernel {kernel} is launched with {what}, and the device allows at most {most}; split the "
-        "loop by a constant factor before it is bound, or pass smaller arrays"
+        "loop by a constant factor before binding it, or pass smaller arrays"
     )

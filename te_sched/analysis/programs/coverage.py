@@ -44,21 +44,23 @@ def _finding(program: ProgramAccesses, memory: Memory, writes: list[Access]) -> 
     region: list[FormInterval] = [
         FormInterval(({},), (plus(extent, constant(-1)),)) for extent in shape
     ]
-    what = f"write every element of {name}"
+    what = f"every element of {name} is written"
     if covers_region(program, writes, region):
         return Finding(COVERAGE, PROVED, what, name, stage=name)
     missing = _missing(program, memory, writes, len(shape))
     if missing is None:
         why = "it is not known which elements are written"
-        return Finding(COVERAGE, UNPROVED, what, name, stage=name, why=why)
+        return Finding(
+            COVERAGE, UNPROVED, f"{name} may not be written completely", name, stage=name, why=why
+        )
     if not missing:
         return Finding(COVERAGE, PROVED, what, name, stage=name)
-    why = f"nothing writes {missing}"
+    fault, why = f"{name} is not written completely", f"nothing writes {missing}"
     if any(access.by_user for access in writes):
         why += ": it keeps what the caller gives"
-        return Finding(COVERAGE, UNPROVED, what, name, stage=name, why=why)
-    help = "let the loops and conditions round the stage reach all of its elements"
-    return Finding(COVERAGE, REFUTED, what, name, stage=name, why=why, help=help)
+        return Finding(COVERAGE, UNPROVED, fault, name, stage=name, why=why)
+    help = "let the loops and conditions around the stage cover all of its elements"
+    return Finding(COVERAGE, REFUTED, fault, name, stage=name, why=why, help=help)
 
 
 def _missing(

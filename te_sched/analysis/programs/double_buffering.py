@@ -30,8 +30,9 @@ def _check(node: Stmt, loop: For | None) -> None:
     elif type(node) is AttrStmt and node.key == "double_buffer_write":
         if loop is not None and loop.kind not in _IN_ORDER:
             raise BuildError(
-                f"double-buffer {node.node.name} in the {loop.kind} loop {loop.loop_var.name}",
-                "an iteration fetches for the next one, but the iterations run at once",
+                f"cannot double-buffer stage {node.node.name} in the {loop.kind} loop "
+                f"{loop.loop_var.name}",
+                "an iteration fetches the data of the next one, but the iterations run at once",
                 "compute the stage at a serial loop of more than one iteration inside of it",
                 where=Subject("stage", node.node.name),
             )

@@ -66,10 +66,10 @@ def _finding(program: ProgramAccesses, memory: Memory, accesses: list[Access]) -
         return Finding(
             INITIALISED,
             REFUTED,
-            f"read {name} before it is written",
+            f"stage {name} is read before it is written",
             name,
             stage=name,
-            why=f"the program reads {element}, and nothing has written it before",
+            why=f"the program reads {element}, and nothing writes it before that",
             help=_advice(memory),
         )
     if owners.axes:
@@ -77,13 +77,14 @@ def _finding(program: ProgramAccesses, memory: Memory, accesses: list[Access]) -
         if isinstance(written, Missing):
             which, element = owners.text(written.element), written.text(name, len(owners.axes))
             return _of_others(name, owners, f"{which} reads {element} and has not written it")
-    what = f"read {name} where it has been written"
     if written:
+        what = f"{name} is written before it is read"
         return Finding(INITIALISED, PROVED, what, name, stage=name)
     if written is None and owners.have_parts and (read := _elsewhere(memory, accesses)) is not None:
         index = ", ".join(map(str, read.index or ()))
-        why = f"it is not known who has written the element that is read at [{index}]"
+        why = f"it is not known which thread wrote the element that is read at [{index}]"
         return _of_others(name, owners, why)
+    what = f"{name} may be read before it is written"
     why = "it is not known which elements have been written where it is read"
     return Finding(INITIALISED, UNPROVED, what, name, stage=name, why=why)
 
@@ -132,12 +133,12 @@ def _is_of_thread(memory: Memory, write: Access) -> bool:
 
 def _of_others(name: str, owners: MemoryOwners, why: str) -> Finding:
     whose = f"one warp of {WARP} threads" if owners.are_warps else "one thread"
-    other = "another warp" if owners.are_warps else "another thread"
+    one = "warp" if owners.are_warps else "thread"
     return broken_rule(
         name,
-        f"read {name}, which {other} has written",
+        f"stage {name} is written by one {one} and read by another",
         f"{why}: memory of this scope belongs to {whose}",
-        f'give {name} the scope "shared": a block has it in common',
+        f'give {name} the scope "shared", which all threads of a block share',
     )
 
 

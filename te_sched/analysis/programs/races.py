@@ -19,7 +19,8 @@ from te_sched.arith.structural_equality import all_same
 from te_sched.ir.expr import Var
 from te_sched.ir.scopes import Loop
 
-_VERBS = {"parallel": "parallel", "vectorized": "vectorize"}
+_VERBS = {"parallel": "parallelize", "vectorized": "vectorize"}
+_ITERATIONS = {"block": "blocks", "thread": "threads", "virtual": "virtual threads"}
 
 
 def judge_races(program: ProgramAccesses) -> list[Finding]:
@@ -89,7 +90,6 @@ class _Judge:
         unique = _unique(accesses)
         name = self.program.memory[data].name
         names = " and ".join(loop.name for loop in self.loops)
-        subject = f"{self._verb()} {names}"
         is_proved = all(
             self._are_apart(a, b)
             for place, a in enumerate(unique)
@@ -100,9 +100,9 @@ class _Judge:
         if isinstance(verdict, Meeting):
             return self.refusal(name, names, verdict)
         if verdict:
-            what = f"{subject}: no two iterations touch the same element of {name}"
+            what = f"no {self._race(name, names)}"
             return Finding(RACE, PROVED, what, name, names, name)
-        what = f"{subject}: iterations may touch the same element of {name}"
+        what = f"possible {self._race(name, names)}"
         why = "it is not known which elements they touch"
         return Finding(RACE, UNPROVED, what, name, names, name, why)
 
@@ -111,25 +111,28 @@ class _Judge:
         outside = a.loops[: a.loops.index(self.loops[0])]
         return self.program.are_apart(a, b, self.loops, outside)
 
-    def _verb(self) -> str:
+    def _race(self, name: str, names: str) -> str:
+        """A race on memory, and between which iterations."""
         loop = self.loops[0]
-        return _VERBS.get(loop.kind, "run at once the iterations of")
+        if loop.kind in _ITERATIONS:
+            return f"data race on {name} between {_ITERATIONS[loop.kind]} along {names}"
+        return f"data race on {name} between iterations of {loop.kind} axis {names}"
 
     def refusal(self, name: str, names: str, meeting: Meeting) -> Finding:
-        """What is said of iterations that meet."""
+        """The finding about iterations that access the same element."""
         loop = self.loops[0]
-        how = f'bind to "{loop.tag}"' if loop.tag else self._verb()
-        help = "let each iteration write elements of its own"
+        verb = "bind" if loop.tag else _VERBS.get(loop.kind, "parallelize")
+        to = f" to {loop.tag}" if loop.tag else ""
+        help = f"let each iteration write separate elements, or {verb} another axis{to}"
         if meeting.is_update:
             help = (
-                "reorder the loops and take one over elements of the result, or make the partial "
-                "results a stage of their own (rfactor)"
+                f"reorder the loops and {verb} an axis of the result{to}, or compute the partial "
+                "results in a separate stage (rfactor)"
             )
-        help += f", or {how} another axis"
         return Finding(
             RACE,
             REFUTED,
-            f"{how} axis {names}, whose iterations meet in {name}",
+            self._race(name, names),
             name,
             names,
             name,

@@ -48,7 +48,7 @@ def _outliving(memory: Memory, access: Access) -> Finding | None:
     whose = "a thread" if memory.scope.startswith(_OF_THREAD) else "a block"
     return broken_rule(
         name,
-        f'keep {name} in scope "{memory.scope}" from one kernel to another',
+        f'stage {name} in scope "{memory.scope}" is allocated outside of the kernels that use it',
         f"memory of this scope belongs to {whose} and ends with it, and {name} is allocated "
         f"outside of the loops over {' and '.join(axes)}",
         f"compute {name} inside of them: compute_at a stage that reads it, at the axis that "
@@ -70,9 +70,8 @@ def _too_early(program: ProgramAccesses, memory: Memory, access: Access) -> Find
     name, tag = memory.name, tags[0]
     return broken_rule(
         name,
-        f"compute {name} outside of the loop over {tag}",
-        f'memory of scope "{memory.scope}" belongs to one {tag}, and what it gets depends on '
-        "which one that is, which is not known there",
+        f"stage {name} depends on {tag} but is computed outside of the loop over it",
+        f'memory of scope "{memory.scope}" belongs to one {tag}, which is not known there',
         f"compute {name} at the axis that is bound to {tag} or inside of it; or leave it in "
         'scope "global"',
     )
@@ -89,9 +88,9 @@ def _of_one_thread(memory: Memory, threads: Mapping[Var, str]) -> Finding | None
     name = memory.name
     return broken_rule(
         name,
-        f'keep {name} in scope "{memory.scope}" where {tags[0]} is not bound yet',
-        f"memory of this scope belongs to a block, and which part of {name} it holds depends "
-        f"on {tags[0]}, an axis that is bound further inside",
+        f'stage {name} in scope "{memory.scope}" depends on {tags[0]}, which is bound inside of it',
+        f"memory of this scope belongs to a block, and {tags[0]} decides which part of {name} it "
+        "holds",
         f"bind the axis to {tags[0]} outside of where {name} is computed (reorder), or "
         f"compute {name} inside of it",
     )

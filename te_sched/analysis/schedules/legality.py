@@ -14,7 +14,7 @@ from te_sched.schedule.source_locations import At, draw_loops
 from te_sched.schedule.stage import AttachType, Stage
 from te_sched.te.operation import ScanOp
 
-_AT_ONCE = {"Parallelized": "parallel", "Vectorized": "vectorize"}
+_AT_ONCE = {"Parallelized": "parallelize {}", "Vectorized": "vectorize {}"}
 
 
 def check_legality(schedule: Schedule) -> None:
@@ -45,9 +45,9 @@ def _check_threads(stage: Stage) -> None:
             raise _refusal(
                 stage,
                 axis,
-                f'bind to "{tag}"',
-                f"axis {first.var.name} of the stage is bound to {tag} too, and both would have "
-                "the same value at any time",
+                f"axes {first.var.name} and {axis.var.name} of stage {stage.op.name} are both "
+                f"bound to {tag}",
+                "both would have the same value at any time",
                 f"fuse {first.var.name} and {axis.var.name} and bind the fused axis, or bind "
                 f"{axis.var.name} to another thread axis",
             )
@@ -61,22 +61,25 @@ def _check_stage(stage: Stage) -> None:
     for axis in stage.leaf_iter_vars:
         how = _runs_at_once(stage, axis)
         if how is not None and axis in steps:
+            kind = "scan"
             why = "each step of a scan reads the step before it"
-            help = f"{how} one of the other axes of the update instead"
+            help = how.format("another axis of the update instead")
         elif how is not None and axis in reduced:
-            why = "it is a reduction axis: its iterations add to the same elements at the same time"
+            kind = "reduction"
+            why = "its iterations add to the same elements at the same time"
             help = _cure_of_reduction(stage, axis, how)
         else:
             continue
-        raise _refusal(stage, axis, how, why, help)
+        subject = f"{kind} axis {axis.var.name} of stage {stage.op.name}"
+        raise _refusal(stage, axis, f"cannot {how.format(subject)}", why, help)
 
 
 def _cure_of_reduction(stage: Stage, axis: IterVar, how: str) -> str:
     if axis in _stemming_from(stage, stage.op.axis):
-        return f"{how} a data axis, and fuse no data axis with a reduction axis"
+        return f"{how.format('a data axis')}, and do not fuse data axes with reduction axes"
     return (
-        f"{how} a data axis, or first make the partial results a stage of their own with "
-        f"s.rfactor({stage.op.name}, {axis.var.name}) and {how} that stage's new axis"
+        f"{how.format('a data axis')}, or compute the partial results in a separate stage with "
+        f"s.rfactor({stage.op.name}, {axis.var.name}) and {how.format('the new axis of it')}"
     )
 
 
@@ -85,19 +88,19 @@ def _stemming_from(stage: Stage, roots: tuple[IterVar, ...]) -> Flags:
 
 
 def _runs_at_once(stage: Stage, axis: IterVar) -> str | None:
-    """The primitive by which the iterations of an axis run at once, if they cannot be combined."""
+    """What makes the iterations of an axis run at once, of {}, if they cannot be combined."""
     attr = stage.iter_var_attrs.get(axis)
     if attr is None:
         return None
     if attr.bind_thread is not None:
         tag = attr.bind_thread.thread_tag
-        return None if tag.startswith("threadIdx") else f'bind to "{tag}"'
+        return None if tag.startswith("threadIdx") else f"bind {{}} to {tag}"
     return _AT_ONCE.get(attr.iter_type or "")
 
 
-def _refusal(stage: Stage, axis: IterVar, how: str, why: str, help: str) -> BuildError:
+def _refusal(stage: Stage, axis: IterVar, fault: str, why: str, help: str) -> BuildError:
     return BuildError(
-        f"{how} axis {axis.var.name} of stage {stage.op.name}",
+        fault,
         why,
         help,
         At(stage, axis),

@@ -68,8 +68,8 @@ def check_predicates(
     chosen = program()
     for stage in normal.stages:
         predicate, stage.store_predicate = stage.store_predicate, None
-        if predicate is not None and (why := _fault_of(chosen, program())):
-            raise _refusal(stage, predicate, why)
+        if predicate is not None and (fault := _fault_of(chosen, program())):
+            raise _refusal(stage, predicate, fault)
         stage.store_predicate = predicate
 
 
@@ -78,8 +78,8 @@ def _fault_of(chosen: ProgramAccesses, whole: ProgramAccesses) -> str:
     for store, other in zip(_stores(chosen), _stores(whole), strict=True):
         usual = _conditions_of(other, store.loops)
         added = [one for one in store.conditions if not contains(usual, one)]
-        if added and (why := _Judge(chosen, store, usual, added).fault()):
-            return why
+        if added and (fault := _Judge(chosen, store, usual, added).fault()):
+            return fault
     return ""
 
 
@@ -140,11 +140,11 @@ class _Judge:
                 if fault and (self.is_update or not self._is_unread()):
                     return fault
         except TooMany:
-            return "there are too many iterations to find out what it leaves out"
+            return "cannot be verified: the stage has too many iterations"
         except Unevaluable:
             if unbound := self._unbound():
-                return f"nothing gives the variable {unbound} a value where it is asked for"
-            return "it is not known what it leaves out"
+                return f"uses the variable {unbound}, which has no value there"
+            return "cannot be verified: it is not known which elements it leaves out"
         return ""
 
     def _executions(self) -> Iterator[Execution]:
@@ -221,7 +221,7 @@ class _Judge:
         if not len(done.elements):
             return ""
         if not done.is_stored.any():
-            return "it never holds, so nothing is stored"
+            return "never holds, so nothing is stored"
         is_done = done.is_stored
         if self.is_update:
             rows = np.concatenate([done.elements, done.threads], axis=1)
@@ -231,7 +231,7 @@ class _Judge:
             is_partial = ((stored > 0) & (stored < total))[groups]
             if is_partial.any():
                 element = self._element(done.elements[int(np.argmax(is_partial))], run)
-                return f"of the iterations that add to {element}, it drops some"
+                return f"leaves out some of the iterations that add to {element}"
             is_done = stored[groups] > 0
         (keys,), count = numbered([done.elements])
         is_kept = np.zeros(count, bool)
@@ -240,7 +240,7 @@ class _Judge:
         if not missing.any():
             return ""
         element = self._element(done.elements[int(np.argmax(missing))], run)
-        return f"it does not hold where {element} is computed, which is needed"
+        return f"leaves out {element}, which is needed"
 
     def _done(self, run: Execution) -> _Done:
         """What the program without predicates does."""
@@ -311,11 +311,10 @@ def _chooses_first(condition: Expr, threads: set[Var]) -> bool:
     return type(condition) is EQ and condition.a in threads and is_const(condition.b, 0)
 
 
-def _refusal(stage: Stage, predicate: Expr, why: str) -> BuildError:
+def _refusal(stage: Stage, predicate: Expr, fault: str) -> BuildError:
     return BuildError(
-        f"store {stage.op.name} where {predicate}",
-        why,
-        "leave out the predicate, or make it of the index of threads that have the same value",
-        At(stage),
+        f"store predicate {predicate} of stage {stage.op.name} {fault}",
+        help="remove the predicate, or let it select among threads that store the same value",
+        where=At(stage),
         can_override=True,
     )

@@ -50,11 +50,13 @@ def _size(stage: Stage, split: Split, ranges: Ranges, loops: set[Var]) -> Size:
         raise _refusal(
             stage,
             split,
-            f"it has {parent} iterations, and its loops have {outer} * {inner} = {iterations}",
+            f"has {outer} * {inner} = {iterations} iterations, expected {parent}",
         )
     if not _is_of_call(parent, loops):
         raise _refusal(
-            stage, split, f"it has {parent} iterations, which is known in the loops alone"
+            stage,
+            split,
+            f"has {parent} iterations, which are known only inside the loops",
         )
     what = f"the number of iterations of axis {split.parent.var.name} of {stage.op.name}"
     around = tuple([ranges[axis].extent for axis in stage.op.axis])
@@ -67,13 +69,12 @@ def _is_of_call(extent: Expr, loops: set[Var]) -> bool:
     return not reads_data(extent) and loops.isdisjoint(variables_of(extent))
 
 
-def _refusal(stage: Stage, split: Split, why: str) -> BuildError:
+def _refusal(stage: Stage, split: Split, fault: str) -> BuildError:
     axis = split.parent
     return BuildError(
-        f"build a split of axis {axis.var.name} of stage {stage.op.name} without a guard "
-        "(disable_predication=True)",
-        why,
-        "leave out disable_predication: there is a guard then, where one is needed",
+        f"split of axis {axis.var.name} of stage {stage.op.name} without a guard {fault}",
+        f"{_WHY} as the axis",
+        "leave out disable_predication, so that a guard is added where one is needed",
         At(stage, axis),
         can_override=True,
     )

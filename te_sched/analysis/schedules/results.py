@@ -30,8 +30,8 @@ def check_sums(schedule: Schedule) -> None:
         results = reduction.combiner.result
         if any(isinstance(value, Add) and dtypes.is_bool(value.dtype) for value in results):
             raise BuildError(
-                f"cannot count with the sum of booleans in stage {stage.op.name}",
-                "the sum of bool is bool here, as in TVM, where numpy's sum is an integer",
+                f"cannot sum booleans in stage {stage.op.name}",
+                "the sum of bool is bool, as in TVM; numpy's is an integer",
                 'cast first, te.sum(x.astype("int32"), axis=k), or use te.max for "is any true"',
                 At(stage),
             )
@@ -51,9 +51,8 @@ def warn_of_extrema(schedule: Schedule) -> None:
     if names:
         place = user_place()
         warnings.warn_explicit(
-            f"the largest or smallest float in {', '.join(names)} is found among finite numbers: "
-            "a NaN may be passed over, and infinities alone give the limit of the type, where "
-            "numpy gives NaN and infinities (docs/legality.md)",
+            f"max or min of floats in {', '.join(names)} differs from numpy: NaN may be ignored, "
+            "and infinities alone give the finite limit of the type (docs/legality.md)",
             UserWarning,
             place.file or "<unknown>",
             place.line,
@@ -86,8 +85,8 @@ def check_results(schedule: Schedule, args: Sequence[Any], binds: Mapping[Tensor
             is_computed = is_computed or not isinstance(tensor.op, PlaceholderOp)
         elif not isinstance(tensor.op, PlaceholderOp):
             raise BuildError(
-                f"build with the argument {tensor.name}",
-                "the schedule does not compute it, so nothing would write it",
+                f"argument {tensor.name} is not computed by the schedule",
+                "nothing would write it",
                 "use the tensors that the schedule was created from, or create it again",
                 Subject("tensor", tensor.name),
             )
@@ -95,7 +94,7 @@ def check_results(schedule: Schedule, args: Sequence[Any], binds: Mapping[Tensor
     if outputs and not is_computed:
         missing = ", ".join(op.name for op in outputs)
         raise BuildError(
-            f"build without the output {missing} among the arguments",
+            f"output {missing} is not among the arguments",
             "the result would be lost",
             f"add {missing} to args",
         )

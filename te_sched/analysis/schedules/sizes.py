@@ -81,7 +81,7 @@ def check_sizes(schedule: Schedule) -> None:
     for size in _sizes(schedule):
         if size.least == 1 and isinstance(size.extent, IntImm) and size.extent.value < 1:
             raise BuildError(
-                f"build a reduction without values: {size.what} has extent 0",
+                f"cannot reduce over no values: {size.what} has extent 0",
                 NOTHING_TO_CHOOSE,
                 "reduce over at least one value, or give the reduction an init",
             )
@@ -145,8 +145,8 @@ def _check_tensor(stage: Stage, tensor: Tensor) -> None:
     elements = _elements(stage, extents)
     if elements > largest:
         raise BuildError(
-            f"build with the tensor {tensor.name}, stored as {elements} elements",
-            f"its indices are {widest} as its extents are, and reach {largest}",
+            f"tensor {tensor.name} has {elements} elements, more than {widest} indices can count",
+            f"its indices have the type of its extents; {widest} reaches {largest}",
             "declare its extents as int64: te.const(n, 'int64')"
             if widest == "int32"
             else "make it smaller",

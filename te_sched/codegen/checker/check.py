@@ -85,9 +85,7 @@ def check_program(
     limits = RunLimits(steps, max_lanes, max_blocks, registers or {})
     host = next((func for func in module.functions.values() if not is_kernel(func)), None)
     if host is None:
-        raise BuildError(
-            "check a program", "it has no function of the host", "give what device_passes returns"
-        )
+        raise BuildError("program has no host function", help="pass the result of device_passes")
     with np.errstate(all="ignore"):
         return _Program(module, host, limits).run(arguments, frozenset(initialised))
 
@@ -125,9 +123,8 @@ class _Program:
         params = self.host.params
         if len(arguments) != len(params):
             raise CallError(
-                f"check {self.name!r} with {len(arguments)} arguments",
-                f"it takes {len(params)}",
-                f"give {', '.join(param.name for param in params)}",
+                f"{self.name!r} expects {len(params)} arguments, got {len(arguments)}",
+                help=f"pass {', '.join(param.name for param in params)}",
             )
         bound = []
         for param, argument in zip(params, arguments, strict=True):
@@ -151,16 +148,15 @@ class _Program:
     def _bind(self, buffer: E.Buffer, array: Any, initialised: frozenset[str]) -> TrackedMemory:
         if not isinstance(array, np.ndarray):
             raise CallError(
-                f"check {self.name!r} with {kind_of(array)} for {buffer.name}",
-                "it is an array",
-                f"give a numpy array of {buffer.dtype}",
+                f"argument {buffer.name} of {self.name!r} must be an array, got {kind_of(array)}",
+                help=f"pass a numpy array of {buffer.dtype}",
             )
         _check_dtype(self.name, buffer, array)
         if array.ndim != len(buffer.shape):
             raise CallError(
-                f"check {self.name!r} with an array of {array.ndim} dimensions for {buffer.name}",
-                f"it has {len(buffer.shape)}",
-                "give an array of its shape",
+                f"argument {buffer.name} of {self.name!r} has {array.ndim} dimensions, expected "
+                f"{len(buffer.shape)}",
+                help="pass an array of the declared shape",
             )
         machine = self.machine
         for extent, size in zip(buffer.shape, array.shape, strict=True):
@@ -185,9 +181,9 @@ class _Program:
             wanted = self.compiler.expression(extent).run()
             if wanted != size:
                 raise CallError(
-                    f"check {self.name!r} with an array of shape {array.shape} for {buffer.name}",
-                    f"an extent of {size} should be {wanted}",
-                    "give an array of its shape",
+                    f"argument {buffer.name} of {self.name!r} has shape {array.shape}, expected "
+                    f"extent {wanted} instead of {size}",
+                    help="pass an array of the declared shape",
                 )
 
     # -- launches ----------------------------------------------------------------------------------
@@ -210,9 +206,9 @@ class _Program:
         threads, blocks = int(np.prod(block)), int(np.prod(grid, dtype=np.int64))
         if threads > _MOST_THREADS:
             raise BuildError(
-                f"check kernel {name!r} with {threads} threads in a block",
-                f"a block has at most {_MOST_THREADS}",
-                "split by smaller factors before binding to threadIdx",
+                f"kernel {name!r} has {threads} threads in a block, which has at most "
+                f"{_MOST_THREADS}",
+                help="split by smaller factors before binding to threadIdx",
             )
         if min(*grid, *block) < 1:
             return
@@ -304,9 +300,8 @@ def _check_dtype(name: str, buffer: E.Buffer, array: np.ndarray) -> None:
     legal = others.get(element) or {str(numpy_dtype(element))}
     if array.dtype.name not in legal:
         raise CallError(
-            f"check {name!r} with an array of {array.dtype} for {buffer.name}",
-            f"its elements are of type {buffer.dtype}",
-            f"give an array of {' or '.join(sorted(legal))}",
+            f"argument {buffer.name} of {name!r} has dtype {array.dtype}, expected {buffer.dtype}",
+            help=f"pass an array of {' or '.join(sorted(legal))}",
         )
 
 

@@ -114,11 +114,10 @@ class Compiler:
         return site
 
     def unknown(self, what: str) -> BuildError:
-        """Something that the checked mode does not execute."""
+        """An error about a construct that the checked mode does not support."""
         return BuildError(
-            f"check {self.machine.kernel!r}",
-            f"the checked mode does not execute {what}",
-            "run the program on the emulated device without checks",
+            f"the checked mode does not support {what} in {self.machine.kernel!r}",
+            help="run the program on the emulated device without checks",
         )
 
     def joined(self, run: Run, parts: Sequence[ExprClosure], is_pure: bool = True) -> ExprClosure:

@@ -92,9 +92,9 @@ class TrackedMemory:
             odd = "bfloat16" in (dtypes.element(dtype), self.dtype)
             if kind.itemsize != self.data.dtype.itemsize or odd:
                 raise BuildError(
-                    f"check an access of {self.name} as {dtype}",
-                    f"its elements are of type {self.dtype}, and the checked mode keeps elements",
-                    "use a buffer of its own",
+                    f"cannot access {self.name}, of {self.dtype}, as {dtype} in the checked mode",
+                    "the checked mode stores elements, not bytes",
+                    f"use a separate buffer of {dtype}",
                 )
             found = self.views[dtype] = self.data.view(kind)
         return found

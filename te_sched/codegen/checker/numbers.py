@@ -29,7 +29,7 @@ def numpy_dtype(dtype: str) -> np.dtype[Any]:
     if kind.code == "handle":
         return np.dtype(np.int64)
     if kind.code == "void":
-        raise BuildError("check a program with a value of type void", "it is no value", "drop it")
+        raise BuildError("cannot store a value of type void", help="remove it")
     return np.dtype(f"{kind.code}{kind.bits}")
 
 

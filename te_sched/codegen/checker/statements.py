@@ -185,7 +185,7 @@ def _assert(c: Compiler, node: S.AssertStmt) -> Do:
     def run() -> None:
         if not np.all(condition.run()):
             raise CallError(
-                f"call {c.machine.kernel!r}", f"it asserts: {message}", "give other arguments"
+                f"assertion failed in {c.machine.kernel!r}: {message}", help="pass other arguments"
             )
         body()
 

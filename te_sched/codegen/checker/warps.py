@@ -163,8 +163,9 @@ class FragmentStorage:
         space = machine.space
         if space.threads % WARP:
             raise BuildError(
-                f"check the fragment {node.buffer_var.name} in kernel {machine.kernel!r}",
-                f"a block of {space.threads} threads is not made of whole warps",
+                f"block of {space.threads} threads in kernel {machine.kernel!r} is not made of "
+                "whole warps",
+                f"fragment {node.buffer_var.name} belongs to a whole warp",
                 "launch a multiple of 32 threads",
             )
         self.name, self.dtype = node.buffer_var.name, dtypes.element(node.dtype)

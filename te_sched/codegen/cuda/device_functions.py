@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from te_sched.codegen.calls import target_of
-from te_sched.errors import BuildError
+from te_sched.errors import BuildError, Subject
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
@@ -66,19 +66,21 @@ class _Expander(Mapper):
         arguments = node.args[1:]
         if build is None:
             raise self.error(
-                name,
-                "the emulated device and the checked mode do not have it",
+                f"function {name!r} is not available without a GPU",
                 "use an intrinsic of te, or one of: " + ", ".join(sorted(_FUNCTIONS)),
             )
         if len(arguments) not in counts:
             wanted = " or ".join(map(str, counts))
-            raise self.error(name, f"it takes {wanted} arguments, not {len(arguments)}", "see CUDA")
+            fault = f"function {name!r} expects {wanted} arguments, got {len(arguments)}"
+            raise self.error(fault, "see the CUDA Math API")
         found = build(self, node.dtype, arguments)
         return found if found.dtype == node.dtype or node.dtype == "void" else _cast(node, found)
 
-    def error(self, name: str, why: str, help: str) -> BuildError:
-        """A call that cannot be expanded."""
-        return BuildError(f"call the function {name!r} in kernel {self.kernel!r}", why, help)
+    def error(self, fault: str, help: str) -> BuildError:
+        """An error about a call that cannot be expanded."""
+        return BuildError(
+            fault, help=help, where=Subject("kernel", self.kernel, f"kernel {self.kernel!r}")
+        )
 
 
 def _cast(node: E.Call, value: E.Expr) -> E.Expr:
@@ -173,8 +175,8 @@ def _bytes(expander: _Expander, value: E.Var, dtype: str) -> list[E.Expr]:
     if dtypes.lanes(value.dtype) == 4 and dtypes.bits(value.dtype) == 8:
         return [E.Cast(dtype, E.Shuffle((value,), (E.IntImm(k),))) for k in range(4)]
     if value.dtype not in ("int32", "uint32"):
-        why = f"{value.dtype} is not four bytes"
-        raise expander.error("__dp4a", why, "give int8x4, uint8x4, int32 or uint32")
+        fault = f"__dp4a expects four bytes, got {value.dtype}"
+        raise expander.error(fault, "use int8x4, uint8x4, int32 or uint32")
     parts: list[E.Expr] = []
     for k in range(4):
         up = E.Call(value.dtype, "tir.shift_left", (value, E.IntImm(24 - 8 * k, value.dtype)))
@@ -196,8 +198,8 @@ def _loaded(expander: _Expander, dtype: str, args: Sequence[E.Expr]) -> E.Expr:
     is_scaled = dtypes.lanes(dtype) > 1 and not _is_address(pointer)
     if load is not None and load.dtype == dtype and not is_scaled:
         return load
-    why = f"nobody knows which {dtype} {pointer} points to"
-    raise expander.error("__ldg", why, "give address_of or access_ptr of an element")
+    fault = f"__ldg expects a pointer to an element of {dtype}, got {pointer}"
+    raise expander.error(fault, "pass address_of or access_ptr of an element")
 
 
 def _atomic(name: str) -> _Build:

@@ -133,8 +133,8 @@ def branches(out: KernelText, condition: E.Expr, yes: E.Expr, no: E.Expr) -> lis
         return _choices(out, tests, a, b)
     if len(tests) > 1:
         raise out.error(
-            "a choice between vectors by a vector of conditions",
-            "each lane would have to load its own elements",
+            "cannot choose between vectors by a vector of conditions",
+            "each lane would have to load separate elements",
             "do not vectorize this loop",
         )
     chosen = out.declare("chosen", yes.dtype)
@@ -180,7 +180,7 @@ def _shuffle(out: KernelText, node: E.Shuffle) -> list[Piece]:
     for index in node.indices:
         if not isinstance(index, E.IntImm):
             raise out.error(
-                "a Shuffle", "its lane numbers are not constants", "give integer constants"
+                "lane numbers of a Shuffle must be constants", "", "use integer constants"
             )
         chosen.append(lanes[index.value])
     return chosen
@@ -214,7 +214,7 @@ def _call(out: KernelText, node: E.Call) -> list[Piece]:
     writer = out.writers.calls.get(name)
     if writer is None:
         raise out.error(
-            f"the intrinsic {node.op}",
+            f"intrinsic {node.op} is not available in CUDA kernels",
             _why_unknown(name),
             "use one of: " + ", ".join(sorted(out.writers.calls)),
         )
@@ -223,10 +223,10 @@ def _call(out: KernelText, node: E.Call) -> list[Piece]:
 
 def _why_unknown(name: str) -> str:
     if name == "tvm_thread_allreduce":
-        return "passes for the device replace it, and they have not been run"
+        return "the device passes replace it, and have not been run"
     if "packed" in name or name.startswith("call_llvm"):
         return "it exists only on the host"
-    return "the cuda target does not have it"
+    return ""
 
 
 def as_argument(out: KernelText, node: E.Expr) -> Piece:
@@ -236,7 +236,7 @@ def as_argument(out: KernelText, node: E.Expr) -> Piece:
         return lanes[0]
     if types.vector_type(node.dtype) is None:
         raise out.error(
-            f"a {node.dtype} as an argument",
+            f"cannot pass a {node.dtype} as an argument",
             "CUDA has no vector type of this size",
             "use two or four lanes of 32 bits",
         )

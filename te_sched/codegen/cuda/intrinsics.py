@@ -222,7 +222,9 @@ def _address_of(out: KernelText, node: E.Call) -> list[Piece]:
     load = node.args[0]
     if not isinstance(load, E.BufferLoad):
         raise out.error(
-            "address_of", f"its argument is a {type(load).__name__}", "give a buffer's element"
+            f"address_of expects an element of a buffer, got a {type(load).__name__}",
+            "",
+            "pass an element of a buffer",
         )
     return [memory.address(out, load.buffer, load.indices[0])]
 
@@ -256,9 +258,9 @@ def _call_extern(out: KernelText, node: E.Call) -> list[Piece]:
     name = node.args[0]
     if not isinstance(name, E.StringImm):
         raise out.error(
-            f"a call of {node.op}",
-            "its first argument is not the name of a function",
-            "give the name as a string",
+            f"first argument of {node.op} must be the name of a function",
+            "",
+            "pass the name as a string",
         )
     if "fp16" in name.value or "half" in name.value:
         out.unit.headers.add("cuda_fp16.h")
@@ -273,7 +275,7 @@ def _as_lanes(out: KernelText, value: Piece, dtype: str) -> list[Piece]:
     vector = types.vector_type(dtype)
     if vector is None:
         raise out.error(
-            f"a function that gives a {dtype}",
+            f"cannot call a function that returns a {dtype}",
             "CUDA has no vector type of this size",
             "use two or four lanes of 32 bits",
         )
@@ -300,7 +302,7 @@ def _barrier(out: KernelText, node: E.Call) -> list[Piece]:
     }
     if scope not in texts:
         raise out.error(
-            f"a barrier of scope {scope!r}",
+            f"a barrier of scope {scope!r} is not supported",
             "threads of different blocks cannot wait for each other",
             'use "shared" (a block) or "warp", or two kernels',
         )
@@ -326,8 +328,9 @@ def _atomic(name: str, legal: str) -> CallWriter:
         if dtype == "float32" and name in ("atomicMin", "atomicMax"):
             function = out.unit.helper(f"te_atomic_{name[-3:].lower()}")
         elif dtype not in legal.split():
-            why = f"the device does it for {', '.join(legal.split())}"
-            raise out.error(f"an atomic {name[6:].lower()} of {dtype}", why, "use one of these")
+            fault = f"atomic {name[6:].lower()} does not support {dtype}"
+            why = f"the device supports {', '.join(legal.split())}"
+            raise out.error(fault, why, "use one of these types")
         if dtype == "int64":  # signs do not matter to what the hardware has
             unsigned = "unsigned long long"
             place = converted(f"{unsigned}*", place)

@@ -112,7 +112,7 @@ def product_of(call: Call) -> Product:
     match = SHAPE.match(words[0]) if len(call.args) >= 12 else None
     kinds = [_NAMES.get(word, "") for word in words[3:]]
     if match is None or not all(kinds) or [w[:3] for w in words[1:3]] != ["row", "col"]:
-        raise _error(call, "it is no product of rows by columns of a known shape and known types")
+        raise _error(call, "expects a product of rows by columns, of a known shape and known types")
     m, n, k = map(int, match.groups())
     a, b, c = kinds
     bytes_of_both = a in ("int8", "uint8") and b in ("int8", "uint8")
@@ -121,7 +121,7 @@ def product_of(call: Call) -> Product:
     width = _RIGHT.get(a, 0) * 4
     depths = (width, 2 * width, 4 * width)[: 3 if a == "float64" else 2]
     if not legal or n != 8 or m not in (8, 16) or k not in depths or (m == 8 and k != width):
-        raise _error(call, f"there is no {words[0]} of {a} and {b} to {c}")
+        raise _error(call, f"does not support {words[0]} of {a} and {b} to {c}")
     shapes = ((m, k, "a"), (k, n, "b"), (m, n, "c"))
     left, right, sums = [
         Registers(*_registers(call, 6 + 2 * number, kinds[number]), rows, columns, use)
@@ -147,27 +147,27 @@ def _registers(call: Call, number: int, dtype: str) -> tuple[Var, Expr, str]:
         kept = dtypes.element(data.pointer.element)
         if kept == dtype:
             return data, start, dtype
-        raise _error(call, f"{data.name} has elements of {kept}, and {dtype} is wanted")
-    raise _error(call, f"{data} is no memory of {dtype}")
+        raise _error(call, f"expects elements of {dtype}, got {data.name} of {kept}")
+    raise _error(call, f"expects memory of {dtype}, got {data}")
 
 
 def load_of(call: Call) -> Load:
     """What a ptx_ldmatrix does."""
     transposed, count = (arg.value if isinstance(arg, IntImm) else -1 for arg in call.args[:2])
     if len(call.args) != 7 or transposed not in (0, 1) or count not in (1, 2, 4):
-        raise _error(call, "it loads 1, 2 or 4 matrices, and takes 7 arguments")
+        raise _error(call, "expects 7 arguments and 1, 2 or 4 matrices")
     data, start, source, offset = call.args[3:]
     if not isinstance(data, Var) or data.pointer is None:
-        raise _error(call, f"{data} is no memory of a thread")
+        raise _error(call, f"expects memory of a thread, got {data}")
     dtype = dtypes.element(data.pointer.element)
     if dtypes.bits(dtype) not in (8, 16) or (transposed and dtypes.bits(dtype) != 16):
-        raise _error(call, f"{data.name} has elements of {dtype}, and 16 bits are wanted")
+        raise _error(call, f"expects elements of 16 bits, got {data.name} of {dtype}")
     return Load(bool(transposed), count, data, start, dtype, source, offset)
 
 
-def _error(call: Call, why: str) -> BuildError:
+def _error(call: Call, fault: str) -> BuildError:
     return BuildError(
-        f"run {call.op} without a GPU",
-        why,
+        f"{call.op} {fault}",
+        "it is emulated without a GPU",
         'use for example ptx_mma("m16n8k16", "row", "col", "fp16", "fp16", "fp32", ...)',
     )

@@ -75,9 +75,8 @@ def compile(source: str, arch: str = DEFAULT_ARCH, options: Sequence[str] = ()) 
     """
     if not _ARCH.match(arch):
         raise BuildError(
-            f"compile for the architecture {arch!r}",
-            "architectures of GPUs have names like sm_80",
-            'give for example Target("cuda -arch=sm_80")',
+            f"invalid GPU architecture {arch!r}, expected a name like sm_80",
+            help='use for example Target("cuda -arch=sm_80")',
         )
     key = (source, arch, tuple(options))
     with _lock:
@@ -101,7 +100,9 @@ def _toolkit() -> Toolkit:
     found = find_toolkit()
     if found is None:
         raise BuildError(
-            "compile CUDA source", "NVIDIA's run-time compiler (NVRTC) is not installed", _HELP
+            "NVIDIA's run-time compiler (NVRTC) is not installed",
+            "it compiles the CUDA source",
+            _HELP,
         )
     return found
 
@@ -111,9 +112,7 @@ def _library(path: str) -> ctypes.CDLL:
     try:
         library = ctypes.CDLL(path)
     except OSError as error:
-        raise BuildError(
-            "compile CUDA source", f"{path} cannot be loaded: {error}", _HELP
-        ) from None
+        raise BuildError(f"cannot load NVRTC from {path}", str(error), _HELP) from None
     library.nvrtcGetErrorString.restype = ctypes.c_char_p
     program, size = ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t)
     library.nvrtcCompileProgram.argtypes = [program, ctypes.c_int, ctypes.c_void_p]
@@ -159,27 +158,26 @@ def _text(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:
 def _check(library: ctypes.CDLL, status: int, arch: str) -> None:
     if status:
         raise BuildError(
-            f"compile CUDA source for {arch}",
-            f"NVRTC failed: {library.nvrtcGetErrorString(status).decode()}",
+            f"NVRTC failed for {arch}",
+            f"it returned: {library.nvrtcGetErrorString(status).decode()}",
             _HELP,
         )
 
 
 def _failure(library: ctypes.CDLL, status: int, source: str, arch: str, log: str) -> BuildError:
     """An error with the compiler's first complaint and the line that it is about."""
-    what = f"compile CUDA source for {arch}"
     if match := _ERROR.search(log):
         lines = source.splitlines()
         number = int(match[1])
         line = lines[number - 1].strip() if number <= len(lines) else ""
-        why = f"line {number} of the source, `{line}`: {match[2]}"
+        what = f"line {number} of the source, `{line}`: {match[2]}"
     elif found := _ANY_ERROR.search(log):
-        why = found[0].strip()
+        what = found[0].strip()
     else:
-        why = f"NVRTC failed: {library.nvrtcGetErrorString(status).decode()}"
+        what = f"NVRTC failed: {library.nvrtcGetErrorString(status).decode()}"
     help = "check what the program calls by name (call_extern), and the limits of the architecture"
     if "cannot open source file" in log:
         help = f"install the headers of CUDA: {_HELP}"
     elif "invalid value for --gpu-architecture" in log:
         help = "use an architecture that this version of CUDA knows, such as sm_75, sm_80, sm_90"
-    return BuildError(what, f"{why}\n{log}", help)
+    return BuildError(f"CUDA source does not compile for {arch}: {what}", log, help)

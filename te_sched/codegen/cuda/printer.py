@@ -48,9 +48,7 @@ def print_kernels(kernels: Mapping[str, S.PrimFunc], target: Target | str = "cud
     BuildError when a kernel holds what the device does not have.
     """
     if as_target(target).kind != "cuda":
-        raise BuildError(
-            f"print kernels for target {str(target)!r}", "it is no CUDA device", 'use "cuda"'
-        )
+        raise BuildError(f"target {str(target)!r} is not a CUDA device", help='use "cuda"')
     return "\n".join(_source(kernels, KernelText)) + "\n"
 
 
@@ -91,9 +89,8 @@ def _kernel(kernel: S.PrimFunc, out: KernelText) -> list[str]:
     name, unit = out.name, out.unit
     if not is_identifier(name):
         raise BuildError(
-            f"print the kernel {name!r} as CUDA",
-            "this is not a name that C++ allows for a function",
-            "give the function another name: te_sched.lower(s, args, name=...)",
+            f"kernel name {name!r} is not a valid identifier of C++",
+            help="give the function another name: te_sched.lower(s, args, name=...)",
         )
     nodes = list(walk(kernel.body))
     out.readonly = {one for one in kernel.params if one.dtype == "handle"} - _written(nodes)

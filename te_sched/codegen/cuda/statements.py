@@ -52,8 +52,8 @@ def _for(out: KernelText, node: S.For) -> None:
 
 def _late_thread(out: KernelText, name: str) -> BuildError:
     return out.error(
-        f"the thread axis {name} inside of a kernel",
-        "thread axes stand at the beginning of a kernel",
+        f"thread axis {name} is bound inside of a kernel",
+        "thread axes must be bound at the beginning of a kernel",
         "run the passes for the device (te_sched.lower.device)",
     )
 
@@ -155,14 +155,14 @@ def _declare_array(out: KernelText, node: S.Allocate, scope: str, declared: str)
     name = node.buffer_var.name
     if scope not in ("shared", "local"):
         raise out.error(
-            f"the array {name} of scope {scope!r}",
-            "a kernel has memory of its own in shared.dyn, shared and local alone",
+            f"array {name} of a kernel has scope {scope!r}, expected shared.dyn, shared or local",
+            "a kernel cannot allocate other memory",
             "attach its stage inside of the kernel, or outside of all kernels",
         )
     if not all(isinstance(extent, E.IntImm) for extent in node.extents):
         raise out.error(
-            f"the array {name} of scope {scope!r}",
-            "its size is not a constant",
+            f"size of array {name} of scope {scope!r} is not a constant",
+            "CUDA allocates such arrays at compile time",
             "give it a constant size, or use the scope shared.dyn",
         )
     sizes = [extent.value for extent in node.extents if isinstance(extent, E.IntImm)]

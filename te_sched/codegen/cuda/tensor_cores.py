@@ -68,22 +68,22 @@ def declare_fragments(out: KernelText, node: S.Allocate) -> None:
     fragment = out.fragments.get(var)
     if fragment is None or len(fragment.shape) != 3:
         raise out.error(
-            f"the fragment {var.name}",
-            "no tvm_load_matrix_sync, tvm_fill_fragment or tvm_store_matrix_sync says its shape",
+            f"fragment {var.name} has no known shape",
+            "no tvm_load_matrix_sync, tvm_fill_fragment or tvm_store_matrix_sync gives its shape",
             "fill or load the fragment, with constant m, n, k",
         )
     m, n, k = fragment.shape
     sizes = {"matrix_a": m * k, "matrix_b": k * n, _ACCUMULATOR: m * n}
     if use not in sizes:
         raise out.error(
-            f"the scope wmma.{use} of {var.name}",
-            "there is no such fragment",
+            f"fragment {var.name} has scope wmma.{use}, which does not exist",
+            "",
             "use wmma.matrix_a, wmma.matrix_b or wmma.accumulator",
         )
     total = math.prod(e.value if isinstance(e, E.IntImm) else 0 for e in node.extents)
     if total == 0 or total % sizes[use]:
         raise out.error(
-            f"the fragment {var.name} of {total} elements",
+            f"fragment {var.name} has {total} elements, expected a multiple of {sizes[use]}",
             f"one fragment of shape {m}x{n}x{k} has {sizes[use]}",
             "tile the stage by the shape of the fragment",
         )
@@ -145,7 +145,7 @@ _TYPES |= {"int8": "s8", "uint8": "u8", "int32": "s32", "int4": "s4", "uint4": "
 def _text(out: KernelText, node: E.Expr, what: str) -> str:
     if isinstance(node, E.StringImm):
         return node.value
-    raise out.error(what, "an argument that must be a string is none", 'give for example "row"')
+    raise out.error(f"{what} expects a string, got {node}", "", 'pass for example "row"')
 
 
 def _pointer(out: KernelText, node: E.Expr, dtype: str, index: E.Expr) -> Piece:
@@ -161,7 +161,7 @@ def _ptx_mma(out: KernelText, node: E.Call) -> list[Piece]:
     match = SHAPE.match(shape)
     if match is None or not all(kinds) or shape == "m8n8k4" or len(node.args) < 12:
         raise out.error(
-            f"ptx_mma of shape {shape!r}",
+            f"ptx_mma of shape {shape!r} is not supported",
             "its shape or one of its types is not known, or arguments are missing",
             'use for example "m16n8k16" with "fp16", "fp16", "fp32"',
         )
@@ -219,8 +219,8 @@ def _ptx_load_matrix(out: KernelText, node: E.Call) -> list[Piece]:
     kind = _text(out, node.args[2], "ptx_ldmatrix").removeprefix(".")
     if count not in (1, 2, 4) or transposed not in (0, 1) or kind != "b16":
         raise out.error(
-            "ptx_ldmatrix",
-            f"{count} matrices of {kind} cannot be loaded",
+            f"ptx_ldmatrix cannot load {count} matrices of {kind}",
+            "",
             "load 1, 2 or 4 matrices of .b16",
         )
     local = _pointer(out, node.args[3], "unsigned int", E.IntImm(0))

@@ -134,9 +134,8 @@ def _shortest_single(value: float) -> str:
     rounded = ctypes.c_float(value).value
     if math.isinf(rounded):
         raise BuildError(
-            f"print the constant {value!r} as a float32",
-            "it is larger than the largest float32",
-            "give a constant that float32 holds, or use float64",
+            f"constant {value!r} is larger than the largest float32",
+            help="use a constant that float32 can represent, or float64",
         )
     for digits in range(1, 10):
         text = f"{rounded:.{digits}g}"

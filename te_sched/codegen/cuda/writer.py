@@ -22,7 +22,6 @@ from te_sched.ir import dtypes
 from te_sched.ir.expr import Call, Expr, Var
 
 INDENT = "  "
-_TASK = "print {} as CUDA"
 
 
 class Unit:
@@ -112,20 +111,20 @@ class KernelText:
 
     def lanes(self, node: Expr) -> list[Piece]:
         """The lanes of an expression."""
-        return writer_of(self.writers.expressions, node, _TASK, (self._subject,))(self, node)
+        return writer_of(self.writers.expressions, node, (self._subject,))(self, node)
 
     def scalar(self, node: Expr) -> Piece:
         """An expression of one lane."""
         lanes = self.lanes(node)
         if len(lanes) != 1:
             raise InternalError(
-                f"print {node} in kernel {self.name!r}", f"it has {len(lanes)} lanes, not one"
+                f"{node} in kernel {self.name!r} has {len(lanes)} lanes, expected 1"
             )
         return lanes[0]
 
     def execute(self, node: Any) -> None:
         """Write a statement."""
-        writer_of(self.writers.statements, node, _TASK, (self._subject,))(self, node)
+        writer_of(self.writers.statements, node, (self._subject,))(self, node)
 
     # -- variables ---------------------------------------------------------------------------------
 
@@ -187,7 +186,7 @@ class KernelText:
         vector = types.vector_type(dtype)
         if vector is None:
             raise InternalError(
-                f"print {with_article(dtype)} in kernel {self.name!r}", "CUDA has no such type"
+                f"CUDA has no type for {with_article(dtype)} in kernel {self.name!r}"
             )
         self.unit.type_of(dtype)
         return call(types.maker(vector), *lanes).text
@@ -203,9 +202,9 @@ class KernelText:
         found = self.environment.get(var)
         if found is None:
             raise self.error(
-                f"the variable {var.name}",
-                "nothing in the kernel or around it gives it a value",
-                "make it an argument, or bind the loop that it numbers",
+                f"variable {var.name} has no value in the kernel",
+                "neither the kernel nor the code around it defines it",
+                "make it an argument, or bind the loop of this variable",
             )
         return found
 
@@ -216,6 +215,6 @@ class KernelText:
         low, high = self.analyzer.const_bounds(node)
         return (-(1 << 64) if low is None else low), (1 << 64 if high is None else high)
 
-    def error(self, what: str, why: str, help: str) -> BuildError:
-        """Something that cannot be printed."""
-        return BuildError(_TASK.format(what), why, help, self._subject)
+    def error(self, fault: str, why: str, help: str) -> BuildError:
+        """An error about a construct that cannot be printed as CUDA."""
+        return BuildError(fault, why, help, self._subject)

@@ -131,14 +131,14 @@ class Fragments:
         """The element that a pointer points to."""
         load = target_of(pointer)
         if load is None or len(load.indices) != 1:
-            raise self.error(f"nobody knows where {pointer} points to")
+            raise self.error(f"pointer {pointer} refers to unknown memory")
         return load
 
-    def error(self, why: str) -> BuildError:
-        """Fragments that cannot be emulated."""
+    def error(self, fault: str) -> BuildError:
+        """An error about fragments that cannot be emulated."""
         return BuildError(
-            f"emulate the fragments of kernel {self.kernel!r}",
-            why,
+            f"{fault} in kernel {self.kernel!r}",
+            "fragments are emulated without a GPU",
             "allocate the fragments in the kernel, and load them from access_ptr or address_of",
         )
 

@@ -123,7 +123,7 @@ def _memory(pointer: E.Expr) -> tuple[E.Var, E.Expr]:
     if load is not None and len(load.indices) == 1:
         return load.buffer.data, load.indices[0]
     raise BuildError(
-        "emulate ptx_ldmatrix",
-        f"nobody knows where {pointer} points to",
-        "give the memory's pointer, address_of or access_ptr",
+        f"ptx_ldmatrix loads from unknown memory: {pointer}",
+        "it is emulated without a GPU",
+        "pass the memory's pointer, address_of or access_ptr",
     )

@@ -131,7 +131,7 @@ class _Serializer(Mapper):
     # -- statements with cuts ----------------------------------------------------------------------
 
     def visit_Stmt(self, node: S.Stmt) -> S.Stmt:
-        raise self.error(f"{kind_of(node)} round a barrier cannot be emulated")
+        raise self.error(f"a barrier inside of {kind_of(node)}")
 
     def visit_AttrStmt(self, node: S.AttrStmt) -> S.Stmt:
         return self.block(node.body)
@@ -245,23 +245,24 @@ class _Serializer(Mapper):
             private = isinstance(node, E.BufferLoad) and scope_of(node.buffer.data) in _PRIVATE
             if private or (isinstance(node, E.Var) and node in self.differing):
                 raise self.error(
-                    f"{what} differs between threads, and a barrier or shuffle stands in it, which "
-                    "all threads must come by"
+                    f"a barrier or shuffle inside of {what}, which differs between threads",
+                    "all threads must reach a barrier or shuffle",
                 )
 
     def check_whole_warps(self, what: str) -> None:
         """Refuse blocks with a part of a warp."""
         if isinstance(self.count, E.IntImm) and self.count.value % WARP:
             raise BuildError(
-                f"emulate {what} of kernel {self.name!r}",
-                f"a block of {self.count.value} threads is not made of whole warps",
+                f"block of {self.count.value} threads in kernel {self.name!r} is not made of whole "
+                "warps",
+                f"whole warps execute {what}",
                 f"launch a multiple of {WARP} threads",
             )
 
-    def error(self, why: str) -> BuildError:
-        """A kernel that cannot be emulated."""
+    def error(self, what: str, why: str = "") -> BuildError:
+        """An error about a construct that cannot be emulated."""
         return BuildError(
-            f"emulate kernel {self.name!r}",
+            f"cannot emulate {what} in kernel {self.name!r}",
             why,
             "take the barrier out of the condition or loop",
         )
@@ -328,9 +329,9 @@ class _Exchange(Mapper):
         _, value, lane, width, _ = node.args
         if not isinstance(width, E.IntImm) or width.value not in _WIDTHS:
             raise BuildError(
-                f"emulate a shuffle of kernel {self.serializer.name!r}",
-                f"its width is {width}, and a group has 1, 2, 4, 8, 16 or 32 lanes",
-                "give one of these numbers as its width",
+                f"shuffle width in kernel {self.serializer.name!r} must be 1, 2, 4, 8, 16 or 32, "
+                f"got {width}",
+                help="use one of these numbers as its width",
             )
         memory = self.serializer.new_exchange(node.dtype)
         thread, lane = self.serializer.thread, ops.cast("int32", self.visit(lane))

@@ -30,8 +30,8 @@ def _operands(out: FunctionText, node: E.Call) -> tuple[str, list[Value]]:
     dtype = node.args[-1].dtype
     if dtype not in _TYPES:
         raise BuildError(
-            f"generate code for {node.op} of {dtype}",
-            f"the processor does it for {', '.join(_TYPES)}",
+            f"{node.op} does not support {dtype}",
+            f"the processor supports {', '.join(_TYPES)}",
             "use one of these types",
         )
     pointer = evaluate(out, node.args[0]).text
@@ -55,7 +55,7 @@ def _compare_and_swap(out: FunctionText, node: E.Call) -> Value:
     kind = llvm_type(new.dtype)
     if dtypes.is_float(new.dtype):
         raise BuildError(
-            f"generate code for {node.op} of {new.dtype}",
+            f"{node.op} does not support {new.dtype}",
             "values are compared as integers",
             "reinterpret the value as an integer",
         )

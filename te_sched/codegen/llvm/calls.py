@@ -55,9 +55,8 @@ def _name(node: E.Call) -> str:
     if node.args and isinstance(node.args[0], E.StringImm):
         return node.args[0].value
     raise BuildError(
-        f"generate code for {node.op}",
-        "its first argument is not the name of a function",
-        "give the name as a string",
+        f"first argument of {node.op} must be the name of a function",
+        help="pass the name as a string",
     )
 
 
@@ -173,9 +172,8 @@ def call_llvm(out: FunctionText, node: E.Call) -> Value:
     name = _name(node)
     if not name.startswith("llvm."):
         raise BuildError(
-            f"generate code for the LLVM intrinsic {name}",
-            "the names of LLVM's intrinsics begin with llvm.",
-            "call a function of C by tir.call_extern",
+            f"name of an LLVM intrinsic must begin with llvm., got {name}",
+            help="call a function of C by tir.call_extern",
         )
     arguments = [evaluate(out, argument) for argument in node.args[1:]]
     if arguments and isinstance(node.args[1], E.IntImm) and node.args[1].dtype == "uint32":

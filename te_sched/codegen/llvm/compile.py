@@ -125,8 +125,8 @@ def _check_externs(module: ModuleText, is_defined: Callable[[str], bool]) -> Non
     )
     if missing:
         raise BuildError(
-            f"call external function{'s' if len(missing) > 1 else ''} {', '.join(missing)}",
-            "nothing defines it: no registered function, imported code, or symbol of this process",
+            f"undefined external function{'s' if len(missing) > 1 else ''} {', '.join(missing)}",
+            "no registered function, imported code or symbol of this process has this name",
             "register it with te_sched.register_extern, or import its code with a pragma "
             "(import_llvm, import_c)",
         )

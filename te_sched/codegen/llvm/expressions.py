@@ -22,7 +22,7 @@ from te_sched.ir.visitor import walk
 
 def evaluate(out: FunctionText, node: E.Expr) -> Value:
     """Write the instructions that compute an expression; gives its value."""
-    return writer_of(_WRITERS, node, "generate code for {}")(out, node)
+    return writer_of(_WRITERS, node)(out, node)
 
 
 def evaluate_index(out: FunctionText, node: E.Expr) -> Value:
@@ -145,8 +145,8 @@ def conditional(out: FunctionText, condition: E.Expr, yes: E.Expr, no: E.Expr) -
         return arithmetic.select(out, test, evaluate(out, yes), evaluate(out, no))
     if dtypes.lanes(test.dtype) > 1:
         raise BuildError(
-            "build an if_then_else whose condition is a vector",
-            "only the side that is taken may be computed, and the lanes take different ones",
+            "condition of if_then_else is a vector, expected a scalar",
+            "only the side that is taken may be computed, and lanes may take different sides",
             "use tir.Select where both may be computed, or take the elements one by one",
         )
     then, other, done = out.label("then"), out.label("else"), out.label("done")
@@ -181,9 +181,8 @@ def _shuffle(out: FunctionText, node: E.Shuffle) -> Value:
     for index in node.indices:
         if not isinstance(index, E.IntImm):
             raise BuildError(
-                "generate code for a Shuffle",
-                "its lane numbers are not constants",
-                "give integer constants",
+                "lane numbers of a Shuffle must be constants",
+                help="use integer constants",
             )
         indices.append(index.value)
     return memory.shuffle(out, [evaluate(out, vector) for vector in node.vectors], indices)

@@ -173,9 +173,8 @@ class FunctionText:
             return found, self.plain.get(var)
         if self.parent is None:
             raise BuildError(
-                f"build function {self.signature.name!r}",
-                f"nothing gives the variable {var.name} a value where it is used",
-                _cure_unbound(var),
+                f"variable {var.name} has no value where function {self.signature.name!r} uses it",
+                help=_cure_unbound(var),
             )
         assuming, exact = self.parent._find(var)
         found = self.environment[var] = self.import_value(assuming)

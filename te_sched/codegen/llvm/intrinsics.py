@@ -47,7 +47,7 @@ def call(out: FunctionText, node: E.Call) -> Value:
     if name in MATHEMATICS:
         return _mathematics(out, name, _arguments(out, node))
     raise BuildError(
-        f"generate code for the intrinsic {node.op}",
+        f"intrinsic {node.op} is not available for target llvm",
         _why_unknown(name),
         "use one of: " + ", ".join(sorted({*WRITERS, *MATHEMATICS})),
     )
@@ -56,7 +56,7 @@ def call(out: FunctionText, node: E.Call) -> Value:
 def _why_unknown(name: str) -> str:
     if name in INTRINSICS and INTRINSICS[name].needs_threads:
         return "it exists only on devices with threads, and the target is a processor"
-    return "the llvm target does not have it"
+    return ""
 
 
 def _mathematics(out: FunctionText, name: str, values: list[Value]) -> Value:
@@ -239,9 +239,8 @@ def _address_of(out: FunctionText, node: E.Call) -> Value:
     load = node.args[0]
     if not isinstance(load, E.BufferLoad):
         raise BuildError(
-            "generate code for address_of",
-            f"its argument is {kind_of(load)}",
-            "give it a buffer's element",
+            f"address_of expects an element of a buffer, got {kind_of(load)}",
+            help="pass an element of a buffer",
         )
     index = evaluate_index(out, load.indices[0])
     pointer = out.lookup(load.buffer.data)

@@ -78,7 +78,7 @@ def _create(target: Target, key: tuple[str, str, str, int]) -> Any:
         kind = llvm.Target.from_triple(triple)
     except RuntimeError as error:
         raise BuildError(
-            f"build for target {target.text!r}", f"LLVM says: {error}", "check -mtriple"
+            f"LLVM does not support target {target.text!r}", f"LLVM says: {error}", "check -mtriple"
         ) from None
     return kind.create_target_machine(
         cpu=cpu, features=features, opt=level, reloc="pic", codemodel="default"
@@ -186,9 +186,9 @@ def _parsed(text: str, context: Any, what: str) -> Iterator[Any]:
         ]
         if unknown:
             raise BuildError(
-                f"compile {what} with the intrinsic{'s' if len(unknown) > 1 else ''} "
-                f"{', '.join(unknown)}",
-                f"LLVM {llvm_version()} has none of this name",
+                f"unknown LLVM intrinsic{'s' if len(unknown) > 1 else ''} {', '.join(unknown)} "
+                f"in {what}",
+                f"LLVM {llvm_version()} has no intrinsic of this name",
                 "see the list of intrinsics in LLVM's language reference",
             )
         yield module
@@ -196,7 +196,9 @@ def _parsed(text: str, context: Any, what: str) -> Iterator[Any]:
 
 def _wrong(what: str, error: RuntimeError) -> BuildError:
     return BuildError(
-        f"compile {what}", f"LLVM says: {error}", "correct the text, or report a bug of te_sched"
+        f"{what} is not valid LLVM IR",
+        f"LLVM says: {error}",
+        "correct the text, or report a bug of te_sched",
     )
 
 
@@ -232,8 +234,8 @@ def without_superseded(linked: tuple[str, ...]) -> list[str]:
         twice = sorted((in_assembly & later) | (symbols & later_in_assembly))
         if twice:
             raise BuildError(
-                f"link {_IMPORTED} that defines {', '.join(twice)}",
-                "another one defines it too, and assembly cannot give way to it",
+                f"{_IMPORTED} defines {', '.join(twice)}, which another one defines too",
+                "a definition in assembly cannot be replaced",
                 "define each function once, or install clang",
             )
         kept.insert(0, text)

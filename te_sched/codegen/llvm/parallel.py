@@ -104,9 +104,9 @@ def _team_limit(out: FunctionText, extent: Value) -> str:
     grain = out.team_wishes.get(_GRAIN, E.IntImm(1))
     if not isinstance(grain, E.IntImm) or grain.value < 1:
         raise BuildError(
-            f"build a parallel loop with parallel_grain={grain}",
-            "it is how many iterations a thread has at least",
-            "give a number: s[C].pragma(axis, 'parallel_grain', 64)",
+            f"parallel_grain must be a constant of at least 1, got {grain}",
+            "it is the minimum number of iterations of a thread",
+            "use a number: s[C].pragma(axis, 'parallel_grain', 64)",
         )
     total = cast(out, extent, "int64").text
     shares = out.emit(f"sdiv i64 {total}, {grain.value}")

@@ -62,19 +62,18 @@ def check_names(target: Target, triple: str) -> None:
     for part in features:
         if part[0] not in "+-":
             raise BuildError(
-                f"build for target {target.text!r}",
-                f"{part!r} in -mattr does not say whether the feature is there",
-                f"write +{part} or -{part}",
+                f"feature {part!r} in -mattr of target {target.text!r} must begin with + or -",
+                help=f"write +{part} or -{part}",
             )
     cpu = target.mcpu
     if cpu in (None, "native", "generic") and not features:
         return
     processors, known = _names(triple)
     if processors and cpu not in (None, "native", "generic", *processors):
-        raise _unknown(target, f"-mcpu={cpu}", str(cpu), processors)
+        raise _unknown(target, f"processor -mcpu={cpu}", str(cpu), processors)
     for part in features:
         if known and part[1:] not in known:
-            raise _unknown(target, f"the feature {part[1:]}", part[1:], known)
+            raise _unknown(target, f"feature {part[1:]}", part[1:], known)
 
 
 @cache
@@ -115,8 +114,8 @@ def check_intrinsics(
         if not _is_of(name, triple) or not _compiles(triple, cpu, features, name, call):
             what = f" ({', '.join(needed)})" if needed else ""
             raise BuildError(
-                f"build the intrinsic {name} for target {target.text!r}",
-                f"the processor has no such instruction{what}",
+                f"target {target.text!r} has no instruction for the intrinsic {name}{what}",
+                "the processor does not support it",
                 "tensorize with another intrinsic, or name a processor that has it by -mcpu=",
             )
 
@@ -144,7 +143,7 @@ def _compiles(triple: str, cpu: str, features: str, name: str, call: tuple[Any, 
 def _unknown(target: Target, what: str, name: str, known: frozenset[str]) -> BuildError:
     close = difflib.get_close_matches(name, sorted(known), 5, 0.5)
     return BuildError(
-        f"build for target {target.text!r}",
-        f"LLVM knows no such name for this kind of machine: {what}",
+        f"unknown {what} in target {target.text!r}",
+        "LLVM does not know it for this kind of machine",
         f"use one like {', '.join(close)}" if close else "leave it out for this computer",
     )

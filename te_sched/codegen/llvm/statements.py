@@ -35,7 +35,7 @@ from te_sched.ir import stmt as S
 
 def execute(out: FunctionText, node: S.Stmt) -> None:
     """Write the instructions of a statement."""
-    writer = writer_of(_WRITERS, node, "generate code for {}")
+    writer = writer_of(_WRITERS, node)
     if out.module.locations is None:
         writer(out, node)
         return
@@ -152,8 +152,8 @@ def _read_ir(text: str) -> str:
 
 def _needs_device(tag: str) -> BuildError:
     return BuildError(
-        "build a program bound to device threads for target llvm",
-        f"an axis is bound to {tag}, and a processor has no such threads",
+        f"a loop is bound to {tag}, but target llvm has no device threads",
+        "",
         "use parallel() or vectorize() in place of bind() for llvm",
     )
 
@@ -185,8 +185,9 @@ def _store_whole(out: FunctionText, node: S.BufferStore) -> None:
         value = memory.broadcast(out, value, lanes)
     if dtypes.lanes(value.dtype) != lanes * dtypes.lanes(buffer.dtype):
         raise BuildError(
-            f"store {node.value} in {buffer.name}",
-            f"the value has {dtypes.lanes(value.dtype)} lanes, and the index {lanes}",
+            f"value stored in {buffer.name} has {dtypes.lanes(value.dtype)} lanes, and its index "
+            f"{lanes}",
+            f"the value is {node.value}",
             "give calls and casts of vectors the dtype of a vector, as float32x8",
         )
     memory.store(out, buffer, evaluate_place(out, index), value)

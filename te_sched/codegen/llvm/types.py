@@ -68,8 +68,8 @@ def llvm_type(dtype: str) -> str:
         name = f"i{kind.bits}"
     if kind.lanes > _MOST_LANES:
         raise BuildError(
-            f"build with vectors of {kind.lanes} lanes",
-            f"more than {_MOST_LANES} take LLVM too long, and stop it",
+            f"vectors of {kind.lanes} lanes exceed the limit of {_MOST_LANES}",
+            "LLVM compiles longer vectors too slowly, or aborts",
             "split the axis by 8 or 16 and vectorize the inner part",
         )
     return name if kind.lanes == 1 else f"<{kind.lanes} x {name}>"

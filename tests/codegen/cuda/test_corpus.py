@@ -9,7 +9,7 @@ from tests.golden.steps import thread_bound_steps, with_threads
 
 REFUSED = {
     ("14_bind", 1): None,
-    ("depthwise_conv_gpu", 0): "allocate P.shared",  # shared memory outside of all kernels
+    ("depthwise_conv_gpu", 0): "P.shared",  # shared memory outside of all kernels
 }
 
 

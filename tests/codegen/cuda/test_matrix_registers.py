@@ -230,7 +230,7 @@ def test_refuses_what_does_not_exist() -> None:
         local = [ib.allocate(one, 8, name="abc"[i], scope="local") for i, one in enumerate(HALVES)]
         ib.emit(mma(case, *[one.buffer.data for one in local]))
 
-    with pytest.raises(BuildError, match="no m16n8k24 of float16"):
+    with pytest.raises(BuildError, match="does not support m16n8k24 of float16"):
         check_program(k.program(build, [k.array("C", 32)], tx=32), [np.zeros(32, "float32")])
 
 

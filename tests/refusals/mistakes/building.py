@@ -56,7 +56,7 @@ def _():
 @mistake(
     "A data axis fused with a reduction axis, in parallel",
     BuildError,
-    r"fuse no data axis with a reduction axis",
+    r"do not fuse data axes with reduction axes",
 )
 def parallel_fused_reduction():
     s = te.create_schedule(C.op)
@@ -152,7 +152,11 @@ def _():
     te_sched.build(te.create_schedule(F.op), [A, F])
 
 
-@mistake("A result that nobody gets", BuildError, r"without the output C(.|\n)*add C to args")
+@mistake(
+    "A result that nobody gets",
+    BuildError,
+    r"output C is not among the arguments(.|\n)*add C to args",
+)
 def lost_output():
     te_sched.build(te.create_schedule(C.op), [A])
 
@@ -172,7 +176,11 @@ def _():
     te_sched.build(te.create_schedule(C.op), [A, C])
 
 
-@mistake("An argument that the schedule does not compute", BuildError, r"F(.|\n)*not compute it")
+@mistake(
+    "An argument that the schedule does not compute",
+    BuildError,
+    r"argument F is not computed by the schedule",
+)
 def foreign_argument():
     F = te.compute((64, 64), lambda i, j: A[i, j], name="F")
     te_sched.build(te.create_schedule(C.op), [A, C, F])
@@ -199,7 +207,7 @@ def _():
     te_sched.build(te.create_schedule(F.op), [P, F])
 
 
-@mistake("No program", BuildError, r"build a Tensor(.|\n)*pass a Schedule with args")
+@mistake("No program", BuildError, r"got a Tensor(.|\n)*pass a Schedule with args")
 def build_a_tensor():
     te_sched.build(C, [A, C])
 
@@ -209,7 +217,7 @@ def _():
     te_sched.build(te.create_schedule(C.op), [A, C])
 
 
-@mistake("A target that does not exist", BuildError, r"no kind of target(.|\n)*mean 'cuda'")
+@mistake("A target that does not exist", BuildError, r"is not a target kind(.|\n)*mean 'cuda'")
 def unknown_target():
     te_sched.build(te.create_schedule(C.op), [A, C], "cudaa")
 
@@ -219,7 +227,7 @@ def _():
     te_sched.build(te.create_schedule(C.op), [A, C], "llvm")
 
 
-@mistake("A target without code", BuildError, r"no code for opencl(.|\n)*lower\(\) prints")
+@mistake("A target without code", BuildError, r"no code for opencl(.|\n)*lower\(\) also prints")
 def target_without_code():
     te_sched.build(te.create_schedule(C.op), [A, C], "opencl")
 
@@ -274,7 +282,7 @@ def _():
     te_sched.build(te.create_schedule(F.op), [A, F])
 
 
-@mistake("An intrinsic with too few arguments", BuildError, r"it takes 1")
+@mistake("An intrinsic with too few arguments", BuildError, r"has 0 arguments, expected 1")
 def intrinsic_without_arguments():
     F = te.compute((64,), lambda i: tir.call_intrin("float32", "tir.exp"), name="F")
     te_sched.build(te.create_schedule(F.op), [F])
@@ -308,7 +316,7 @@ def _():
 @mistake(
     "A split that is promised to be even, and is not",
     BuildError,
-    r"(?s)split of axis k of stage C without a guard.*has 64 iterations.* 11 \* 6 = 66",
+    r"split of axis k of stage C without a guard has 11 \* 6 = 66 iterations, expected 64",
 )
 def broken_promise():
     s = te.create_schedule(C.op)
@@ -326,7 +334,7 @@ def _():
 @mistake(
     "A count of booleans by their sum",
     BuildError,
-    r"cannot count with the sum of booleans in stage D(.|\n)*the sum of bool is bool",
+    r"cannot sum booleans in stage D(.|\n)*the sum of bool is bool",
 )
 def count_of_booleans():
     D = te.compute((64,), lambda i: te.sum(A[i, k] > 0.0, axis=k), name="D")

@@ -294,7 +294,7 @@ def _():
     te.placeholder((64,), name="A")
 
 
-@mistake("A target with a zero character", BuildError, r"a zero or a lone surrogate")
+@mistake("A target with a zero character", BuildError, r"a null character or a lone surrogate")
 def target_with_a_zero():
     te_sched.target.Target("llvm -keys=cpu\0")
 
