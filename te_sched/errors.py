@@ -84,6 +84,11 @@ class TeSchedError(RuntimeError):
         """What it is about, and the user's line, in words."""
         return ", ".join(filter(None, map(str, self.about)))
 
+    @property
+    def summary(self) -> str:
+        """The fault and, where there is one, the reason, on one line."""
+        return f"{self.fault}: {self.why}" if self.why else self.fault
+
     def names(self, kind: str) -> list[str]:
         """The names of what it is about, of one kind: "stage", "axis", "buffer", ..."""
         return [one.name for one in self.about if isinstance(one, Subject) and one.kind == kind]

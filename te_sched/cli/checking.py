@@ -120,7 +120,7 @@ def _check(
     try:
         _watch(result, sizes, wanted, blocks)
     except CommandError as error:
-        result.watched = f"not run: {error.fault}: {error.why}"
+        result.watched = f"not run: {error.summary}"
     except TeSchedError as error:
         result.error = error
     return result

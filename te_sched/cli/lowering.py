@@ -196,7 +196,7 @@ def _show(found: Found, steps: list[_Step], diff: bool, titled: bool) -> None:
             where = f"  # {short(one.place)}" if one.place.file else ""
             show(f">>> {line}{where}", "python")
         if one.error is not None and one is not steps[-1]:  # the last one is said by itself
-            show_title(f"not lowered: {one.error.fault}: {one.error.why}", "python")
+            show_title(f"not lowered: {one.error.summary}", "python")
         elif diff and before is not None and one.text:
             show(_difference(before, one.text), "diff")
         elif one.text:

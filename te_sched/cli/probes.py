@@ -77,7 +77,7 @@ def probe(one: Probe) -> ProbeRow:
 
 def _told(error: Exception) -> str:
     if isinstance(error, TeSchedError):
-        return " ".join(f"{error.fault}: {error.why}".split())
+        return " ".join(error.summary.split())
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]
 
 

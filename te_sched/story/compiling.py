@@ -127,7 +127,7 @@ def _checked(module: CudaModule, args: Sequence[Any], stages: Stages) -> tuple[O
     try:
         report = module.check(*values, max_blocks=_BLOCKS, max_steps=_STEPS)
     except TeSchedError as error:
-        return (Output("check", "Checked mode", (Line(f"{error.fault}: {error.why}"),)),)
+        return (Output("check", "Checked mode", (Line(error.summary),)),)
     lines = tuple(Line(line, _stages_of(line, stages)) for line in _text(report).splitlines())
     return (Output("check", "Checked mode", lines, note=_CHECKED),)
 

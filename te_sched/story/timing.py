@@ -60,7 +60,7 @@ class Clock:
         try:
             return self._measured(module, device)
         except TeSchedError as error:
-            return Timing(note=f"Not measured: {error.fault}: {error.why}.")
+            return Timing(note=f"Not measured: {error.summary}.")
         except Exception as error:  # of functions of the user that the program calls
             return Timing(note=f"Not measured: {type(error).__name__}: {error}")
         finally:

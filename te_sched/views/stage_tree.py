@@ -21,7 +21,7 @@ _NOTATION = Notation()
 def stage_tree(schedule: Schedule, error: TeSchedError) -> tuple[TreeLine, ...]:
     """The stages with their axes, attached ones below the axis; first why there are no loops."""
     names = ", ".join([op.name for op in schedule.outputs])
-    reason = f"{error.fault}: {error.why}" if error.why else error.fault
+    reason = error.summary
     reason = " ".join(reason.split())
     lines = [
         TreeLine(0, "function", f"schedule of {names}", node=schedule),
