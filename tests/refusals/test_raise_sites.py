@@ -26,14 +26,14 @@ def _calls(tree: ast.AST, names: set[str]) -> list[ast.Call]:
     ]
 
 
-def test_every_error_says_why_and_what_to_do() -> None:
+def test_every_error_says_the_fault_and_what_to_do() -> None:
     missing = []
     for path in raise_sites.PACKAGE.rglob("*.py"):
         for call in _calls(ast.parse(path.read_text()), raise_sites.ERRORS - {"InternalError"}):
             if any(isinstance(argument, ast.Starred) for argument in call.args):
                 continue
             named = {word.arg: word.value for word in call.keywords}
-            for number, part in enumerate(("what", "why", "help")):
+            for number, part in ((0, "fault"), (2, "help")):
                 given = call.args[number] if number < len(call.args) else named.get(part)
                 if given is None or (isinstance(given, ast.Constant) and not given.value):
                     missing.append(f"{path.relative_to(raise_sites.PACKAGE)}:{call.lineno}: {part}")

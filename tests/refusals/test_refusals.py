@@ -54,7 +54,6 @@ def test_is_refused(one: Refusal, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert type(error) is one.error
     assert type(error) is not InternalError
     assert error.fault
-    assert error.why
     assert error.help
     own = str(sys.modules[one.call.__module__].__file__)
     assert any(f"{place}:" in error.where for place in (own, *HELPERS))
