@@ -61,7 +61,9 @@ def command(
     """Compile the schedules that PROGRAM.py builds, lowers or makes, and print the code."""
     if emit == "object" and output is None:
         raise CommandError(
-            "te-sched build --emit object", "machine code is no text", "name a file: -o NAME.o"
+            "build --emit object needs an output file",
+            "machine code is binary",
+            "name a file: -o NAME.o",
         )
     ran = execute(program, arguments, quiet)
     chosen = ran.chosen(schedule) if output is None else [ran.one(schedule, f"write to {output}")]
@@ -95,8 +97,8 @@ def _check_form(form: str, target: Target, found: Found) -> None:
     if form in (_OF_CPU if is_gpu else _OF_GPU):
         others = _OF_GPU if is_gpu else _OF_CPU
         raise CommandError(
-            f"te-sched build --emit {form}",
-            f"{found.title} is built for {target}",
+            f"cannot emit {form}: {found.title} is built for {target}",
+            "",
             f"use --emit {' or '.join(others)}, or another --target",
         )
 
@@ -111,8 +113,8 @@ def _text(found: Found, target: Target, form: str) -> str:
         return str(built.get_source({"llvm": "ll"}.get(form, form)))
     if not built.imported_modules:
         raise CommandError(
-            f"te-sched build --emit {form}",
-            f"{found.title} has no kernels: none of its axes is bound to threads",
+            f"cannot emit {form}: {found.title} has no kernels",
+            "none of its axes is bound to threads",
             "bind axes to threads, or build for llvm",
         )
     return str(built.imported_modules[0].get_source(form))

@@ -47,8 +47,8 @@ class Sizes:
         shape = [self.of(extent) for extent in arg.shape]
         if any(extent is None for extent in shape):
             raise CommandError(
-                f"make an array for {arg.name}",
-                f"its shape {arg.shape} is not known before the call",
+                f"cannot make an array for {arg.name} of unknown shape {arg.shape}",
+                "its extents are known only at the call",
                 "call the program yourself",
             )
         return tuple([extent or 0 for extent in shape])
@@ -62,8 +62,8 @@ def check_sizes(chosen: Sequence[Found], given: Mapping[str, int]) -> None:
     names = list(dict.fromkeys(var.name for found in chosen for var in _symbols(found)))
     for name in given.keys() - set(names):
         raise CommandError(
-            f"--size {name}={given[name]}",
-            "no schedule has a symbolic extent of this name",
+            f"no symbolic extent named {name} for --size {name}={given[name]}",
+            "",
             f"use {', '.join(names)}{did_you_mean(name, names)}"
             if names
             else "leave it out: all extents are numbers",
@@ -123,7 +123,9 @@ def _array(
         return rng.integers(0, 2 if dtype == "bool" else most, shape).astype(dtype)
     except TypeError:
         raise CommandError(
-            f"make an array for {name}", f"numpy has no {dtype}", "call the program yourself"
+            f"cannot make an array for {name}: numpy has no {dtype}",
+            "",
+            "call the program yourself",
         ) from None
 
 

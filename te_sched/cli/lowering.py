@@ -68,8 +68,8 @@ def _check_pass(_context: Any, _option: Any, name: str | None) -> str | None:
     names = pass_names()
     if name is not None and name not in names:
         raise CommandError(
-            f"--after {name}",
-            "there is no such pass",
+            f"no pass named {name} for --after",
+            "",
             f"use one of {', '.join(names)}{did_you_mean(name, names)}",
         )
     return name
@@ -121,7 +121,7 @@ def command(
     """
     if passes and (step or diff or after or dialect != "script"):
         raise CommandError(
-            "te-sched lower --passes with --step, --diff, --after or --dialect",
+            "lower --passes excludes --step, --diff, --after and --dialect",
             "it shows all passes of the finished schedule, as TVMScript",
             "ask for one of them",
         )

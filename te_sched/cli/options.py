@@ -39,7 +39,7 @@ def _read_target(_context: Any, _option: Any, given: str | None) -> Target | Non
     try:
         return None if given is None else Target(given)
     except BuildError as error:
-        raise CommandError(f"--target {given!r}", error.why, error.help) from None
+        raise CommandError(f"--target: {error.fault}", error.why, error.help) from None
 
 
 def _read_sizes(_context: Any, _option: Any, given: tuple[str, ...]) -> Mapping[str, int]:
@@ -48,7 +48,7 @@ def _read_sizes(_context: Any, _option: Any, given: tuple[str, ...]) -> Mapping[
         name, equals, number = text.partition("=")
         if not equals or not number.strip().isdecimal():
             raise CommandError(
-                f"--size {text}", "it is no name with a number", "write for example --size n=1024"
+                f"--size must be NAME=NUMBER, got {text}", "", "write for example --size n=1024"
             )
         sizes[name.strip()] = int(number)
     return sizes

@@ -31,13 +31,13 @@ class ExitCode(IntEnum):
 class CommandError(TeSchedError):
     """What was asked of the command line cannot be done; `code` is what it exits with."""
 
-    def __init__(self, what: str, why: str, help: str, code: ExitCode = ExitCode.MISUSED) -> None:
-        super().__init__(what, why, help)
+    def __init__(self, fault: str, why: str, help: str, code: ExitCode = ExitCode.MISUSED) -> None:
+        super().__init__(fault, why, help)
         self.code = code
 
 
 class UsageError(CommandError):
-    """A command is not used as it should be; what was asked begins with `te-sched`."""
+    """A command line is invalid; the fault begins with the command."""
 
 
 def exit_code_of(run: Callable[[], Any]) -> int:
@@ -64,8 +64,9 @@ def exit_code_of(run: Callable[[], Any]) -> int:
         forget_output()
         return ExitCode.CLOSED
     except OSError as error:
-        what = f"use {error.filename}" if error.filename else "write the output"
-        say(CommandError(what, error.strerror or str(error), "make room, or work elsewhere"))
+        what = f"cannot use {error.filename}" if error.filename else "cannot write the output"
+        why = error.strerror or str(error)
+        say(CommandError(f"{what}: {why}", "", "make room, or work elsewhere"))
         return ExitCode.MISUSED
     return int(result or 0)
 
@@ -104,12 +105,12 @@ def as_usage_error(error: click.UsageError) -> UsageError:
         every = [name for one in params for name in (*one.opts, *one.secondary_opts)]
         names = [name for name in every if name.startswith("--")]
         return UsageError(
-            f"{path} {error.option_name}",
-            "there is no such option",
+            f"{path}: no such option: {error.option_name}",
+            "",
             f"use one of {', '.join(names)}{did_you_mean(error.option_name, names)}",
         )
     said = re.sub(r"\s+", " ", error.format_message()).rstrip(".")
-    return UsageError(path, said[:1].lower() + said[1:], f"see {path} --help")
+    return UsageError(f"{path}: {said[:1].lower() + said[1:]}", "", f"see {path} --help")
 
 
 def unknown_command(name: str, known: list[str]) -> UsageError:
@@ -118,4 +119,4 @@ def unknown_command(name: str, known: list[str]) -> UsageError:
         help = f"say what to do with the file: te-sched run {name}, te-sched lower {name}, ..."
     else:
         help = f"use one of {', '.join(known)}{did_you_mean(name, known)}"
-    return UsageError(f"te-sched {name}", "there is no such command", help)
+    return UsageError(f"te-sched: no such command: {name}", "", help)

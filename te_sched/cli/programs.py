@@ -66,8 +66,8 @@ class UserProgram:
         chosen = self.chosen(wanted)
         if len(chosen) > 1:
             raise CommandError(
-                f"{purpose} {self.path}",
-                f"it has {len(chosen)} schedules: {_listed(chosen)}",
+                f"cannot {purpose}: {self.path} has {len(chosen)} schedules",
+                _listed(chosen),
                 f"choose one: --schedule {chosen[0].number}",
             )
         return chosen[0]
@@ -77,8 +77,8 @@ class UserProgram:
         if not found:
             names = [one.name for one in self.found]
             raise CommandError(
-                f"--schedule {wanted}",
-                f"{self.path} has no such schedule",
+                f"no schedule named {wanted} in {self.path}",
+                "",
                 f"use a number or name of {_listed(self.found)}{did_you_mean(wanted, names)}",
             )
         return found
@@ -175,31 +175,33 @@ def read(path: str) -> Any:
     ------
     CommandError when it cannot be read, or is no Python.
     """
-    what = f"read the program {path}"
     if path.endswith(".ipynb"):
         help = f"write its cells to a program: jupyter nbconvert --to script {path}"
-        raise CommandError(what, "it is a notebook", help)
+        raise CommandError(f"{path} is a notebook, expected a Python program", "", help)
     try:
         source = files.read_at_once(path, pipes=True)
         if not os.path.isfile(path):  # for tracebacks, which would read the pipe once more
             lines = source.decode(errors="replace").splitlines(keepends=True)
             linecache.cache[path] = (len(source), None, lines, path)
     except FileNotFoundError:
-        raise CommandError(what, "there is no such file", _advice_on(path)) from None
+        raise CommandError(f"no such file: {path}", "", _advice_on(path)) from None
     except IsADirectoryError:
-        raise CommandError(what, "it is a folder", _advice_inside(path)) from None
+        fault = f"{path} is a folder, expected a Python program"
+        raise CommandError(fault, "", _advice_inside(path)) from None
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise CommandError(what, why, "give a file that you may read") from None
+        raise CommandError(f"cannot read {path}: {why}", "", "give a readable file") from None
     try:
         return compile(source, path, "exec", dont_inherit=True)
     except SyntaxError as error:
         line = f", line {error.lineno}" if error.lineno else ""
         text = f": {error.text.strip()}" if error.text and error.text.strip() else ""
-        why = f"it is not Python{line}: {error.msg}{text}"
+        why = f"{error.msg}{line}{text}"
     except (ValueError, OverflowError, MemoryError, RecursionError) as error:
-        why = f"it is not Python: {error}"
-    raise CommandError(what, why, "correct it, or give a Python program") from None
+        why = str(error)
+    raise CommandError(
+        f"{path} is not valid Python", why, "correct it, or give a Python program"
+    ) from None
 
 
 def _advice_on(path: str) -> str:
@@ -262,27 +264,28 @@ def _text_of(value: object) -> str:
 
 
 def _without_schedules(path: str, module: ModuleType, error: BaseException | None) -> CommandError:
-    what = f"find the schedules of {path}"
     if isinstance(error, SystemExit):
-        help = f"give it the arguments that it wants, after --: {path} -- ARGS..."
-        return CommandError(what, "it ended itself before it made one", help, ExitCode.FOUND)
+        fault = f"{path} exited before it made a schedule"
+        help = f"pass its arguments after --: {path} -- ARGS..."
+        return CommandError(fault, "", help, ExitCode.FOUND)
     if error is not None:
-        return CommandError(what, "it failed before it made one", "correct it", ExitCode.FOUND)
+        fault = f"{path} failed before it made a schedule"
+        return CommandError(fault, "", "correct it", ExitCode.FOUND)
     own = [
         one.__name__
         for one in vars(module).values()
         if isinstance(one, FunctionType) and one.__module__ == "__main__"
     ]
-    why = "it ran to its end and made none"
+    fault = f"{path} makes no schedule"
     if own:
         calls = f"{own[0]}(...)"
         return CommandError(
-            what,
-            f"{why}; it defines {', '.join(own[:4])}{', ...' * (len(own) > 4)}, and calls none",
+            fault,
+            f"it defines {', '.join(own[:4])}{', ...' * (len(own) > 4)}, and calls none",
             f'call what makes the schedule at its end, under if __name__ == "__main__": {calls}',
         )
     return CommandError(
-        what,
-        why,
+        fault,
+        "",
         "make one with s = te.create_schedule(C.op); see tutorials/00 for a first program",
     )

@@ -170,25 +170,25 @@ def _check(schedule: Any, args: Any, max_steps: Any, error: Any) -> None:
     """Refuse what there is no story of."""
     if not isinstance(schedule, Schedule):
         raise ScheduleError(
-            f"explain {kind_of(schedule)}",
-            "it is not a schedule, and has no primitives to tell of",
+            f"explain needs a schedule, got {kind_of(schedule)}",
+            "it is not a schedule and has no primitives",
             "pass what te.create_schedule returned: te_sched.explain(s, [A, B, C])",
         )
     if args is not None and (isinstance(args, Tensor | str) or not isinstance(args, Sequence)):
         raise ScheduleError(
-            f"explain a schedule with args={kind_of(args)}",
-            "it is no list of arguments",
+            f"args of explain must be a list of arguments, got {kind_of(args)}",
+            "",
             "write te_sched.explain(s, [A, B, C])",
         )
     if max_steps is not None and (not isinstance(max_steps, int) or max_steps < 2):
         raise ScheduleError(
-            f"explain a schedule in max_steps={repr_of(max_steps)} steps",
-            "the schedule as declared is one, and what was done another",
+            f"max_steps of explain must be None or at least 2, got {repr_of(max_steps)}",
+            "the declared schedule is one step, its primitives at least one more",
             "give a number of at least 2, or None",
         )
     if error is not None and not isinstance(error, BaseException):
         raise ScheduleError(
-            f"explain a schedule with error={kind_of(error)}",
-            "it is not an exception",
+            f"error of explain must be an exception, got {kind_of(error)}",
+            "",
             "pass what was caught: except TeSchedError as error",
         )

@@ -66,8 +66,8 @@ class Story:
         makers = {"steps": _record_of_step, "loops": _records_of_loops}
         if of not in makers:
             raise CallError(
-                f"records of {repr_of(of)}",
-                "a story has none of these",
+                f"a story has no records of {repr_of(of)}",
+                "",
                 f'use "steps" or "loops"{did_you_mean(of, makers)}',
             )
         return [record for step in self.steps for record in makers[of](step)]

@@ -41,8 +41,8 @@ def _common_extent(extents: list[Any], shapes: Sequence[Sequence[Any]], what: st
             result = extent
         elif constants[0] is None or constants[1] is not None:
             raise DeclarationError(
-                f"topi.{what} of the shapes {' and '.join(map(shape_text, shapes))}",
-                f"the extents {result} and {extent} do not fit",
+                f"topi.{what} cannot broadcast shapes {' and '.join(map(shape_text, shapes))}",
+                f"extents {result} and {extent} differ",
                 "extents are equal or one of them is 1; a shape may have fewer dimensions",
             )
     return result
@@ -72,7 +72,7 @@ def broadcast_to(data: Tensor, shape: Sequence[Size]) -> Tensor:
     common = broadcast_shape([source.shape, target], "broadcast_to")
     if len(common) > len(target) or not all(map(is_same, common, target)):
         raise DeclarationError(
-            f"topi.broadcast_to {shape_text(target)} of {source.name}",
+            f"topi.broadcast_to: cannot broadcast {source.name} to {shape_text(target)}",
             f"its shape is {shape_text(source.shape)}",
             "extents stay the same, or 1 becomes any number",
             tensor_label(source),

@@ -165,7 +165,7 @@ def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
     """The sum of tensors of one shape."""
     if not len(xs):
         raise DeclarationError(
-            "topi.elemwise_sum of nothing", "there is nothing to add", "give at least one tensor"
+            "topi.elemwise_sum needs at least one tensor, got none", "", "give at least one tensor"
         )
     tensors = [check_tensor(x, "elemwise_sum") for x in xs]
     first, rest = tensors[0], tensors[1:]

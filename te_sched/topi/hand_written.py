@@ -119,8 +119,8 @@ def cumprod(
 def _combine(mode: str, what: str) -> Binary:
     if mode not in _REDUCTIONS:
         raise DeclarationError(
-            f"topi.{what} with {mode!r}",
-            "there is no such way to combine",
+            f"topi.{what} has no mode {mode!r}",
+            "",
             f"use one of {', '.join(_REDUCTIONS)}",
         )
     return _REDUCTIONS[mode]
@@ -224,8 +224,8 @@ def searchsorted(
     source, wanted = (check_tensor(one, "searchsorted") for one in (sorted_sequence, values))
     if source.ndim not in (1, wanted.ndim) or not source.ndim:
         raise DeclarationError(
-            f"topi.searchsorted in a sequence of {source.ndim} dimensions",
-            f"the values have {wanted.ndim}",
+            f"topi.searchsorted sequence has {source.ndim} dimensions, values have {wanted.ndim}",
+            "",
             "give one vector, or a row for each row of values",
         )
     count = source.shape[-1]

@@ -66,7 +66,7 @@ def _summed_axes(left: Tensor, right: Tensor, axes: Any) -> tuple[list[int], lis
         count = get_const_int(axes)
         if not 0 <= count <= min(left.ndim, right.ndim):
             raise DeclarationError(
-                f"topi.tensordot over {count} axes",
+                f"topi.tensordot cannot sum over {count} axes",
                 f"the tensors have {left.ndim} and {right.ndim} dimensions",
                 "give a number of axes that both have",
             )
@@ -74,7 +74,7 @@ def _summed_axes(left: Tensor, right: Tensor, axes: Any) -> tuple[list[int], lis
     pair = [list(one) if isinstance(one, list | tuple) else [one] for one in axes]
     if len(pair) != 2 or len(pair[0]) != len(pair[1]):
         raise DeclarationError(
-            f"topi.tensordot with axes={repr_of(axes)}",
+            f"topi.tensordot: invalid axes {repr_of(axes)}",
             "each summed axis of the one tensor belongs to one of the other",
             "give a number, or (axes of a, axes of b) of equal length",
         )
@@ -128,5 +128,5 @@ def _subscripts(text: str, tensors: Sequence[Tensor]) -> tuple[list[str], str]:
     elif set(output) - set(letters) or len(set(output)) != len(output):
         problem = f"the result {output!r} takes letters of the operands, each once"
     if problem:
-        raise DeclarationError(f"topi.einsum({text!r})", problem, 'write it like "ij,jk->ik"')
+        raise DeclarationError(f"topi.einsum({text!r}): {problem}", "", 'write it like "ij,jk->ik"')
     return inputs, output

@@ -51,7 +51,7 @@ def _parsed(layout: str) -> _Layout:
     is_right = all((size is not None) == letter.islower() for letter, size in parts)
     if not parts or not is_whole or not is_right or not set(blocks) <= set(letters):
         raise DeclarationError(
-            f"topi.layout_transform with the layout {layout!r}",
+            f"topi.layout_transform: invalid layout {layout!r}",
             "a layout names each dimension once by a capital letter, and its blocks by a size and "
             "its small letter",
             'write "NCHW" or "NCHW8c"',
@@ -67,8 +67,8 @@ def get_shape(src_shape: Sequence[Size], src_layout: str, dst_layout: str) -> tu
     source, target = _parsed(src_layout), _parsed(dst_layout)
     if {letter.upper() for letter, _ in source} != {letter.upper() for letter, _ in target}:
         raise DeclarationError(
-            f"topi.layout_transform from {src_layout} to {dst_layout}",
-            "they name different dimensions",
+            f"topi.layout_transform: {src_layout} and {dst_layout} name different dimensions",
+            "",
             "let both name the same capital letters",
         )
     check_same(len(source), len(src_shape), "layout_transform", "dimensions of layout and tensor")
@@ -89,8 +89,8 @@ def _block(layout: _Layout, letter: str) -> int:
 def _outer(extent: Any, block: int, layout: str) -> Any:
     if is_different(ops.floormod(ops.convert(extent), block), 0):
         raise DeclarationError(
-            f"topi.layout_transform to {layout}",
-            f"a dimension of extent {extent} does not consist of blocks of {block}",
+            f"topi.layout_transform to {layout}: {block} does not divide extent {extent}",
+            "a dimension must consist of whole blocks",
             "pad the tensor first (topi.nn.pad)",
         )
     return simplify(ops.floordiv(ops.convert(extent), block))
@@ -238,8 +238,8 @@ def matrix_set_diag(
     above, below = align.split("_") if align.count("_") == 1 else ("", "")
     if {above, below} - {"LEFT", "RIGHT"}:
         raise DeclarationError(
-            f"topi.matrix_set_diag with align={align!r}",
-            "there is no such alignment",
+            f"topi.matrix_set_diag has no alignment {align!r}",
+            "",
             "use RIGHT_LEFT, LEFT_RIGHT, LEFT_LEFT or RIGHT_RIGHT",
         )
     if source.ndim < 2 or new.ndim != source.ndim - (first == last):
@@ -275,8 +275,8 @@ def collapse_sum(data: Tensor, target_shape: Sequence[Size]) -> Tensor:
     extra = source.ndim - len(target)
     if extra < 0:
         raise DeclarationError(
-            f"topi.collapse_sum of {source.name} to {shape_text(target)}",
-            f"it has {source.ndim} dimensions only",
+            f"topi.collapse_sum cannot add dimensions to {source.name}: {shape_text(target)}",
+            f"it has {source.ndim} dimensions",
             "let each extent be that of the data, or 1",
         )
     wanted = [*[1] * extra, *target]
@@ -285,8 +285,8 @@ def collapse_sum(data: Tensor, target_shape: Sequence[Size]) -> Tensor:
     ]
     if any(as_constant(wanted[n]) != 1 for n in over):
         raise DeclarationError(
-            f"topi.collapse_sum of {source.name} to {shape_text(target)}",
-            f"that does not broadcast to {shape_text(source.shape)}",
+            f"topi.collapse_sum: {shape_text(target)} does not broadcast to {source.name}",
+            f"its shape is {shape_text(source.shape)}",
             "let each extent be that of the data, or 1",
         )
     over = sorted({*over, *range(extra)})

@@ -30,9 +30,7 @@ def reduced_axes(data: Tensor, axis: Sizes | None, what: str) -> list[int]:
     given = list(axis) if isinstance(axis, list | tuple) else [] if axis is None else [axis]
     axes = [normalized_axis(one, data.ndim, what) for one in given]
     if len(set(axes)) != len(axes):
-        raise DeclarationError(
-            f"topi.{what} over the axes {axes}", "an axis is given twice", "name each axis once"
-        )
+        raise DeclarationError(f"topi.{what} axes {axes} repeat an axis", "", "name each axis once")
     return sorted(axes) if axes else list(range(data.ndim))
 
 
@@ -64,7 +62,9 @@ def _reduction(
     axes = reduced_axes(source, axis, what)
     if not axes:
         raise DeclarationError(
-            f"topi.{what} of {source.name}", "it has no dimensions", "reduce a tensor that has some"
+            f"topi.{what} cannot reduce {source.name}: it has no dimensions",
+            "",
+            "reduce a tensor of at least one dimension",
         )
     reduced: Tensor = reduce_elements(
         source,
@@ -116,8 +116,8 @@ def _conditions(data: Any, what: str) -> Tensor:
     source = check_tensor(data, what)
     if not dtypes.is_bool(source.dtype):
         raise DeclarationError(
-            f"topi.{what} of {source.name}, a tensor of {source.dtype}",
-            "its elements are not conditions",
+            f"topi.{what} needs a tensor of bool, {source.name} has dtype {source.dtype}",
+            "",
             'compare with something, or use topi.cast(data, "bool")',
             tensor_label(source),
         )

@@ -40,8 +40,8 @@ def start_schedule(outs: Any) -> Schedule:
     for item in items:
         if not isinstance(item, Tensor | Operation):
             raise ScheduleError(
-                f"a schedule of {repr_of(item)}",
-                f"{kind_of(item)} is not an output",
+                f"cannot schedule {repr_of(item)}: {kind_of(item)} is not an output",
+                "",
                 "give the tensor that topi or te.compute returned, or a list of tensors",
             )
     return create_schedule(items)

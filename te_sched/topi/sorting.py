@@ -73,23 +73,24 @@ def topk(
     at = normalized_axis(axis, source.ndim, "topk")
     if ret_type not in ("both", "values", "indices"):
         raise DeclarationError(
-            f"topi.topk with ret_type={ret_type!r}",
-            "there is no such result",
+            f"topi.topk has no ret_type {ret_type!r}",
+            "",
             'use "both", "values" or "indices"',
         )
     count = as_constant(k)
     if count is None:
         raise DeclarationError(
-            "topi.topk of a number k that is not constant",
-            "the shape of the result would not be known",
+            "k of topi.topk must be constant",
+            "the shape of the result depends on it",
             "give an integer",
         )
     extent = source.shape[at] if count < 1 else count
     available = as_constant(source.shape[at])
     if available is not None and count > available:
         raise DeclarationError(
-            f"topi.topk of {count} elements along axis {at} of {source.name}",
-            f"there are {available}",
+            f"topi.topk of {count} elements exceeds extent {available} of axis {at} of"
+            f" {source.name}",
+            "",
             "give a k that is not larger",
             tensor_label(source),
         )

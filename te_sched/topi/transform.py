@@ -63,8 +63,8 @@ def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
     order = [normalized_axis(axis, data.ndim, "transpose") for axis in given]
     if sorted(order) != list(range(data.ndim)):
         raise DeclarationError(
-            f"topi.transpose of {data.name} to the axes {tuple(given)}",
-            f"it has {data.ndim} dimensions, each of which is an axis of the result once",
+            f"topi.transpose axes {tuple(given)} are no permutation of the axes of {data.name}",
+            f"it has {data.ndim} dimensions",
             f"give an order of 0 to {data.ndim - 1}",
             tensor_label(data),
         )
@@ -79,8 +79,8 @@ def reshape(a: Tensor, newshape: Sizes) -> Tensor:
     shape = _known_shape(data, newshape)
     if is_different(prod(data.shape), prod(shape)):
         raise DeclarationError(
-            f"topi.reshape of {data.name} to {shape_text(shape)}",
-            f"its shape is {shape_text(data.shape)}, with another number of elements",
+            f"topi.reshape to {shape_text(shape)} changes the number of elements of {data.name}",
+            f"its shape is {shape_text(data.shape)}",
             "let the product of the extents stay the same",
             tensor_label(data),
         )
@@ -96,7 +96,9 @@ def _known_shape(data: Tensor, newshape: Sizes) -> list[Any]:
     unknown = [at for at, extent in enumerate(shape) if as_constant(extent) == -1]
     if len(unknown) > 1:
         raise DeclarationError(
-            "topi.reshape with more than one extent -1", "only one can be found", "give all others"
+            "topi.reshape to a shape with more than one -1",
+            "only one extent can be inferred",
+            "give all others",
         )
     if unknown:
         known = prod(extent for at, extent in enumerate(shape) if at != unknown[0])
@@ -170,7 +172,7 @@ def _tensors(given: Any, what: str) -> list[Tensor]:
     tensors = [check_tensor(one, what) for one in given]
     if not tensors:
         raise DeclarationError(
-            f"topi.{what} of nothing", "there is nothing to join", "give at least one tensor"
+            f"topi.{what} needs at least one tensor, got none", "", "give at least one tensor"
         )
     return tensors
 
@@ -179,7 +181,7 @@ def _check_alike(first: Tensor, other: Tensor, along: int | None) -> None:
     is_alike = first.ndim == other.ndim and all_alike(first, other, along)
     if not is_alike:
         raise DeclarationError(
-            f"joining {first.name} and {other.name}",
+            f"cannot join {first.name} and {other.name}: their shapes differ",
             f"their shapes are {shape_text(first.shape)} and {shape_text(other.shape)}",
             "let them agree" + ("" if along is None else f" in all dimensions but number {along}"),
             tensor_label(other),
@@ -230,8 +232,9 @@ def _equal_bounds(data: Tensor, along: int, sections: int) -> list[int]:
     extent = get_const_int(data.shape[along])
     if sections <= 0 or extent % sections:
         raise DeclarationError(
-            f"topi.split of {data.name} into {sections} sections",
-            f"the extent of axis {along} is {extent}, which they do not divide",
+            f"topi.split: {sections} sections do not divide extent {extent} of axis {along}"
+            f" of {data.name}",
+            "",
             "give a divisor, or the indices to cut at",
             tensor_label(data),
         )
@@ -260,8 +263,8 @@ def strided_slice(
     data = check_tensor(a, "strided_slice")
     if slice_mode not in ("end", "size"):
         raise DeclarationError(
-            f"topi.strided_slice with slice_mode={slice_mode!r}",
-            "there is no such mode",
+            f"topi.strided_slice has no slice_mode={slice_mode!r}",
+            "",
             'use "end" or "size"',
         )
     where = range(len(begin)) if axes is None else axes
@@ -293,8 +296,8 @@ def _cut(whole: builtins.range, begin: Any, end: Any, step: Any, mode: str) -> b
     first, last, stride = as_constant(begin), as_constant(end), as_constant(step)
     if first is None or last is None or stride is None:
         raise DeclarationError(
-            "topi.strided_slice with bounds that are not constant",
-            "the shape of the result would not be known",
+            "topi.strided_slice bounds are not constant",
+            "the shape of the result depends on them",
             "give integers, or use te.compute",
         )
     if mode == "size":
@@ -302,8 +305,8 @@ def _cut(whole: builtins.range, begin: Any, end: Any, step: Any, mode: str) -> b
         return whole[first : len(whole) if last < 0 else first + last]
     if stride == 0:
         raise DeclarationError(
-            "topi.strided_slice with a stride of 0",
-            "it would never end",
+            "topi.strided_slice stride must not be 0",
+            "",
             "use a stride of 1 or more, or a negative one",
         )
     return whole[first:last:stride]
@@ -358,7 +361,7 @@ def take(
     data, where = check_tensor(a, "take"), check_tensor(indices, "take")
     if mode not in ("clip", "wrap", "fast"):
         raise DeclarationError(
-            f"topi.take with mode={mode!r}", "there is no such mode", 'use "clip", "wrap" or "fast"'
+            f"topi.take has no mode {mode!r}", "", 'use "clip", "wrap" or "fast"'
         )
     if axis is None:
         count = prod(data.shape)
@@ -371,7 +374,7 @@ def take(
     batch = batch_dims + where.ndim if batch_dims < 0 else batch_dims
     if not 0 <= batch <= min(at, where.ndim):
         raise DeclarationError(
-            f"topi.take along axis {at} with batch_dims={batch_dims}",
+            f"topi.take along axis {at} cannot have batch_dims={batch_dims}",
             f"the batch lies before the axis and in the {where.ndim} dimensions of the indices",
             f"give a number from 0 to {min(at, where.ndim)}",
         )
@@ -407,7 +410,7 @@ def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
     depth, points = index_depth(where, "gather_nd"), where.ndim - 1
     if not 0 <= batch_dims <= points or batch_dims + depth > data.ndim:
         raise DeclarationError(
-            f"topi.gather_nd of {data.ndim} dimensions by vectors of {depth} indices",
+            f"topi.gather_nd cannot index {data.ndim} dimensions by vectors of {depth} indices",
             f"there are {batch_dims} batch dimensions, and {points} of the indices",
             "let batch_dims and the length of the vectors fit both tensors",
         )
@@ -425,7 +428,7 @@ def index_depth(where: Tensor, what: str) -> int:
     depth = as_constant(where.shape[0]) if where.ndim else None
     if not depth:
         raise DeclarationError(
-            f"topi.{what} with indices of shape {shape_text(where.shape)}",
+            f"topi.{what} cannot take indices of shape {shape_text(where.shape)}",
             "the first dimension has the indices of a vector, of a constant number from 1 on",
             "give a tensor of shape (indices, ...)",
             tensor_label(where),
@@ -439,8 +442,9 @@ def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
     tensors = _tensors(indices, "adv_index")
     if len(tensors) > source.ndim:
         raise DeclarationError(
-            f"topi.adv_index of {source.name} by {len(tensors)} tensors",
-            f"it has {source.ndim} dimensions",
+            f"topi.adv_index has {len(tensors)} index tensors for the {source.ndim} dimensions of"
+            f" {source.name}",
+            "",
             "give at most one tensor of indices for each dimension",
             tensor_label(source),
         )
@@ -474,8 +478,8 @@ def _steps_of_floats(first: Any, last: Any, step: Any) -> int:
     numbers = [one.value for one in (begin, end, width) if isinstance(one, IntImm | FloatImm)]
     if len(numbers) < 3 or not all(map(math.isfinite, numbers)) or not numbers[2]:
         raise DeclarationError(
-            f"topi.arange from {begin} to {end} in steps of {width}",
-            "the number of elements is not known",
+            f"topi.arange from {begin} to {end} in steps of {width} has unknown length",
+            "",
             "give finite constants, and a step that is not 0; or integers",
         )
     return math.ceil((numbers[1] - numbers[0]) / numbers[2])
@@ -498,8 +502,8 @@ def meshgrid(a_tuple: Sequence[Tensor], indexing: str) -> list[Tensor]:
             check_rank(vector, 1, "meshgrid")
     if indexing not in ("ij", "xy"):
         raise DeclarationError(
-            f"topi.meshgrid with indexing={indexing!r}",
-            "there is no such order",
+            f"topi.meshgrid has no indexing {indexing!r}",
+            "",
             'use "ij" or "xy"',
         )
     order = list(range(len(vectors)))
@@ -561,7 +565,7 @@ def sequence_mask(
     lengths = check_tensor(valid_length, "sequence_mask")
     if axis not in (0, 1) or source.ndim < 2:
         raise DeclarationError(
-            f"topi.sequence_mask of {source.name} along axis {axis}",
+            f"topi.sequence_mask cannot mask {source.name} along axis {axis}",
             "the first two dimensions are the time and the batch",
             "use axis 0 or 1 of a tensor of at least two dimensions",
         )

@@ -162,9 +162,7 @@ def prod(x: Iterable[Size]) -> Any:
 def ceil_div(a: Size, b: Size) -> Any:
     """a / b rounded towards infinity."""
     if equal_const_int(b, 0):
-        raise DeclarationError(
-            "topi.utils.ceil_div by 0", "nothing can be divided by 0", "give another divisor"
-        )
+        raise DeclarationError("topi.utils.ceil_div divides by 0", "", "give another divisor")
     return (a + (b - 1)) // b
 
 
@@ -185,14 +183,14 @@ def _constants(given: Any, rank: int, name: str, attrs: Mapping[str, Any] | None
         values = np.asarray(given)
     except (ValueError, TypeError, OverflowError, TeSchedError, RecursionError) as error:
         raise DeclarationError(
-            f"topi.utils.{name} of {repr_of(given)}",
-            f"numpy cannot make an array of it: {error}",
+            f"topi.utils.{name} cannot convert {repr_of(given)} to an array",
+            str(error),
             "give numbers",
         ) from None
     if values.ndim != rank:
         raise DeclarationError(
-            f"topi.utils.{name} of an array of shape {values.shape}",
-            f"it has {values.ndim} dimensions, and {rank} are needed",
+            f"topi.utils.{name} needs an array of {rank} dimensions, got shape {values.shape}",
+            "",
             "reshape it",
         )
 
@@ -284,7 +282,7 @@ def check_tensor(value: Any, what: str) -> Tensor:
     """The value, which must be a tensor."""
     if not isinstance(value, Tensor):
         raise DeclarationError(
-            f"topi.{what} of {repr_of(value)}",
+            f"topi.{what} needs a tensor, got {repr_of(value)}",
             f"{kind_of(value)} is not a tensor",
             "give what te.placeholder or te.compute returned",
         )
@@ -296,8 +294,9 @@ def check_rank(value: Any, rank: int, what: str) -> Tensor:
     tensor = check_tensor(value, what)
     if tensor.ndim != rank:
         raise DeclarationError(
-            f"topi.{what} of {tensor.name} of shape {shape_text(tensor.shape)}",
-            f"it has {tensor.ndim} dimensions and {rank} are needed",
+            f"topi.{what} needs {rank} dimensions, {tensor.name} has shape"
+            f" {shape_text(tensor.shape)}",
+            "",
             "reshape it, or add dimensions with topi.expand_dims",
             tensor_label(tensor),
         )
@@ -307,7 +306,7 @@ def check_rank(value: Any, rank: int, what: str) -> Tensor:
 def check_same(a: Any, b: Any, what: str, why: str) -> None:
     """Refuse two extents that are certainly different."""
     if is_different(a, b):
-        raise DeclarationError(f"topi.{what}", f"{why}: {a} and {b}", "let the extents agree")
+        raise DeclarationError(f"topi.{what}: {why}: {a} and {b}", "", "let the extents agree")
 
 
 def is_different(a: Any, b: Any) -> bool:
@@ -339,8 +338,8 @@ def normalized_axis(axis: Any, rank: int, what: str) -> int:
     position = get_const_int(axis)
     if not -rank <= position < rank:
         raise DeclarationError(
-            f"topi.{what} with axis {position}",
-            f"the tensor has {rank} dimensions",
+            f"topi.{what}: axis {position} is out of range for {rank} dimensions",
+            "",
             f"axes are {-rank} to {rank - 1}" if rank else "give no axis",
         )
     return position % rank
@@ -353,8 +352,8 @@ def as_pair(value: Any, count: int, what: str, least: int | None = 1) -> tuple[A
         values = values * count
     if len(values) != count:
         raise DeclarationError(
-            f"topi.{what} with {repr_of(values)}",
-            f"there are {len(values)} numbers for {count} dimensions",
+            f"topi.{what} has {len(values)} numbers for {count} dimensions, got {repr_of(values)}",
+            "",
             f"give one number or {count}",
         )
     numbers = get_const_tuple(values)

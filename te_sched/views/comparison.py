@@ -44,7 +44,7 @@ def compare(schedule: Schedule, other: Schedule) -> Comparison:
     for one in (schedule, other):
         if not isinstance(one, Schedule):
             raise DeclarationError(
-                f"compare a schedule with {kind_of(one)}",
+                f"cannot compare a schedule with {kind_of(one)}",
                 "it is not a schedule",
                 "pass what te.create_schedule returned",
             )

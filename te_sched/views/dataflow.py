@@ -52,7 +52,7 @@ def dataflow_svg(schedule: Schedule) -> str:
     """The stages of a schedule and what they read, as one `<svg>` element."""
     if not isinstance(schedule, Schedule):
         raise DeclarationError(
-            f"the dataflow of {kind_of(schedule)}",
+            f"cannot make a dataflow of {kind_of(schedule)}",
             "it has no stages",
             "give what te.create_schedule returned",
         )

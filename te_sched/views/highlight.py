@@ -104,8 +104,8 @@ def _lexer(language: str) -> Any:
     name = _LEXERS.get(language)
     if name is None:
         raise DeclarationError(
-            f"highlight a text in {repr_of(language)}",
-            "no such language is known",
+            f"cannot highlight unknown language {repr_of(language)}",
+            "",
             f"use one of {', '.join(_LEXERS)}{did_you_mean(language, _LEXERS)}",
         )
     return get_lexer_by_name(name, stripnl=False, stripall=False, ensurenl=False)

@@ -55,7 +55,7 @@ def loop_tree(
         return tuple(line for func in what.functions.values() for line in _Walk(func).lines())
     if not isinstance(what, Schedule):
         raise DeclarationError(
-            f"the loop tree of {kind_of(what)}",
+            f"cannot make a loop tree of {kind_of(what)}",
             "it has no loops",
             "give a schedule, or what lower returned",
         )

@@ -35,7 +35,7 @@ def test_run_exits_as_the_program_does(te_sched_command, program):
 def test_run_rejects_a_missing_program(te_sched_command):
     done = te_sched_command("run", "nothing.py")
     assert done.exit_code == 2
-    assert "te-sched: read the program nothing.py\n  why: there is no such file" in done.stderr
+    assert "te-sched: no such file: nothing.py" in done.stderr
 
 
 def test_run_leaves_the_process_as_it_was(te_sched_command, program):

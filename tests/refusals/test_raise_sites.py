@@ -26,7 +26,7 @@ def _calls(tree: ast.AST, names: set[str]) -> list[ast.Call]:
     ]
 
 
-def test_every_error_says_why_and_what_to_do() -> None:
+def test_every_error_says_the_fault_and_what_to_do() -> None:
     missing = []
     for path in raise_sites.PACKAGE.rglob("*.py"):
         for call in _calls(ast.parse(path.read_text()), raise_sites.ERRORS - {"InternalError"}):

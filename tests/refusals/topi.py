@@ -20,8 +20,8 @@ NHWC = te.placeholder((1, 8, 8, 4), name="NHWC")
 HWOI = te.placeholder((3, 3, 4, 1), name="HWOI")
 
 ACTIONS = {
-    "elemwise_sum": (lambda: topi.elemwise_sum([]), r"elemwise_sum of nothing"),
-    "tensordot": (lambda: topi.tensordot(M, M, axes=((0, 1), (0,))), r"tensordot with axes"),
+    "elemwise_sum": (lambda: topi.elemwise_sum([]), r"elemwise_sum needs at least one tensor"),
+    "tensordot": (lambda: topi.tensordot(M, M, axes=((0, 1), (0,))), r"tensordot: invalid axes"),
     "groups": (
         lambda: topi.nn.group_conv2d_nchw(IMAGE, KERNEL, 1, 0, 1, 2),
         r"do not divide the 3 output",
@@ -32,32 +32,32 @@ ACTIONS = {
     ),
     "upsampling": (
         lambda: topi.nn.upsampling(IMAGE, 2, 2, method="bilinear"),
-        r"only nearest_neighbor, of four",
+        r"only nearest_neighbor of four",
     ),
     "upsampling3d": (
         lambda: topi.nn.upsampling3d(VOLUME, 2, 2, 2, method="trilinear"),
-        r"only nearest_neighbor, of five",
+        r"only nearest_neighbor of five",
     ),
     "depth_to_space mode": (
         lambda: topi.nn.depth_to_space(IMAGE, 2, mode="XYZ"),
-        r"depth_to_space with mode='XYZ'",
+        r"depth_to_space has no mode 'XYZ'",
     ),
     "depth_to_space layout": (
         lambda: topi.nn.depth_to_space(IMAGE, 2, layout="CHWN"),
-        r"depth_to_space of layout 'CHWN'",
+        r"depth_to_space does not support layout 'CHWN'",
     ),
     "mirror_pad": (
         lambda: topi.nn.mirror_pad(M, (1, 1), mode="WRAP"),
         r'use "SYMMETRIC" or "REFLECT"',
     ),
-    "dilate": (lambda: topi.nn.dilate(M, (2,)), r"dilate of M by \(2,\)(.|\n)*tensor M \(decl"),
+    "dilate": (lambda: topi.nn.dilate(M, (2,)), r"dilate strides \(2,\)(.|\n)*tensor M \(decl"),
     "pool": (
         lambda: topi.nn.pool2d(IMAGE, (2, 2), (2, 2), (1, 1), (0, 0, 0, 0), "max", layout="NCXY"),
-        r"pooling of layout 'NCXY'",
+        r"pooling layout 'NCXY' lacks",
     ),
-    "axes twice": (lambda: topi.sum(M, axis=(0, 0)), r"an axis is given twice"),
+    "axes twice": (lambda: topi.sum(M, axis=(0, 0)), r"repeat an axis"),
     "sum of a scalar": (lambda: topi.sum(S), r"it has no dimensions"),
-    "reshape": (lambda: topi.reshape(M, (-1, -1)), r"more than one extent -1"),
+    "reshape": (lambda: topi.reshape(M, (-1, -1)), r"more than one -1"),
     "slice mode": (
         lambda: topi.strided_slice(M, (0, 0), (4, 4), (1, 1), slice_mode="length"),
         r"slice_mode='length'",
@@ -65,38 +65,44 @@ ACTIONS = {
     "symbolic slice": (lambda: topi.strided_slice(M, (0, 0), (n, 4), (1, 1)), r"not constant"),
     "standing slice": (
         lambda: topi.strided_slice(M, (0, 0), (4, 4), (0, 1)),
-        r"a stride of 0",
+        r"stride must not be 0",
     ),
     "meshgrid": (lambda: topi.meshgrid([V, V], "yx"), r'use "ij" or "xy"'),
-    "sequence_mask": (lambda: topi.sequence_mask(V, V), r"sequence_mask of V along axis 0"),
-    "no tensor": (lambda: topi.transform.take("x", WHERE), r"topi\.take of 'x'(.|\n)*not a tensor"),
+    "sequence_mask": (lambda: topi.sequence_mask(V, V), r"cannot mask V along axis 0"),
+    "no tensor": (
+        lambda: topi.transform.take("x", WHERE),
+        r"topi\.take needs a tensor, got 'x'(.|\n)*not a tensor",
+    ),
     "no size": (lambda: topi.utils.get_const_tuple(iter(["x"])), r"'x' is not an integer"),
-    "searchsorted": (lambda: topi.searchsorted(M, V), r"sequence of 2 dimensions(.|\n)*have 1"),
-    "tensordot of too many axes": (lambda: topi.tensordot(M, M, 3), r"tensordot over 3 axes"),
+    "searchsorted": (lambda: topi.searchsorted(M, V), r"sequence has 2 dimensions, values have 1"),
+    "tensordot of too many axes": (
+        lambda: topi.tensordot(M, M, 3),
+        r"tensordot cannot sum over 3 axes",
+    ),
     "convolution": (
         lambda: topi.nn.conv(IMAGE, KERNEL, 1, 0, 1, 1, data_layout="XYZ"),
-        r"a convolution of layout 'XYZ'",
+        r"unknown data layout 'XYZ'",
     ),
     "layout of a kernel": (
         lambda: topi.nn.conv(IMAGE, KERNEL, 1, 0, 1, 1, "NCHW", kernel_layout="OIXX"),
-        r"a convolution with kernel_layout='OIXX'",
+        r"invalid kernel_layout 'OIXX'",
     ),
     "strided_set": (lambda: topi.strided_set(M, M, [0] * 3, [1] * 3), r"M with 3 bounds"),
     "matrix_set_diag": (lambda: topi.matrix_set_diag(V, V), r"the diagonals have 1"),
-    "collapse_sum": (lambda: topi.collapse_sum(V, (1, 1)), r"collapse_sum of V to \(1, 1\)"),
+    "collapse_sum": (lambda: topi.collapse_sum(V, (1, 1)), r"cannot add dimensions to V: \(1, 1\)"),
     "blocks": (
         lambda: topi.nn.space_to_batch_nd(V, [2, 2], [0, 0], [0, 0]),
         r"space_to_batch_nd of V in 2 dimensions",
     ),
-    "take": (lambda: topi.take(M, WHERE, 0, batch_dims=2), r"axis 0 with batch_dims=2"),
+    "take": (lambda: topi.take(M, WHERE, 0, batch_dims=2), r"axis 0 cannot have batch_dims=2"),
     "gather_nd": (
         lambda: topi.gather_nd(M, te.placeholder((0, 3), "int32", name="W")),
         r"indices of shape \(0, 3\)",
     ),
-    "adv_index": (lambda: topi.adv_index(V, [WHERE, WHERE]), r"adv_index of V by 2 tensors"),
+    "adv_index": (lambda: topi.adv_index(V, [WHERE, WHERE]), r"adv_index has 2 index tensors"),
     "const_vector": (
         lambda: topi.utils.const_vector(np.zeros((2, 2))),
-        r"an array of shape \(2, 2\)",
+        r"got shape \(2, 2\)",
     ),
 }
 CASES: dict[str, Case] = {

@@ -440,13 +440,13 @@ def test_layer_computes_its_definition(one: Case) -> None:
 @pytest.mark.parametrize(
     ("declare", "message"),
     [
-        (lambda x, k: nn.conv2d_nchw(x, k, 1, "SAM", 1), "no such padding"),
+        (lambda x, k: nn.conv2d_nchw(x, k, 1, "SAM", 1), "unknown padding"),
         (lambda x, k: nn.conv2d_nchw(x, k, 1, (1, 2, 3), 1), "2 numbers or 4"),
         (lambda x, k: nn.conv2d_nchw(x, k, (1, 2, 3), 1, 1), "3 numbers for 2 dimensions"),
         (lambda x, k: nn.conv2d_nhwc(x, k, 1, 1, 1), "channels of the data"),
-        (lambda x, k: nn.conv2d(x, k, 1, 1, 1, "NCHWc"), "no such layout"),
+        (lambda x, k: nn.conv2d(x, k, 1, 1, 1, "NCHWc"), "unknown data layout"),
         (lambda x, k: nn.group_conv2d_nchw(x, k, 1, 1, 1, 2), "channels of the data"),
-        (lambda x, k: nn.conv1d_ncw(x, k), "it has 4 dimensions and 3 are needed"),
+        (lambda x, k: nn.conv1d_ncw(x, k), "needs 3 dimensions"),
         (lambda x, k: nn.pool2d(x, 2, 2, 1, 0, "mean"), 'use "max" or "avg"'),
         (lambda x, k: nn.pad(x, (1, 1)), "for each dimension"),
         (lambda x, k: nn.lrn(x, 4), "odd number"),

@@ -100,12 +100,12 @@ def test_reduction_computes_what_numpy_computes(one: Case) -> None:
 
 
 def test_reduction_rejects_an_axis_that_is_not_there() -> None:
-    with pytest.raises(DeclarationError, match=r"topi\.sum with axis 2"):
+    with pytest.raises(DeclarationError, match=r"topi\.sum: axis 2"):
         topi.sum(te.placeholder((3, 4)), 2)
 
 
 def test_all_rejects_numbers() -> None:
-    with pytest.raises(DeclarationError, match="not conditions"):
+    with pytest.raises(DeclarationError, match="needs a tensor of bool"):
         topi.all(te.placeholder((3, 4)))
 
 

@@ -127,5 +127,5 @@ def test_an_input_alone_is_a_picture():
 
 
 def test_other_things_have_no_dataflow():
-    with pytest.raises(DeclarationError, match="the dataflow of a list"):
+    with pytest.raises(DeclarationError, match="cannot make a dataflow of a list"):
         dataflow_svg([])

@@ -215,5 +215,5 @@ def test_long_chains_take_no_time():
 
 
 def test_other_things_have_no_tree():
-    with pytest.raises(DeclarationError, match="the loop tree of an int"):
+    with pytest.raises(DeclarationError, match="cannot make a loop tree of an int"):
         loop_tree(3)

@@ -64,16 +64,16 @@ def conv(
     """
     if data_layout not in _KERNEL_LAYOUTS:
         raise DeclarationError(
-            f"a convolution of layout {data_layout!r}",
-            "there is no such layout",
+            f"unknown data layout {data_layout!r} of a convolution",
+            "",
             f"use one of {', '.join(_KERNEL_LAYOUTS)}",
         )
     weights = kernel_layout or _KERNEL_LAYOUTS[data_layout]
     rank = len(data_layout)
     if sorted(weights) != sorted(_KERNEL_LAYOUTS[data_layout]):
         raise DeclarationError(
-            f"a convolution with kernel_layout={weights!r}",
-            f"of data of layout {data_layout} a kernel has the dimensions "
+            f"invalid kernel_layout {weights!r} of a convolution",
+            f"for data of layout {data_layout} a kernel has the dimensions "
             f"{', '.join(_KERNEL_LAYOUTS[data_layout])}",
             f"write them in any order, as in {_KERNEL_LAYOUTS[data_layout]!r}",
         )
@@ -139,8 +139,8 @@ def _check_channels(channels: Any, of_kernel: dict[str, Any], groups: Count, kin
     )
     if is_different(ops.floormod(ops.convert(of_kernel["O"]), groups), 0):
         raise DeclarationError(
-            f"topi.nn.{kind} with {groups} groups",
-            f"they do not divide the {of_kernel['O']} output channels",
+            f"topi.nn.{kind}: {groups} groups do not divide the {of_kernel['O']} output channels",
+            "",
             "let the number of output channels be a multiple of groups",
         )
 
@@ -358,8 +358,8 @@ def depthwise_conv2d_nhwc(
     weights = {"HWOI": "HWCM", "HWIO": "HWMC"}.get(kernel_layout)
     if weights is None:
         raise DeclarationError(
-            f"topi.nn.depthwise_conv2d_nhwc with kernel_layout={kernel_layout!r}",
-            "there is no such layout here",
+            f"topi.nn.depthwise_conv2d_nhwc does not support kernel_layout={kernel_layout!r}",
+            "",
             'use "HWOI" or "HWIO"',
         )
     return _depthwise(Input, Filter, stride, padding, dilation, "NHWC", weights, out_dtype)

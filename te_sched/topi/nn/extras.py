@@ -96,8 +96,8 @@ def nll_loss(
     scores, wanted = check_tensor(predictions, "nn.nll_loss"), check_tensor(targets, "nn.nll_loss")
     if reduction not in ("none", "sum", "mean"):
         raise DeclarationError(
-            f"topi.nn.nll_loss with reduction={reduction!r}",
-            "there is no such reduction",
+            f"topi.nn.nll_loss has no reduction {reduction!r}",
+            "",
             'use "none", "sum" or "mean"',
         )
     zero = te.const(0, scores.dtype)

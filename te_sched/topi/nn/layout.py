@@ -46,8 +46,8 @@ def upsampling(
     source = check_rank(data, 4, "nn.upsampling")
     if method != "nearest_neighbor" or sorted(layout) != sorted("NCHW"):
         raise DeclarationError(
-            f"topi.nn.upsampling with method={method!r} of layout {layout!r}",
-            "te_sched has only nearest_neighbor, of four dimensions",
+            f"topi.nn.upsampling does not support method={method!r} with layout {layout!r}",
+            "only nearest_neighbor of four dimensions is supported",
             'use method="nearest_neighbor", or declare the interpolation with te.compute',
         )
     factors = [{"H": scale_h, "W": scale_w}.get(letter, 1) for letter in layout]
@@ -72,8 +72,8 @@ def upsampling3d(
     source = check_rank(data, 5, "nn.upsampling3d")
     if method != "nearest_neighbor" or sorted(layout) != sorted("NCDHW"):
         raise DeclarationError(
-            f"topi.nn.upsampling3d with method={method!r} of layout {layout!r}",
-            "te_sched has only nearest_neighbor, of five dimensions",
+            f"topi.nn.upsampling3d does not support method={method!r} with layout {layout!r}",
+            "only nearest_neighbor of five dimensions is supported",
             'use method="nearest_neighbor", or declare the interpolation with te.compute',
         )
     scales = {"D": scale_d, "H": scale_h, "W": scale_w}
@@ -109,8 +109,8 @@ def depth_to_space(
     n, c, h, w = _extents(data, layout, "depth_to_space")
     if mode not in ("DCR", "CRD"):
         raise DeclarationError(
-            f"topi.nn.depth_to_space with mode={mode!r}",
-            "there is no such mode",
+            f"topi.nn.depth_to_space has no mode {mode!r}",
+            "",
             'use "DCR" or "CRD"',
         )
     channels = ops.floordiv(c, block_size**2)
@@ -129,8 +129,8 @@ def _extents(data: Tensor, layout: str, what: str) -> list[Any]:
     source = check_rank(data, 4, f"nn.{what}")
     if layout not in ("NCHW", "NHWC"):
         raise DeclarationError(
-            f"topi.nn.{what} of layout {layout!r}",
-            "there is no such layout here",
+            f"topi.nn.{what} does not support layout {layout!r}",
+            "",
             "use NCHW or NHWC",
         )
     return [source.shape[layout.index(letter)] for letter in "NCHW"]

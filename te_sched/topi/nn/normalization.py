@@ -202,9 +202,7 @@ def lrn(
     source = check_rank(data, 4, "nn.lrn")
     at = normalized_axis(axis, 4, "nn.lrn")
     if size <= 0 or size % 2 == 0:
-        raise DeclarationError(
-            f"topi.nn.lrn of size {size}", "the neighbours lie on both sides", "use an odd number"
-        )
+        raise DeclarationError(f"topi.nn.lrn size must be odd, got {size}", "", "use an odd number")
     border = [size // 2 if one == at else 0 for one in range(4)]
     bordered = padded(source, border, border, 0, "pad_data", ELEMWISE, "ax")
     near = te.reduce_axis((0, size), "rxs")

@@ -77,8 +77,8 @@ def _amounts(data: Tensor, given: Sequence[Any]) -> tuple[Any, ...]:
     amounts = get_const_tuple(given)
     if len(amounts) != data.ndim:
         raise DeclarationError(
-            f"topi.nn.pad of {data.name} by {amounts}",
-            f"it has {data.ndim} dimensions",
+            f"topi.nn.pad amounts {amounts} do not match the {data.ndim} dimensions of {data.name}",
+            "",
             "give a number of elements for each dimension",
             tensor_label(data),
         )
@@ -96,8 +96,8 @@ def mirror_pad(
     source = check_tensor(data, "nn.mirror_pad")
     if mode not in ("SYMMETRIC", "REFLECT"):
         raise DeclarationError(
-            f"topi.nn.mirror_pad with mode={mode!r}",
-            "there is no such mode",
+            f"topi.nn.mirror_pad has no mode {mode!r}",
+            "",
             'use "SYMMETRIC" or "REFLECT"',
         )
     before = _amounts(source, pad_before)
@@ -129,8 +129,8 @@ def dilate(
     steps = as_pair(strides, len(strides), "nn.dilate strides")
     if len(steps) != source.ndim:
         raise DeclarationError(
-            f"topi.nn.dilate of {source.name} by {steps}",
-            f"it has {source.ndim} dimensions",
+            f"topi.nn.dilate strides {steps} do not fit {source.name} of {source.ndim} dimensions",
+            "",
             "give a stride for each dimension",
             tensor_label(source),
         )
@@ -170,8 +170,8 @@ def get_pad_tuple_generic(
         given = given * 2
     if len(given) != 2 * count:
         raise DeclarationError(
-            f"a padding of {repr_of(padding)}",
-            f"there are {count} dimensions",
+            f"padding {repr_of(padding)} does not match {count} dimensions",
+            "",
             f'give "SAME", "VALID", one number, {count} numbers or {2 * count}',
         )
     amounts = get_const_tuple(given)
@@ -184,8 +184,8 @@ def _named_padding(padding: str, kernel: Sequence[Size]) -> tuple[tuple[Any, ...
         return zeros, zeros
     if padding != "SAME":
         raise DeclarationError(
-            f"a padding of {repr_of(padding)}",
-            "there is no such padding",
+            f"unknown padding {repr_of(padding)}",
+            "",
             'use "SAME", "VALID" or numbers',
         )
     borders = get_const_tuple([extent - 1 for extent in kernel])

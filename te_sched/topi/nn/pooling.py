@@ -88,8 +88,8 @@ def pool3d(
 def _check_kind(pool_type: str) -> None:
     if pool_type not in ("max", "avg"):
         raise DeclarationError(
-            f"pooling with pool_type={pool_type!r}",
-            "there is no such pooling",
+            f"pool_type must be 'max' or 'avg', got {pool_type!r}",
+            "",
             'use "max" or "avg"',
         )
 
@@ -99,8 +99,8 @@ def _places(layout: str, count: int) -> list[int]:
     space = "DHW"[3 - count :]
     if any(letter not in layout for letter in space):
         raise DeclarationError(
-            f"pooling of layout {layout!r}",
-            f"it has not the dimensions {', '.join(space)}",
+            f"pooling layout {layout!r} lacks the dimensions {', '.join(space)}",
+            "",
             "name them in the layout: NCHW",
         )
     return [layout.index(letter) for letter in space]
