@@ -67,7 +67,7 @@ def _():
 
 
 @mistake(
-    "A tensor for an element", DeclarationError, r"compute with elements(.|\n)*index it: T_add\[i"
+    "A tensor for an element", DeclarationError, r"as a scalar expression(.|\n)*index it: T_add\[i"
 )
 def tensor_for_an_element():
     te.compute((8,), lambda i: X + 1.0, name="C")
