@@ -124,7 +124,7 @@ class GenericFunc:
         for one in [key] if isinstance(key, str) else key:
             if one in self.bodies and not override:
                 raise DeclarationError(
-                    f"register {self.__name__} for {one!r}",  # type: ignore[attr-defined]
+                    f"cannot register {self.__name__} for {one!r}",  # type: ignore[attr-defined]
                     "it has a body for this key",
                     "say override=True to replace it",
                 )

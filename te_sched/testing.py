@@ -83,7 +83,7 @@ def _as_numbers(value: Any) -> Any:
         found = np.asanyarray(None)
     if found.dtype.kind in "OSUMm":
         raise DeclarationError(
-            f"compare {repr_of(value)}",
+            f"cannot compare {repr_of(value)}",
             f"{kind_of(value)} has no numbers",
             "give arrays of numbers",
         )
@@ -116,7 +116,9 @@ def _pytest() -> Any:
 def _needed_pytest(what: str) -> Any:
     found = _pytest()
     if found is None:
-        raise TeSchedError(f"use testing.{what}", "pytest is not installed", "pip install pytest")
+        raise TeSchedError(
+            f"cannot use testing.{what}", "pytest is not installed", "pip install pytest"
+        )
     return found
 
 
@@ -146,7 +148,7 @@ def _check_test(test: Any) -> None:
     is_own = isinstance(test, type) and not test.__flags__ & _IMMUTABLE
     if not is_own and not isinstance(test, FunctionType | MethodType | functools.partial):
         raise DeclarationError(
-            f"mark {repr_of(test)} as a test",
+            f"cannot mark {repr_of(test)} as a test",
             f"{kind_of(test)} is neither a function nor a class of the user",
             "write it as a decorator of a test",
         )

@@ -248,4 +248,4 @@ class SignatureBuilder:
     def _error(
         self, why: str, help: str = "use integers, variables and + - * // % in shapes"
     ) -> BuildError:
-        return BuildError(f"build function {self.name!r}", why, help)
+        return BuildError(f"cannot build function {self.name!r}", why, help)

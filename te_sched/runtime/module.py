@@ -235,13 +235,13 @@ def make_evaluator(
 ) -> Evaluator:
     """What times a function on a device; see Module.time_evaluator."""
     del limit_zero_time_iterations  # a repetition is never measured as zero here
-    check_usable(dev, f"time {function.name!r} on {repr_of(dev)}")
+    check_usable(dev, f"cannot time {function.name!r} on {repr_of(dev)}")
     absent = {"cache_flush_bytes": cache_flush_bytes, "f_preproc": f_preproc, **unknown}
     for what, given in absent.items():
         is_off = isinstance(given, int | str) and not given
         if what in unknown or not is_off:
             raise CallError(
-                f"time {function.name!r} with {what}", "it is not available", "leave it out"
+                f"cannot time {function.name!r} with {what}", "it is not available", "leave it out"
             )
     return Evaluator(
         functools.partial(function.measure, dev),
@@ -277,7 +277,7 @@ class ModuleOf(Shown, Unpicklable, Generic[_F]):
             return self._entry
         if function is None:
             raise CallError(
-                f"find function {repr_of(name)} in a module",
+                f"cannot find function {repr_of(name)} in a module",
                 "it has no such function",
                 f"use one of {', '.join(self._functions)}{did_you_mean(name, self._functions)}",
             )
@@ -339,7 +339,7 @@ class Module(ModuleOf[Function]):
         dev = dev if dev is not None else ctx
         if dev is None:
             raise CallError(
-                f"time {repr_of(func_name)}",
+                f"cannot time {repr_of(func_name)}",
                 "no device is given",
                 "give one: time_evaluator(name, dev)",
             )
@@ -351,11 +351,13 @@ class Module(ModuleOf[Function]):
         kind = {"": "ll", "ll": "ll", "asm": "asm", "s": "asm"}.get(fmt)
         if kind is None:
             raise CallError(
-                f"show the source as {repr_of(fmt)}", "there is no such form", 'use "ll" or "asm"'
+                f"cannot show the source as {repr_of(fmt)}",
+                "there is no such form",
+                'use "ll" or "asm"',
             )
         if self._compiled is None:
             raise CallError(
-                "show the source of a loaded module",
+                "cannot show the source of a loaded module",
                 "a file keeps machine code alone",
                 "build it again",
             )
@@ -376,7 +378,7 @@ class Module(ModuleOf[Function]):
         place = check_place(path)
         if self._compiled is None:
             raise CallError(
-                f"export to {place}", "this module was loaded from a file", "copy the file"
+                f"cannot export to {place}", "this module was loaded from a file", "copy the file"
             )
         write_library(place, (self._compiled.data, *self._extra_objects), fcompile, options)
 

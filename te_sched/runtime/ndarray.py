@@ -109,7 +109,7 @@ class NDArray:
             target = empty(self.shape, self.dtype, target)
         if not isinstance(target, NDArray):
             raise CallError(
-                f"copy an array to {kind_of(target)}",
+                f"cannot copy an array to {kind_of(target)}",
                 "it is no te_sched array and no device",
                 "use numpy() for a numpy array",
             )
@@ -120,13 +120,15 @@ class NDArray:
         values = _source(source)
         if values.shape != self.shape:
             raise CallError(
-                f"copy an array of shape {values.shape} into one of shape {self.shape}",
+                f"cannot copy an array of shape {values.shape} into one of shape {self.shape}",
                 "the shapes differ",
                 "make an array with te_sched.nd.array(values)",
             )
         if not self.key[3]:
             raise CallError(
-                "copy into an array", "its memory is read-only", "copy into one made by nd.empty"
+                "cannot copy into an array",
+                "its memory is read-only",
+                "copy into one made by nd.empty",
             )
         self._fill(values)
 
@@ -233,7 +235,7 @@ def array(values: Any, device: Device | None = None, dtype: str | None = None) -
 def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> NDArray:
     """A new array whose elements are undefined."""
     device = device if device is not None else cpu(0)
-    check_usable(device, f"make an array of shape {repr_of(shape)}")
+    check_usable(device, f"cannot make an array of shape {repr_of(shape)}")
     dtype = dtypes.spelled(dtype)
     _check_dtype(dtype)
     extents = _extents(shape)
@@ -245,7 +247,7 @@ def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> N
         )
     if any(extent < 0 for extent in extents):
         raise CallError(
-            f"make an array of shape {repr_of(extents)}",
+            f"cannot make an array of shape {repr_of(extents)}",
             "an extent is negative",
             "use extents of 0 or more",
         )
@@ -278,7 +280,7 @@ def _empty_numpy(extents: tuple[int, ...], dtype: str, device_id: int) -> np.nda
         return memory[offset : offset + size].view(kind).reshape(extents)
     except (MemoryError, ValueError, OverflowError) as error:
         raise CallError(
-            f"make an array of shape {repr_of(extents)}",
+            f"cannot make an array of shape {repr_of(extents)}",
             f"there is no room for it: {error}",
             "make a smaller one",
         ) from None
@@ -297,7 +299,7 @@ def _from_cuda(values: Any) -> NDArray:
     """An NDArray over memory of a GPU that is described by CUDA's array interface alone."""
     with dlpack.asking(values, "through CUDA's array interface"):
         number = cuda_driver.device_of_pointer(values.__cuda_array_interface__["data"][0])
-    with cuda_memory.working_on(number, f"read {kind_of(values)}") as cupy:
+    with cuda_memory.working_on(number, f"cannot read {kind_of(values)}") as cupy:
         memory = cupy.asarray(values)
     return NDArray(memory, memory.dtype.name, Device(_CUDA, number))
 
@@ -309,7 +311,7 @@ def _numbers(values: Any) -> np.ndarray[Any, Any]:
         return np.asarray(values)
     except (ValueError, TypeError) as error:
         raise CallError(
-            f"make an array of {kind_of(values)}",
+            f"cannot make an array of {kind_of(values)}",
             f"numpy says: {error}",
             "give rows of the same length",
         ) from None
@@ -319,7 +321,7 @@ def _extents(shape: Any) -> tuple[int, ...]:
     given = tuple(shape) if is_sequence(shape) else (shape,)
     if not all(map(is_index, given)):
         raise CallError(
-            f"make an array of shape {repr_of(shape)}",
+            f"cannot make an array of shape {repr_of(shape)}",
             "an extent is an int",
             "write (rows, columns)",
         )
@@ -330,7 +332,7 @@ def from_dlpack(source: Any) -> NDArray:
     """An NDArray over the memory of an array of another library, without a copy."""
     if not hasattr(source, "__dlpack__"):
         raise CallError(
-            f"read {kind_of(source)} through DLPack",
+            f"cannot read {kind_of(source)} through DLPack",
             "it has no __dlpack__",
             "pass an array, or make one with te_sched.nd.array",
         )
@@ -357,7 +359,7 @@ def _real(values: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any]:
     """The values, which must be real numbers."""
     if not np.can_cast(values.dtype, np.float64, "same_kind") and values.dtype.name != "bfloat16":
         raise CallError(
-            f"copy {values.dtype.name} into an array of {dtype}",
+            f"cannot copy {values.dtype.name} into an array of {dtype}",
             "they are not real numbers",
             "convert them first (.real, .astype)",
         )
@@ -380,7 +382,7 @@ def refuse_masked(values: np.ndarray[Any, Any]) -> None:
     """Refuse an array with a mask, which nothing here would see."""
     if isinstance(values, np.ma.MaskedArray):
         raise CallError(
-            f"read {kind_of(values)}",
+            f"cannot read {kind_of(values)}",
             "its mask would not be seen",
             "pass its numbers: x.filled(value), or x.data to ignore the mask",
         )
@@ -415,7 +417,7 @@ def view_storage(storage: Any, dtype: str, memory: int, device_id: int) -> dlpac
 def _check_dtype(dtype: str) -> None:
     if dtype not in _NUMPY_NAMES and dtype != "bfloat16":
         raise CallError(
-            f"make an array of {dtype}",
+            f"cannot make an array of {dtype}",
             "it is not a data type of arrays",
             f"use one of {dtypes.LEGAL}",
         )

@@ -51,13 +51,13 @@ def register_func(
         return register_func  # of a decorator without a name
     if not isinstance(name, str):
         raise CallError(
-            f"register a function as {repr_of(name)}",
+            f"cannot register a function as {repr_of(name)}",
             "it is no name",
             "give a string and a function",
         )
     if function is not None and not callable(function):
         raise CallError(
-            f"register {repr_of(function)} as {name!r}",
+            f"cannot register {repr_of(function)} as {name!r}",
             f"{kind_of(function)} is no function",
             "give a Python function",
         )
@@ -65,7 +65,7 @@ def register_func(
         return lambda decorated: register_func(name, decorated, override)
     if name in _functions and not override:
         raise CallError(
-            f"register function {name!r}",
+            f"cannot register function {name!r}",
             "a function of this name is registered already",
             "say override=True to replace it",
         )
@@ -80,7 +80,7 @@ def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any
     if function is None and not allow_missing:
         known = ", ".join(sorted(_functions)) or "none"
         raise CallError(
-            f"find function {name!r}",
+            f"cannot find function {name!r}",
             f"no function of this name is registered (registered: {known})",
             f'register it with te_sched.register_func("{name}", function)'
             + did_you_mean(name, _functions),
@@ -104,16 +104,18 @@ def register_extern(name: str, function: Any, override: bool = True) -> Any:
     """
     if name in _externs and not override:
         raise CallError(
-            f"register extern {name!r}",
+            f"cannot register extern {name!r}",
             "it is registered already",
             "say override=True to replace it",
         )
     address = _address_of(function)
     if address is not None and address == 0:
-        raise CallError(f"register extern {name!r}", "the pointer is null", "give it a function")
+        raise CallError(
+            f"cannot register extern {name!r}", "the pointer is null", "give it a function"
+        )
     if address is None and not callable(function):
         raise CallError(
-            f"register extern {name!r}",
+            f"cannot register extern {name!r}",
             f"{kind_of(function)} is neither a function pointer nor callable",
             "give it a ctypes or cffi function pointer, an address or a Python function",
         )
