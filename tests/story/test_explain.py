@@ -300,7 +300,11 @@ _REFUSED: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda s: te_sched.explain(3), te_sched.ScheduleError, "explain needs a schedule, got an int"),
     (lambda s: te_sched.explain(s, "ABC"), te_sched.ScheduleError, "args of explain .* got a str"),
     (lambda s: te_sched.explain(s, max_steps=1), te_sched.ScheduleError, "at least 2, got 1"),
-    (lambda s: te_sched.explain(s, error="late"), te_sched.ScheduleError, "error of explain .* got a str"),
+    (
+        lambda s: te_sched.explain(s, error="late"),
+        te_sched.ScheduleError,
+        "error of explain .* got a str",
+    ),
     (lambda s: te_sched.explain(s, target="opencl"), te_sched.BuildError, "opencl"),
 ]
 
