@@ -66,7 +66,7 @@ def test_rejects() -> None:
         build(schedule)
     with pytest.raises(BuildError, match="no loop around it is bound to a thread"):
         build(schedule, args, "cuda")
-    with pytest.raises(BuildError, match="build an int"):
+    with pytest.raises(BuildError, match="got an int"):
         build(3)  # type: ignore[arg-type]
 
 

@@ -131,7 +131,7 @@ def ill_formed() -> None:
         (racing, BuildError, [("stage", "B"), ("axis", "k")], True),
         (racing_program, BuildError, [("stage", "B"), ("axis", "k")], True),
         (unbound, BuildError, [("stage", "B")], False),
-        (called, CallError, [("argument", "A")], False),
+        (called, CallError, [("argument", "A"), ("function", "main")], False),
         (read_outside, AccessError, [("stage", "C")], False),
         (ill_formed, InternalError, [("function", "f")], False),
     ],

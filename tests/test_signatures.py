@@ -137,8 +137,8 @@ def test_deep_expressions_are_refused(use: Any) -> None:
         (lambda: topi.strided_slice(A, (0,), (1, 2)), "1 and 2 and 1 bounds and axes"),
         (lambda: topi.utils.get_const_int(te.var("n")), "not a constant integer"),
         (lambda: topi.utils.get_const_float(3), "not a constant float"),
-        (lambda: topi.utils.ceil_div(1, 0), "ceil_div by 0"),
-        (lambda: topi.utils.const_vector([[1], [1, 2]]), "cannot make an array"),
+        (lambda: topi.utils.ceil_div(1, 0), "ceil_div divides by 0"),
+        (lambda: topi.utils.const_vector([[1], [1, 2]]), "to an array"),
         (lambda: te.const(1j), "holds it"),
         (lambda: te.const(10**400, "float32"), "holds it"),
         (lambda: te.reinterpret(3, te.const(1.0)), "unknown data type 3"),  # type: ignore[arg-type]

@@ -171,7 +171,7 @@ REFUSED = [
         "cuda",
         r'stage B in scope "shared" depends on thr',
     ),
-    (filled_after_it_is_read, "cuda", r"it reads A\.shared, which is computed in a loop"),
+    (filled_after_it_is_read, "cuda", r"it reads A\.shared, which is computed further inside"),
     (attached_beside_a_reader, "llvm", r"stage D reads it outside of that loop"),
     (attached_below_a_loop_that_reads_it_outside, "llvm", r"reads it outside of that loop"),
     (attached_at_a_fused_axis, "llvm", r"is attached at axis i of stage C, which is not a loop"),

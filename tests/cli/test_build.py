@@ -125,5 +125,5 @@ def test_build_goes_on_after_a_schedule_that_cannot_be_built(te_sched_command, p
     )
     done = te_sched_command("build", program(text))
     assert done.exit_code == 1
-    assert "parallel axis k of stage wrong" in done.stderr
+    assert "cannot parallelize reduction axis k of stage wrong" in done.stderr
     assert "schedule 2: right" in done.stdout

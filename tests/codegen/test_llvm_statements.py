@@ -154,7 +154,7 @@ def test_device_threads_are_refused() -> None:
     target = buffer("B", [N])
     thread = E.IterVar(None, E.Var("threadIdx.x"), "ThreadIndex", "threadIdx.x")
     store = S.BufferStore(target, E.FloatImm(0.0), (thread.var,))
-    with pytest.raises(BuildError, match=r"an axis is bound to threadIdx\.x"):
+    with pytest.raises(BuildError, match=r"a loop is bound to threadIdx\.x"):
         build(function([target], S.AttrStmt(thread, "thread_extent", E.IntImm(N), store)))
 
 

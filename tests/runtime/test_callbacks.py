@@ -69,7 +69,7 @@ def test_function_of_libm() -> None:
 
 
 def test_missing_function_is_refused_by_name() -> None:
-    with pytest.raises(BuildError, match="call external function nowhere_to_be_found"):
+    with pytest.raises(BuildError, match="undefined external function nowhere_to_be_found"):
         build(unary("nowhere_to_be_found"))
 
 

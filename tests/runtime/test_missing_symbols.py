@@ -88,7 +88,7 @@ def test_functions_that_imported_code_calls() -> None:
 
 def test_llvm_intrinsics() -> None:
     one = tir.const(1, "uint32")
-    with pytest.raises(BuildError, match=r"intrinsic llvm\.nosuch\n(.*\n)*.*has none of this name"):
+    with pytest.raises(BuildError, match=r"unknown LLVM intrinsic llvm\.nosuch"):
         built(lambda i: tir.call_llvm_intrin("float32", "llvm.nosuch", one, A[i]))
-    with pytest.raises(BuildError, match=r"the LLVM intrinsic nosuch\n(.*\n)*.*begin with llvm\."):
+    with pytest.raises(BuildError, match=r"must begin with llvm\., got nosuch"):
         built(lambda i: tir.call_llvm_intrin("float32", "nosuch", one, A[i]))

@@ -36,7 +36,9 @@ def test_languages(language, text, wanted):
 
 
 def test_other_languages_are_refused():
-    with pytest.raises(DeclarationError, match=r"(?s)in 'pyton'.*did you mean 'python'"):
+    with pytest.raises(
+        DeclarationError, match=r"(?s)unknown language 'pyton'.*did you mean 'python'"
+    ):
         to_html("x", "pyton")
 
 
