@@ -3,10 +3,13 @@
 A thread has a box in which whoever runs a loop (the caller) puts a record of a share. The thread
 takes it out, runs it, and counts it as done. A share that its thread does not begin at once, since
 another process has the core, is taken back by the caller, so no loop waits for a thread that does
-not run. A thread without work looks at its box for a short time, letting others run in between,
-then sleeps. Several callers share the threads; who finds a box full runs that share itself.
+not run. Such a thread is told to leave the core of the caller: Linux may queue a thread that mostly
+sleeps behind its caller, beside an idle core, and leave it there. A thread without work looks at
+its box for a short time, letting others run in between, then sleeps. Several callers share the
+threads; who finds a box full runs that share itself.
 
-    box     record (null: empty), 1 while asleep, 1 since a share was taken back, lock to sleep on
+    box     record (null: empty), 1 while asleep, 1 since a share was taken back, lock to sleep on,
+            the system's number of the thread, 1 + the core that it was told to leave (0: none)
     record  job (null: never put into a box), number of the share
     job     function, data, number of shares, shares not done (and whether the caller sleeps), lock
 
@@ -17,16 +20,17 @@ code of the loop. Must not know what is run.
 from __future__ import annotations
 
 BOX_BYTES = 64
-LOCK_OFFSET = 16  # of a box
+LOCK_OFFSET, NUMBER_OFFSET = 16, 24  # of a box
 LOCKS = 64  # for callers that sleep; with more callers than that, the rest waits awake
 _THREAD_LOOKS = 100_000  # ns that a thread without work stays awake
 _CALLER_LOOKS = 20_000  # ns that a caller stays awake, waiting for shares that have begun
 _PATIENCE = 10_000  # ns within which a thread has to begin
 _POLL = 100_000  # us between two looks of a sleeping caller for a Ctrl-C
 _SLEEPS = 1 << 30
+_CORES = 1024  # that a thread may be told to leave; a set of them has a bit for each
 
 TEXT = f"""
-%box = type {{ ptr, i32, i32, ptr }}
+%box = type {{ ptr, i32, i32, ptr, i32, i32 }}
 %record = type {{ ptr, i64 }}
 %job = type {{ ptr, ptr, i32, i32, ptr }}
 @boxes = global ptr null
@@ -47,6 +51,9 @@ define void @wait(ptr %box) {{
   %late = getelementptr %box, ptr %box, i64 0, i32 2
   %lock.at = getelementptr %box, ptr %box, i64 0, i32 3
   %lock = load ptr, ptr %lock.at
+  %number.at = getelementptr %box, ptr %box, i64 0, i32 4
+  %number = call i32 @own_number()
+  store atomic i32 %number, ptr %number.at monotonic, align 4
   br label %begin
 begin:
   store atomic i32 0, ptr %late monotonic, align 4
@@ -222,6 +229,7 @@ take:
   br i1 %mine, label %note, label %done
 note:
   store atomic i32 1, ptr %late monotonic, align 4
+  call void @leave_core(ptr %box)
   br label %run
 run:
   call void @share(ptr %job, i64 %number)
@@ -307,3 +315,59 @@ PAUSES = {
     "arm64": 'call void asm sideeffect "isb", ""()',
 }
 PAUSE = "define internal void @pause() {{\n  {}\n  ret void\n}}\n"
+# Where a thread may run is told on Linux alone; other systems queue no thread beside an idle core.
+LEAVE_CORE = f"""
+declare i64 @PyThread_get_thread_native_id()
+declare i32 @sched_getcpu()
+declare i32 @sched_getaffinity(i32, i64, ptr)
+declare i32 @sched_setaffinity(i32, i64, ptr)
+
+define internal i32 @own_number() {{
+  %wide = call i64 @PyThread_get_thread_native_id()
+  %number = trunc i64 %wide to i32
+  ret i32 %number
+}}
+
+define internal void @leave_core(ptr %box) noinline {{
+  %number.at = getelementptr %box, ptr %box, i64 0, i32 4
+  %left.at = getelementptr %box, ptr %box, i64 0, i32 5
+  %number = load atomic i32, ptr %number.at monotonic, align 4
+  %left = load atomic i32, ptr %left.at monotonic, align 4
+  %core = call i32 @sched_getcpu()
+  %named = add i32 %core, 1
+  %new = icmp ne i32 %named, %left
+  %fits = icmp ult i32 %core, {_CORES}
+  %runs = icmp ne i32 %number, 0
+  %may = and i1 %fits, %runs
+  %tell.it = and i1 %may, %new
+  br i1 %tell.it, label %look, label %done
+look:
+  %set = alloca [{_CORES // 64} x i64]
+  %size = call i32 @sched_getaffinity(i32 0, i64 {_CORES // 8}, ptr %set)
+  %failed = icmp slt i32 %size, 0
+  br i1 %failed, label %done, label %tell
+tell:
+  %index = udiv i32 %core, 64
+  %word.at = getelementptr i64, ptr %set, i32 %index
+  %word = load i64, ptr %word.at
+  %rest = urem i32 %core, 64
+  %bit = zext i32 %rest to i64
+  %one = shl i64 1, %bit
+  %others = xor i64 %one, -1
+  %without = and i64 %word, %others
+  store i64 %without, ptr %word.at
+  %status = call i32 @sched_setaffinity(i32 %number, i64 {_CORES // 8}, ptr %set)
+  store atomic i32 %named, ptr %left.at monotonic, align 4
+  br label %done
+done:
+  ret void
+}}
+"""
+STAY = """
+define internal i32 @own_number() {
+  ret i32 0
+}
+define internal void @leave_core(ptr %box) {
+  ret void
+}
+"""

@@ -27,6 +27,7 @@ _PYTHON_TYPES = {  # the result, then the parameters
     "PyThread_acquire_lock": (ctypes.c_int, ctypes.c_void_p, ctypes.c_int),
     "PyThread_start_new_thread": (ctypes.c_ulong, ctypes.c_void_p, ctypes.c_void_p),
 }
+_CORES = ("sched_getcpu", "sched_getaffinity", "sched_setaffinity")  # of Linux
 _FAILED = ctypes.c_ulong(-1).value
 
 is_ready = False  # whether as many threads run as are asked for
@@ -118,6 +119,13 @@ def _linked() -> jit.Linked:
     imports["yield_core"] = jit.address_of(let_others_run)
     pause = team.PAUSES.get(platform.machine().lower().replace("amd64", "x86_64"), "")
     text = team.TEXT + team.PAUSE.format(pause)
+    if sys.platform == "linux":
+        text += team.LEAVE_CORE
+        imports |= interrupts.python_symbols(("PyThread_get_thread_native_id",))
+        libc = ctypes.CDLL(None)
+        imports |= {name: jit.address_of(getattr(libc, name)) for name in _CORES}
+    else:
+        text += team.STAY
     native = jit.link_text(text, ("fork", "wait", "boxes", "size", "locks", "taken"), imports)
     after_fork(lambda: _forget_threads(native))
     return native

@@ -324,6 +324,35 @@ def test_a_loop_does_not_wait_for_threads_that_do_something_else(double: Module)
         registry.remove_extern("hold")
 
 
+@pytest.mark.skipif(sys.platform != "linux" or len(os.sched_getaffinity(0)) == 1, reason="needs cores to leave")
+def test_a_thread_that_is_queued_behind_its_caller_leaves_the_core() -> None:
+    code = """
+import ctypes, os, time
+import numpy as np, te_sched
+from te_sched import te
+from te_sched.runtime import team, threads
+a = te.placeholder((64, 4096), name="A")
+b = te.compute(a.shape, lambda i, j: te.exp(a[i, j]), name="B")
+s = te.create_schedule(b.op)
+s[b].parallel(b.op.axis[0])
+module = te_sched.build(s, [a, b])
+threads.set_num_threads(2)
+x, y = np.ones(a.shape, "float32"), np.zeros(a.shape, "float32")
+module(x, y)
+box = ctypes.c_void_p.from_address(threads.slot_value("boxes")).value + team.BOX_BYTES
+thread = ctypes.c_int32.from_address(box + team.NUMBER_OFFSET).value
+until = time.monotonic() + 60
+while time.monotonic() < until:
+    os.sched_setaffinity(thread, core := {ctypes.CDLL(None).sched_getcpu()})
+    module(x, y)
+    if os.sched_getaffinity(thread) != core:
+        break
+assert os.sched_getaffinity(thread) == os.sched_getaffinity(0) - core
+assert np.allclose(y, np.exp(x))
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_the_environment_stays_as_it_is() -> None:
     code = """
 import os
