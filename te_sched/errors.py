@@ -271,6 +271,11 @@ def repr_of(value: object, most: int = 80) -> str:
     return text if len(text) <= most else kind_of(value)
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A number of things: "1 dimension", "2 dimensions"."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
 def with_article(name: str) -> str:
     """A name after "a" or "an"; that of uint8 is said like "you"."""
     return f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}"

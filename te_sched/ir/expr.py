@@ -50,7 +50,6 @@ class Operand:
     """
 
     __slots__ = ()
-    __array_ufunc__ = None  # numpy leaves `array + operand` to the operand
     __hash__ = object.__hash__
 
     if TYPE_CHECKING:

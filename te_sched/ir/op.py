@@ -50,8 +50,8 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int 
     if attr_key == "TCallEffectKind":
         if value not in tuple(Effect):
             raise DeclarationError(
-                f"register the effect {repr_of(value)} of {op_name}",
-                "there is no such effect",
+                f"unknown effect of {op_name}: {repr_of(value)}",
+                "",
                 f"use one of {', '.join(f'{one.value} ({one.name})' for one in Effect)}",
             )
         EFFECTS[op_name] = Effect(value)
@@ -73,16 +73,16 @@ def register_intrin_lowering(
         return lambda decorated: register_intrin_lowering(op_name, target, f=decorated, level=level)
     if not op_name.startswith("tir."):
         raise DeclarationError(
-            f"register a rule for the intrinsic {op_name!r}",
-            'intrinsics have names like "tir.exp"',
+            f"unknown intrinsic {op_name!r}",
+            'names of intrinsics begin with "tir.", such as "tir.exp"',
             f'write "tir.{op_name}"',
         )
     rules = RULES.setdefault(op_name, {})
     if target in rules and rules[target][0] == level and rules[target][1] is not f:
         raise DeclarationError(
-            f"register a rule for {op_name} on {target}",
-            f"there is one of level {level}",
-            "give another level; the highest one holds",
+            f"a rule of level {level} for {op_name} on {target} exists already",
+            "",
+            "give another level; the rule of the highest level is used",
         )
     if target not in rules or rules[target][0] <= level:
         rules[target] = (level, f)

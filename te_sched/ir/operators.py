@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NoReturn
 
 from te_sched.errors import DeclarationError, OperandError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import EQ, NE, Cast, Expr, IterVar, Operand, Var
+from te_sched.ir.intrinsic_table import INTRINSICS
 
 # The axes of the te.compute whose function is running, else None. There `a == b` of two variables
 # is a condition, never a truth value.
@@ -37,8 +38,8 @@ def division(a: Any, b: Any) -> Expr:
     a, b = ops.convert(a), ops.convert(b)
     if dtypes.is_int(a.dtype) and dtypes.is_int(b.dtype):
         raise DeclarationError(
-            f"{a.dtype} / {b.dtype}",
-            "integers can be divided in several ways",
+            f"cannot divide {a.dtype} by {b.dtype} with /",
+            "it does not say how the quotient of integers is rounded",
             "use // (te.floordiv, rounds down) or te.truncdiv (rounds to zero), or cast to float",
         )
     return ops.div(a, b)
@@ -58,9 +59,10 @@ def _truth(self: Operand) -> bool:
             return (a is b) is isinstance(self, EQ)
     text = str(self) if isinstance(self, Expr) else ""
     raise DeclarationError(
-        f"the truth value of {text if 0 < len(text) <= _SHORT else 'an expression'}",
-        "it is known only when the program runs, so `if`, `and`, `or` and `not` cannot see it",
-        "use te.if_then_else, te.all, te.any or te.not_",
+        f"{text if 0 < len(text) <= _SHORT else 'an expression'} has no truth value in Python",
+        "its value is known only when the program runs, so `if`, `and`, `or`, `not`, `min` and "
+        "`max` cannot use it",
+        "use te.if_then_else, te.all, te.any, te.not_, te.min or te.max",
     )
 
 
@@ -99,31 +101,89 @@ _OTHERS: dict[str, Any] = {
     "equal": ops.equal,
     "astype": _astype,
 }
-# What Python does with values only, and what to write instead.
+# What Python and numpy do with values only, and what to write instead.
 _NOT_FOR_EXPRESSIONS = {
-    "__int__": ("int() of", 'cast it: .astype("int32")'),
-    "__float__": ("float() of", 'cast it: .astype("float32")'),
-    "__abs__": ("abs() of", "use te.abs"),
-    "__round__": ("round() of", "use te.round"),
-    "__trunc__": ("math.trunc() of", "use te.trunc"),
-    "__floor__": ("math.floor() of", "use te.floor"),
-    "__ceil__": ("math.ceil() of", "use te.ceil"),
-    "__pow__": ("** on", "use te.power, or multiply"),
-    "__rpow__": ("** on", "use te.power, or multiply"),
-    "__len__": ("len() of", "the extents of a tensor are tensor.shape"),
-    "__iter__": ("iteration over", "use te.reduce_axis with te.sum, te.max or te.min for a loop"),
-    "__contains__": ("`in` on", "compare with te.any(a == b, ...)"),
+    "__int__": ("int()", 'cast it: .astype("int32")'),
+    "__float__": ("float()", 'use te.exp for math.exp, ...; or cast it: .astype("float32")'),
+    "__abs__": ("abs()", "use te.abs"),
+    "__round__": ("round()", "use te.round"),
+    "__trunc__": ("math.trunc()", "use te.trunc"),
+    "__floor__": ("math.floor()", "use te.floor"),
+    "__ceil__": ("math.ceil()", "use te.ceil"),
+    "__pow__": ("**", "use te.power, or multiply"),
+    "__rpow__": ("**", "use te.power, or multiply"),
+    "__len__": ("len()", "the extents of a tensor are tensor.shape"),
+    "__iter__": ("iteration", "use te.reduce_axis with te.sum, te.max or te.min for a loop"),
+    "__contains__": ("`in`", "compare with te.any(a == b, ...)"),
+    "__array__": ("numpy.array()", "run the program on arrays, and use the array of its result"),
 }
+# Operators of numpy's scalars and arrays, which call functions by these names: the methods of an
+# expression on the left, and on the right of numpy's value.
+_UFUNCS = {
+    "add": ("__add__", "__radd__"),
+    "subtract": ("__sub__", "__rsub__"),
+    "multiply": ("__mul__", "__rmul__"),
+    "divide": ("__truediv__", "__rtruediv__"),
+    "floor_divide": ("__floordiv__", "__rfloordiv__"),
+    "remainder": ("__mod__", "__rmod__"),
+    "left_shift": ("__lshift__", "__rlshift__"),
+    "right_shift": ("__rshift__", "__rrshift__"),
+    "bitwise_and": ("__and__", "__rand__"),
+    "bitwise_or": ("__or__", "__ror__"),
+    "bitwise_xor": ("__xor__", "__rxor__"),
+    "power": ("__pow__", "__rpow__"),
+    "less": ("__lt__", "__gt__"),
+    "less_equal": ("__le__", "__ge__"),
+    "greater": ("__gt__", "__lt__"),
+    "greater_equal": ("__ge__", "__le__"),
+    "equal": ("__eq__", "__eq__"),
+    "not_equal": ("__ne__", "__ne__"),
+}
+_OTHER_NAMES = {"maximum": "max", "minimum": "min", "absolute": "abs", "dot": "sum"}
+
+
+def _array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    """An operator between a value of numpy's and an expression; numpy's functions are refused."""
+    methods = _UFUNCS.get(ufunc.__name__)
+    if methods is None or method != "__call__" or options:
+        _refuse_numpy(self, ufunc)
+    left, right = inputs
+    return getattr(self, methods[0])(right) if left is self else getattr(self, methods[1])(left)
+
+
+def _array_function(self: Any, function: Any, *others: Any) -> Any:
+    _refuse_numpy(self, function)
+
+
+def _refuse_numpy(self: Operand, function: Any) -> NoReturn:
+    name = function.__name__
+    mine = _OTHER_NAMES.get(name, name.replace("arc", "a"))
+    known = mine in INTRINSICS or mine in ("max", "min", "sum", "prod", "all", "any")
+    raise OperandError(
+        f"numpy.{name} cannot be applied to {_described(self)}",
+        "its value is known only when the program runs",
+        f"use te.{mine} for elements, te_sched.topi for whole tensors"
+        if known
+        else "use the functions of te for elements, those of te_sched.topi for whole tensors",
+    )
+
+
+def _described(value: object) -> str:
+    name = getattr(value, "name", None)
+    if isinstance(name, str):
+        return f"{type(value).__name__.lower()} {name}"
+    text = repr(value)
+    return text if len(text) <= _SHORT else "an expression"
 
 
 def refusal(what: str, help: str) -> Callable[..., Any]:
     """A special method that refuses: expressions stand for values that are not known yet."""
 
-    def refuse(self: object, *others: object) -> Any:
-        name = getattr(self, "name", None)
-        kind = f"{type(self).__name__} {name}" if isinstance(name, str) else type(self).__name__
+    def refuse(self: object, *others: object, **options: object) -> Any:
         raise OperandError(
-            f"{what} the {kind}", "its value is known only when the program runs", help
+            f"{what} cannot be applied to {_described(self)}",
+            "its value is known only when the program runs",
+            help,
         )
 
     return refuse
@@ -135,6 +195,8 @@ def _install() -> None:
         setattr(Operand, f"__r{name}__", _reflected(function))
     for name, function in _OTHERS.items():
         setattr(Operand, name, function)
+    Operand.__array_ufunc__ = _array_ufunc  # type: ignore[attr-defined]
+    Operand.__array_function__ = _array_function  # type: ignore[attr-defined]
     for name, (what, help) in _NOT_FOR_EXPRESSIONS.items():
         setattr(Operand, name, refusal(what, help))
 

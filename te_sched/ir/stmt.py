@@ -80,8 +80,8 @@ def check_attribute(target: Any, key: str) -> None:
     """Refuse an attribute of threads whose target is no axis."""
     if key in THREAD_KEYS and not isinstance(target, IterVar):
         raise DeclarationError(
-            f"an attribute {key} of {repr_of(target)}",
-            f"it is {kind_of(target)}, and only an axis of threads has threads",
+            f"the node of attribute {key} is {kind_of(target)}, expected a thread axis",
+            "",
             'give te.thread_axis("threadIdx.x"), or another axis of threads',
         )
 
@@ -195,8 +195,8 @@ class PrimFunc(Node):
         for key in attr_key_or_dict if is_several else (attr_key_or_dict,):
             if not isinstance(key, str):
                 raise DeclarationError(
-                    f"an attribute called {repr_of(key)}",
-                    f"it is {kind_of(key)}",
+                    f"the name of an attribute is {repr_of(key)}, expected a string",
+                    "",
                     "give a name and a value, or a dictionary",
                 )
         added = attr_key_or_dict if is_several else {attr_key_or_dict: attr_value}
@@ -228,8 +228,8 @@ class IRModule(Node):
         for name, func in self.functions.items():
             if not isinstance(func, PrimFunc):
                 raise DeclarationError(
-                    f"a module with {repr_of(func)} as {repr_of(name)}",
-                    f"it is {kind_of(func)}, not a function",
+                    f"function {repr_of(name)} of a module is {kind_of(func)}, expected a PrimFunc",
+                    "",
                     "give PrimFuncs by name",
                 )
 
@@ -237,9 +237,9 @@ class IRModule(Node):
         found = self.functions.get(name) if isinstance(name, str) else None
         if found is None:
             raise DeclarationError(
-                f"take the function {repr_of(name)} of a module",
-                "it has no function of this name",
-                f"use one of {', '.join(self.functions) or 'none: it is empty'}",
+                f"the module has no function {repr_of(name)}",
+                "" if self.functions else "it is empty",
+                f"use one of {', '.join(self.functions)}" if self.functions else "add a function",
             )
         return found
 

@@ -1,6 +1,6 @@
 """Declaring tensors and axes: placeholder, compute, reduce_axis, thread_axis, var.
 
-Owns what a user may write there and the errors for what he may not. Must not know schedules.
+Checks their arguments. Must not know schedules.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
-from te_sched.errors import DeclarationError, kind_of, repr_of, why_no_text
+from te_sched.errors import DeclarationError, counted, kind_of, repr_of, why_no_text
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, IterVar, Range, Reduce, StringImm, Var
 from te_sched.ir.operators import declaring
@@ -23,34 +23,45 @@ const = ops.const
 
 
 def var(name: str = "tindex", dtype: str = "int32") -> Var:
-    """A number known only when the program runs, such as an extent or a scalar argument.
+    """A variable bound at each call, such as an extent or a scalar argument.
 
-    Extents are integers, of int32 unless `dtype` says otherwise; as an argument by itself a
-    variable may have any dtype.
+    Extents have an integer dtype; a scalar argument may have any dtype.
+
+    Example
+    -------
+    >>> n = te.var("n")
+    >>> te.placeholder((n, n + 1), name="A").shape
+    [n, n + 1]
     """
     return Var(checked_name(name, "var"), dtypes.spelled(dtype))
 
 
 def size_var(name: str = "size", dtype: str = "int32") -> Var:
-    """A `var` that is never negative."""
+    """A `var` that is never negative.
+
+    Example
+    -------
+    >>> te.size_var("n").dtype
+    'int32'
+    """
     return Var(checked_name(name, "size_var"), dtypes.spelled(dtype), is_size=True)
 
 
 def checked_name(name: Any, what: str) -> str:
-    """A name, which is a string."""
+    """The name, if it is a string that a program can contain."""
     if (why := why_no_text(name)) is not None:
-        why = f"a name is a string, and {why}"
-        raise DeclarationError(f"{what} with the name {repr_of(name)}", why, "give a str")
+        fault = f"the name of {what} is {repr_of(name)}, expected a string"
+        raise DeclarationError(fault, "" if not isinstance(name, str) else why, "give a str")
     assert isinstance(name, str)
     return name
 
 
 def as_shape(shape: Any, what: str) -> tuple[Expr, ...]:
-    """A shape as expressions; a DeclarationError says what is wrong with it."""
+    """A shape as expressions, or a DeclarationError."""
     if isinstance(shape, str | bytes):
         raise DeclarationError(
-            f"{what} of the shape {repr_of(shape)}",
-            "a shape is a tuple of integers",
+            f"the shape of {what} is {repr_of(shape)}, expected a tuple of integers",
+            "",
             "write (rows, columns)",
         )
     is_array = type(shape).__module__ == "numpy" and getattr(shape, "ndim", 0) == 1
@@ -63,55 +74,63 @@ def _as_extent(extent: Any, what: str) -> Expr:
         extent = int(extent)
     if isinstance(extent, IterVar):
         raise DeclarationError(
-            f"{what} with the axis {extent.var.name} for an extent",
-            "an axis is a loop, and not its length",
-            f"use {extent.var.name}.dom.extent",
+            f"an extent of {what} is the axis {extent.var.name}, expected an integer",
+            "an axis is a loop variable",
+            f"use its extent, {extent.var.name}.dom.extent",
         )
     value = ops.convert(extent)
     if not dtypes.is_integral(value.dtype) or dtypes.lanes(value.dtype) > 1:
         raise DeclarationError(
-            f"{what} with the extent {repr_of(extent)}",
-            "an extent is an integer",
-            "give an int, or a te.var for one that is known only when the program runs",
+            f"an extent of {what} is {repr_of(extent)}, expected an integer",
+            "",
+            "give an int, or a te.var where it is known only when the program runs",
         )
-    _check_told(value, what)
+    _check_known(value, what)
     if isinstance(value, IntImm) and value.value < 0:
         raise DeclarationError(
-            f"{what} with the extent {value.value}",
-            "an extent is not negative",
+            f"an extent of {what} must not be negative, got {value.value}",
+            "",
             "give the number of elements; 0 is allowed",
         )
     return value
 
 
-def _check_told(extent: Expr, what: str) -> None:
-    """Refuse an extent that is known only when the program has read its inputs."""
+def _check_known(extent: Expr, what: str) -> None:
+    """Refuse an extent that depends on the elements of a tensor."""
     if reads_data(extent):
         raise DeclarationError(
-            f"the extent {extent} reads data: {what}",
-            "shapes are known before the program runs, or told by its call",
-            "give a te.var, and pass the number as an argument of its own",
+            f"an extent of {what} reads data: {extent}",
+            "shapes must be known when the function is called",
+            "use a te.var and pass its value as an argument",
         )
 
 
 def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder") -> Tensor:
-    """An input of the program: a tensor whose values each call gives.
+    """An input tensor, whose elements are passed at each call.
 
     Parameters
     ----------
-    shape : an extent, or a tuple of them: ints, or variables that each call tells (`te.var`).
-    dtype : of the elements, "float32" unless given.
-    name : as it is printed, and named in errors.
+    shape : an extent, or a tuple of them: ints, or variables bound at each call (`te.var`).
+    dtype : of the elements, "float32" by default.
+    name : used in printed programs and errors.
 
     Raises
     ------
-    DeclarationError for extents that are no integers or negative, and for unknown dtypes.
+    DeclarationError for extents that are negative or not integers, and for unknown dtypes.
+
+    Example
+    -------
+    >>> n = te.size_var("n")
+    >>> te.placeholder((n, 4), "float16", name="A")
+    Tensor(shape=[n, 4], op.name=A)
     """
     checked_name(name, "placeholder")
     element = dtypes.spelled("float32" if dtype is None else dtype)
     if dtypes.parse(element).code == "void":
         raise DeclarationError(
-            f"placeholder {name} of type void", "it has no values", f"use one of {dtypes.LEGAL}"
+            f"placeholder {name} has dtype void, which has no values",
+            "",
+            f"use one of {dtypes.LEGAL}",
         )
     extents = as_shape(shape, f"placeholder {name}")
     return PlaceholderOp(name, extents, element).output(0)
@@ -148,16 +167,23 @@ def compute(
     Parameters
     ----------
     shape : an extent, or a tuple of them: ints, or integer expressions of variables.
-    fcompute : gives an expression, a reduction, or a tuple of them for several outputs, whose
+    fcompute : returns an expression, a reduction, or a tuple of them for several outputs, whose
         dtypes are those of the tensors. Its parameters name the axes; `lambda *i: ...` takes any
         number of them.
-    name : as it is printed, and named in errors.
-    tag, attrs : kept with the operation.
-    varargs_names : names of the axes that `*i` takes; i0, i1, ... by default.
+    name : used in printed programs and errors.
+    tag, attrs : stored in the operation.
+    varargs_names : names of the axes passed as `*i`; i0, i1, ... by default.
 
     Returns
     -------
-    The tensor, or a tuple of them when `fcompute` gives several values.
+    The tensor, or a tuple of them if `fcompute` returns several values.
+
+    Example
+    -------
+    >>> A, k = te.placeholder((8, 4), name="A"), te.reduce_axis((0, 4), name="k")
+    >>> B = te.compute((8,), lambda i: te.sum(A[i, k] * 2, axis=k), name="B")
+    >>> B.op.body[0].source
+    (A[i, k] * T.float32(2),)
     """
     what = f"compute {checked_name(name, 'compute')}"
     extents = as_shape(shape, what)
@@ -165,9 +191,9 @@ def compute(
     names = index_names(fcompute, len(extents), what, varargs_names)
     for name in keyword_names(fcompute):
         raise DeclarationError(
-            f"{what} by a function with the keyword argument {name}",
-            "the function is called with the indices alone",
-            f"give {name} a default",
+            f"the function of {what} has a required keyword argument {name}",
+            "it is called with the indices only",
+            f"give {name} a default value",
         )
     axis = tuple(map(axis_of, extents, names))
     token = declaring.set(axis)
@@ -197,41 +223,43 @@ AXIS_SEPARATOR = _AxisSeparator()
 
 
 def check_labels(tag: Any, attrs: Any, what: str) -> None:
-    """Refuse a tag or attributes that are none."""
+    """Refuse a tag that is not a string, or attributes that are not a mapping of strings."""
     if (why := why_no_text(tag)) is not None:
-        why = f"a tag is a string, and {why}"
-        raise DeclarationError(f"{what} with tag={repr_of(tag)}", why, "give a str")
+        fault = f"the tag of {what} is {repr_of(tag)}, expected a string"
+        raise DeclarationError(fault, "" if not isinstance(tag, str) else why, "give a str")
     is_mapping = attrs is None or isinstance(attrs, Mapping)
     if not is_mapping or not all(isinstance(key, str) for key in attrs or ()):
         raise DeclarationError(
-            f"{what} with attrs={repr_of(attrs)}",
-            "attributes are known by names",
+            f"attrs of {what} is {repr_of(attrs)}, expected a dict with string keys",
+            "",
             'give {"name": value}',
         )
 
 
 def check_function(function: Any, arguments: int, what: str, example: str) -> None:
-    """Refuse what cannot be called with so many arguments."""
+    """Refuse a value that cannot be called with this number of arguments."""
     if not callable(function):
         raise DeclarationError(
-            f"{what} by {repr_of(function)}", "it is not a function", f"give {example}"
+            f"the function of {what} is {repr_of(function)}, which cannot be called",
+            "",
+            f"give {example}",
         )
     try:
         signature = inspect.signature(function)
-    except ValueError:  # some functions written in C do not tell
+    except ValueError:  # some functions written in C have none
         return
     try:
         signature.bind(*[None] * arguments)
     except TypeError as error:
         raise DeclarationError(
-            f"{what} by a function that does not take {arguments} arguments",
-            f"calling it fails: {error}",
+            f"the function of {what} cannot be called with {arguments} arguments: {error}",
+            "",
             f"give {example}",
         ) from None
 
 
 def axis_of(extent: Expr, name: str, kind: str = "DataPar") -> IterVar:
-    """An axis of a dimension: its values are from 0 on."""
+    """An axis with values from 0 to extent - 1."""
     return IterVar(Range(IntImm(0, extent.dtype), extent), Var(name, extent.dtype), kind)
 
 
@@ -242,16 +270,16 @@ def index_names(
     varargs_names: Sequence[str] | None = None,
     last: Sequence[str] = (),
 ) -> list[str]:
-    """The names that a function of `count` indices gives to them; `last` end it by themselves."""
+    """The names of the `count` indices of a function, the last of which may be given as `last`."""
     if not callable(function):
         raise DeclarationError(
-            f"{what} by {repr_of(function)}",
-            "it is not a function of the indices",
+            f"the function of {what} is {repr_of(function)}, expected a function of the indices",
+            "",
             "give one, for example lambda i, j: A[i, j] + 1",
         )
     try:
         parameters = inspect.signature(function).parameters.values()
-    except ValueError:  # some functions written in C do not tell
+    except ValueError:  # some functions written in C have none
         return [f"i{i}" for i in range(count)]
     required = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     names = [p.name for p in required]
@@ -263,15 +291,16 @@ def index_names(
     names += last
     if len(names) != count:
         raise DeclarationError(
-            f"{what} of {count} dimensions by a function of {len(names)} arguments",
+            f"the shape of {what} has {counted(count, 'dimension')} but its function takes "
+            f"{counted(len(names), 'argument')}",
             "the function takes one index for each dimension",
-            "let them agree, or take any number of indices with `lambda *i: ...`",
+            "change one of them, or accept any number of indices with `lambda *i: ...`",
         )
     return names
 
 
 def keyword_names(function: Any) -> list[str]:
-    """The arguments of a function that must be given by their names."""
+    """The required keyword-only arguments of a function."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # not a function, or one written in C
@@ -285,23 +314,25 @@ def _checked_names(names: Any, what: str) -> list[str]:
     if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
         return list(names)
     raise DeclarationError(
-        f"{what} with varargs_names={repr_of(names)}", "axes have names", "give a list of strings"
+        f"varargs_names of {what} is {repr_of(names)}, expected a list of strings",
+        "",
+        'write varargs_names=["i", "j"]',
     )
 
 
 def _as_body(value: Any, what: str) -> Expr:
     if value is None:
         raise DeclarationError(
-            f"{what} by a function that returns nothing",
-            "the function gives the value of an element",
-            "return an expression",
+            f"the function of {what} returns None, expected an expression",
+            "it returns the value of an element",
+            "add a return statement",
         )
     body = ops.convert(value)
     if isinstance(body, StringImm) or dtypes.parse(body.dtype).code in ("handle", "void"):
         raise DeclarationError(
-            f"{what} by a function that returns {kind_of(value)}",
-            "the value of an element is a number",
-            "return an expression",
+            f"the function of {what} returns {kind_of(value)}, expected a numeric expression",
+            "it returns the value of an element",
+            "return an expression of the indices",
         )
     return body
 
@@ -309,9 +340,9 @@ def _as_body(value: Any, what: str) -> Expr:
 def _check_body(body: tuple[Expr, ...], what: str) -> None:
     if not body:
         raise DeclarationError(
-            f"{what} by a function that returns an empty tuple",
-            "there is nothing to compute",
-            "return the value of an element",
+            f"the function of {what} returns an empty tuple",
+            "it returns the value of an element, or one for each output",
+            "return an expression of the indices",
         )
     for value in body:
         below = walk(value)
@@ -320,15 +351,15 @@ def _check_body(body: tuple[Expr, ...], what: str) -> None:
         for number, node in enumerate(below):
             if type(node) is Reduce:
                 raise DeclarationError(
-                    f"{what} with a reduction inside an expression",
-                    "a reduction is the whole value of a tensor",
-                    "make the reduction a tensor of its own and compute with its elements",
+                    f"{what} uses a reduction inside an expression",
+                    "a reduction must be the whole body of a compute",
+                    "compute the reduction as a tensor of its own, then use its elements",
                 )
             if number == MOST_NODES:
                 raise DeclarationError(
-                    f"{what} by an expression of more than {MOST_NODES} operations",
-                    "a part that is used twice counts twice, and all of them are computed again",
-                    "make such a part a tensor of its own and compute with its elements",
+                    f"the expression of {what} has more than {MOST_NODES} operations",
+                    "a subexpression used twice counts twice, and is computed twice",
+                    "compute such a subexpression as a tensor of its own",
                 )
     if len(body) > 1 and any(isinstance(value, Reduce) for value in body):
         _check_tuple_reduction(body, what)
@@ -347,8 +378,8 @@ def _check_tuple_reduction(body: tuple[Expr, ...], what: str) -> None:
         )
         if not is_same:
             raise DeclarationError(
-                f"{what} of a tuple with different reductions",
-                "the outputs of one operation come out of one loop nest",
+                f"{what} returns a tuple of different reductions",
+                "the outputs of one operation are computed in one loop nest",
                 "use one reducer of several values (te.comm_reducer), or several te.compute",
             )
 
@@ -361,68 +392,78 @@ def as_range(dom: Any, what: str) -> Range:
         dom = (dom.min, ops.add(dom.min, dom.extent))
     if not isinstance(dom, list | tuple) or len(dom) != 2:
         raise DeclarationError(
-            f"{what} with the domain {repr_of(dom)}",
-            "a domain is a pair (min, end)",
+            f"the domain of {what} is {repr_of(dom)}, expected a pair (min, end)",
+            "",
             "write (0, extent)",
         )
     low, end = (ops.convert(bound) for bound in dom)
     for bound in (low, end):
         if not dtypes.is_integral(bound.dtype):
             raise DeclarationError(
-                f"{what} with a bound of type {bound.dtype}",
-                "the bounds of an axis are integers",
+                f"a bound of {what} has dtype {bound.dtype}, expected an integer",
+                "",
                 "give ints or integer expressions",
             )
     low, end = ops.match_types(low, end)
     extent = ops.sub(end, low)
     if isinstance(extent, IntImm) and extent.value < 0:
         raise DeclarationError(
-            f"{what} with the domain {repr_of(dom)}",
-            "its end lies before its beginning",
+            f"the domain of {what} ends before it begins: {repr_of(dom)}",
+            "",
             "write (min, end) with min <= end",
         )
     return Range(low, extent)
 
 
 def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: object = None) -> IterVar:
-    """An axis to reduce over, from dom[0] to dom[1] - 1.
+    """A reduction axis with the values dom[0] to dom[1] - 1.
 
     Parameters
     ----------
     dom : (begin, end) of its values, integers or integer expressions.
-    name : as it is printed, and named in errors.
-    thread_tag, span : accepted for TVM's sake.
+    name : used in printed programs and errors.
+    thread_tag, span : accepted for compatibility with TVM.
+
+    Example
+    -------
+    >>> te.reduce_axis((0, 16), name="k").dom
+    T.Range(0, 16)
     """
     domain = as_range(dom, f"reduce_axis {checked_name(name, 'reduce_axis')}")
     return IterVar(domain, Var(name, domain.extent.dtype), "CommReduce", thread_tag)
 
 
 def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: object = None) -> IterVar:
-    """A thread axis, to bind axes to.
+    """A thread axis, to which `Stage.bind` binds loops.
 
     Parameters
     ----------
-    dom : how many threads, or (0, so many); that of the axis bound to it unless given.
+    dom : (0, number of threads); by default the domain of the loop bound to it.
     tag : "threadIdx.x" to "threadIdx.z", "blockIdx.x" to "blockIdx.z", "vthread"; it may also be
-        given in the place of `dom`.
-    name : as it is printed; the tag unless given.
-    span : accepted for TVM's sake.
+        the first argument.
+    name : used in printed programs, the tag by default.
+    span : accepted for compatibility with TVM.
+
+    Example
+    -------
+    >>> te.thread_axis((0, 32), "threadIdx.x").dom
+    T.Range(0, 32)
     """
     if isinstance(dom, str):
         tag, dom = dom, None
     if not isinstance(tag, str) or not tag:
         is_none = tag is None or isinstance(tag, str)
         raise DeclarationError(
-            "a thread axis without a tag"
+            "a thread axis needs a tag"
             if is_none
-            else f"a thread axis with the tag {repr_of(tag)}",
-            "the tag says which threads it runs over",
+            else f"the tag of a thread axis is {repr_of(tag)}, expected a string",
+            "the tag names the hardware threads",
             'write te.thread_axis("threadIdx.x")',
         )
     tag = checked_name(tag, "thread_axis")
     name = checked_name(name, "thread_axis") or tag
     domain = None if dom is None else as_range(dom, f"thread_axis {name}")
     if domain is not None:
-        _check_told(domain.extent, f"thread_axis {name}")
+        _check_known(domain.extent, f"thread_axis {name}")
     dtype = "int32" if domain is None else domain.extent.dtype
     return IterVar(domain, Var(name, dtype), "ThreadIndex", tag)

@@ -29,18 +29,26 @@ def extern(
     tag: str = "",
     attrs: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Tensors made by a statement.
+    """Tensors computed by a statement: a call of a function, or hand-written loops.
 
     Parameters
     ----------
     shape : of the output, or a list of shapes for several outputs.
     fcompute : (input buffers, output buffers) -> a call, or a statement of `tir.ir_builder`.
-    dtype : of the outputs; that of the inputs unless given.
-    in_buffers, out_buffers : declared by the user, in place of compact ones.
+    dtype : of the outputs; that of the inputs by default.
+    in_buffers, out_buffers : buffers to use in place of compact ones.
 
     Returns
     -------
     A tensor, or a list of them for several outputs.
+
+    Example
+    -------
+    >>> A = te.placeholder((4,), name="A")
+    >>> def double(ins, outs):
+    ...     return tir.call_packed("double", ins[0], outs[0])
+    >>> te.extern((4,), [A], double, name="B")
+    Tensor(shape=[4], op.name=B)
     """
     what = f"extern {checked_name(name, 'extern')}"
     check_labels(tag, attrs, what)
@@ -60,9 +68,9 @@ def _tensors(inputs: Any, name: str) -> tuple[Tensor, ...]:
     for tensor in tensors:
         if not isinstance(tensor, Tensor):
             raise DeclarationError(
-                f"extern {name} of {repr_of(tensor)}",
-                "its inputs are tensors",
-                "give a list of what te.placeholder and te.compute returned",
+                f"an input of extern {name} is {repr_of(tensor)}, expected a tensor",
+                "",
+                "give a list of tensors of te.placeholder and te.compute",
             )
     return tensors
 
@@ -85,9 +93,9 @@ def _input_buffers(tensors: tuple[Tensor, ...], given: Any, name: str) -> tuple[
     buffers = _buffers(given)
     if len(buffers) != len(tensors):
         raise DeclarationError(
-            f"extern {name} of {len(tensors)} inputs with {len(buffers)} in_buffers",
-            "there is one buffer for each input",
-            "give as many buffers as inputs, or none",
+            f"extern {name} has {len(tensors)} inputs but {len(buffers)} in_buffers",
+            "",
+            "give one buffer for each input, or leave in_buffers out",
         )
     for tensor, buffer in zip(tensors, buffers, strict=True):
         check_buffer_of(tensor, buffer, f"extern {name}")
@@ -98,21 +106,21 @@ def check_buffer_of(tensor: Tensor, buffer: Buffer, what: str) -> None:
     """Refuse a buffer that cannot stand for a tensor: another type or another shape."""
     if not isinstance(buffer, Buffer):
         raise DeclarationError(
-            f"{what} with {repr_of(buffer)} for {tensor.name}",
-            "it is not a buffer",
+            f"{what} has {repr_of(buffer)} for tensor {tensor.name}, expected a buffer",
+            "",
             "declare it with decl_buffer(tensor.shape, tensor.dtype, ...)",
         )
     if buffer.dtype != tensor.dtype:
-        problem = f"the tensor is of type {tensor.dtype}, the buffer of {buffer.dtype}"
+        problem = f"dtype {buffer.dtype}, expected {tensor.dtype}"
     elif len(buffer.shape) != tensor.ndim:
-        problem = f"the tensor has {tensor.ndim} dimensions, the buffer {len(buffer.shape)}"
+        problem = f"{len(buffer.shape)} dimensions, expected {tensor.ndim}"
     elif not all(map(structural_equal, tensor.shape, buffer.shape)):
-        problem = "they have different shapes"
+        problem = "another shape than the tensor"
     else:
         return
     raise DeclarationError(
-        f"{what} with the buffer {buffer.name} for the tensor {tensor.name}",
-        problem,
+        f"buffer {buffer.name} of {what} for tensor {tensor.name} has {problem}",
+        "",
         "declare it with decl_buffer(tensor.shape, tensor.dtype, ...)",
         Subject("buffer", buffer.name),
     )
@@ -126,8 +134,8 @@ def _output_buffers(
         for buffer in buffers:
             if not isinstance(buffer, Buffer):
                 raise DeclarationError(
-                    f"extern {name} with out_buffers={repr_of(given)}",
-                    "they are no buffers",
+                    f"out_buffers of extern {name} is {repr_of(given)}, expected buffers",
+                    "",
                     "declare one with decl_buffer for each output",
                 )
         return buffers
@@ -150,9 +158,10 @@ def _dtypes(dtype: Any, count: int, tensors: tuple[Tensor, ...], name: str) -> l
         kinds = {tensor.dtype for tensor in tensors}
         if len(kinds) != 1:
             raise DeclarationError(
-                f"extern {name} without a dtype",
-                "it cannot be told from the inputs, which are of"
-                + (f" the types {', '.join(sorted(kinds))}" if kinds else " no type"),
+                f"extern {name} needs a dtype",
+                f"its inputs have several: {', '.join(sorted(kinds))}"
+                if kinds
+                else "it has no inputs to take it from",
                 'give one, for example dtype="float32", or a list with one for each output',
             )
         return [*kinds] * count
@@ -160,9 +169,9 @@ def _dtypes(dtype: Any, count: int, tensors: tuple[Tensor, ...], name: str) -> l
     types = [dtypes.spelled(one) for one in (dtype if many else [dtype] * count)]
     if len(types) != count:
         raise DeclarationError(
-            f"extern {name} of {count} outputs with {len(types)} dtypes",
-            "there is one dtype for each output",
-            "give a list with as many, or a single one for all",
+            f"extern {name} has {count} outputs but {len(types)} dtypes",
+            "",
+            "give one dtype for each output, or a single one for all",
         )
     return types
 
@@ -175,5 +184,5 @@ def as_statement(value: Any, what: str, expected: str, help: str) -> Stmt:
     if isinstance(value, Expr):
         return Evaluate(value)
     raise DeclarationError(
-        f"{what} by a function that returns {kind_of(value)}", f"it gives {expected}", help
+        f"the function of {what} returns {kind_of(value)}, expected {expected}", "", help
     )

@@ -168,7 +168,8 @@ class _Walk:
         assert isinstance(tree, ast.FunctionDef)
         names = [arg.arg for arg in tree.args.args]
         if len(names) != len(args) or tree.args.vararg or tree.args.kwonlyargs:
-            self._refuse(tree, f"it has the parameters {', '.join(names)}, not {len(args)}", "")
+            wanted = f"it takes the parameters {', '.join(names)}, got {len(args)} arguments"
+            self._refuse(tree, wanted, "give one argument for each parameter")
         self.values: dict[str, Any] = dict(zip(names, args, strict=True))
         self.stores = Counter(_assigned_names(tree))
         self._body(tree.body)
@@ -178,10 +179,10 @@ class _Walk:
     def _body(self, stmts: list[ast.stmt]) -> None:
         for stmt in stmts:
             if self.result is not None:
-                self._refuse(stmt, "it comes after the return", "put the return last")
+                self._refuse(stmt, "a statement follows the return", "put the return last")
             handler = getattr(self, f"_do_{type(stmt).__name__}", None)
             if handler is None:
-                self._refuse(stmt, f"a hybrid script has no {type(stmt).__name__}", "")
+                self._refuse(stmt, f"no {type(stmt).__name__} statements are supported", "")
             try:
                 handler(stmt)
             except TeSchedError as error:
@@ -193,10 +194,7 @@ class _Walk:
 
     @contextmanager
     def _inside(self, scope: Any, is_if: bool = False) -> Iterator[None]:
-        """A scope, where names bound first mean nothing outside, but variables of a condition.
-
-        These exist as long as the loop that the condition is in, as in TVM.
-        """
+        """A scope, with which its names end; variables of a condition end with its loop."""
         before = self.values, self.bound_here, self.ifs
         self.values, self.bound_here = dict(self.values), set()
         self.ifs = self.ifs + 1 if is_if else 0
@@ -210,7 +208,7 @@ class _Walk:
             self.values = {**self.values, **variables}
 
     def _do_Pass(self, stmt: ast.Pass) -> None:
-        """Nothing."""
+        """No operation."""
 
     def _do_Expr(self, stmt: ast.Expr) -> None:
         value = self.value(stmt.value)
@@ -224,12 +222,12 @@ class _Walk:
             nothing = Evaluate(IntImm(0))
             self.builder.emit(AssertStmt(ops.convert(held), StringImm(str(text)), nothing))
         elif not held:
-            self._refuse(stmt, "it does not hold", "")
+            self._refuse(stmt, "the assertion fails", "correct the values, or the assertion")
 
     def _do_Return(self, stmt: ast.Return) -> None:
         if self.scopes:
-            why = "it stands in a loop or a condition, and what follows would be done all the same"
-            self._refuse(stmt, why, "put the return last, outside of loops and conditions")
+            fault = "a return inside of a loop or a condition is not supported"
+            self._refuse(stmt, fault, "put the return last, outside of loops and conditions")
         self.result = self.value(stmt.value) if stmt.value is not None else ()
 
     def _do_If(self, stmt: ast.If) -> None:
@@ -246,14 +244,14 @@ class _Walk:
     def _do_For(self, stmt: ast.For) -> None:
         call = stmt.iter
         if not isinstance(stmt.target, ast.Name) or stmt.orelse:
-            self._refuse(stmt, "a loop has one variable and no else", "")
+            self._refuse(stmt, "a loop has one variable and no else", "write for i in range(n)")
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.keywords:
-            self._refuse(stmt, "a loop is over range(...) or a word like it", "")
+            self._refuse(stmt, "a loop must be over range(...) or a word like it", "use range(n)")
         word, args = call.func.id, [self._now(self.value(arg)) for arg in call.args]
         name = stmt.target.id
         if name in self.values:
-            why = f"{name} has a value before the loop, which the loop would change for good"
-            self._refuse(stmt, why, "give the loop a variable of another name")
+            fault = f"the loop would overwrite {name}, which has a value before it"
+            self._refuse(stmt, fault, "give the loop a variable of another name")
         if word == "const_range":
             for number in range(*args):
                 with self._inside(self.builder.new_scope()):
@@ -269,19 +267,18 @@ class _Walk:
                 self._loop_body(name, variable + low, stmt.body)  # from 0 on, as in TVM
         else:
             words = ", ".join((*LOOPS, "const_range", "bind"))
-            self._refuse(
-                stmt, f"{word} with {len(args)} arguments is no loop", f"use one of {words}"
-            )
+            fault = f"{word} with {len(args)} arguments does not make a loop"
+            self._refuse(stmt, fault, f"use one of {words}")
 
     def _thread(self, stmt: ast.stmt, tag: str, extent: Any) -> Expr:
-        """The threads of a tag: one axis, however many loops are bound to it."""
+        """The variable of a tag's axis, which all loops bound to the tag share."""
         number = ops.convert(extent)
         axis, before = self.threads.setdefault(tag, (thread_axis(tag), number))
         if before is not number and not structural_equal(before, number):
             self._refuse(
                 stmt,
-                f"{tag} has {before} threads already",
-                "bind it everywhere to as many, and guard with `if` where there is less to do",
+                f"{tag} is bound to {number} threads here but to {before} before",
+                "bind it to the same number everywhere, and guard with `if`",
             )
         return axis.var
 
@@ -300,7 +297,7 @@ class _Walk:
 
     def _do_Assign(self, stmt: ast.Assign) -> None:
         if len(stmt.targets) != 1:
-            self._refuse(stmt, "an assignment has one target", "write several assignments")
+            self._refuse(stmt, "an assignment must have one target", "write several assignments")
         target = stmt.targets[0]
         if isinstance(target, ast.Name) and isinstance(stmt.value, ast.Call):
             word = stmt.value.func
@@ -311,13 +308,14 @@ class _Walk:
         names = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
         parts = value if isinstance(target, ast.Tuple | ast.List) else [value]
         if not isinstance(parts, list | tuple) or len(parts) != len(names):
-            self._refuse(stmt, f"there are {len(names)} names for something else", "")
+            fault = f"the value cannot be unpacked into {len(names)} names"
+            self._refuse(stmt, fault, "give as many values as names")
         # the first one is stored before anything changes
         for one, part in zip(names, [*parts[:1], *map(self._now, parts[1:])], strict=True):
             self._store(stmt, one, part)
 
     def _now(self, value: Any) -> Any:
-        """A value as it is at this place, whatever is written afterwards."""
+        """The value at this place, read before later writes."""
         if isinstance(value, list | tuple):
             return type(value)([self._now(one) for one in value])
         if not isinstance(value, Expr) or not self._may_change(value):
@@ -343,13 +341,13 @@ class _Walk:
             self._write(stmt, buffer, index, value)
             return
         if not isinstance(target, ast.Name):
-            self._refuse(stmt, "only names and elements are assigned", "")
+            self._refuse(stmt, "only names and elements can be assigned", "")
         known = self.values.get(target.id)
         if isinstance(known, _Scalar):
             self._write(stmt, known, 0, value)
         elif target.id in self.values and target.id not in self.bound_here:
-            why = f"{target.id} is known when the script is read, and would change at run time"
-            self._refuse(stmt, why, "begin with a variable of another name")
+            fault = f"{target.id} is a compile-time constant, which cannot change at run time"
+            self._refuse(stmt, fault, "use a variable of another name")
         elif not isinstance(value, Expr | float | int) or (
             self.stores[target.id] == 1 and isinstance(value, FloatImm | IntImm | float | int)
         ):
@@ -363,24 +361,26 @@ class _Walk:
     def _write(self, stmt: ast.stmt, buffer: Any, index: Any, value: Any) -> None:
         if not isinstance(buffer, BufferVar) or isinstance(buffer, _Input):
             self._refuse(
-                stmt, "inputs and constants are not written", "write to output_tensor or allocate"
+                stmt,
+                "inputs and constants cannot be written",
+                "write to memory of output_tensor or allocate",
             )
         self._check_index(stmt, buffer, index)
         stored = ops.convert(value)
         if isinstance(buffer, _Scalar) and _loses(stored, buffer.dtype):
-            why = f"{buffer.buffer.name} began as {buffer.dtype}, and this is {stored.dtype}"
+            fault = f"{buffer.buffer.name} has dtype {buffer.dtype}, but the value {stored.dtype}"
             begun = "0.0" if stored.dtype == "float32" else f"{stored.dtype}(0)"
-            self._refuse(stmt, why, f"begin with {begun}, or cast with {buffer.dtype}(...)")
+            self._refuse(stmt, fault, f"begin with {begun}, or cast with {buffer.dtype}(...)")
         self.written.add(buffer.buffer)
         buffer[index] = ops.cast(buffer.dtype, stored)
 
     # Expressions
 
     def value(self, node: ast.expr) -> Any:
-        """What an expression is: of Python, a buffer, or an expression of the program."""
+        """The value of an expression: a Python value, a buffer, or an expression of the IR."""
         handler = getattr(self, f"_of_{type(node).__name__}", None)
         if handler is None:
-            self._refuse(node, f"a hybrid script has no {type(node).__name__}", "")
+            self._refuse(node, f"no {type(node).__name__} expressions are supported", "")
         self.depth += 1
         found = handler(node)
         self.depth -= 1
@@ -395,10 +395,12 @@ class _Walk:
         if node.id in self.values:
             return self.values[node.id]
         if self.stores[node.id]:
-            self._refuse(node, f"{node.id} has no value here", "assign it before, outside the loop")
+            fault = f"name {node.id} is not defined here"
+            self._refuse(node, fault, "assign it before, outside of the loop")
         found = SYMBOLIC.get(node.id, self.outside.get(node.id, self))
         if found is self:
-            self._refuse(node, f"there is nothing called {node.id}", "")
+            help = "define it outside of the script, or use one of the words of hybrid scripts"
+            self._refuse(node, f"name {node.id} is not defined", help)
         return found
 
     def _of_Tuple(self, node: ast.Tuple) -> Any:
@@ -412,8 +414,8 @@ class _Walk:
         if isinstance(owner, BufferVar) and node.attr == "shape":
             return owner.buffer.shape
         if isinstance(owner, list | dict | set) and node.attr in _CHANGING:
-            why = "it changes when the script is read, once, and not when it runs"
-            self._refuse(node, why, "use memory: allocate(shape, dtype)")
+            fault = "a Python collection cannot change at run time"
+            self._refuse(node, fault, "use memory: allocate(shape, dtype)")
         return getattr(owner, node.attr)
 
     def _of_Subscript(self, node: ast.Subscript) -> Any:
@@ -459,10 +461,15 @@ class _Walk:
         if function is len and isinstance(args[0], BufferVar):
             return args[0].buffer.shape[0]
         named = {one.arg: self.value(one.value) for one in node.keywords if one.arg is not None}
-        return function(*args, **named)
+        try:
+            return function(*args, **named)
+        except TypeError as error:
+            if isinstance(error, TeSchedError):
+                raise
+            self._refuse(node, f"wrong arguments: {error}", "correct the call")
 
     def _inline(self, node: ast.Call, function: WrittenLoops, args: list[Any]) -> Any:
-        """What another script returns, whose statements come before this one."""
+        """The result of another script, whose statements are emitted before this one."""
         inner = partial(self._inner_output, function.function.__name__)
         callee = _Walk(function, self.builder, inner, self.threads, self.constant, args)
         changed = [
@@ -471,35 +478,35 @@ class _Walk:
         self.written |= callee.written
         if changed and self.depth > 1:
             name = changed[0].buffer.name
-            why = f"it writes {name}, which the expression round it may have read before"
-            self._refuse(node, why, "call it in a statement of its own")
+            fault = f"the call writes {name}, which the expression around it may read"
+            self._refuse(node, fault, "call it in a statement of its own")
         return callee.result
 
     def _inner_output(self, function: str, shape: Any, dtype: str, name: str) -> BufferVar:
         del name
         return self.builder.realize(dtype, as_shape(shape, function), function, outside=self.ifs)
 
-    # What is wrong
+    # Errors
 
     def _operator(self, kind: ast.AST, node: ast.AST) -> Callable[..., Any]:
         if type(kind) not in _OPERATORS:
-            self._refuse(node, f"a hybrid script has no operator {type(kind).__name__}", "")
+            self._refuse(node, f"operator {type(kind).__name__} is not supported", "")
         return _OPERATORS[type(kind)]
 
     def _check_index(self, node: ast.AST, buffer: BufferVar, index: Any) -> None:
         count = len(index) if isinstance(index, tuple) else 1
         expected = len(buffer.buffer.shape)
         if count != expected:
-            why = f"{buffer.buffer.name} has {expected} dimensions, not {count}"
-            self._refuse(node, why, "give one index for each, as in a[i, j]")
+            fault = f"{buffer.buffer.name} has {expected} dimensions but {count} indices are given"
+            self._refuse(node, fault, "give one index for each, as in a[i, j]")
 
     def _line(self, node: ast.AST) -> _Line:
         return _Line(self.file, self.first_line + getattr(node, "lineno", 1) - 1)
 
-    def _refuse(self, node: ast.AST, why: str, help: str) -> NoReturn:
+    def _refuse(self, node: ast.AST, fault: str, help: str) -> NoReturn:
         text = ast.unparse(node).partition("\n")[0]
         help = help or "use te.extern with tir.ir_builder for what hybrid scripts do not have"
-        raise DeclarationError(f"hybrid script: {text}", why, help, [self._line(node)])
+        raise DeclarationError(f"hybrid script: {fault}: {text}", "", help, [self._line(node)])
 
 
 class _Line(SourceLocation):
@@ -522,8 +529,8 @@ def _source(function: FunctionType) -> tuple[list[str], int]:
         return inspect.getsourcelines(function)
     except OSError:
         raise DeclarationError(
-            f"the hybrid script {function.__name__}",
-            "its text is not in a file, and loops are translated from the text",
+            f"cannot read the source of hybrid script {function.__name__}",
+            "scripts are translated from their source file",
             "define it in a file or a notebook, not by exec or on the interactive prompt",
         ) from None
 

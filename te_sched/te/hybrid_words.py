@@ -26,6 +26,15 @@ LOOPS = {
 }
 
 
+def _of_several(name: str, combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def call(*values: Any) -> Any:
+        if len(values) < 2:
+            raise TypeError(f"{name} takes 2 values or more, got {len(values)}")
+        return reduce(combine, values)
+
+    return call
+
+
 _SAME_NAMES = (
     *("exp", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "power", "popcount", "floor", "ceil"),
     *("round", "trunc", "abs", "likely"),
@@ -34,8 +43,8 @@ _SAME_NAMES = (
 SYMBOLIC: dict[str, Callable[..., Any]] = {
     **{name: getattr(intrinsics, name) for name in _SAME_NAMES},
     **{dtype: partial(ops.cast, dtype) for dtype in TYPES},
-    "min": lambda *values: reduce(ops.minimum, values),
-    "max": lambda *values: reduce(ops.maximum, values),
+    "min": _of_several("min", ops.minimum),
+    "max": _of_several("max", ops.maximum),
     "ceil_div": ops.ceildiv,
 }
 

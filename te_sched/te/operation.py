@@ -54,7 +54,7 @@ class Operation:
         """Tensor number `index` that the operation makes."""
         if not isinstance(index, int) or not 0 <= index < len(self._outputs):
             raise DeclarationError(
-                f"output {repr_of(index)} of {self.name}",
+                f"operation {self.name} has no output {repr_of(index)}",
                 f"it has {len(self._outputs)} outputs",
                 f"use a number from 0 to {len(self._outputs) - 1}",
                 Subject("operation", self.name),
@@ -330,10 +330,10 @@ def replace_tensors(body: tuple[Expr, ...], mapping: Mapping[Tensor, Tensor]) ->
         if load.producer in mapping:
             name = load.producer.name
             raise ScheduleError(
-                f"read {name} from elsewhere",
-                f"{load} says how far a reduction loop goes, and a loop keeps its extent",
-                f"leave {name} as it is: without cache_read, cache_write and rfactor, and "
-                "without compute_inline for what it is computed from",
+                f"cannot replace tensor {name}: {load} is the extent of a reduction axis",
+                "the extent of an axis does not change",
+                f"do not use cache_read, cache_write or rfactor on {name}, nor compute_inline on "
+                "its producers",
                 Subject("tensor", name),
             )
     mapper = _ReplaceTensors(mapping)

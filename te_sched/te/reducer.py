@@ -35,9 +35,9 @@ _RESULTS = {"sum": "sum", "prod": "product", "max": "largest", "min": "least"}
 
 
 class Reducer:
-    """A way to combine values, called as `reducer(expr, axis, where=None, init=None)`.
+    """A commutative reduction, called as `reducer(expr, axis, where=None, init=None)`.
 
-    Without an axis, `reducer(a, b, ...)` combines the values at hand.
+    Without an axis, `reducer(a, b, ...)` combines its arguments.
     """
 
     def __init__(
@@ -79,13 +79,14 @@ class Reducer:
     def _fold(self, values: list[Any]) -> Any:
         if len(values) < 2:
             raise DeclarationError(
-                f"{self.__name__} of one value",
-                "there is no axis to reduce over",
-                f"give one: te.{self.__name__}(expr, axis=k), with k = te.reduce_axis((0, n))",
+                f"te.{self.__name__} of one value needs an axis to reduce over",
+                "",
+                f"write te.{self.__name__}(expr, axis=k) with k = te.reduce_axis((0, n)); "
+                f"te_sched.topi.{self.__name__} reduces whole tensors",
             )
         for value in values:
             for one in _as_tuple(value):
-                ops.convert(one)  # which refuses what is no number and no expression
+                ops.convert(one)  # which refuses anything but numbers and expressions
         return reduce(self.combine, values)
 
     def _reduce(self, expr: Any, axis: Any, where: Any, init: Any) -> Any:
@@ -95,16 +96,17 @@ class Reducer:
         condition = ops.TRUE if where is None else ops.convert(where)
         if not dtypes.is_bool(condition.dtype):
             raise DeclarationError(
-                f"{self.__name__} where {with_article(condition.dtype)}",
-                "`where` is a condition, which is a bool",
-                "compare: where=a > 0",
+                f"`where` of te.{self.__name__} has dtype {condition.dtype}, expected bool",
+                "",
+                "write a comparison, such as where=a > 0",
             )
         start = () if init is None else tuple([ops.convert(value) for value in _as_tuple(init)])
         if start and len(start) != len(sources):
             raise DeclarationError(
-                f"{self.__name__} of {len(sources)} values with {len(start)} initial values",
-                "there is one initial value for each reduced value",
-                "give a tuple of as many",
+                f"te.{self.__name__} of {len(sources)} values has {len(start)} initial values, "
+                f"expected {len(sources)}",
+                "",
+                "give `init` one value for each reduced value",
             )
         if start:
             self._check_types("the initial value", start, sources)
@@ -123,14 +125,15 @@ class Reducer:
                     else repr_of(one)
                 )
                 raise DeclarationError(
-                    f"{self.__name__} over {label}",
-                    "a reduction runs over reduction axes",
-                    "make one with te.reduce_axis((0, extent))",
+                    f"te.{self.__name__} over {label}, expected a reduction axis",
+                    "",
+                    "declare k = te.reduce_axis((0, extent)) and pass axis=k; "
+                    "te_sched.topi reduces whole tensors over dimensions given by number",
                 )
         if len(set(axes)) != len(axes):
             names = ", ".join(one.var.name for one in axes)
             raise DeclarationError(
-                f"{self.__name__} over {names}", "an axis is given twice", "give each axis once"
+                f"te.{self.__name__} names an axis twice: {names}", "", "give each axis once"
             )
 
     def _combiner(self, is_tuple: bool, sources: tuple[Expr, ...]) -> CommReducer:
@@ -144,12 +147,13 @@ class Reducer:
         identity = self._called("identity", self.identity, [source.dtype for source in sources])
         if len(result) != len(sources) or len(identity) != len(sources):
             raise DeclarationError(
-                f"{self.__name__} of {len(sources)} values",
-                f"its combiner gives {len(result)} values and its identity {len(identity)}",
-                "let both give one value for each reduced value",
+                f"reducer {self.__name__} of {len(sources)} values has a combiner that returns "
+                f"{len(result)} and an identity of {len(identity)}",
+                "both return one value for each reduced value",
+                "return a tuple of that length from both functions",
             )
-        self._check_types("its combiner", result, sources)
-        self._check_types("its identity", identity, sources)
+        self._check_types("the combiner", result, sources)
+        self._check_types("the identity", identity, sources)
         return CommReducer(lhs, rhs, result, identity)
 
     def _called(
@@ -162,8 +166,8 @@ class Reducer:
             if what == "combiner":
                 number = "several values" if isinstance(arguments[0], tuple) else "one"
             raise DeclarationError(
-                f"{self.__name__} of {number}",
-                f"its {what} fails: {error}",
+                f"the {what} of reducer {self.__name__} fails on {number}: {error}",
+                "",
                 "its functions take one value or dtype for each reduced value; of several values "
                 "the combiner takes two tuples",
             ) from error
@@ -173,17 +177,18 @@ class Reducer:
         for value, source in zip(values, sources, strict=True):
             if value.dtype != source.dtype:
                 raise DeclarationError(
-                    f"{self.__name__} of {with_article(source.dtype)}",
-                    f"{what} gives {with_article(value.dtype)}",
-                    f'give {with_article(source.dtype)}, for example te.const(0, "{source.dtype}")',
+                    f"{what} of reducer {self.__name__} has dtype {value.dtype}, "
+                    f"expected {source.dtype}",
+                    "",
+                    f'return {with_article(source.dtype)}, such as te.const(0, "{source.dtype}")',
                 )
 
     def _parameter_names(self) -> tuple[str, str]:
         names = list(inspect.signature(self.combine).parameters)
         if len(names) != 2:
             raise DeclarationError(
-                f"the combiner of {self.__name__} takes {len(names)} arguments",
-                "a combiner takes two: the result so far and the next value",
+                f"the combiner of reducer {self.__name__} takes {len(names)} arguments, expected 2",
+                "they are the result so far and the next value",
                 "write lambda x, y: ...; for several values x and y are tuples",
             )
         return names[0], names[1]
@@ -196,17 +201,24 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 def comm_reducer(
     fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce"
 ) -> Reducer:
-    """A reducer of the user's own.
+    """A reducer with the given combiner and identity.
 
     Parameters
     ----------
     fcombine : (x, y) -> value; for several values x, y and the result are tuples.
-    fidentity : (dtype, ...) -> the value that changes nothing, one for each reduced value.
+    fidentity : (dtype, ...) -> the identity of the combiner, one for each reduced value.
+
+    Example
+    -------
+    >>> product = te.comm_reducer(lambda x, y: x * y, lambda dtype: te.const(1, dtype), "product")
+    >>> A, k = te.placeholder((4,), name="A"), te.reduce_axis((0, 4), name="k")
+    >>> te.compute((1,), lambda i: product(A[k], axis=k)).op.body[0].combiner.result
+    (x * y,)
     """
     if not callable(fcombine) or not callable(fidentity):
         raise DeclarationError(
-            "comm_reducer",
-            "the combiner and the identity are functions",
+            "the combiner and the identity of te.comm_reducer must be functions",
+            "",
             "write te.comm_reducer(lambda x, y: x + y, lambda dtype: te.const(0, dtype))",
         )
     if (why := why_no_text(name)) is not None:

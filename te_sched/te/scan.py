@@ -66,9 +66,9 @@ def scan(
     first, steps, places = states
     if not first or not len(first) == len(steps) == len(places):
         raise DeclarationError(
-            f"scan {name} of {len(first)} initial tensors, {len(steps)} updates and"
+            f"scan {name} has {len(first)} initial tensors, {len(steps)} updates and"
             f" {len(places)} placeholders",
-            "each state has one of each",
+            "each state needs one of each",
             "give lists of the same length",
         )
     for start, step, place in zip(first, steps, places, strict=True):
@@ -101,9 +101,10 @@ def _tensors(given: Any, name: str) -> tuple[Tensor, ...]:
     for tensor in tensors:
         if not isinstance(tensor, Tensor) or tensor.ndim == 0:
             raise DeclarationError(
-                f"scan {name} of {repr_of(tensor)}",
-                "states are tensors of at least one dimension",
-                "give what te.compute and te.placeholder returned",
+                f"a state of scan {name} is {repr_of(tensor)}, expected a tensor of at least one "
+                "dimension",
+                "",
+                "give tensors of te.compute and te.placeholder",
             )
     return tensors
 
@@ -111,18 +112,18 @@ def _tensors(given: Any, name: str) -> tuple[Tensor, ...]:
 def _check_state(init: Tensor, update: Tensor, state: Tensor, name: str) -> None:
     for tensor, what in ((init, "initial tensor"), (update, "update")):
         if tensor.dtype != state.dtype:
-            problem = f"its type is not {state.dtype}"
+            problem = f"dtype {tensor.dtype}, expected {state.dtype}"
         elif tensor.ndim != state.ndim:
-            problem = f"it has {tensor.ndim} dimensions, the state {state.ndim}"
+            problem = f"{tensor.ndim} dimensions, expected {state.ndim}"
         elif not all(map(structural_equal, tensor.shape[1:], state.shape[1:])):
-            problem = "its dimensions after the first are not those of the state"
+            problem = "other dimensions after the first than the state"
         elif tensor is update and not structural_equal(tensor.shape[0], state.shape[0]):
-            problem = "its first dimension, the time, is not that of the state"
+            problem = "another first dimension (the time) than the state"
         else:
             continue
         raise DeclarationError(
-            f"scan {name} with the {what} {_text(tensor)}",
-            f"{problem} {_text(state)}",
+            f"the {what} of scan {name} has {problem}",
+            f"it is {_text(tensor)}, the state {_text(state)}",
             "declare them with one shape and type; only the initial tensor is shorter",
             tensor_label(tensor),
         )
@@ -155,8 +156,8 @@ def _check_past(update: Tensor, places: tuple[Tensor, ...], at: int, name: str) 
                 pending.append((load.producer.op, steps))  # type: ignore[attr-defined]
             elif steps > 0 or (steps == 0 and late >= at):
                 raise DeclarationError(
-                    f"scan {name} with the update {update.name}",
-                    f"{op.name} reads {load}, which is not there yet when it is computed",
+                    f"update {update.name} of scan {name} reads {load} before it is computed",
+                    f"{op.name} reads it at the same step or later",
                     "read the state at an earlier step: state[t - 1, ...]",
                     tensor_label(update),
                 )
@@ -166,9 +167,10 @@ def _scan_axis(init: Tensor, update: Tensor, name: str) -> IterVar:
     start, end = ops.match_types(init.shape[0], update.shape[0])
     if isinstance(start, IntImm) and isinstance(end, IntImm) and start.value > end.value:
         raise DeclarationError(
-            f"scan {name} with the initial tensor {_text(init)}",
-            f"it has {start.value} entries, the state {_text(update)} only {end.value}",
-            "let the initial tensor be as long as the beginning of the state",
+            f"the initial tensor of scan {name} has {start.value} entries, more than the state, "
+            f"which has {end.value}",
+            f"they are {_text(init)} and {_text(update)}",
+            "shorten the initial tensor to the first entries of the state",
             tensor_label(init),
         )
     domain = Range(start, ops.sub(end, start))

@@ -81,8 +81,8 @@ def to_sympy(value: Any) -> Any:
     expression = ops.convert(value)
     if not dtypes.is_integral(expression.dtype) and not dtypes.is_bool(expression.dtype):
         raise DeclarationError(
-            f"an expression of type {expression.dtype} in sympy",
-            "only integer expressions and conditions are mathematics there",
+            f"cannot convert an expression of dtype {expression.dtype} to sympy",
+            "only integer expressions and conditions have a form there",
             "keep it outside of the sympy expression",
         )
     return _forward(expression)
@@ -184,16 +184,16 @@ class _Freezer:
         if e.is_Number:
             raise self._not_an_integer(e)
         raise DeclarationError(
-            f"the sympy expression {self.whole}",
-            f"te_sched has no form for {type(e).__name__}",
+            f"cannot convert the sympy expression {self.whole}: no rule for {type(e).__name__}",
+            "",
             "use +, -, *, powers, floor, ceiling, Mod, Min, Max, Abs, Piecewise and conditions",
         )
 
     def _not_an_integer(self, e: Any) -> DeclarationError:
         return DeclarationError(
-            f"the sympy expression {self.whole}",
-            f"{e} is not an integer, or sympy cannot show that it is",
-            "say how it is rounded: sympy.floor(...) or sympy.ceiling(...)",
+            f"cannot convert the sympy expression {self.whole}: {e} may not be an integer",
+            "sympy cannot prove it",
+            "round it: sympy.floor(...) or sympy.ceiling(...)",
         )
 
     def _of_symbol(self, symbol: Any) -> Expr:
@@ -201,8 +201,9 @@ class _Freezer:
             found: Expr = symbol.expression
             return found
         raise DeclarationError(
-            f"the sympy expression {self.whole}",
-            f"the symbol {symbol} stands for no axis or variable",
+            f"cannot convert the sympy expression {self.whole}: symbol {symbol} is not an axis or "
+            "variable",
+            "",
             "build it from axes and te.var: sympy.sympify(axis) gives the symbol of an axis",
         )
 
@@ -279,9 +280,9 @@ class _Freezer:
         *cases, (value, condition) = e.args
         if condition != True:  # noqa: E712  (sympy's own truth)
             raise DeclarationError(
-                f"the sympy expression {self.whole}",
-                "the Piecewise has no value where none of its conditions holds",
-                "let its last case be (value, True)",
+                f"cannot convert the sympy expression {self.whole}: a Piecewise has no default",
+                "it has no value where none of its conditions holds",
+                "end it with (value, True)",
             )
         result = self.freeze(value)
         for value, condition in reversed(cases):

@@ -5,9 +5,9 @@ Owns indexing. Must not know how a tensor is computed, scheduled or stored.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from te_sched.errors import DeclarationError, Subject, with_article
+from te_sched.errors import DeclarationError, Subject, counted
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import DataProducer, Expr, IterVar, Operand, ProducerLoad
 
@@ -73,8 +73,9 @@ class Tensor(DataProducer, Operand):
         """The element at these indices, one for each dimension."""
         if len(indices) != self.ndim:
             raise DeclarationError(
-                f"{self.name} with {len(indices)} {'index' if len(indices) == 1 else 'indices'}",
-                f"it has {self.ndim} dimensions, of shape {self._shape_text()}",
+                f"tensor {self.name} has {counted(self.ndim, 'dimension')} but "
+                f"{counted(len(indices), 'index', 'indices')} given",
+                f"its shape is {self._shape_text()}",
                 "give one index for each dimension",
                 tensor_label(self),
             )
@@ -84,15 +85,27 @@ class Tensor(DataProducer, Operand):
 
     def index(self, index: Any, at: int) -> Expr:
         """Index number `at` as an expression; a DeclarationError when it is not an integer."""
+        if isinstance(index, slice):
+            self._refuse_slice(at)
         value = ops.convert(index)
         if not dtypes.is_integral(value.dtype):
             raise DeclarationError(
-                f"index {at} of {self.name} is {with_article(value.dtype)}",
-                "an index is an integer",
+                f"index {at} of tensor {self.name} has dtype {value.dtype}, expected an integer",
+                "",
                 'cast it, for example with .astype("int32")',
                 tensor_label(self),
             )
         return value
+
+    def _refuse_slice(self, at: int) -> NoReturn:
+        raise DeclarationError(
+            f"index {at} of tensor {self.name} is a slice, expected a single index",
+            "expressions operate on single elements",
+            f"to reduce over dimension {at}, declare k = te.reduce_axis((0, "
+            f"{self.shape[at] if at < self.ndim else 'n'})), index with k, and write for example "
+            "te.sum(..., axis=k)",
+            tensor_label(self),
+        )
 
     def _shape_text(self) -> str:
         return f"({', '.join(str(getattr(extent, 'value', '?')) for extent in self.shape)})"
@@ -139,7 +152,12 @@ class Tensor(DataProducer, Operand):
         def astype(self, dtype: str) -> Tensor: ...  # type: ignore[override]
 
     def __bool__(self) -> bool:
-        return True
+        raise DeclarationError(
+            f"tensor {self.name} has no truth value in Python",
+            "its elements are known only when the program runs",
+            f"compare with None (`if {self.name} is not None`), or use te.if_then_else on elements",
+            tensor_label(self),
+        )
 
     def __repr__(self) -> str:
         return f"Tensor(shape={self.shape}, op.name={self.op.name})"
@@ -172,6 +190,9 @@ class TensorSlice(Operand):
         first = len(self.indices)
         checked = [self.tensor.index(index, first + at) for at, index in enumerate(more)]
         return TensorSlice(self.tensor, (*self.indices, *checked))
+
+    def __repr__(self) -> str:
+        return f"{self.tensor.name}[{', '.join(map(str, self.indices))}]"
 
     def _te_expr_(self) -> Expr:
         """The element."""
