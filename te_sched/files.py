@@ -32,19 +32,21 @@ _STREAMS = ("/dev/fd/", "/dev/std", "/proc/")  # paths of what a process has ope
 
 
 def check_path(path: Any, verb: str, error: Refusal = CallError) -> str:
-    """The text of a path; refuses what no file can be called."""
+    """The text of a path, which must be possible as the name of a file."""
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else path
     if not isinstance(text, str) or not text:
         raise error(
-            f"{verb} {repr_of(path)}", "it is no path of a file", "give a str or a pathlib.Path"
+            f"cannot {verb} {repr_of(path)}: it is not a path",
+            "",
+            "give a str or a pathlib.Path",
         )
     if (why := why_no_path(text)) is not None:
-        raise error(f"{verb} {text!r}", why, "give the path of a file")
+        raise error(f"cannot {verb} {text!r}: {why}", "", "give the path of a file")
     return text
 
 
 def why_no_path(text: str) -> str | None:
-    """Why the system has no file of a path; None where it may have one."""
+    """Why a path cannot be the name of a file; None if it can."""
     if "\0" in text:
         return "a path has no zero characters"
     try:
@@ -59,10 +61,10 @@ def read(path: Any, verb: str, help: str, error: Refusal = CallError) -> bytes:
 
     Raises
     ------
-    An `error` whose first line is the verb and the path.
+    An `error`: "cannot <verb> <path>: <reason>".
     """
     text = check_path(path, verb, error)
-    with refusing(f"{verb} {text}", "it cannot be read", help, error):
+    with refusing(f"{verb} {text}", help, error):
         return read_at_once(text)
 
 
@@ -71,7 +73,7 @@ def read_text(path: Any, verb: str, help: str, error: Refusal = CallError) -> st
     try:
         return read(path, verb, help, error).decode()
     except UnicodeDecodeError:
-        raise error(f"{verb} {path}", "it cannot be read: it is no text in UTF-8", help) from None
+        raise error(f"cannot {verb} {path}: it is not UTF-8 text", "", help) from None
 
 
 def write(
@@ -86,11 +88,11 @@ def write(
 
     Raises
     ------
-    An `error` whose first line is the verb and the path.
+    An `error`: "cannot <verb> <path>: <reason>".
     """
     text = check_path(path, verb, error)
     data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
-    with refusing(f"{verb} {text}", "it cannot be written", help, error):
+    with refusing(f"{verb} {text}", help, error):
         try:
             kept = os.stat(text).st_mode
         except FileNotFoundError:
@@ -104,12 +106,12 @@ def write(
 
 @contextmanager
 def temporary_folder(what: str, error: Refusal = CallError) -> Iterator[Path]:
-    """A folder that goes again."""
+    """A folder that is deleted at the end."""
     import tempfile  # it and pathlib load a lot
     from pathlib import Path
 
     help = "make room for temporary files, or name another folder for them in TMPDIR"
-    with refusing(what, "no temporary folder can be made", help, error):
+    with refusing(f"{what}, which needs a temporary folder", help, error):
         folder = tempfile.TemporaryDirectory(prefix="te_sched", ignore_cleanup_errors=True)
     with folder as name:
         yield Path(name)
@@ -180,11 +182,11 @@ def put_in_place(
 
 
 @contextmanager
-def refusing(what: str, whether: str, help: str, error: Refusal = CallError) -> Iterator[None]:
-    """What the system says of files, as a te_sched error."""
+def refusing(what: str, help: str, error: Refusal = CallError) -> Iterator[None]:
+    """Turn an error of the system into a te_sched error, "cannot <what>: <reason>"."""
     try:
         yield
     except OSError as problem:
-        raise error(what, f"{whether}: {problem.strerror or problem}", help) from None
+        raise error(f"cannot {what}: {problem.strerror or problem}", "", help) from None
     except MemoryError:
-        raise error(what, f"{whether}: there is no memory for it", help) from None
+        raise error(f"cannot {what}: not enough memory", "", help) from None

@@ -233,6 +233,6 @@ def unfit(
     """The error for an argument that is not what was expected."""
     return error(
         f"argument {name} of {function} is {repr_of(value)}, expected {expected.words}",
-        f"it is {kind_of(value)}",
+        "" if repr_of(value) == kind_of(value) else f"it is {kind_of(value)}",
         f"give {expected.words}",
     )

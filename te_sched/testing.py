@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.errors import DeclarationError, TeSchedError, kind_of, repr_of
+from te_sched.errors import DeclarationError, TeSchedError, repr_of
 from te_sched.ir.structural import assert_structural_equal
 from te_sched.runtime.device import Device, device
 from te_sched.runtime.types import enabled
@@ -83,8 +83,8 @@ def _as_numbers(value: Any) -> Any:
         found = np.asanyarray(None)
     if found.dtype.kind in "OSUMm":
         raise DeclarationError(
-            f"cannot compare {repr_of(value)}",
-            f"{kind_of(value)} has no numbers",
+            f"cannot compare {repr_of(value)}: it is not an array of numbers",
+            "",
             "give arrays of numbers",
         )
     return found
@@ -117,7 +117,7 @@ def _needed_pytest(what: str) -> Any:
     found = _pytest()
     if found is None:
         raise TeSchedError(
-            f"cannot use testing.{what}", "pytest is not installed", "pip install pytest"
+            f"testing.{what} needs pytest, which is not installed", "", "pip install pytest"
         )
     return found
 
@@ -148,9 +148,9 @@ def _check_test(test: Any) -> None:
     is_own = isinstance(test, type) and not test.__flags__ & _IMMUTABLE
     if not is_own and not isinstance(test, FunctionType | MethodType | functools.partial):
         raise DeclarationError(
-            f"cannot mark {repr_of(test)} as a test",
-            f"{kind_of(test)} is neither a function nor a class of the user",
-            "write it as a decorator of a test",
+            f"cannot mark {repr_of(test)} as a test: it is neither a function nor a class",
+            "",
+            "use it as a decorator of a test",
         )
 
 

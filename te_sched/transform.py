@@ -153,7 +153,7 @@ class Sequential:
         if not isinstance(mod, IRModule):
             raise LoweringError(
                 f"passes {self.info.name} expect a module, got {kind_of(mod)}",
-                help="pass what te_sched.lower gave",
+                help="pass the result of te_sched.lower",
             )
         for one in self.passes:
             mod = one(mod)

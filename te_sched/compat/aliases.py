@@ -153,8 +153,8 @@ def install() -> None:
     real = sys.modules.get("tvm")
     if real is not None and not isinstance(real, AliasModule):
         raise TeSchedError(
-            "let tvm be te_sched",
             f"TVM itself is imported already, from {getattr(real, '__file__', 'elsewhere')}",
+            "te_sched cannot take its name",
             "call te_sched.compat.install() before anything imports tvm",
         )
     sys.meta_path.insert(0, _finder)

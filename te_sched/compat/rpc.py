@@ -60,7 +60,7 @@ class LocalSession:
 def connect(url: str, port: int, *args: Any, **options: Any) -> LocalSession:
     """Refused: there is no machine but this one."""
     raise CallError(
-        f"connect to {repr_of(url)}:{repr_of(port)}", "te_sched has no RPC", advice("rpc")
+        f"cannot connect to {repr_of(url)}:{repr_of(port)}", "te_sched has no RPC", advice("rpc")
     )
 
 

@@ -29,8 +29,8 @@ def _product(name: str, rank: int, lhs: Tensor, rhs: Tensor, transa: bool, trans
     for tensor in (lhs, rhs):
         if tensor.ndim != rank:
             raise DeclarationError(
-                f"a product of matrices with {tensor.name} of {tensor.ndim} dimensions",
-                f"{rank} are needed",
+                f"tensor {tensor.name} has {tensor.ndim} dimensions, expected {rank}",
+                "",
                 "reshape it, or use matmul for matrices and batch_matmul for rows of them",
                 tensor_label(tensor),
             )

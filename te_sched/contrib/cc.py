@@ -60,8 +60,8 @@ def _compiler(cc: str | None, output: str | os.PathLike[str]) -> list[str]:
     found = [cc] if cc else compiler_command()
     if not found:
         raise BuildError(
-            f"cannot write {output}",
-            "no C compiler is installed",
+            f"cannot write {output}: no C compiler is installed",
+            "",
             "install gcc or clang, or set CC",
         )
     return found

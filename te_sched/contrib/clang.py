@@ -29,9 +29,9 @@ def find_clang(required: bool = True) -> list[str]:
     found = [path for name in names if (path := shutil.which(name)) is not None]
     if required and not found:
         raise BuildError(
-            "cannot find clang",
-            "it is not installed here",
-            'install it, or use the pragma "import_c" with the C source, for which gcc will do',
+            "clang is not installed",
+            "",
+            'install it, or use the pragma "import_c" with C source, which gcc compiles too',
         )
     return found
 
@@ -56,7 +56,7 @@ def create_llvm(
         paths = [_as_file(source, folder / f"source{k}") for k, source in enumerate(sources)]
         if len(paths) != 1:
             raise BuildError(
-                f"cannot compile {len(paths)} sources to one LLVM IR",
+                f"cannot compile {len(paths)} sources to one LLVM IR module",
                 "clang makes one of each",
                 "join them to one source",
             )

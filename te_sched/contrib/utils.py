@@ -24,7 +24,7 @@ class TempDirectory:
     ) -> None:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         given = "" if custom_path is None else files.check_path(custom_path, _WHAT)
-        with files.refusing(f"{_WHAT} {given}".rstrip(), "it cannot be made", _HELP):
+        with files.refusing(f"{_WHAT} {given}".rstrip(), _HELP):
             if given:
                 os.makedirs(place := given, exist_ok=True)
             elif keep_for_debug:
@@ -48,7 +48,7 @@ class TempDirectory:
 
     def listdir(self) -> list[str]:
         """The names in the folder."""
-        with files.refusing(f"list the folder {self.temp_dir}", "it cannot be read", _HELP):
+        with files.refusing(f"list the folder {self.temp_dir}", _HELP):
             return os.listdir(self.temp_dir)
 
     def __truediv__(self, name: str) -> Path:

@@ -39,7 +39,7 @@ def build_functions(
     target = as_target(target)
     check_available(target)
     if not functions:
-        raise BuildError("build a module", "it has no functions", "give it at least one")
+        raise BuildError("cannot build a module without functions", "", "give it at least one")
     sources = dict.fromkeys(text for func in functions.values() for text in _c_sources(func))
     processor = ("-march=native",) if target.mcpu is None else ()  # names of processors differ
     objects = [compile_c(source, ("-O3", *processor)) for source in sources]

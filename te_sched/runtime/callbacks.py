@@ -51,8 +51,9 @@ def make_callback(name: str, args: list[str], result: str) -> Any:
             extern = registry.find_extern(name)
             if extern is None or extern.function is None:
                 raise CallError(
-                    f"call extern {name!r}",
+                    f"cannot call extern {name!r}: "
                     "it is not registered as a Python function any more",
+                    "",
                     "build again after te_sched.register_extern",
                 )
             pairs = zip(args, values, strict=True)
@@ -169,8 +170,9 @@ def array_at(
     """A numpy array over memory that generated code owns; valid during the call."""
     if len(shape) > MOST_DIMENSIONS:
         raise CallError(
-            f"cannot pass a buffer of {len(shape)} dimensions to a Python function",
+            f"cannot pass a buffer of {len(shape)} dimensions to a Python function: "
             f"arrays have at most {MOST_DIMENSIONS}",
+            "",
             "declare the buffer with fewer dimensions",
         )
     element = np.dtype(storage_name(dtype))
@@ -193,15 +195,15 @@ def _write_result(place: int, dtype: str, answer: Any) -> None:
         return
     if dtypes.parse(dtype).code == "bfloat" or dtype == "float16":
         raise CallError(
-            f"return {with_article(dtype)} from a Python callback",
-            "it is not supported",
+            f"cannot return {with_article(dtype)} from a Python callback: it is not supported",
+            "",
             "return float32 and cast it",
         )
     try:
         _CTYPES[dtype].from_address(place).value = answer
     except TypeError as error:
         raise CallError(
-            f"return {answer!r} from a Python callback",
-            f"it is no {dtype}: {error}",
+            f"a Python callback returned {answer!r}, expected {dtype}",
+            str(error),
             "return a number of the type that the call was declared with",
         ) from None

@@ -83,8 +83,8 @@ def _compiler(what: str) -> list[str]:
     found = compiler_command()
     if not found:
         raise BuildError(
-            what,
-            "no C compiler is installed",
+            f"cannot {what}: no C compiler is installed",
+            "",
             "install gcc or clang, or set CC; a .o file needs none",
         )
     return found
@@ -92,9 +92,9 @@ def _compiler(what: str) -> list[str]:
 
 @checked
 def run_compiler(command: Sequence[str], what: str, folder: Path | None = None) -> str:
-    """Run a compiler, give what it prints; raises BuildError with what it says when it fails."""
+    """The output of a compiler; a BuildError with its messages if it fails."""
     if not command:
-        raise BuildError(what, "there is no command to run", "name an installed compiler")
+        raise BuildError(f"cannot {what}: no command is given", "", "name an installed compiler")
     try:
         done = subprocess.run(
             command,
@@ -107,13 +107,13 @@ def run_compiler(command: Sequence[str], what: str, folder: Path | None = None) 
         )
     except (OSError, ValueError) as error:  # ValueError: words that the system cannot encode
         raise BuildError(
-            what, f"{command[0]} cannot be run: {error}", "name an installed compiler"
+            f"cannot {what}: {command[0]} cannot be run: {error}", "", "name an installed compiler"
         ) from None
     if done.returncode:
         said = done.stderr.strip()[:2000] or f"nothing, and ended with code {done.returncode}"
         raise BuildError(
-            what,
-            f"{Path(command[0]).name} says: {said}",
+            f"cannot {what}: {Path(command[0]).name} says: {said}",
+            "",
             "correct the source or the options",
         )
     return done.stdout

@@ -202,8 +202,8 @@ def loaded() -> Any:
     driver = _driver()
     if driver is None:
         raise CallError(
-            "use a CUDA device",
-            "no CUDA driver was found on this computer",
+            "cannot use a CUDA device: no CUDA driver was found on this computer",
+            "",
             "set TE_SCHED_EMULATE=1 to emulate one",
         )
     return driver

@@ -25,8 +25,8 @@ def cupy() -> Any:
         return importlib.import_module("cupy")
     except ImportError:
         raise CallError(
-            "use memory of a CUDA device",
-            "cupy is not installed",
+            "cannot use memory of a CUDA device: cupy is not installed",
+            "",
             "install it: pip install te-sched[gpu-cuda12]; or emulate the device with "
             "TE_SCHED_EMULATE=1",
         ) from None

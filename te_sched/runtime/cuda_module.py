@@ -198,8 +198,8 @@ class CudaFunction(Unpicklable):
         found = _device_of(args)
         if found != dev and found.device_type == _CUDA:
             raise CallError(
-                f"time {self.name!r} on {repr_of(dev)}",
-                f"the arrays are on {found}",
+                f"cannot time {self.name!r} on {repr_of(dev)}: the arrays are on {found}",
+                "",
                 "give time_evaluator the device of the arrays, or copy them: x.copyto(dev)",
             )
         function = self._function(args)
@@ -227,8 +227,9 @@ class CudaFunction(Unpicklable):
             place = place_of_array(arg)
             if place is not None and place[0] == _CUDA:
                 raise CallError(
-                    f"check {self.name!r} with argument {number} on cuda({place[1]})",
+                    f"cannot check {self.name!r} with argument {number} on cuda({place[1]}): "
                     "the checked mode runs on the processor",
+                    "",
                     "pass numpy arrays, or arrays on te_sched.emulated_cuda(0)",
                 )
         values = [arg._array if isinstance(arg, NDArray) else arg for arg in args]
@@ -244,7 +245,9 @@ class CudaFunction(Unpicklable):
         dev = options.pop("ctx", dev) if dev is None else dev
         if dev is None:
             raise CallError(
-                f"time {repr_of(name)}", "no device is given", "give one: time_evaluator(name, dev)"
+                f"time_evaluator of {repr_of(name)} needs a device",
+                "",
+                "give one: time_evaluator(name, dev)",
             )
         return make_evaluator(self, dev, *args, **options)
 
@@ -284,8 +287,8 @@ class DeviceCode(Unpicklable):
         if fmt == "sass":
             return disassemble(self.compiled().cubin)
         raise CallError(
-            f"show the kernels as {repr_of(fmt)}",
-            "there is no such form",
+            f"unknown format of kernels: {repr_of(fmt)}",
+            "",
             'use "cu", "ptx", "cubin" or "sass"',
         )
 

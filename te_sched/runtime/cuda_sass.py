@@ -26,8 +26,8 @@ def disassemble(cubin: bytes) -> str:
     tool = _find()
     if tool is None:
         raise CallError(
-            _WHAT,
-            "neither nvdisasm nor cuobjdump was found, on PATH or in CUDA_HOME",
+            f"cannot {_WHAT}: neither nvdisasm nor cuobjdump was found, on PATH or in CUDA_HOME",
+            "",
             "install the CUDA toolkit, or triton, which brings them",
         )
     with files.temporary_folder(_WHAT) as folder:

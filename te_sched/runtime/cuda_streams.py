@@ -56,9 +56,9 @@ def handle_of(stream: Any) -> int:
     found = getattr(stream, "ptr", getattr(stream, "cuda_stream", stream))
     if isinstance(found, bool) or not isinstance(found, int):
         raise CallError(
-            f"use {kind_of(stream)} as a CUDA stream",
-            "it is no handle of one",
-            "give what create_raw_stream gave, a stream of cupy or torch, or its handle, an int",
+            f"cannot use {kind_of(stream)} as a CUDA stream: it is not a handle of one",
+            "",
+            "pass the result of create_raw_stream, a stream of cupy or torch, or its handle",
         )
     return found
 

@@ -61,7 +61,11 @@ class Device:
             is_whole = isinstance(number, int)
             if not is_whole or number.bit_length() > 31:
                 why = "it has more than 31 bits" if is_whole else f"it is {kind_of(number)}"
-                raise CallError(f"device {what} {repr_of(number)}", why, "give an int, such as 0")
+                raise CallError(
+                    f"device {what} is {repr_of(number)}, expected an int",
+                    why,
+                    "give one, such as 0",
+                )
 
     @property
     def memory(self) -> int:
@@ -196,8 +200,8 @@ def device(name: str | int | object, device_id: int = 0) -> Device:
     if kind not in DEVICE_TYPES or (digits and not digits.isdecimal()):
         legal = ", ".join([*DEVICE_TYPES, *_ALIASES])
         raise CallError(
-            f"find device {repr_of(name)}",
-            "there is no such kind of device",
+            f"unknown device {repr_of(name)}",
+            "",
             f"use one of {legal}{did_you_mean(kind, DEVICE_TYPES)}",
         )
     number = int(digits) if digits else device_id
@@ -207,13 +211,18 @@ def device(name: str | int | object, device_id: int = 0) -> Device:
 def check_usable(where: Device, what: str) -> None:
     """Refuse a device that is not there."""
     if not isinstance(where, Device):
-        raise CallError(what, f"{repr_of(where)} is no device", "use te_sched.cpu(0)")
+        raise CallError(
+            f"cannot {what}: {repr_of(where)} is not a device", "", "use te_sched.cpu(0)"
+        )
     if where.exist:
         return
     if where.device_type == DEVICE_TYPES["cuda"]:
         raise CallError(
-            what,
+            f"cannot {what}: "
             f"there is no device {where} on this computer: {cuda_driver.why_absent()}",
+            "",
             "set TE_SCHED_EMULATE=1 to emulate it, or use te_sched.emulated_cuda(0), or cpu(0)",
         )
-    raise CallError(what, f"te_sched does not use devices such as {where}", "use cpu(0)")
+    raise CallError(
+        f"cannot {what}: te_sched does not use devices such as {where}", "", "use cpu(0)"
+    )

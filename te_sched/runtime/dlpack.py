@@ -80,8 +80,9 @@ def read_capsule(capsule: Any) -> ArrayView:
     """The array behind a capsule of `__dlpack__`; valid while the (unconsumed) capsule lives."""
     if not _is_valid(capsule, b"dltensor"):
         raise CallError(
-            "read a DLPack capsule",
+            "cannot read a DLPack capsule: "
             "it was consumed already, or is not an unversioned DLPack tensor",
+            "",
             "pass the array itself, or a numpy array",
         )
     tensor, shape, address = _read(capsule, b"dltensor")
@@ -112,7 +113,9 @@ def _read(capsule: Any, name: bytes) -> tuple[_Tensor, tuple[int, ...], int]:
 
 
 def _fault(why: str) -> CallError:
-    return CallError("read a DLPack capsule", f"its tensor {why}", "pass a copy, or a numpy array")
+    return CallError(
+        f"cannot read a DLPack capsule: its tensor {why}", "", "pass a copy, or a numpy array"
+    )
 
 
 class Checked:
@@ -142,8 +145,9 @@ def asking(value: Any, how: str) -> Iterator[None]:
         raise
     except Exception as error:
         raise CallError(
-            f"read {kind_of(value)} {how}",
+            f"cannot read {kind_of(value)} {how}: "
             f"its library says: {type(error).__name__}: {error}",
+            "",
             "pass an array in the memory of a device, such as a copy of it",
         ) from error
 
@@ -153,8 +157,9 @@ def refuse_negated(value: Any) -> None:
     is_negated = getattr(value, "is_neg", None)
     if callable(is_negated) and is_negated():
         raise CallError(
-            f"read {kind_of(value)} through DLPack",
+            f"cannot read {kind_of(value)} through DLPack: "
             "its negative bit is set: it stands for the negative of what is in its memory",
+            "",
             "pass x.resolve_neg()",
         )
 

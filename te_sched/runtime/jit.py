@@ -54,14 +54,14 @@ def _link(builder: Any, exports: tuple[str, ...], imports: dict[str, int]) -> Li
         missing = re.search(r"Symbols not found: \[(.*?)\]", str(error))
         if missing is None:
             raise BuildError(
-                "link the compiled code",
-                f"LLVM says: {error}",
+                f"cannot link the compiled code: LLVM says: {error}",
+                "",
                 "see what LLVM printed: it names the functions and intrinsics that nothing defines",
             ) from None
         names = missing[1].strip()
         raise BuildError(
-            f"link the compiled code with {names}",
-            "nothing in this process defines it",
+            f"cannot link the compiled code with {names}: nothing in this process defines it",
+            "",
             "give it with te_sched.register_extern, or load the library that has it",
         ) from None
     return Linked(tracker, {name: tracker[name] for name in exports}, engine)

@@ -40,7 +40,9 @@ def check_place(path: str | os.PathLike[str]) -> Path:
     """Where to write; refuses what is no path, and folders that are not there."""
     place = Path(files.check_path(path, _EXPORT))
     if not os.path.isdir(place.parent):
-        raise CallError(f"export to {place}", "its folder does not exist", "make the folder first")
+        raise CallError(
+            f"cannot export to {place}: its folder does not exist", "", "make the folder first"
+        )
     return place
 
 
@@ -54,7 +56,7 @@ def write_library(
     if fcompile is None:
         if place.suffix not in (*_LIBRARIES, ".tar"):
             why = f"{place.suffix!r} is no kind of library"
-            raise CallError(f"{_EXPORT} {place}", why, "use .so, .o or .tar")
+            raise CallError(f"cannot {_EXPORT} {place}: {why}", "", "use .so, .o or .tar")
         files.write(place, _joined(place, objects), _EXPORT, executable=place.suffix in _LINKED)
         return
     with files.temporary_folder(f"{_EXPORT} {place}") as folder:
@@ -116,7 +118,9 @@ def unseal(data: bytes, where: str) -> bytes:
         why = "its digest does not fit: it is damaged, or another program or version wrote it"
     else:
         why = "it was not made by te_sched"
-    raise CallError(f"load {where}", why, "export the module again with export_library")
+    raise CallError(
+        f"cannot load {where}: {why}", "", "export the module again with export_library"
+    )
 
 
 def read_tar(data: bytes, where: str) -> bytes:
@@ -127,7 +131,7 @@ def read_tar(data: bytes, where: str) -> bytes:
             return inside.read() if inside is not None else b""
     except (OSError, LookupError, ValueError, RecursionError, tarfile.TarError) as error:
         raise CallError(
-            f"load {where}", f"it cannot be read: {error}", "give what export_library wrote"
+            f"cannot load {where}: it cannot be read: {error}", "", "give what export_library wrote"
         ) from None
 
 
@@ -137,8 +141,8 @@ def pack(program: Any) -> bytes:
         content = pickle.dumps((_VERSION, program))
     except RecursionError:
         raise BuildError(
-            "export a module",
-            "its program is nested deeper than Python's recursion limit",
+            "cannot export a module: its program is nested deeper than Python's recursion limit",
+            "",
             "raise sys.setrecursionlimit",
         ) from None
     data = _MAGIC + len(content).to_bytes(_LENGTH, "little") + content
@@ -162,7 +166,7 @@ def unpack(data: bytes, where: str) -> Any:
         why = f"its format is version {version}, and this te_sched reads version {_VERSION}"
     except _UNREADABLE as error:
         why = f"it cannot be read by this te_sched: {error}"
-    raise CallError(f"load {where}", why, "export it again with this te_sched")
+    raise CallError(f"cannot load {where}: {why}", "", "export it again with this te_sched")
 
 
 class _Reader(pickle.Unpickler):

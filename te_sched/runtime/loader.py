@@ -59,10 +59,11 @@ class LoadedCode:
         extern = registry.find_extern(name)
         if extern is None or extern.kind != kind:
             raise BuildError(
-                f"link external function {name}",
-                "it is not registered"
+                f"external function {name} is not registered"
                 if extern is None
-                else f"it was a {kind} when the code was compiled, and is a {extern.kind}",
+                else f"external function {name} is a {extern.kind} now, but was a {kind} when the "
+                "code was compiled",
+                "",
                 f'register it with te_sched.register_extern("{name}", function) first',
             )
         self._keep_alive.append(extern)
@@ -92,20 +93,22 @@ def read_metadata(data: bytes, where: str = "") -> dict[str, Any]:
     text = metadata_text(data)
     if not text:
         raise CallError(
-            f"load {where}",
-            "it was not made by te_sched",
+            f"cannot load {where}: it was not made by te_sched",
+            "",
             "export a module with export_library first",
         )
     try:
         metadata: dict[str, Any] = json.loads(text.removeprefix(METADATA_MAGIC.encode()))
     except ValueError:
         raise CallError(
-            f"load {where}", "it is damaged: its description is cut short", "export it again"
+            f"cannot load {where}: it is damaged",
+            "",
+            "export it again",
         ) from None
     if metadata.get("version") != FORMAT_VERSION:
         found = metadata.get("version")
         why = f"its format is version {found}, and this te_sched reads version {FORMAT_VERSION}"
-        raise CallError(f"load {where}", why, "export it again with this te_sched")
+        raise CallError(f"cannot load {where}: {why}", "", "export it again with this te_sched")
     _check_machine(metadata["target"], where)
     return metadata
 
@@ -120,7 +123,7 @@ def _check_machine(target: dict[str, Any], where: str) -> None:
     host = machine_of(Target("llvm")).triple
     if target["triple"] != host:
         why = f"it was compiled for {target['triple']}, and this is {host}"
-        raise CallError(f"load {where}", why, "compile it on this kind of computer")
+        raise CallError(f"cannot load {where}: {why}", "", "compile it on this kind of computer")
     have = set(host_features().split(","))
     missing = sorted(
         name for name in target["features"].split(",") if name.startswith("+") and name not in have
@@ -128,7 +131,9 @@ def _check_machine(target: dict[str, Any], where: str) -> None:
     if missing:
         why = f"this processor lacks {', '.join(name[1:] for name in missing)}"
         raise CallError(
-            f"load {where}", why, 'build it for an older processor (target "llvm -mcpu=x86-64-v2")'
+            f"cannot load {where}: {why}",
+            "",
+            'build it for an older processor (target "llvm -mcpu=x86-64-v2")',
         )
 
 
@@ -154,7 +159,9 @@ def load_code(data: bytes, suffix: str, where: str) -> LoadedCode:
         library = _load_library(data, suffix, where)
     except OSError as error:
         raise CallError(
-            f"load {where}", f"the system's loader says: {error}", "check what it depends on"
+            f"cannot load {where}: the system's loader says: {error}",
+            "",
+            "check what it depends on",
         ) from None
     return LoadedCode(
         metadata, lambda name: ctypes.addressof(ctypes.c_char.in_dll(library, name)), library

@@ -44,8 +44,9 @@ class Unpicklable:
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         what = "module" if hasattr(self, "export_library") else "compiled function"
         raise CallError(
-            f"cannot pickle or copy a {what}",
+            f"cannot pickle or copy a {what}: "
             "its machine code is loaded into this process, at addresses of its own",
+            "",
             "save the module with export_library, and load it with te_sched.runtime.load_module "
             "where it is needed; or build it there",
         )
@@ -235,13 +236,15 @@ def make_evaluator(
 ) -> Evaluator:
     """What times a function on a device; see Module.time_evaluator."""
     del limit_zero_time_iterations  # a repetition is never measured as zero here
-    check_usable(dev, f"cannot time {function.name!r} on {repr_of(dev)}")
+    check_usable(dev, f"time {function.name!r} on {repr_of(dev)}")
     absent = {"cache_flush_bytes": cache_flush_bytes, "f_preproc": f_preproc, **unknown}
     for what, given in absent.items():
         is_off = isinstance(given, int | str) and not given
         if what in unknown or not is_off:
             raise CallError(
-                f"cannot time {function.name!r} with {what}", "it is not available", "leave it out"
+                f"cannot time {function.name!r} with {what}: it is not supported",
+                "",
+                "leave it out",
             )
     return Evaluator(
         functools.partial(function.measure, dev),
@@ -277,8 +280,8 @@ class ModuleOf(Shown, Unpicklable, Generic[_F]):
             return self._entry
         if function is None:
             raise CallError(
-                f"cannot find function {repr_of(name)} in a module",
-                "it has no such function",
+                f"the module has no function {repr_of(name)}",
+                "",
                 f"use one of {', '.join(self._functions)}{did_you_mean(name, self._functions)}",
             )
         return function
@@ -339,8 +342,8 @@ class Module(ModuleOf[Function]):
         dev = dev if dev is not None else ctx
         if dev is None:
             raise CallError(
-                f"cannot time {repr_of(func_name)}",
-                "no device is given",
+                f"time_evaluator of {repr_of(func_name)} needs a device",
+                "",
                 "give one: time_evaluator(name, dev)",
             )
         return make_evaluator(self[func_name], dev, number, repeat, min_repeat_ms, **options)
@@ -351,14 +354,14 @@ class Module(ModuleOf[Function]):
         kind = {"": "ll", "ll": "ll", "asm": "asm", "s": "asm"}.get(fmt)
         if kind is None:
             raise CallError(
-                f"cannot show the source as {repr_of(fmt)}",
-                "there is no such form",
+                f"unknown format of source: {repr_of(fmt)}",
+                "",
                 'use "ll" or "asm"',
             )
         if self._compiled is None:
             raise CallError(
-                "cannot show the source of a loaded module",
-                "a file keeps machine code alone",
+                "cannot show the source of a loaded module: files contain machine code only",
+                "",
                 "build it again",
             )
         return self._compiled.source(kind)
@@ -378,7 +381,7 @@ class Module(ModuleOf[Function]):
         place = check_place(path)
         if self._compiled is None:
             raise CallError(
-                f"cannot export to {place}", "this module was loaded from a file", "copy the file"
+                f"cannot export to {place}: this module was loaded from a file", "", "copy the file"
             )
         write_library(place, (self._compiled.data, *self._extra_objects), fcompile, options)
 

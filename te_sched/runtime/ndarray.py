@@ -109,8 +109,8 @@ class NDArray:
             target = empty(self.shape, self.dtype, target)
         if not isinstance(target, NDArray):
             raise CallError(
-                f"cannot copy an array to {kind_of(target)}",
-                "it is no te_sched array and no device",
+                f"cannot copy an array to {kind_of(target)}, expected an array or a device",
+                "",
                 "use numpy() for a numpy array",
             )
         target._assign(self)
@@ -121,13 +121,13 @@ class NDArray:
         if values.shape != self.shape:
             raise CallError(
                 f"cannot copy an array of shape {values.shape} into one of shape {self.shape}",
-                "the shapes differ",
+                "",
                 "make an array with te_sched.nd.array(values)",
             )
         if not self.key[3]:
             raise CallError(
-                "cannot copy into an array",
-                "its memory is read-only",
+                "cannot copy into an array: its memory is read-only",
+                "",
                 "copy into one made by nd.empty",
             )
         self._fill(values)
@@ -201,8 +201,9 @@ class NDArray:
             yield
         except (IndexError, OverflowError, ValueError, TypeError) as error:
             raise ElementError(
-                f"{what} element {repr_of(index)} of an array of shape {self.shape}",
+                f"cannot {what} element {repr_of(index)} of an array of shape {self.shape}: "
                 f"numpy says: {error}",
+                "",
                 "give an index, or a slice, for each dimension, and numbers that fit",
             ) from None
 
@@ -235,20 +236,21 @@ def array(values: Any, device: Device | None = None, dtype: str | None = None) -
 def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> NDArray:
     """A new array whose elements are undefined."""
     device = device if device is not None else cpu(0)
-    check_usable(device, f"cannot make an array of shape {repr_of(shape)}")
+    check_usable(device, f"make an array of shape {repr_of(shape)}")
     dtype = dtypes.spelled(dtype)
     _check_dtype(dtype)
     extents = _extents(shape)
     if len(extents) > dlpack.MOST_DIMENSIONS:
         raise CallError(
-            f"cannot make an array of {len(extents)} dimensions",
+            f"cannot make an array of {len(extents)} dimensions: "
             f"arrays have at most {dlpack.MOST_DIMENSIONS}",
+            "",
             "join dimensions",
         )
     if any(extent < 0 for extent in extents):
         raise CallError(
-            f"cannot make an array of shape {repr_of(extents)}",
-            "an extent is negative",
+            f"cannot make an array of shape {repr_of(extents)}: an extent is negative",
+            "",
             "use extents of 0 or more",
         )
     make = _empty_numpy if device.memory != _CUDA else cuda_memory.empty
@@ -280,8 +282,8 @@ def _empty_numpy(extents: tuple[int, ...], dtype: str, device_id: int) -> np.nda
         return memory[offset : offset + size].view(kind).reshape(extents)
     except (MemoryError, ValueError, OverflowError) as error:
         raise CallError(
-            f"cannot make an array of shape {repr_of(extents)}",
-            f"there is no room for it: {error}",
+            f"cannot make an array of shape {repr_of(extents)}: not enough memory: {error}",
+            "",
             "make a smaller one",
         ) from None
 
@@ -311,8 +313,8 @@ def _numbers(values: Any) -> np.ndarray[Any, Any]:
         return np.asarray(values)
     except (ValueError, TypeError) as error:
         raise CallError(
-            f"cannot make an array of {kind_of(values)}",
-            f"numpy says: {error}",
+            f"cannot make an array of {kind_of(values)}: numpy says: {error}",
+            "",
             "give rows of the same length",
         ) from None
 
@@ -321,8 +323,8 @@ def _extents(shape: Any) -> tuple[int, ...]:
     given = tuple(shape) if is_sequence(shape) else (shape,)
     if not all(map(is_index, given)):
         raise CallError(
-            f"cannot make an array of shape {repr_of(shape)}",
-            "an extent is an int",
+            f"the shape of an array is {repr_of(shape)}, expected integers",
+            "",
             "write (rows, columns)",
         )
     return tuple([int(extent) for extent in given])
@@ -332,8 +334,8 @@ def from_dlpack(source: Any) -> NDArray:
     """An NDArray over the memory of an array of another library, without a copy."""
     if not hasattr(source, "__dlpack__"):
         raise CallError(
-            f"cannot read {kind_of(source)} through DLPack",
-            "it has no __dlpack__",
+            f"cannot read {kind_of(source)} through DLPack: it has no __dlpack__",
+            "",
             "pass an array, or make one with te_sched.nd.array",
         )
     if isinstance(source, np.ndarray):
@@ -359,8 +361,8 @@ def _real(values: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any]:
     """The values, which must be real numbers."""
     if not np.can_cast(values.dtype, np.float64, "same_kind") and values.dtype.name != "bfloat16":
         raise CallError(
-            f"cannot copy {values.dtype.name} into an array of {dtype}",
-            "they are not real numbers",
+            f"cannot copy {values.dtype.name} into an array of {dtype}: not real numbers",
+            "",
             "convert them first (.real, .astype)",
         )
     return values
@@ -382,8 +384,8 @@ def refuse_masked(values: np.ndarray[Any, Any]) -> None:
     """Refuse an array with a mask, which nothing here would see."""
     if isinstance(values, np.ma.MaskedArray):
         raise CallError(
-            f"cannot read {kind_of(values)}",
-            "its mask would not be seen",
+            f"cannot read {kind_of(values)}: its mask would be ignored",
+            "",
             "pass its numbers: x.filled(value), or x.data to ignore the mask",
         )
 
@@ -417,8 +419,8 @@ def view_storage(storage: Any, dtype: str, memory: int, device_id: int) -> dlpac
 def _check_dtype(dtype: str) -> None:
     if dtype not in _NUMPY_NAMES and dtype != "bfloat16":
         raise CallError(
-            f"cannot make an array of {dtype}",
-            "it is not a data type of arrays",
+            f"arrays cannot have dtype {dtype}",
+            "",
             f"use one of {dtypes.LEGAL}",
         )
 

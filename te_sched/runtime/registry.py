@@ -51,23 +51,23 @@ def register_func(
         return register_func  # of a decorator without a name
     if not isinstance(name, str):
         raise CallError(
-            f"cannot register a function as {repr_of(name)}",
-            "it is no name",
+            f"the name of a function is {repr_of(name)}, expected a string",
+            "",
             "give a string and a function",
         )
     if function is not None and not callable(function):
         raise CallError(
-            f"cannot register {repr_of(function)} as {name!r}",
-            f"{kind_of(function)} is no function",
+            f"cannot register {repr_of(function)} as {name!r}: it is not a function",
+            "",
             "give a Python function",
         )
     if function is None:
         return lambda decorated: register_func(name, decorated, override)
     if name in _functions and not override:
         raise CallError(
-            f"cannot register function {name!r}",
-            "a function of this name is registered already",
-            "say override=True to replace it",
+            f"function {name!r} is registered already",
+            "",
+            "pass override=True to replace it",
         )
     _functions[name] = function
     return function
@@ -80,8 +80,8 @@ def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any
     if function is None and not allow_missing:
         known = ", ".join(sorted(_functions)) or "none"
         raise CallError(
-            f"cannot find function {name!r}",
-            f"no function of this name is registered (registered: {known})",
+            f"no function is registered as {name!r}",
+            f"registered are: {known}",
             f'register it with te_sched.register_func("{name}", function)'
             + did_you_mean(name, _functions),
         )
@@ -104,19 +104,20 @@ def register_extern(name: str, function: Any, override: bool = True) -> Any:
     """
     if name in _externs and not override:
         raise CallError(
-            f"cannot register extern {name!r}",
-            "it is registered already",
-            "say override=True to replace it",
+            f"extern {name!r} is registered already",
+            "",
+            "pass override=True to replace it",
         )
     address = _address_of(function)
     if address is not None and address == 0:
         raise CallError(
-            f"cannot register extern {name!r}", "the pointer is null", "give it a function"
+            f"cannot register extern {name!r}: the pointer is null", "", "give it a function"
         )
     if address is None and not callable(function):
         raise CallError(
-            f"cannot register extern {name!r}",
+            f"cannot register extern {name!r}: "
             f"{kind_of(function)} is neither a function pointer nor callable",
+            "",
             "give it a ctypes or cffi function pointer, an address or a Python function",
         )
     _externs[name] = Extern(name, address or 0, function if address is None else None, function)

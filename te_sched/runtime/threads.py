@@ -44,7 +44,9 @@ def set_num_threads(count: int) -> None:
     count = operator.index(count)
     if count < 0:
         raise CallError(
-            f"run on {count} threads", "it is less than none", "use 1 or more, or 0 for the default"
+            f"the number of threads must not be negative, got {count}",
+            "",
+            "use 1 or more, or 0 for the default",
         )
     _check_most(count, "the number of threads")
     with _starting:

@@ -57,8 +57,8 @@ def _by_fields(kind: type[Any]) -> Constructor:
     def build(*args: Any, **kwargs: Any) -> Any:
         if len(args) > len(fields):
             raise DeclarationError(
-                f"tir.{kind.__name__} of {len(args)} arguments",
-                f"it takes {len(fields)}",
+                f"tir.{kind.__name__} takes {len(fields)} arguments, got {len(args)}",
+                "",
                 f"give {', '.join(field.name for field in fields)}",
             )
         values = dict(zip([field.name for field in fields], args, strict=False)) | kwargs
@@ -88,9 +88,9 @@ def _of_two(kind: type[Any], is_logical: bool = False) -> Constructor:
         left, right = ops.operands(a, b)
         if is_logical and not dtypes.is_bool(dtypes.element(left.dtype)):
             raise DeclarationError(
-                f"tir.{kind.__name__} of {left.dtype}",
-                "its operands are conditions",
-                "compare first: a > 0",
+                f"tir.{kind.__name__} needs conditions, got {left.dtype}",
+                "",
+                "compare the operands: a > 0",
             )
         return kind(left, right)
 
@@ -137,8 +137,9 @@ def _select(condition: Any, true_value: Any, false_value: Any, span: object = No
     other = ops.convert(other)
     if chosen.dtype != other.dtype or not dtypes.is_bool(dtypes.element(held.dtype)):
         raise DeclarationError(
-            f"tir.Select({held.dtype}, {chosen.dtype}, {other.dtype})",
-            "it takes a condition and two values of one type",
+            f"tir.Select needs a condition and two values of one dtype, got {held.dtype}, "
+            f"{chosen.dtype} and {other.dtype}",
+            "",
             "cast one of the values, or use te.if_then_else, which does",
         )
     return expr.Select(held, chosen, other)
@@ -168,8 +169,8 @@ def _one_of(names: tuple[str, ...], given: Any, what: str) -> str:
         return names[operator.index(given)]
     if not isinstance(given, str) or given not in names:
         raise DeclarationError(
-            f"{what} {repr_of(given)}",
-            "there is no such kind",
+            f"unknown {what}: {repr_of(given)}",
+            "",
             f"use one of {', '.join(names)}{did_you_mean(given, names)}",
         )
     return given
@@ -202,13 +203,13 @@ def _iter_var(
         domain = Range(low, ops.sub(end, low))
     if not (domain is None or isinstance(domain, Range)) or not isinstance(var, str | expr.Var):
         raise DeclarationError(
-            f"an axis {repr_of(var)} over {repr_of(dom)}",
-            "an axis has a name or a variable, and a domain",
+            f"tir.IterVar needs a domain and a name, got {repr_of(dom)} and {repr_of(var)}",
+            "",
             'write tir.IterVar((0, 8), "i", 0)',
         )
     if isinstance(var, str):
         var = expr.Var(var, "int32" if domain is None else domain.extent.dtype)
-    kind = _one_of(ITER_KINDS, iter_type, "an axis of the kind")
+    kind = _one_of(ITER_KINDS, iter_type, "kind of axis")
     return IterVar(domain, var, kind, thread_tag)
 
 

@@ -93,9 +93,9 @@ class PrimFuncPass:
         """The module with every function mapped."""
         if not isinstance(mod, IRModule):
             raise LoweringError(
-                f"run the pass {self.info.name} on {kind_of(mod)}",
-                "a pass maps a module",
-                "pass what te_sched.lower gave",
+                f"pass {self.info.name} expects a module, got {kind_of(mod)}",
+                "",
+                "pass the result of te_sched.lower",
             )
         return IRModule({name: self.transform(func) for name, func in mod.functions.items()})
 
@@ -179,8 +179,8 @@ def NarrowDataType(target_bits: int = 32) -> PrimFuncPass:
     """Compute indices in int32 where that is enough."""
     if target_bits != 32:
         raise LoweringError(
-            f"narrow indices to {target_bits} bits",
-            "te_sched narrows them to 32 alone",
+            f"cannot narrow indices to {target_bits} bits",
+            "only 32 bits are supported",
             "use NarrowDataType(32)",
         )
     return _named("tir.NarrowDataType")
