@@ -5,7 +5,7 @@
     python -m benchmarks.memory --results DIR    the figures as Markdown too
 
 Each cycle makes another small program (sizes, operations and schedules vary), runs it, saves and
-loads it at times, and lets go of all; with the cache, each program comes twice. Reported are, at
+loads it at times, and releases all; with the cache, each program comes twice. Reported are, at
 times,
 
 - the process's resident memory, which also counts what malloc keeps for later;

@@ -88,7 +88,7 @@ class Config:
     max_steps: int | None = _switch(
         None,
         "TE_SCHED_MAX_STEPS",
-        "stop a kernel on the emulated device or in checked mode after so many steps of loops; by "
+        "stop a kernel on the emulated device or in checked mode after this many steps of loops; by "
         "default 1e9 of one thread where nothing else bounds a loop, in checked mode 2e7 of all "
         "loops together; read when a module first runs on the emulated device, and at each check",
     )
@@ -98,13 +98,13 @@ class Config:
     cache_dir: str | None = _switch(
         None,
         "TE_SCHED_CACHE_DIR",
-        "keep them in this folder, which nobody else may write; by default te_sched in "
+        "keep them in this folder, which other users may not write; by default te_sched in "
         "XDG_CACHE_HOME or ~/.cache, or the system's like",
     )
     cache_size: int | None = _switch(
         None,
         "TE_SCHED_CACHE_SIZE",
-        "let them take about so many MiB, by default 256; the longest unused go first",
+        "let them take about this many MiB, by default 256; the longest unused go first",
     )
     progress: bool = _switch(
         True,
@@ -125,9 +125,9 @@ class Config:
     )
 
 
-# Variables that are no switches: of the whole process, read when its threads first start.
+# Variables that are not switches: of the whole process, read when its threads first start.
 PROCESS_VARIABLES = {
-    "TE_SCHED_NUM_THREADS": "run parallel loops on so many threads, by default those of "
+    "TE_SCHED_NUM_THREADS": "use this many threads for parallel loops, by default those of "
     "OMP_NUM_THREADS, or one on each core",
     "TE_SCHED_OPENMP": '"serial" runs parallel loops on one thread',
 }

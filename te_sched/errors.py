@@ -219,7 +219,7 @@ def is_shortened(error: BaseException | None) -> bool:
     return isinstance(error, TeSchedError) and not isinstance(error, InternalError)
 
 
-_COMMAND_LINE = "te-sched"  # what calls its commands is no user's program
+_COMMAND_LINE = "te-sched"  # what calls its commands is not a user's program
 _IS_USERS: dict[str, bool | str] = {}  # by file
 
 

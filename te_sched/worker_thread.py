@@ -1,8 +1,8 @@
 """Calls on a thread of their own, for which the caller waits: with another stack, or to be left.
 
 Native code that runs for long, such as a compiler, does not let Python handle signals meanwhile;
-a caller that waits does. After a Ctrl-C the thread stops as soon as it executes Python, and nobody
-hears of that. Must not know what is called.
+a caller that waits does. After a Ctrl-C the thread stops as soon as it executes Python, and the
+exception is lost. Must not know what is called.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _usual: list[int] = []  # the size of stacks, which is the whole process's, whil
 def run_in_thread(call: Callable[[], _T], without: Callable[[], _T], stack: int = 0) -> _T:
     """What a call gives, or raises; what `without` does if the system refuses a thread.
 
-    Its `stack` has so many bytes, or as many as are usual.
+    `stack` is its size in bytes, by default the usual one.
     """
     results: list[_T] = []
     failures: list[BaseException] = []

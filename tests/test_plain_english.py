@@ -16,11 +16,11 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PHRASES = {
     r"\bnobody\b": "name what does or does not do it",
-    r"\bwho (reads|writes|asks|calls|uses|wants)\b": "use the noun: a reader, a writer, a caller, a user",
+    r"\bwho (reads|writes|asks|calls|uses|wants)\b": "use the noun: a reader, a caller, a user",
     r"\bso many\b": "give the number, or say 'this number of'",
     r"\binsists?\b": "say what to pass",
-    r"\b(is|are) no (?!longer|more|less|better|worse|different|larger|smaller)": "use 'is not a'",
-    r"\bwhat\b[^.,;:()]*\bwhat\b": "use one clause, or a noun",
+    r"(?<!there )\b(is|are) no (?!longer|more|less|better|worse|larger|smaller)": "use 'is not a'",
+    r"\bwhat\b((?!\band\b)[^.,;:()|#])*\bwhat\b": "use one clause, or a noun",
     r"\bcalls tell\b": "write: a dynamic shape",
     r"\bbecame of\b": "name the result",
     r"\b(lets?|letting) go of\b": "use 'releases' or 'frees'",
@@ -49,7 +49,13 @@ def _sentences(path: Path) -> Iterator[str]:
 
 @cache
 def _texts() -> list[tuple[Path, str]]:
-    patterns = ("te_sched/**/*.py", "docs/**/*.md", "tutorials/*.ipynb", "*.md", "benchmarks/**/*.py")
+    patterns = (
+        "te_sched/**/*.py",
+        "docs/**/*.md",
+        "tutorials/*.ipynb",
+        "*.md",
+        "benchmarks/**/*.py",
+    )
     paths = sorted(path for pattern in patterns for path in ROOT.glob(pattern))
     return [(path.relative_to(ROOT), text) for path in paths for text in _sentences(path)]
 

@@ -61,7 +61,7 @@ class Gpu:
         """The call of a te_sched function with arrays, on whichever stream is the current one.
 
         Arrays of cupy make other streams wait for the current one when they are handed over, which
-        cannot be recorded in a graph; here all work is on one stream, and nobody needs to wait.
+        cannot be recorded in a graph; here all work is on one stream, and nothing needs to wait.
         """
         given = [_Shared(array) for array in arrays]
         return lambda: function(*given)

@@ -29,7 +29,7 @@ PAUSE_S = 0.08
 ROUNDS = 5
 _TURN_S = 0.15  # for the calls of one turn
 _FEWEST, _MOST = 3, 25
-_TRIES = 2  # for a turn that nobody disturbs
+_TRIES = 2  # for an undisturbed turn
 _YIELD_S = 0.01  # for another benchmark, whose turn it is now
 _LOOK_S, _PATIENCE_S = 0.15, 3.0  # for a moment in which others do nothing
 _DISTURBED_S = 0.03  # of others' processor time; the system counts in steps of 0.01
@@ -107,7 +107,7 @@ def _others() -> Iterator[list[float]]:
 
 
 def _busy() -> float:
-    """The seconds of processor time that all processes together took; 0 where nobody says."""
+    """The seconds of processor time that all processes together took; 0 where unknown."""
     path = Path("/proc/stat")
     if not path.exists():
         return 0.0

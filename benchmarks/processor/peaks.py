@@ -53,7 +53,7 @@ def gigaflops(threads: int, steps: int = _STEPS) -> float:
 
 
 def gigabytes_per_second(shape: tuple[int, int] = _COPIED) -> float:
-    """What is read and what is written; the faster of te_sched's copy and numpy's."""
+    """Bytes read and written; the faster of te_sched's copy and numpy's."""
     source = np.zeros(shape, np.float32)
     target = np.zeros_like(source)
     numpy = timings({"numpy": lambda: np.copyto(target, source)})["numpy"].shortest

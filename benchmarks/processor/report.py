@@ -137,7 +137,7 @@ def reached(row: Row, about: str, peaks: dict[str, float]) -> float | None:
 
 
 def best_peer(row: Row) -> str:
-    """Who was fastest besides te_sched; an empty name where nobody else took part."""
+    """Who was fastest besides te_sched; an empty name without peers."""
     others = {name: ms for name, ms in row["median_ms"].items() if name not in _OURS}
     return min(others, key=others.__getitem__, default="")
 

@@ -47,7 +47,7 @@ def check(
 
     Raises
     ------
-    LoweringError where a schedule has no args, BuildError for what is no program.
+    LoweringError where a schedule has no args, BuildError for what is not a program.
     """
     del target
     if not isinstance(inputs, Schedule):
@@ -99,7 +99,7 @@ def functions_of(inputs: Any, name: str, call: str) -> dict[str, PrimFunc]:
 
     Raises
     ------
-    BuildError, which names the call, for what is no program.
+    BuildError, which names the call, for what is not a program.
     """
     if isinstance(inputs, PrimFunc):
         return {name: inputs}

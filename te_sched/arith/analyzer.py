@@ -57,7 +57,7 @@ class Analyzer:
 
     @property
     def is_exact(self) -> bool:
-        """Whether floats and what is computed with data are what they are when a program runs."""
+        """Whether floats and computations with data have the types they have at run time."""
         return self._facts.is_exact
 
     @property

@@ -4,7 +4,7 @@
 
 Factors may be symbolic, which is what the extents of arguments are. A quotient or remainder stays
 one factor, known by its parts. Forms are for proofs; what is printed is made of the sums of
-`iter_expr`, in which a product of variables is no part of an iterator. Must not know statements.
+`iter_expr`, in which a product of variables is not part of an iterator. Must not know statements.
 """
 
 from __future__ import annotations

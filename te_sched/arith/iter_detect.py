@@ -257,7 +257,7 @@ class Detector(Visitor):
                 found: IterSumExpr = method(self, e)
                 return found
             if not variables_of(e).isdisjoint(self.sums):
-                raise NotAffine(f"{e} is no sum of parts of iterators")
+                raise NotAffine(f"{e} is not a sum of parts of iterators")
         except NotAffine:
             if not self.lenient:
                 raise
@@ -297,7 +297,7 @@ class Detector(Visitor):
         """A divisor that no iterator changes."""
         found = self.sum_of(e)
         if found.args or (isinstance(found.base, int) and found.base < 1):
-            raise NotAffine(f"{e} is no positive constant")
+            raise NotAffine(f"{e} is not a positive constant")
         return found.base
 
     def plus(self, a: IterSumExpr, b: IterSumExpr) -> IterSumExpr:
@@ -495,7 +495,9 @@ class Detector(Visitor):
         (one,) = fused.args
         share = self.prover.quotient(divisor, one.scale)
         if share is None or (isinstance(share, int) and share < 1):
-            raise NotAffine(f"{divisor} is no multiple of {one.scale}, the scale of {expr_of(a)}")
+            raise NotAffine(
+                f"{divisor} is not a multiple of {one.scale}, the scale of {expr_of(a)}"
+            )
         coarse_part, fine_part = self._split_part(one._replace(scale=1), share)
         fine_part = fine_part._replace(scale=one.scale)
         return IterSumExpr((coarse_part,), 0), IterSumExpr((fine_part,), 0)
@@ -506,7 +508,7 @@ class Detector(Visitor):
         """Quotient and remainder of a part with scale 1, which may be as large as the divisor."""
         extent = self.prover.quotient(one.extent, divisor)
         if extent is None:
-            if not self.is_highest(one):  # x % 6 // 4 is no part of x
+            if not self.is_highest(one):  # x % 6 // 4 is not part of x
                 mark = self._mark((one,), one.extent)
                 one = IterSplitExpr(mark, 1, mark.extent)
             extent = self.prover.ceildiv(one.extent, divisor)
@@ -539,7 +541,7 @@ class Detector(Visitor):
         if kind is IntImm and condition.value:
             return
         if kind not in (LT, LE, GT, GE, EQ):
-            raise NotAffine(f"{condition} is no comparison of a sum of parts of iterators")
+            raise NotAffine(f"{condition} is not a comparison of a sum of parts of iterators")
         a, b = self.sum_of(condition.a), self.sum_of(condition.b)
         gap = self.plus(a, self.times(b, -1))
         if kind in (GT, GE):

@@ -34,8 +34,7 @@ class IterSplitExpr(NamedTuple):
     """((source // lower_factor) % extent) * scale.
 
     The extent is UNBOUNDED where no remainder is taken. `trunc` says that / and % round towards
-    zero. It tells also, for the order of parts, what never was divided from what was put together
-    again.
+    zero. It also tells parts never divided from parts joined again, for their order.
     """
 
     source: Any  # an expression or a mark

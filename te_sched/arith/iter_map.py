@@ -83,7 +83,7 @@ def _detected(
 def normalize_to_iter_sum(
     index: Expr, input_iters: Domains, analyzer: Analyzer | None = None
 ) -> IterSumExpr:
-    """The index as a sum of parts of iterators; what is no such part goes to the base."""
+    """The index as a sum of parts of iterators; whatever is not such a part goes to the base."""
     prover = Prover(analyzer)
     detector = Detector(input_iters, IterMapLevel.NO_CHECK, prover, Dividing.REST, lenient=True)
     found = detector.sum_of(index)
@@ -96,7 +96,7 @@ def join_constrained(
     """The index as a sum of iterators that are under no condition and of marks, and these marks:
     the sums that conditions are about, each with all values that its condition leaves.
 
-    None where the index or a condition is no such sum.
+    None where the index or a condition is not such a sum.
     """
     prover = Prover(analyzer)
     detector = Detector(input_iters, IterMapLevel.SURJECTIVE, prover, Dividing.REST)

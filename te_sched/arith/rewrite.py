@@ -56,7 +56,7 @@ _MAX_DEPTH = 24
 
 
 def _cancelled(a: Any, b: Any, difference: Sub) -> Any:
-    """a - b of numbers that are no indices: what is in both goes, as in real numbers."""
+    """a - b of numbers that are not indices: what is in both goes, as in real numbers."""
     if same(a, b):
         return ops.const(0, difference.dtype) if _is_repeatable(a) else difference
     if type(a) is Add and (same(a.a, b) or same(a.b, b)):

@@ -58,7 +58,7 @@ class _Result:
     type=click.IntRange(0),
     default=_BLOCKS,
     show_default=True,
-    help="Of a GPU's kernel, watch so many blocks, evenly spread; 0 for all.",
+    help="Of a GPU's kernel, watch this number of blocks, evenly spread; 0 for all.",
 )
 @click.option("--strict", is_flag=True, help="What could not be proved counts as wrong, too.")
 @json_option
@@ -74,8 +74,8 @@ def command(
     strict: bool,
     as_json: bool,
 ) -> int:
-    """Judge each schedule that PROGRAM.py builds, lowers or makes: races, elements that nobody
-    writes or that are read before, accesses outside of tensors. Then watch it run: on the
+    """Judge each schedule that PROGRAM.py builds, lowers or makes: races, elements that are not
+    written or read before that, accesses outside of tensors. Then watch it run: on the
     processor with build(..., sanitize=True), kernels of a GPU in the checked mode.
 
     Exits with 1 if something is wrong.

@@ -1,4 +1,4 @@
-"""te-sched doctor: what this computer has of what te_sched can use."""
+"""te-sched doctor: required and optional dependencies on this computer."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _COLOURS = {"ok": "green", "absent": "yellow", "broken": "red"}
 @click.command("doctor")
 @json_option
 def command(as_json: bool) -> int:
-    """Tell what is installed of what te_sched needs and can use, what each enables, and what to do
-    about what is missing. Exits with 1 only if something that is needed is broken.
+    """List required and optional dependencies: whether each is installed, what it enables, and
+    how to install it. Exits with 1 only if something that is needed is broken.
     """
     rows = [probe(one) for one in PROBES]
     failed = any(row.needed and row.state != "ok" for row in rows)

@@ -1,4 +1,4 @@
-"""What the command line says when it cannot do what it was asked, and the codes it exits with.
+"""Errors of the command line, and its exit codes.
 
 Owns the exit codes. Must not know any command.
 """
@@ -92,7 +92,7 @@ def forget_output() -> None:
     """Let what is left for a closed pipe go nowhere, so that Python's exit is quiet."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):  # stdout is no file
+    except (OSError, ValueError):  # stdout is not a file
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (to the end of the process)
 
 
@@ -114,7 +114,7 @@ def as_usage_error(error: click.UsageError) -> UsageError:
 
 
 def unknown_command(name: str, known: list[str]) -> UsageError:
-    """A first word that is no command."""
+    """A first word that is not a command."""
     if name.endswith(".py") or os.path.isfile(name):
         help = f"say what to do with the file: te-sched run {name}, te-sched lower {name}, ..."
     else:

@@ -173,7 +173,7 @@ def read(path: str) -> Any:
 
     Raises
     ------
-    CommandError when it cannot be read, or is no Python.
+    CommandError when it cannot be read, or is not Python.
     """
     if path.endswith(".ipynb"):
         help = f"write its cells to a program: jupyter nbconvert --to script {path}"

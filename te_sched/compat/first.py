@@ -112,7 +112,7 @@ class _IsNothing(type):
 
 
 class UnknownExtent(metaclass=_IsNothing):
-    """An extent that nobody knows, of Relay's graphs: in isinstance, which is never true here."""
+    """An unknown extent of Relay's graphs, for isinstance, which is never true here."""
 
 
 def cast(src: object, dtype: str) -> E.Expr:

@@ -1,6 +1,6 @@
 """Functions over whole schedules that stand in tvm.te.schedule and tvm.driver.build_module.
 
-They show the steps of lowering one by one: who reads whom, the ranges of axes, the loops.
+They show the steps of lowering one by one: consumers, ranges of axes, the loops.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def _is_clang(compiler: list[str]) -> bool:
 
 
 def _module_asm(assembly: str) -> str:
-    """LLVM IR that is assembly as it stands, where labels of its own differ from other texts'."""
+    """LLVM IR that is one block of assembly, where labels of its own differ from other texts'."""
     exported = set(re.findall(r"\.(?:globl|weak)\s+([\w.$]+)", assembly))
     labels = set(re.findall(r"^([\w.$]+):", assembly, re.MULTILINE)) - exported
     mark = hashlib.sha256(assembly.encode()).hexdigest()[:8]

@@ -29,8 +29,8 @@ from te_sched.ir.visitor import children, variables_of, walk
 
 
 class DataDependence:
-    """Which values depend on integers in memory, or from elsewhere, or on integers of types that
-    nobody counts in.
+    """Which values depend on integers in memory, or from elsewhere, or on integers of types other
+    than those of indices.
 
     What is loaded by such an index is another value.
     """

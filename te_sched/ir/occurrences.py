@@ -52,7 +52,7 @@ Guard = Expr | tuple[Var, Expr]
 
 
 class Occurrence(NamedTuple):
-    """One read or write of elements, as it stands in the program.
+    """One read or write of elements in a program.
 
     A function from outside gets `extent` elements from an offset in flat memory, behind `data`, and
     `buffer` is None; else `extent` is None. If both are None, it gets all that `data` points to.

@@ -1,7 +1,7 @@
 """Building expressions as a user expects: types matched, lanes broadcast, constants folded.
 
 The functions take anything that a user may write (`convert` says what that is) and fold as much as
-TVM's operators do, because what they build is what is printed; but x * 0, x + 0 and 0 / x of floats
+TVM's operators do, because their results are printed; but x * 0, x + 0 and 0 / x of floats
 stay as they are, since they are not always 0 and x (`reals` folds them for the text). Must not
 simplify beyond that (that is `arith`).
 """

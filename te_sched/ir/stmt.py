@@ -77,7 +77,7 @@ class AttrStmt(Stmt):
 
 
 def check_attribute(target: Any, key: str) -> None:
-    """Refuse an attribute of threads whose target is no axis."""
+    """Refuse an attribute of threads whose target is not an axis."""
     if key in THREAD_KEYS and not isinstance(target, IterVar):
         raise DeclarationError(
             f"the node of attribute {key} is {kind_of(target)}, expected a thread axis",
@@ -128,7 +128,7 @@ class Allocate(Stmt):
 
 @node
 class Prefetch(Stmt):
-    """Bring a region of a buffer towards the processor."""
+    """Prefetch a buffer region into the cache."""
 
     buffer: Buffer = role(Role.BUFFER)
     bounds: tuple[Range, ...] = role(Role.REGION)

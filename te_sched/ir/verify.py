@@ -149,7 +149,7 @@ class _Verifier:
             self.scope.add(param)
         for param, buffer in self.func.buffer_map.items():
             if param not in self.scope:
-                self.fail(param, "it has a buffer, but is no parameter")
+                self.fail(param, "it has a buffer, but is not a parameter")
             self.scope.update(_described(buffer))
         self.defined |= self.scope
         self.statement(self.func.body)

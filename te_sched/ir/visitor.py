@@ -212,7 +212,7 @@ _FIELD_MAPPERS: dict[Role, _Method] = {
 
 def _rebuilder(kind: type, reached: Collection[Role]) -> _Method:
     """How a Mapper rebuilds one class of nodes: decided once, here, because every pass runs through
-    it. What a node defines is mapped after what is outside of its scope, and before its body.
+    it. Definitions of a node are mapped after its parts outside of their scope, before its body.
     """
     roles = {name: what for name, what in FIELD_ROLES[kind].items() if what in reached}
     in_scope = {Role.DEFINITION: 1, Role.BODY: 2}

@@ -114,7 +114,7 @@ class Cutter(StatementMapper):
         ]
 
     def part(self, node: For, begin: Expr, end: Expr, body: Stmt) -> Stmt | None:
-        """The iterations from `begin` to before `end`, counted from 0; a single one is no loop."""
+        """The iterations from `begin` to before `end`, counted from 0, without a loop for one."""
         extent = self.analyzer.simplify(build.sub(end, begin))
         count = extent.value if type(extent) is IntImm else None
         if count is not None and count <= 0:

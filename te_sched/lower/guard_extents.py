@@ -52,7 +52,7 @@ class _Guard(StatementMapper):
 
 
 def _guarded(node: Stmt, value: Expr, below: Stmt, inner: set[Var]) -> Stmt:
-    """The statement under those guards of what is below that speak of what `value` reads by."""
+    """The statement, guarded by conditions from below on variables that `value` reads."""
     if not reads_data(value):
         return node
     read_by = variables_of(value)

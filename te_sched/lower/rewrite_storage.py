@@ -49,7 +49,7 @@ from te_sched.lower.vectorize_storage import vectorize_storage
 
 # A freed slot serves for sizes that differ from its own by no more than this factor.
 _SIZE_RANGE = 16
-# Up to this size, and always in these scopes, memory is in registers: sharing it helps nobody.
+# Up to this size, and always in these scopes, memory is in registers: sharing it has no effect.
 _REGISTER_BITS = 32
 _REGISTER_SCOPES = ("warp", "local", "wmma", "texture", "m16n8k8")
 

@@ -6,7 +6,7 @@
         B[ramp(i * 8 * B_stride, B_stride, 8)] = ...
 
 TVM leaves such strides to run time too, and loses its vectors. For what runs, not for what is
-printed; a long program stays one, since two take twice as long to compile. Must not know who calls.
+printed; a long program stays one, since two take twice as long to compile. Must not know callers.
 """
 
 from __future__ import annotations

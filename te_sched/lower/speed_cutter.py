@@ -34,7 +34,10 @@ from te_sched.lower.statements import fresh_copy, has_attribute, is_nothing, nod
 
 _SYMBOLIC = 1024  # iterations of a loop that may have any number of them
 _SHARE = 32  # part of a program's runs below which guards do not matter
-_GROWTH, _ALWAYS = 3, 64  # statements added: so many for each that there was, or so many in all
+_GROWTH, _ALWAYS = (
+    3,
+    64,
+)  # statements added: a factor of the statements there were, and a number in all
 _LANES = 8  # of a vector are one instruction, about; a guard makes them as many
 _CALLS = frozenset((Call,))
 

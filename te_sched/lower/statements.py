@@ -101,7 +101,7 @@ def keeps_memory(store: BufferStore) -> bool:
 
 
 def sequence(parts: Iterable[Stmt | None]) -> Stmt:
-    """One statement after the other, sequences in sequences joined; None is no statement."""
+    """One statement after the other, sequences in sequences joined; None is not a statement."""
     flat: list[Stmt] = []
     for part in parts:
         if type(part) is SeqStmt:

@@ -203,7 +203,7 @@ class _Tensorizer:
             is_alike = len(given) == len(wanted) and all(map(structural_equal, given, wanted))
             if not is_alike or not _reduce_alike(mine, theirs):
                 raise self._mismatch(
-                    "the loops do not compute what the intrinsic declares",
+                    "the loops do not match the computation that the intrinsic declares",
                     "check the axis, the split factors and the order of the operands",
                     f"the loops compute {_body_text(mine, given)}, "
                     f"the intrinsic declares {_body_text(theirs, wanted)}; ",

@@ -85,7 +85,7 @@ def make_packed(name: str, args: list[dict[str, Any]], result: str) -> Any:
             try:
                 answer = function(*values)
                 if not isinstance(answer, (int, float, np.number)):
-                    answer = None  # an array, for chaining, is no result
+                    answer = None  # an array, for chaining, is not a result
             finally:
                 values.clear()
                 for one in lent:
@@ -116,7 +116,7 @@ class _Lent:
     def is_held(self) -> bool:
         """Whether something else reaches the caller's memory: a view, or an array through DLPack.
 
-        A cycle of objects that nobody has does not count.
+        Unreachable cycles of objects do not count.
         """
         if self.memory() is not None:
             gc.collect()

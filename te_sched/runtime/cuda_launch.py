@@ -85,7 +85,7 @@ class Launcher:
         return 0
 
     def _function(self, name: str, shared: int) -> int:
-        """A kernel that may use so many dynamic bytes: beyond what is usual it must be allowed."""
+        """A kernel allowed to use this many bytes of dynamic memory."""
         with self._lock:
             if name not in self._functions:
                 what, arguments = f"find kernel {name} in its module", (self._module, name.encode())

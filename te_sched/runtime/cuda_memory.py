@@ -73,6 +73,6 @@ def to_host(array: Any, device_id: int) -> np.ndarray[Any, Any]:
 
 
 def take(size: int, device_id: int) -> Any:
-    """So many bytes, at the address `ptr`, until the object goes."""
+    """A number of bytes at the address `ptr`, freed with the object."""
     with working_on(device_id, f"take {size} bytes of cuda({device_id})") as library:
         return library.cuda.alloc(size)

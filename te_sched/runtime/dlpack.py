@@ -187,7 +187,7 @@ _capsule_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_
 
 
 def _destroy_capsule(capsule: int) -> None:
-    """A capsule that nobody consumed still owns its array."""
+    """A capsule that was not consumed still owns its array."""
     if _capsule_valid(capsule, b"dltensor"):
         _exported.pop(_capsule_pointer(capsule, b"dltensor"), None)
 

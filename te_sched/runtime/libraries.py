@@ -37,7 +37,7 @@ _LENGTH = 8  # bytes of the number that tells how long the program is
 
 
 def check_place(path: str | os.PathLike[str]) -> Path:
-    """Where to write; refuses what is no path, and folders that are not there."""
+    """Where to write; refuses what is not a path, and folders that are not there."""
     place = Path(files.check_path(path, _EXPORT))
     if not os.path.isdir(place.parent):
         raise CallError(
@@ -55,7 +55,7 @@ def write_library(
     """Write object files as what the suffix says, or let `fcompile` link them."""
     if fcompile is None:
         if place.suffix not in (*_LIBRARIES, ".tar"):
-            why = f"{place.suffix!r} is no kind of library"
+            why = f"{place.suffix!r} is not a kind of library"
             raise CallError(f"cannot {_EXPORT} {place}: {why}", "", "use .so, .o or .tar")
         files.write(place, _joined(place, objects), _EXPORT, executable=place.suffix in _LINKED)
         return
@@ -175,5 +175,5 @@ class _Reader(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         found = super().find_class(module, name) if module.startswith("te_sched.") else None
         if not isinstance(found, type):
-            raise pickle.UnpicklingError(f"{module}.{name} is no part of a program")
+            raise pickle.UnpicklingError(f"{module}.{name} is not part of a program")
         return found

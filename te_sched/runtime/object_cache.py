@@ -121,7 +121,7 @@ def current_cache() -> ObjectCache | None:
 
 
 def is_private(status: os.stat_result) -> bool:
-    """Whether a file or folder is this user's, and nobody else may write it."""
+    """Whether a file or folder is this user's, and not writable by others."""
     if not hasattr(os, "geteuid"):
         return True  # the user's profile on Windows is private
     return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

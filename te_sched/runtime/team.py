@@ -328,6 +328,21 @@ define internal i32 @own_number() {{
   ret i32 %number
 }}
 
+define internal void @set_core(ptr %set, i32 %core, i1 %is.in) {{
+  %index = udiv i32 %core, 64
+  %word.at = getelementptr i64, ptr %set, i32 %index
+  %word = load i64, ptr %word.at
+  %rest = urem i32 %core, 64
+  %bit = zext i32 %rest to i64
+  %one = shl i64 1, %bit
+  %others = xor i64 %one, -1
+  %without = and i64 %word, %others
+  %with = or i64 %word, %one
+  %new = select i1 %is.in, i64 %with, i64 %without
+  store i64 %new, ptr %word.at
+  ret void
+}}
+
 define internal void @leave_core(ptr %box) noinline {{
   %number.at = getelementptr %box, ptr %box, i64 0, i32 4
   %left.at = getelementptr %box, ptr %box, i64 0, i32 5
@@ -343,19 +358,18 @@ define internal void @leave_core(ptr %box) noinline {{
   br i1 %tell.it, label %look, label %done
 look:
   %set = alloca [{_CORES // 64} x i64]
-  %size = call i32 @sched_getaffinity(i32 0, i64 {_CORES // 8}, ptr %set)
+  %size = call i32 @sched_getaffinity(i32 %number, i64 {_CORES // 8}, ptr %set)
   %failed = icmp slt i32 %size, 0
-  br i1 %failed, label %done, label %tell
+  br i1 %failed, label %done, label %compare
+compare:
+  %has.left = icmp ne i32 %left, 0
+  br i1 %has.left, label %return, label %tell
+return:
+  %before = sub i32 %left, 1
+  call void @set_core(ptr %set, i32 %before, i1 true)
+  br label %tell
 tell:
-  %index = udiv i32 %core, 64
-  %word.at = getelementptr i64, ptr %set, i32 %index
-  %word = load i64, ptr %word.at
-  %rest = urem i32 %core, 64
-  %bit = zext i32 %rest to i64
-  %one = shl i64 1, %bit
-  %others = xor i64 %one, -1
-  %without = and i64 %word, %others
-  store i64 %without, ptr %word.at
+  call void @set_core(ptr %set, i32 %core, i1 false)
   %status = call i32 @sched_setaffinity(i32 %number, i64 {_CORES // 8}, ptr %set)
   store atomic i32 %named, ptr %left.at monotonic, align 4
   br label %done

@@ -184,8 +184,8 @@ def _read_openmp(variable: str, default: int) -> int:
     if 0 < count <= MOST or (variable == "OMP_THREAD_LIMIT" and count):
         return count
     warnings.warn(
-        f"te_sched ignores the environment variable {variable}={text[:20]!r}: it is no number of "
-        f"threads from 1 to {MOST}; parallel loops run on {default}",
+        f"te_sched ignores the environment variable {variable}={text[:20]!r}: it is not a number "
+        f"of threads from 1 to {MOST}; parallel loops run on {default}",
         RuntimeWarning,
         stacklevel=2,
     )

@@ -62,7 +62,7 @@ def explain(
 
     Raises
     ------
-    ScheduleError for what is no schedule, BuildError for a target without code generation.
+    ScheduleError for what is not a schedule, BuildError for a target without code generation.
     """
     _check(schedule, args, max_steps, error)
     wanted = as_target(target if target is not None or not has_threads(schedule) else "cuda")

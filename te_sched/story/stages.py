@@ -3,7 +3,7 @@
 A statement that writes is of the stage that it computes, then of those that it reads. One round
 others is of the stage computed last in it, then of the others computed there. Memory is known by
 its name: where lowering lets several stages share memory, it has the name of the first. The
-stages of a statement follow from those inside of it, so this is no walk of `ir.scopes`, which says
+stages of a statement follow from those inside of it, so `ir.scopes` is not used, which says
 what is in force outside. Must not know texts.
 """
 

@@ -47,7 +47,7 @@ class Clock:
         self._why_not = why_no_arrays(args)
 
     def measure(self, module: Any, device: Device, work: float | None) -> Timing:
-        """The time of a module's entry function, with about so many operations and accesses."""
+        """The time of a module's entry function, given its numbers of operations and accesses."""
         self.different = ()
         if self._why_not:
             return Timing(note=f"Not measured: {self._why_not}.")

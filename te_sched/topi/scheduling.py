@@ -103,7 +103,7 @@ def moves_only(op: Operation) -> bool:
 
 
 def inline_injective(s: Schedule, keep: Iterable[Operation] = ()) -> None:
-    """Inline each injective stage that is no output, not in `keep`, and read by computes only."""
+    """Inline injective stages that are not outputs, not in `keep`, and read by computes only."""
     kept = set(keep)
     for op in [stage.op for stage in s.stages]:
         if op not in kept and _can_inline(s, op):

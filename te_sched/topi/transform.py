@@ -63,7 +63,7 @@ def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
     order = [normalized_axis(axis, data.ndim, "transpose") for axis in given]
     if sorted(order) != list(range(data.ndim)):
         raise DeclarationError(
-            f"topi.transpose axes {tuple(given)} are no permutation of the axes of {data.name}",
+            f"topi.transpose axes {tuple(given)} are not a permutation of the axes of {data.name}",
             f"it has {data.ndim} dimensions",
             f"give an order of 0 to {data.ndim - 1}",
             tensor_label(data),

@@ -1,7 +1,7 @@
 """Observers of the schedules of a program: of their creation, lowering and building.
 
 For tools that run a user's program to see its schedules, such as the command line. Must not know
-who asks.
+its users.
 """
 
 from __future__ import annotations

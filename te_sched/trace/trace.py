@@ -82,7 +82,7 @@ class Trace:
         json_obj : what `as_json` returned.
         sch : the schedule.
         names : what no JSON holds, by the names that `names()` of the trace has: tensor intrinsics,
-            functions, and variables that are no extents of the declared tensors.
+            functions, and variables that are not extents of the declared tensors.
         """
         check_schedule(sch, "apply_json_to_schedule")
         apply_json(json_obj, sch, {} if names is None else names)

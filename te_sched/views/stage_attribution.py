@@ -1,6 +1,6 @@
 """Which stage a statement computes: the one that it writes last, since what is attached inside of
 it is computed before. It is found from the statements inside out, and only for those that are asked
-for, so it is no walk of `ir.scopes`. Must not know how this is shown.
+for, so it is not a walk of `ir.scopes`. Must not know how this is shown.
 """
 
 from __future__ import annotations

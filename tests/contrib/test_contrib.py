@@ -163,7 +163,7 @@ def test_create_executable_leaves_the_old_file_where_it_fails(tmp_path):
 @pytest.mark.parametrize(
     ("output", "error", "match"),
     [
-        ("", BuildError, "no path"),
+        ("", BuildError, "cannot write '': it is not a path"),
         (None, DeclarationError, "expected a str or a path"),
         ("none/there.so", CallError, "No such file"),
         ("a\0b.so", BuildError, "no zero characters"),

@@ -86,9 +86,9 @@ def test_division_by_zero_is_refused(divide):
 
 
 def test_constants_out_of_range_are_refused():
-    with pytest.raises(DeclarationError, match="between -128 and 127"):
+    with pytest.raises(DeclarationError, match="the constant 300 is out of the range of int8"):
         ops.const(300, "int8")
-    with pytest.raises(DeclarationError, match="between 0 and 255"):
+    with pytest.raises(DeclarationError, match="the constant -1 is out of the range of uint8"):
         ops.const(-1, "uint8")
     with pytest.raises(DeclarationError, match="65504"):
         ops.const(1e6, "float16")
@@ -109,9 +109,11 @@ def test_bit_operations_take_the_type_of_the_other_operand():
 
 
 def test_bit_operations_reject_floats_and_long_shifts():
-    with pytest.raises(DeclarationError, match="floats have no bits"):
+    with pytest.raises(
+        DeclarationError, match="bitwise_and needs integers, got float32 and float32"
+    ):
         _ = var("float32") & 1
-    with pytest.raises(DeclarationError, match="from 0 to 31"):
+    with pytest.raises(DeclarationError, match="cannot shift int32 by 32 bits"):
         _ = var() << 32
 
 
@@ -120,7 +122,7 @@ def test_conditions_fold_and_check_their_operands():
     assert ops.logical_and(x > 1, True).a is x
     assert ops.logical_or(x > 1, True).value == 1
     assert type(ops.logical_not(x > 1)) is E.Not
-    with pytest.raises(DeclarationError, match="operands are conditions"):
+    with pytest.raises(DeclarationError, match="and needs conditions, got int32 and int32"):
         ops.logical_and(x, x > 1)
 
 
@@ -154,10 +156,10 @@ def test_casts_convert_constants():
 
 
 def test_unsigned_numbers_have_no_negative():
-    with pytest.raises(DeclarationError, match="no negative numbers"):
+    with pytest.raises(DeclarationError, match="cannot negate a uint8"):
         _ = -var("uint8")
 
 
 def test_convert_rejects_other_objects():
-    with pytest.raises(DeclarationError, match="a dict in an expression"):
+    with pytest.raises(DeclarationError, match="a dict cannot be used in an expression"):
         _ = var() + {}

@@ -270,9 +270,13 @@ LOWERED: dict[str, Case] = {
     "pass": (
         lambda: transform.Simplify()(A),
         LoweringError,
-        "a pass maps a module",
+        r"pass tir\.Simplify expects a module, got a Tensor",
     ),
-    "narrow": (lambda: transform.NarrowDataType(16), LoweringError, "to 32 alone"),
+    "narrow": (
+        lambda: transform.NarrowDataType(16),
+        LoweringError,
+        "cannot narrow indices to 16 bits",
+    ),
     "unroll": (
         lambda: PassContext(config={"tir.UnrollLoop": 16}),
         LoweringError,

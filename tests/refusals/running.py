@@ -151,11 +151,15 @@ ASSEMBLY = 'module asm ".globl f"\nmodule asm "f:"\n'
 CASES: dict[str, Case] = {
     "half from Python": (lambda: half_of("float16"), CallError, "return a float16"),
     "forgotten extern": (forgotten_extern, CallError, "not registered as a Python function"),
-    "function of a kernel": (lambda: double("cuda")["no"], CallError, "find function 'no'"),
+    "function of a kernel": (
+        lambda: double("cuda")["no"],
+        CallError,
+        "the module has no function 'no'",
+    ),
     "time of a kernel": (
         lambda: double("cuda")["main"].time_evaluator("main"),
         CallError,
-        "no device is given",
+        "time_evaluator of 'main' needs a device",
     ),
     "time with flushed caches": (
         lambda: double().time_evaluator("main", te_sched.cpu(0), cache_flush_bytes=1),
@@ -170,7 +174,7 @@ CASES: dict[str, Case] = {
             te_sched.register_extern("twice_there", lambda x: x, override=False),
         ],
         CallError,
-        "it is registered already",
+        "extern 'twice_there' is registered already",
     ),
     "null extern": (
         lambda: te_sched.register_extern("null", 0),
@@ -186,7 +190,7 @@ CASES: dict[str, Case] = {
     "metadata cut short": (
         lambda: loader.read_metadata(loader.METADATA_MAGIC.encode() + b"{\0"),
         CallError,
-        "its description is cut short",
+        "cannot load : it is damaged",
     ),
     "no metadata": (lambda: loader.read_metadata(b""), CallError, "not made by te_sched"),
     "metadata of another version": (
@@ -207,7 +211,7 @@ CASES: dict[str, Case] = {
     "command of no words": (
         lambda: cc.run_compiler([], "compile"),
         BuildError,
-        "there is no command to run",
+        "cannot compile: no command is given",
     ),
     "path of nothing": (
         lambda: config._read_path("TE_SCHED_CACHE_DIR", "a\0b"),
@@ -227,12 +231,12 @@ CASES: dict[str, Case] = {
     "complex copy": (
         lambda: nd.empty((2,)).copyfrom(np.array([1j, 2j])),
         CallError,
-        "they are not real numbers",
+        "cannot copy complex128 into an array of float32: not real number",
     ),
     "masked": (
         lambda: nd.array(np.ma.masked_array([1.0, 2.0], [True, False])),
         CallError,
-        "its mask would not be seen",
+        "cannot read a MaskedArray: its mask would be ignored",
     ),
     "negative bit": (lambda: double()(Negated(), Negated()), CallError, "resolve_neg"),
     "silent library": (
@@ -297,7 +301,7 @@ CASES: dict[str, Case] = {
     "build_config": (
         lambda: first.build_config(no_such=1),
         LoweringError,
-        "there is no such option",
+        "unknown option of build_config: no_such=1",
     ),
     "two sources": (
         lambda: clang.create_llvm(["int a;", "int b;"]),

@@ -76,7 +76,7 @@ def test_internal_errors_are_listed() -> None:
 def test_a_site_is_reached_when_its_error_is_made() -> None:
     key = "runtime/registry.py::register_func"
     site = next(one for one in raise_sites.sites() if one.key == key)
-    with pytest.raises(CallError, match="it is no name"):
+    with pytest.raises(CallError, match="the name of a function is 3, expected a string"):
         register_func(3)  # type: ignore[call-overload]
     assert site not in raise_sites.unreached()
 

@@ -39,8 +39,12 @@ def reduction(combine: Any, identity: Any, value: Any = None) -> Callable[[], An
 
 
 DECLARATIONS: dict[str, Case] = {
-    "shape bytes": (lambda: te.placeholder(b"ab"), DeclarationError, "a shape is a tuple"),  # type: ignore[arg-type]
-    "shape axis": (lambda: te.placeholder((K,)), DeclarationError, r"use k\.dom\.extent"),
+    "shape bytes": (
+        lambda: te.placeholder(b"ab"),
+        DeclarationError,
+        "the shape of placeholder placeholder is b'ab', expected a tuple ",
+    ),  # type: ignore[arg-type]
+    "shape axis": (lambda: te.placeholder((K,)), DeclarationError, "an extent of placeholder "),
     "dtype class": (
         lambda: te.placeholder((4,), dtype=float),
         DeclarationError,
@@ -52,16 +56,20 @@ DECLARATIONS: dict[str, Case] = {
         DeclarationError,
         "unknown data type",
     ),
-    "tag": (lambda: te.compute((8,), lambda i: B[i], tag=3), DeclarationError, "a tag is a string"),  # type: ignore[arg-type]
+    "tag": (
+        lambda: te.compute((8,), lambda i: B[i], tag=3),
+        DeclarationError,
+        "the tag of compute compute is 3, expected a string",
+    ),  # type: ignore[arg-type]
     "attrs": (
         lambda: te.compute((8,), lambda i: B[i], attrs=3),
         DeclarationError,
-        "known by names",
+        "attrs of compute compute is 3, expected a dict with string keys",
     ),  # type: ignore[arg-type]
     "varargs_names": (
         lambda: te.compute((8,), lambda *i: B[i], varargs_names=3),  # type: ignore[arg-type]
         DeclarationError,
-        "axes have names",
+        "varargs_names of compute compute is 3, expected a list of string",
     ),
     "keyword-only": (element(lambda i, *, q: B[i]), DeclarationError, "keyword argument q"),
     "power": (element(lambda i: i**2), OperandError, r"use te\.power"),
@@ -70,25 +78,29 @@ DECLARATIONS: dict[str, Case] = {
     "round": (element(lambda i: round(B[i])), OperandError, r"use te\.round"),
     "int": (element(int), OperandError, "cast it"),
     "float": (element(lambda i: float(B[i])), OperandError, "cast it"),
-    "max": (element(max), OperandError, "iteration over the Var i"),
+    "max": (element(max), OperandError, "iteration cannot be applied to var i"),
     "len": (element(lambda i: len(B)), OperandError, "tensor.shape"),
-    "iterate tensor": (element(lambda i: list(B)), OperandError, "iteration over the Tensor B"),
+    "iterate tensor": (
+        element(lambda i: list(B)),
+        OperandError,
+        "iteration cannot be applied to tensor B",
+    ),
     "iterate slice": (element(lambda i: list(A[i])), OperandError, "iteration"),
     "iterate buffer": (
         lambda: list(tir.decl_buffer((4,))),
         OperandError,
-        "iteration over the buffer",
+        "cannot iterate over buffer buffer",
     ),
     "range of ints": (lambda: te.thread_axis((0, 4), ["threadIdx.x"]), DeclarationError, "the tag"),  # type: ignore[arg-type]
     "thread array": (
         lambda: te.thread_axis(None, np.array([2, 3])),
         DeclarationError,
-        "the tag says",
+        r"the tag of a thread axis is array\(\[2, 3\]\), expected a string",
     ),  # type: ignore[arg-type]
     "thread name": (
         lambda: te.thread_axis((0, 4), "threadIdx.x", name=3),
         DeclarationError,
-        "a name is",
+        "the name of thread_axis is 3, expected a string",
     ),  # type: ignore[arg-type]
     "output": (lambda: C.op.output(1), DeclarationError, "it has 1 outputs"),
     "reducer arity": (
@@ -97,18 +109,22 @@ DECLARATIONS: dict[str, Case] = {
             lambda t, u: (te.const(0, t), te.const(0, u)),
         ),
         DeclarationError,
-        "its combiner fails",
+        "the combiner of reducer reduce fails on one: 'Var' object is not",
     ),
     "reducer init": (
         lambda: te.sum(A[0, K], K, init="x"),
         DeclarationError,
-        "the initial value gives a handle",
+        "the initial value of reducer sum has dtype handle, expected floa",
     ),
-    "extern function": (lambda: te.extern((8,), [A], None), DeclarationError, "not a function"),  # type: ignore[arg-type]
+    "extern function": (
+        lambda: te.extern((8,), [A], None),
+        DeclarationError,
+        "the function of extern extern is None, which cannot be called",
+    ),  # type: ignore[arg-type]
     "extern arity": (
         lambda: te.extern((8,), [A], lambda i: 1),
         DeclarationError,
-        "does not take 2",
+        "the function of ",
     ),
     "extern dtype": (
         lambda: te.extern((8,), [A], lambda i, o: 1, dtype=3),  # type: ignore[arg-type]
@@ -118,24 +134,28 @@ DECLARATIONS: dict[str, Case] = {
     "extern buffers": (
         lambda: te.extern((8,), [A], lambda i, o: 1, out_buffers=3),  # type: ignore[arg-type]
         DeclarationError,
-        "they are no buffers",
+        "out_buffers of extern extern is 3, expected buffers",
     ),
     "scan of nothing": (lambda: te.scan([], [], []), DeclarationError, "same length"),
-    "scan inputs": (lambda: te.scan(C, C, B, inputs=3), DeclarationError, "states are tensors"),  # type: ignore[arg-type]
+    "scan inputs": (
+        lambda: te.scan(C, C, B, inputs=3),
+        DeclarationError,
+        "a state of scan scan is 3, expected a tensor of at least one dim",
+    ),  # type: ignore[arg-type]
     "intrinsic arity": (
         lambda: te.decl_tensor_intrin(C.op, lambda i: 1),
         DeclarationError,
-        "does not take 2",
+        "the function of ",
     ),
     "intrinsic binds": (
         lambda: te.decl_tensor_intrin(C.op, lambda i, o: 1, binds={C: 3}),  # type: ignore[dict-item]
         DeclarationError,
-        "it is not a buffer",
+        "expected a buffer",
     ),
     "intrinsic scalars": (
         lambda: te.decl_tensor_intrin(C.op, lambda i, o: 1, scalar_params=[3]),  # type: ignore[list-item]
         DeclarationError,
-        "they are variables",
+        r"scalar_params of tensor intrinsic tensor_intrin is \[3\], expected",
     ),
     "intrinsic defaults": (
         lambda: te.decl_tensor_intrin(C.op, lambda i, o: 1, default_buffer_params={"x": 3}),
@@ -147,7 +167,11 @@ DECLARATIONS: dict[str, Case] = {
         DeclarationError,
         "strides of decl_buffer is 3",
     ),  # type: ignore[arg-type]
-    "buffer data": (lambda: tir.decl_buffer((4,), data=3), DeclarationError, "what it points to"),  # type: ignore[arg-type]
+    "buffer data": (
+        lambda: tir.decl_buffer((4,), data=3),
+        DeclarationError,
+        "the data of buffer buffer is 3, expected a pointer variable",
+    ),  # type: ignore[arg-type]
     "buffer factor": (
         lambda: tir.decl_buffer((4,), offset_factor="x"),
         DeclarationError,
@@ -161,7 +185,7 @@ DECLARATIONS: dict[str, Case] = {
     "buffer separators": (
         lambda: tir.decl_buffer((4,), axis_separators=[9]),
         DeclarationError,
-        "places between its dimensions",
+        r"axis_separators of buffer buffer is \[9\], expected positions betw",
     ),
 }
 
@@ -213,12 +237,16 @@ LOWERING: dict[str, Case] = {
     "foreign tensor": (built([B, C, OTHER]), BuildError, "is not computed by the schedule"),
     "binds": (lowered(binds=3), LoweringError, "binds must be a mapping"),
     "binds key": (lowered(binds={"A": 3}), LoweringError, "key of binds must be a tensor"),
-    "binds value": (lowered(binds={B: 3}), DeclarationError, "it is not a buffer"),
-    "binds dtype": (lowered(binds={B: WRONG}), DeclarationError, "the buffer of int32"),
+    "binds value": (lowered(binds={B: 3}), DeclarationError, "expected a buffer"),
+    "binds dtype": (
+        lowered(binds={B: WRONG}),
+        DeclarationError,
+        "buffer buffer of lower for tensor B has dtype int32, expected fl",
+    ),
     "binds shape": (
         lowered(binds={B: tir.decl_buffer((4,))}),
         DeclarationError,
-        "different shapes",
+        "buffer buffer of lower for tensor B has another shape than the t",
     ),
     "name": (lowered(name=3), LoweringError, "name of lower is 3"),
     "no name": (lowered(name=""), LoweringError, "name of a function must be"),
@@ -259,16 +287,32 @@ def evaluator(**options: Any) -> Callable[[], Any]:
 
 
 RUNNING: dict[str, Case] = {
-    "device": (lambda: nd.empty((4,), device=3), CallError, "3 is no device"),  # type: ignore[arg-type]
-    "shape": (lambda: nd.empty("x"), CallError, "an extent is an int"),
-    "float extent": (lambda: nd.empty((1.5,)), CallError, "an extent is an int"),
-    "no shape": (lambda: nd.empty(None), CallError, "an extent is an int"),
-    "copyto": (lambda: nd.array([1]).copyto(3), CallError, "no te_sched array"),  # type: ignore[arg-type]
-    "register name": (lambda: te_sched.register_func(3), CallError, "it is no name"),
-    "register value": (lambda: te_sched.register_func("f", 3), CallError, "is no function"),  # type: ignore[arg-type]
+    "device": (
+        lambda: nd.empty((4,), device=3),
+        CallError,
+        r"cannot make an array of shape \(4,\): 3 is not a device",
+    ),  # type: ignore[arg-type]
+    "shape": (lambda: nd.empty("x"), CallError, "the shape of an array is "),
+    "float extent": (lambda: nd.empty((1.5,)), CallError, "the shape of an array is "),
+    "no shape": (lambda: nd.empty(None), CallError, "the shape of an array is "),
+    "copyto": (
+        lambda: nd.array([1]).copyto(3),
+        CallError,
+        "cannot copy an array to an int, expected an array or a device",
+    ),  # type: ignore[arg-type]
+    "register name": (
+        lambda: te_sched.register_func(3),
+        CallError,
+        "the name of a function is 3, expected a string",
+    ),
+    "register value": (
+        lambda: te_sched.register_func("f", 3),
+        CallError,
+        "cannot register 3 as 'f': it is not a function",
+    ),  # type: ignore[arg-type]
     "evaluator": (evaluator(number="x"), CallError, "expected at least 1"),
-    "path": (lambda: te_sched.runtime.load_module(3), CallError, "it is no path"),  # type: ignore[arg-type]
-    "export": (lambda: built([B, C])().export_library(3), CallError, "it is no path"),
+    "path": (lambda: te_sched.runtime.load_module(3), CallError, "it is not a path"),  # type: ignore[arg-type]
+    "export": (lambda: built([B, C])().export_library(3), CallError, "it is not a path"),
 }
 
 enter("declarations", DECLARATIONS)

@@ -133,7 +133,7 @@ def test_llvm_ir_of_a_pragma_is_linked() -> None:
 def test_llvm_ir_of_a_file_is_linked(tmp_path: Path) -> None:
     (tmp_path / "halve.ll").write_text(IR)
     check(unary("halve", ("import_llvm", str(tmp_path / "halve.ll"))), lambda a: a / 2)
-    with pytest.raises(BuildError, match="it cannot be read"):
+    with pytest.raises(BuildError, match="No such file or directory"):
         build(unary("halve", ("import_llvm", str(tmp_path / "none.ll"))))
 
 
@@ -213,7 +213,7 @@ def test_packed_function_may_be_registered_later() -> None:
     with pytest.warns(UserWarning, match=r"'test\.later', which is not registered"):
         module = build(function([A, B], S.Evaluate(packed("test.later", as_array(B, (N,))))))
     a, b = np.zeros(N, "float32"), np.zeros(N, "float32")
-    with pytest.raises(CallError, match=r"find function 'test\.later'"):
+    with pytest.raises(CallError, match=r"no function is registered as 'test\.later'"):
         module(a, b)
     registry.register_func("test.later", lambda target: target.copyfrom(np.ones(N)))
     module(a, b)

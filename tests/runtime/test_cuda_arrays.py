@@ -34,7 +34,7 @@ def test_copies_between_devices(driver: FakeDriver) -> None:
     a.copyfrom(VALUES.astype("float64") + 1)
     np.testing.assert_array_equal(a.numpy(), VALUES + 1)
     np.testing.assert_array_equal(nd.empty((2, 3)).copyfrom(a).numpy(), VALUES + 1)
-    with pytest.raises(CallError, match="the shapes differ"):
+    with pytest.raises(CallError, match=r"cannot copy an array of shape \("):
         a.copyfrom(np.zeros(3))
 
 

@@ -68,9 +68,9 @@ def test_damaged_programs_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CallError, match="export it again"):
         load_module(path)
     path.write_bytes(libraries.sealed(data.replace(b"te_sched.ir.expr", b"os.path.ir.wxyzz")))
-    with pytest.raises(CallError, match="is no part of a program"):
+    with pytest.raises(CallError, match="not part of a program"):
         load_module(path)
-    with pytest.raises(CallError, match="is no kind of library"):
+    with pytest.raises(CallError, match="is not a kind of library"):
         plus_one().export_library(tmp_path / "module.ptx")
 
 
@@ -82,7 +82,7 @@ def test_forms_of_the_kernels(driver: FakeDriver, tmp_path: Path) -> None:
     assert code.get_source("cubin") == b"\x7fELF"
     code.save(tmp_path / "kernels.cubin")
     assert (tmp_path / "kernels.cubin").read_bytes() == b"\x7fELF"
-    with pytest.raises(CallError, match="there is no such form"):
+    with pytest.raises(CallError, match="unknown format of kernels: 'spirv'"):
         code.get_source("spirv")
 
 

@@ -153,7 +153,9 @@ def test_launches_follow_cupys_stream_and_the_one_that_is_set(driver: FakeDriver
     module(a, b)
     assert [call[8] for call in driver.named("cuLaunchKernel")] == [0x1111, made, 0, 0x1111]
     assert driver.named("cuStreamSynchronize")[0][0] == made
-    with pytest.raises(CallError, match="it is no handle"):
+    with pytest.raises(
+        CallError, match="cannot use a str as a CUDA stream: it is not a handle of one"
+    ):
         device.set_raw_stream("fast")
 
 

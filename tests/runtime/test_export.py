@@ -44,7 +44,9 @@ def test_loaded_module_runs_and_checks_its_arguments(suffix: str, tmp_path: Path
     check(loaded)
     with pytest.raises(CallError, match="expected 100 along axis 0"):
         loaded(np.zeros(3, "float32"), np.zeros(3, "float32"))
-    with pytest.raises(CallError, match="a file keeps machine code alone"):
+    with pytest.raises(
+        CallError, match="cannot show the source of a loaded module: files contain machine"
+    ):
         loaded.get_source()
 
 
@@ -93,7 +95,7 @@ def test_missing_extern_is_named_when_loading(
     registry.remove_extern("soon_gone")
     gc.collect()
     unloaded.clear()
-    with pytest.raises(BuildError, match="link external function soon_gone"):
+    with pytest.raises(BuildError, match="external function soon_gone is not registered"):
         load_module(path)
     gc.collect()
     assert len(unloaded) == 1
@@ -135,7 +137,7 @@ def damaged(path: Path, old: bytes, new: bytes) -> Path:
 
 def test_load_rejects_what_it_cannot_run(tmp_path: Path) -> None:
     path = tmp_path / "module.o"
-    with pytest.raises(CallError, match="it cannot be read"):
+    with pytest.raises(CallError, match="No such file or directory"):
         load_module(path)
     path.write_bytes(b"\x7fELF nothing")
     with pytest.raises(CallError, match="it was not made by te_sched"):
@@ -149,7 +151,7 @@ def test_load_rejects_what_it_cannot_run(tmp_path: Path) -> None:
 
 
 def test_export_rejects_wrong_places(tmp_path: Path) -> None:
-    with pytest.raises(CallError, match=r"'\.txt' is no kind of library"):
+    with pytest.raises(CallError, match=r"'\.txt' is not a kind of library"):
         make().export_library(tmp_path / "module.txt")
     with pytest.raises(CallError, match="its folder does not exist"):
         make().export_library(tmp_path / "none" / "module.o")
@@ -174,9 +176,9 @@ def test_a_save_that_fails_leaves_the_old_file(suffix: str, tmp_path: Path) -> N
 def test_pipes_are_neither_saved_to_nor_loaded(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"module{suffix}"
     os.mkfifo(path)
-    with pytest.raises(CallError, match="it cannot be written: No such device"):
+    with pytest.raises(CallError, match="No such device"):
         make().save(path)
-    with pytest.raises(CallError, match="it cannot be read: it is a pipe"):
+    with pytest.raises(CallError, match=r"cannot load .*: it is a pipe"):
         load_module(path)
     assert path.is_fifo()
 

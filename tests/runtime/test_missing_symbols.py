@@ -57,7 +57,7 @@ def test_packed_functions() -> None:
         UserWarning, match=r"packed function 'no\.such'.*register_func.*symbols\.py:"
     ):
         function = packed("no.such")
-    with pytest.raises(CallError, match=r"find function 'no\.such'"):
+    with pytest.raises(CallError, match=r"no function is registered as 'no\.such'"):
         function(np.zeros(4, "float32"), np.zeros(4, "float32"))
 
 

@@ -143,7 +143,7 @@ def test_code_goes_with_its_module() -> None:
 
 
 def test_empty_module_is_refused() -> None:
-    with pytest.raises(BuildError, match="it has no functions"):
+    with pytest.raises(BuildError, match="cannot build a module without functions"):
         build_functions({})
 
 
@@ -163,7 +163,7 @@ def test_a_tiny_program_is_timed_without_the_call_from_python() -> None:
 
 
 WRONG_ARGUMENTS: dict[str, Callable[[Any], object]] = {
-    "find function": lambda module: module[["x"]],
+    r"the module has no function \['x'\]": lambda module: module[["x"]],
     "argument name of get_function": lambda module: module.get_function(3),
     "argument name of implements_function": lambda module: module.implements_function(["x"]),
     "argument fmt of get_source": lambda module: module.get_source(3),

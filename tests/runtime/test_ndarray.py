@@ -88,11 +88,13 @@ def test_rejects() -> None:
         nd.empty((1,), device=nd.device("cuda", 0))
     with pytest.raises(CallError, match="an extent is negative"):
         nd.empty((-1,))
-    with pytest.raises(CallError, match="make an array of complex128"):
+    with pytest.raises(CallError, match="arrays cannot have dtype complex128"):
         nd.array(np.zeros(2, "complex128"))
-    with pytest.raises(CallError, match="there is no room for it"):
+    with pytest.raises(
+        CallError, match=r"cannot make an array of shape \(1152921504606846976,\): not enough"
+    ):
         nd.empty((1 << 60,))
-    with pytest.raises(CallError, match="find device 'tpu'"):
+    with pytest.raises(CallError, match="unknown device"):
         nd.device("tpu")
     with pytest.raises(CallError, match="it has no __dlpack__"):
         nd.from_dlpack(3)

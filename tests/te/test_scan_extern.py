@@ -32,21 +32,27 @@ def test_scan_axes():
 @pytest.mark.parametrize(
     ("changes", "match"),
     [
-        ({"init": []}, "each state has one of each"),
-        ({"init": te.placeholder((1, 2, 3), name="Z")}, "it has 3 dimensions, the state 2"),
+        ({"init": []}, "scan scan has 0 initial tensors, 1 updates and 1 placeholders"),
+        ({"init": te.placeholder((1, 2, 3), name="Z")}, "has 3 dimensions, expected 2"),
         (
             {"init": te.placeholder((1, 2), "int8", name="Z")},
-            r"initial tensor Z\(1, 2\) int8\n.*\n.*its type is not float32 state\(m, n\) float32",
+            "the initial tensor of scan scan has dtype int8, expected float32",
         ),
-        ({"init": te.placeholder((1, 7), name="Z")}, r"not those of the state state\(m, n\)"),
+        (
+            {"init": te.placeholder((1, 7), name="Z")},
+            "the initial tensor of scan scan has other dimensions after the f",
+        ),
         (
             {"update": te.placeholder((9, 7), name="Z")},
-            r"update Z\(9, 7\) float32\n.*\n.*after the first are .* state\(m, n\) float32",
+            "the update of scan scan has other dimensions after the first tha",
         ),
-        ({"update": te.placeholder((9, 7, 2), name="Z")}, "it has 3 dimensions, the state 2"),
-        ({"update": te.placeholder((9, 7), "int8", name="Z")}, r"Z\(9, 7\) int8\n"),
+        ({"update": te.placeholder((9, 7, 2), name="Z")}, "has 3 dimensions, expected 2"),
+        (
+            {"update": te.placeholder((9, 7), "int8", name="Z")},
+            "the update of scan scan has dtype int8, expected float32",
+        ),
         ({"update": [te.placeholder((9, 7), name="Z")] * 2}, "2 updates and 1 placeholders"),
-        ({"update": 3}, "states are tensors"),
+        ({"update": 3}, "a state of scan scan is 3, expected a tensor of at least one dim"),
     ],
 )
 def test_scan_rejects(changes, match):
@@ -58,7 +64,7 @@ def test_scan_rejects_an_update_of_another_time():
     state = te.placeholder((5, 4), name="state")
     init = te.compute((1, 4), lambda t, i: te.const(0.0), name="init")
     update = te.compute((6, 4), lambda t, i: state[t - 1, i], name="update")
-    match = r"update update\(6, 4\) .*\n.*\n.*the time, is not that of the state state\(5, 4\)"
+    match = r"the update of scan scan has another first dimension \(the time\) t"
     with pytest.raises(DeclarationError, match=match):
         te.scan(init, update, state)
 
@@ -91,15 +97,15 @@ def test_extern_with_declared_buffers():
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
-        ({"inputs": []}, "extern E without a dtype"),
-        ({"dtype": ["int8", "int8"]}, "1 outputs with 2 dtypes"),
+        ({"inputs": []}, "extern E needs a dtype"),
+        ({"dtype": ["int8", "int8"]}, "extern E has 1 outputs but 2 dtypes"),
         ({"fcompute": lambda ins, outs: None}, "returns None"),
         (
             {"in_buffers": [tir.decl_buffer((3,), name="Ab")]},
-            "the tensor has 2 dimensions, the buffer 1",
+            "buffer Ab of extern E for tensor A has 1 dimensions, expected 2",
         ),
-        ({"inputs": [3]}, "its inputs are tensors"),
-        ({"shape": (-4,)}, "not negative"),
+        ({"inputs": [3]}, "an input of extern E is 3, expected a tensor"),
+        ({"shape": (-4,)}, "an extent of "),
     ],
 )
 def test_extern_rejects(arguments, match):
@@ -143,9 +149,12 @@ def test_tensor_intrin_scalars():
 @pytest.mark.parametrize(
     ("fcompute", "match"),
     [
-        (lambda i, o: None, "without a body"),
+        (lambda i, o: None, "tensor intrinsic tensor_intrin has neither a body nor both a res"),
         (lambda i, o: 3, "returns an int"),
-        (lambda i, o: (gemv(i, o),) * 4, "body, reset and update"),
+        (
+            lambda i, o: (gemv(i, o),) * 4,
+            "the function of tensor intrinsic tensor_intrin returns 4 stateme",
+        ),
     ],
 )
 def test_tensor_intrin_rejects(fcompute, match):
@@ -157,9 +166,13 @@ def test_tensor_intrin_rejects_chains_and_placeholders():
     a = te.placeholder((4,), name="a")
     b = te.compute((4,), lambda i: a[i] + 1, name="b")
     c = te.compute((4,), lambda i: b[i] + 1)
-    with pytest.raises(DeclarationError, match="reads b"):
+    with pytest.raises(
+        DeclarationError, match="input b of tensor intrinsic tensor_intrin is computed, expected "
+    ):
         te.decl_tensor_intrin(c.op, gemv)
-    with pytest.raises(DeclarationError, match="it does a computation"):
+    with pytest.raises(
+        DeclarationError, match=r"tensor intrinsic tensor_intrin needs the operation of a te\.compu"
+    ):
         te.decl_tensor_intrin(a.op, gemv)
 
 
@@ -170,7 +183,9 @@ def scan_of(read, first=1):
 
 
 def test_an_update_reads_the_past():
-    with pytest.raises(DeclarationError, match="which is not there yet"):
+    with pytest.raises(
+        DeclarationError, match=r"update up of scan scan reads state\[t, i\] before it is computed"
+    ):
         scan_of(lambda state, t, i: state[t, i] + 1)
 
 
@@ -179,13 +194,16 @@ def test_an_update_reads_the_past_also_through_others():
         mid = te.compute((8, 4), lambda u, j: state[u - 1, j], name="mid")
         return mid[t + 1, i]
 
-    with pytest.raises(DeclarationError, match="mid reads state"):
+    with pytest.raises(
+        DeclarationError,
+        match=r"update up of scan scan reads state\[u - 1, j\] before it is comput",
+    ):
         scan_of(read)
 
 
 def test_a_scan_begins_within_its_state():
     with pytest.raises(
-        DeclarationError, match=r"has 9 entries, the state up\(8, 4\) float32 only 8"
+        DeclarationError, match="the initial tensor of scan scan has 9 entries, more than the sta"
     ):
         scan_of(lambda state, t, i: state[t - 1, i], first=9)
 

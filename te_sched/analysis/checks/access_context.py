@@ -125,7 +125,7 @@ class AccessContext:
         """What must hold for an access to be within its memory."""
         memory = self.memory.get(occurrence.data)
         if memory is None:
-            return  # a pointer from elsewhere: nobody knows
+            return  # a pointer from elsewhere: unknown
         if occurrence.buffer is None and occurrence.extent is None:
             return  # a function gets all of it
         whole = occurrence.data, memory, occurrence.buffer

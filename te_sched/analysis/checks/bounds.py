@@ -158,7 +158,7 @@ class Bounds(AccessContext):
         return span, (plus(span[0], low, -1), plus(last, span[1], -1))
 
     def _extremes(self, index: Expr) -> Span | None:
-        """The smallest and the largest value of a sum of variables; None of what is no such sum."""
+        """The smallest and the largest value of a sum of variables; None for others."""
         total = linear_form(index)
         if total is None:
             return None

@@ -72,7 +72,7 @@ class Survey:
                         self.shared.update([(data, level) for level in levels])
 
     def shadow_of(self, data: Var, name: str, size: Expr, with_written: bool) -> ShadowMemory:
-        """Shadow memory for so many elements."""
+        """Shadow memory for a number of elements."""
         shadow = ShadowMemory(_flat(f"{name}.written", "uint8", size) if with_written else None)
         for depth in range(self.deepest):
             if (data, depth) in self.shared:

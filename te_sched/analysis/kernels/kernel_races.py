@@ -1,4 +1,4 @@
-"""Kernels that are certainly wrong: what threads share is not what the program means.
+"""Kernels that are certainly wrong: threads share memory that the program means to be their own.
 
 A schedule can put a stage where all threads store different values into one element. `lower`
 prints such programs, as TVM does; `build` asks here. Only what is certain is refused; the checked
@@ -20,7 +20,7 @@ from te_sched.lower.device.kernel import LaunchAxis, scope_of, thread_axes
 
 
 def check_kernel_races(kernel: PrimFunc) -> None:
-    """Refuse a kernel that cannot compute what its schedule says.
+    """Refuse a kernel whose threads certainly race.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """Who touches which elements of which memory, and when: the accesses of a program.
 
-Reads programs of any level, from what `schedule_ops` leaves to what is compiled. Views that extern
+Reads programs of any level, from the result of `schedule_ops` to compiled ones. Views that extern
 operations and tensor intrinsics declare are resolved to the buffers they are views of; a function
 from outside that gets a view touches all of it, as declared. Must not know what is judged.
 """
@@ -27,7 +27,7 @@ _ONE = IntImm(1)
 
 @node
 class Access:
-    """One read or write. `index` and `sizes` say which elements, None where nobody knows.
+    """One read or write. `index` and `sizes` say which elements, None where that is not known.
 
     `order` tells where in the program it stands: numbers of statements, and loops. `conditions`
     hold when it happens; `is_sure` says whether they are all that it needs. `by_call` marks what a

@@ -38,7 +38,7 @@ FormInterval = Interval[tuple[Form, ...]]  # from the greatest of some ends to t
 
 
 class _Unknown(Exception):
-    """Nobody knows which values there are."""
+    """The set of values is unknown."""
 
 
 class Cover:

@@ -66,8 +66,8 @@ def _finding(program: ProgramAccesses, memory: Memory, writes: list[Access]) -> 
 def _missing(
     program: ProgramAccesses, memory: Memory, writes: Sequence[Access], rank_: int
 ) -> str | None:
-    """An element that is never written, for whatever sizes; "" if there is none, None if nobody
-    knows.
+    """An element that is never written, for whatever sizes; "" if there is none, None if
+    unknown.
     """
     text: str | None = None
     try:

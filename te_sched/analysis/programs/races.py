@@ -83,7 +83,7 @@ class _Judge:
         """Whether the memory is one for all iterations."""
         memory = self.program.memory.get(data)
         if memory is None or self.loops[0] in memory.loops:
-            return False  # not declared: nobody knows
+            return False  # not declared: unknown
         return not self.is_grid or memory.scope == "global"
 
     def _finding(self, data: Var, accesses: list[Access]) -> Finding:

@@ -53,7 +53,7 @@ def find_missing(
     program: ProgramAccesses, memory: Memory, accesses: Sequence[Access]
 ) -> Missing | bool | None:
     """What is missing for whatever sizes. True where it is known that nothing is, False where
-    nothing is for some sizes, None where nobody knows.
+    nothing is for some sizes, None where that is not known.
 
     Where there are too many iterations, some of those in which the memory is allocated are
     executed, and some of those that read it there.
@@ -110,7 +110,7 @@ class _History:
 
     def missing(self) -> Missing | bool | None:
         """An element that is read and was not written before; True where there is none, None where
-        nobody knows.
+        unknown.
         """
         accesses = self.accesses
         if any(one.index is None or (one.writes and not one.is_sure) for one in accesses):

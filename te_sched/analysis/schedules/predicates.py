@@ -3,7 +3,7 @@
 `set_store_predicate` is for values that several threads have, of which one stores. The stores of a
 program are held against those of the same program without predicates, by executing their indices:
 some thread must do all that is done to an element there. An element of a temporary may be left out
-where nobody reads it. What cannot be executed is refused, too. Must not know statements.
+where it is not read. What cannot be executed is refused, too. Must not know statements.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class _Judge:
         return bool(run.value(loop.extent) <= most)
 
     def _is_unread(self) -> bool:
-        """Whether it is proved that nobody reads what is left out."""
+        """Whether it is proved that elements left out are not read."""
         if self.memory.is_argument:
             return False
         if any(self._is_owner(loop) and loop not in self.memory.loops for loop in self.loops):

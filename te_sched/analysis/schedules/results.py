@@ -66,7 +66,7 @@ def _reductions(schedule: Schedule) -> Iterator[tuple[Stage, Reduce]]:
 
 
 def check_results(schedule: Schedule, args: Sequence[Any], binds: Mapping[Tensor, Buffer]) -> None:
-    """Refuse arguments that nothing writes, and a function whose results nobody gets.
+    """Refuse arguments that nothing writes, and a function without results.
 
     Functions outside (te.extern) may have other effects than their outputs, an input need not be
     used, and the caller may take a tensor in between in place of an output.

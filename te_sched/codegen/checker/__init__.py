@@ -1,7 +1,7 @@
 """The checked mode of the emulated GPU: kernels run with all threads at once, and are watched.
 
 `check_program` runs a host's function and its kernels with numpy and reports data races, divergent
-barriers, accesses out of bounds, reads of what nobody wrote, and how memory is used.
+barriers, accesses out of bounds, uninitialised reads, and how memory is used.
 
     check.py        arguments, the host's function, launches, batches of blocks
     machine.py      the state of a running kernel: variables, mask, memories, findings

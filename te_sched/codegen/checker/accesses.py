@@ -82,7 +82,7 @@ def read(
 def _check_written(
     machine: KernelState, memory: TrackedMemory, place: Place, mask: Mask, site: Site
 ) -> None:
-    """Report where elements are read that nobody wrote."""
+    """Report reads of uninitialised elements."""
     bad = None if memory.is_complete else memory.unwritten(place, mask)
     if bad is not None:
         machine.find(ViolationKind.UNINITIALISED_READ, site, bad, elements_of(place))

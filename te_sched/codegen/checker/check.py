@@ -73,7 +73,7 @@ def check_program(
     max_steps : iterations of loops, all loops together, before a kernel is stopped; by default
         `config.max_steps`, or 20 million.
     max_lanes : threads that run at once.
-    max_blocks : of a launch, run only so many blocks (evenly spread); results are incomplete then.
+    max_blocks : of a launch, run at most this many (evenly spread); results are incomplete then.
     registers : registers of a thread by kernel, for the estimate of occupancy.
 
     Raises

@@ -176,7 +176,7 @@ class TrackedMemory:
             self.known[id(place), id(mask)] = (place, mask)
 
     def unwritten(self, place: Place, mask: Mask) -> np.ndarray | None:
-        """Where elements are read that nobody wrote; None if nowhere."""
+        """Where uninitialised elements are read; None if nowhere."""
         if (id(place), id(mask)) in self.known:
             return None
         if type(place) is int and self.rows[place]:

@@ -106,7 +106,7 @@ def from_argument(array: np.ndarray, dtype: str) -> np.ndarray:
 
 
 def to_argument(kept: np.ndarray, array: np.ndarray, dtype: str) -> None:
-    """Bring results into an argument that `kept` is no view of."""
+    """Bring results into an argument that `kept` is not a view of."""
     if np.shares_memory(kept, array):
         return
     if dtypes.element(dtype) == "bfloat16":

@@ -99,7 +99,7 @@ class AccessCounter:
     """How the warps of a kernel use memory at one access.
 
     `executions` counts how often blocks came by. The rest is of the executions that were looked at
-    (the 1st, 2nd, 4th, 8th, ...): requests of warps, what they took and what they could have taken:
+    (the 1st, 2nd, 4th, 8th, ...): requests of warps, their passes and the fewest possible:
     passes through the 32 banks of shared memory, or sectors of 32 bytes of global memory.
     """
 

@@ -9,7 +9,7 @@ well, or of the writer's own thread, warp or block. What is kept are stamps:
 
 (the way of Eraser-like detectors, with barriers instead of locks). Two threads of a block clash
 when they come between the same two barriers, threads of different blocks always do. Writing what
-is there already is no clash of writers: all threads may compute the same.
+is there already is not a clash of writers: all threads may compute the same.
 
 Reads are only noted; they are entered when somebody writes. Must not know expressions.
 """

@@ -238,7 +238,7 @@ def new_memory(
     shape = machine.space.shape
     kind = "shared" if scope.startswith("shared") else scope
     inner = {"shared": shape[3:], "local": shape}.get(kind, ())
-    if kind == "global" and machine.launch is None:  # it is no memory of all threads
+    if kind == "global" and machine.launch is None:  # not memory that all threads share
         kind, inner = "local", shape
     memory = TrackedMemory(var.name, dtype, kind, size, inner)
     if kind == "shared" and var in machine.written:

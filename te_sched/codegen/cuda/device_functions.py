@@ -1,6 +1,6 @@
 """Functions of CUDA that kernels call by name, said in te_sched's own terms.
 
-Where a kernel does not run on a GPU, `call_extern("float32", "__expf", x)` has nobody to call:
+Where a kernel does not run on a GPU, `call_extern("float32", "__expf", x)` has no function to call:
 
     call_pure_extern("int32", "__dp4a", a, b, c)         ->  c + a.x * b.x + a.y * b.y + ...
     call_extern("float32", "__shfl_down_sync", m, x, 1)  ->  tvm_warp_shuffle_down(m, x, 1, 32, 32)

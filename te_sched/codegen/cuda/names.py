@@ -82,7 +82,7 @@ class NumberedNames(ScopedNames):
 
 
 def words_of(lines: Iterable[str]) -> set[str]:
-    """The words of a text that are no variables, nor members, nor said of a namespace."""
+    """The words of a text that are not variables, nor members, nor said of a namespace."""
     return {
         word
         for line in lines

@@ -45,7 +45,7 @@ _compiled: dict[_Key, Future[CompiledKernels]] = {}
 
 
 def _forget_unfinished() -> None:
-    """Forget what other threads of the parent process compile, which nobody finishes here."""
+    """Forget what other threads of the parent process compile, which is not finished here."""
     for key in [key for key, future in _compiled.items() if not future.done()]:
         del _compiled[key]
 

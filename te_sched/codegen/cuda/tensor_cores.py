@@ -53,7 +53,7 @@ def find_fragments(nodes: Iterable[object]) -> dict[E.Var, FragmentShape]:
                 fragment.layout = node.args[7].value
         elif node.op == "tir.tvm_mma_sync":
             products.append(tuple(arg for arg in node.args[::2] if isinstance(arg, E.Var)))
-    for product in products:  # what is only multiplied has the shape of what it is multiplied by
+    for product in products:  # an operand that is only multiplied has the shape of the other one
         known = next((found[var] for var in product if var in found), None)
         for var in product:
             if known is not None:

@@ -105,7 +105,7 @@ def integer(value: int, dtype: str) -> Piece:
     suffix = {"int": "", "uint": "u"}.get(kind.code, "") if kind.bits >= 32 else ""
     suffix += "ll" if kind.bits == 64 else ""
     if value < 0 and kind.bits >= 32 and value == -(1 << (kind.bits - 1)):
-        return Piece(f"(-{-(value + 1)}{suffix} - 1)")  # its size is no constant of the type
+        return Piece(f"(-{-(value + 1)}{suffix} - 1)")  # its size is not a constant of the type
     return Piece(f"{value}{suffix}", UNARY if value < 0 else PRIMARY)
 
 

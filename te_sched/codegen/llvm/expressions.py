@@ -42,7 +42,7 @@ def evaluate_condition(out: FunctionText, node: E.Expr) -> Value:
 
 
 def _apart(out: FunctionText, writer: Callable[[FunctionText, Any], Value], node: Any) -> Value:
-    """What is no sum, in an index too: only what depends on loop variables alone does not overflow.
+    """Non-sums, in indices too: only expressions of loop variables alone do not overflow.
 
     What an index adds up of memory was checked; what comes of it otherwise may wrap.
     """

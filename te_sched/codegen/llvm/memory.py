@@ -113,7 +113,7 @@ def _each(out: FunctionText, buffer: Buffer, place: LaneAddresses) -> Iterator[s
 
 
 def _load_strided(out: FunctionText, buffer: Buffer, place: LaneAddresses, stride: int) -> Value:
-    """Every so many elements: loads of whole vectors, from which lanes are picked.
+    """Strided accesses: loads of whole vectors, from which lanes are picked.
 
     The last of these vectors ends with the last lane, so that nothing is read beyond it.
     """

@@ -6,7 +6,7 @@ contiguous part of the iterations, one for each thread, and the loop ends when a
 
 Pragmas on the axis of a parallel loop, or on one outside it, say more:
 
-    parallel_grain            take only so many threads that each has at least this many iterations
+    parallel_grain            use fewer threads, so that each has at least this many iterations
     parallel_stride_pattern   deal the iterations out one by one, for those of uneven length
 
 TVM's parallel_launch_point and parallel_barrier_when_finish join several loops under one start of

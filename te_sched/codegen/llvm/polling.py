@@ -138,7 +138,7 @@ def _count(counted: Counted, node: S.Stmt) -> Cost:
 
 
 def _of_loop(node: S.For, body: E.Expr) -> E.Expr:
-    """The steps of a loop whose body takes so many."""
+    """The steps of a loop, given those of its body."""
     last = ops.sub(ops.add(node.min, node.extent), 1)
     most = ops.maximum(*[_without(body, node.loop_var, at) for at in (node.min, last)])
     extent = ops.cast("int64", node.extent) if _is_simple(node.extent) else _UNKNOWN

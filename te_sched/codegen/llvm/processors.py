@@ -104,7 +104,7 @@ def processor_of(intrinsic: str) -> str | None:
 def check_intrinsics(
     target: Target, triple: str, cpu: str, features: str, calls: Mapping[str, tuple[Any, ...]]
 ) -> None:
-    """Refuse intrinsics, by name with the types of a call, that are no instruction there."""
+    """Refuse intrinsics, by name with the types of a call, that are not instructions there."""
     last = {part[1:]: part[0] for part in features.split(",") if part}  # the last word counts
     present = {name for name, sign in last.items() if sign == "+"}
     for name, call in calls.items():

@@ -47,25 +47,25 @@ HASH_SEARCH = Quirk(
 LONG_BLOCKS = Quirk(
     (20, 22),
     "the time of the SLP vectorizer grows with the square of the length of a block",
-    "no SLP for programs with a block of so many lines",
+    "no SLP for programs with a block of this many lines",
     20_000,
 )
 LANES_ONE_BY_ONE = Quirk(
     (20, 22),
     "the time of the SLP vectorizer grows with the cube of the lanes that a block inserts",
-    "no SLP for programs with a block that inserts so many lanes",
+    "no SLP for programs with a block that inserts this many lanes",
     128,
 )
 COPIED_BODIES = Quirk(
     (20, 22),
     "copies of the bodies of many loops are compiled for half a minute",
-    "no unrolling by LLVM of programs of so many blocks",
+    "no unrolling by LLVM of programs of this many blocks",
     250,
 )
 MANY_LOOPS = Quirk(
     (20, 22),
     "the time of the passes for loops grows with the square of the number of loops",
-    "no passes for programs of so many loops: a thousand take 15 s, three times as many minutes",
+    "no passes for programs of this many loops: 1,000 take 15 s, 3,000 take minutes",
     1_000,
 )
 EARLY_SHUFFLES = Quirk(
@@ -87,12 +87,12 @@ MANY_CONDITIONS = Quirk(
 TWO_MASKED_LANES = Quirk(
     (20, 22),
     "no vectors of two lanes are made with masks, and LLVM prints that they are not",
-    "vectors with masks are asked for from so many lanes on",
+    "vectors with masks are used from this many lanes on",
     4,
 )
 ODD_LANES = Quirk(
     (20, 22),
-    "vectors whose lanes are no power of two stay in memory where a loop adds to them",
+    "vectors whose lanes are not a power of two stay in memory where a loop adds to them",
     "`split_lanes` makes several stores of one",
 )
 HIDDEN_DISPOSE = Quirk(

@@ -1,4 +1,4 @@
-"""Stores of vectors whose lanes are no power of two, as several that LLVM has registers for.
+"""Stores of vectors whose lanes are not a power of two, as several that LLVM has registers for.
 
 A store of 48 lanes is one of 32 and one of 16: LLVM would keep such vectors in memory where a loop
 adds to them. Only what computes each lane by itself is split. Must not know how stores are written.
@@ -39,7 +39,7 @@ def split_lanes(node: BufferStore, is_alone: Callable[[E.Var], bool]) -> list[Bu
     lanes = dtypes.lanes(node.indices[0].dtype)
     if not lanes & (lanes - 1) or lanes < 2 * _LEAST or dtypes.lanes(node.buffer.dtype) > 1:
         return [node]
-    for part in walk(node.value):  # what an earlier part stores must not be what a later one loads
+    for part in walk(node.value):  # a later part must not load elements that an earlier one stores
         if type(part) is not E.BufferLoad:
             continue
         if part.buffer.data is not node.buffer.data:

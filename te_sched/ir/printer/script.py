@@ -123,7 +123,7 @@ class ScriptPrinter(ExprPrinter):
         return name
 
     def alias(self, one: Any, text: str, block: Block) -> None:
-        """Call something by a text that is no name of its own, such as `A.data`."""
+        """Call something by a text that is not a name of its own, such as `A.data`."""
         self.names[one] = text
         block.named.append(one)
 

@@ -14,7 +14,7 @@ from te_sched.ir.stmt import Allocate, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, replace
 from te_sched.lower.guards import note_range
 
-_MOST = 2**28  # elements; more is no bound, but the range of a variable of a shape
+_MOST = 2**28  # elements; more is not a bound, but the range of a variable of a shape
 
 
 def bound_memory(kernel: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:

@@ -78,7 +78,7 @@ def insert_barriers(kernel: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
 
 @dataclass(frozen=True, slots=True)
 class _Access:
-    """One access to shared memory. `index` is None when nobody knows where; `ranges` are those of
+    """One access to shared memory. `index` is None when it is not known; `ranges` are those of
     the loops in which it stands, as far as one looks from outside of them, `where` conditions
     under which it happens. Of one in a later iteration, `moved_from` is the access in any, and by
     which values of its variables it is made of that.
@@ -309,7 +309,7 @@ class _Planner:
         where = self.conditions
         index = substitute(indices[0], self.values)
         lanes = dtypes.lanes(index.dtype)
-        if any(type(part) is BufferLoad for part in walk(index)):  # nobody knows what it loads
+        if any(type(part) is BufferLoad for part in walk(index)):  # unknown what it loads
             return _Access(data, writes, None, 1)
         if isinstance(index, Ramp):
             stride = index.stride
@@ -326,7 +326,7 @@ class _Planner:
     def is_uniform(self, e: Expr) -> bool:
         """Whether an expression has the same value in all threads of a block.
 
-        Where threads have parted, nobody asks any more.
+        Not used where threads have diverged.
         """
         if self.diverges:
             return True

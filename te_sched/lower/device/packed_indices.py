@@ -150,7 +150,7 @@ def _are_equal(a: Expr, b: Expr, analyzer: Analyzer) -> bool:
 
 
 def _quotient(e: Any) -> tuple[Expr, int]:
-    """What is divided by what: (a + b // 2) // 9 is (a * 2 + b) // 18."""
+    """Numerator and denominator: (a + b // 2) // 9 is (a * 2 + b) // 18."""
     divisor = e.b.value if isinstance(e, FloorDiv) and isinstance(e.b, IntImm) else 0
     if divisor < 1:
         return e, 1

@@ -59,7 +59,7 @@ def conv(
     ----------
     stride, dilation : a number, or one for each dimension of the space.
     padding : what get_pad_tuple takes: numbers, "SAME" or "VALID".
-    groups : the channels fall into so many groups that do not see each other.
+    groups : the number of groups of channels, which are convolved separately.
     out_dtype : type of the sums; that of inp unless given.
     """
     if data_layout not in _KERNEL_LAYOUTS:

@@ -153,7 +153,7 @@ def _():
 
 
 @mistake(
-    "A result that nobody gets",
+    "A result that is not returned",
     BuildError,
     r"output C is not among the arguments(.|\n)*add C to args",
 )
@@ -166,7 +166,7 @@ def _():
     te_sched.build(te.create_schedule(C.op), [A, C])
 
 
-@mistake("An input that is no argument", BuildError, r"variable A(.|\n)*add A to the arguments")
+@mistake("An input that is not an argument", BuildError, r"variable A(.|\n)*add A to the arguments")
 def missing_input():
     te_sched.build(te.create_schedule(C.op), [C])
 
@@ -257,7 +257,7 @@ def _():
     te_sched.build(te.create_schedule(C.op), [A, C], "llvm -mcpu=native")
 
 
-@mistake("An external function that nobody has", BuildError, r"no_such_function")
+@mistake("An unknown external function", BuildError, r"no_such_function")
 def unknown_external():
     F = te.extern(
         (64,),

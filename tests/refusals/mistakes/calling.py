@@ -135,7 +135,7 @@ def _():
     double(np.zeros((4, 8), "float32"), np.zeros((4, 8), "float32"))
 
 
-@mistake("A size that is no integer", CallError, r"m")
+@mistake("A size that is not an integer", CallError, r"m")
 def size_that_is_no_integer():
     m = te.var("m")
     P = te.placeholder((8,), name="P")
@@ -201,7 +201,7 @@ def _():
     double["double"]
 
 
-@mistake("A packed function that nobody registered", CallError, r"thrice_of(.|\n)*register_func")
+@mistake("An unregistered packed function", CallError, r"thrice_of(.|\n)*register_func")
 def unregistered_function():
     te_sched.get_global_func("thrice_of")
 
@@ -232,7 +232,11 @@ def _():
     double.time_evaluator("double", te_sched.cpu(0), min_repeat_ms=1)
 
 
-@mistake("Timing nowhere", CallError, r"no device is given(.|\n)*time_evaluator\(name, dev\)")
+@mistake(
+    "Timing nowhere",
+    CallError,
+    r"time_evaluator of 'double' needs a device(.|\n)*time_evaluator\(name, dev\)",
+)
 def timing_nowhere():
     double.time_evaluator("double", None)
 
@@ -242,7 +246,7 @@ def _():
     double.time_evaluator("double", te_sched.cpu(0))
 
 
-@mistake("A copy into an array of another shape", CallError, r"the shapes differ")
+@mistake("A copy into an array of another shape", CallError, r"cannot copy an array of shape \(")
 def copy_of_another_shape():
     nd.array(np.zeros(4, "float32")).copyto(nd.empty((5,)))
 

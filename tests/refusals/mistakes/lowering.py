@@ -292,7 +292,7 @@ def _():
     te_sched.build(te.create_schedule(F.op), [A, F])
 
 
-@mistake("A size that nobody gives", BuildError, r"variable m(.|\n)*add it to the arguments")
+@mistake("A size that is not bound", BuildError, r"variable m(.|\n)*add it to the arguments")
 def free_size():
     m = te.var("m")
     F = te.compute((64,), lambda i: A[i, 0] * m, name="F")

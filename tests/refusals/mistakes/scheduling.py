@@ -45,7 +45,7 @@ def _():
     te_sched.build(s, [A, D])
 
 
-@mistake("A split factor that is no integer", ScheduleError, r"got 16.0(.|\n)*for example 16")
+@mistake("A split factor that is not an integer", ScheduleError, r"got 16.0(.|\n)*for example 16")
 def split_by_a_fraction():
     s = te.create_schedule(D.op)
     s[D].split(D.op.axis[0], factor=64 / 4)
@@ -235,7 +235,7 @@ def _():
 
 
 @mistake(
-    "compute_at an axis that is no loop any more",
+    "compute_at an axis that is not a loop any more",
     ScheduleError,
     r"axis was split into(.|\n)*its axes: i\.outer(.|\n)*for i\.outer   <-- comes from i",
     issue=5917,
@@ -361,7 +361,7 @@ def _():
     te_sched.build(s, [A, D])
 
 
-@mistake("rfactor of what is no reduction", ScheduleError, r"stage D: it is not a reduction")
+@mistake("rfactor of a stage without a reduction", ScheduleError, r"stage D: it is not a reduction")
 def factor_no_reduction():
     s = te.create_schedule(D.op)
     s.rfactor(D, D.op.axis[0])
