@@ -69,7 +69,7 @@ change nothing here are named, too.
 
 ## Declare and schedule
 
-Rows are doubled and summed. Eight rows at a time, of which 100 are no multiple; B is computed for a
+Rows are doubled and summed. Eight rows at a time, and 100 is not a multiple of 8; B is computed for a
 piece of these rows when C needs it:
 
 ```python

@@ -88,7 +88,7 @@ class Config:
     max_steps: int | None = _switch(
         None,
         "TE_SCHED_MAX_STEPS",
-        "stop a kernel on the emulated device or in checked mode after this many steps of loops; by "
+        "stop a kernel on the emulated device or in checked mode after this many loop steps; by "
         "default 1e9 of one thread where nothing else bounds a loop, in checked mode 2e7 of all "
         "loops together; read when a module first runs on the emulated device, and at each check",
     )
