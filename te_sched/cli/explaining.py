@@ -15,7 +15,8 @@ from te_sched.cli.programs import UserProgram, execute
 from te_sched.cli.recording import Found
 from te_sched.cli.showing import show_json
 from te_sched.codegen.target import Target
-from te_sched.errors import CallError, TeSchedError
+from te_sched.errors import CallError
+from te_sched.story.timing import BUDGET
 
 
 @click.command("explain")
@@ -25,6 +26,14 @@ from te_sched.errors import CallError, TeSchedError
 @click.option("--text", is_flag=True, help="Print the story, and write no page.")
 @click.option(
     "--measure/--no-measure", default=True, show_default=True, help="Time the steps that can run."
+)
+@click.option(
+    "--budget",
+    type=click.FloatRange(0, min_open=True),
+    default=BUDGET,
+    show_default=True,
+    metavar="SECONDS",
+    help="For timing all steps, the last one first; other times are estimated.",
 )
 @click.option(
     "--max-steps",
@@ -42,6 +51,7 @@ def command(
     output: str | None,
     text: bool,
     measure: bool,
+    budget: float,
     max_steps: int | None,
     as_json: bool,
 ) -> int:
@@ -51,7 +61,7 @@ def command(
     """
     ran = execute(program, arguments, quiet)
     found = _choose(ran, schedule)
-    story = _story(ran, found, target, measure, max_steps)
+    story = _story(ran, found, target, measure, budget, max_steps)
     if as_json:
         show_json(story.to_json())
     elif text:
@@ -68,15 +78,19 @@ def command(
 
 def _choose(ran: UserProgram, schedule: str | None) -> Found:
     """The schedule that was asked for, or of a program that failed the one it was at."""
-    if schedule is None and isinstance(ran.error, TeSchedError):
+    if schedule is None and ran.error is not None and ran.found:
         return ran.found[-1]
     return ran.one(schedule, "explain")
 
 
 def _story(
-    ran: UserProgram, found: Found, target: Target | None, measure: bool, max_steps: int | None
+    ran: UserProgram,
+    found: Found,
+    target: Target | None,
+    measure: bool,
+    budget: float,
+    max_steps: int | None,
 ) -> Any:
-    error = ran.error if isinstance(ran.error, TeSchedError) else None
     with config.scoped(lowering=found.choices):
         return te_sched.explain(
             found.inputs,  # type: ignore[arg-type]  # it refuses functions
@@ -85,6 +99,7 @@ def _story(
             title=f"{Path(ran.path).name}: {found.name}",
             source=ran.path,
             measure=measure,
+            budget=budget,
             max_steps=max_steps,
-            error=error if found is ran.found[-1] else None,
+            error=ran.error if found is ran.found[-1] else None,
         )

@@ -1,6 +1,6 @@
-"""What a schedule becomes when it is built, what it is refused for, and how fast it runs.
+"""The generated code of a schedule, or why it is refused, and what to time.
 
-For a GPU there is CUDA source and what the checked mode says of some blocks; a time only where
+For a GPU there is CUDA source and the report of the checked mode for some blocks; a time only where
 there is a GPU. Must not know steps.
 """
 
@@ -21,7 +21,7 @@ from te_sched.driver import build, functions_for_processor
 from te_sched.errors import BuildError, TeSchedError
 from te_sched.ir.stmt import For, PrimFunc
 from te_sched.lower.statements import statements, stores_and_calls
-from te_sched.runtime import Device, cpu, cuda
+from te_sched.runtime import cpu, cuda
 from te_sched.runtime.build import build_functions
 from te_sched.runtime.cuda_module import CudaModule
 from te_sched.schedule.bindings import has_threads
@@ -30,7 +30,7 @@ from te_sched.schedule.source_locations import stage_named
 from te_sched.story.model import Line, Output, Problem, Timing
 from te_sched.story.outputs import of_kernels, of_processor
 from te_sched.story.stages import Stages
-from te_sched.story.timing import Clock, arrays, why_no_arrays
+from te_sched.story.timing import Run, arrays, why_no_arrays
 
 _MOST_STATEMENTS = 2000  # of a program that is compiled for a story
 _BLOCKS, _STEPS = 2, 1000  # blocks of a kernel that are checked, and iterations of their loops
@@ -51,25 +51,29 @@ _NO_GPU = "Not measured: there is no GPU here."
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What came of building: texts, or problems."""
+    """The result of building: texts or problems, and `run` where the program can be timed."""
 
     outputs: tuple[Output, ...] = ()
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
     timing: Timing = _NO_TIME
+    run: Run | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """Builds schedules for a target, and times what is built where there is a clock."""
+    """Builds schedules for a target, to be timed if `is_timed`."""
 
     target: Target
-    clock: Clock | None
+    is_timed: bool
 
     def build(
         self, schedule: Schedule, args: Sequence[Any], func: PrimFunc, work: float | None
     ) -> Built:
-        """What a schedule becomes, whose lowered program is `func`, with about so much work."""
+        """The code or the problems of a schedule whose lowered program is `func`.
+
+        `work` is its number of operations and accesses.
+        """
         count = stores_and_calls(func.body)
         if count > _MOST_STATEMENTS:
             note = f"The program has {count} stores and calls: it is not compiled here."
@@ -87,10 +91,9 @@ class Builder:
     ) -> Built:
         functions = functions_for_processor(schedule, args, self.target)
         outputs = of_processor(functions, self.target, stages)
-        if self.clock is None:
+        if not self.is_timed:
             return Built(outputs)
-        module = build_functions(functions, self.target)
-        return self._timed(self.clock, outputs, module, cpu(0), work)
+        return Built(outputs, run=Run(build_functions(functions, self.target), cpu(0), work))
 
     def _for_gpu(
         self, schedule: Schedule, args: Sequence[Any], stages: Stages, work: float | None
@@ -100,20 +103,12 @@ class Builder:
         module = build(schedule, args, self.target)
         assert isinstance(module, CudaModule)
         outputs = (*of_kernels(module.kernels, stages), *_checked(module, args, stages))
-        if self.clock is None:
+        if not self.is_timed:
             return Built(outputs)
         device = cuda(0)
         if device.emulated or not device.exist:
             return Built(outputs, timing=Timing(note=_NO_GPU))
-        return self._timed(self.clock, outputs, module, device, work)
-
-    @staticmethod
-    def _timed(
-        clock: Clock, outputs: tuple[Output, ...], module: Any, device: Device, work: float | None
-    ) -> Built:
-        timing = clock.measure(module, device, work)
-        problems = tuple(Problem("run", "wrong result", *_wrong(name)) for name in clock.different)
-        return Built(outputs, problems, timing=timing)
+        return Built(outputs, run=Run(module, device, work))
 
 
 def _checked(module: CudaModule, args: Sequence[Any], stages: Stages) -> tuple[Output, ...]:
@@ -132,12 +127,14 @@ def _checked(module: CudaModule, args: Sequence[Any], stages: Stages) -> tuple[O
     return (Output("check", "Checked mode", lines, note=_CHECKED),)
 
 
-def _wrong(name: str) -> tuple[str, str, str, str]:
-    """What, where, why and help of an output that is not what it should be."""
-    return (
-        f"compute {name} as the first measured step does",
+def wrong_result(name: str) -> Problem:
+    """The problem of an output that differs from that of the first step."""
+    return Problem(
+        "run",
+        "wrong result",
+        f"output {name} differs from that of the first measured step",
         f"output {name}",
-        "the same inputs gave other numbers",
+        "the inputs are the same",
         "te_sched.build(..., sanitize=True) watches each access of a program for a processor, "
         "module.check(...) those of kernels",
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -20,13 +21,14 @@ from te_sched.errors import ScheduleError, SourceLocation, kind_of, place_of_err
 from te_sched.progress import progress
 from te_sched.schedule.bindings import has_threads
 from te_sched.schedule.schedule import Schedule
-from te_sched.story.compiling import Builder, from_error
+from te_sched.story.compiling import Builder, from_error, wrong_result
+from te_sched.story.machine import caches, peak_gigaflops
 from te_sched.story.model import StoryData, StoryStep
 from te_sched.story.stage_list import StageList
 from te_sched.story.step_details import Teller
 from te_sched.story.steps import Retelling, shown_path, shown_place, source_line, source_lines
 from te_sched.story.story import Story
-from te_sched.story.timing import Clock
+from te_sched.story.timing import BUDGET, Timed, measure_all
 from te_sched.te.tensor import Tensor
 from te_sched.trace.observing import unobserved
 from te_sched.views.loop_tree import default_args
@@ -40,6 +42,7 @@ def explain(
     title: str | None = None,
     source: str | os.PathLike[str] | None = None,
     measure: bool = True,
+    budget: float = BUDGET,
     max_steps: int | None = None,
     error: BaseException | None = None,
 ) -> Story:
@@ -56,19 +59,27 @@ def explain(
     target : as for `build`; by default "cuda" where loops are bound to threads of a GPU.
     title : of the page.
     source : the program's file, if it is not the one of the first primitive; or its text.
-    measure : time the steps that can run, with random inputs, in about 0.2 s each and at most 10 s.
+    measure : time the steps that can run, with random inputs, in about 0.2 s each; the last first.
+    budget : seconds that all steps together may take; the time of others is estimated.
     max_steps : if there would be more steps, several primitives make one.
-    error : what a primitive, `lower` or `build` raised: the last step.
+    error : an exception of a primitive, `lower`, `build` or of the program, shown as the last step.
 
     Raises
     ------
-    ScheduleError for what is not a schedule, BuildError for a target without code generation.
+    ScheduleError for arguments of other types, BuildError for a target without code generation.
     """
     _check(schedule, args, max_steps, error)
+    if not isinstance(budget, int | float) or not 0 < budget < float("inf"):
+        raise ScheduleError(
+            f"budget of explain must be a positive number of seconds, got {repr_of(budget)}",
+            "",
+            "give a number, or pass measure=False to measure nothing",
+        )
     wanted = as_target(target if target is not None or not has_threads(schedule) else "cuda")
     check_available(wanted)
     with unobserved():
-        return Story(_told(schedule, args, wanted, title, source, measure, max_steps, error))
+        seconds = budget if measure else None
+        return Story(_told(schedule, args, wanted, title, source, seconds, max_steps, error))
 
 
 def _told(
@@ -77,14 +88,13 @@ def _told(
     target: Target,
     title: str | None,
     source: str | os.PathLike[str] | None,
-    measure: bool,
+    budget: float | None,
     max_steps: int | None,
     error: BaseException | None,
 ) -> StoryData:
     retelling = Retelling(schedule, max_steps)
     parameters = default_args(schedule) if args is None else list(args)
-    clock = Clock(parameters) if measure else None
-    teller = Teller(Builder(target, clock))
+    teller = Teller(Builder(target, budget is not None))
     steps: list[StoryStep] = []
     stages = StageList()
     places: list[tuple[int, SourceLocation]] = []
@@ -92,6 +102,13 @@ def _told(
         steps.append(teller.tell(moment, [retelling.argument(arg) for arg in parameters]))
         stages.see(moment.schedule, moment.number)
         places.append((moment.number, moment.place))
+    if budget is not None:
+        timed = measure_all(parameters, teller.runs, budget)
+        peak = _peak(schedule, target) if timed else None
+        steps = [
+            _with_time(step, timed[step.number], peak) if step.number in timed else step
+            for step in steps
+        ]
     if error is not None:
         place = place_of_error(error)
         steps = _with_error(steps, error, place)
@@ -109,6 +126,28 @@ def _told(
         highlights=tuple((number, place.line) for number, place in places if _is(place, path)),
         trace=str(schedule.trace),
         versions=_versions(),
+        caches=caches() if target.kind == "llvm" else (),
+    )
+
+
+def _peak(schedule: Schedule, target: Target) -> float | None:
+    """The processor's peak in GFLOP/s of the type of the results; None for others than floats."""
+    dtypes = {tensor.dtype for op in schedule.outputs for tensor in op.outputs}
+    if target.kind != "llvm" or not dtypes <= {"float32", "float64"}:
+        return None
+    return peak_gigaflops(min(dtypes))
+
+
+def _with_time(step: StoryStep, timed: Timed, peak: float | None) -> StoryStep:
+    """A step with its time, its rate, and the outputs that differ."""
+    timing, operations = timed.timing, step.operations
+    if timing.runs and operations:
+        rate = operations / timing.median / 1e6
+        timing = replace(timing, gigaflops=rate, of_peak=rate / peak if peak else None)
+    return replace(
+        step,
+        timing=timing,
+        problems=(*step.problems, *map(wrong_result, timed.different)),
     )
 
 

@@ -120,8 +120,10 @@ class Problem:
 class Timing:
     """How long the function took to run; without a time, `note` says why there is none.
 
-    `milliseconds` is the median of `runs` calls, `lowest` and `highest` the extremes;
-    `against_first` is how many times faster than the first step with a time.
+    `milliseconds` is the median of `runs` calls, `lowest` and `highest` the extremes. With 0 runs
+    it is an estimate, and `note` says of what. `against_first` is the speedup over the first step
+    that was measured, where both were run several times. `gigaflops` are operations on values per
+    nanosecond, `of_peak` their share of the processor's peak.
     """
 
     milliseconds: float | None = None
@@ -130,6 +132,19 @@ class Timing:
     runs: int = 0
     against_first: float | None = None
     note: str = ""
+    gigaflops: float | None = None
+    of_peak: float | None = None
+
+    @property
+    def median(self) -> float:
+        """The milliseconds of a time."""
+        assert self.milliseconds is not None
+        return self.milliseconds
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether there is a time that was measured several times."""
+        return self.runs > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +175,16 @@ class StoryStep:
     memory: int | None = None
     notes: tuple[str, ...] = ()
 
+    @property
+    def function(self) -> Figures | None:
+        """The figures of the whole function."""
+        return next((row.figures for row in self.nest if row.kind == "function"), None)
+
+    @property
+    def operations(self) -> int | None:
+        """The operations on values of the whole function."""
+        return self.function.operations if self.function is not None else None
+
 
 @dataclass(frozen=True, slots=True)
 class StoryStage:
@@ -182,7 +207,8 @@ class StoryStage:
 @dataclass(frozen=True, slots=True)
 class StoryData:
     """A whole story. `program` is the text of the user's file, `program_path` its name;
-    `highlights` are line numbers (from 1) of the primitives in it, by number of the step.
+    `highlights` are line numbers (from 1) of the primitives in it, by number of the step. `caches`
+    are those of a core of this machine, with their bytes.
     """
 
     title: str
@@ -195,6 +221,7 @@ class StoryData:
     highlights: tuple[tuple[int, int], ...] = ()
     trace: str = ""
     versions: tuple[tuple[str, str], ...] = ()
+    caches: tuple[tuple[str, int], ...] = ()
     notes: tuple[str, ...] = ()
 
 

@@ -24,6 +24,7 @@ from te_sched.story.stages import Stages
 
 MOST_LINES = 1500  # that a story keeps of one text
 _CONTEXT = 2  # unchanged lines that are shown round a change
+_NUMBERED = re.compile(r"\bcse_var_\d+")
 
 _LOCATION = re.compile(r"^!(\d+) = !DILocation\(line: (\d+)")
 _OF_INSTRUCTION = re.compile(r", !dbg !(\d+)")
@@ -43,14 +44,19 @@ def program_lines(module: IRModule, stages: Stages) -> tuple[Line, ...]:
 
 
 def changes(before: Sequence[Line], after: Sequence[Line]) -> tuple[Change, ...]:
-    """The lines that differ, with some round them; nothing where there is no program."""
+    """The lines that differ, with context; nothing where there is no program.
+
+    Lines that differ in their indentation, or in the numbers of common subexpressions, are alike.
+    """
     return tuple(_changes(before, after)) if before and after else ()
 
 
 def _changes(before: Sequence[Line], after: Sequence[Line]) -> Iterator[Change]:
-    old, new = ([line.text for line in lines] for lines in (before, after))
+    old, new = (
+        [_NUMBERED.sub("cse_var", line.text.strip()) for line in lines] for lines in (before, after)
+    )
     matcher = SequenceMatcher(None, old, new, autojunk=False)
-    shown = 0  # lines of `after` that are shown or told to be left out
+    shown = 0  # lines of `after` that are shown or counted as left out
     for group in matcher.get_grouped_opcodes(_CONTEXT):
         yield from _gap(group[0][3] - shown)
         for tag, low, high, new_low, new_high in group:

@@ -27,6 +27,7 @@ from te_sched.story.page_texts import (
 )
 from te_sched.views.highlight import css
 
+_NEAR = 1.03  # of the shortest time: times that do not differ for certain
 _SCRIPTS = ("texts.js", "tabs.js", "stages.js", "steps.js", "main.js")
 _FIRST = "document.documentElement.classList.add('js')"
 
@@ -47,7 +48,8 @@ def page_html(story: StoryData) -> str:
     mended = _mended(story.steps)
     for step in story.steps:
         texts.add(step, figures_html(step.nest))
-        sections.append(step_html(step, last, mended.get(step.number), stages, pictures))
+        mend = mended.get(step.number)
+        sections.append(step_html(step, last, mend, stages, pictures, story.caches))
     script = "\n".join(_asset(name) for name in _SCRIPTS)
     return Template(_asset("page.html")).substitute(
         title=escape(story.title),
@@ -178,18 +180,18 @@ def _refused(last: StoryStep) -> str:
 
 
 def _fastest(steps: tuple[StoryStep, ...]) -> str:
-    timed = [step for step in steps if step.timing.milliseconds is not None]
-    if not timed:
+    """The fastest of the steps that were measured several times, with those near it."""
+    timed = [step for step in steps if step.timing.is_measured]
+    if len(timed) < 2:
         return ""
-    best = min(timed, key=lambda step: step.timing.milliseconds or 0.0)
-    first = timed[0]
-    said = (
-        f'<a href="#step-{best.number}">Step {best.number}</a> is the fastest: '
-        f"{time_text(best.timing.milliseconds or 0.0)}"
-    )
-    if best is not first:
+    best, first = min(timed, key=lambda step: step.timing.median), timed[0]
+    near = [step for step in timed if step.timing.median <= _NEAR * best.timing.median]
+    names = ", ".join(f'<a href="#step-{one.number}">{one.number}</a>' for one in near)
+    said = f"Step {names} is" if len(near) == 1 else f"Steps {names} are"
+    said += f" the fastest: {time_text(best.timing.median)}"
+    if first not in near:
         said += (
-            f", where step {first.number} takes {time_text(first.timing.milliseconds or 0.0)}"
+            f", where step {first.number} takes {time_text(first.timing.median)}"
             f" ({best.timing.against_first or 0:.3g} times as fast)"
         )
     return f"<p>{said}.</p>\n"

@@ -9,10 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from te_sched.story.machine import fitting_cache
 from te_sched.story.model import Figures, LoopRow, Traffic
 from te_sched.story.page_texts import StageIds, bytes_text, count_text, factor_text
 
 _HEADS = ("one iteration", "whole loop", "reuse")
+_TERMS = {
+    "one iteration": "working set: bytes of distinct elements that one iteration of the loop reads "
+    "or writes, and the cache of this machine that holds them",
+    "whole loop": "bytes of distinct elements that all iterations together read or write",
+    "reuse": "loads and stores for each distinct element of the whole loop",
+    "accesses": "loads and stores of elements in all iterations",
+    "operations": "arithmetic on values in all iterations",
+    "operations per byte": "arithmetic intensity: operations per byte of the whole loop",
+}
 _TABLE_HEADS = ("loop or buffer", *_HEADS, "accesses", "operations", "operations per byte")
 _BELOW = (
     '<details class="more only-script"><summary>Figures by loop and buffer</summary>'
@@ -23,17 +33,24 @@ _BELOW = (
 )
 
 
-def nest_html(rows: tuple[LoopRow, ...], stages: StageIds) -> str:
+Caches = tuple[tuple[str, int], ...]  # their names and bytes
+
+
+def nest_html(rows: tuple[LoopRow, ...], stages: StageIds, caches: Caches = ()) -> str:
     """The tree of a nest, and a place for the table of its figures where there are any."""
     has_figures = any(row.figures is not None for row in rows)
-    heads = f"<span></span>{''.join(f'<span>{head}</span>' for head in _HEADS)}"
+    heads = "<span></span>" + "".join(
+        f'<span title="{escape(_TERMS[head])}">{head}</span>' for head in _HEADS
+    )
     first = f'<div class="heads" aria-hidden="true">{heads}</div>' if has_figures else ""
     plain = "" if has_figures else " plain"
-    tree = "".join(_tree(rows, stages, has_figures))
+    tree = "".join(_tree(rows, stages, has_figures, caches))
     return f'<div class="nest scroll{plain}">{first}{tree}</div>{_BELOW if has_figures else ""}'
 
 
-def _tree(rows: tuple[LoopRow, ...], stages: StageIds, has_figures: bool) -> Iterable[str]:
+def _tree(
+    rows: tuple[LoopRow, ...], stages: StageIds, has_figures: bool, caches: Caches
+) -> Iterable[str]:
     open_depths: list[int] = []
     for place, row in enumerate(rows):
         while open_depths and open_depths[-1] >= row.depth:
@@ -43,7 +60,7 @@ def _tree(rows: tuple[LoopRow, ...], stages: StageIds, has_figures: bool) -> Ite
         attributes = f'class="row {row.kind}{bare}" style="--depth:{row.depth}"'
         attributes += stages.attribute(row.stages)
         inside = f'<span class="what">{_text(row)}</span>'
-        inside += _columns(row.figures) if has_figures else ""
+        inside += _columns(row.figures, caches) if has_figures else ""
         if place + 1 < len(rows) and rows[place + 1].depth > row.depth:
             open_depths.append(row.depth)
             yield f"<details open><summary {attributes}>{inside}</summary>"
@@ -60,12 +77,16 @@ def _text(row: LoopRow) -> str:
     return text
 
 
-def _columns(figures: Figures | None) -> str:
-    """The figures of a row; the style says before each what it is, to those who listen."""
+def _columns(figures: Figures | None, caches: Caches) -> str:
+    """The figures of a row; the style sheet names each of them to screen readers."""
     if figures is None:
         return ""
-    texts = (bytes_text(figures.iteration), bytes_text(figures.whole), factor_text(figures.reuse))
-    return "".join(f"<i>{text or '?'}</i>" for text in texts)
+    level = fitting_cache(figures.iteration, caches)
+    title = f"one iteration fits {level}" if level != "memory" else "one iteration fits no cache"
+    mark = f' <small class="cache {level.lower()}" title="{title}">{level}</small>' if level else ""
+    texts = (bytes_text(figures.whole), factor_text(figures.reuse))
+    first = f"<i>{bytes_text(figures.iteration) or '?'}{mark}</i>"
+    return "".join([first, *(f"<i>{text or '?'}</i>" for text in texts)])
 
 
 def figures_html(rows: tuple[LoopRow, ...]) -> str:
@@ -75,7 +96,10 @@ def figures_html(rows: tuple[LoopRow, ...]) -> str:
         for row in rows
         if row.figures is not None
     )
-    head = "".join(f'<th scope="col">{head}</th>' for head in _TABLE_HEADS)
+    head = "".join(
+        f'<th scope="col" title="{escape(_TERMS.get(head, ""))}">{head}</th>'
+        for head in _TABLE_HEADS
+    )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if body else ""
 
 

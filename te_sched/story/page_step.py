@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from html import escape
 
 from te_sched.story.model import Change, Problem, StoryStep, Timing
-from te_sched.story.page_nest import nest_html
+from te_sched.story.page_nest import Caches, nest_html
 from te_sched.story.page_texts import (
     Pictures,
     StageIds,
@@ -18,6 +18,7 @@ from te_sched.story.page_texts import (
     time_text,
     words_html,
 )
+from te_sched.story.text import rate_text, speedup_text
 
 _SHOWN_AT_END = 200  # lines of a text that a reader without JavaScript gets of the last step
 _ELEMENTS = {"+": "ins", "-": "del"}
@@ -30,7 +31,12 @@ _PHASES = {
 
 
 def step_html(
-    step: StoryStep, last: int, mended: int | None, stages: StageIds, pictures: Pictures
+    step: StoryStep,
+    last: int,
+    mended: int | None,
+    stages: StageIds,
+    pictures: Pictures,
+    caches: Caches,
 ) -> str:
     """A step of a story, which has steps 0 to `last`; `mended` is the step that mends this one."""
     number = step.number
@@ -39,7 +45,7 @@ def step_html(
         f'data-position="Step {number} of {last}" aria-labelledby="step-{number}-title">\n'
         f"<header>{''.join(_head(step))}</header>\n"
         f"{''.join(_problem(one, mended) for one in step.problems)}"
-        f'<div class="panes">\n{"".join(_panes(step, stages, pictures))}</div>\n'
+        f'<div class="panes">\n{"".join(_panes(step, stages, pictures, caches))}</div>\n'
         f"{_for_readers_without_script(step) if number == last else ''}</article>"
     )
 
@@ -77,12 +83,11 @@ def _place(where: str) -> str:
 def _timing(timing: Timing) -> str:
     if timing.milliseconds is None:
         return escape(timing.note)
-    said = f"<strong>{time_text(timing.milliseconds)}</strong>"
-    if timing.lowest is not None and timing.highest is not None and timing.runs > 1:
+    said = f"<strong>{'' if timing.runs else 'about '}{time_text(timing.milliseconds)}</strong>"
+    if timing.lowest is not None and timing.highest is not None and timing.is_measured:
         said += f" ({time_text(timing.lowest)} to {time_text(timing.highest)}, {timing.runs} runs)"
-    if timing.against_first is not None and timing.against_first != 1:
-        said += f", {timing.against_first:.3g} times as fast as at first"
-    return said
+    more = filter(None, (rate_text(timing), speedup_text(timing), timing.note))
+    return "".join([said, *(f", {escape(one)}" for one in more)])
 
 
 def _memory(peak: int | None) -> str:
@@ -104,14 +109,14 @@ def _problem(problem: Problem, mended: int | None) -> str:
     )
 
 
-def _panes(step: StoryStep, stages: StageIds, pictures: Pictures) -> Iterable[str]:
-    """What the step did, over what came of it; `texts.js` fills in code."""
+def _panes(step: StoryStep, stages: StageIds, pictures: Pictures, caches: Caches) -> Iterable[str]:
+    """The loops and changes of the step, over its program and code, which `texts.js` fills in."""
     flow = _flow(step, pictures)
     is_wide = pictures.is_wide(step.dataflow)
     if is_wide:
         yield flow
     if step.nest:
-        yield _pane(step, "nest-pane", "Loop nest", nest_html(step.nest, stages))
+        yield _pane(step, "nest-pane", "Loop nest", nest_html(step.nest, stages, caches))
     yield '<div class="side">'
     if not is_wide:
         yield flow

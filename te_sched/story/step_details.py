@@ -20,6 +20,7 @@ from te_sched.story.model import Figures, Line, LoopRow, StoryStep
 from te_sched.story.outputs import changes, program_lines
 from te_sched.story.stages import Stages
 from te_sched.story.steps import Moment, shown_place, source_line
+from te_sched.story.timing import Run
 from te_sched.views.dataflow import dataflow_svg
 from te_sched.views.lines import TreeLine
 from te_sched.views.loop_tree import loop_tree
@@ -33,9 +34,10 @@ class Teller:
     def __init__(self, builder: Builder) -> None:
         self._builder = builder
         self._before: tuple[Line, ...] = ()
+        self.runs: dict[int, Run] = {}  # programs to time, by the numbers of their steps
 
     def tell(self, moment: Moment, args: Sequence[Any]) -> StoryStep:
-        """The step that a moment is; `args` are the function's arguments."""
+        """The step of a moment, without its time; `args` are the function's arguments."""
         with repeating(moment.place):
             told = self._told(moment, args)
         return replace(
@@ -66,6 +68,8 @@ class Teller:
         figures = figures_of_loops(func, stages.of_memory)
         work = _work(figures[id(func)])
         built = self._builder.build(schedule, args, module["main"], work)
+        if built.run is not None:
+            self.runs[moment.number] = built.run
         before, self._before = self._before, program_lines(module, stages)
         return replace(
             step,

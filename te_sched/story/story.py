@@ -87,7 +87,7 @@ class Story:
 
 
 def _record_of_step(step: StoryStep) -> Iterator[dict[str, Any]]:
-    function = next((row.figures for row in step.nest if row.kind == "function"), None)
+    function = step.function
     yield {
         "step": step.number,
         "title": step.title,
@@ -98,7 +98,10 @@ def _record_of_step(step: StoryStep) -> Iterator[dict[str, Any]]:
         "lowest": step.timing.lowest,
         "highest": step.timing.highest,
         "against_first": step.timing.against_first,
-        "operations": function.operations if function is not None else None,
+        "runs": step.timing.runs,
+        "gigaflops": step.timing.gigaflops,
+        "of_peak": step.timing.of_peak,
+        "operations": step.operations,
         "bytes": function.whole if function is not None else None,
         "temporary_bytes": step.memory,
         "lines": len(step.program),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from te_sched.story.machine import fitting_cache
 from te_sched.story.model import LoopRow, Problem, StoryData, StoryStep, Timing
 
 _UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
@@ -16,11 +17,12 @@ def story_text(story: StoryData) -> str:
     """The whole story."""
     head = f"{story.title}, for {story.target}"
     parts = [f"{head}\n{'=' * len(head)}", *story.notes]
-    return "\n\n".join([*parts, *map(step_text, story.steps)]) + "\n"
+    parts += [step_text(step, story.caches) for step in story.steps]
+    return "\n\n".join(parts) + "\n"
 
 
-def step_text(step: StoryStep) -> str:
-    """One step."""
+def step_text(step: StoryStep, caches: tuple[tuple[str, int], ...] = ()) -> str:
+    """One step; working sets are marked with the cache they fit."""
     head = f"step {step.number}: {step.title}"
     lines = [head, "-" * len(head)]
     lines += [text for text in (step.where and f"at {step.where}", _time(step.timing)) if text]
@@ -28,7 +30,7 @@ def step_text(step: StoryStep) -> str:
     for problem in step.problems:
         lines += ["", *_problem(problem)]
     if step.nest:
-        lines += ["", *_nest(step.nest)]
+        lines += ["", *_nest(step.nest, caches)]
     if step.changes:
         lines += ["", *(f"{change.mark} {change.text}" for change in step.changes)]
     return "\n".join(lines)
@@ -47,10 +49,24 @@ def bytes_text(count: int | None) -> str:
 def _time(timing: Timing) -> str:
     if timing.milliseconds is None:
         return timing.note
-    parts = [f"{timing.milliseconds:.4g} ms"]
-    if timing.against_first not in (None, 1.0):  # which the first one is
-        parts.append(f"{timing.against_first:.3g} times as fast as at first")
-    return ", ".join([*parts, *([timing.note] if timing.note else [])])
+    parts = [f"{'about ' if not timing.runs else ''}{timing.milliseconds:.4g} ms"]
+    parts += filter(None, (rate_text(timing), speedup_text(timing), timing.note))
+    return ", ".join(parts)
+
+
+def rate_text(timing: Timing) -> str:
+    """ "12.3 GFLOP/s, 40 % of the peak", as far as it is known."""
+    if timing.gigaflops is None:
+        return ""
+    share = "" if timing.of_peak is None else f", {100 * timing.of_peak:.2g} % of the peak"
+    return f"{timing.gigaflops:.3g} GFLOP/s{share}"
+
+
+def speedup_text(timing: Timing) -> str:
+    """The speedup over the first step, where there is one."""
+    if timing.against_first in (None, 1.0):  # which the first one has
+        return ""
+    return f"{timing.against_first:.3g} times as fast as at first"
 
 
 def _problem(problem: Problem) -> Iterator[str]:
@@ -62,19 +78,20 @@ def _problem(problem: Problem) -> Iterator[str]:
     yield from (f"    {line}" for line in problem.loops.splitlines())
 
 
-def _nest(rows: tuple[LoopRow, ...]) -> Iterator[str]:
+def _nest(rows: tuple[LoopRow, ...], caches: tuple[tuple[str, int], ...]) -> Iterator[str]:
     """The loops, with their figures in columns."""
     texts = ["  " * row.depth + row.text for row in rows]
     width = min(72, max(len(text) for text in texts))
     if any(row.figures is not None for row in rows):
         yield f"{'':{width}}  {'iteration':>9}  {'whole':>9}  {'reuse':>7}"
     for text, row in zip(texts, rows, strict=True):
-        yield f"{text:{width}}  {_columns(row)}".rstrip()
+        yield f"{text:{width}}  {_columns(row, caches)}".rstrip()
 
 
-def _columns(row: LoopRow) -> str:
+def _columns(row: LoopRow, caches: tuple[tuple[str, int], ...]) -> str:
     figures = row.figures
     if figures is None:
         return ""
     reuse = "?" if figures.reuse is None else f"{figures.reuse:.3g}"
-    return f"{bytes_text(figures.iteration):>9}  {bytes_text(figures.whole):>9}  {reuse:>7}"
+    sizes = f"{bytes_text(figures.iteration):>9}  {bytes_text(figures.whole):>9}"
+    return f"{sizes}  {reuse:>7}  {fitting_cache(figures.iteration, caches)}"

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +22,9 @@ from te_sched.story.model import Timing
 from te_sched.te.tensor import Tensor
 
 STEP_SECONDS = 0.2  # of measuring one program
-ALL_SECONDS = 10.0
+BUDGET = 10.0  # seconds of measuring all programs
 _LEAST_RUNS, _MOST_RUNS = 3, 200
+_SHARE = 4  # of the budget that is left, for the least runs of one program
 _READING = 1e-3  # seconds that one reading of the clock takes at least
 _SPEED = 1e9  # operations and accesses of memory in a second that a program is expected to do
 _MOST_BYTES = 1 << 30  # of all arrays together
@@ -31,64 +33,102 @@ _NEAR = {2: 2e-2, 4: 1e-3, 8: 1e-6}  # how much floats may differ, by their byte
 Values = list[np.ndarray[Any, Any]]
 
 
-class Clock:
-    """Times modules whose functions take the same arguments."""
+class Run(NamedTuple):
+    """A module to time, on a device, with its number of operations and accesses."""
 
-    def __init__(
-        self,
-        args: Sequence[Any],
-        step_seconds: float = STEP_SECONDS,
-        all_seconds: float = ALL_SECONDS,
-    ) -> None:
-        self._args, self._step, self._left = args, step_seconds, all_seconds
-        self._first: float | None = None
-        self._results: Values = []
-        self.different: tuple[str, ...] = ()  # outputs of the last one that are not the first one's
-        self._why_not = why_no_arrays(args)
+    module: Any
+    device: Device
+    work: float | None
 
-    def measure(self, module: Any, device: Device, work: float | None) -> Timing:
-        """The time of a module's entry function, given its numbers of operations and accesses."""
-        self.different = ()
-        if self._why_not:
-            return Timing(note=f"Not measured: {self._why_not}.")
+
+class Timed(NamedTuple):
+    """A time, and the outputs that differ from those of the first module."""
+
+    timing: Timing
+    different: tuple[str, ...] = ()
+
+
+def measure_all(
+    args: Sequence[Any],
+    runs: Mapping[int, Run],
+    budget: float = BUDGET,
+    step_seconds: float = STEP_SECONDS,
+) -> dict[int, Timed]:
+    """The times of modules whose functions take the same arguments, by the numbers of their steps.
+
+    The last one is timed first, so that it has a time whatever the others take.
+    """
+    if why := why_no_arrays(args):
+        return dict.fromkeys(runs, Timed(Timing(note=f"Not measured: {why}.")))
+    clock = _Clock(args, budget, step_seconds)
+    order = sorted(runs)
+    found = {number: clock.time(runs[number]) for number in [*order[-1:], *order[:-1]]}
+    results = next((values for number in order if (values := found[number][1])), [])
+    first = next((found[number][0] for number in order if found[number][0].is_measured), None)
+    return {
+        number: Timed(_against(found[number][0], first), _differences(args, values, results))
+        for number in order
+        for values in [found[number][1]]
+    }
+
+
+def _against(timing: Timing, first: Timing | None) -> Timing:
+    if first is None or not timing.is_measured:
+        return timing
+    return replace(timing, against_first=first.median / max(timing.median, 1e-9))
+
+
+def _differences(args: Sequence[Any], values: Values, expected: Values) -> tuple[str, ...]:
+    triples = zip(args, values, expected, strict=True) if values else ()
+    return tuple(arg.name for arg, new, old in triples if not _agree(new, old))
+
+
+class _Clock:
+    """Times programs within a budget of seconds."""
+
+    def __init__(self, args: Sequence[Any], budget: float, step_seconds: float) -> None:
+        self._args, self._budget, self._left = args, budget, budget
+        self._step = step_seconds
+
+    def time(self, run: Run) -> tuple[Timing, Values]:
+        """The time of a program, and the values of its arguments after a run, if there was one."""
+        if run.work is not None and run.work / _SPEED > self._left:
+            return self._estimate(run.work), []
         if self._left <= 0:
-            return Timing(note="Not measured: the time for measuring is used up.")
-        if work is not None and work / _SPEED > self._left:
-            why = f"{work:.1e} operations and accesses may take longer than the {self._left:.0f} s"
-            return Timing(note=f"Not measured: {why} that are left for measuring.")
+            return Timing(note=f"Not measured: the budget of {self._budget:g} s is used up."), []
         start = time.perf_counter()
         try:
-            return self._measured(module, device)
+            return self._measure(run)
         except TeSchedError as error:
-            return Timing(note=f"Not measured: {error.summary}.")
+            return Timing(note=f"Not measured: {error.summary}."), []
         except Exception as error:  # of functions of the user that the program calls
-            return Timing(note=f"Not measured: {type(error).__name__}: {error}")
+            return Timing(note=f"Not measured: {type(error).__name__}: {error}"), []
         finally:
             self._left -= time.perf_counter() - start
 
-    def _measured(self, module: Any, device: Device) -> Timing:
-        values = arrays(self._args, device)
-        run = module.entry_func.measure
-        once = run(device, 1, *values)
-        self._compare([value.numpy() for value in values])
+    def _measure(self, run: Run) -> tuple[Timing, Values]:
+        values = arrays(self._args, run.device)
+        call = run.module.entry_func.measure
+        once = call(run.device, 1, *values)
+        results = [value.numpy() for value in values]
+        number = max(1, round(_READING / max(once, 1e-9)))
+        repeat = int(self._step / max(once * number, 1e-9))
+        repeat = min(max(repeat, _LEAST_RUNS), _MOST_RUNS)
         seconds = [once]
-        if once <= self._step:
-            number = max(1, round(_READING / max(once, 1e-9)))
-            times = int(self._step / max(once * number, 1e-9))
-            repeat = min(max(times, _LEAST_RUNS), _MOST_RUNS)
-            seconds = [run(device, number, *values) / number for _ in range(repeat)]
-        middle = statistics.median(seconds)
-        self._first = middle if self._first is None else self._first
-        extremes = min(seconds) * 1e3, max(seconds) * 1e3
-        against_first = self._first / max(middle, 1e-12)
-        return Timing(middle * 1e3, *extremes, len(seconds), against_first)
+        if repeat * number * once <= max(self._step, self._left / _SHARE):
+            seconds = [call(run.device, number, *values) / number for _ in range(repeat)]
+        low, middle, high = (
+            1e3 * one for one in (min(seconds), statistics.median(seconds), max(seconds))
+        )
+        note = "" if len(seconds) > 1 else "a single run"
+        return Timing(middle, low, high, len(seconds), note=note), results
 
-    def _compare(self, values: Values) -> None:
-        """See whether a run gave what the first program computed."""
-        if not self._results:
-            self._results = values
-        triples = zip(self._args, values, self._results, strict=True)
-        self.different = tuple(arg.name for arg, new, old in triples if not _agree(new, old))
+    def _estimate(self, work: float) -> Timing:
+        note = (
+            f"estimated from {work:.1e} operations and accesses at {_SPEED:.0e} a second, which "
+            f"is more than is left of the budget of {self._budget:g} s"
+        )
+        return Timing(work / _SPEED * 1e3, note=note)
 
 
 def arrays(args: Sequence[Tensor], device: Device) -> list[NDArray]:

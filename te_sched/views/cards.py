@@ -99,7 +99,7 @@ def module_html(module: Any) -> str:
     try:
         source = _code(module.get_source(), "llvm", _MOST_CODE)
     except TeSchedError as error:
-        source = f"<p>{escape(error.why)}</p>"
+        source = f"<p>{escape(error.fault)}</p>"
     return _card(_functions("processor", module.entry_name, heads), _closed("LLVM code", source))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,12 @@ import pytest
 
 import te_sched
 from te_sched import te
+from te_sched.errors import ScheduleError
 from te_sched.runtime import cpu
 from te_sched.story.model import Timing
 from te_sched.story.text import step_text
-from te_sched.story.timing import Clock, arrays, why_no_arrays
+from te_sched.story.page import page_html
+from te_sched.story.timing import Run, Timed, arrays, measure_all, why_no_arrays
 
 
 def scaled(dtype: str = "float32", n: Any = 64) -> tuple[Any, Any]:
@@ -23,7 +26,12 @@ def scaled(dtype: str = "float32", n: Any = 64) -> tuple[Any, Any]:
 
 
 def timed(s: Any, args: Any, work: float | None = None, **budget: float) -> Timing:
-    return Clock(args, **budget).measure(te_sched.build(s, args), cpu(0), work)
+    return measure_all(args, {0: Run(te_sched.build(s, args), cpu(0), work)}, **budget)[0].timing
+
+
+def both(args: Any, *modules: Any, step_seconds: float = 0.01) -> list[Timed]:
+    runs = {number: Run(module, cpu(0), None) for number, module in enumerate(modules)}
+    return list(measure_all(args, runs, step_seconds=step_seconds).values())
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int8", "bool"])
@@ -38,16 +46,18 @@ def test_programs_of_all_kinds_of_numbers_are_timed(dtype: str) -> None:
     assert timing.note == ""
 
 
-def test_a_slow_program_is_run_once() -> None:
-    timing = timed(*scaled(), step_seconds=1e-9)
+def test_a_slow_program_is_run_once_and_compared_with_none() -> None:
+    timing = timed(*scaled(), step_seconds=1e-9, budget=1e-9)
     assert timing.runs == 1
     assert timing.milliseconds is not None
+    assert timing.against_first is None
+    assert timing.note == "a single run"
 
 
 def test_steps_are_measured_against_the_first() -> None:
     s, args = scaled(n=1 << 16)
-    clock = Clock(args, 0.01)
-    first, second = (clock.measure(te_sched.build(s, args), cpu(0), None) for _ in range(2))
+    module = te_sched.build(s, args)
+    first, second = (one.timing for one in both(args, module, module))
     assert first.milliseconds is not None
     assert second.milliseconds is not None
     assert second.against_first == pytest.approx(first.milliseconds / second.milliseconds)
@@ -55,21 +65,50 @@ def test_steps_are_measured_against_the_first() -> None:
 
 def test_results_that_differ_are_told() -> None:
     s, args = scaled()
-    clock = Clock(args, 0.001)
-    clock.measure(te_sched.build(s, args), cpu(0), None)
     other = te.compute((64,), lambda i: args[0][i] * 3.0, name="B")
     wrong = te_sched.build(te.create_schedule(other.op), [args[0], other])
-    assert clock.different == ()
-    assert clock.measure(wrong, cpu(0), None).milliseconds is not None
-    assert clock.different == ("B",)
+    first, second = both(args, te_sched.build(s, args), wrong)
+    assert first.different == ()
+    assert second.timing.milliseconds is not None
+    assert second.different == ("B",)
 
 
-def test_what_would_take_longer_than_the_budget_is_not_run() -> None:
+def test_what_would_take_longer_than_the_budget_is_estimated() -> None:
     timing = timed(*scaled(), work=1e12)
-    assert timing.milliseconds is None
-    assert timing.note.startswith("Not measured: 1.0e+12 operations and accesses")
-    timing = timed(*scaled(), all_seconds=0.0)
-    assert timing.note == "Not measured: the time for measuring is used up."
+    assert (timing.milliseconds, timing.runs, timing.against_first) == (1e6, 0, None)
+    assert timing.note.startswith("estimated from 1.0e+12 operations and accesses")
+    assert timed(*scaled(), budget=0.0).note == "Not measured: the budget of 0 s is used up."
+
+
+def test_the_last_program_is_timed_first() -> None:
+    s, args = scaled()
+    module = te_sched.build(s, args)
+    runs = {number: Run(module, cpu(0), None) for number in range(3)}
+    found = measure_all(args, runs, budget=1e-6)
+    assert [one.timing.milliseconds is not None for one in found.values()] == [False, False, True]
+
+
+def test_rates_are_told_with_their_share_of_the_peak() -> None:
+    s, args = scaled(n=1 << 12)
+    timing = te_sched.explain(s, args).steps[-1].timing
+    assert timing.gigaflops == pytest.approx((1 << 12) / timing.median / 1e6)
+    assert 0 < timing.of_peak < 1
+    assert "GFLOP/s" in te_sched.explain(s, args).text()
+
+
+def test_no_winner_is_named_from_single_runs() -> None:
+    s, args = scaled()
+    s[args[1]].vectorize(args[1].op.axis[0])
+    data = te_sched.explain(s, args).data
+    assert " the fastest: " in page_html(data)
+    once = [replace(step, timing=replace(step.timing, runs=1)) for step in data.steps]
+    assert " the fastest: " not in page_html(replace(data, steps=tuple(once)))
+
+
+@pytest.mark.parametrize("budget", [0, -1.0, float("nan"), "10"])
+def test_budget_rejects_other_than_positive_numbers(budget: Any) -> None:
+    with pytest.raises(ScheduleError, match="budget of explain must be a positive number"):
+        te_sched.explain(*scaled(), budget=budget)
 
 
 def test_symbolic_sizes_have_no_time() -> None:
@@ -105,7 +144,8 @@ def test_kernels_are_timed_on_their_device() -> None:
     s, args = scaled()
     s[args[1]].bind(args[1].op.axis[0], te.thread_axis("threadIdx.x"))
     module = te_sched.build(s, args, "cuda")
-    timing = Clock(args, 0.001).measure(module, te_sched.emulated_cuda(0), None)
+    runs = {0: Run(module, te_sched.emulated_cuda(0), None)}
+    timing = measure_all(args, runs, step_seconds=0.001)[0].timing
     assert timing.milliseconds is not None
 
 

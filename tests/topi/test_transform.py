@@ -191,7 +191,10 @@ def test_transform_does_what_numpy_does(one: Case) -> None:
     ("declare", "message"),
     [
         (lambda x: topi.reshape(x, (5, 5)), "changes the number of elements"),
-        (lambda x: topi.transpose(x, (0, 0)), "no permutation of the axes"),
+        (
+            lambda x: topi.transpose(x, (0, 0)),
+            r"topi\.transpose axes \(0, 0\) are not a permutation of the axes of ",
+        ),
         (lambda x: topi.split(x, 5, 1), "do not divide"),
         (lambda x: topi.concatenate([x, te.placeholder((5, 5))], 0), "their shapes are"),
         (lambda x: topi.squeeze(x, 0), "differ: 4 and 1"),
