@@ -8,9 +8,9 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import index
-from typing import Any, ClassVar
+from typing import Any, ClassVar, SupportsIndex
 
-from te_sched.ir.expr import IntImm, IterVar, Var
+from te_sched.ir.expr import Expr, IntImm, IterVar, Var
 from te_sched.schedule.state import StageState
 from te_sched.te.declare import thread_axis
 from te_sched.te.operation import Operation
@@ -20,6 +20,12 @@ from te_sched.trace.entries import Entry
 from te_sched.trace.handles import HandleReference
 from te_sched.trace.listing import Listing
 from te_sched.trace.primitive import ArgumentKind, Primitive, PrimitiveParameter
+
+# The types of arguments, for type checkers: `str` and `float` are no SupportsIndex, integers of
+# numpy are one.
+Integer = SupportsIndex | IntImm
+IntegerExpr = SupportsIndex | Expr
+Operations = Tensor | Operation | Sequence[Tensor | Operation]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,6 +23,9 @@ from te_sched.te.tensor import Tensor
 from te_sched.trace.drafts import Changes
 from te_sched.trace.observing import observers
 
+if TYPE_CHECKING:
+    from te_sched.views.comparison import Comparison
+
 
 class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
     """The schedule of a program. `s[C]` is the stage of a tensor or operation.
@@ -33,7 +36,7 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
 
     __slots__ = ()
 
-    def __getitem__(self, key: Any) -> Stage:
+    def __getitem__(self, key: Tensor | Operation) -> Stage:
         op = key.op if isinstance(key, Tensor) else key
         if not isinstance(op, Operation):
             raise ScheduleError(
@@ -83,9 +86,9 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
         """
         return stage_records(self.stages)
 
-    if TYPE_CHECKING:  # given by te_sched.views
-
-        def diff(self, other: Schedule) -> Any: ...
+    def diff(self, other: Schedule) -> Comparison:
+        """What `other` does differently: changed lines of the trace and of the loops."""
+        raise NotImplementedError  # te_sched.views replaces this method
 
     def __repr__(self) -> str:
         lines = [f"schedule of {names(self.outputs)}:"]
@@ -95,7 +98,7 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
         return "\n".join(lines)
 
 
-def create_schedule(ops: Any) -> Schedule:
+def create_schedule(ops: Tensor | Operation | Iterable[Tensor | Operation]) -> Schedule:
     """Create a schedule for outputs: operations or tensors, alone or in a list.
 
     Every operation they depend on gets a stage with one serial loop per axis, at root.

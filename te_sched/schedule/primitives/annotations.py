@@ -11,7 +11,7 @@ from typing import Any
 from te_sched.errors import ScheduleError, Where, did_you_mean, kind_of, repr_of, with_article
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Expr, IterVar
-from te_sched.schedule.handles import NAME
+from te_sched.schedule.handles import NAME, IntegerExpr
 from te_sched.schedule.primitives.checks import (
     KINDS,
     as_expr,
@@ -108,7 +108,9 @@ class AnnotationPrimitives(StageState):
         self.draft.set_attr(ivar, bind_thread=thread_ivar)
 
     @primitive(has_target=True, pragma_type=NAME)
-    def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
+    def pragma(
+        self, var: IterVar, pragma_type: str, pragma_value: Expr | float | str | None = None
+    ) -> None:
         """Attach a pragma to a loop, such as "auto_unroll_max_step" with a number.
 
         The pragmas "unroll" and "vectorize" equal the primitives of these names. On a CPU,
@@ -149,7 +151,7 @@ class AnnotationPrimitives(StageState):
             )
 
     @primitive(has_target=True)
-    def prefetch(self, tensor: Tensor, var: IterVar, offset: Any) -> None:
+    def prefetch(self, tensor: Tensor, var: IterVar, offset: IntegerExpr) -> None:
         """Prefetch the region of a tensor that iteration `var + offset` reads into the cache.
 
         Parameters
@@ -216,7 +218,7 @@ class AnnotationPrimitives(StageState):
         self.draft.set_attr(var, iter_type="Tensorized", tensor_intrin=tensor_intrin)
 
     @primitive(has_target=True)
-    def set_store_predicate(self, predicate: Any) -> None:
+    def set_store_predicate(self, predicate: Expr | bool) -> None:
         """Store only where a condition is true: `s[B].set_store_predicate(tx.var.equal(0))`."""
         self.draft.store_predicate = _condition(self, predicate)
 

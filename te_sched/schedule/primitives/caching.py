@@ -11,7 +11,7 @@ from te_sched.ir import ops
 from te_sched.ir.expr import Expr, IntImm, IterVar, ProducerLoad, Range, Reduce, Select, Var
 from te_sched.ir.visitor import replace, substitute
 from te_sched.schedule.guards import bound_checks, check_promises
-from te_sched.schedule.handles import NAME, STAGES, TENSOR, TENSORS, as_items
+from te_sched.schedule.handles import NAME, STAGES, TENSOR, TENSORS, Operations, as_items
 from te_sched.schedule.primitives.checks import (
     KINDS,
     brief,
@@ -38,7 +38,7 @@ class CachingPrimitives(ScheduleState):
     __slots__ = ()
 
     @primitive(tensor=TENSOR, scope=NAME, readers=STAGES)
-    def cache_read(self, tensor: Tensor, scope: str, readers: Any) -> Tensor:
+    def cache_read(self, tensor: Tensor, scope: str, readers: Operations) -> Tensor:
         """Add a stage that copies a tensor into a memory for some of its consumers: A.shared.
 
         Parameters
@@ -79,7 +79,7 @@ class CachingPrimitives(ScheduleState):
     @overload
     def cache_write(self, tensor: Sequence[Tensor], scope: str) -> list[Tensor]: ...
     @primitive(tensor=TENSORS, scope=NAME)
-    def cache_write(self, tensor: Any, scope: str) -> Tensor | list[Tensor]:
+    def cache_write(self, tensor: Tensor | Sequence[Tensor], scope: str) -> Tensor | list[Tensor]:
         """Compute a tensor in a new stage C.local in a memory, and copy the result into C.
 
         Parameters

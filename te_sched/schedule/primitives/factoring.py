@@ -12,7 +12,7 @@ from te_sched.ir import ops
 from te_sched.ir.expr import Call, Expr, IterVar, ProducerLoad, Range, Reduce, Select, Var
 from te_sched.ir.visitor import reads_data, replace, substitute, variables_of
 from te_sched.schedule.guards import bound_checks, check_promises
-from te_sched.schedule.handles import INTEGER, TENSOR
+from te_sched.schedule.handles import INTEGER, TENSOR, Integer
 from te_sched.schedule.primitives.caching import output_axes, stage_of_tensor
 from te_sched.schedule.primitives.checks import (
     KINDS,
@@ -37,7 +37,7 @@ class FactoringPrimitives(ScheduleState):
     __slots__ = ()
 
     @primitive(tensor=TENSOR, factor_axis=INTEGER)
-    def rfactor(self, tensor: Tensor, axis: IterVar, factor_axis: Any = 0) -> Any:
+    def rfactor(self, tensor: Tensor, axis: IterVar, factor_axis: Integer = 0) -> Any:
         """Factor a reduction loop into an axis of a new stage B.rf, which the stage then reduces.
 
         Parameters

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import ScheduleError
-from te_sched.schedule.handles import FLAG, STAGES, as_items
+from te_sched.schedule.handles import FLAG, STAGES, Operations, as_items
 from te_sched.schedule.primitives.checks import brief, flag, names
 from te_sched.schedule.program import ScheduleState
 from te_sched.schedule.state import AttachType
@@ -29,7 +29,9 @@ class GroupPrimitives(ScheduleState):
         inputs=STAGES._replace(by_name=True),
         include_inputs=FLAG._replace(by_name=True, is_always_shown=True),
     )
-    def create_group(self, outputs: Any, inputs: Any, include_inputs: bool = False) -> Stage:
+    def create_group(
+        self, outputs: Operations, inputs: Operations, include_inputs: bool = False
+    ) -> Stage:
         """Group the stages between some inputs and outputs.
 
         Parameters

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import partial, reduce
-from typing import Any
 
 from te_sched.errors import ScheduleError
 from te_sched.ir import ops
 from te_sched.ir.expr import ITER_KINDS, Expr, IntImm, IterVar, Range, Var
-from te_sched.schedule.handles import BY_NAME, FLAG
+from te_sched.schedule.handles import BY_NAME, FLAG, IntegerExpr
 from te_sched.schedule.primitives.checks import (
     check_distinct,
     check_kind,
@@ -43,8 +42,8 @@ class LoopPrimitives(StageState):
     def split(
         self,
         parent: IterVar,
-        factor: Any = None,
-        nparts: Any = None,
+        factor: IntegerExpr | None = None,
+        nparts: IntegerExpr | None = None,
         disable_predication: bool = False,
     ) -> tuple[IterVar, IterVar]:
         """Split a loop into two: `for i in range(n)` becomes `i.outer`, `i.inner`.
@@ -107,7 +106,7 @@ class LoopPrimitives(StageState):
 
     @primitive(has_target=True)
     def tile(
-        self, x_parent: IterVar, y_parent: IterVar, x_factor: Any, y_factor: Any
+        self, x_parent: IterVar, y_parent: IterVar, x_factor: IntegerExpr, y_factor: IntegerExpr
     ) -> tuple[IterVar, IterVar, IterVar, IterVar]:
         """Split two loops and reorder the parts so that they iterate over tiles.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from te_sched.errors import ScheduleError, with_article
@@ -24,7 +24,9 @@ class RearrangingPrimitives(StageState):
     __slots__ = ()
 
     @primitive(has_target=True)
-    def transform_layout(self, mapping_function: Callable[..., Any]) -> list[IterVar]:
+    def transform_layout(
+        self, mapping_function: Callable[..., Sequence[Any] | Expr]
+    ) -> list[IterVar]:
         """Store the result in another layout, and iterate over it in that order.
 
         Parameters

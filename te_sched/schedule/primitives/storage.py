@@ -5,11 +5,10 @@ which launches threads around a scan.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from te_sched.errors import ScheduleError
 from te_sched.ir.expr import IterVar
-from te_sched.schedule.handles import INTEGER, NAME, THREADS, as_items
+from te_sched.schedule.handles import INTEGER, NAME, THREADS, Integer, as_items
 from te_sched.schedule.primitives.annotations import check_thread
 from te_sched.schedule.primitives.checks import (
     brief,
@@ -43,7 +42,7 @@ class StoragePrimitives(StageState):
         self.draft.scope = check_scope(scope, called, At(self), is_empty_allowed=True)
 
     @primitive(has_target=True, factor=INTEGER, offset=INTEGER)
-    def storage_align(self, axis: IterVar, factor: Any, offset: Any) -> None:
+    def storage_align(self, axis: IterVar, factor: Integer, offset: Integer) -> None:
         """Pad the storage so that the stride of an output axis is k * factor + offset elements.
 
         `s[AA].storage_align(AA.op.axis[0], 100, 8)` avoids bank conflicts between the rows of a
