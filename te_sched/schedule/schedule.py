@@ -66,6 +66,25 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
 
         Inlined stages are substituted into their consumers, loops start at zero, and stages
         attached at axes that were split or fused later are attached at the resulting loops.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+        >>> C = te.compute((8,), lambda i: B[i] * 2.0, name="C")
+        >>> s = te.create_schedule(C)
+        >>> s[B].compute_inline()
+        >>> s
+        schedule of C:
+          A, an input
+          B(i), inline
+          C(i)
+        >>> s.normalize()
+        schedule of C:
+          A, an input
+          B(i), inlined already
+          C(i)
+        >>> s.normalize()[C].op.body
+        [(A[i] + T.float32(1)) * T.float32(2)]
         """
         copy = Schedule.__new__(Schedule)
         copy.copy_from(self, Stage)
@@ -73,7 +92,17 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
         return copy
 
     def same_as(self, other: object) -> bool:
-        """Whether both are the same schedule."""
+        """Whether both are the same schedule.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+        >>> s = te.create_schedule(B)
+        >>> s.same_as(s)
+        True
+        >>> s.same_as(te.create_schedule(B))
+        False
+        """
         return self is other
 
     def records(self) -> list[dict[str, Any]]:
@@ -83,11 +112,42 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
         "shape" of its first result, "axes" (its loops, from the outermost), "computed" ("root",
         "at", "inlined", "in scan"), "at_stage" and "at_axis" of one that is computed at another's
         loop, "scope" and "is_output".
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+        >>> C = te.compute((8,), lambda i: B[i] * 2.0, name="C")
+        >>> s = te.create_schedule(C)
+        >>> s.records()[1]["computed"]
+        'root'
+        >>> s[B].compute_at(s[C], C.op.axis[0])
+        >>> record = s.records()[1]
+        >>> record["stage"], record["computed"], record["at_stage"], record["at_axis"]
+        ('B', 'at', 'C', 'i')
         """
         return stage_records(self.stages)
 
     def diff(self, other: Schedule) -> Comparison:
-        """What `other` does differently: changed lines of the trace and of the loops."""
+        """What `other` does differently: changed lines of the trace and of the loops.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+        >>> s = te.create_schedule(B)
+        >>> other = te.create_schedule(B)
+        >>> s.diff(other)
+        the schedules are the same
+        >>> outer, inner = other[B].split(B.op.axis[0], factor=4)
+        >>> for line in s.diff(other).loops:
+        ...     print(line)
+         main(A: float32[8], B: float32[8])
+         └─ stage B
+        -   └─ for i  0:8
+        -      └─ B[i] = A[i] + 1.0
+        +   └─ for i.outer  0:2
+        +      └─ for i.inner  0:4
+        +         └─ B[i.inner + i.outer * 4] = A[i.inner + i.outer * 4] + 1.0
+        """
         raise NotImplementedError  # te_sched.views replaces this method
 
     def __repr__(self) -> str:
@@ -102,6 +162,21 @@ def create_schedule(ops: Tensor | Operation | Iterable[Tensor | Operation]) -> S
     """Create a schedule for outputs: operations or tensors, alone or in a list.
 
     Every operation they depend on gets a stage with one serial loop per axis, at root.
+
+    >>> from te_sched import te
+    >>> A = te.placeholder((8,), name="A")
+    >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+    >>> C = te.compute((8,), lambda i: B[i] * 2.0, name="C")
+    >>> s = te.create_schedule(C)
+    >>> print(s)
+    main(A: float32[8], C: float32[8])
+    ├─ B: float32[8] global, 32 bytes
+    ├─ stage B
+    │  └─ for i  0:8
+    │     └─ B[i] = A[i] + 1.0
+    └─ stage C
+       └─ for i  0:8
+          └─ C[i] = B[i] * 2.0
     """
     outputs = _outputs(ops)
     schedule = Schedule.__new__(Schedule)

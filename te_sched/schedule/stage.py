@@ -30,7 +30,17 @@ class Stage(
     __slots__ = ()
 
     def same_as(self, other: object) -> bool:
-        """Whether both are the same stage."""
+        """Whether both are the same stage.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+        >>> s = te.create_schedule(B)
+        >>> s[B].same_as(s[B.op])
+        True
+        >>> s[B].same_as(s[A])
+        False
+        """
         return self is other
 
     def __repr__(self) -> str:

@@ -50,6 +50,26 @@ class CachingPrimitives(ScheduleState):
         Returns
         -------
         The copy.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+        >>> s = te.create_schedule(B)
+        >>> print(s)
+        main(A: float32[8], B: float32[8])
+        └─ stage B
+           └─ for i  0:8
+              └─ B[i] = A[i] + 1.0
+        >>> copy = s.cache_read(A, "local", [B])
+        >>> print(s)
+        main(A: float32[8], B: float32[8])
+        ├─ A.local: float32[8] local, 32 bytes
+        ├─ stage A.local
+        │  └─ for ax0  0:8
+        │     └─ A.local[ax0] = A[ax0]
+        └─ stage B
+           └─ for i  0:8
+              └─ B[i] = A.local[i] + 1.0
         """
         stage = stage_of_tensor(self, tensor, "cache_read")
         check_scope(scope, f"cache_read of {brief(tensor)}", At(stage))
@@ -93,6 +113,26 @@ class CachingPrimitives(ScheduleState):
         Returns
         -------
         The new tensor, or a list of them.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+        >>> s = te.create_schedule(B)
+        >>> print(s)
+        main(A: float32[8], B: float32[8])
+        └─ stage B
+           └─ for i  0:8
+              └─ B[i] = A[i] + 1.0
+        >>> local = s.cache_write(B, "local")
+        >>> print(s)
+        main(A: float32[8], B: float32[8])
+        ├─ B.local: float32[8] local, 32 bytes
+        ├─ stage B.local
+        │  └─ for i.c  0:8
+        │     └─ B.local[i.c] = A[i.c] + 1.0
+        └─ stage B
+           └─ for i  0:8
+              └─ B[i] = B.local[i]
         """
         tensors = as_items(tensor)
         stage = _writer(self, tensors)

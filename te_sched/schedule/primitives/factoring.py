@@ -51,6 +51,33 @@ class FactoringPrimitives(ScheduleState):
         Returns
         -------
         The tensor B.rf, or a list of tensors for a reduction of several values.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> k = te.reduce_axis((0, 8), name="k")
+        >>> B = te.compute((1,), lambda i: te.sum(A[k], axis=k), name="B")
+        >>> s = te.create_schedule(B)
+        >>> outer, inner = s[B].split(k, factor=4)
+        >>> print(s)
+        main(A: float32[8], B: float32[1])
+        └─ stage B
+           ├─ B[0] = 0.0
+           └─ for k.outer  0:2
+              └─ for k.inner  0:4
+                 └─ B[0] += A[k.inner + k.outer * 4]
+        >>> partial = s.rfactor(B, outer)
+        >>> print(s)
+        main(A: float32[8], B: float32[1])
+        ├─ B.rf: float32[2, 1] global, 8 bytes
+        ├─ stage B.rf
+        │  └─ for k.outer  0:2
+        │     ├─ B.rf[k.outer, 0] = 0.0
+        │     └─ for k.inner  0:4
+        │        └─ B.rf[k.outer, 0] += A[k.inner + k.outer * 4]
+        └─ stage B
+           ├─ B[0] = 0.0
+           └─ for k.outer.v  0:2
+              └─ B[0] += B.rf[k.outer.v, 0]
         """
         stage = stage_of_tensor(self, tensor, "rfactor")
         op = compute_operation(stage, "apply rfactor to")

@@ -42,6 +42,39 @@ class GroupPrimitives(ScheduleState):
         Returns
         -------
         The group. Its compute_at moves all its stages together.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+        >>> C = te.compute((8,), lambda i: B[i] * 2.0, name="C")
+        >>> D = te.compute((8,), lambda i: C[i] - 1.0, name="D")
+        >>> s = te.create_schedule(D)
+        >>> print(s)
+        main(A: float32[8], D: float32[8])
+        ├─ B: float32[8] global, 32 bytes
+        ├─ stage B
+        │  └─ for i  0:8
+        │     └─ B[i] = A[i] + 1.0
+        ├─ C: float32[8] global, 32 bytes
+        ├─ stage C
+        │  └─ for i  0:8
+        │     └─ C[i] = B[i] * 2.0
+        └─ stage D
+           └─ for i  0:8
+              └─ D[i] = C[i] - 1.0
+        >>> group = s.create_group(outputs=C, inputs=A)
+        >>> group.compute_at(s[D], D.op.axis[0])
+        >>> print(s)
+        main(A: float32[8], D: float32[8])
+        └─ stage D
+           └─ for i  0:8
+              ├─ B: float32[1] global, 4 bytes
+              ├─ stage B
+              │  └─ B[i] = A[i] + 1.0
+              ├─ C: float32[1] global, 4 bytes
+              ├─ stage C
+              │  └─ C[i] = B[i] * 2.0
+              └─ D[i] = C[i] - 1.0
         """
         what = "create_group"
         last = [_current(self, item) for item in as_items(outputs)]

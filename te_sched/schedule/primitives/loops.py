@@ -59,6 +59,24 @@ class LoopPrimitives(StageState):
         Returns
         -------
         The outer and the inner axis.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((10,), name="A")
+        >>> B = te.compute((10,), lambda i: A[i] + 1.0, name="B")
+        >>> s = te.create_schedule(B)
+        >>> print(s)
+        main(A: float32[10], B: float32[10])
+        └─ stage B
+           └─ for i  0:10
+              └─ B[i] = A[i] + 1.0
+        >>> outer, inner = s[B].split(B.op.axis[0], factor=4)
+        >>> print(s)
+        main(A: float32[10], B: float32[10])
+        └─ stage B
+           └─ for i.outer  0:3
+              └─ for i.inner  0:4
+                 └─ if i.inner + i.outer * 4 < 10
+                    └─ B[i.inner + i.outer * 4] = A[i.inner + i.outer * 4] + 1.0
         """
         leaf_position(self, parent, "split")
         check_kind(self, parent, _LOOPS, "split")
@@ -84,6 +102,23 @@ class LoopPrimitives(StageState):
         Returns
         -------
         The fused axis.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((4, 8), name="A")
+        >>> B = te.compute((4, 8), lambda i, j: A[i, j] + 1.0, name="B")
+        >>> s = te.create_schedule(B)
+        >>> print(s)
+        main(A: float32[4, 8], B: float32[4, 8])
+        └─ stage B
+           └─ for i  0:4
+              └─ for j  0:8
+                 └─ B[i, j] = A[i, j] + 1.0
+        >>> fused = s[B].fuse(*B.op.axis)
+        >>> print(s)
+        main(A: float32[4, 8], B: float32[4, 8])
+        └─ stage B
+           └─ for i.j.fused  0:32
+              └─ B[i.j.fused // 8, i.j.fused % 8] = A[i.j.fused // 8, i.j.fused % 8] + 1.0
         """
         check_operation(self, "fuse")
         _check_consecutive(self, args)
@@ -97,6 +132,25 @@ class LoopPrimitives(StageState):
         """Reorder loops, outermost first; the other loops keep their positions.
 
         The named loops fill the positions that they have together, in the new order.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((4, 8), name="A")
+        >>> B = te.compute((4, 8), lambda i, j: A[i, j] + 1.0, name="B")
+        >>> s = te.create_schedule(B)
+        >>> print(s)
+        main(A: float32[4, 8], B: float32[4, 8])
+        └─ stage B
+           └─ for i  0:4
+              └─ for j  0:8
+                 └─ B[i, j] = A[i, j] + 1.0
+        >>> i, j = B.op.axis
+        >>> s[B].reorder(j, i)
+        >>> print(s)
+        main(A: float32[4, 8], B: float32[4, 8])
+        └─ stage B
+           └─ for j  0:8
+              └─ for i  0:4
+                 └─ B[i, j] = A[i, j] + 1.0
         """
         places = [leaf_position(self, axis, "reorder") for axis in args]
         for axis in args:
@@ -113,6 +167,26 @@ class LoopPrimitives(StageState):
         Returns
         -------
         The axes x.outer, y.outer, x.inner, y.inner, which is also their new order.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((4,), name="A")
+        >>> B = te.compute((4, 8), lambda i, j: A[i], name="B")
+        >>> s = te.create_schedule(B)
+        >>> print(s)
+        main(A: float32[4], B: float32[4, 8])
+        └─ stage B
+           └─ for i  0:4
+              └─ for j  0:8
+                 └─ B[i, j] = A[i]
+        >>> x_outer, y_outer, x_inner, y_inner = s[B].tile(*B.op.axis, 2, 4)
+        >>> print(s)
+        main(A: float32[4], B: float32[4, 8])
+        └─ stage B
+           └─ for i.outer  0:2
+              └─ for j.outer  0:2
+                 └─ for i.inner  0:2
+                    └─ for j.inner  0:4
+                       └─ B[i.inner + i.outer * 2, j.inner + j.outer * 4] = A[i.inner + i.outer * 2]
         """
         for axis in (x_parent, y_parent):
             leaf_position(self, axis, "tile")

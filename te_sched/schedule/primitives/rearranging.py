@@ -39,6 +39,23 @@ class RearrangingPrimitives(StageState):
         Returns
         -------
         The new axes, none for an input.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i], name="B")
+        >>> s = te.create_schedule(B)
+        >>> print(s)
+        main(A: float32[8], B: float32[8])
+        └─ stage B
+           └─ for i  0:8
+              └─ B[i] = A[i]
+        >>> outer, inner = s[B].transform_layout(lambda i: [i // 4, i % 4])
+        >>> print(s)
+        main(A: float32[8], B: float32[2, 4])
+        └─ stage B
+           └─ for axis0  0:2
+              └─ for axis1  0:4
+                 └─ B[(axis0 * 4 + axis1) // 4, (axis0 * 4 + axis1) % 4] = A[axis0 * 4 + axis1]
         """
         where = At(self)
         check_operation(self, "transform the layout of")
@@ -98,6 +115,31 @@ class RearrangingPrimitives(StageState):
         """Mark consecutive tiles of a stage as overlapping.
 
         A backend may use this to reuse the overlap; on a CPU each tile is computed whole.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+        >>> C = te.compute((8,), lambda i: B[i] * 2.0, name="C")
+        >>> s = te.create_schedule(C)
+        >>> s[B].compute_at(s[C], C.op.axis[0])
+        >>> print(s)
+        main(A: float32[8], C: float32[8])
+        └─ stage C
+           └─ for i  0:8
+              ├─ B: float32[1] global, 4 bytes
+              ├─ stage B
+              │  └─ B[i] = A[i] + 1.0
+              └─ C[i] = B[i] * 2.0
+        >>> s[B].rolling_buffer()
+        >>> print(s)
+        main(A: float32[8], C: float32[8])
+        └─ stage C
+           └─ for i  0:8
+              ├─ B: float32[1] global, 4 bytes
+              ├─ B: rolling buffer
+              ├─ stage B
+              │  └─ B[i] = A[i] + 1.0
+              └─ C[i] = B[i] * 2.0
         """
         check_operation(self, "use a rolling buffer for")
         if self.is_output or self.attach_type != AttachType.SCOPE:
