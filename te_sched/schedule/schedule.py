@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from te_sched.errors import ScheduleError, Subject, kind_of, user_place
 from te_sched.schedule.normalize import normalize
 from te_sched.schedule.primitives.caching import CachingPrimitives
-from te_sched.schedule.primitives.checks import brief, names
+from te_sched.schedule.primitives.checks import absent_attribute, brief, names
 from te_sched.schedule.primitives.factoring import FactoringPrimitives
 from te_sched.schedule.primitives.groups import GroupPrimitives, group_of
 from te_sched.schedule.program import ScheduleState
@@ -47,6 +47,11 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
         if stage is None:
             raise self._without(op)
         return stage
+
+    if not TYPE_CHECKING:  # type checkers then still refuse unknown attributes
+
+        def __getattr__(self, name: str) -> Any:
+            raise absent_attribute(Schedule, name, ((Stage, "s[tensor]"),))
 
     def _without(self, op: Operation) -> ScheduleError:
         named = [stage.origin_op for stage in self.stages if stage.op.name == op.name]

@@ -184,7 +184,9 @@ def _readers(schedule: ScheduleState, source: Tensor, given: Sequence[Any]) -> l
     for item in given:
         op = item.op if isinstance(item, Tensor) else item
         stage = schedule.stage_of(op) if isinstance(op, Operation) else None
-        if stage is None:
+        if not isinstance(op, Operation):
+            why = f"expected a tensor or operation, got {kind_of(item)}"
+        elif stage is None:
             why = "it has no stage in this schedule"
         elif stage not in legal:
             why = f"it does not read {source.op.name}{_read_instead(stage, source)}"

@@ -60,10 +60,11 @@ def leaf_position(stage: StageState, axis: Any, action: str) -> int:
     """The position of an axis among the loops of a stage."""
     check_operation(stage, action)
     if not isinstance(axis, IterVar):
+        separately = ", each as an argument of its own" if isinstance(axis, list | tuple) else ""
         raise ScheduleError(
             f"cannot {action} {brief(axis)}: expected an axis of {stage_label(stage)}, "
             f"got {kind_of(axis)}",
-            help=f"give one of its axes: {names(stage.leaf_iter_vars)}",
+            help=f"give one of its axes{separately}: {names(stage.leaf_iter_vars)}",
             where=At(stage),
         )
     for position, leaf in enumerate(stage.leaf_iter_vars):
@@ -260,8 +261,27 @@ def compute_operation(stage: StageState, action: str) -> ComputeOp:
     return stage.op
 
 
+def absent_attribute(
+    kind: type, name: str, elsewhere: Iterable[tuple[object, str]]
+) -> AttributeError:
+    """The error for an attribute that a class lacks; it names the object that has the attribute.
+
+    `elsewhere` has objects, or classes of them, with the expressions that give them.
+    """
+    fault = f"{kind.__name__!r} object has no attribute {name!r}"
+    if name.startswith("_"):  # notebooks look for many of these
+        return AttributeError(fault)
+    for owner, text in elsewhere:
+        if hasattr(owner, name):
+            return AttributeError(f"{fault}: use {text}.{name}")
+    legal = [one for one in dir(kind) if not one.startswith("_")]
+    return AttributeError(f"{fault}{did_you_mean(name, legal)}")
+
+
 def brief(value: Any) -> str:
     """A value in a few words."""
+    if isinstance(value, StageState):
+        return stage_label(value)
     if isinstance(value, IterVar):
         return f"axis {value.var.name}"
     if isinstance(value, (Tensor, Operation)):

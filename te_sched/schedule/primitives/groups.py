@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from te_sched.errors import ScheduleError
+from te_sched.errors import ScheduleError, kind_of
 from te_sched.schedule.handles import FLAG, STAGES, Operations, as_items
 from te_sched.schedule.primitives.checks import brief, flag, names
 from te_sched.schedule.program import ScheduleState
@@ -87,8 +87,10 @@ def _current(schedule: ScheduleState, item: Any) -> Operation:
     op = item.op if isinstance(item, Tensor) else item
     stage = schedule.stage_of(op) if isinstance(op, Operation) else None
     if stage is None:
+        expected = f"expected a tensor or operation, got {kind_of(item)}"
+        why = "it has no stage in this schedule" if isinstance(op, Operation) else expected
         raise ScheduleError(
-            f"cannot group {brief(item)}: it has no stage in this schedule",
+            f"cannot group {brief(item)}: {why}",
             help=f"use one of {names(stage.op for stage in schedule.stages)}",
         )
     return stage.op
