@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
     """The schedule of a program. `s[C]` is the stage of a tensor or operation.
 
-    `outputs` are the output operations, `stages` all stages, producers first, `stage_map` the
-    stage of each operation as it was declared or made, `trace` the primitives applied.
+    Attributes: `outputs` (the output operations), `stages` (all stages, producers first),
+    `stage_map` (the stage of each operation) and `trace` (the primitives applied so far).
     """
 
     __slots__ = ()
@@ -221,7 +221,7 @@ def _outputs(given: Any) -> list[Operation]:
 
 
 def _sorted(outputs: list[Operation]) -> list[Operation]:
-    """The outputs and all they depend on, each after what it reads."""
+    """The outputs and all operations that they depend on, producers first."""
     done: dict[Operation, None] = {}
     stack: list[tuple[Operation, bool]] = [(op, False) for op in reversed(outputs)]
     while stack:
@@ -235,7 +235,7 @@ def _sorted(outputs: list[Operation]) -> list[Operation]:
 
 
 def _group_scan(schedule: Schedule, stage: Stage, op: ScanOp) -> None:
-    """The stages that update a scan form a group, computed in the loop of the scan."""
+    """Group the stages that update a scan, and attach the group to the loop of the scan."""
     boundary = [tensor.op for tensor in (*op.state_placeholder, *op.inputs)]
     updates = [tensor.op for tensor in op.update]
     if not any(schedule.stage_of(one) is not None for one in boundary):

@@ -1,6 +1,4 @@
-"""Primitives that say how a loop runs: unroll, vectorize, parallel, bind, pragma, prefetch,
-tensorize.
-"""
+"""Annotations of loops: unroll, vectorize, parallel, bind, pragma, prefetch, tensorize."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ from te_sched.trace.primitive import primitive
 
 _THREAD_TAG = re.compile(r"(blockIdx|threadIdx)\.[xyz]\Z|vthread(\.[xyz])?\Z|cthread\Z")
 THREAD_TAGS = "blockIdx.x/y/z, threadIdx.x/y/z, vthread"
-# The pragmas of lowering and code generation; others are left to passes of the user.
+# Pragmas of lowering and code generation; passes of the user may define others.
 _PRAGMAS = (
     "unroll",
     "vectorize",
@@ -51,7 +49,7 @@ _ALL_TAGS = [f"{kind}Idx.{axis}" for kind in ("block", "thread") for axis in "xy
 
 
 class AnnotationPrimitives(StageState):
-    """How the loops of a stage run."""
+    """Primitives that set how the loops of a stage are executed."""
 
     __slots__ = ()
 
@@ -345,7 +343,7 @@ class AnnotationPrimitives(StageState):
 
     @primitive(has_target=True)
     def set_store_predicate(self, predicate: Expr | bool) -> None:
-        """Store only where a condition is true: `s[B].set_store_predicate(tx.var.equal(0))`.
+        """Store the result only where a condition is true.
 
         >>> from te_sched import te
         >>> A = te.placeholder((8,), name="A")
@@ -381,7 +379,7 @@ def _condition(stage: StageState, predicate: Any) -> Expr:
 
 
 def check_thread(thread: Any, bound: str, where: Where) -> None:
-    """Refuse what is not a thread axis with a known tag; `bound` is what it is bound to."""
+    """Refuse anything but a thread axis with a known tag; messages name `bound`."""
     if not isinstance(thread, IterVar) or thread.kind != "ThreadIndex":
         kind = f"{KINDS[thread.kind][0]} {thread.var.name}" if isinstance(thread, IterVar) else ""
         raise ScheduleError(

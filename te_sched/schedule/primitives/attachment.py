@@ -1,4 +1,4 @@
-"""Primitives that say where a stage is computed: compute_at, compute_inline, compute_root."""
+"""Primitives that set where a stage is computed: compute_at, compute_inline, compute_root."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 
 class AttachmentPrimitives(StageState):
-    """Where a stage is computed."""
+    """Primitives that set where a stage is computed."""
 
     __slots__ = ()
 
     @primitive(has_target=True, parent=STAGE)
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
-        """Compute the stage inside a loop of a consumer: as much as one iteration needs.
+        """Compute the stage inside a loop of a consumer: the region that one iteration reads.
 
         Parameters
         ----------
         parent : the consumer.
-        scope : the loop of `parent`. Each iteration computes the region that it reads, into a
-            buffer of that size; elements that several iterations read are recomputed.
+        scope : the loop of `parent`. The buffer has the size of the region of one iteration;
+            elements that several iterations read are recomputed.
 
         >>> from te_sched import te
         >>> A = te.placeholder((4, 8), name="A")
@@ -110,7 +110,7 @@ class AttachmentPrimitives(StageState):
 
     @primitive(has_target=True)
     def compute_root(self) -> None:
-        """Compute the whole stage before its consumers: undoes compute_at and compute_inline.
+        """Compute the whole stage before its consumers. Undoes compute_at and compute_inline.
 
         >>> from te_sched import te
         >>> A = te.placeholder((8,), name="A")

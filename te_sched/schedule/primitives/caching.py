@@ -1,4 +1,4 @@
-"""cache_read and cache_write: new stages that copy a tensor into another memory."""
+"""cache_read and cache_write: new stages that copy a tensor to another storage scope."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 
 
 class CachingPrimitives(ScheduleState):
-    """Primitives that copy tensors into other memories."""
+    """Primitives that copy tensors to other storage scopes."""
 
     __slots__ = ()
 
     @primitive(tensor=TENSOR, scope=NAME, readers=STAGES)
     def cache_read(self, tensor: Tensor, scope: str, readers: Operations) -> Tensor:
-        """Add a stage that copies a tensor into a memory for some of its consumers: A.shared.
+        """Add a stage A.shared that copies tensor A to a storage scope for some of its consumers.
 
         Parameters
         ----------
         tensor : the tensor to copy.
-        scope : the memory: "shared", "local", ...
+        scope : the storage scope: "shared", "local", ...
         readers : the consumers (tensors or operations) that read the copy instead.
 
         Returns
@@ -85,7 +85,7 @@ class CachingPrimitives(ScheduleState):
         return cache
 
     def _cache_name(self, tensor: Tensor, scope: str) -> str:
-        """A.shared, then A.d.shared, A.d.d.shared."""
+        """The name of a copy: A.shared, then A.d.shared, A.d.d.shared."""
         name = tensor.op.name
         if tensor.op.num_outputs > 1:
             name += f".v{tensor.value_index}"
@@ -100,12 +100,12 @@ class CachingPrimitives(ScheduleState):
     def cache_write(self, tensor: Sequence[Tensor], scope: str) -> list[Tensor]: ...
     @primitive(tensor=TENSORS, scope=NAME)
     def cache_write(self, tensor: Tensor | Sequence[Tensor], scope: str) -> Tensor | list[Tensor]:
-        """Compute a tensor in a new stage C.local in a memory, and copy the result into C.
+        """Compute tensor C in a new stage C.local in a storage scope; stage C copies its result.
 
         Parameters
         ----------
         tensor : a tensor, or a list of all tensors of one operation.
-        scope : the memory: "local", "shared", ...
+        scope : the storage scope: "local", "shared", ...
 
         The loops over the output, as split, fused or reordered so far, become the axes of the new
         tensor.

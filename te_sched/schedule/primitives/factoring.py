@@ -1,4 +1,4 @@
-"""rfactor: a reduction in two stages, the first of which can run in parallel."""
+"""rfactor: a reduction in two stages, the first of which has an axis that can run in parallel."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class FactoringPrimitives(ScheduleState):
 
     @primitive(tensor=TENSOR, factor_axis=INTEGER)
     def rfactor(self, tensor: Tensor, axis: IterVar, factor_axis: Integer = 0) -> Any:
-        """Factor a reduction loop into an axis of a new stage B.rf, which the stage then reduces.
+        """Make a reduction loop a spatial axis of a new stage B.rf, whose results stage B reduces.
 
         Parameters
         ----------
@@ -46,7 +46,7 @@ class FactoringPrimitives(ScheduleState):
         axis : a loop of its stage, made from reduction axes only.
         factor_axis : the position of the new axis in B.rf; negative counts from the end.
 
-        The loops of both stages start again from their axes.
+        The loops of stage B are reset to its axes.
 
         Returns
         -------
@@ -198,7 +198,7 @@ def _take_apart(stage: StageState, op: ComputeOp, axis: IterVar) -> _Parts:
 
 
 def _output_of(stage: StageState, op: ComputeOp, loop: IterVar) -> IterVar | None:
-    """The axis of the output that a loop was made from, if there is one."""
+    """The output axis that a loop derives from, or None."""
     sources = spread_up(stage.relations, {loop: 1})
     return next((axis for axis in op.axis if axis in sources), None)
 

@@ -1,4 +1,4 @@
-"""create_group: several stages that are attached together."""
+"""create_group: attach several stages together."""
 
 from __future__ import annotations
 
@@ -32,12 +32,13 @@ class GroupPrimitives(ScheduleState):
     def create_group(
         self, outputs: Operations, inputs: Operations, include_inputs: bool = False
     ) -> Stage:
-        """Group the stages between some inputs and outputs.
+        """Group the stages between inputs and outputs.
 
         Parameters
         ----------
         outputs : tensors that belong to the group.
-        inputs : tensors at which it begins; they belong to it only if `include_inputs`.
+        inputs : tensors at which it begins.
+        include_inputs : whether the inputs belong to the group.
 
         Returns
         -------

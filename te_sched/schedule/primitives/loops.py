@@ -51,10 +51,10 @@ class LoopPrimitives(StageState):
         Parameters
         ----------
         parent : the axis.
-        factor : the length of the inner loop; the outer one gets ceil(n / factor).
+        factor : the length of the inner loop; that of the outer one is ceil(n / factor).
         nparts : the length of the outer loop, instead of `factor`.
         disable_predication : omit the guard, asserting that the length divides n. `build` checks
-            this where n is constant, each call where its sizes decide.
+            this for constant n, otherwise each call does.
 
         Returns
         -------
@@ -97,7 +97,7 @@ class LoopPrimitives(StageState):
     def fuse(self, *args: IterVar) -> IterVar:
         """Fuse adjacent loops, given from outer to inner, into one.
 
-        Without axes, a loop of one iteration is put around the stage.
+        Without arguments, it adds an outermost loop of one iteration.
 
         Returns
         -------
@@ -131,7 +131,7 @@ class LoopPrimitives(StageState):
     def reorder(self, *args: IterVar) -> None:
         """Reorder loops, outermost first; the other loops keep their positions.
 
-        The named loops fill the positions that they have together, in the new order.
+        The positions that the given loops have together are filled in the new order.
 
         >>> from te_sched import te
         >>> A = te.placeholder((4, 8), name="A")
@@ -231,7 +231,7 @@ def _index(stage: StageDraft, axis: IterVar) -> int:
 
 
 def _check_consecutive(stage: StageState, axes: tuple[IterVar, ...]) -> None:
-    """Refuse axes that are not adjacent; each is next to those before it, on either side."""
+    """Refuse axes that are not adjacent: each must be next to those before it, on either side."""
     if not axes:
         return
     places = [leaf_position(stage, axis, "fuse") for axis in axes]

@@ -19,7 +19,7 @@ from te_sched.trace.primitive import primitive
 
 
 class RearrangingPrimitives(StageState):
-    """The layout of a stage in memory."""
+    """Primitives that set the layout of a stage in memory."""
 
     __slots__ = ()
 
@@ -27,7 +27,7 @@ class RearrangingPrimitives(StageState):
     def transform_layout(
         self, mapping_function: Callable[..., Sequence[Any] | Expr]
     ) -> list[IterVar]:
-        """Store the result in another layout, and iterate over it in that order.
+        """Store the result in another layout, and iterate in the order of that layout.
 
         Parameters
         ----------
@@ -38,7 +38,7 @@ class RearrangingPrimitives(StageState):
 
         Returns
         -------
-        The new axes, none for an input.
+        The new axes; an empty list for an input.
 
         >>> from te_sched import te
         >>> A = te.placeholder((8,), name="A")
@@ -70,9 +70,9 @@ class RearrangingPrimitives(StageState):
         extents = self.layouts[-1].extents if self.layouts else self.op.output(0).shape
         last = keyword_names(mapping_function)
         called = f"transform_layout of {self.op.name}"
-        wished = index_names(mapping_function, len(extents), called, last=last)
+        index_texts = index_names(mapping_function, len(extents), called, last=last)
         variables = tuple(
-            [Var(name, extent.dtype) for name, extent in zip(wished, extents, strict=True)]
+            [Var(name, extent.dtype) for name, extent in zip(index_texts, extents, strict=True)]
         )
         count = len(extents) - len(last)
         named = dict(zip(last, variables[count:], strict=True))
@@ -81,13 +81,13 @@ class RearrangingPrimitives(StageState):
         layout = layout_map(variables, extents, results, separators, where)
         axes: list[IterVar] = []
         if isinstance(self.op, ComputeOp):
-            axes = self._walk_in(layout.extents)
+            axes = self._new_axes(layout.extents)
             self.draft.relations.append(Transform(self._layout_axes(), tuple(axes), layout))
             _replace_axes(self.draft, axes)
         self.draft.layouts = (*self.layouts, layout)
         return axes
 
-    def _walk_in(self, extents: tuple[IntImm, ...]) -> list[IterVar]:
+    def _new_axes(self, extents: tuple[IntImm, ...]) -> list[IterVar]:
         for axis in self._layout_axes():
             if not any(axis is leaf for leaf in self.leaf_iter_vars):
                 fate = f"was {self.fates[axis].text}" if axis in self.fates else "is not a loop"
@@ -155,13 +155,13 @@ class RearrangingPrimitives(StageState):
 
 def _replace_axes(draft: StageDraft, axes: list[IterVar]) -> None:
     relation = draft.relations[-1]
-    gone = set(relation.inputs)
-    place = min(at for at, leaf in enumerate(draft.leaf_iter_vars) if leaf in gone)
-    kept = [leaf for leaf in draft.leaf_iter_vars if leaf not in gone]
+    replaced = set(relation.inputs)
+    place = min(at for at, leaf in enumerate(draft.leaf_iter_vars) if leaf in replaced)
+    kept = [leaf for leaf in draft.leaf_iter_vars if leaf not in replaced]
     draft.leaf_iter_vars = [*kept[:place], *axes, *kept[place:]]
     draft.all_iter_vars += axes
     fate = Fate(f"rearranged into {names(axes)}", draft.changes.place)
-    draft.fates.update(dict.fromkeys(gone, fate))
+    draft.fates.update(dict.fromkeys(replaced, fate))
 
 
 def _new_indices(made: Any, stage: StageState) -> tuple[tuple[Expr, ...], tuple[int, ...]]:

@@ -26,13 +26,13 @@ from te_sched.trace.primitive import primitive
 
 
 class StoragePrimitives(StageState):
-    """The storage of a stage."""
+    """Primitives that set the storage of a stage."""
 
     __slots__ = ()
 
     @primitive(has_target=True, scope=NAME)
     def set_scope(self, scope: str) -> None:
-        """Store the result in a memory: "global", "shared", "warp", "local", ...
+        """Set the storage scope of the result: "global", "shared", "warp", "local", ...
 
         "shared" memory belongs to a thread block, "warp" to a warp of 32 threads, "local" to one
         thread.
@@ -68,7 +68,7 @@ class StoragePrimitives(StageState):
 
     @primitive(has_target=True, factor=INTEGER, offset=INTEGER)
     def storage_align(self, axis: IterVar, factor: Integer, offset: Integer) -> None:
-        """Pad the storage so that the stride of an output axis is k * factor + offset elements.
+        """Pad the buffer so that the stride of an output axis is k * factor + offset elements.
 
         `s[AA].storage_align(AA.op.axis[0], 100, 8)` avoids bank conflicts between the rows of a
         shared buffer.
@@ -168,7 +168,7 @@ class StoragePrimitives(StageState):
 
     @primitive(has_target=True, threads=THREADS)
     def env_threads(self, threads: IterVar | Sequence[IterVar]) -> None:
-        """Launch threads around a whole scan.
+        """Launch threads around a scan; each thread executes all of its steps.
 
         >>> from te_sched import te
         >>> X = te.placeholder((4, 8), name="X")
