@@ -1,4 +1,4 @@
-"""Which schedules are for a GPU. Must not know targets."""
+"""Whether a schedule uses threads of a GPU. Must not know targets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from te_sched.schedule.schedule import Schedule
 
 
 def has_threads(schedule: Schedule) -> bool:
-    """Whether a loop of a schedule is bound to threads of a GPU."""
+    """Whether any loop of a schedule is bound to threads or blocks of a GPU."""
     stages = [*schedule.stages, *schedule.groups]
     bound = [attr.bind_thread for stage in stages for attr in stage.iter_var_attrs.values()]
     launched = [axis for stage in stages for axis in stage.launched_threads]

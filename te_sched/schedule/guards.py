@@ -25,8 +25,8 @@ def bound_checks(
     skipped: frozenset[IterVar] = frozenset(),
     settings: Lowering = AS_TVM,
 ) -> list[Expr]:
-    """Conditions under which the loops of a stage stay within its axes, as far as they cannot be
-    proved.
+    """The conditions under which the loops of a stage stay within its axes, without those that are
+    proved to hold.
     """
     analyzer = Analyzer(settings)
     checked = dict.fromkeys(stage.leaf_iter_vars, False)
@@ -81,7 +81,7 @@ def unproved_promises(stage: StageState, ranges: Ranges) -> Iterator[Split]:
 def check_promises(
     stage: StageState, ranges: Ranges, action: str, axes: Container[IterVar]
 ) -> None:
-    """Refuse an action on loops without guards that may exceed the extent of one of `axes`.
+    """Refuse an action if a split without a guard may exceed the extent of one of `axes`.
 
     Raises
     ------

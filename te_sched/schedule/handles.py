@@ -8,9 +8,9 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import index
-from typing import Any, ClassVar
+from typing import Any, ClassVar, SupportsIndex
 
-from te_sched.ir.expr import IntImm, IterVar, Var
+from te_sched.ir.expr import Expr, IntImm, IterVar, Var
 from te_sched.schedule.state import StageState
 from te_sched.te.declare import thread_axis
 from te_sched.te.operation import Operation
@@ -20,6 +20,11 @@ from te_sched.trace.entries import Entry
 from te_sched.trace.handles import HandleReference
 from te_sched.trace.listing import Listing
 from te_sched.trace.primitive import ArgumentKind, Primitive, PrimitiveParameter
+
+# Types of arguments. SupportsIndex accepts integers of Python and numpy, but neither str nor float.
+Integer = SupportsIndex | IntImm
+IntegerExpr = SupportsIndex | Expr
+Operations = Tensor | Operation | Sequence[Tensor | Operation]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +53,7 @@ class StageOf(HandleReference):
 
 
 class OwnAxes(Primitive):
-    """The own axes of an operation: a trace entry that defines axes and changes nothing."""
+    """The axes of an operation: a trace entry that defines them and changes nothing."""
 
     __slots__ = ()
 
@@ -56,7 +61,7 @@ class OwnAxes(Primitive):
 
     @property
     def gives_tuple(self) -> bool:  # type: ignore[override]
-        """Only a scan has one axis rather than several."""
+        """Whether the attribute is a tuple of axes; that of a scan is a single axis."""
         return self.name != "scan_axis"
 
     def of(self, op: Operation) -> tuple[IterVar, ...]:
@@ -103,7 +108,7 @@ _NAMING: dict[str, Primitive] = {one.name: one for one in (*_OWN_AXES, _THREAD_A
 
 
 class TensorHandles:
-    """The handles of a schedule of `outputs`, made when the operations in `declared` were there."""
+    """The handles of a schedule of `outputs`; `declared` are its operations at its creation."""
 
     __slots__ = ("declared", "outputs", "roots")
 
@@ -131,7 +136,7 @@ class TensorHandles:
         return ["from te_sched import te", "", f"s = te.create_schedule([{ends}])"]
 
     def name_of(self, value: Any, number: int) -> str | None:
-        """The user's name, where there is one."""
+        """The name that the user gave to a value, or None."""
         if isinstance(value, IterVar):
             return value.var.name
         if isinstance(value, Tensor | TensorIntrin):
@@ -141,18 +146,18 @@ class TensorHandles:
         return "mapping" if inspect.isfunction(value) else None
 
     def variable_of(self, handle: Any) -> Var | None:
-        """The variable of an axis; an extent that is a variable stands for itself."""
+        """The variable of an axis, or the handle if it is a variable."""
         if isinstance(handle, IterVar):
             return handle.var
         return handle if isinstance(handle, Var) else None
 
     def reference(self, target: StageState) -> Any:
-        """A stage by the tensor it was made for, which does not change; a group by itself."""
+        """A reference to a stage by its declared tensor, which never changes; a group itself."""
         return target if target.is_group else StageOf(target.origin_op.output(0))
 
     def introduced(self, schedule: Any, entry: Entry, known: set[Any]) -> list[Entry]:
-        """An axis that is used for the first time belongs to the operation of one of the stages of
-        the entry, or is a new thread axis.
+        """Entries that define the axes that an entry uses first: axes of the operation of one of
+        its stages, or new thread axes.
         """
         new = [axis for axis in _axes(entry) if axis not in known]
         if not new:
@@ -199,12 +204,12 @@ def _axes(entry: Entry) -> list[IterVar]:
 
 
 def entry_text(entry: Entry) -> str:
-    """The line of one entry by itself."""
+    """The line of an entry in the printed program."""
     return Listing(TensorHandles(), [entry]).calls[0]
 
 
 def as_items(given: Any) -> tuple[Any, ...]:
-    """One tensor or operation, or several."""
+    """The items of a list or tuple, or a single argument, as a tuple."""
     return tuple(given) if isinstance(given, (list, tuple)) else (given,)
 
 

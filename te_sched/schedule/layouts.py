@@ -1,9 +1,8 @@
-"""Layouts: how the elements of a tensor are arranged when dimensions are split, fused, moved.
+"""Layouts: one-to-one mappings of the indices of a tensor that split, fuse and permute dimensions.
 
-A layout maps each index to others, one to one. Both directions come from digits: an index that runs
-over 12 values, split as (i // 4, i % 4), has the digits i // 4 (3 values) and i % 4 (4 values), and
-each new index is a row of digits, parts of a variable, the most significant first. Must not know
-stages.
+Both directions of a mapping follow from digits: an index of 12 values, split as (i // 4, i % 4),
+has the digits i // 4 (3 values) and i % 4 (4 values). Each new index is a row of digits, the most
+significant first. Must not know stages.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from te_sched.ir.visitor import substitute
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LayoutMap:
-    """New indices (`results`, of `extents` values each) in terms of the old (`variables`).
+    """The new indices `results`, with `extents`, in terms of the old indices `variables`.
 
-    `digits` has the row of digits of each new index, `separators` are the numbers of new dimensions
+    `digits` has the row of digits of each new index, `separators` the number of new dimensions
     before each AXIS_SEPARATOR.
     """
 
@@ -67,7 +66,7 @@ def layout_map(
     separators: tuple[int, ...],
     where: Where,
 ) -> LayoutMap:
-    """The layout that these new indices define.
+    """The layout that new indices define.
 
     Raises
     ------
@@ -125,9 +124,9 @@ def _error(fault: str, where: Where) -> ScheduleError:
 
 
 class _Reader:
-    """Reads an index as a row of digits.
+    """Parses an index into a row of digits.
 
-    `arith.iter_map` reads more than these, but does not report which index is at fault.
+    `arith.iter_map` accepts more forms, but does not report which index is at fault.
     """
 
     def __init__(self, counts: Mapping[Var, int], where: Where) -> None:

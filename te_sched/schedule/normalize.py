@@ -1,4 +1,4 @@
-"""Normalization of a schedule before bound inference. (TVM's name: Schedule.normalize.)
+"""Normalization of a schedule before bound inference.
 
 Works in place, on a copy that `Schedule.normalize` makes. Must not know ranges or statements.
 """

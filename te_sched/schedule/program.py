@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ScheduleDraft(Draft):
-    """The new state of a schedule: what primitives change."""
+    """The new state of a schedule, which a primitive computes."""
 
     __slots__ = ()
 
@@ -29,7 +29,7 @@ class ScheduleDraft(Draft):
     stages_by_op: dict[Operation, Stage]
 
     def add_stage(self, stage: Stage, position: int, neighbour: Stage) -> None:
-        """Put a stage of a new operation among the others, in the group of a neighbour."""
+        """Insert a stage of a new operation at a position, in the group of a neighbour."""
         self.stages.insert(position, stage)
         self.stage_map[stage.op] = stage
         self.stages_by_op[stage.op] = stage
@@ -38,8 +38,8 @@ class ScheduleDraft(Draft):
             stage.group.draft.num_child_stages += 1
 
     def split_stage(self, stage: Stage, op: Operation, made: Stage, fate: Fate) -> None:
-        """Let a stage compute an operation that copies or combines what another, `made`, computes
-        before it. Its loops start again, which the old ones have as their fate.
+        """Replace the operation of a stage by one that copies or combines the result of the new
+        stage `made`. The loops are reset; the old ones get this fate.
         """
         stage.draft.reset_axes(op, fate)
         self.stages_by_op[op] = stage
@@ -55,8 +55,7 @@ class ScheduleDraft(Draft):
 class ScheduleState:
     """The state of a schedule.
 
-    An operation that a primitive rewrites goes on meaning its stage: `s[op]` works with the old and
-    with the new one.
+    `stages_by_op` maps an operation to its stage both before and after a primitive rewrites it.
     """
 
     __slots__ = (
@@ -77,7 +76,7 @@ class ScheduleState:
         self.stages_by_op: dict[Operation, Stage] = dict(self.stage_map)
 
     def copy_from(self, other: ScheduleState, kind: type[Stage]) -> None:
-        """Become a copy with new stages and the same operations."""
+        """Copy the state of another schedule, with new stages and the same operations."""
         self.changes, self.declared = None, other.declared
         self.outputs = list(other.outputs)
         self.stages = [kind.__new__(kind) for _ in other.stages]
@@ -95,7 +94,7 @@ class ScheduleState:
         return self.stages_by_op.get(op)
 
     def readers_of(self, op: Operation) -> list[Stage]:
-        """The stages that read an operation."""
+        """The consumers of an operation."""
         return [
             stage
             for stage in self.stages
@@ -103,7 +102,7 @@ class ScheduleState:
         ]
 
     def reads(self, reader: StageState, producer: StageState) -> bool:
-        """Whether a stage uses another one, directly or through others."""
+        """Whether a stage depends on another one, directly or through others."""
         pending: list[StageState] = [reader]
         seen: set[StageState] = set()
         while pending:
@@ -140,9 +139,10 @@ class ScheduleState:
         mapping: Mapping[Tensor, Tensor],
         of_readers: Mapping[Stage, Mapping[Tensor, Tensor]] | None = None,
     ) -> dict[Stage, Operation]:
-        """The operations of the stages that are to read other tensors, and of their readers.
+        """The new operations of the stages that read replaced tensors, and of their consumers.
 
-        `of_readers` has what only some stages replace. Changes nothing: a stage may refuse.
+        `of_readers` has the replacements for single stages. Changes nothing, because an operation
+        may refuse a replacement.
         """
         current = dict(mapping)
         extra = of_readers or {}

@@ -1,4 +1,4 @@
-"""A schedule as a list of plain dicts, which pandas makes a table of. Must not know pandas."""
+"""A schedule as a list of dicts, for pandas.DataFrame. Must not know pandas."""
 
 from __future__ import annotations
 

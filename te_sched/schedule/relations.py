@@ -1,12 +1,10 @@
-"""How axes become other axes: Split, Fuse, Rebase, Transform, Singleton.
+"""Relations between axes: Split, Fuse, Rebase, Transform, Singleton.
 
 A relation owns everything that follows from it: the ranges of the new axes (`ranges_down`), the
-value of the
-old axes from the new ones (`indices_up`), sets of values (`sets_up`), whether a bound check is
-needed
-(`guards_up`) and marks that spread over related axes (`flags_down`, `flags_up`). A stage's
-relations are
-walked in the order they were made (down), or backwards (up). Must not know stages or statements.
+values of the old axes in terms of the new ones (`indices_up`), sets of values (`sets_up`), whether
+a bound check is needed (`guards_up`) and the propagation of marks to related axes (`flags_down`,
+`flags_up`). The relations of a stage are applied in the order of their creation (down), or in
+reverse (up). Must not know stages or statements.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ def _zero_based(extent: Expr) -> Range:
 
 
 def ceil_div(a: Expr, b: Expr, analyzer: Analyzer) -> Expr:
-    """How many groups of b are needed for a things."""
+    """The quotient a / b, rounded up."""
     if isinstance(a, IntImm) and isinstance(b, IntImm) and b.value > 0:
         return IntImm(-(-a.value // b.value), a.dtype)
     return analyzer.simplify(ops.floordiv(a + (b - 1), b))
@@ -50,8 +48,11 @@ def ceil_div(a: Expr, b: Expr, analyzer: Analyzer) -> Expr:
 def set_range(
     ranges: Ranges, axis: IterVar, new: Range, analyzer: Analyzer, where: Where = ()
 ) -> None:
-    """Record the range of an axis; a second one must have the same extent, or is an error `where`
-    it is given.
+    """Record the range of an axis.
+
+    Raises
+    ------
+    LoweringError, with `where`, if the axis has a range of another extent.
     """
     old = ranges.get(axis)
     if old is None:
@@ -87,8 +88,8 @@ class Relation:
     ) -> None:
         """Ranges of the outputs from those of the inputs.
 
-        `fixed` are axes that keep the length asked for because a thread depends on them; None keeps
-        all of them.
+        `fixed` are axes that keep the requested length because a thread depends on them; None
+        fixes all axes.
         """
         raise NotImplementedError
 
@@ -113,16 +114,16 @@ class Relation:
             guarded[axis] = needed
 
     def flags_down(self, flags: Flags) -> None:
-        """Spread marks from inputs to outputs (by or)."""
+        """Propagate marks from inputs to outputs (by or)."""
         _spread(flags, self.inputs, self.outputs)
 
     def flags_up(self, flags: Flags) -> None:
-        """Spread marks from outputs to inputs (by or)."""
+        """Propagate marks from outputs to inputs (by or)."""
         _spread(flags, self.outputs, self.inputs)
 
 
 def spread_down(relations: Sequence[Relation], marks: Flags) -> Flags:
-    """Marks on axes, and on all that were made from them."""
+    """The marks, propagated to all axes derived from marked ones."""
     flags = dict(marks)
     for relation in relations:
         relation.flags_down(flags)
@@ -130,7 +131,7 @@ def spread_down(relations: Sequence[Relation], marks: Flags) -> Flags:
 
 
 def spread_up(relations: Sequence[Relation], marks: Flags) -> Flags:
-    """Marks on axes, and on all that they were made from."""
+    """The marks, propagated to all axes that marked ones derive from."""
     flags = dict(marks)
     for relation in reversed(relations):
         relation.flags_up(flags)
@@ -150,16 +151,14 @@ def _spread(flags: Flags, sources: tuple[IterVar, ...], targets: tuple[IterVar, 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split(Relation):
-    """parent = outer * extent(inner) + inner; the length of one of them is given (factor: inner,
-    nparts: outer).
-    """
+    """parent = outer * extent(inner) + inner, for a given `factor` (of inner) or `nparts`."""
 
     parent: IterVar
     outer: IterVar
     inner: IterVar
     factor: Expr | None
     nparts: Expr | None
-    disable_predication: bool = False  # the user says that the lengths multiply to the parent's
+    disable_predication: bool = False  # the user asserts an exact split
 
     @property
     def inputs(self) -> tuple[IterVar, ...]:
@@ -174,8 +173,8 @@ class Split(Relation):
     def ranges_down(
         self, ranges: Ranges, analyzer: Analyzer, fixed: frozenset[IterVar] | None
     ) -> None:
-        """The given length goes to one axis (no more than the parent has), what is left to the
-        other.
+        """The given length, at most that of the parent, for one axis, and the quotient rounded up
+        for the other.
         """
         parent = ranges.get(self.parent)
         if parent is None:
@@ -214,7 +213,7 @@ class Split(Relation):
             return
         factor, minimum = ranges[self.inner].extent, ranges[self.parent].min
         outer, inner = values[self.outer], values[self.inner]
-        value = _taken_apart(outer, inner, factor)
+        value = _fused_value(outer, inner, factor)
         if value is None:
             value = inner + outer * factor
         values[self.parent] = value if ops.is_const(minimum, 0) else value + minimum
@@ -239,7 +238,7 @@ class Split(Relation):
             return
         factor = ranges[self.inner].extent
         if int_set.is_single_point(outer) and int_set.is_single_point(inner):
-            whole = _taken_apart(outer.min, inner.min, factor)
+            whole = _fused_value(outer.min, inner.min, factor)
             if whole is not None:
                 sets[self.parent] = int_set.single_point(_shifted(whole, ranges[self.parent].min))
                 return
@@ -250,14 +249,14 @@ class Split(Relation):
     def guards_up(
         self, guarded: dict[IterVar, bool], ranges: Mapping[IterVar, Range], analyzer: Analyzer
     ) -> None:
-        """A check is needed unless the two lengths multiply to the parent's."""
+        """A check is needed unless the product of the two lengths is that of the parent."""
         if guarded[self.outer] or guarded[self.inner]:
             guarded[self.parent] = True
             return
         guarded[self.parent] = not (self.disable_predication or self.is_exact(ranges, analyzer))
 
     def is_exact(self, ranges: Mapping[IterVar, Range], analyzer: Analyzer) -> bool:
-        """Whether it is known that the two lengths multiply to the parent's."""
+        """Whether the product of the two lengths is proved to be that of the parent."""
         outer, inner, parent = (
             ranges[axis].extent for axis in (self.outer, self.inner, self.parent)
         )
@@ -267,7 +266,7 @@ class Split(Relation):
 
 
 def _divisor(inner: Range) -> Expr:
-    """The length of an inner axis to divide by; no loop runs where it is 0."""
+    """The length of an inner axis as a divisor: 1 for 0, where no loop runs."""
     return IntImm(1, inner.extent.dtype) if ops.is_const(inner.extent, 0) else inner.extent
 
 
@@ -295,7 +294,7 @@ class Fuse(Relation):
         """The product of the lengths."""
         outer, inner = ranges.get(self.outer), ranges.get(self.inner)
         if outer is not None and inner is not None:
-            # TVM draws no conclusions from the range of a fused axis.
+            # As in TVM, the analyzer does not learn the range of a fused axis.
             ranges[self.fused] = _zero_based(outer.extent * inner.extent)
 
     def indices_up(self, values: Values, ranges: Mapping[IterVar, Range]) -> None:
@@ -313,8 +312,8 @@ class Fuse(Relation):
             values[self.fused] = row + values[self.inner]
 
     def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range], settings: Lowering) -> None:
-        """Both whole where fused is whole; else rows, and columns only when fused stays within one
-        row.
+        """Both whole where fused is whole; otherwise the rows, and the columns only where fused
+        stays within one row.
         """
         fused = sets.get(self.fused)
         if fused is None:
@@ -408,7 +407,7 @@ class Rebase(Relation):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Transform(Relation):
-    """targets = layout(sources): the walk over a tensor in the order of its layout."""
+    """targets = layout(sources): iteration over a tensor in the order of its layout."""
 
     sources: tuple[IterVar, ...]
     targets: tuple[IterVar, ...]
@@ -432,19 +431,19 @@ class Transform(Relation):
             set_range(ranges, target, _zero_based(extent), analyzer)
 
     def indices_up(self, values: Values, ranges: Mapping[IterVar, Range]) -> None:
-        """The layout backward."""
+        """The inverse layout."""
         if all(target in values for target in self.targets):
             old = self.layout.backward([values[target] for target in self.targets])
             values.update(zip(self.sources, old, strict=True))
 
     def indices_down(self, values: Values, ranges: Mapping[IterVar, Range]) -> None:
-        """The layout forward."""
+        """The layout."""
         if all(source in values for source in self.sources):
             new = self.layout.forward([values[source] for source in self.sources])
             values.update(zip(self.targets, new, strict=True))
 
     def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range], settings: Lowering) -> None:
-        """What the layout backward makes of the sets."""
+        """The inverse layout, evaluated on the sets."""
         known = {target.var: sets[target] for target in self.targets if target in sets}
         old = self.layout.backward([target.var for target in self.targets])
         for source, value in zip(self.sources, old, strict=True):
@@ -453,7 +452,7 @@ class Transform(Relation):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Singleton(Relation):
-    """An axis of one iteration, made from none (fusing no axes, attaching to a scalar stage)."""
+    """An axis of one iteration, derived from no axis (by `fuse` without arguments)."""
 
     iter: IterVar
 
@@ -484,11 +483,11 @@ class Singleton(Relation):
         """Nothing depends on it."""
 
 
-def _taken_apart(outer: Any, inner: Any, factor: Expr) -> Expr | None:
-    """The number of which a fuse made outer and inner, its quotient and remainder by a factor.
+def _fused_value(outer: Any, inner: Any, factor: Expr) -> Expr | None:
+    """The fused value whose quotient and remainder by a factor are outer and inner, or None.
 
-    inner + outer * factor is the same, but each split of what a fuse made would double it. TVM does
-    so, and a variable, which does not grow, is left as in its text.
+    It equals inner + outer * factor, which would double with each split of a fused axis. A variable
+    does not grow; for it, None keeps the text of TVM.
     """
     if type(outer) is not FloorDiv or type(inner) is not FloorMod or type(outer.a) is Var:
         return None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from te_sched.errors import ScheduleError, Subject, kind_of, user_place
 from te_sched.schedule.normalize import normalize
 from te_sched.schedule.primitives.caching import CachingPrimitives
-from te_sched.schedule.primitives.checks import brief, names
+from te_sched.schedule.primitives.checks import absent_attribute, brief, names
 from te_sched.schedule.primitives.factoring import FactoringPrimitives
 from te_sched.schedule.primitives.groups import GroupPrimitives, group_of
 from te_sched.schedule.program import ScheduleState
@@ -23,17 +23,20 @@ from te_sched.te.tensor import Tensor
 from te_sched.trace.drafts import Changes
 from te_sched.trace.observing import observers
 
+if TYPE_CHECKING:
+    from te_sched.views.comparison import Comparison
+
 
 class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
     """The schedule of a program. `s[C]` is the stage of a tensor or operation.
 
-    `outputs` are the output operations, `stages` all stages, producers first, `stage_map` the
-    stage of each operation as it was declared or made, `trace` the primitives applied.
+    Attributes: `outputs` (the output operations), `stages` (all stages, producers first),
+    `stage_map` (the stage of each operation) and `trace` (the primitives applied so far).
     """
 
     __slots__ = ()
 
-    def __getitem__(self, key: Any) -> Stage:
+    def __getitem__(self, key: Tensor | Operation) -> Stage:
         op = key.op if isinstance(key, Tensor) else key
         if not isinstance(op, Operation):
             raise ScheduleError(
@@ -44,6 +47,11 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
         if stage is None:
             raise self._without(op)
         return stage
+
+    if not TYPE_CHECKING:  # type checkers then still refuse unknown attributes
+
+        def __getattr__(self, name: str) -> Any:
+            raise absent_attribute(Schedule, name, ((Stage, "s[tensor]"),))
 
     def _without(self, op: Operation) -> ScheduleError:
         named = [stage.origin_op for stage in self.stages if stage.op.name == op.name]
@@ -63,6 +71,25 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
 
         Inlined stages are substituted into their consumers, loops start at zero, and stages
         attached at axes that were split or fused later are attached at the resulting loops.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+        >>> C = te.compute((8,), lambda i: B[i] * 2.0, name="C")
+        >>> s = te.create_schedule(C)
+        >>> s[B].compute_inline()
+        >>> s
+        schedule of C:
+          A, an input
+          B(i), inline
+          C(i)
+        >>> s.normalize()
+        schedule of C:
+          A, an input
+          B(i), inlined already
+          C(i)
+        >>> s.normalize()[C].op.body
+        [(A[i] + T.float32(1)) * T.float32(2)]
         """
         copy = Schedule.__new__(Schedule)
         copy.copy_from(self, Stage)
@@ -70,7 +97,17 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
         return copy
 
     def same_as(self, other: object) -> bool:
-        """Whether both are the same schedule."""
+        """Whether both are the same schedule.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+        >>> s = te.create_schedule(B)
+        >>> s.same_as(s)
+        True
+        >>> s.same_as(te.create_schedule(B))
+        False
+        """
         return self is other
 
     def records(self) -> list[dict[str, Any]]:
@@ -80,12 +117,43 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
         "shape" of its first result, "axes" (its loops, from the outermost), "computed" ("root",
         "at", "inlined", "in scan"), "at_stage" and "at_axis" of one that is computed at another's
         loop, "scope" and "is_output".
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+        >>> C = te.compute((8,), lambda i: B[i] * 2.0, name="C")
+        >>> s = te.create_schedule(C)
+        >>> s.records()[1]["computed"]
+        'root'
+        >>> s[B].compute_at(s[C], C.op.axis[0])
+        >>> record = s.records()[1]
+        >>> record["stage"], record["computed"], record["at_stage"], record["at_axis"]
+        ('B', 'at', 'C', 'i')
         """
         return stage_records(self.stages)
 
-    if TYPE_CHECKING:  # given by te_sched.views
+    def diff(self, other: Schedule) -> Comparison:
+        """What `other` does differently: changed lines of the trace and of the loops.
 
-        def diff(self, other: Schedule) -> Any: ...
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+        >>> s = te.create_schedule(B)
+        >>> other = te.create_schedule(B)
+        >>> s.diff(other)
+        the schedules are the same
+        >>> outer, inner = other[B].split(B.op.axis[0], factor=4)
+        >>> for line in s.diff(other).loops:
+        ...     print(line)
+         main(A: float32[8], B: float32[8])
+         └─ stage B
+        -   └─ for i  0:8
+        -      └─ B[i] = A[i] + 1.0
+        +   └─ for i.outer  0:2
+        +      └─ for i.inner  0:4
+        +         └─ B[i.inner + i.outer * 4] = A[i.inner + i.outer * 4] + 1.0
+        """
+        raise NotImplementedError  # te_sched.views replaces this method
 
     def __repr__(self) -> str:
         lines = [f"schedule of {names(self.outputs)}:"]
@@ -95,10 +163,25 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
         return "\n".join(lines)
 
 
-def create_schedule(ops: Any) -> Schedule:
+def create_schedule(ops: Tensor | Operation | Iterable[Tensor | Operation]) -> Schedule:
     """Create a schedule for outputs: operations or tensors, alone or in a list.
 
     Every operation they depend on gets a stage with one serial loop per axis, at root.
+
+    >>> from te_sched import te
+    >>> A = te.placeholder((8,), name="A")
+    >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+    >>> C = te.compute((8,), lambda i: B[i] * 2.0, name="C")
+    >>> s = te.create_schedule(C)
+    >>> print(s)
+    main(A: float32[8], C: float32[8])
+    ├─ B: float32[8] global, 32 bytes
+    ├─ stage B
+    │  └─ for i  0:8
+    │     └─ B[i] = A[i] + 1.0
+    └─ stage C
+       └─ for i  0:8
+          └─ C[i] = B[i] * 2.0
     """
     outputs = _outputs(ops)
     schedule = Schedule.__new__(Schedule)
@@ -138,7 +221,7 @@ def _outputs(given: Any) -> list[Operation]:
 
 
 def _sorted(outputs: list[Operation]) -> list[Operation]:
-    """The outputs and all they depend on, each after what it reads."""
+    """The outputs and all operations that they depend on, producers first."""
     done: dict[Operation, None] = {}
     stack: list[tuple[Operation, bool]] = [(op, False) for op in reversed(outputs)]
     while stack:
@@ -152,7 +235,7 @@ def _sorted(outputs: list[Operation]) -> list[Operation]:
 
 
 def _group_scan(schedule: Schedule, stage: Stage, op: ScanOp) -> None:
-    """The stages that update a scan form a group, computed in the loop of the scan."""
+    """Group the stages that update a scan, and attach the group to the loop of the scan."""
     boundary = [tensor.op for tensor in (*op.state_placeholder, *op.inputs)]
     updates = [tensor.op for tensor in op.update]
     if not any(schedule.stage_of(one) is not None for one in boundary):

@@ -1,5 +1,5 @@
-"""Where in the user's program a stage or an axis comes from, and its loops drawn as text: what
-errors show. Must not know what is wrong.
+"""Source locations of stages and axes, and drawings of their loops, for errors. Must not know any
+error.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from te_sched.trace.entries import Entry
 if TYPE_CHECKING:
     from te_sched.schedule.program import ScheduleState
 
-_SAYS_HOW = ("parallel", "vectorize", "unroll", "bind", "tensorize", "pragma")
+_ANNOTATING = ("parallel", "vectorize", "unroll", "bind", "tensorize", "pragma")
 
 
 @dataclass(frozen=True, slots=True)
 class At:
     """The `where` of an error: "stage C (declared at a.py:3), axis k (parallel at a.py:9)".
 
-    The lines are looked for when there is an error.
+    The lines are looked up when an error iterates over it.
     """
 
     stage: StageState
@@ -48,22 +48,22 @@ def _stage(stage: StageState) -> Subject:
 
 def _axis(stage: StageState, axis: IterVar) -> Subject:
     name, entry = axis.var.name, _decision(stage, axis)
-    told = f" ({entry.method} at {entry.place})" if entry is not None and entry.place.file else ""
-    return Subject("axis", name, f"axis {name}{told}")
+    call = f" ({entry.method} at {entry.place})" if entry is not None and entry.place.file else ""
+    return Subject("axis", name, f"axis {name}{call}")
 
 
 def stage_named(schedule: ScheduleState, name: str) -> Subject:
-    """The stage that a program knows by name alone, with its line; of several, the name."""
+    """The stage of a name with its line, or the name alone if several stages have it."""
     found = [stage for stage in schedule.stages if stage.op.name == name]
     return _stage(found[0]) if len(found) == 1 else Subject("stage", name)
 
 
 def _decision(stage: StageState, axis: IterVar) -> Entry | None:
-    """The last call that annotated an axis, or else the one that made it."""
+    """The last call that annotated an axis, otherwise the one that created it."""
     known = {axis, *(r.parent for r in stage.relations if type(r) is Rebase and r.rebased is axis)}
     made: Entry | None = None
     for entry in _calls(stage):
-        if entry.method in _SAYS_HOW and any(
+        if entry.method in _ANNOTATING and any(
             part in known for part in entry.arguments.values() if isinstance(part, IterVar)
         ):
             return entry
@@ -90,24 +90,24 @@ def attached(stage: StageState) -> Subject:
 
 
 def draw_loops(stage: StageState, marks: Mapping[IterVar | StageState, str]) -> str:
-    """The loops round a stage and its own, with what is computed inside of them; `marks` are put
-    beside loops and stages.
+    """A drawing of the loops around a stage and its own, with the stages attached to them; `marks`
+    are written beside loops and stages.
     """
-    lines = [*_loops_round(stage, marks, {stage})]
+    lines = [*_loops_around(stage, marks, {stage})]
     depth = len(lines)
     lines += _loops_of(stage, marks, depth, None)
     lines.append("  " * len(lines) + f"{stage.op.name} = ..." + _mark(marks, stage))
     return "\n".join(lines)
 
 
-def _loops_round(
+def _loops_around(
     stage: StageState, marks: Mapping[IterVar | StageState, str], seen: set[StageState]
 ) -> list[str]:
     spec = stage.attach_spec
     parent = spec.attach_stage
     if spec.attach_type != AttachType.SCOPE or parent is None or parent in seen:
         return []
-    lines = _loops_round(parent, marks, {*seen, parent})
+    lines = _loops_around(parent, marks, {*seen, parent})
     return lines + _loops_of(parent, marks, len(lines), spec.attach_ivar)
 
 
@@ -117,7 +117,7 @@ def _loops_of(
     depth: int,
     last: IterVar | None,
 ) -> list[str]:
-    """A line for each loop of a stage, down to `last`; of the stages attached there, one more."""
+    """A line for each loop of a stage down to `last`, and one for each stage attached to it."""
     lines: list[str] = []
     for axis in stage.leaf_iter_vars:
         indent = "  " * (depth + len(lines))
@@ -146,9 +146,9 @@ def _mark(marks: Mapping[IterVar | StageState, str], key: IterVar | StageState) 
 
 @contextmanager
 def adding_places(schedule: ScheduleState) -> Iterator[None]:
-    """Let errors say where the stages and axes that they name were declared and scheduled.
+    """Add to errors where the stages and axes that they name were declared and scheduled.
 
-    Programs know these by name alone; a name that several have stays as it is.
+    A lowered program has only names of stages and axes; an ambiguous name is left unchanged.
     """
     try:
         yield
@@ -176,7 +176,7 @@ def _with_places(
 
 
 def _axis_named(schedule: ScheduleState, owner: str, name: str) -> Iterable[Subject]:
-    """The one axis of a name, of the stage `owner` where that is known."""
+    """The axis of a name, if unique; `owner` is the name of its stage, or empty."""
     ends = [
         At(stage, axis)
         for stage in schedule.stages

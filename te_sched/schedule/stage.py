@@ -5,13 +5,16 @@ Must not know the other stages, except through its schedule.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from te_sched.ir.expr import IterVar
 from te_sched.schedule.primitives.annotations import AnnotationPrimitives
 from te_sched.schedule.primitives.attachment import AttachmentPrimitives
+from te_sched.schedule.primitives.checks import absent_attribute
 from te_sched.schedule.primitives.loops import LoopPrimitives
 from te_sched.schedule.primitives.rearranging import RearrangingPrimitives
 from te_sched.schedule.primitives.storage import StoragePrimitives
-from te_sched.schedule.state import AttachType, IterVarAttr
+from te_sched.schedule.state import AttachType, IterVarAttr, StageState
 
 __all__ = ["AttachType", "IterVarAttr", "Stage"]
 
@@ -30,8 +33,25 @@ class Stage(
     __slots__ = ()
 
     def same_as(self, other: object) -> bool:
-        """Whether both are the same stage."""
+        """Whether both are the same stage.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+        >>> s = te.create_schedule(B)
+        >>> s[B].same_as(s[B.op])
+        True
+        >>> s[B].same_as(s[A])
+        False
+        """
         return self is other
+
+    if not TYPE_CHECKING:  # type checkers then still refuse unknown attributes
+
+        def __getattr__(self, name: str) -> Any:
+            known = () if name in StageState.__slots__ else ((type(self.schedule), "s"),)
+            own = ((self.op, "s[tensor].op"),) if known and not self.is_group else ()
+            raise absent_attribute(Stage, name, (*known, *own))
 
     def __repr__(self) -> str:
         name = "group" if self.is_group else self.op.name

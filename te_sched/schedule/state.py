@@ -1,7 +1,6 @@
 """The state of a stage: its operation, its axes and their annotations.
 
-The primitives (`schedule.primitives`) change this state; nothing here does by itself. Must not know
-any primitive.
+Only the primitives (`schedule.primitives`) change this state. Must not know any primitive.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class AttachType(IntEnum):
 
     GROUP_ROOT = 1  # at the root of its group, or of the program
     INLINE = 2  # in its consumers' expressions
-    INLINED_ALREADY = 3  # nowhere any more: `normalize` has put it into its consumers
+    INLINED_ALREADY = 3  # nowhere: `normalize` substituted it into its consumers
     SCOPE = 4  # inside the loop `attach_ivar` of `attach_stage`
     SCAN_UPDATE = 5  # in the loop of a scan (groups only)
 
@@ -55,8 +54,8 @@ PLAIN = IterVarAttr()
 
 
 class Length(NamedTuple):
-    """The length of a loop that a call tells, as "the factor of axis i of B", and the type of its
-    axis.
+    """A loop length that depends on arguments of a call, described as "the factor of axis i of B",
+    with the dtype of its axis.
     """
 
     text: str
@@ -65,14 +64,14 @@ class Length(NamedTuple):
 
 
 class Fate(NamedTuple):
-    """What replaced an axis that is no longer a loop, and the user's line of the call."""
+    """What replaced an axis that is not a loop anymore, and the source line of that call."""
 
     text: str
     place: SourceLocation
 
 
 class StageDraft(Draft):
-    """The new state of a stage: what primitives change."""
+    """The new state of a stage, which a primitive computes."""
 
     __slots__ = ()
 
@@ -136,7 +135,7 @@ class StageState:
         self.all_iter_vars: list[IterVar] = list(roots)
         self.leaf_iter_vars: list[IterVar] = [axis for axis in roots if axis.kind != "Opaque"]
         self.relations: list[Relation] = []
-        self.lengths: tuple[Length, ...] = ()  # also of loops that were made axes since
+        self.lengths: tuple[Length, ...] = ()  # includes loops that became axes
         self.iter_var_attrs: dict[IterVar, IterVarAttr] = {}
         self.launched_threads: tuple[IterVar, ...] = ()
         self.store_predicate = None
@@ -163,7 +162,7 @@ class StageState:
     def copy_from(
         self, other: StageState, schedule: ScheduleState, twin: Mapping[Stage, Stage]
     ) -> None:
-        """Become a copy in another schedule, where `twin` maps stages to their copies."""
+        """Copy a stage of another schedule; `twin` maps stages to their copies."""
         for name in StageState.__slots__:
             setattr(self, name, getattr(other, name))
         self.schedule = schedule
@@ -188,7 +187,7 @@ _VALUES = attrgetter(*_FIELDS)
 
 
 def changed(attr: IterVarAttr, changes: Mapping[str, Any]) -> IterVarAttr:
-    """The attributes with some of them changed."""
+    """A copy of the annotations of an axis with changes."""
     fields = dict(zip(_FIELDS, _VALUES(attr), strict=True))
     fields.update(changes)
     return IterVarAttr(**fields)

@@ -149,6 +149,7 @@ def primitive(has_target: bool = False, **kinds: ArgumentKind) -> Callable[[_F],
         declared = Primitive(
             body.__name__, _parameters(body, kinds), has_target, body.__doc__ or ""
         )
+        body.__qualname__ = body.__name__  # Python's errors about arguments show it
 
         @wraps(body)
         def call(self: Any, *args: Any, **options: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from te_sched.errors import TeSchedError
@@ -31,8 +32,8 @@ def _calling(module: str, name: str) -> Callable[..., Any]:
     return method
 
 
+@wraps(Schedule.diff)
 def _diff(self: Schedule, other: Schedule) -> Any:
-    """What another schedule does otherwise: its trace and its loops, as a difference of lines."""
     return importlib.import_module("te_sched.views.comparison").compare(self, other)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, assert_type
 
 import numpy as np
@@ -65,6 +66,81 @@ def types_of_declarations() -> None:
     assert_type(A + A, Tensor)
 
 
+def types_of_primitives() -> None:
+    """What each primitive gives, and the kinds of arguments that it takes beside plain ones."""
+    A, _, C, k = declare()
+    s = te.create_schedule(C)
+    n: Var = te.var("n")
+    assert_type(s[C.op], Stage)
+    i, j = s[C].op.axis
+    outer, inner = s[C].split(i, factor=n + 1)
+    assert_type(s[C].split(outer, nparts=np.int64(2)), tuple[IterVar, IterVar])
+    assert_type(s[C].tile(inner, j, 4, n), tuple[IterVar, IterVar, IterVar, IterVar])
+    assert_type(s[C].fuse(*s[C].leaf_iter_vars[:2]), IterVar)
+    s = te.create_schedule([C])
+    local = s.cache_write(C, "local")
+    assert_type(local, Tensor)
+    assert_type(s.cache_write([C], "local"), list[Tensor])
+    assert_type(s.cache_read(A, "shared", local), Tensor)
+    assert_type(s.create_group(outputs=[C], inputs=A.op), Stage)
+    s = te.create_schedule(C)
+    partial: Tensor = s.rfactor(C, k, factor_axis=-1)
+    s[partial].pragma(partial.op.axis[0], "auto_unroll_max_step", 16)
+    s[partial].storage_align(partial.op.axis[0], np.int32(8), 1)
+    s[partial].prefetch(A, partial.op.axis[0], 1)
+    thread = te.thread_axis("threadIdx.x")
+    s[C].set_store_predicate(thread.var.equal(0))
+    assert_type(s[C].transform_layout(lambda i, j: [j, te.AXIS_SEPARATOR, i]), list[IterVar])
+    assert_type(s.normalize(), Schedule)
+    assert_type(s.records(), list[dict[str, Any]])
+    assert_type(bool(s.diff(s)), bool)
+    assert_type(str(s.diff(s)), str)
+
+
+def wrong_types() -> list[Callable[[], object]]:
+    """Calls that a type checker refuses (an unused `ignore` is an error), and so does te_sched."""
+    A, _, C, k = declare()
+    s = te.create_schedule(C)
+    i, j = s[C].op.axis
+    return [
+        lambda: te.create_schedule("C"),  # type: ignore[arg-type]
+        lambda: s["C"],  # type: ignore[index]
+        lambda: s[C].split(i, factor="four"),  # type: ignore[arg-type]
+        lambda: s[C].split(i, factor=4.0),  # type: ignore[arg-type]
+        lambda: s[C].split(i, nparts=[4]),  # type: ignore[arg-type]
+        lambda: s[C].split("i", factor=4),  # type: ignore[arg-type]
+        lambda: s[C].fuse([i, j]),  # type: ignore[arg-type]
+        lambda: s[C].reorder((j, i)),  # type: ignore[arg-type]
+        lambda: s[C].tile(i, j, "8", 8),  # type: ignore[arg-type]
+        lambda: s[C].tile(i, j, 8, 8.0),  # type: ignore[arg-type]
+        lambda: s[C].unroll(0),  # type: ignore[arg-type]
+        lambda: s[C].vectorize("j"),  # type: ignore[arg-type]
+        lambda: s[C].parallel(C),  # type: ignore[arg-type]
+        lambda: s[C].bind(i, "threadIdx.x"),  # type: ignore[arg-type]
+        lambda: s[C].pragma(i, 3),  # type: ignore[arg-type]
+        lambda: s[C].pragma(i, "unroll_explicit", object()),  # type: ignore[arg-type]
+        lambda: s[C].prefetch("A", i, 1),  # type: ignore[arg-type]
+        lambda: s[C].prefetch(A, i, 0.5),  # type: ignore[arg-type]
+        lambda: s[C].tensorize(j, "gemv"),  # type: ignore[arg-type]
+        lambda: s[C].env_threads("threadIdx.x"),  # type: ignore[arg-type]
+        lambda: s[C].compute_at(C, i),  # type: ignore[arg-type]
+        lambda: s[C].set_scope(3),  # type: ignore[arg-type]
+        lambda: s[C].storage_align(i, 8.0, 1),  # type: ignore[arg-type]
+        lambda: s[C].storage_align(i, 8, "1"),  # type: ignore[arg-type]
+        lambda: s[C].set_store_predicate("i == 0"),  # type: ignore[arg-type]
+        lambda: s[C].transform_layout([0, 1]),  # type: ignore[arg-type]
+        lambda: s.cache_read("A", "local", [C]),  # type: ignore[arg-type]
+        lambda: s.cache_read(A, 3, [C]),  # type: ignore[arg-type]
+        lambda: s.cache_read(A, "local", "C"),  # type: ignore[arg-type]
+        lambda: s.cache_write("C", "local"),  # type: ignore[arg-type]
+        lambda: s.rfactor("C", k),  # type: ignore[arg-type]
+        lambda: s.rfactor(C, k, 0.5),  # type: ignore[arg-type]
+        lambda: s.create_group("C", [A]),  # type: ignore[arg-type]
+        lambda: s.create_group([C], "A"),  # type: ignore[arg-type]
+        lambda: s.diff("s"),  # type: ignore[arg-type]
+    ]
+
+
 def run(s: Schedule, args: list[Tensor]) -> float:
     """Lower, build, call and time."""
     lowered = te_sched.lower(s, args, simple_mode=True)
@@ -115,6 +191,13 @@ def refuse(s: Schedule, C: Tensor) -> str:
 if __name__ == "__main__":
     A, B, C, k = declare()
     types_of_declarations()
+    types_of_primitives()
+    for call in wrong_types():
+        try:
+            call()
+        except te_sched.TeSchedError:
+            continue
+        raise AssertionError("a wrong type was taken")
     assert "got 0" in refuse(te.create_schedule(C.op), C)
     assert "__global__" in kernels(C, [A, B, C])
     print(f"{run(schedule(C, k), [A, B, C]) * 1e3:.3f} ms")

@@ -78,6 +78,11 @@ CASES: list[tuple[Callable[[], P], Callable[[P], Any], str]] = [
     (product, lambda p: p.s[p.C].split(p.k, "4"), r"got '4'"),
     # fuse, reorder, tile
     (product, lambda p: p.s[p.C].fuse(p.C.op.axis[0], p.k), r"k is not next to"),
+    (
+        product,
+        lambda p: p.s[p.C].fuse([p.C.op.axis[0], p.k]),
+        r"cannot fuse a list: (.|\n)*help: give one of its axes, each as an argument of its own: i",
+    ),
     (product, lambda p: p.s[p.C].fuse(p.k, p.k), r"axis k is given twice to fuse"),
     (product, lambda p: p.s[p.C].reorder(p.k, p.k), r"axis k is given twice"),
     (scan, lambda p: p.s[p.scan].reorder(p.scan.op.scan_axis), r"run in order"),
@@ -153,6 +158,11 @@ CASES: list[tuple[Callable[[], P], Callable[[P], Any], str]] = [
         r"unknown storage scope 'locale'.*\n.*\n.*local",
     ),
     (product, lambda p: p.s.cache_read(p.A, "local", [OTHER.C]), r"has no stage"),
+    (
+        product,
+        lambda p: p.s.cache_read(p.A, "local", [p.s[p.C]]),
+        r"cannot cache A for stage C: expected a tensor or operation, got a Stage\n",
+    ),
     (product, lambda p: p.s.cache_read(OTHER.A, "local", [p.C]), r"not in this schedule"),
     (product, lambda p: p.s.cache_read(p.k, "local", [p.C]), r"expected a tensor"),
     (product, lambda p: p.s.cache_read(p.A, "local", [p.C, p.C]), r"is given twice"),
@@ -214,6 +224,11 @@ CASES: list[tuple[Callable[[], P], Callable[[P], Any], str]] = [
     ),
     # groups and stages
     (chain, lambda p: p.s.create_group(p.B, p.D), r"no stage is between"),
+    (
+        chain,
+        lambda p: p.s.create_group(p.s[p.B], p.A),
+        r"cannot group stage B: expected a tensor or operation, got a Stage\n",
+    ),
     (
         after(chain, _grouped),
         lambda p: p.s.create_group([p.D], [p.B]),

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from te_sched import te
+from te_sched.schedule.stage import Stage
 from tests.lower.test_tensorize import called, intrinsic
 from tests.lower.test_tensorize import product as tensor_product
 from tests.schedule.programs import chain, scan
@@ -40,3 +45,24 @@ def test_intrinsics_are_named() -> None:
     assert "<" in repr(s[C])
     assert s[C].same_as(s[C])
     assert not s[C].same_as(s.stages[0])
+
+
+@pytest.mark.parametrize(
+    ("find", "message"),
+    [
+        (
+            lambda s, B: s.split,
+            r"'Schedule' object has no attribute 'split': use s\[tensor\]\.split",
+        ),
+        (lambda s, B: s[B].rfactor, r"'Stage' object has no attribute 'rfactor': use s\.rfactor"),
+        (lambda s, B: s[B].axis, r"no attribute 'axis': use s\[tensor\]\.op\.axis"),
+        (lambda s, B: s[B].paralel, r"no attribute 'paralel' \(did you mean 'parallel'\?\)"),
+        (lambda s, B: s.cash_read, r"no attribute 'cash_read' \(did you mean 'cache_read'\?\)"),
+        (lambda s, B: s._repr_png_, r"no attribute '_repr_png_'\Z"),
+        (lambda s, B: Stage.__new__(Stage).op, r"'Stage' object has no attribute 'op'"),
+    ],
+)
+def test_unknown_attribute_says_what_has_it(find: Any, message: str) -> None:
+    B = te.compute((8,), lambda i: i, name="B")
+    with pytest.raises(AttributeError, match=message):
+        find(te.create_schedule(B), B)

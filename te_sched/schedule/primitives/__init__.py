@@ -1,1 +1,1 @@
-"""The primitives, one file for each family. Each checks, and computes the new state on drafts."""
+"""The primitives, one file for each family."""

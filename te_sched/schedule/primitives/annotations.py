@@ -1,6 +1,4 @@
-"""Primitives that say how a loop runs: unroll, vectorize, parallel, bind, pragma, prefetch,
-tensorize.
-"""
+"""Annotations of loops: unroll, vectorize, parallel, bind, pragma, prefetch, tensorize."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from typing import Any
 from te_sched.errors import ScheduleError, Where, did_you_mean, kind_of, repr_of, with_article
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Expr, IterVar
-from te_sched.schedule.handles import NAME
+from te_sched.schedule.handles import NAME, IntegerExpr
 from te_sched.schedule.primitives.checks import (
     KINDS,
     as_expr,
@@ -31,7 +29,7 @@ from te_sched.trace.primitive import primitive
 
 _THREAD_TAG = re.compile(r"(blockIdx|threadIdx)\.[xyz]\Z|vthread(\.[xyz])?\Z|cthread\Z")
 THREAD_TAGS = "blockIdx.x/y/z, threadIdx.x/y/z, vthread"
-# The pragmas of lowering and code generation; others are left to passes of the user.
+# Pragmas of lowering and code generation; passes of the user may define others.
 _PRAGMAS = (
     "unroll",
     "vectorize",
@@ -51,13 +49,30 @@ _ALL_TAGS = [f"{kind}Idx.{axis}" for kind in ("block", "thread") for axis in "xy
 
 
 class AnnotationPrimitives(StageState):
-    """How the loops of a stage run."""
+    """Primitives that set how the loops of a stage are executed."""
 
     __slots__ = ()
 
     @primitive(has_target=True)
     def unroll(self, var: IterVar) -> None:
-        """Replicate the body of a loop of constant length, once for each iteration."""
+        """Replicate the body of a loop of constant length, once for each iteration.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((4,), name="A")
+        >>> B = te.compute((4,), lambda i: A[i] + 1.0, name="B")
+        >>> s = te.create_schedule(B)
+        >>> print(s)
+        main(A: float32[4], B: float32[4])
+        └─ stage B
+           └─ for i  0:4
+              └─ B[i] = A[i] + 1.0
+        >>> s[B].unroll(B.op.axis[0])
+        >>> print(s)
+        main(A: float32[4], B: float32[4])
+        └─ stage B
+           └─ unrolled i  0:4
+              └─ B[i] = A[i] + 1.0
+        """
         self._annotate("unroll", var, "Unrolled")
 
     @primitive(has_target=True)
@@ -66,6 +81,22 @@ class AnnotationPrimitives(StageState):
 
         The extent must be constant; multiples of the machine's vector length are fastest.
         Vectorize the innermost loop of a stage, over elements adjacent in memory.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+        >>> s = te.create_schedule(B)
+        >>> print(s)
+        main(A: float32[8], B: float32[8])
+        └─ stage B
+           └─ for i  0:8
+              └─ B[i] = A[i] + 1.0
+        >>> s[B].vectorize(B.op.axis[0])
+        >>> print(s)
+        main(A: float32[8], B: float32[8])
+        └─ stage B
+           └─ vectorized i  0:8
+              └─ B[i] = A[i] + 1.0
         """
         leaf_position(self, var, "vectorize")
         check_kind(self, var, ("DataPar",), "vectorize")
@@ -77,6 +108,24 @@ class AnnotationPrimitives(StageState):
 
         Iterations that add to the same element would race: `build` refuses parallel loops over
         reduction axes (use `rfactor`).
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((4, 8), name="A")
+        >>> B = te.compute((4, 8), lambda i, j: A[i, j] + 1.0, name="B")
+        >>> s = te.create_schedule(B)
+        >>> print(s)
+        main(A: float32[4, 8], B: float32[4, 8])
+        └─ stage B
+           └─ for i  0:4
+              └─ for j  0:8
+                 └─ B[i, j] = A[i, j] + 1.0
+        >>> s[B].parallel(B.op.axis[0])
+        >>> print(s)
+        main(A: float32[4, 8], B: float32[4, 8])
+        └─ stage B
+           └─ parallel i  0:4
+              └─ for j  0:8
+                 └─ B[i, j] = A[i, j] + 1.0
         """
         self._annotate("parallelize", var, "Parallelized")
 
@@ -93,6 +142,22 @@ class AnnotationPrimitives(StageState):
         ivar : the loop. It starts at 0.
         thread_ivar : made by `te.thread_axis("threadIdx.x")` or the like. Stages of one kernel that
             are bound to the same axis are executed by the same threads.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+        >>> s = te.create_schedule(B)
+        >>> print(s)
+        main(A: float32[8], B: float32[8])
+        └─ stage B
+           └─ for i  0:8
+              └─ B[i] = A[i] + 1.0
+        >>> s[B].bind(B.op.axis[0], te.thread_axis("threadIdx.x"))
+        >>> print(s)
+        main(A: float32[8], B: float32[8])
+        └─ stage B
+           └─ threadIdx.x  0:8
+              └─ B[threadIdx.x] = A[threadIdx.x] + 1.0
         """
         leaf_position(self, ivar, "bind")
         check_kind(self, ivar, ("DataPar", "CommReduce"), "bind")
@@ -108,7 +173,9 @@ class AnnotationPrimitives(StageState):
         self.draft.set_attr(ivar, bind_thread=thread_ivar)
 
     @primitive(has_target=True, pragma_type=NAME)
-    def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
+    def pragma(
+        self, var: IterVar, pragma_type: str, pragma_value: Expr | float | str | None = None
+    ) -> None:
         """Attach a pragma to a loop, such as "auto_unroll_max_step" with a number.
 
         The pragmas "unroll" and "vectorize" equal the primitives of these names. On a CPU,
@@ -118,6 +185,22 @@ class AnnotationPrimitives(StageState):
         iterations of different length.
 
         A misspelled pragma gives a warning; other unknown names are kept for passes of the user.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((64,), name="A")
+        >>> B = te.compute((64,), lambda i: A[i] + 1.0, name="B")
+        >>> s = te.create_schedule(B)
+        >>> print(s)
+        main(A: float32[64], B: float32[64])
+        └─ stage B
+           └─ for i  0:64
+              └─ B[i] = A[i] + 1.0
+        >>> s[B].pragma(B.op.axis[0], "auto_unroll_max_step", 16)
+        >>> print(s)
+        main(A: float32[64], B: float32[64])
+        └─ stage B
+           └─ for i  0:64  pragma auto_unroll_max_step=16
+              └─ B[i] = A[i] + 1.0
         """
         leaf_position(self, var, "attach a pragma to")
         where = At(self, var)
@@ -149,7 +232,7 @@ class AnnotationPrimitives(StageState):
             )
 
     @primitive(has_target=True)
-    def prefetch(self, tensor: Tensor, var: IterVar, offset: Any) -> None:
+    def prefetch(self, tensor: Tensor, var: IterVar, offset: IntegerExpr) -> None:
         """Prefetch the region of a tensor that iteration `var + offset` reads into the cache.
 
         Parameters
@@ -157,6 +240,25 @@ class AnnotationPrimitives(StageState):
         tensor : a tensor that the stage reads.
         var : a loop of the stage; the prefetch is at the beginning of its body.
         offset : how many iterations ahead, an integer.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((4, 8), name="A")
+        >>> B = te.compute((4, 8), lambda i, j: A[i, j] + 1.0, name="B")
+        >>> s = te.create_schedule(B)
+        >>> print(s)
+        main(A: float32[4, 8], B: float32[4, 8])
+        └─ stage B
+           └─ for i  0:4
+              └─ for j  0:8
+                 └─ B[i, j] = A[i, j] + 1.0
+        >>> s[B].prefetch(A, B.op.axis[0], 1)
+        >>> print(s)
+        main(A: float32[4, 8], B: float32[4, 8])
+        └─ stage B
+           └─ for i  0:4
+              ├─ A: prefetch, 1 ahead
+              └─ for j  0:8
+                 └─ B[i, j] = A[i, j] + 1.0
         """
         leaf_position(self, var, "prefetch at")
         where = At(self, var)
@@ -195,6 +297,30 @@ class AnnotationPrimitives(StageState):
         var : the outermost loop that is replaced.
         tensor_intrin : from `te.decl_tensor_intrin`; lowering checks that it computes the same as
             the loops, for their extents.
+
+        >>> from te_sched import te, tir
+        >>> a = te.placeholder((4,), name="a")
+        >>> b = te.compute((4,), lambda i: a[i] + 1.0, name="b")
+        >>> def call(inputs, outputs):
+        ...     target, source = outputs[0].access_ptr("w"), inputs[0].access_ptr("r")
+        ...     return tir.call_extern("int32", "add_one", target, source)
+        >>> add_one = te.decl_tensor_intrin(b.op, call, name="add_one")
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+        >>> s = te.create_schedule(B)
+        >>> outer, inner = s[B].split(B.op.axis[0], factor=4)
+        >>> print(s)
+        main(A: float32[8], B: float32[8])
+        └─ stage B
+           └─ for i.outer  0:2
+              └─ for i.inner  0:4
+                 └─ B[i.inner + i.outer * 4] = A[i.inner + i.outer * 4] + 1.0
+        >>> s[B].tensorize(inner, add_one)
+        >>> print(s)
+        main(A: float32[8], B: float32[8])
+        └─ stage B
+           └─ for i.outer  0:2
+              └─ add_one(&B[i.outer * 4], &A[i.outer * 4])
         """
         leaf_position(self, var, "tensorize")
         where = At(self, var)
@@ -216,8 +342,26 @@ class AnnotationPrimitives(StageState):
         self.draft.set_attr(var, iter_type="Tensorized", tensor_intrin=tensor_intrin)
 
     @primitive(has_target=True)
-    def set_store_predicate(self, predicate: Any) -> None:
-        """Store only where a condition is true: `s[B].set_store_predicate(tx.var.equal(0))`."""
+    def set_store_predicate(self, predicate: Expr | bool) -> None:
+        """Store the result only where a condition is true.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+        >>> s = te.create_schedule(B)
+        >>> print(s)
+        main(A: float32[8], B: float32[8])
+        └─ stage B
+           └─ for i  0:8
+              └─ B[i] = A[i] + 1.0
+        >>> s[B].set_store_predicate(B.op.axis[0].var < 4)
+        >>> print(s)
+        main(A: float32[8], B: float32[8])
+        └─ stage B
+           └─ for i  0:8
+              └─ if i < 4
+                 └─ B[i] = A[i] + 1.0
+        """
         self.draft.store_predicate = _condition(self, predicate)
 
 
@@ -235,7 +379,7 @@ def _condition(stage: StageState, predicate: Any) -> Expr:
 
 
 def check_thread(thread: Any, bound: str, where: Where) -> None:
-    """Refuse what is not a thread axis with a known tag; `bound` is what it is bound to."""
+    """Refuse anything but a thread axis with a known tag; messages name `bound`."""
     if not isinstance(thread, IterVar) or thread.kind != "ThreadIndex":
         kind = f"{KINDS[thread.kind][0]} {thread.var.name}" if isinstance(thread, IterVar) else ""
         raise ScheduleError(

@@ -1,4 +1,4 @@
-"""Primitives that say where a stage is computed: compute_at, compute_inline, compute_root."""
+"""Primitives that set where a stage is computed: compute_at, compute_inline, compute_root."""
 
 from __future__ import annotations
 
@@ -24,19 +24,47 @@ if TYPE_CHECKING:
 
 
 class AttachmentPrimitives(StageState):
-    """Where a stage is computed."""
+    """Primitives that set where a stage is computed."""
 
     __slots__ = ()
 
     @primitive(has_target=True, parent=STAGE)
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
-        """Compute the stage inside a loop of a consumer: as much as one iteration needs.
+        """Compute the stage inside a loop of a consumer: the region that one iteration reads.
 
         Parameters
         ----------
         parent : the consumer.
-        scope : the loop of `parent`. Each iteration computes the region that it reads, into a
-            buffer of that size; elements that several iterations read are recomputed.
+        scope : the loop of `parent`. The buffer has the size of the region of one iteration;
+            elements that several iterations read are recomputed.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((4, 8), name="A")
+        >>> B = te.compute((4, 8), lambda i, j: A[i, j] + 1.0, name="B")
+        >>> C = te.compute((4, 8), lambda i, j: B[i, j] * 2.0, name="C")
+        >>> s = te.create_schedule(C)
+        >>> print(s)
+        main(A: float32[4, 8], C: float32[4, 8])
+        ├─ B: float32[4, 8] global, 128 bytes
+        ├─ stage B
+        │  └─ for i  0:4
+        │     └─ for j  0:8
+        │        └─ B[i, j] = A[i, j] + 1.0
+        └─ stage C
+           └─ for i  0:4
+              └─ for j  0:8
+                 └─ C[i, j] = B[i, j] * 2.0
+        >>> s[B].compute_at(s[C], C.op.axis[0])
+        >>> print(s)
+        main(A: float32[4, 8], C: float32[4, 8])
+        └─ stage C
+           └─ for i  0:4
+              ├─ B: float32[1, 8] global, 32 bytes
+              ├─ stage B
+              │  └─ for j  0:8
+              │     └─ B[i, j] = A[i, j] + 1.0
+              └─ for j  0:8
+                 └─ C[i, j] = B[i, j] * 2.0
         """
         self._check_movable()
         _check_parent(self, parent)
@@ -53,6 +81,27 @@ class AttachmentPrimitives(StageState):
 
         There is no buffer; elements that are read several times are recomputed. A reduction cannot
         be inlined.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+        >>> C = te.compute((8,), lambda i: B[i] * 2.0, name="C")
+        >>> s = te.create_schedule(C)
+        >>> print(s)
+        main(A: float32[8], C: float32[8])
+        ├─ B: float32[8] global, 32 bytes
+        ├─ stage B
+        │  └─ for i  0:8
+        │     └─ B[i] = A[i] + 1.0
+        └─ stage C
+           └─ for i  0:8
+              └─ C[i] = B[i] * 2.0
+        >>> s[B].compute_inline()
+        >>> print(s)
+        main(A: float32[8], C: float32[8])
+        └─ stage C
+           └─ for i  0:8
+              └─ C[i] = (A[i] + 1.0) * 2.0
         """
         op = compute_operation(self, "inline")
         self._check_movable()
@@ -61,7 +110,30 @@ class AttachmentPrimitives(StageState):
 
     @primitive(has_target=True)
     def compute_root(self) -> None:
-        """Compute the whole stage before its consumers: undoes compute_at and compute_inline."""
+        """Compute the whole stage before its consumers. Undoes compute_at and compute_inline.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+        >>> C = te.compute((8,), lambda i: B[i] * 2.0, name="C")
+        >>> s = te.create_schedule(C)
+        >>> s[B].compute_inline()
+        >>> print(s)
+        main(A: float32[8], C: float32[8])
+        └─ stage C
+           └─ for i  0:8
+              └─ C[i] = (A[i] + 1.0) * 2.0
+        >>> s[B].compute_root()
+        >>> print(s)
+        main(A: float32[8], C: float32[8])
+        ├─ B: float32[8] global, 32 bytes
+        ├─ stage B
+        │  └─ for i  0:8
+        │     └─ B[i] = A[i] + 1.0
+        └─ stage C
+           └─ for i  0:8
+              └─ C[i] = B[i] * 2.0
+        """
         self._check_movable()
         self._attach(AttachType.GROUP_ROOT)
 

@@ -1,4 +1,4 @@
-"""cache_read and cache_write: new stages that copy a tensor into another memory."""
+"""cache_read and cache_write: new stages that copy a tensor to another storage scope."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from te_sched.ir import ops
 from te_sched.ir.expr import Expr, IntImm, IterVar, ProducerLoad, Range, Reduce, Select, Var
 from te_sched.ir.visitor import replace, substitute
 from te_sched.schedule.guards import bound_checks, check_promises
-from te_sched.schedule.handles import NAME, STAGES, TENSOR, TENSORS, as_items
+from te_sched.schedule.handles import NAME, STAGES, TENSOR, TENSORS, Operations, as_items
 from te_sched.schedule.primitives.checks import (
     KINDS,
     brief,
@@ -33,23 +33,43 @@ if TYPE_CHECKING:
 
 
 class CachingPrimitives(ScheduleState):
-    """Primitives that copy tensors into other memories."""
+    """Primitives that copy tensors to other storage scopes."""
 
     __slots__ = ()
 
     @primitive(tensor=TENSOR, scope=NAME, readers=STAGES)
-    def cache_read(self, tensor: Tensor, scope: str, readers: Any) -> Tensor:
-        """Add a stage that copies a tensor into a memory for some of its consumers: A.shared.
+    def cache_read(self, tensor: Tensor, scope: str, readers: Operations) -> Tensor:
+        """Add a stage A.shared that copies tensor A to a storage scope for some of its consumers.
 
         Parameters
         ----------
         tensor : the tensor to copy.
-        scope : the memory: "shared", "local", ...
+        scope : the storage scope: "shared", "local", ...
         readers : the consumers (tensors or operations) that read the copy instead.
 
         Returns
         -------
         The copy.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+        >>> s = te.create_schedule(B)
+        >>> print(s)
+        main(A: float32[8], B: float32[8])
+        └─ stage B
+           └─ for i  0:8
+              └─ B[i] = A[i] + 1.0
+        >>> copy = s.cache_read(A, "local", [B])
+        >>> print(s)
+        main(A: float32[8], B: float32[8])
+        ├─ A.local: float32[8] local, 32 bytes
+        ├─ stage A.local
+        │  └─ for ax0  0:8
+        │     └─ A.local[ax0] = A[ax0]
+        └─ stage B
+           └─ for i  0:8
+              └─ B[i] = A.local[i] + 1.0
         """
         stage = stage_of_tensor(self, tensor, "cache_read")
         check_scope(scope, f"cache_read of {brief(tensor)}", At(stage))
@@ -65,7 +85,7 @@ class CachingPrimitives(ScheduleState):
         return cache
 
     def _cache_name(self, tensor: Tensor, scope: str) -> str:
-        """A.shared, then A.d.shared, A.d.d.shared."""
+        """The name of a copy: A.shared, then A.d.shared, A.d.d.shared."""
         name = tensor.op.name
         if tensor.op.num_outputs > 1:
             name += f".v{tensor.value_index}"
@@ -79,13 +99,13 @@ class CachingPrimitives(ScheduleState):
     @overload
     def cache_write(self, tensor: Sequence[Tensor], scope: str) -> list[Tensor]: ...
     @primitive(tensor=TENSORS, scope=NAME)
-    def cache_write(self, tensor: Any, scope: str) -> Tensor | list[Tensor]:
-        """Compute a tensor in a new stage C.local in a memory, and copy the result into C.
+    def cache_write(self, tensor: Tensor | Sequence[Tensor], scope: str) -> Tensor | list[Tensor]:
+        """Compute tensor C in a new stage C.local in a storage scope; stage C copies its result.
 
         Parameters
         ----------
         tensor : a tensor, or a list of all tensors of one operation.
-        scope : the memory: "local", "shared", ...
+        scope : the storage scope: "local", "shared", ...
 
         The loops over the output, as split, fused or reordered so far, become the axes of the new
         tensor.
@@ -93,6 +113,26 @@ class CachingPrimitives(ScheduleState):
         Returns
         -------
         The new tensor, or a list of them.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+        >>> s = te.create_schedule(B)
+        >>> print(s)
+        main(A: float32[8], B: float32[8])
+        └─ stage B
+           └─ for i  0:8
+              └─ B[i] = A[i] + 1.0
+        >>> local = s.cache_write(B, "local")
+        >>> print(s)
+        main(A: float32[8], B: float32[8])
+        ├─ B.local: float32[8] local, 32 bytes
+        ├─ stage B.local
+        │  └─ for i.c  0:8
+        │     └─ B.local[i.c] = A[i.c] + 1.0
+        └─ stage B
+           └─ for i  0:8
+              └─ B[i] = B.local[i]
         """
         tensors = as_items(tensor)
         stage = _writer(self, tensors)
@@ -144,7 +184,9 @@ def _readers(schedule: ScheduleState, source: Tensor, given: Sequence[Any]) -> l
     for item in given:
         op = item.op if isinstance(item, Tensor) else item
         stage = schedule.stage_of(op) if isinstance(op, Operation) else None
-        if stage is None:
+        if not isinstance(op, Operation):
+            why = f"expected a tensor or operation, got {kind_of(item)}"
+        elif stage is None:
             why = "it has no stage in this schedule"
         elif stage not in legal:
             why = f"it does not read {source.op.name}{_read_instead(stage, source)}"

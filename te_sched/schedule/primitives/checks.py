@@ -39,7 +39,7 @@ def names(items: Iterable[Any]) -> str:
 
 
 def stage_label(stage: StageState) -> str:
-    """ "stage B", for the `where` of an error."""
+    """The name of a stage in messages, such as "stage B"."""
     return "a group" if stage.is_group else f"stage {stage.op.name}"
 
 
@@ -60,10 +60,11 @@ def leaf_position(stage: StageState, axis: Any, action: str) -> int:
     """The position of an axis among the loops of a stage."""
     check_operation(stage, action)
     if not isinstance(axis, IterVar):
+        separately = ", each as an argument of its own" if isinstance(axis, list | tuple) else ""
         raise ScheduleError(
             f"cannot {action} {brief(axis)}: expected an axis of {stage_label(stage)}, "
             f"got {kind_of(axis)}",
-            help=f"give one of its axes: {names(stage.leaf_iter_vars)}",
+            help=f"give one of its axes{separately}: {names(stage.leaf_iter_vars)}",
             where=At(stage),
         )
     for position, leaf in enumerate(stage.leaf_iter_vars):
@@ -80,14 +81,14 @@ def leaf_position(stage: StageState, axis: Any, action: str) -> int:
 
 
 def _descendants(stage: StageState, axis: IterVar) -> dict[IterVar | StageState, str]:
-    """The loops that an axis became, for a drawing."""
+    """Marks for a drawing, on the loops derived from an axis."""
     flags = spread_down(stage.relations, {axis: 1})
     name = axis.var.name
     return {leaf: f"comes from {name}" for leaf in stage.leaf_iter_vars if leaf in flags}
 
 
 def _why_no_leaf(stage: StageState, axis: IterVar) -> tuple[str, str]:
-    """The axis with what keeps it from being a loop of the stage, and the reason behind that."""
+    """The fault of an axis that is not a loop of the stage, and its reason."""
     name, label, own = f"axis {axis.var.name}", stage_label(stage), stage.origin_op
     fate = stage.fates.get(axis)
     if fate is not None:
@@ -123,7 +124,7 @@ def check_kind(stage: StageState, axis: IterVar, kinds: tuple[str, ...], action:
         )
 
 
-# What messages call an axis of a kind, and what is special about it.
+# The name of each kind of axis in messages, and the reason why a primitive refuses it.
 KINDS = {
     "DataPar": ("output axis", ""),
     "CommReduce": ("reduction axis", "its iterations depend on each other"),
@@ -147,7 +148,7 @@ def check_distinct(stage: StageState, axes: Iterable[IterVar], action: str) -> N
 
 
 def positive_integer(value: Any, name: str, action: str, stage: StageState, axis: IterVar) -> Expr:
-    """An int or an integer expression that is not a constant below 1."""
+    """The expression of a loop length: an int >= 1 or an integer expression."""
     where, label = At(stage, axis), f"{action} {name} of axis {axis.var.name}"
     expr = as_expr(value, label, where)
     if isinstance(value, bool) or not dtypes.is_integral(expr.dtype):
@@ -181,7 +182,7 @@ def positive_integer(value: Any, name: str, action: str, stage: StageState, axis
 
 
 def flag(value: Any, label: str, where: Where = ()) -> bool:
-    """The truth value of an argument."""
+    """The bool of an argument."""
     try:
         return bool(value)
     except (TypeError, ValueError, TeSchedError) as error:
@@ -200,7 +201,7 @@ def _rounded(value: Any) -> str:
 
 
 def integer(value: Any, label: str, stage: StageState) -> int:
-    """A Python integer, or a constant."""
+    """The value of an int or integer constant."""
     if isinstance(value, IntImm) and value.dtype != "bool":
         return value.value
     try:
@@ -225,7 +226,7 @@ def integer(value: Any, label: str, stage: StageState) -> int:
 
 
 def as_expr(value: Any, label: str, where: Where) -> Expr:
-    """The expression that an argument stands for."""
+    """The expression that an argument converts to."""
     try:
         return ops.convert(value)
     except DeclarationError as error:
@@ -234,7 +235,7 @@ def as_expr(value: Any, label: str, where: Where) -> Expr:
 
 
 def check_scope(scope: Any, called: str, where: Where, is_empty_allowed: bool = False) -> str:
-    """The name of a storage scope."""
+    """A storage scope, checked."""
     if is_empty_allowed and isinstance(scope, str) and not scope:
         return ""
     if not isinstance(scope, str) or scope.split(".")[0] not in STORAGE_SCOPES:
@@ -260,8 +261,27 @@ def compute_operation(stage: StageState, action: str) -> ComputeOp:
     return stage.op
 
 
+def absent_attribute(
+    kind: type, name: str, elsewhere: Iterable[tuple[object, str]]
+) -> AttributeError:
+    """The error for an attribute that a class lacks; it names the object that has the attribute.
+
+    `elsewhere` has objects, or classes of them, with the expressions that give them.
+    """
+    fault = f"{kind.__name__!r} object has no attribute {name!r}"
+    if name.startswith("_"):  # notebooks look for many of these
+        return AttributeError(fault)
+    for owner, text in elsewhere:
+        if hasattr(owner, name):
+            return AttributeError(f"{fault}: use {text}.{name}")
+    legal = [one for one in dir(kind) if not one.startswith("_")]
+    return AttributeError(f"{fault}{did_you_mean(name, legal)}")
+
+
 def brief(value: Any) -> str:
-    """A value in a few words."""
+    """A short description of a value for messages."""
+    if isinstance(value, StageState):
+        return stage_label(value)
     if isinstance(value, IterVar):
         return f"axis {value.var.name}"
     if isinstance(value, (Tensor, Operation)):

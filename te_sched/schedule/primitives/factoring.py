@@ -1,4 +1,4 @@
-"""rfactor: a reduction in two stages, the first of which can run in parallel."""
+"""rfactor: a reduction in two stages, the first of which has an axis that can run in parallel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from te_sched.ir import ops
 from te_sched.ir.expr import Call, Expr, IterVar, ProducerLoad, Range, Reduce, Select, Var
 from te_sched.ir.visitor import reads_data, replace, substitute, variables_of
 from te_sched.schedule.guards import bound_checks, check_promises
-from te_sched.schedule.handles import INTEGER, TENSOR
+from te_sched.schedule.handles import INTEGER, TENSOR, Integer
 from te_sched.schedule.primitives.caching import output_axes, stage_of_tensor
 from te_sched.schedule.primitives.checks import (
     KINDS,
@@ -37,8 +37,8 @@ class FactoringPrimitives(ScheduleState):
     __slots__ = ()
 
     @primitive(tensor=TENSOR, factor_axis=INTEGER)
-    def rfactor(self, tensor: Tensor, axis: IterVar, factor_axis: Any = 0) -> Any:
-        """Factor a reduction loop into an axis of a new stage B.rf, which the stage then reduces.
+    def rfactor(self, tensor: Tensor, axis: IterVar, factor_axis: Integer = 0) -> Any:
+        """Make a reduction loop a spatial axis of a new stage B.rf, whose results stage B reduces.
 
         Parameters
         ----------
@@ -46,11 +46,38 @@ class FactoringPrimitives(ScheduleState):
         axis : a loop of its stage, made from reduction axes only.
         factor_axis : the position of the new axis in B.rf; negative counts from the end.
 
-        The loops of both stages start again from their axes.
+        The loops of stage B are reset to its axes.
 
         Returns
         -------
         The tensor B.rf, or a list of tensors for a reduction of several values.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> k = te.reduce_axis((0, 8), name="k")
+        >>> B = te.compute((1,), lambda i: te.sum(A[k], axis=k), name="B")
+        >>> s = te.create_schedule(B)
+        >>> outer, inner = s[B].split(k, factor=4)
+        >>> print(s)
+        main(A: float32[8], B: float32[1])
+        └─ stage B
+           ├─ B[0] = 0.0
+           └─ for k.outer  0:2
+              └─ for k.inner  0:4
+                 └─ B[0] += A[k.inner + k.outer * 4]
+        >>> partial = s.rfactor(B, outer)
+        >>> print(s)
+        main(A: float32[8], B: float32[1])
+        ├─ B.rf: float32[2, 1] global, 8 bytes
+        ├─ stage B.rf
+        │  └─ for k.outer  0:2
+        │     ├─ B.rf[k.outer, 0] = 0.0
+        │     └─ for k.inner  0:4
+        │        └─ B.rf[k.outer, 0] += A[k.inner + k.outer * 4]
+        └─ stage B
+           ├─ B[0] = 0.0
+           └─ for k.outer.v  0:2
+              └─ B[0] += B.rf[k.outer.v, 0]
         """
         stage = stage_of_tensor(self, tensor, "rfactor")
         op = compute_operation(stage, "apply rfactor to")
@@ -171,7 +198,7 @@ def _take_apart(stage: StageState, op: ComputeOp, axis: IterVar) -> _Parts:
 
 
 def _output_of(stage: StageState, op: ComputeOp, loop: IterVar) -> IterVar | None:
-    """The axis of the output that a loop was made from, if there is one."""
+    """The output axis that a loop derives from, or None."""
     sources = spread_up(stage.relations, {loop: 1})
     return next((axis for axis in op.axis if axis in sources), None)
 

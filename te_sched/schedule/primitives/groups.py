@@ -1,4 +1,4 @@
-"""create_group: several stages that are attached together."""
+"""create_group: attach several stages together."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from te_sched.errors import ScheduleError
-from te_sched.schedule.handles import FLAG, STAGES, as_items
+from te_sched.errors import ScheduleError, kind_of
+from te_sched.schedule.handles import FLAG, STAGES, Operations, as_items
 from te_sched.schedule.primitives.checks import brief, flag, names
 from te_sched.schedule.program import ScheduleState
 from te_sched.schedule.state import AttachType
@@ -29,17 +29,53 @@ class GroupPrimitives(ScheduleState):
         inputs=STAGES._replace(by_name=True),
         include_inputs=FLAG._replace(by_name=True, is_always_shown=True),
     )
-    def create_group(self, outputs: Any, inputs: Any, include_inputs: bool = False) -> Stage:
-        """Group the stages between some inputs and outputs.
+    def create_group(
+        self, outputs: Operations, inputs: Operations, include_inputs: bool = False
+    ) -> Stage:
+        """Group the stages between inputs and outputs.
 
         Parameters
         ----------
         outputs : tensors that belong to the group.
-        inputs : tensors at which it begins; they belong to it only if `include_inputs`.
+        inputs : tensors at which it begins.
+        include_inputs : whether the inputs belong to the group.
 
         Returns
         -------
         The group. Its compute_at moves all its stages together.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+        >>> C = te.compute((8,), lambda i: B[i] * 2.0, name="C")
+        >>> D = te.compute((8,), lambda i: C[i] - 1.0, name="D")
+        >>> s = te.create_schedule(D)
+        >>> print(s)
+        main(A: float32[8], D: float32[8])
+        ├─ B: float32[8] global, 32 bytes
+        ├─ stage B
+        │  └─ for i  0:8
+        │     └─ B[i] = A[i] + 1.0
+        ├─ C: float32[8] global, 32 bytes
+        ├─ stage C
+        │  └─ for i  0:8
+        │     └─ C[i] = B[i] * 2.0
+        └─ stage D
+           └─ for i  0:8
+              └─ D[i] = C[i] - 1.0
+        >>> group = s.create_group(outputs=C, inputs=A)
+        >>> group.compute_at(s[D], D.op.axis[0])
+        >>> print(s)
+        main(A: float32[8], D: float32[8])
+        └─ stage D
+           └─ for i  0:8
+              ├─ B: float32[1] global, 4 bytes
+              ├─ stage B
+              │  └─ B[i] = A[i] + 1.0
+              ├─ C: float32[1] global, 4 bytes
+              ├─ stage C
+              │  └─ C[i] = B[i] * 2.0
+              └─ D[i] = C[i] - 1.0
         """
         what = "create_group"
         last = [_current(self, item) for item in as_items(outputs)]
@@ -52,8 +88,10 @@ def _current(schedule: ScheduleState, item: Any) -> Operation:
     op = item.op if isinstance(item, Tensor) else item
     stage = schedule.stage_of(op) if isinstance(op, Operation) else None
     if stage is None:
+        expected = f"expected a tensor or operation, got {kind_of(item)}"
+        why = "it has no stage in this schedule" if isinstance(op, Operation) else expected
         raise ScheduleError(
-            f"cannot group {brief(item)}: it has no stage in this schedule",
+            f"cannot group {brief(item)}: {why}",
             help=f"use one of {names(stage.op for stage in schedule.stages)}",
         )
     return stage.op

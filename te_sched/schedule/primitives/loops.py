@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import partial, reduce
-from typing import Any
 
 from te_sched.errors import ScheduleError
 from te_sched.ir import ops
 from te_sched.ir.expr import ITER_KINDS, Expr, IntImm, IterVar, Range, Var
-from te_sched.schedule.handles import BY_NAME, FLAG
+from te_sched.schedule.handles import BY_NAME, FLAG, IntegerExpr
 from te_sched.schedule.primitives.checks import (
     check_distinct,
     check_kind,
@@ -43,8 +42,8 @@ class LoopPrimitives(StageState):
     def split(
         self,
         parent: IterVar,
-        factor: Any = None,
-        nparts: Any = None,
+        factor: IntegerExpr | None = None,
+        nparts: IntegerExpr | None = None,
         disable_predication: bool = False,
     ) -> tuple[IterVar, IterVar]:
         """Split a loop into two: `for i in range(n)` becomes `i.outer`, `i.inner`.
@@ -52,14 +51,32 @@ class LoopPrimitives(StageState):
         Parameters
         ----------
         parent : the axis.
-        factor : the length of the inner loop; the outer one gets ceil(n / factor).
+        factor : the length of the inner loop; that of the outer one is ceil(n / factor).
         nparts : the length of the outer loop, instead of `factor`.
         disable_predication : omit the guard, asserting that the length divides n. `build` checks
-            this where n is constant, each call where its sizes decide.
+            this for constant n, otherwise each call does.
 
         Returns
         -------
         The outer and the inner axis.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((10,), name="A")
+        >>> B = te.compute((10,), lambda i: A[i] + 1.0, name="B")
+        >>> s = te.create_schedule(B)
+        >>> print(s)
+        main(A: float32[10], B: float32[10])
+        └─ stage B
+           └─ for i  0:10
+              └─ B[i] = A[i] + 1.0
+        >>> outer, inner = s[B].split(B.op.axis[0], factor=4)
+        >>> print(s)
+        main(A: float32[10], B: float32[10])
+        └─ stage B
+           └─ for i.outer  0:3
+              └─ for i.inner  0:4
+                 └─ if i.inner + i.outer * 4 < 10
+                    └─ B[i.inner + i.outer * 4] = A[i.inner + i.outer * 4] + 1.0
         """
         leaf_position(self, parent, "split")
         check_kind(self, parent, _LOOPS, "split")
@@ -80,11 +97,28 @@ class LoopPrimitives(StageState):
     def fuse(self, *args: IterVar) -> IterVar:
         """Fuse adjacent loops, given from outer to inner, into one.
 
-        Without axes, a loop of one iteration is put around the stage.
+        Without arguments, it adds an outermost loop of one iteration.
 
         Returns
         -------
         The fused axis.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((4, 8), name="A")
+        >>> B = te.compute((4, 8), lambda i, j: A[i, j] + 1.0, name="B")
+        >>> s = te.create_schedule(B)
+        >>> print(s)
+        main(A: float32[4, 8], B: float32[4, 8])
+        └─ stage B
+           └─ for i  0:4
+              └─ for j  0:8
+                 └─ B[i, j] = A[i, j] + 1.0
+        >>> fused = s[B].fuse(*B.op.axis)
+        >>> print(s)
+        main(A: float32[4, 8], B: float32[4, 8])
+        └─ stage B
+           └─ for i.j.fused  0:32
+              └─ B[i.j.fused // 8, i.j.fused % 8] = A[i.j.fused // 8, i.j.fused % 8] + 1.0
         """
         check_operation(self, "fuse")
         _check_consecutive(self, args)
@@ -97,7 +131,26 @@ class LoopPrimitives(StageState):
     def reorder(self, *args: IterVar) -> None:
         """Reorder loops, outermost first; the other loops keep their positions.
 
-        The named loops fill the positions that they have together, in the new order.
+        The positions that the given loops have together are filled in the new order.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((4, 8), name="A")
+        >>> B = te.compute((4, 8), lambda i, j: A[i, j] + 1.0, name="B")
+        >>> s = te.create_schedule(B)
+        >>> print(s)
+        main(A: float32[4, 8], B: float32[4, 8])
+        └─ stage B
+           └─ for i  0:4
+              └─ for j  0:8
+                 └─ B[i, j] = A[i, j] + 1.0
+        >>> i, j = B.op.axis
+        >>> s[B].reorder(j, i)
+        >>> print(s)
+        main(A: float32[4, 8], B: float32[4, 8])
+        └─ stage B
+           └─ for j  0:8
+              └─ for i  0:4
+                 └─ B[i, j] = A[i, j] + 1.0
         """
         places = [leaf_position(self, axis, "reorder") for axis in args]
         for axis in args:
@@ -107,13 +160,33 @@ class LoopPrimitives(StageState):
 
     @primitive(has_target=True)
     def tile(
-        self, x_parent: IterVar, y_parent: IterVar, x_factor: Any, y_factor: Any
+        self, x_parent: IterVar, y_parent: IterVar, x_factor: IntegerExpr, y_factor: IntegerExpr
     ) -> tuple[IterVar, IterVar, IterVar, IterVar]:
         """Split two loops and reorder the parts so that they iterate over tiles.
 
         Returns
         -------
         The axes x.outer, y.outer, x.inner, y.inner, which is also their new order.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((4,), name="A")
+        >>> B = te.compute((4, 8), lambda i, j: A[i], name="B")
+        >>> s = te.create_schedule(B)
+        >>> print(s)
+        main(A: float32[4], B: float32[4, 8])
+        └─ stage B
+           └─ for i  0:4
+              └─ for j  0:8
+                 └─ B[i, j] = A[i]
+        >>> x_outer, y_outer, x_inner, y_inner = s[B].tile(*B.op.axis, 2, 4)
+        >>> print(s)
+        main(A: float32[4], B: float32[4, 8])
+        └─ stage B
+           └─ for i.outer  0:2
+              └─ for j.outer  0:2
+                 └─ for i.inner  0:2
+                    └─ for j.inner  0:4
+                       └─ B[i.inner + i.outer * 2, j.inner + j.outer * 4] = A[i.inner + i.outer * 2]
         """
         for axis in (x_parent, y_parent):
             leaf_position(self, axis, "tile")
@@ -158,7 +231,7 @@ def _index(stage: StageDraft, axis: IterVar) -> int:
 
 
 def _check_consecutive(stage: StageState, axes: tuple[IterVar, ...]) -> None:
-    """Refuse axes that are not adjacent; each is next to those before it, on either side."""
+    """Refuse axes that are not adjacent: each must be next to those before it, on either side."""
     if not axes:
         return
     places = [leaf_position(stage, axis, "fuse") for axis in axes]

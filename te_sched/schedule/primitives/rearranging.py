@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from te_sched.errors import ScheduleError, with_article
@@ -19,13 +19,15 @@ from te_sched.trace.primitive import primitive
 
 
 class RearrangingPrimitives(StageState):
-    """The layout of a stage in memory."""
+    """Primitives that set the layout of a stage in memory."""
 
     __slots__ = ()
 
     @primitive(has_target=True)
-    def transform_layout(self, mapping_function: Callable[..., Any]) -> list[IterVar]:
-        """Store the result in another layout, and iterate over it in that order.
+    def transform_layout(
+        self, mapping_function: Callable[..., Sequence[Any] | Expr]
+    ) -> list[IterVar]:
+        """Store the result in another layout, and iterate in the order of that layout.
 
         Parameters
         ----------
@@ -36,7 +38,24 @@ class RearrangingPrimitives(StageState):
 
         Returns
         -------
-        The new axes, none for an input.
+        The new axes; an empty list for an input.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i], name="B")
+        >>> s = te.create_schedule(B)
+        >>> print(s)
+        main(A: float32[8], B: float32[8])
+        └─ stage B
+           └─ for i  0:8
+              └─ B[i] = A[i]
+        >>> outer, inner = s[B].transform_layout(lambda i: [i // 4, i % 4])
+        >>> print(s)
+        main(A: float32[8], B: float32[2, 4])
+        └─ stage B
+           └─ for axis0  0:2
+              └─ for axis1  0:4
+                 └─ B[(axis0 * 4 + axis1) // 4, (axis0 * 4 + axis1) % 4] = A[axis0 * 4 + axis1]
         """
         where = At(self)
         check_operation(self, "transform the layout of")
@@ -51,9 +70,9 @@ class RearrangingPrimitives(StageState):
         extents = self.layouts[-1].extents if self.layouts else self.op.output(0).shape
         last = keyword_names(mapping_function)
         called = f"transform_layout of {self.op.name}"
-        wished = index_names(mapping_function, len(extents), called, last=last)
+        index_texts = index_names(mapping_function, len(extents), called, last=last)
         variables = tuple(
-            [Var(name, extent.dtype) for name, extent in zip(wished, extents, strict=True)]
+            [Var(name, extent.dtype) for name, extent in zip(index_texts, extents, strict=True)]
         )
         count = len(extents) - len(last)
         named = dict(zip(last, variables[count:], strict=True))
@@ -62,13 +81,13 @@ class RearrangingPrimitives(StageState):
         layout = layout_map(variables, extents, results, separators, where)
         axes: list[IterVar] = []
         if isinstance(self.op, ComputeOp):
-            axes = self._walk_in(layout.extents)
+            axes = self._new_axes(layout.extents)
             self.draft.relations.append(Transform(self._layout_axes(), tuple(axes), layout))
             _replace_axes(self.draft, axes)
         self.draft.layouts = (*self.layouts, layout)
         return axes
 
-    def _walk_in(self, extents: tuple[IntImm, ...]) -> list[IterVar]:
+    def _new_axes(self, extents: tuple[IntImm, ...]) -> list[IterVar]:
         for axis in self._layout_axes():
             if not any(axis is leaf for leaf in self.leaf_iter_vars):
                 fate = f"was {self.fates[axis].text}" if axis in self.fates else "is not a loop"
@@ -96,6 +115,31 @@ class RearrangingPrimitives(StageState):
         """Mark consecutive tiles of a stage as overlapping.
 
         A backend may use this to reuse the overlap; on a CPU each tile is computed whole.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+        >>> C = te.compute((8,), lambda i: B[i] * 2.0, name="C")
+        >>> s = te.create_schedule(C)
+        >>> s[B].compute_at(s[C], C.op.axis[0])
+        >>> print(s)
+        main(A: float32[8], C: float32[8])
+        └─ stage C
+           └─ for i  0:8
+              ├─ B: float32[1] global, 4 bytes
+              ├─ stage B
+              │  └─ B[i] = A[i] + 1.0
+              └─ C[i] = B[i] * 2.0
+        >>> s[B].rolling_buffer()
+        >>> print(s)
+        main(A: float32[8], C: float32[8])
+        └─ stage C
+           └─ for i  0:8
+              ├─ B: float32[1] global, 4 bytes
+              ├─ B: rolling buffer
+              ├─ stage B
+              │  └─ B[i] = A[i] + 1.0
+              └─ C[i] = B[i] * 2.0
         """
         check_operation(self, "use a rolling buffer for")
         if self.is_output or self.attach_type != AttachType.SCOPE:
@@ -111,13 +155,13 @@ class RearrangingPrimitives(StageState):
 
 def _replace_axes(draft: StageDraft, axes: list[IterVar]) -> None:
     relation = draft.relations[-1]
-    gone = set(relation.inputs)
-    place = min(at for at, leaf in enumerate(draft.leaf_iter_vars) if leaf in gone)
-    kept = [leaf for leaf in draft.leaf_iter_vars if leaf not in gone]
+    replaced = set(relation.inputs)
+    place = min(at for at, leaf in enumerate(draft.leaf_iter_vars) if leaf in replaced)
+    kept = [leaf for leaf in draft.leaf_iter_vars if leaf not in replaced]
     draft.leaf_iter_vars = [*kept[:place], *axes, *kept[place:]]
     draft.all_iter_vars += axes
     fate = Fate(f"rearranged into {names(axes)}", draft.changes.place)
-    draft.fates.update(dict.fromkeys(gone, fate))
+    draft.fates.update(dict.fromkeys(replaced, fate))
 
 
 def _new_indices(made: Any, stage: StageState) -> tuple[tuple[Expr, ...], tuple[int, ...]]:

@@ -5,11 +5,10 @@ which launches threads around a scan.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from te_sched.errors import ScheduleError
 from te_sched.ir.expr import IterVar
-from te_sched.schedule.handles import INTEGER, NAME, THREADS, as_items
+from te_sched.schedule.handles import INTEGER, NAME, THREADS, Integer, as_items
 from te_sched.schedule.primitives.annotations import check_thread
 from te_sched.schedule.primitives.checks import (
     brief,
@@ -27,27 +26,82 @@ from te_sched.trace.primitive import primitive
 
 
 class StoragePrimitives(StageState):
-    """The storage of a stage."""
+    """Primitives that set the storage of a stage."""
 
     __slots__ = ()
 
     @primitive(has_target=True, scope=NAME)
     def set_scope(self, scope: str) -> None:
-        """Store the result in a memory: "global", "shared", "warp", "local", ...
+        """Set the storage scope of the result: "global", "shared", "warp", "local", ...
 
         "shared" memory belongs to a thread block, "warp" to a warp of 32 threads, "local" to one
         thread.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((8,), name="A")
+        >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+        >>> C = te.compute((8,), lambda i: B[i] * 2.0, name="C")
+        >>> s = te.create_schedule(C)
+        >>> print(s)
+        main(A: float32[8], C: float32[8])
+        ├─ B: float32[8] global, 32 bytes
+        ├─ stage B
+        │  └─ for i  0:8
+        │     └─ B[i] = A[i] + 1.0
+        └─ stage C
+           └─ for i  0:8
+              └─ C[i] = B[i] * 2.0
+        >>> s[B].set_scope("shared")
+        >>> print(s)
+        main(A: float32[8], C: float32[8])
+        ├─ B: float32[8] shared, 32 bytes
+        ├─ stage B
+        │  └─ for i  0:8
+        │     └─ B[i] = A[i] + 1.0
+        └─ stage C
+           └─ for i  0:8
+              └─ C[i] = B[i] * 2.0
         """
         check_operation(self, "set the scope of")
         called = f"set_scope of {stage_label(self)}"
         self.draft.scope = check_scope(scope, called, At(self), is_empty_allowed=True)
 
     @primitive(has_target=True, factor=INTEGER, offset=INTEGER)
-    def storage_align(self, axis: IterVar, factor: Any, offset: Any) -> None:
-        """Pad the storage so that the stride of an output axis is k * factor + offset elements.
+    def storage_align(self, axis: IterVar, factor: Integer, offset: Integer) -> None:
+        """Pad the buffer so that the stride of an output axis is k * factor + offset elements.
 
         `s[AA].storage_align(AA.op.axis[0], 100, 8)` avoids bank conflicts between the rows of a
         shared buffer.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((4, 8), name="A")
+        >>> B = te.compute((4, 8), lambda i, j: A[i, j] + 1.0, name="B")
+        >>> C = te.compute((4, 8), lambda i, j: B[i, j] * 2.0, name="C")
+        >>> s = te.create_schedule(C)
+        >>> print(s)
+        main(A: float32[4, 8], C: float32[4, 8])
+        ├─ B: float32[4, 8] global, 128 bytes
+        ├─ stage B
+        │  └─ for i  0:4
+        │     └─ for j  0:8
+        │        └─ B[i, j] = A[i, j] + 1.0
+        └─ stage C
+           └─ for i  0:4
+              └─ for j  0:8
+                 └─ C[i, j] = B[i, j] * 2.0
+        >>> s[B].storage_align(B.op.axis[0], 16, 4)
+        >>> print(s)
+        main(A: float32[4, 8], C: float32[4, 8])
+        ├─ B: stride of dimension 0 is a multiple of 16 plus 4
+        ├─ B: float32[4, 8] global, 128 bytes
+        ├─ stage B
+        │  └─ for i  0:4
+        │     └─ for j  0:8
+        │        └─ B[i, j] = A[i, j] + 1.0
+        └─ stage C
+           └─ for i  0:4
+              └─ for j  0:8
+                 └─ C[i, j] = B[i, j] * 2.0
         """
         op = compute_operation(self, "align the storage of")
         if not isinstance(axis, IterVar) or not any(axis is one for one in op.axis):
@@ -70,7 +124,37 @@ class StoragePrimitives(StageState):
 
     @primitive(has_target=True)
     def double_buffer(self) -> None:
-        """Alternate between two buffers, so that one can be filled while the other is read."""
+        """Alternate between two buffers, so that one can be filled while the other is read.
+
+        >>> from te_sched import te
+        >>> A = te.placeholder((4, 8), name="A")
+        >>> B = te.compute((4, 8), lambda i, j: A[i, j] + 1.0, name="B")
+        >>> C = te.compute((4, 8), lambda i, j: B[i, j] * 2.0, name="C")
+        >>> s = te.create_schedule(C)
+        >>> s[B].compute_at(s[C], C.op.axis[0])
+        >>> print(s)
+        main(A: float32[4, 8], C: float32[4, 8])
+        └─ stage C
+           └─ for i  0:4
+              ├─ B: float32[1, 8] global, 32 bytes
+              ├─ stage B
+              │  └─ for j  0:8
+              │     └─ B[i, j] = A[i, j] + 1.0
+              └─ for j  0:8
+                 └─ C[i, j] = B[i, j] * 2.0
+        >>> s[B].double_buffer()
+        >>> print(s)
+        main(A: float32[4, 8], C: float32[4, 8])
+        └─ stage C
+           └─ for i  0:4
+              ├─ B: float32[1, 8] global, 32 bytes
+              ├─ B: double buffer
+              ├─ stage B
+              │  └─ for j  0:8
+              │     └─ B[i, j] = A[i, j] + 1.0
+              └─ for j  0:8
+                 └─ C[i, j] = B[i, j] * 2.0
+        """
         check_operation(self, "double-buffer")
         if self.is_output or isinstance(self.op, PlaceholderOp):
             role = "an output" if self.is_output else "an input"
@@ -84,7 +168,21 @@ class StoragePrimitives(StageState):
 
     @primitive(has_target=True, threads=THREADS)
     def env_threads(self, threads: IterVar | Sequence[IterVar]) -> None:
-        """Launch threads around a whole scan."""
+        """Launch threads around a scan; each thread executes all of its steps.
+
+        >>> from te_sched import te
+        >>> X = te.placeholder((4, 8), name="X")
+        >>> state = te.placeholder((4, 8), name="state")
+        >>> init = te.compute((1, 8), lambda _, i: X[0, i], name="init")
+        >>> update = te.compute((4, 8), lambda t, i: state[t - 1, i] + X[t, i], name="update")
+        >>> S = te.scan(init, update, state, name="S")
+        >>> s = te.create_schedule(S)
+        >>> s[S]
+        S(S.idx)
+        >>> s[S].env_threads(te.thread_axis((0, 8), "threadIdx.x"))
+        >>> s[S]
+        S(threadIdx.x, S.idx)
+        """
         what = f"cannot launch threads around {stage_label(self)}"
         if self.is_group or not isinstance(self.op, ScanOp):
             raise ScheduleError(
