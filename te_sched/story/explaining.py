@@ -151,7 +151,12 @@ def _with_time(step: StoryStep, timed: Timed, peak: float | None) -> StoryStep:
     )
 
 
-_PHASES = {"LoweringError": "lower", "BuildError": "build", "CallError": "run"}
+_PHASES = {
+    "ScheduleError": "schedule",
+    "LoweringError": "lower",
+    "BuildError": "build",
+    "CallError": "run",
+}
 
 
 def _with_error(
@@ -160,7 +165,7 @@ def _with_error(
     """The steps with what was raised, as one more step unless the last one says so already."""
     last = steps[-1]
     kinds = [kind.__name__ for kind in type(error).__mro__]
-    phase = next((_PHASES[kind] for kind in kinds if kind in _PHASES), "schedule")
+    phase = next((_PHASES[kind] for kind in kinds if kind in _PHASES), "program")
     problem = from_error(phase, error)
     if any(problem.fault == one.fault for one in last.problems):
         return steps

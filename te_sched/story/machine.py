@@ -17,7 +17,7 @@ from te_sched.runtime import cpu, get_num_threads
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")  # of Linux
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-_REGISTERS, _LANES = 12, 16  # sums of vectors, enough that none waits for another
+REGISTERS, LANES = 12, 16  # sums of vectors, enough that none waits for another
 _STEPS = 400_000  # about a millisecond
 
 
@@ -28,10 +28,11 @@ def caches() -> tuple[tuple[str, int], ...]:
     for folder in sorted(_CACHES.glob("index*")):
         try:
             level, kind, size = ((folder / name).read_text().strip() for name in _FILES)
-            found[f"L{level}"] = int(size[:-1]) * _UNITS[size[-1]] if kind != "Instruction" else 0
+            if kind != "Instruction":
+                found[f"L{level}"] = int(size[:-1]) * _UNITS[size[-1]]
         except (OSError, ValueError, KeyError, IndexError):
             continue
-    return tuple(sorted((name, size) for name, size in found.items() if size))
+    return tuple(sorted(found.items()))
 
 
 _FILES = ("level", "type", "size")
@@ -46,11 +47,11 @@ def fitting_cache(nbytes: int | None, known: tuple[tuple[str, int], ...]) -> str
 
 def multiply_adds(threads: int, steps: int, dtype: str) -> tuple[te.Schedule, list[te.Tensor]]:
     """A program of multiply-adds on vectors that stay in registers, on all threads."""
-    A = te.placeholder((_REGISTERS, _LANES), dtype, name="A")
-    B = te.placeholder((_LANES,), dtype, name="B")
+    A = te.placeholder((REGISTERS, LANES), dtype, name="A")
+    B = te.placeholder((LANES,), dtype, name="B")
     r = te.reduce_axis((0, steps), "r")
     C = te.compute(
-        (threads, _REGISTERS, _LANES), lambda t, u, v: te.sum(A[u, v] * B[v], axis=r), name="C"
+        (threads, REGISTERS, LANES), lambda t, u, v: te.sum(A[u, v] * B[v], axis=r), name="C"
     )
     s = te.create_schedule(C.op)
     sums = s.cache_write(C, "local")
@@ -69,7 +70,7 @@ def peak_gigaflops(dtype: str = "float32") -> float:
     threads = get_num_threads()
     s, args = multiply_adds(threads, _STEPS, dtype)
     module: Any = build(s, args, "llvm")
-    shapes = ((_REGISTERS, _LANES), (_LANES,), (threads, _REGISTERS, _LANES))
+    shapes = ((REGISTERS, LANES), (LANES,), (threads, REGISTERS, LANES))
     arrays = [np.zeros(shape, dtype) for shape in shapes]
     seconds: float = min(module.entry_func.measure(cpu(0), 1, *arrays) for _ in range(10))
-    return 2.0 * threads * _REGISTERS * _LANES * _STEPS / seconds / 1e9
+    return 2.0 * threads * REGISTERS * LANES * _STEPS / seconds / 1e9

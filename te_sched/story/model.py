@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
+NOISE = 0.03  # by which measured times differ for no reason
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -104,7 +106,8 @@ class Output:
 class Problem:
     """An error or a finding, in te_sched's four parts, and a drawing of loops where there is one.
 
-    `phase` is where it came up: "schedule", "lower", "build" or "run".
+    `phase` is where it came up: "schedule", "lower", "build", "run", or "program" for an exception
+    of the user's program.
     """
 
     phase: str
@@ -151,6 +154,7 @@ class Timing:
 class StoryStep:
     """The schedule after one more primitive; step 0 is the schedule as declared.
 
+    `title` is the call, `heading` what it did here ("" where a step has several primitives).
     `code` is the lines of the trace that belong to the step, `where` file:line of the primitive in
     the user's program and `source_line` the text of that line. `problems` are what keeps the step
     from being scheduled, lowered or built; what could be made before them is there.
@@ -159,6 +163,7 @@ class StoryStep:
 
     number: int
     title: str
+    heading: str = ""
     method: str = ""
     stage: str = ""
     code: str = ""

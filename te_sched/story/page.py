@@ -13,7 +13,7 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
-from te_sched.story.model import StoryData, StoryStage, StoryStep
+from te_sched.story.model import NOISE, StoryData, StoryStage, StoryStep
 from te_sched.story.page_nest import figures_html
 from te_sched.story.page_step import step_html
 from te_sched.story.page_texts import (
@@ -27,11 +27,11 @@ from te_sched.story.page_texts import (
 )
 from te_sched.views.highlight import css
 
-_NEAR = 1.03  # of the shortest time: times that do not differ for certain
 _SCRIPTS = ("texts.js", "tabs.js", "stages.js", "steps.js", "main.js")
 _FIRST = "document.documentElement.classList.add('js')"
 
 _STATES = {
+    "program": "failed",
     "schedule": "refused",
     "lower": "not lowered",
     "build": "not built",
@@ -142,7 +142,7 @@ def _bar(step: StoryStep, longest: float) -> str:
         return ""
     width = 100 * time / longest if longest > 0 else 0
     faster = step.timing.against_first
-    factor = "" if faster is None or faster == 1 else f"<b>{factor_text(faster)}</b>"
+    factor = "" if faster is None or abs(faster - 1) < NOISE else f"<b>{factor_text(faster)}</b>"
     return (
         f'<span class="time"><span class="track"><span style="width:{width:.1f}%"></span></span>'
         f"<b>{time_text(time)}</b>{factor}</span>"
@@ -185,7 +185,7 @@ def _fastest(steps: tuple[StoryStep, ...]) -> str:
     if len(timed) < 2:
         return ""
     best, first = min(timed, key=lambda step: step.timing.median), timed[0]
-    near = [step for step in timed if step.timing.median <= _NEAR * best.timing.median]
+    near = [step for step in timed if step.timing.median <= (1 + NOISE) * best.timing.median]
     names = ", ".join(f'<a href="#step-{one.number}">{one.number}</a>' for one in near)
     said = f"Step {names} is" if len(near) == 1 else f"Steps {names} are"
     said += f" the fastest: {time_text(best.timing.median)}"

@@ -23,6 +23,7 @@ from te_sched.story.text import rate_text, speedup_text
 _SHOWN_AT_END = 200  # lines of a text that a reader without JavaScript gets of the last step
 _ELEMENTS = {"+": "ins", "-": "del"}
 _PHASES = {
+    "program": "The program fails here",
     "schedule": "This step is refused",
     "lower": "The schedule cannot be lowered",
     "build": "The program cannot be built",
@@ -51,7 +52,8 @@ def step_html(
 
 
 def _head(step: StoryStep) -> Iterable[str]:
-    title = f"<code>{escape(step.title)}</code>" if step.number else escape(step.title)
+    is_call = step.number and not step.heading
+    title = f"<code>{escape(step.title)}</code>" if is_call else escape(step.heading or step.title)
     yield (
         f'<h2 id="step-{step.number}-title" tabindex="-1">'
         f'<span class="kicker">Step {step.number}</span> {title}</h2>'

@@ -16,6 +16,7 @@ from te_sched.ir.stmt import PrimFunc, Stmt
 from te_sched.lower.pipeline import lower
 from te_sched.story.compiling import Builder, from_error
 from te_sched.story.figures import figures_of_loops, temporary_bytes
+from te_sched.story.headings import heading
 from te_sched.story.model import Figures, Line, LoopRow, StoryStep
 from te_sched.story.outputs import changes, program_lines
 from te_sched.story.stages import Stages
@@ -34,14 +35,17 @@ class Teller:
     def __init__(self, builder: Builder) -> None:
         self._builder = builder
         self._before: tuple[Line, ...] = ()
+        self._nest: tuple[LoopRow, ...] = ()  # of the step before
         self.runs: dict[int, Run] = {}  # programs to time, by the numbers of their steps
 
     def tell(self, moment: Moment, args: Sequence[Any]) -> StoryStep:
         """The step of a moment, without its time; `args` are the function's arguments."""
         with repeating(moment.place):
             told = self._told(moment, args)
+        nest, self._nest = self._nest, told.nest
         return replace(
             told,
+            heading="" if moment.entry is None else heading(moment.entry, nest, told.nest),
             method=moment.method,
             stage=moment.stage,
             code="\n".join(moment.code),

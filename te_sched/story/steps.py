@@ -68,6 +68,11 @@ class Moment:
         return self.done[-1].target_name if self.done else ""
 
     @property
+    def entry(self) -> Entry | None:
+        """The primitive of a step that has one."""
+        return self.done[0] if len(self.done) == 1 else None
+
+    @property
     def summary(self) -> str:
         """What the primitive does, as its documentation begins."""
         if not self.done:

@@ -91,6 +91,7 @@ def _record_of_step(step: StoryStep) -> Iterator[dict[str, Any]]:
     yield {
         "step": step.number,
         "title": step.title,
+        "heading": step.heading,
         "primitive": step.method,
         "stage": step.stage,
         "where": step.where,

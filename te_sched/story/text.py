@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from te_sched.story.machine import fitting_cache
-from te_sched.story.model import LoopRow, Problem, StoryData, StoryStep, Timing
+from te_sched.story.model import NOISE, LoopRow, Problem, StoryData, StoryStep, Timing
 
 _UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
@@ -23,8 +23,8 @@ def story_text(story: StoryData) -> str:
 
 def step_text(step: StoryStep, caches: tuple[tuple[str, int], ...] = ()) -> str:
     """One step; working sets are marked with the cache they fit."""
-    head = f"step {step.number}: {step.title}"
-    lines = [head, "-" * len(head)]
+    head = f"step {step.number}: {step.heading or step.title}"
+    lines = [head, "-" * len(head), *([step.title] if step.heading else [])]
     lines += [text for text in (step.where and f"at {step.where}", _time(step.timing)) if text]
     lines += step.notes
     for problem in step.problems:
@@ -64,8 +64,10 @@ def rate_text(timing: Timing) -> str:
 
 def speedup_text(timing: Timing) -> str:
     """The speedup over the first step, where there is one."""
-    if timing.against_first in (None, 1.0):  # which the first one has
+    if timing.against_first is None or timing.against_first == 1:  # which the first one has
         return ""
+    if abs(timing.against_first - 1) < NOISE:
+        return "about as fast as at first"
     return f"{timing.against_first:.3g} times as fast as at first"
 
 

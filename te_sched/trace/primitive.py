@@ -66,6 +66,7 @@ class Primitive:
         "_recorded",
         "_rest",
         "has_target",
+        "heading",
         "name",
         "parameters",
         "text",
@@ -80,8 +81,10 @@ class Primitive:
         parameters: Sequence[PrimitiveParameter] = (),
         has_target: bool = False,
         text: str = "",
+        heading: str = "",
     ) -> None:
         self.name, self.parameters, self.has_target, self.text = name, parameters, has_target, text
+        self.heading = heading
         self._by_place = [one.name for one in parameters if not one.is_variadic]
         self._rest = next((one.name for one in parameters if one.is_variadic), "")
         self._defaults = {one.name: () if one.is_variadic else one.default for one in parameters}
@@ -137,8 +140,12 @@ class Primitive:
         return getattr(owner, self.name)(*by_place, **by_name)
 
 
-def primitive(has_target: bool = False, **kinds: ArgumentKind) -> Callable[[_F], _F]:
+def primitive(
+    heading: str = "", has_target: bool = False, **kinds: ArgumentKind
+) -> Callable[[_F], _F]:
     """Make a method a primitive: `kinds` are those of its parameters that are not plain.
+
+    `heading` says what a call does, with {parameter}, {results} and {stage}, its target.
 
     The method checks its arguments and computes the new state on drafts (`self.draft`). When it has
     succeeded, the call is recorded and the drafts are committed; when it has raised, the schedule
@@ -147,7 +154,7 @@ def primitive(has_target: bool = False, **kinds: ArgumentKind) -> Callable[[_F],
 
     def declare(body: _F) -> _F:
         declared = Primitive(
-            body.__name__, _parameters(body, kinds), has_target, body.__doc__ or ""
+            body.__name__, _parameters(body, kinds), has_target, body.__doc__ or "", heading
         )
         body.__qualname__ = body.__name__  # Python's errors about arguments show it
 

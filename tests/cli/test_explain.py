@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from tests.cli.conftest import TEXTS
+
 
 @pytest.mark.parametrize("name", ["gemm", "gpu", "old", "race"])
 def test_explain_writes_a_page(te_sched_command, program, tmp_path, name):
@@ -52,3 +54,17 @@ def test_explain_rejects_a_place_that_cannot_be_written(te_sched_command, progra
     assert done.exit_code == 2
     assert "page.html: No such file or directory" in done.stderr
     assert "-o FILE" in done.stderr
+
+
+def test_explain_ends_with_an_ordinary_error_of_the_program(te_sched_command, program):
+    text = f"{TEXTS['gemm']}\nprint(undefined_name)\n"
+    done = te_sched_command("explain", "--json", "--no-measure", program(text))
+    assert done.exit_code == 1
+    (problem,) = json.loads(done.stdout)["steps"][-1]["problems"]
+    assert (problem["kind"], problem["phase"]) == ("NameError", "program")
+
+
+def test_explain_rejects_a_budget_of_nothing(te_sched_command, program):
+    done = te_sched_command("explain", "--budget", 0, program("gemm"))
+    assert done.exit_code == 2
+    assert "--budget" in done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 from collections.abc import Callable
@@ -14,9 +15,12 @@ import pytest
 
 import te_sched
 from te_sched import te
+from te_sched.story.machine import fitting_cache
 from te_sched.story.model import StoryStep
+from te_sched.story.page import page_html
 from te_sched.story.steps import Retelling
 from te_sched.story.story import Story
+from te_sched.story.text import story_text
 from tests.golden.corpus import Program, programs
 
 
@@ -341,7 +345,8 @@ def test_the_text_has_steps_loops_changes_and_problems() -> None:
     s, A, B, C = matmul()
     s[C].parallel(C.op.reduce_axis[0])
     text = te_sched.explain(s, [A, B, C], measure=False).text()
-    assert "step 1: s[C].parallel(k)" in text
+    assert "step 1: Run the iterations of k (16) in parallel" in text
+    assert "s[C].parallel(k)" in text
     assert "parallel k  0:16" in text
     assert "BuildError (build): " in text
     assert "\n+ " in text
@@ -386,3 +391,43 @@ def test_explain_rejects_what_is_no_path_of_a_program(source: Any) -> None:
     s, A, B, C = matmul()
     with pytest.raises(te_sched.TeSchedError, match="explain the program"):
         te_sched.explain(s, [A, B, C], measure=False, source=source)
+
+
+def test_headings_name_the_loops_with_their_extents() -> None:
+    s, A, B, C = matmul()
+    outer, inner = s[C].split(C.op.reduce_axis[0], factor=4)
+    s[C].reorder(outer, *C.op.axis, inner)
+    cached = s.cache_read(A, "global", [C])
+    s[cached].compute_at(s[C], outer)
+    headings = [step.heading for step in te_sched.explain(s, [A, B, C], measure=False).steps]
+    assert headings[0] == ""
+    assert headings[1] == "Split k (16) into k.outer (4) and k.inner (4)"
+    assert headings[2].startswith("Reorder the loops to k.outer (4), ")
+    assert headings[3] == "Cache reads of A by C as A.global, scope global"
+    assert headings[4] == "Compute A.global in the loop k.outer (4) of C"
+
+
+def test_every_primitive_has_a_heading() -> None:
+    for kind in (te.Schedule, te.Stage):
+        for name, method in inspect.getmembers(kind, lambda one: hasattr(one, "declared")):
+            assert method.declared.heading, name
+
+
+def test_working_sets_are_marked_with_the_cache_that_holds_them() -> None:
+    known = (("L1", 1024), ("L2", 4096))
+    found = [fitting_cache(size, known) for size in (8, 1024, 1025, 4097, None)]
+    assert found == ["L1", "L1", "L2", "memory", ""]
+    s, A, B, C = matmul()
+    data = replace(te_sched.explain(s, [A, B, C], measure=False).data, caches=known)
+    assert 'class="cache l1"' in page_html(data)
+    assert "  L1" in story_text(data)
+    assert "cache l1" not in page_html(replace(data, caches=()))
+
+
+def test_an_exception_of_the_program_is_the_last_step() -> None:
+    s, A, B, C = matmul()
+    s[C].parallel(C.op.axis[0])
+    last = te_sched.explain(s, [A, B, C], measure=False, error=NameError("no x")).steps[-1]
+    assert [(one.phase, one.kind, one.fault) for one in last.problems] == [
+        ("program", "NameError", "no x")
+    ]

@@ -199,3 +199,17 @@ def test_the_assembly_is_what_is_built(name: str) -> None:
     instructions = {line.expandtabs(8) for line in built}
     assert len(shown) > 50
     assert [line.text for line in shown if line.text and line.text not in instructions] == []
+
+
+def test_changes_ignore_indentation_and_numbers_of_common_subexpressions() -> None:
+    before = (
+        Line("for i in range(4):"),
+        Line("    cse_var_1 = i * 4"),
+        Line("    A[cse_var_1] = 0"),
+    )
+    after = (Line("cse_var_2 = i * 4"), Line("A[cse_var_2] = 0"))
+    assert [(one.mark, one.text) for one in changes(before, after)] == [
+        ("-", "for i in range(4):"),
+        (" ", "cse_var_2 = i * 4"),
+        (" ", "A[cse_var_2] = 0"),
+    ]

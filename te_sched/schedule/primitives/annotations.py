@@ -53,7 +53,7 @@ class AnnotationPrimitives(StageState):
 
     __slots__ = ()
 
-    @primitive(has_target=True)
+    @primitive("Unroll {var}", has_target=True)
     def unroll(self, var: IterVar) -> None:
         """Replicate the body of a loop of constant length, once for each iteration.
 
@@ -75,7 +75,7 @@ class AnnotationPrimitives(StageState):
         """
         self._annotate("unroll", var, "Unrolled")
 
-    @primitive(has_target=True)
+    @primitive("Vectorize {var}", has_target=True)
     def vectorize(self, var: IterVar) -> None:
         """Execute all iterations of a loop as vector operations: `A[i]` becomes `A[0:n]`.
 
@@ -102,7 +102,7 @@ class AnnotationPrimitives(StageState):
         check_kind(self, var, ("DataPar",), "vectorize")
         self._annotate("vectorize", var, "Vectorized")
 
-    @primitive(has_target=True)
+    @primitive("Run the iterations of {var} in parallel", has_target=True)
     def parallel(self, var: IterVar) -> None:
         """Distribute the iterations of a loop over the cores: `for i in T.parallel(n)`.
 
@@ -133,7 +133,7 @@ class AnnotationPrimitives(StageState):
         leaf_position(self, var, action)
         self.draft.set_attr(var, iter_type=iter_type)
 
-    @primitive(has_target=True)
+    @primitive("Bind {ivar} to {thread_ivar}", has_target=True)
     def bind(self, ivar: IterVar, thread_ivar: IterVar) -> None:
         """Bind a loop to a thread axis: each thread executes one iteration.
 
@@ -172,7 +172,7 @@ class AnnotationPrimitives(StageState):
             )
         self.draft.set_attr(ivar, bind_thread=thread_ivar)
 
-    @primitive(has_target=True, pragma_type=NAME)
+    @primitive("Attach the pragma {pragma_type} to {var}", has_target=True, pragma_type=NAME)
     def pragma(
         self, var: IterVar, pragma_type: str, pragma_value: Expr | float | str | None = None
     ) -> None:
@@ -231,7 +231,7 @@ class AnnotationPrimitives(StageState):
                 pragma_values=(*old.pragma_values, value),
             )
 
-    @primitive(has_target=True)
+    @primitive("Prefetch {tensor} in {var}", has_target=True)
     def prefetch(self, tensor: Tensor, var: IterVar, offset: IntegerExpr) -> None:
         """Prefetch the region of a tensor that iteration `var + offset` reads into the cache.
 
@@ -288,7 +288,7 @@ class AnnotationPrimitives(StageState):
             prefetch_offset=(*old.prefetch_offset, distance),
         )
 
-    @primitive(has_target=True)
+    @primitive("Replace the loops from {var} on by the intrinsic {tensor_intrin}", has_target=True)
     def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin) -> None:
         """Replace a loop and its body by a tensor intrinsic.
 
@@ -341,7 +341,7 @@ class AnnotationPrimitives(StageState):
             )
         self.draft.set_attr(var, iter_type="Tensorized", tensor_intrin=tensor_intrin)
 
-    @primitive(has_target=True)
+    @primitive("Store {stage} only where {predicate}", has_target=True)
     def set_store_predicate(self, predicate: Expr | bool) -> None:
         """Store the result only where a condition is true.
 

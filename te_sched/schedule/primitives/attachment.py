@@ -28,7 +28,7 @@ class AttachmentPrimitives(StageState):
 
     __slots__ = ()
 
-    @primitive(has_target=True, parent=STAGE)
+    @primitive("Compute {stage} in the loop {scope} of {parent}", has_target=True, parent=STAGE)
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
         """Compute the stage inside a loop of a consumer: the region that one iteration reads.
 
@@ -75,7 +75,7 @@ class AttachmentPrimitives(StageState):
         _check_used(self, parent, what)
         self._attach(AttachType.SCOPE, parent, scope)
 
-    @primitive(has_target=True)
+    @primitive("Inline {stage} into its consumers", has_target=True)
     def compute_inline(self) -> None:
         """Substitute the computation into the expressions of its consumers.
 
@@ -108,7 +108,7 @@ class AttachmentPrimitives(StageState):
         self._check_inline(op)
         self._attach(AttachType.INLINE)
 
-    @primitive(has_target=True)
+    @primitive("Compute {stage} at the root", has_target=True)
     def compute_root(self) -> None:
         """Compute the whole stage before its consumers. Undoes compute_at and compute_inline.
 

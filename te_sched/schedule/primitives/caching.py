@@ -37,7 +37,12 @@ class CachingPrimitives(ScheduleState):
 
     __slots__ = ()
 
-    @primitive(tensor=TENSOR, scope=NAME, readers=STAGES)
+    @primitive(
+        "Cache reads of {tensor} by {readers} as {results}, scope {scope}",
+        tensor=TENSOR,
+        scope=NAME,
+        readers=STAGES,
+    )
     def cache_read(self, tensor: Tensor, scope: str, readers: Operations) -> Tensor:
         """Add a stage A.shared that copies tensor A to a storage scope for some of its consumers.
 
@@ -98,7 +103,7 @@ class CachingPrimitives(ScheduleState):
     def cache_write(self, tensor: Tensor, scope: str) -> Tensor: ...
     @overload
     def cache_write(self, tensor: Sequence[Tensor], scope: str) -> list[Tensor]: ...
-    @primitive(tensor=TENSORS, scope=NAME)
+    @primitive("Cache writes of {tensor} as {results}, scope {scope}", tensor=TENSORS, scope=NAME)
     def cache_write(self, tensor: Tensor | Sequence[Tensor], scope: str) -> Tensor | list[Tensor]:
         """Compute tensor C in a new stage C.local in a storage scope; stage C copies its result.
 

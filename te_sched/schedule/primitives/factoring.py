@@ -36,7 +36,11 @@ class FactoringPrimitives(ScheduleState):
 
     __slots__ = ()
 
-    @primitive(tensor=TENSOR, factor_axis=INTEGER)
+    @primitive(
+        "Factor the reduction of {tensor} over {axis} into {results}",
+        tensor=TENSOR,
+        factor_axis=INTEGER,
+    )
     def rfactor(self, tensor: Tensor, axis: IterVar, factor_axis: Integer = 0) -> Any:
         """Make a reduction loop a spatial axis of a new stage B.rf, whose results stage B reduces.
 

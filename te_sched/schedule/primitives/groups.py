@@ -25,6 +25,7 @@ class GroupPrimitives(ScheduleState):
     __slots__ = ()
 
     @primitive(
+        "Group the stages from {inputs} to {outputs}",
         outputs=STAGES._replace(by_name=True),
         inputs=STAGES._replace(by_name=True),
         include_inputs=FLAG._replace(by_name=True, is_always_shown=True),

@@ -34,6 +34,7 @@ class LoopPrimitives(StageState):
     __slots__ = ()
 
     @primitive(
+        "Split {parent} into {results}",
         has_target=True,
         factor=BY_NAME,
         nparts=BY_NAME,
@@ -93,7 +94,7 @@ class LoopPrimitives(StageState):
         is_exact = flag(disable_predication, "split disable_predication", At(self, parent))
         return _split(self.draft, parent, name, length, is_exact)
 
-    @primitive(has_target=True)
+    @primitive("Fuse {args} into {results}", has_target=True)
     def fuse(self, *args: IterVar) -> IterVar:
         """Fuse adjacent loops, given from outer to inner, into one.
 
@@ -127,7 +128,7 @@ class LoopPrimitives(StageState):
         _check_length(self, args)
         return reduce(partial(_fuse, self.draft), args)
 
-    @primitive(has_target=True)
+    @primitive("Reorder the loops to {args}", has_target=True)
     def reorder(self, *args: IterVar) -> None:
         """Reorder loops, outermost first; the other loops keep their positions.
 
@@ -158,7 +159,7 @@ class LoopPrimitives(StageState):
         check_distinct(self, args, "reorder")
         _reorder(self.draft, args, places)
 
-    @primitive(has_target=True)
+    @primitive("Tile {x_parent} and {y_parent} into {results}", has_target=True)
     def tile(
         self, x_parent: IterVar, y_parent: IterVar, x_factor: IntegerExpr, y_factor: IntegerExpr
     ) -> tuple[IterVar, IterVar, IterVar, IterVar]:

@@ -23,7 +23,7 @@ class RearrangingPrimitives(StageState):
 
     __slots__ = ()
 
-    @primitive(has_target=True)
+    @primitive("Store {stage} in another layout", has_target=True)
     def transform_layout(
         self, mapping_function: Callable[..., Sequence[Any] | Expr]
     ) -> list[IterVar]:
@@ -110,7 +110,7 @@ class RearrangingPrimitives(StageState):
                 return relation.targets
         return self.op.axis
 
-    @primitive(has_target=True)
+    @primitive("Keep a rolling buffer of {stage}", has_target=True)
     def rolling_buffer(self) -> None:
         """Mark consecutive tiles of a stage as overlapping.
 

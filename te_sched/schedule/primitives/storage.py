@@ -30,7 +30,7 @@ class StoragePrimitives(StageState):
 
     __slots__ = ()
 
-    @primitive(has_target=True, scope=NAME)
+    @primitive("Store {stage} in scope {scope}", has_target=True, scope=NAME)
     def set_scope(self, scope: str) -> None:
         """Set the storage scope of the result: "global", "shared", "warp", "local", ...
 
@@ -66,7 +66,9 @@ class StoragePrimitives(StageState):
         called = f"set_scope of {stage_label(self)}"
         self.draft.scope = check_scope(scope, called, At(self), is_empty_allowed=True)
 
-    @primitive(has_target=True, factor=INTEGER, offset=INTEGER)
+    @primitive(
+        "Align the rows of {stage} along {axis}", has_target=True, factor=INTEGER, offset=INTEGER
+    )
     def storage_align(self, axis: IterVar, factor: Integer, offset: Integer) -> None:
         """Pad the buffer so that the stride of an output axis is k * factor + offset elements.
 
@@ -122,7 +124,7 @@ class StoragePrimitives(StageState):
             )
         self.draft.set_attr(axis, dim_align_factor=step, dim_align_offset=rest)
 
-    @primitive(has_target=True)
+    @primitive("Double the buffer of {stage}", has_target=True)
     def double_buffer(self) -> None:
         """Alternate between two buffers, so that one can be filled while the other is read.
 
@@ -166,7 +168,9 @@ class StoragePrimitives(StageState):
             )
         self.draft.is_double_buffered = True
 
-    @primitive(has_target=True, threads=THREADS)
+    @primitive(
+        "Launch the threads {threads} for the whole scan {stage}", has_target=True, threads=THREADS
+    )
     def env_threads(self, threads: IterVar | Sequence[IterVar]) -> None:
         """Launch threads around a scan; each thread executes all of its steps.
 

@@ -1,0 +1,48 @@
+"""The heading of a step: what its primitive did here, as "Split j (1024) into j.outer (64), ...".
+
+Must not know pages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from te_sched.ir.expr import IterVar
+from te_sched.story.model import LoopRow
+from te_sched.te.tensor import Tensor
+from te_sched.trace.entries import Entry
+from te_sched.trace.handles import HandleReference
+
+_LOOP = re.compile(r"(\S+)  \d+:")  # its name in a line of a loop tree
+
+
+def heading(entry: Entry, before: Iterable[LoopRow], after: Iterable[LoopRow]) -> str:
+    """What a primitive did; extents of loops are those of the nests before and after it."""
+    owner = entry.arguments.get("parent", entry.arguments.get("tensor"))  # of the axes
+    is_owner = isinstance(owner, HandleReference | Tensor)
+    stage = owner.name if is_owner else entry.target_name
+    extents = _extents(after, stage) | _extents(before, stage)
+    values = {name: _words(value, extents) for name, value in entry.arguments.items()}
+    results = _words(entry.results, extents)
+    return entry.primitive.heading.format(**values, results=results, stage=entry.target_name)
+
+
+def _extents(rows: Iterable[LoopRow], stage: str) -> dict[str, int]:
+    """The extents of the loops of a stage, by name."""
+    named = ((_LOOP.search(row.text), row) for row in rows if row.stages[:1] == (stage,))
+    return {name[1]: row.extent for name, row in named if name and row.extent is not None}
+
+
+def _words(value: Any, extents: Mapping[str, int]) -> str:
+    """A value as users call it; of an axis with its extent."""
+    if isinstance(value, list | tuple):
+        words = [_words(one, extents) for one in value]
+        return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+    if isinstance(value, IterVar):
+        extent = extents.get(value.var.name)
+        return value.var.name if extent is None else f"{value.var.name} ({extent})"
+    if isinstance(value, HandleReference | Tensor):
+        return value.name
+    return str(getattr(value, "name", value))
