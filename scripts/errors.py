@@ -1,7 +1,9 @@
-"""Writes docs/errors.md: the mistakes of tests/refusals/mistakes, each with its message and help.
+"""Writes docs/errors/: the mistakes of tests/refusals/mistakes, each with its message and help.
 
-    python scripts/errors.py            write the page
-    python scripts/errors.py --check    fail where the page is another
+A page for each topic, and an overview with the first lines of the messages.
+
+    python scripts/errors.py            write the pages
+    python scripts/errors.py --check    fail where they differ
 
 The programs are run for it: the messages are those that users see.
 """
@@ -30,7 +32,7 @@ from te_sched import errors  # noqa: E402
 from tests.refusals.all import AREAS, TABLE  # noqa: E402
 from tests.refusals.table import Refusal  # noqa: E402
 
-PAGE = ROOT / "docs" / "errors.md"
+PAGES = ROOT / "docs" / "errors"
 _ISSUES = "https://github.com/apache/tvm/issues/"
 _HEAD = """\
 # Errors
@@ -53,20 +55,35 @@ The text is for people. For programs, `error.names("stage")` has the stages that
 
 {classes}
 
-Below are the mistakes that the tests of te_sched make, with what they are told. `given.py` is the
-code at the beginning of a section, `program.py` the example; lines are counted in what is shown
-here. The programs under "instead" are run by the tests as well. A number such as
-[#7420]({issues}7420) is a thread of TVM's users about the mistake.
+Below are the first lines of the errors that the tests of te_sched provoke, by topic; each links
+to the program, the whole message and the corrected program.
+"""
+_ABOUT = """\
+`given.py` is the code at the beginning of this page, `program.py` each example; lines are counted
+in the code as shown. The tests run the programs under "Instead" too. A number such as
+[#7420]({issues}7420) is a thread of TVM's users about the mistake. [All topics](README.md).
 """
 
 
-def page() -> str:
-    """The text of the page."""
-    parts = [_HEAD.format(classes=_classes(), issues=_ISSUES)]
-    parts.append("\n".join(f"- [{title}](#{_anchor(title)})" for title in AREAS) + "\n")
-    for title, module in AREAS.items():
-        parts += _section(title, module)
-    return "\n".join(parts)
+def pages() -> dict[str, str]:
+    """The texts of the pages by the names of their files."""
+    topics = {f"{_anchor(title)}.md": (title, module) for title, module in AREAS.items()}
+    made: dict[str, str] = {}
+    index = [_HEAD.format(classes=_classes())]
+    for name, (title, module) in topics.items():
+        given = _Given(module)
+        told = {one: message(one, given) for one in TABLE if one.call.__module__ == module.__name__}
+        index += [f"## {title}\n", *(_line(name, one, text) for one, text in told.items()), ""]
+        parts = [f"# {title}\n", _ABOUT.format(issues=_ISSUES), _code(given.text)]
+        for one, text in told.items():
+            parts += _entry(one, text)
+        made[name] = "\n".join(parts)
+    return {"README.md": "\n".join(index), **made}
+
+
+def _line(page: str, one: Refusal, text: str) -> str:
+    fault = text.partition("\n")[0].replace("`", "")
+    return f"- [{one.title}]({page}#{_anchor(one.title)}): `{fault}`"
 
 
 def _classes() -> str:
@@ -82,21 +99,12 @@ def _anchor(title: str) -> str:
     return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 
-def _section(title: str, module: ModuleType) -> Iterator[str]:
-    yield f"## {title}\n"
-    given = _Given(module)
-    yield _code(given.text)
-    for one in TABLE:
-        if one.call.__module__ == module.__name__:
-            yield from _entry(one, given)
-
-
-def _entry(one: Refusal, given: _Given) -> Iterator[str]:
+def _entry(one: Refusal, text: str) -> Iterator[str]:
     thread = f" ([#{one.issue}]({_ISSUES}{one.issue}))" if one.issue else ""
-    yield f"### {one.title}\n"
+    yield f"## {one.title}\n"
     yield _code(_body(one.call)[0])
     yield f"`{one.error.__name__}`{thread}:\n"
-    yield _code(message(one, given), "text")
+    yield _code(text, "text")
     if one.right is not None:
         yield "Instead:\n"
         yield _code(_body(one.right)[0])
@@ -146,7 +154,7 @@ def _body(function: Callable[..., Any]) -> tuple[str, int]:
 
 
 def message(one: Refusal, given: _Given) -> str:
-    """What the user is told, with the lines of the page."""
+    """The message of an error, with the lines of the page."""
     start = _body(one.call)[1]
     file = re.escape(inspect.getsourcefile(one.call) or "")
 
@@ -171,18 +179,21 @@ def _refused(one: Refusal, folder: Path) -> str:
 
 
 def main() -> None:
-    """Write the page, or compare it."""
+    """Write the pages, or compare them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="fail where the page is another")
+    parser.add_argument("--check", action="store_true", help="fail where the pages differ")
     is_check = parser.parse_args().check
-    new = page()
-    if not is_check:
-        PAGE.write_text(new)
-        return
-    old = PAGE.read_text()
-    difference = difflib.unified_diff(old.splitlines(), new.splitlines(), "docs/errors.md", "new")
-    if old != new:
-        sys.exit("\n".join(difference))
+    old = {path.name: path.read_text() for path in PAGES.glob("*.md")}
+    new = pages()
+    for name in sorted({*old, *new}):
+        before, after = (texts.get(name, "").splitlines() for texts in (old, new))
+        difference = list(difflib.unified_diff(before, after, f"docs/errors/{name}", "new"))
+        if is_check and difference:
+            sys.exit("\n".join(difference))
+        if not is_check and name in new:
+            (PAGES / name).write_text(new[name])
+        elif not is_check:
+            (PAGES / name).unlink()
 
 
 if __name__ == "__main__":

@@ -69,8 +69,8 @@ change nothing here are named, too.
 
 ## Declare and schedule
 
-Rows are doubled and summed. Eight rows at a time, and 100 is not a multiple of 8; B is computed for a
-piece of these rows when C needs it:
+Rows are doubled and summed. Eight rows at a time, and 100 is not a multiple of 8; B is computed for
+a piece of these rows when C needs it:
 
 ```python
 """

@@ -103,19 +103,28 @@ _OTHERS: dict[str, Any] = {
 }
 # What Python and numpy do with values only, and what to write instead.
 _NOT_FOR_EXPRESSIONS = {
-    "__int__": ("int()", 'cast it: .astype("int32")'),
-    "__float__": ("float()", 'use te.exp for math.exp, ...; or cast it: .astype("float32")'),
-    "__abs__": ("abs()", "use te.abs"),
-    "__round__": ("round()", "use te.round"),
-    "__trunc__": ("math.trunc()", "use te.trunc"),
-    "__floor__": ("math.floor()", "use te.floor"),
-    "__ceil__": ("math.ceil()", "use te.ceil"),
-    "__pow__": ("**", "use te.power, or multiply"),
-    "__rpow__": ("**", "use te.power, or multiply"),
-    "__len__": ("len()", "the extents of a tensor are tensor.shape"),
-    "__iter__": ("iteration", "use te.reduce_axis with te.sum, te.max or te.min for a loop"),
-    "__contains__": ("`in`", "compare with te.any(a == b, ...)"),
-    "__array__": ("numpy.array()", "run the program on arrays, and use the array of its result"),
+    "__int__": ("int() cannot be applied to", 'cast it: .astype("int32")'),
+    "__float__": (
+        "float() cannot be applied to",
+        'use te.exp for math.exp, ...; or cast it: .astype("float32")',
+    ),
+    "__abs__": ("abs() cannot be applied to", "use te.abs"),
+    "__round__": ("round() cannot be applied to", "use te.round"),
+    "__trunc__": ("math.trunc() cannot be applied to", "use te.trunc"),
+    "__floor__": ("math.floor() cannot be applied to", "use te.floor"),
+    "__ceil__": ("math.ceil() cannot be applied to", "use te.ceil"),
+    "__pow__": ("** cannot be applied to", "use te.power, or multiply"),
+    "__rpow__": ("** cannot be applied to", "use te.power, or multiply"),
+    "__len__": ("len() cannot be applied to", "the extents of a tensor are tensor.shape"),
+    "__iter__": (
+        "cannot iterate over",
+        "use te.reduce_axis with te.sum, te.max or te.min for a loop",
+    ),
+    "__contains__": ("`in` cannot be applied to", "compare with te.any(a == b, ...)"),
+    "__array__": (
+        "numpy.array() cannot be applied to",
+        "run the program on arrays, and use the array of its result",
+    ),
 }
 # Operators of numpy's scalars and arrays, which call functions by these names: the methods of an
 # expression on the left, and on the right of numpy's value.
@@ -181,7 +190,7 @@ def refusal(what: str, help: str) -> Callable[..., Any]:
 
     def refuse(self: object, *others: object, **options: object) -> Any:
         raise OperandError(
-            f"{what} cannot be applied to {_described(self)}",
+            f"{what} {_described(self)}",
             "its value is known only when the program runs",
             help,
         )

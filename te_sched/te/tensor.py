@@ -117,7 +117,8 @@ class Tensor(DataProducer, Operand):
         """The only element of a tensor without dimensions."""
         if self.ndim != 0:
             raise DeclarationError(
-                f"tensor {self.name} with {self.ndim} dimensions is used as a scalar expression",
+                f"tensor {self.name} with {counted(self.ndim, 'dimension')} is used as a scalar "
+                "expression",
                 "expressions operate on single elements",
                 f"index it: {self.name}[{', '.join('ijklmnop'[: self.ndim])}]",
                 tensor_label(self),

@@ -1,4 +1,4 @@
-"""docs/errors.md is what the table says."""
+"""docs/errors/ is what the table says."""
 
 import subprocess
 import sys

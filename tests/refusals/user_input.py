@@ -78,12 +78,12 @@ DECLARATIONS: dict[str, Case] = {
     "round": (element(lambda i: round(B[i])), OperandError, r"use te\.round"),
     "int": (element(int), OperandError, "cast it"),
     "float": (element(lambda i: float(B[i])), OperandError, "cast it"),
-    "max": (element(max), OperandError, "iteration cannot be applied to var i"),
+    "max": (element(max), OperandError, "cannot iterate over var i"),
     "len": (element(lambda i: len(B)), OperandError, "tensor.shape"),
     "iterate tensor": (
         element(lambda i: list(B)),
         OperandError,
-        "iteration cannot be applied to tensor B",
+        "cannot iterate over tensor B",
     ),
     "iterate slice": (element(lambda i: list(A[i])), OperandError, "iteration"),
     "iterate buffer": (

@@ -150,7 +150,7 @@ def _():
     te.compute((n,), lambda i: te.if_then_else(n == 1, 0.0, P[i]), name="C")
 
 
-@mistake("Python's max", OperandError, "iteration cannot be applied to var i")
+@mistake("Python's max", OperandError, "cannot iterate over var i")
 def python_max():
     te.compute((8,), lambda i: X[max(i)], name="C")
 
@@ -160,7 +160,7 @@ def _():
     te.compute((8,), lambda i: X[te.max(i, 0)], name="C")
 
 
-@mistake("Python's sum", OperandError, r"iteration cannot be applied to tensor X(.|\n)*te\.sum")
+@mistake("Python's sum", OperandError, r"cannot iterate over tensor X(.|\n)*te\.sum")
 def python_sum():
     te.compute((1,), lambda i: sum(X), name="C")
 
