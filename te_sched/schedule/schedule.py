@@ -166,7 +166,7 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
 def create_schedule(ops: Tensor | Operation | Iterable[Tensor | Operation]) -> Schedule:
     """Create a schedule for outputs: operations or tensors, alone or in a list.
 
-    Every operation they depend on gets a stage with one serial loop per axis, at root.
+    Every operation that they depend on has a stage at the root, with one serial loop per axis.
 
     >>> from te_sched import te
     >>> A = te.placeholder((8,), name="A")

@@ -77,6 +77,7 @@ def types_of_primitives() -> None:
     assert_type(s[C].split(outer, nparts=np.int64(2)), tuple[IterVar, IterVar])
     assert_type(s[C].tile(inner, j, 4, n), tuple[IterVar, IterVar, IterVar, IterVar])
     assert_type(s[C].fuse(*s[C].leaf_iter_vars[:2]), IterVar)
+    assert_type(te.create_schedule(C)[C].tile(*C.op.axis, 8, 8)[0], IterVar)
     s = te.create_schedule([C])
     local = s.cache_write(C, "local")
     assert_type(local, Tensor)
@@ -111,8 +112,8 @@ def wrong_types() -> list[Callable[[], object]]:
         lambda: s[C].split("i", factor=4),  # type: ignore[arg-type]
         lambda: s[C].fuse([i, j]),  # type: ignore[arg-type]
         lambda: s[C].reorder((j, i)),  # type: ignore[arg-type]
-        lambda: s[C].tile(i, j, "8", 8),  # type: ignore[arg-type]
-        lambda: s[C].tile(i, j, 8, 8.0),  # type: ignore[arg-type]
+        lambda: s[C].tile(i, j, "8", 8),  # type: ignore[call-overload]
+        lambda: s[C].tile(i, j, 8, 8.0),  # type: ignore[call-overload]
         lambda: s[C].unroll(0),  # type: ignore[arg-type]
         lambda: s[C].vectorize("j"),  # type: ignore[arg-type]
         lambda: s[C].parallel(C),  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial, reduce
+from typing import overload
 
 from te_sched.errors import ScheduleError
 from te_sched.ir import ops
@@ -159,7 +160,16 @@ class LoopPrimitives(StageState):
         check_distinct(self, args, "reorder")
         _reorder(self.draft, args, places)
 
-    @primitive("Tile {x_parent} and {y_parent} into {results}", has_target=True)
+    @overload
+    def tile(
+        self, x_parent: IterVar, y_parent: IterVar, x_factor: IntegerExpr, y_factor: IntegerExpr
+    ) -> tuple[IterVar, IterVar, IterVar, IterVar]: ...
+    @overload  # tile(*C.op.axis, 8, 8)
+    def tile(
+        self, *args: *tuple[*tuple[IterVar, ...], IntegerExpr, IntegerExpr]
+    ) -> tuple[IterVar, IterVar, IterVar, IterVar]: ...
+    # an unpacked tuple has at least two axes
+    @primitive("Tile {x_parent} and {y_parent} into {results}", has_target=True)  # type: ignore[misc]
     def tile(
         self, x_parent: IterVar, y_parent: IterVar, x_factor: IntegerExpr, y_factor: IntegerExpr
     ) -> tuple[IterVar, IterVar, IterVar, IterVar]:
