@@ -376,7 +376,7 @@ def _setting(peer: Any, rounds: int) -> str:
     beside = (
         f"beside TVM {peer.__version__}"
         if peer is not None
-        else "TVM 0.19 is not installed: pip install 'te-sched[peers]' to see its times"
+        else "TVM 0.19 is not installed: pip install '.[peers]' to see its times"
     )
     return f"{versions}, {machine}; medians of {rounds} rounds; {beside}"
 

@@ -232,11 +232,11 @@ def _optional(package: str, enables: str) -> Probe:
 
 PROBES = (
     Probe("Python", _python, "everything", "install Python 3.11 or newer", True),
-    Probe("te_sched", _te_sched, "everything", _PIP("te-sched"), True),
+    Probe("te_sched", _te_sched, "everything", "pip install . in a checkout of te_sched", True),
     Probe(
         "switches",
         _switches,
-        "what te_sched does otherwise than usual",
+        "settings that differ from the defaults",
         "correct the variable, or unset it; docs/config.md has them all",
         True,
     ),
@@ -273,7 +273,7 @@ PROBES = (
         "NVRTC",
         _nvrtc,
         "compiling kernels, registers and spills, also without a GPU",
-        _PIP("'te-sched[nvrtc]'"),
+        nvrtc.INSTALL,
     ),
     Probe(
         "CUDA driver",
@@ -287,7 +287,7 @@ PROBES = (
         'target "cuda" at full speed',
         "none is needed: TE_SCHED_EMULATE=1 and te-sched check run kernels on the processor",
     ),
-    Probe("cupy", _cupy, "arrays on a GPU", _PIP("'te-sched[gpu-cuda12]'")),
+    Probe("cupy", _cupy, "arrays on a GPU", _PIP("cupy-cuda12x")),
     Probe(
         "nvcc",
         lambda: _tool(shutil.which("nvcc"), -2),

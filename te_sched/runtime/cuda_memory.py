@@ -27,8 +27,7 @@ def cupy() -> Any:
         raise CallError(
             "cannot use memory of a CUDA device: cupy is not installed",
             "",
-            "install it: pip install te-sched[gpu-cuda12]; or emulate the device with "
-            "TE_SCHED_EMULATE=1",
+            "install it: pip install cupy-cuda12x; or emulate the device with TE_SCHED_EMULATE=1",
         ) from None
 
 

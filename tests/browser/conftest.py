@@ -22,7 +22,7 @@ _ASKED = os.environ.get("TE_SCHED_BROWSER", "")
 def _missing(why: str) -> NoReturn:
     if _ASKED:
         pytest.fail(f"TE_SCHED_BROWSER is set, but {why}")
-    pytest.skip(f"{why}; install a Chromium and te-sched[dev], or set TE_SCHED_BROWSER")
+    pytest.skip(f"{why}; install a Chromium and '.[dev]', or set TE_SCHED_BROWSER")
 
 
 def _executable() -> str:

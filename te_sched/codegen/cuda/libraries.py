@@ -1,6 +1,6 @@
 """Where NVIDIA's run-time compiler is installed: its library, and the headers that go with it.
 
-PyPI's wheels first (`pip install te-sched[nvrtc]`), then those of cupy, then the system's CUDA.
+PyPI's wheels first (`nvrtc.INSTALL`), then those of cupy, then the system's CUDA.
 Must not know how the compiler is called.
 """
 

@@ -24,7 +24,10 @@ _OPTIONS = ("--std=c++17", "--ptxas-options=-v", "-default-device")
 _FILE = "kernels.cu"
 _ERROR = re.compile(r"^kernels\.cu\((\d+)\): (?:catastrophic )?error:? *(.*)$", re.MULTILINE)
 _ANY_ERROR = re.compile(r"^.*\berror\b.*$", re.MULTILINE)
-_HELP = "pip install te-sched[nvrtc]"
+# The packages of the extra "nvrtc", which can be installed beside te_sched wherever it came from.
+INSTALL = "pip install " + " ".join(
+    f"nvidia-cuda-{name}-cu12" for name in ("nvrtc", "runtime", "cccl", "nvcc")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,7 @@ def _toolkit() -> Toolkit:
         raise BuildError(
             "NVIDIA's run-time compiler (NVRTC) is not installed",
             "it compiles the CUDA source",
-            _HELP,
+            INSTALL,
         )
     return found
 
@@ -112,7 +115,7 @@ def _library(path: str) -> ctypes.CDLL:
     try:
         library = ctypes.CDLL(path)
     except OSError as error:
-        raise BuildError(f"cannot load NVRTC from {path}", str(error), _HELP) from None
+        raise BuildError(f"cannot load NVRTC from {path}", str(error), INSTALL) from None
     library.nvrtcGetErrorString.restype = ctypes.c_char_p
     program, size = ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t)
     library.nvrtcCompileProgram.argtypes = [program, ctypes.c_int, ctypes.c_void_p]
@@ -160,7 +163,7 @@ def _check(library: ctypes.CDLL, status: int, arch: str) -> None:
         raise BuildError(
             f"NVRTC failed for {arch}",
             f"it returned: {library.nvrtcGetErrorString(status).decode()}",
-            _HELP,
+            INSTALL,
         )
 
 
@@ -177,7 +180,7 @@ def _failure(library: ctypes.CDLL, status: int, source: str, arch: str, log: str
         what = f"NVRTC failed: {library.nvrtcGetErrorString(status).decode()}"
     help = "check what the program calls by name (call_extern), and the limits of the architecture"
     if "cannot open source file" in log:
-        help = f"install the headers of CUDA: {_HELP}"
+        help = f"install the headers of CUDA: {INSTALL}"
     elif "invalid value for --gpu-architecture" in log:
         help = "use an architecture that this version of CUDA knows, such as sm_75, sm_80, sm_90"
     return BuildError(f"CUDA source does not compile for {arch}: {what}", log, help)

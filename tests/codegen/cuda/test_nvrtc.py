@@ -82,7 +82,7 @@ def test_says_what_to_install(monkeypatch):
     monkeypatch.setattr(nvrtc, "find_toolkit", lambda: None)
     with pytest.raises(BuildError, match=r"\(NVRTC\) is not installed") as caught:
         nvrtc.compile("// nobody has compiled this", "sm_80")
-    assert caught.value.help == "pip install te-sched[nvrtc]"
+    assert caught.value.help == nvrtc.INSTALL
 
 
 def test_finds_wheels_of_both_layouts(tmp_path, monkeypatch):
