@@ -1,7 +1,7 @@
-"""How far long work is, shown to who waits for it: a bar of tqdm's, where that is installed.
+"""The progress of long work: a bar of tqdm where that is installed, else a line on the terminal.
 
-There is one only in a terminal or a notebook, and only of what takes more than a second; what is
-fast never loads tqdm. Must not know what is done.
+It is shown in a terminal or a notebook only, after a second of work, until which tqdm is not
+loaded. Must not know the work.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _DELAY = 1.0  # seconds
 
 
 def progress(items: Iterable[_T], what: str, total: int | None = None) -> Iterable[_T]:
-    """The items, with a bar that says how many of `total` are done (by default `len(items)`)."""
+    """The items, while a bar shows how many of `total` (by default `len(items)`) are done."""
     if not config.current().progress or not _is_watched():
         return items
     if total is None and hasattr(items, "__len__"):
@@ -29,7 +29,7 @@ def progress(items: Iterable[_T], what: str, total: int | None = None) -> Iterab
 
 
 def _is_watched() -> bool:
-    """Whether a person sees what is written to the error stream."""
+    """Whether the error stream is a terminal, or the program runs in a notebook."""
     if "ipykernel" in sys.modules:
         return True
     isatty = getattr(sys.stderr, "isatty", None)  # there is no stream at all in some programs
@@ -52,11 +52,29 @@ def _shown(items: Iterable[_T], what: str, total: int | None) -> Iterator[_T]:
 
 
 def _bar(what: str, done: int, total: int | None) -> Any:
-    """A bar that stands at `done` and vanishes in the end; None without tqdm."""
+    """A bar at `done`, which is removed at the end."""
     try:
         with warnings.catch_warnings():  # without ipywidgets, a notebook shows the bar as text
             warnings.simplefilter("ignore")
             tqdm = importlib.import_module("tqdm.auto").tqdm
             return tqdm(desc=what, initial=done, total=total, leave=False)
     except ImportError:
-        return None
+        return _Line(what, done, total)
+
+
+class _Line:
+    """ "explaining: 3 of 12", on one line of the error stream."""
+
+    def __init__(self, what: str, done: int, total: int | None) -> None:
+        self._what, self._done, self._total = what, done - 1, total
+        self.update()
+
+    def update(self) -> None:
+        """Show one more."""
+        self._done += 1
+        of_all = "" if self._total is None else f" of {self._total}"
+        print(f"\r{self._what}: {self._done}{of_all}", end="", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Remove the line."""
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)

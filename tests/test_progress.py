@@ -67,11 +67,11 @@ def test_switch_leaves_bars_out(monkeypatch):
     assert terminal.text == ""
 
 
-def test_without_tqdm_there_is_no_bar(monkeypatch):
+def test_without_tqdm_there_is_a_line_that_vanishes(monkeypatch):
     terminal = watched(monkeypatch)
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     assert list(progress(range(3), "work")) == [0, 1, 2]
-    assert terminal.text == ""
+    assert terminal.text == "\rwork: 1 of 3\rwork: 2 of 3\rwork: 3 of 3\r\x1b[K"
 
 
 def test_notebooks_are_watched(monkeypatch):

@@ -23,6 +23,7 @@ from te_sched.errors import TeSchedError
 from te_sched.runtime.ndarray import array
 
 _MOST_ITERATIONS = 2_000_000_000  # that are watched unless --run asks for more: some 20 s
+_PER_SECOND = 100_000_000
 _BLOCKS = 64
 
 
@@ -117,6 +118,7 @@ def _check(
     if reason:
         result.watched = reason
         return result
+    _say_cost(found, sizes, wanted)
     try:
         _watch(result, sizes, wanted, blocks)
     except CommandError as error:
@@ -135,6 +137,14 @@ def _why_not_run(found: Found, sizes: Sizes, run: bool | None, is_gpu: bool) -> 
     return (
         f"not run: {work:,} iterations take long when they are watched; pass --run to run it anyway"
     )
+
+
+def _say_cost(found: Found, sizes: Sizes, target: Target) -> None:
+    """Say how long a run will take, on the error stream, before it begins."""
+    work = iterations(found.inputs, sizes) if target.kind != "cuda" else None
+    if work is not None and work > _PER_SECOND:
+        seconds = work / _PER_SECOND
+        click.echo(f"{found.title}: watching {work:,} iterations, about {seconds:.0f} s", err=True)
 
 
 def _watch(result: _Result, sizes: Sizes, target: Any, blocks: int | None) -> None:

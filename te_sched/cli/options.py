@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -30,9 +31,22 @@ def of_programs(command: _Command) -> _Command:
 
 
 def output_option(text: str) -> Callable[[_Command], _Command]:
-    """--output, with what the help says of the file."""
+    """--output with a help text; the path is checked before the program runs."""
     path = click.Path(dir_okay=False)
-    return click.option("--output", "-o", metavar="FILE", type=path, help=text)
+    return click.option(
+        "--output", "-o", metavar="FILE", type=path, callback=_check_output, help=text
+    )
+
+
+def _check_output(_context: Any, _option: Any, given: str | None) -> str | None:
+    folder = os.path.dirname(os.path.abspath(given)) if given is not None else "."
+    if not os.path.isdir(folder):
+        raise CommandError(
+            f"cannot write {given}: there is no folder {folder}",
+            "",
+            "make it, or name another: -o FILE",
+        )
+    return given
 
 
 def _read_target(_context: Any, _option: Any, given: str | None) -> Target | None:

@@ -1,8 +1,11 @@
 """te-sched check: what is judged, and what is watched."""
 
 import json
+import re
 
 import pytest
+
+from te_sched.cli import checking
 
 
 @pytest.mark.parametrize("name", ["gemm", "gpu", "old", "two"])
@@ -127,3 +130,9 @@ except te_sched.TeSchedError:
     done = te_sched_command("check", program(text))
     assert done.exit_code == 1, done.stdout
     assert "not run: it cannot be lowered" in done.stdout
+
+
+def test_check_says_what_watching_will_cost(te_sched_command, program, monkeypatch):
+    monkeypatch.setattr(checking, "_PER_SECOND", 100)
+    done = te_sched_command("check", program("gemm"))
+    assert re.search(r"watching [\d,]+ iterations, about \d+ s\n", done.stderr)

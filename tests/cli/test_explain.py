@@ -48,12 +48,15 @@ def test_explain_one_of_several(te_sched_command, program):
     assert "second" in done.stdout
 
 
-def test_explain_rejects_a_place_that_cannot_be_written(te_sched_command, program, tmp_path):
-    place = tmp_path / "none" / "page.html"
-    done = te_sched_command("explain", "--no-measure", "-o", place, program("gemm"))
+@pytest.mark.parametrize("command", ["explain", "build"])
+def test_output_is_checked_before_the_program_runs(te_sched_command, program, tmp_path, command):
+    ran = tmp_path / "ran"
+    path = program(f"open({str(ran)!r}, 'w')\n{TEXTS['gemm']}")
+    done = te_sched_command(command, "-o", tmp_path / "none" / "page.html", path)
     assert done.exit_code == 2
-    assert "page.html: No such file or directory" in done.stderr
+    assert "page.html: there is no folder" in done.stderr
     assert "-o FILE" in done.stderr
+    assert not ran.exists()
 
 
 def test_explain_ends_with_an_ordinary_error_of_the_program(te_sched_command, program):

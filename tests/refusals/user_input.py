@@ -85,7 +85,7 @@ DECLARATIONS: dict[str, Case] = {
         OperandError,
         "cannot iterate over tensor B",
     ),
-    "iterate slice": (element(lambda i: list(A[i])), OperandError, "iteration"),
+    "iterate slice": (element(lambda i: list(A[i])), OperandError, "cannot iterate over"),
     "iterate buffer": (
         lambda: list(tir.decl_buffer((4,))),
         OperandError,
