@@ -1,9 +1,9 @@
-"""Writes docs/errors.md: the mistakes of tests/refusals/mistakes, each with its message and help.
+"""Write the pages of docs/errors: the mistakes of tests/refusals/mistakes with their messages.
 
-    python scripts/errors.py            write the page
-    python scripts/errors.py --check    fail where the page is another
+    python scripts/errors.py            write the pages
+    python scripts/errors.py --check    fail if they are out of date
 
-The programs are run for it: the messages are those that users see.
+The programs are run to produce the messages.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from te_sched import errors  # noqa: E402
 from tests.refusals.all import AREAS, TABLE  # noqa: E402
 from tests.refusals.table import Refusal  # noqa: E402
 
-PAGE = ROOT / "docs" / "errors.md"
+FOLDER = ROOT / "docs" / "errors"
 _ISSUES = "https://github.com/apache/tvm/issues/"
 _HEAD = """\
 # Errors
@@ -43,30 +43,45 @@ Every error that te_sched raises on purpose is a `TeSchedError` (`tvm.error.TVME
       why: ...                                                 error.why: the rule behind it
       help: give a positive integer                            error.help: what to do
 
-`where` names the line that failed last, and behind a stage or an axis the line on which it was
-declared or scheduled. Where the loops explain something they are drawn below (`error.loops`).
+`where` ends with the line that raised the error; the line in parentheses is the one that declared
+the stage or scheduled the axis. `error.loops` is a drawing of the loops, for errors about them.
 
-The text is for people. For programs, `error.names("stage")` has the stages that an error is about,
-`error.names("axis")` its axes, and so for a buffer, tensor, kernel, function or argument;
-`error.about` has all of these and the lines, and `error.can_override` says whether
+Programs read data instead of the text: `error.names("stage")` lists the stages concerned,
+`error.names("axis")` the axes, likewise for `buffer`, `tensor`, `kernel`, `function` and
+`argument`; `error.about` holds all of these and the source lines; `error.can_override` is true if
 `build(..., verify=False)` builds anyway.
 
 {classes}
 
-Below are the mistakes that the tests of te_sched make, with what they are told. `given.py` is the
-code at the beginning of a section, `program.py` the example; lines are counted in what is shown
-here. The programs under "instead" are run by the tests as well. A number such as
-[#7420]({issues}7420) is a thread of TVM's users about the mistake.
+## All errors by topic
+
+Each entry leads to a program that raises the error, the full message, and the corrected program.
+The test suite runs both.
+"""
+_TOPIC = """\
+# Errors: {title}
+
+The examples run after `given.py`, below; each is a file `program.py` of its own. A number such as
+[#7420]({issues}7420) is a report of the mistake by users of TVM. [All errors](index.md)
+
+```python title="given.py"
+{given}
+```
 """
 
 
-def page() -> str:
-    """The text of the page."""
-    parts = [_HEAD.format(classes=_classes(), issues=_ISSUES)]
-    parts.append("\n".join(f"- [{title}](#{_anchor(title)})" for title in AREAS) + "\n")
+def pages() -> dict[str, str]:
+    """The text of each page, by file name."""
+    index, topics = [_HEAD.format(classes=_classes())], {}
     for title, module in AREAS.items():
-        parts += _section(title, module)
-    return "\n".join(parts)
+        given, name = _Given(module), f"{module.__name__.rpartition('.')[2]}.md"
+        told = [
+            (one, message(one, given)) for one in TABLE if one.call.__module__ == module.__name__
+        ]
+        index.append(f"### [{title}]({name})\n")
+        index.append("\n".join(_link(one, text, name) for one, text in told) + "\n")
+        topics[name] = _topic(title, given, told)
+    return {"index.md": "\n".join(index), **topics}
 
 
 def _classes() -> str:
@@ -78,27 +93,29 @@ def _classes() -> str:
     return "\n".join(lines)
 
 
+def _link(one: Refusal, text: str, page: str) -> str:
+    """The first line of a message as a link to its entry."""
+    fault = re.sub(r"([\\`*_\[\]<>])", r"\\\1", text.splitlines()[0])
+    return f"- [{fault}]({page}#{_anchor(one.title)})"
+
+
 def _anchor(title: str) -> str:
-    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+    return re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", title.lower()).strip())
 
 
-def _section(title: str, module: ModuleType) -> Iterator[str]:
-    yield f"## {title}\n"
-    given = _Given(module)
-    yield _code(given.text)
-    for one in TABLE:
-        if one.call.__module__ == module.__name__:
-            yield from _entry(one, given)
+def _topic(title: str, given: _Given, told: list[tuple[Refusal, str]]) -> str:
+    head = _TOPIC.format(title=title[0].lower() + title[1:], issues=_ISSUES, given=given.text)
+    return "\n".join([head, *(line for one in told for line in _entry(*one))])
 
 
-def _entry(one: Refusal, given: _Given) -> Iterator[str]:
+def _entry(one: Refusal, text: str) -> Iterator[str]:
     thread = f" ([#{one.issue}]({_ISSUES}{one.issue}))" if one.issue else ""
-    yield f"### {one.title}\n"
+    yield f"## {one.title}\n"
     yield _code(_body(one.call)[0])
     yield f"`{one.error.__name__}`{thread}:\n"
-    yield _code(message(one, given), "text")
+    yield _code(text, "text")
     if one.right is not None:
-        yield "Instead:\n"
+        yield "Correct:\n"
         yield _code(_body(one.right)[0])
 
 
@@ -107,9 +124,9 @@ def _code(text: str, language: str = "python") -> str:
 
 
 class _Given:
-    """What stands before the mistakes of a module: imports and declarations.
+    """The imports and declarations before the mistakes of a module.
 
-    `shown` has the line on the page for each line of the file.
+    `shown` maps a line of the file to its line on the page.
     """
 
     def __init__(self, module: ModuleType) -> None:
@@ -146,7 +163,7 @@ def _body(function: Callable[..., Any]) -> tuple[str, int]:
 
 
 def message(one: Refusal, given: _Given) -> str:
-    """What the user is told, with the lines of the page."""
+    """The message of the error, with the lines of the page."""
     start = _body(one.call)[1]
     file = re.escape(inspect.getsourcefile(one.call) or "")
 
@@ -171,18 +188,25 @@ def _refused(one: Refusal, folder: Path) -> str:
 
 
 def main() -> None:
-    """Write the page, or compare it."""
+    """Write the pages, or compare them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="fail where the page is another")
+    parser.add_argument("--check", action="store_true", help="fail if the pages are out of date")
     is_check = parser.parse_args().check
-    new = page()
-    if not is_check:
-        PAGE.write_text(new)
-        return
-    old = PAGE.read_text()
-    difference = difflib.unified_diff(old.splitlines(), new.splitlines(), "docs/errors.md", "new")
-    if old != new:
-        sys.exit("\n".join(difference))
+    new = pages()
+    old = {path.name: path.read_text() for path in FOLDER.glob("*.md")}
+    if is_check:
+        lines = [line for name in sorted(old | new) for line in _difference(name, old, new)]
+        sys.exit("\n".join(lines) if lines else 0)
+    FOLDER.mkdir(exist_ok=True)
+    for name in old.keys() - new.keys():
+        (FOLDER / name).unlink()
+    for name, text in new.items():
+        (FOLDER / name).write_text(text)
+
+
+def _difference(name: str, old: dict[str, str], new: dict[str, str]) -> Iterator[str]:
+    before, after = (pages.get(name, "").splitlines() for pages in (old, new))
+    return difflib.unified_diff(before, after, f"docs/errors/{name}", "new", lineterm="")
 
 
 if __name__ == "__main__":

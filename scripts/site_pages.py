@@ -35,7 +35,9 @@ ELSEWHERE = (
 _FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^()\s]+)\)")
 _HREF = re.compile(r'href="(?P<target>[^"]+)"')
-_FORMULA = re.compile(r"<(pre|code|script|style|svg)\b.*?</\1>|\$(?P<formula>[^$<\n]+)\$", re.DOTALL)
+_FORMULA = re.compile(
+    r"<(pre|code|script|style|svg)\b.*?</\1>|\$(?P<formula>[^$<\n]+)\$", re.DOTALL
+)
 
 
 def on_config(config: Any) -> None:
@@ -106,7 +108,7 @@ def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
 
 
 def with_formulas(html: str) -> str:
-    """The page with the formulas between dollars as MathML, which browsers show without a script."""
+    """The page with formulas between dollars as MathML, which needs no script."""
 
     def converted(match: re.Match[str]) -> str:
         return match[0] if match["formula"] is None else convert(unescape(match["formula"]))
