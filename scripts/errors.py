@@ -38,10 +38,10 @@ _HEAD = """\
 Every error that te_sched raises on purpose is a `TeSchedError` (`tvm.error.TVMError`, under the
 `tvm` alias). Its message has four parts, which are also attributes:
 
-    split factor of axis i must be at least 1, got 0           error.fault
-      where: stage D (declared at prog.py:7), axis i, prog.py:9    error.where, with your lines
-      why: ...                                                 error.why: the rule behind it
-      help: give a positive integer                            error.help: what to do
+    split factor of axis i must be at least 1, got 0              error.fault
+      where: stage D (declared at prog.py:7), axis i, prog.py:9   error.where
+      why: the reason, where the fault does not state it          error.why
+      help: give a positive integer                               error.help
 
 `where` ends with the line that raised the error; the line in parentheses is the one that declared
 the stage or scheduled the axis. `error.loops` is a drawing of the loops, for errors about them.
@@ -104,7 +104,7 @@ def _anchor(title: str) -> str:
 
 
 def _topic(title: str, given: _Given, told: list[tuple[Refusal, str]]) -> str:
-    head = _TOPIC.format(title=title[0].lower() + title[1:], issues=_ISSUES, given=given.text)
+    head = _TOPIC.format(title=title, issues=_ISSUES, given=given.text)
     return "\n".join([head, *(line for one in told for line in _entry(*one))])
 
 

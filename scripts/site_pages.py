@@ -76,6 +76,8 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
     """The text, with links from page to page in place of links from file to file."""
     source = Path(page.file.abs_src_path)
+    if page.file.src_uri.startswith("errors/"):
+        page.meta["search"] = {"boost": 4}  # for whoever searches for a message
 
     def relinked(match: re.Match[str]) -> str:
         target, anchor = _split(match["target"])
