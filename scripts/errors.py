@@ -1,11 +1,9 @@
-"""Writes docs/errors/: the mistakes of tests/refusals/mistakes, each with its message and help.
-
-A page for each topic, and an overview with the first lines of the messages.
+"""Write the pages of docs/errors: the mistakes of tests/refusals/mistakes with their messages.
 
     python scripts/errors.py            write the pages
-    python scripts/errors.py --check    fail where they differ
+    python scripts/errors.py --check    fail if they are out of date
 
-The programs are run for it: the messages are those that users see.
+The programs are run to produce the messages.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from te_sched import errors  # noqa: E402
 from tests.refusals.all import AREAS, TABLE  # noqa: E402
 from tests.refusals.table import Refusal  # noqa: E402
 
-PAGES = ROOT / "docs" / "errors"
+FOLDER = ROOT / "docs" / "errors"
 _ISSUES = "https://github.com/apache/tvm/issues/"
 _HEAD = """\
 # Errors
@@ -40,50 +38,50 @@ _HEAD = """\
 Every error that te_sched raises on purpose is a `TeSchedError` (`tvm.error.TVMError`, under the
 `tvm` alias). Its message has four parts, which are also attributes:
 
-    split factor of axis i must be at least 1, got 0           error.fault
-      where: stage D (declared at prog.py:7), axis i, prog.py:9    error.where, with your lines
-      why: ...                                                 error.why: the rule behind it
-      help: give a positive integer                            error.help: what to do
+    split factor of axis i must be at least 1, got 0              error.fault
+      where: stage D (declared at prog.py:7), axis i, prog.py:9   error.where
+      why: the reason, where the fault does not state it          error.why
+      help: give a positive integer                               error.help
 
-`where` names the line that failed last, and behind a stage or an axis the line on which it was
-declared or scheduled. Where the loops explain something they are drawn below (`error.loops`).
+`where` ends with the line that raised the error; the line in parentheses is the one that declared
+the stage or scheduled the axis. `error.loops` is a drawing of the loops, for errors about them.
 
-The text is for people. For programs, `error.names("stage")` has the stages that an error is about,
-`error.names("axis")` its axes, and so for a buffer, tensor, kernel, function or argument;
-`error.about` has all of these and the lines, and `error.can_override` says whether
+Programs read data instead of the text: `error.names("stage")` lists the stages concerned,
+`error.names("axis")` the axes, likewise for `buffer`, `tensor`, `kernel`, `function` and
+`argument`; `error.about` holds all of these and the source lines; `error.can_override` is true if
 `build(..., verify=False)` builds anyway.
 
 {classes}
 
-Below are the first lines of the errors that the tests of te_sched provoke, by topic; each links
-to the program, the whole message and the corrected program.
+## All errors by topic
+
+Each entry leads to a program that raises the error, the full message, and the corrected program.
+The test suite runs both.
 """
-_ABOUT = """\
-`given.py` is the code at the beginning of this page, `program.py` each example; lines are counted
-in the code as shown. The tests run the programs under "Instead" too. A number such as
-[#7420]({issues}7420) is a thread of TVM's users about the mistake. [All topics](README.md).
+_TOPIC = """\
+# Errors: {title}
+
+The examples run after `given.py`, below; each is a file `program.py` of its own. A number such as
+[#7420]({issues}7420) is a report of the mistake by users of TVM. [All errors](index.md)
+
+```python title="given.py"
+{given}
+```
 """
 
 
 def pages() -> dict[str, str]:
-    """The texts of the pages by the names of their files."""
-    topics = {f"{_anchor(title)}.md": (title, module) for title, module in AREAS.items()}
-    made: dict[str, str] = {}
-    index = [_HEAD.format(classes=_classes())]
-    for name, (title, module) in topics.items():
-        given = _Given(module)
-        told = {one: message(one, given) for one in TABLE if one.call.__module__ == module.__name__}
-        index += [f"## {title}\n", *(_line(name, one, text) for one, text in told.items()), ""]
-        parts = [f"# {title}\n", _ABOUT.format(issues=_ISSUES), _code(given.text)]
-        for one, text in told.items():
-            parts += _entry(one, text)
-        made[name] = "\n".join(parts)
-    return {"README.md": "\n".join(index), **made}
-
-
-def _line(page: str, one: Refusal, text: str) -> str:
-    fault = text.partition("\n")[0].replace("`", "")
-    return f"- [{one.title}]({page}#{_anchor(one.title)}): `{fault}`"
+    """The text of each page, by file name."""
+    index, topics = [_HEAD.format(classes=_classes())], {}
+    for title, module in AREAS.items():
+        given, name = _Given(module), f"{module.__name__.rpartition('.')[2]}.md"
+        told = [
+            (one, message(one, given)) for one in TABLE if one.call.__module__ == module.__name__
+        ]
+        index.append(f"### [{title}]({name})\n")
+        index.append("\n".join(_link(one, text, name) for one, text in told) + "\n")
+        topics[name] = _topic(title, given, told)
+    return {"index.md": "\n".join(index), **topics}
 
 
 def _classes() -> str:
@@ -95,8 +93,19 @@ def _classes() -> str:
     return "\n".join(lines)
 
 
+def _link(one: Refusal, text: str, page: str) -> str:
+    """The first line of a message as a link to its entry."""
+    fault = re.sub(r"([\\`*_\[\]<>])", r"\\\1", text.splitlines()[0])
+    return f"- [{fault}]({page}#{_anchor(one.title)})"
+
+
 def _anchor(title: str) -> str:
-    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+    return re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", title.lower()).strip())
+
+
+def _topic(title: str, given: _Given, told: list[tuple[Refusal, str]]) -> str:
+    head = _TOPIC.format(title=title, issues=_ISSUES, given=given.text)
+    return "\n".join([head, *(line for one in told for line in _entry(*one))])
 
 
 def _entry(one: Refusal, text: str) -> Iterator[str]:
@@ -106,7 +115,7 @@ def _entry(one: Refusal, text: str) -> Iterator[str]:
     yield f"`{one.error.__name__}`{thread}:\n"
     yield _code(text, "text")
     if one.right is not None:
-        yield "Instead:\n"
+        yield "Correct:\n"
         yield _code(_body(one.right)[0])
 
 
@@ -115,9 +124,9 @@ def _code(text: str, language: str = "python") -> str:
 
 
 class _Given:
-    """What stands before the mistakes of a module: imports and declarations.
+    """The imports and declarations before the mistakes of a module.
 
-    `shown` has the line on the page for each line of the file.
+    `shown` maps a line of the file to its line on the page.
     """
 
     def __init__(self, module: ModuleType) -> None:
@@ -154,7 +163,7 @@ def _body(function: Callable[..., Any]) -> tuple[str, int]:
 
 
 def message(one: Refusal, given: _Given) -> str:
-    """The message of an error, with the lines of the page."""
+    """The message of the error, with the lines of the page."""
     start = _body(one.call)[1]
     file = re.escape(inspect.getsourcefile(one.call) or "")
 
@@ -181,19 +190,23 @@ def _refused(one: Refusal, folder: Path) -> str:
 def main() -> None:
     """Write the pages, or compare them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="fail where the pages differ")
+    parser.add_argument("--check", action="store_true", help="fail if the pages are out of date")
     is_check = parser.parse_args().check
-    old = {path.name: path.read_text() for path in PAGES.glob("*.md")}
     new = pages()
-    for name in sorted({*old, *new}):
-        before, after = (texts.get(name, "").splitlines() for texts in (old, new))
-        difference = list(difflib.unified_diff(before, after, f"docs/errors/{name}", "new"))
-        if is_check and difference:
-            sys.exit("\n".join(difference))
-        if not is_check and name in new:
-            (PAGES / name).write_text(new[name])
-        elif not is_check:
-            (PAGES / name).unlink()
+    old = {path.name: path.read_text() for path in FOLDER.glob("*.md")}
+    if is_check:
+        lines = [line for name in sorted(old | new) for line in _difference(name, old, new)]
+        sys.exit("\n".join(lines) if lines else 0)
+    FOLDER.mkdir(exist_ok=True)
+    for name in old.keys() - new.keys():
+        (FOLDER / name).unlink()
+    for name, text in new.items():
+        (FOLDER / name).write_text(text)
+
+
+def _difference(name: str, old: dict[str, str], new: dict[str, str]) -> Iterator[str]:
+    before, after = (pages.get(name, "").splitlines() for pages in (old, new))
+    return difflib.unified_diff(before, after, f"docs/errors/{name}", "new", lineterm="")
 
 
 if __name__ == "__main__":

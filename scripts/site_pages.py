@@ -11,9 +11,11 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
+from latex2mathml.converter import convert
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 
@@ -33,6 +35,9 @@ ELSEWHERE = (
 _FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^()\s]+)\)")
 _HREF = re.compile(r'href="(?P<target>[^"]+)"')
+_FORMULA = re.compile(
+    r"<(pre|code|script|style|svg)\b.*?</\1>|\$(?P<formula>[^$<\n]+)\$", re.DOTALL
+)
 
 
 def on_config(config: Any) -> None:
@@ -71,6 +76,8 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
     """The text, with links from page to page in place of links from file to file."""
     source = Path(page.file.abs_src_path)
+    if page.file.src_uri.startswith("errors/"):
+        page.meta["search"] = {"boost": 4}  # for whoever searches for a message
 
     def relinked(match: re.Match[str]) -> str:
         target, anchor = _split(match["target"])
@@ -86,7 +93,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
-    """The same for notebooks, which become pages without the help of mkdocs."""
+    """The same for notebooks, which become pages without the help of mkdocs; formulas as MathML."""
     source = Path(page.file.abs_src_path)
     if source.suffix != ".ipynb":
         return html
@@ -99,7 +106,16 @@ def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
         file = files.get_file_from_path(uri)
         return f'href="{file.url_relative_to(page.file)}{anchor}"' if file else ""
 
-    return _HREF.sub(relinked, html)
+    return with_formulas(_HREF.sub(relinked, html))
+
+
+def with_formulas(html: str) -> str:
+    """The page with formulas between dollars as MathML, which needs no script."""
+
+    def converted(match: re.Match[str]) -> str:
+        return match[0] if match["formula"] is None else convert(unescape(match["formula"]))
+
+    return _FORMULA.sub(converted, html)
 
 
 def page_of(source: Path, target: str) -> str | None:

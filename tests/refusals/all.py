@@ -1,4 +1,4 @@
-"""The whole table, and its mistakes in the order of the page."""
+"""The whole table, and its mistakes in the order of the pages."""
 
 from importlib import import_module
 from types import ModuleType
@@ -15,13 +15,13 @@ from tests.refusals.mistakes import (
 from tests.refusals.table import TABLE
 
 AREAS: dict[str, ModuleType] = {
-    "Declaring": declaring,
-    "Scheduling": scheduling,
+    "Declarations": declaring,
+    "Schedules": scheduling,
     "Lowering": lowering,
     "Building": building,
-    "Programs for a GPU": devices,
-    "Calling": calling,
-    "Files, devices, switches": files,
+    "GPU programs": devices,
+    "Calls": calling,
+    "Files, devices and switches": files,
 }
 
 for _name in (

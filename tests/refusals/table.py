@@ -1,7 +1,7 @@
 """The table of refusals: calls that are refused, each with its error and a part of the message.
 
 Some are mistakes that users make: small programs with a title and a help, in the folder `mistakes`,
-of which `scripts/errors.py` makes docs/errors/. The others are in the modules beside this one.
+from which `scripts/errors.py` makes docs/errors. The others are in the modules beside this one.
 `test_refusals` goes through all of them.
 """
 

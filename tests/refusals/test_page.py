@@ -1,4 +1,4 @@
-"""docs/errors/ is what the table says."""
+"""docs/errors is generated from the table."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "errors.py"
 
 
-def test_page_is_up_to_date() -> None:
+def test_pages_are_up_to_date() -> None:
     # in a process of its own, where nobody else has registered functions
     command = [sys.executable, str(SCRIPT), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
