@@ -170,9 +170,9 @@ def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
     tensors = [check_tensor(x, "elemwise_sum") for x in xs]
     first, rest = tensors[0], tensors[1:]
     for other in rest:
-        check_same(first.ndim, other.ndim, "elemwise_sum", "the tensors differ in dimensions")
+        check_same(other.ndim, first.ndim, "elemwise_sum", f"rank of {other.name}")
         for a, b in zip(first.shape, other.shape, strict=True):
-            check_same(a, b, "elemwise_sum", "the tensors differ in shape")
+            check_same(b, a, "elemwise_sum", f"extent of {other.name}")
 
     def total(*i: Any) -> Any:
         value: Any = first(*i)

@@ -140,10 +140,10 @@ def scatter_elements(
         check_tensor(indices, "scatter_elements"),
     )
     at = normalized_axis(axis, source.ndim, "scatter_elements")
-    check_same(where.ndim, source.ndim, "scatter_elements", "data and indices differ in rank")
-    check_same(where.ndim, updates.ndim, "scatter_elements", "indices and updates differ in rank")
+    check_same(where.ndim, source.ndim, "scatter_elements", "rank of indices")
+    check_same(updates.ndim, where.ndim, "scatter_elements", "rank of updates")
     for a, b in zip(where.shape, updates.shape, strict=True):
-        check_same(a, b, "scatter_elements", "indices and updates differ in extent")
+        check_same(b, a, "scatter_elements", "extent of updates")
 
     def write(ib: IRBuilder, ins: list[BufferVar], out: BufferVar) -> None:
         _copy(ib, ins[0], out, source.shape)
@@ -166,7 +166,7 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
     combine = _combine(mode, "scatter_nd")
     source, where = check_tensor(data, "scatter_nd"), check_tensor(indices, "scatter_nd")
     depth, points = index_depth(where, "scatter_nd"), where.ndim - 1
-    check_same(updates.ndim, points + source.ndim - depth, "scatter_nd", "dimensions of updates")
+    check_same(updates.ndim, points + source.ndim - depth, "scatter_nd", "rank of updates")
 
     def write(ib: IRBuilder, ins: list[BufferVar], out: BufferVar) -> None:
         _copy(ib, ins[0], out, source.shape)

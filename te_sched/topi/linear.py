@@ -26,7 +26,7 @@ def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False)
     transp_a, transp_b = bool(transp_a), bool(transp_b)
     rows, inner = (left.shape[int(transp_a)], left.shape[1 - int(transp_a)])
     columns = right.shape[1 - int(transp_b)]
-    check_same(inner, right.shape[int(transp_b)], "matmul", "the inner extents differ")
+    check_same(right.shape[int(transp_b)], inner, "matmul", "inner extent of b")
     k = te.reduce_axis((0, inner), "k")
 
     def element(i: Any, j: Any) -> Any:
@@ -43,7 +43,7 @@ def tensordot(a: Tensor, b: Tensor, axes: Any) -> Tensor:
     left, right = check_tensor(a, "tensordot"), check_tensor(b, "tensordot")
     of_left, of_right = _summed_axes(left, right, axes)
     for x, y in zip(of_left, of_right, strict=True):
-        check_same(left.shape[x], right.shape[y], "tensordot", "summed extents differ")
+        check_same(right.shape[y], left.shape[x], "tensordot", f"extent of axis {y} of b")
     over = [te.reduce_axis((0, left.shape[x]), f"k{n}") for n, x in enumerate(of_left)]
     free_left = [at for at in range(left.ndim) if at not in of_left]
     free_right = [at for at in range(right.ndim) if at not in of_right]
@@ -92,7 +92,7 @@ def einsum(subscripts: str, *operand: Any) -> Tensor:
     extents: dict[str, Any] = {}
     for letters, tensor in zip(inputs, tensors, strict=True):
         for letter, extent in zip(letters, tensor.shape, strict=True):
-            check_same(extents.setdefault(letter, extent), extent, "einsum", f"{letter} differs")
+            check_same(extent, extents.setdefault(letter, extent), "einsum", f"extent of {letter}")
     over = {
         letter: te.reduce_axis((0, extent), letter)
         for letter, extent in extents.items()

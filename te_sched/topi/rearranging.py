@@ -22,14 +22,14 @@ from te_sched.topi.utils import (
     Sizes,
     as_constant,
     as_pair,
-    check_alike,
+    check_divides,
+    check_lengths,
     check_rank,
     check_same,
     check_tensor,
     compute,
     get_const_int,
     get_const_tuple,
-    is_different,
     is_same,
     normalized_axis,
     prod,
@@ -71,12 +71,12 @@ def get_shape(src_shape: Sequence[Size], src_layout: str, dst_layout: str) -> tu
             "",
             "let both name the same capital letters",
         )
-    check_same(len(source), len(src_shape), "layout_transform", "dimensions of layout and tensor")
+    check_same(len(source), len(src_shape), "layout_transform", f"rank of {src_layout}")
     whole: dict[str, Any] = {}
     for (letter, _), extent in zip(source, src_shape, strict=True):
         whole[letter.upper()] = whole.get(letter.upper(), 1) * extent
     return get_const_tuple(
-        size if size is not None else _outer(whole[letter], _block(target, letter), dst_layout)
+        size if size is not None else _outer(letter, whole[letter], _block(target, letter))
         for letter, size in target
     )
 
@@ -86,13 +86,8 @@ def _block(layout: _Layout, letter: str) -> int:
     return int(np.prod([size for one, size in layout if size and one.upper() == letter] or [1]))
 
 
-def _outer(extent: Any, block: int, layout: str) -> Any:
-    if is_different(ops.floormod(ops.convert(extent), block), 0):
-        raise DeclarationError(
-            f"topi.layout_transform to {layout}: {block} does not divide extent {extent}",
-            "a dimension must consist of whole blocks",
-            "pad the tensor first (topi.nn.pad)",
-        )
+def _outer(letter: str, extent: Any, block: int) -> Any:
+    check_divides(block, extent, "layout_transform", "block", f"the extent of {letter}")
     return simplify(ops.floordiv(ops.convert(extent), block))
 
 
@@ -147,8 +142,8 @@ def sliding_window(
     """Windows over the dimensions from `axis` on: where the window stands, then what is in it."""
     source = check_tensor(data, "sliding_window")
     at = normalized_axis(axis, source.ndim, "sliding_window")
-    check_same(len(window_shape), source.ndim - at, "sliding_window", "dimensions of the window")
-    check_same(len(strides), source.ndim - at, "sliding_window", "strides of the window")
+    check_same(len(window_shape), source.ndim - at, "sliding_window", "length of window_shape")
+    check_same(len(strides), source.ndim - at, "sliding_window", "length of strides")
     as_pair(window_shape, len(window_shape), "sliding_window window_shape")
     as_pair(strides, len(strides), "sliding_window strides")
     stands = [
@@ -175,7 +170,7 @@ def reverse_sequence(
     along = normalized_axis(seq_axis, source.ndim, "reverse_sequence")
     batch = normalized_axis(batch_axis, source.ndim, "reverse_sequence")
     check_rank(lengths, 1, "reverse_sequence")
-    check_same(source.shape[batch], lengths.shape[0], "reverse_sequence", "sequences and lengths")
+    check_same(lengths.shape[0], source.shape[batch], "reverse_sequence", "extent of seq_lengths")
 
     def element(*i: Any) -> Any:
         length = ops.cast("int32", lengths(i[batch]))
@@ -196,13 +191,14 @@ def strided_set(
     source, value = check_tensor(a, "strided_set"), check_tensor(v, "strided_set")
     taken = () if strides is None else tuple(strides)
     steps = [*taken, *[1] * (source.ndim - len(taken))]
-    check_alike("strided_set", "bounds", begin, end)
-    check_alike("strided_set", "dimensions of data and values", source.shape, value.shape)
+    check_lengths("strided_set", begin=begin, end=end)
+    check_same(value.ndim, source.ndim, "strided_set", "rank of v")
     if max(len(begin), len(taken)) > source.ndim or 0 in steps:
         raise DeclarationError(
-            f"topi.strided_set of {source.name} with {len(begin)} bounds, strides {repr_of(taken)}",
-            f"it has {source.ndim} dimensions, and a stride is not 0",
-            "give at most one bound and one stride for each dimension",
+            f"topi.strided_set: {len(begin)} bounds and strides {repr_of(taken)} do not fit"
+            f" {source.name} of {source.ndim} dimensions",
+            "",
+            "give at most one bound and one stride other than 0 for each dimension",
         )
     bounds = [*zip(begin, end, strict=True), *[(0, None)] * (source.ndim - len(begin))]
     cuts = [
@@ -212,7 +208,7 @@ def strided_set(
         for (low, high), step, extent in zip(bounds, steps, source.shape, strict=True)
     ]
     for cut, extent in zip(cuts, value.shape, strict=True):
-        check_same(len(cut), extent, "strided_set", "the slice and its values differ in extent")
+        check_same(extent, len(cut), "strided_set", "extent of v")
 
     def element(*i: Any) -> Any:
         inside, places = [], []
@@ -244,9 +240,10 @@ def matrix_set_diag(
         )
     if source.ndim < 2 or new.ndim != source.ndim - (first == last):
         raise DeclarationError(
-            f"topi.matrix_set_diag of {source.name} of {source.ndim} dimensions",
-            f"the diagonals have {new.ndim}",
-            "give matrices, and for each of them a diagonal, or a row for each of them",
+            f"topi.matrix_set_diag: diagonal of {new.ndim} dimensions does not fit {source.name}"
+            f" of {source.ndim} dimensions",
+            "",
+            "give matrices, and diagonals of one dimension less (of as many if k is a pair)",
         )
     rows, columns = (get_const_int(extent) for extent in source.shape[-2:])
     longest = get_const_int(new.shape[-1])
@@ -305,7 +302,8 @@ def space_to_batch_nd(
 ) -> Tensor:
     """Blocks of the padded space, which begins at dimension 1, moved in front of the batch."""
     source, count = check_tensor(data, "nn.space_to_batch_nd"), len(block_shape)
-    _check_blocks(source, "nn.space_to_batch_nd", block_shape, pad_before, pad_after)
+    borders = {"pad_before": pad_before, "pad_after": pad_after}
+    _check_blocks(source, "nn.space_to_batch_nd", block_shape, **borders)
     sizes = [
         simplify(extent + low + high)
         for extent, low, high in zip(
@@ -313,9 +311,7 @@ def space_to_batch_nd(
         )
     ]
     for size, block in zip(sizes, block_shape, strict=True):
-        check_same(
-            ops.floormod(ops.convert(size), block), 0, "nn.space_to_batch_nd", "rest of the blocks"
-        )
+        check_divides(block, size, "nn.space_to_batch_nd", "block", "the padded extent")
     outer = [
         ops.floordiv(ops.convert(n), block) for n, block in zip(sizes, block_shape, strict=True)
     ]
@@ -344,14 +340,14 @@ def space_to_batch_nd(
 
 
 def _check_blocks(
-    source: Tensor, what: str, blocks: Sequence[int], *borders: Sequence[int]
+    source: Tensor, what: str, blocks: Sequence[int], **borders: Sequence[int]
 ) -> None:
-    check_alike(what, "blocks and borders", blocks, *borders)
+    check_lengths(what, block_shape=blocks, **borders)
     if len(blocks) >= source.ndim:
         raise DeclarationError(
-            f"topi.{what} of {source.name} in {len(blocks)} dimensions of the space",
-            f"it has {source.ndim} dimensions, the first of which is the batch",
-            "give a block for each dimension of the space",
+            f"topi.{what}: {len(blocks)} blocks do not fit {source.name} of rank {source.ndim}",
+            "the first dimension is the batch",
+            "give at most one block for each other dimension",
         )
     as_pair(blocks, len(blocks), f"{what} block_shape")
 
@@ -364,7 +360,8 @@ def batch_to_space_nd(
 ) -> Tensor:
     """The inverse of space_to_batch_nd: blocks from the batch moved into the space, and cropped."""
     source, count = check_tensor(data, "nn.batch_to_space_nd"), len(block_shape)
-    _check_blocks(source, "nn.batch_to_space_nd", block_shape, crop_begin_list, crop_end_list)
+    borders = {"crop_begin_list": crop_begin_list, "crop_end_list": crop_end_list}
+    _check_blocks(source, "nn.batch_to_space_nd", block_shape, **borders)
     batch = simplify(ops.floordiv(ops.convert(source.shape[0]), prod(block_shape)))
     crops = list(zip(crop_begin_list, crop_end_list, strict=True))
     extents = [

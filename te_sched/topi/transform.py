@@ -25,7 +25,7 @@ from te_sched.topi.utils import (
     Sizes,
     as_constant,
     axis_names,
-    check_alike,
+    check_lengths,
     check_rank,
     check_same,
     check_tensor,
@@ -33,7 +33,6 @@ from te_sched.topi.utils import (
     get_const_int,
     get_const_tuple,
     is_different,
-    is_same,
     normalized_axis,
     prod,
     ravel_index,
@@ -123,7 +122,7 @@ def squeeze(a: Tensor, axis: Sizes | None = None) -> Tensor:
         given = axis if isinstance(axis, list | tuple) else [axis]
         lost = {normalized_axis(one, data.ndim, "squeeze") for one in given}
     for at in lost:
-        check_same(data.shape[at], 1, f"squeeze of {data.name}", "the extent and 1 differ")
+        check_same(data.shape[at], 1, "squeeze", f"extent of axis {at} of {data.name}")
     kept = [at for at in range(data.ndim) if at not in lost]
 
     def element(*i: Any) -> Any:
@@ -268,9 +267,9 @@ def strided_slice(
             'use "end" or "size"',
         )
     where = range(len(begin)) if axes is None else axes
-    check_alike("strided_slice", "bounds and axes", begin, end, where)
+    check_lengths("strided_slice", begin=begin, end=end, axes=where)
     if strides is not None and len(strides) > len(begin):
-        check_alike("strided_slice", "bounds and strides", begin, strides)
+        check_lengths("strided_slice", begin=begin, strides=strides)
     chosen = [normalized_axis(axis, data.ndim, "strided_slice") for axis in where]
     steps = [*(strides or ()), *[1] * (len(begin) - len(strides or ()))]
     ranges = [range(get_const_int(extent)) for extent in [data.shape[at] for at in chosen]]
@@ -399,7 +398,7 @@ def _inside(index: Any, extent: Any, mode: str) -> Any:
 def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
     """The elements at the places of `indices`, whose values say where along `axis`."""
     source, where = check_tensor(data, "gather"), check_tensor(indices, "gather")
-    check_same(source.ndim, where.ndim, "gather", "data and indices differ in dimensions")
+    check_same(where.ndim, source.ndim, "gather", "rank of indices")
     at = normalized_axis(axis, source.ndim, "gather")
     return move(where.shape, lambda *i: source(*i[:at], where(*i), *i[at + 1 :]), "T_gather")
 
@@ -602,8 +601,7 @@ def expand_like(a: Tensor, shape_like: Tensor, axis: Sequence[int]) -> Tensor:
     data, target = check_tensor(a, "expand_like"), check_tensor(shape_like, "expand_like")
     new = {normalized_axis(one, target.ndim, "expand_like") for one in axis}
     kept = [at for at in range(target.ndim) if at not in new]
-    check_same(len(kept), data.ndim, "expand_like", "the dimensions do not add up")
+    check_same(data.ndim, len(kept), "expand_like", f"rank of {data.name}")
     for at, extent in zip(kept, data.shape, strict=True):
-        if not is_same(extent, target.shape[at]) and is_different(extent, target.shape[at]):
-            check_same(extent, target.shape[at], "expand_like", "the shapes differ")
+        check_same(extent, target.shape[at], "expand_like", f"extent of {data.name}")
     return te.compute(target.shape, lambda *i: data(*[i[at] for at in kept]))

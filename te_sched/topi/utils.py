@@ -224,7 +224,7 @@ def get_max_power2_factor(n: int, max_value: int | None = None) -> int:
 def ravel_index(indices: Sequence[Size], shape: Sequence[Size]) -> Any:
     """The place of an element in the array stored row by row."""
     index: Any = 0
-    check_alike("utils.ravel_index", "indices and extents", indices, shape)
+    check_lengths("utils.ravel_index", indices=indices, shape=shape)
     for position, (one, extent) in enumerate(zip(indices, shape, strict=True)):
         index = index * extent + one if position else one
     return index
@@ -268,13 +268,15 @@ def traverse_inline(s: Schedule, final_op: Operation, callback: Callable[[Operat
 # What follows serves topi alone.
 
 
-def check_alike(what: str, why: str, *several: Sequence[Any]) -> None:
+def check_lengths(what: str, **sequences: Sequence[Any]) -> None:
     """Refuse sequences of different lengths."""
-    if len({len(one) for one in several}) > 1:
+    lengths = [len(one) for one in sequences.values()]
+    if len(set(lengths)) > 1:
         raise DeclarationError(
-            f"topi.{what} with {' and '.join(str(len(one)) for one in several)} {why}",
-            "there is one for each dimension concerned",
-            "let the lists have the same length",
+            f"topi.{what}: {' and '.join(sequences)} differ in length:"
+            f" {' and '.join(map(str, lengths))}",
+            "",
+            "give one item for each dimension concerned",
         )
 
 
@@ -303,10 +305,24 @@ def check_rank(value: Any, rank: int, what: str) -> Tensor:
     return tensor
 
 
-def check_same(a: Any, b: Any, what: str, why: str) -> None:
-    """Refuse two extents that are certainly different."""
-    if is_different(a, b):
-        raise DeclarationError(f"topi.{what}: {why}: {a} and {b}", "", "let the extents agree")
+def check_same(found: Any, expected: Any, what: str, of: str) -> None:
+    """Refuse an extent that certainly differs from another one."""
+    if is_different(found, expected):
+        raise DeclarationError(
+            f"topi.{what}: {of} is {found}, expected {expected}",
+            "",
+            "pass arguments whose shapes match",
+        )
+
+
+def check_divides(divisor: Any, extent: Any, what: str, name: str, of: str) -> None:
+    """Refuse an extent that is certainly no multiple of a divisor."""
+    if is_different(ops.floormod(ops.convert(extent), divisor), 0):
+        raise DeclarationError(
+            f"topi.{what}: {name} {divisor} does not divide {extent}, {of}",
+            "",
+            "use a divisor, or pad the tensor with topi.nn.pad",
+        )
 
 
 def is_different(a: Any, b: Any) -> bool:

@@ -24,7 +24,7 @@ ACTIONS = {
     "tensordot": (lambda: topi.tensordot(M, M, axes=((0, 1), (0,))), r"tensordot: invalid axes"),
     "groups": (
         lambda: topi.nn.group_conv2d_nchw(IMAGE, KERNEL, 1, 0, 1, 2),
-        r"do not divide the 3 output",
+        r"groups 2 does not divide 3, the number of output channels",
     ),
     "depthwise layout": (
         lambda: topi.nn.depthwise_conv2d_nhwc(NHWC, HWOI, 1, 0, 1, kernel_layout="OIHW"),
@@ -87,12 +87,18 @@ ACTIONS = {
         lambda: topi.nn.conv(IMAGE, KERNEL, 1, 0, 1, 1, "NCHW", kernel_layout="OIXX"),
         r"invalid kernel_layout 'OIXX'",
     ),
-    "strided_set": (lambda: topi.strided_set(M, M, [0] * 3, [1] * 3), r"M with 3 bounds"),
-    "matrix_set_diag": (lambda: topi.matrix_set_diag(V, V), r"the diagonals have 1"),
+    "strided_set": (
+        lambda: topi.strided_set(M, M, [0] * 3, [1] * 3),
+        r"3 bounds and strides \(\) do not fit M of 2 dim",
+    ),
+    "matrix_set_diag": (
+        lambda: topi.matrix_set_diag(V, V),
+        r"diagonal of 1 dimensions does not fit V of 1",
+    ),
     "collapse_sum": (lambda: topi.collapse_sum(V, (1, 1)), r"cannot add dimensions to V: \(1, 1\)"),
     "blocks": (
         lambda: topi.nn.space_to_batch_nd(V, [2, 2], [0, 0], [0, 0]),
-        r"space_to_batch_nd of V in 2 dimensions",
+        r"space_to_batch_nd: 2 blocks do not fit V of rank 1",
     ),
     "take": (lambda: topi.take(M, WHERE, 0, batch_dims=2), r"axis 0 cannot have batch_dims=2"),
     "gather_nd": (

@@ -37,7 +37,7 @@ def prelu(x: Tensor, slope: Tensor, axis: int = 1) -> Tensor:
     """x where it is positive, else x times the slope of its index along `axis`."""
     data, slopes = check_tensor(x, "nn.prelu"), check_rank(slope, 1, "nn.prelu")
     at = normalized_axis(axis, data.ndim, "nn.prelu")
-    check_same(data.shape[at], slopes.shape[0], "nn.prelu", "slope and data differ in extent")
+    check_same(slopes.shape[0], data.shape[at], "nn.prelu", "extent of slope")
 
     def value(*i: Any) -> Any:
         v = data(*i)

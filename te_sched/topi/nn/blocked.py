@@ -133,7 +133,7 @@ def dense_pack(
 ) -> Tensor:
     """data @ weight.T + bias, where the weight is (out / block, in, block)."""
     source, packed = check_rank(data, 2, "nn.dense_pack"), check_rank(weight, 3, "nn.dense_pack")
-    check_same(source.shape[1], packed.shape[1], "nn.dense_pack", "data and weight differ in depth")
+    check_same(packed.shape[1], source.shape[1], "nn.dense_pack", "inner extent of weight")
     dtype, block = out_dtype or source.dtype, packed.shape[2]
     k = te.reduce_axis((0, packed.shape[1]), "k")
     product = te.compute(

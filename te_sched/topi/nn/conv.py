@@ -19,10 +19,10 @@ from te_sched.topi.utils import (
     Padding,
     Sizes,
     as_pair,
+    check_divides,
     check_rank,
     check_same,
     compute,
-    is_different,
     simplify,
 )
 
@@ -82,7 +82,9 @@ def conv(
     space = _SPACES[rank - 2]
     of_data = dict(zip(data_layout, data.shape, strict=True))
     of_kernel = dict(zip(weights, kernel.shape, strict=True))
-    _check_channels(of_data["C"], of_kernel, groups, kind)
+    inputs = simplify(of_kernel["I"] * groups)
+    check_same(inputs, of_data["C"], f"nn.{kind}", "number of input channels of kernel")
+    check_divides(groups, of_kernel["O"], f"nn.{kind}", "groups", "the number of output channels")
 
     steps = dict(zip(space, as_pair(stride, len(space), f"nn.{kind} stride"), strict=True))
     gaps = dict(zip(space, as_pair(dilation, len(space), f"nn.{kind} dilation"), strict=True))
@@ -128,21 +130,6 @@ def conv(
         tag=kind,
         varargs_names=[axes[d] for d in data_layout],
     )
-
-
-def _check_channels(channels: Any, of_kernel: dict[str, Any], groups: Count, kind: str) -> None:
-    check_same(
-        channels,
-        simplify(of_kernel["I"] * groups),
-        f"nn.{kind}",
-        "the channels of the data and those that the kernel takes differ",
-    )
-    if is_different(ops.floormod(ops.convert(of_kernel["O"]), groups), 0):
-        raise DeclarationError(
-            f"topi.nn.{kind}: {groups} groups do not divide the {of_kernel['O']} output channels",
-            "",
-            "let the number of output channels be a multiple of groups",
-        )
 
 
 def _borders(
@@ -379,7 +366,7 @@ def _depthwise(
     data, kernel = check_rank(inp, 4, f"nn.{kind}"), check_rank(filt, 4, f"nn.{kind}")
     of_data = dict(zip(layout, data.shape, strict=True))
     of_kernel = dict(zip(weights, kernel.shape, strict=True))
-    check_same(of_data["C"], of_kernel["C"], f"nn.{kind}", "data and kernel differ in channels")
+    check_same(of_kernel["C"], of_data["C"], f"nn.{kind}", "number of channels of kernel")
     steps = dict(zip("HW", as_pair(stride, 2, f"nn.{kind} stride"), strict=True))
     gaps = dict(zip("HW", as_pair(dilation, 2, f"nn.{kind} dilation"), strict=True))
     widths = {d: simplify((of_kernel[d] - 1) * gaps[d] + 1) for d in "HW"}

@@ -13,6 +13,7 @@ from te_sched.topi.utils import (
     Padding,
     Sizes,
     as_pair,
+    check_divides,
     check_rank,
     check_same,
     compute,
@@ -95,7 +96,7 @@ def _transposed(
     kind = f"conv{count}d_transpose_{('ncw', 'nchw', 'ncdhw')[count - 1]}"
     kind = f"group_{kind}" if groups > 1 else kind
     data, kernel = check_rank(inp, count + 2, kind), check_rank(filt, count + 2, kind)
-    check_same(data.shape[1], kernel.shape[0], f"nn.{kind}", "data and kernel differ in channels")
+    check_same(kernel.shape[0], data.shape[1], f"nn.{kind}", "number of input channels of kernel")
     steps = as_pair(strides, count, f"nn.{kind} strides")
     extra = as_pair(output_padding, count, f"nn.{kind} output_padding", None)
     window = list(kernel.shape[2:])
@@ -106,7 +107,7 @@ def _transposed(
     bordered = pad(spread, [0, 0, *before], [0, 0, *after], name="data_pad")
     letters = ["d", "h", "w"][-count:]
     per_group, outputs = simplify(ops.floordiv(data.shape[1], groups)), kernel.shape[1]
-    check_same(ops.floormod(data.shape[1], groups), 0, f"nn.{kind}", "rest of the groups")
+    check_divides(groups, data.shape[1], f"nn.{kind}", "groups", "the number of channels")
     flipped = te.compute(
         (kernel.shape[1], kernel.shape[0], *window),
         lambda o, i, *w: kernel(i, o, *[k - 1 - x for k, x in zip(window, w, strict=True)]),

@@ -36,7 +36,7 @@ def matmul(
     transpose_a, transpose_b = bool(transpose_a), bool(transpose_b)
     rows, inner = a.shape[int(transpose_a)], a.shape[1 - int(transpose_a)]
     columns = b.shape[1 - int(transpose_b)]
-    check_same(inner, b.shape[int(transpose_b)], "nn.matmul", "the inner extents differ")
+    check_same(b.shape[int(transpose_b)], inner, "nn.matmul", "inner extent of tensor_b")
     dtype = a.dtype if out_dtype is None else out_dtype
     k = te.reduce_axis((0, inner), "k")
 
@@ -79,7 +79,7 @@ def batch_matmul(
     transpose_a, transpose_b = bool(transpose_a), bool(transpose_b)
     rows, inner = a.shape[1 + int(transpose_a)], a.shape[2 - int(transpose_a)]
     columns = b.shape[2 - int(transpose_b)]
-    check_same(inner, b.shape[1 + int(transpose_b)], "nn.batch_matmul", "inner extents differ")
+    check_same(b.shape[1 + int(transpose_b)], inner, "nn.batch_matmul", "inner extent of tensor_b")
     (batch,) = broadcast.broadcast_shape([a.shape[:1], b.shape[:1]], "nn.batch_matmul")
     dtype = a.dtype if out_dtype is None else out_dtype
     k = te.reduce_axis((0, inner), "k")
@@ -105,7 +105,7 @@ def bias_add(data: Tensor, bias: Tensor, axis: int = 1) -> Tensor:
     """data plus the bias of its index along `axis`."""
     source, amounts = check_tensor(data, "nn.bias_add"), check_rank(bias, 1, "nn.bias_add")
     at = normalized_axis(axis, source.ndim, "nn.bias_add")
-    check_same(source.shape[at], amounts.shape[0], "nn.bias_add", "bias and data differ in extent")
+    check_same(amounts.shape[0], source.shape[at], "nn.bias_add", "extent of bias")
     return te.compute(
         source.shape, lambda *i: source(*i) + amounts(i[at]), name="T_add", tag="broadcast"
     )

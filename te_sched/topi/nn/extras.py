@@ -14,8 +14,8 @@ from te_sched.topi.nn.normalization import layer_norm
 from te_sched.topi.transform import move
 from te_sched.topi.utils import (
     Count,
+    check_divides,
     check_rank,
-    check_same,
     check_tensor,
     get_const_int,
     normalized_axis,
@@ -59,9 +59,7 @@ def group_norm(
     source = check_tensor(data, "nn.group_norm")
     at = normalized_axis(channel_axis, source.ndim, "nn.group_norm")
     channels = source.shape[at]
-    check_same(
-        ops.floormod(ops.convert(channels), num_groups), 0, "nn.group_norm", "rest of groups"
-    )
+    check_divides(num_groups, channels, "nn.group_norm", "num_groups", "the number of channels")
     inside = simplify(ops.floordiv(ops.convert(channels), num_groups))
     parts = [*source.shape[:at], num_groups, inside, *source.shape[at + 1 :]]
     space = [normalized_axis(one, source.ndim, "nn.group_norm") for one in axes]

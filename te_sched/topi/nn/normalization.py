@@ -40,7 +40,7 @@ def _scale_shift(given: Tensor, scale: Tensor, shift: Tensor, names: list[str]) 
         check_rank(shift, 1, "nn.scale_shift"),
     )
     for one in (factors, amounts):
-        check_same(one.shape[0], data.shape[at], "nn.scale_shift", "the channels differ")
+        check_same(one.shape[0], data.shape[at], "nn.scale_shift", f"extent of {one.name}")
     return te.compute(
         data.shape,
         lambda *i: data(*i) * factors(i[at]) + amounts(i[at]),
@@ -158,7 +158,7 @@ def _check_parameters(
     for one in parameters:
         check_rank(one, len(axes), what)
         for at, extent in zip(axes, one.shape, strict=True):
-            check_same(data.shape[at], extent, what, f"{one.name} and the data differ in extent")
+            check_same(extent, data.shape[at], what, f"extent of {one.name}")
 
 
 def rms_norm(data: Tensor, weight: Tensor, axis: Sizes | None, epsilon: float = 1e-5) -> Tensor:

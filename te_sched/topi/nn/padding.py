@@ -19,7 +19,7 @@ from te_sched.topi.utils import (
     as_constant,
     as_pair,
     axis_names,
-    check_alike,
+    check_same,
     check_tensor,
     compute,
     equal_const_int,
@@ -196,7 +196,7 @@ def _named_padding(padding: str, kernel: Sequence[Size]) -> tuple[tuple[Any, ...
 
 def get_pad_tuple(padding: Padding, kernel: Sequence[Size]) -> tuple[Any, Any, Any, Any]:
     """The padding (top, left, bottom, right) of two dimensions."""
-    check_alike("nn.get_pad_tuple", "extents of the kernel, of 2 dimensions", kernel, "HW")
+    check_same(len(kernel), 2, "nn.get_pad_tuple", "length of kernel")
     (top, left), (bottom, right) = get_pad_tuple_generic(padding, kernel)
     return top, left, bottom, right
 
@@ -204,13 +204,13 @@ def get_pad_tuple(padding: Padding, kernel: Sequence[Size]) -> tuple[Any, Any, A
 def get_pad_tuple1d(padding: Padding, kernel: Sizes) -> tuple[Any, Any]:
     """The padding (left, right) of one dimension."""
     extents = kernel if is_sequence(kernel) else (kernel,)
-    check_alike("nn.get_pad_tuple1d", "extents of the kernel, of 1 dimension", extents, "W")
+    check_same(len(extents), 1, "nn.get_pad_tuple1d", "length of kernel")
     (left,), (right,) = get_pad_tuple_generic(padding, extents)
     return left, right
 
 
 def get_pad_tuple3d(padding: Padding, kernel: Sequence[Size]) -> tuple[Any, ...]:
     """The padding (front, top, left, back, bottom, right) of three dimensions."""
-    check_alike("nn.get_pad_tuple3d", "extents of the kernel, of 3 dimensions", kernel, "DHW")
+    check_same(len(kernel), 3, "nn.get_pad_tuple3d", "length of kernel")
     before, after = get_pad_tuple_generic(padding, kernel)
     return (*before, *after)
