@@ -21,6 +21,7 @@ from te_sched.topi.utils import (
     Number,
     Size,
     Sizes,
+    check_choice,
     check_rank,
     check_same,
     check_tensor,
@@ -116,16 +117,6 @@ def cumprod(
     return scanop(data, ops.mul, 1, "cumprod_generic", axis, dtype, exclusive)
 
 
-def _combine(mode: str, what: str) -> Binary:
-    if mode not in _REDUCTIONS:
-        raise DeclarationError(
-            f"topi.{what} has no mode {mode!r}",
-            "",
-            f"use one of {', '.join(_REDUCTIONS)}",
-        )
-    return _REDUCTIONS[mode]
-
-
 def scatter_elements(
     data: Tensor, indices: Tensor, updates: Tensor, axis: int = 0, reduction: str = "update"
 ) -> Tensor:
@@ -134,7 +125,8 @@ def scatter_elements(
     reduction : "update", "add", "mul", "min" or "max" of the old and the new value. Negative
     indices count from the end.
     """
-    combine = _combine(reduction, "scatter_elements")
+    check_choice(reduction, _REDUCTIONS, "scatter_elements", "reduction")
+    combine = _REDUCTIONS[reduction]
     source, where = (
         check_tensor(data, "scatter_elements"),
         check_tensor(indices, "scatter_elements"),
@@ -163,7 +155,8 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
 
     mode : as the `reduction` of scatter_elements.
     """
-    combine = _combine(mode, "scatter_nd")
+    check_choice(mode, _REDUCTIONS, "scatter_nd", "mode")
+    combine = _REDUCTIONS[mode]
     source, where = check_tensor(data, "scatter_nd"), check_tensor(indices, "scatter_nd")
     depth, points = index_depth(where, "scatter_nd"), where.ndim - 1
     check_same(updates.ndim, points + source.ndim - depth, "scatter_nd", "rank of updates")

@@ -22,6 +22,7 @@ from te_sched.topi.utils import (
     Sizes,
     as_constant,
     as_pair,
+    check_choice,
     check_divides,
     check_lengths,
     check_rank,
@@ -222,6 +223,9 @@ def strided_set(
     return move(source.shape, element, "strided_set")
 
 
+_ALIGNMENTS = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
+
+
 def matrix_set_diag(
     data: Tensor, diagonal: Tensor, k: Sizes = 0, align: str = "RIGHT_LEFT"
 ) -> Tensor:
@@ -231,13 +235,8 @@ def matrix_set_diag(
     """
     source, new = check_tensor(data, "matrix_set_diag"), check_tensor(diagonal, "matrix_set_diag")
     first, last = map(get_const_int, as_pair(k, 2, "matrix_set_diag diagonals", None))
-    above, below = align.split("_") if align.count("_") == 1 else ("", "")
-    if {above, below} - {"LEFT", "RIGHT"}:
-        raise DeclarationError(
-            f"topi.matrix_set_diag has no alignment {align!r}",
-            "",
-            "use RIGHT_LEFT, LEFT_RIGHT, LEFT_LEFT or RIGHT_RIGHT",
-        )
+    check_choice(align, _ALIGNMENTS, "matrix_set_diag", "align")
+    above, below = align.split("_")
     if source.ndim < 2 or new.ndim != source.ndim - (first == last):
         raise DeclarationError(
             f"topi.matrix_set_diag: diagonal of {new.ndim} dimensions does not fit {source.name}"

@@ -11,7 +11,14 @@ from te_sched import te
 from te_sched.errors import DeclarationError
 from te_sched.ir import calls
 from te_sched.te.tensor import Tensor, tensor_label
-from te_sched.topi.utils import Sizes, as_constant, check_tensor, extern, normalized_axis
+from te_sched.topi.utils import (
+    Sizes,
+    as_constant,
+    check_choice,
+    check_tensor,
+    extern,
+    normalized_axis,
+)
 
 
 def sort(data: Tensor, axis: int = -1, is_ascend: bool = True) -> Tensor:
@@ -71,12 +78,7 @@ def topk(
     """
     source = check_tensor(data, "topk")
     at = normalized_axis(axis, source.ndim, "topk")
-    if ret_type not in ("both", "values", "indices"):
-        raise DeclarationError(
-            f"topi.topk has no ret_type {ret_type!r}",
-            "",
-            'use "both", "values" or "indices"',
-        )
+    check_choice(ret_type, ("both", "values", "indices"), "topk", "ret_type")
     count = as_constant(k)
     if count is None:
         raise DeclarationError(

@@ -25,6 +25,7 @@ from te_sched.topi.utils import (
     Sizes,
     as_constant,
     axis_names,
+    check_choice,
     check_lengths,
     check_rank,
     check_same,
@@ -260,12 +261,7 @@ def strided_slice(
     slice_mode : "end", or "size", where `end` gives numbers of elements (-1: all the rest).
     """
     data = check_tensor(a, "strided_slice")
-    if slice_mode not in ("end", "size"):
-        raise DeclarationError(
-            f"topi.strided_slice has no slice_mode={slice_mode!r}",
-            "",
-            'use "end" or "size"',
-        )
+    check_choice(slice_mode, ("end", "size"), "strided_slice", "slice_mode")
     where = range(len(begin)) if axes is None else axes
     check_lengths("strided_slice", begin=begin, end=end, axes=where)
     if strides is not None and len(strides) > len(begin):
@@ -358,10 +354,7 @@ def take(
     mode : what happens to indices outside: "clip", "wrap", or "fast" (they must not occur).
     """
     data, where = check_tensor(a, "take"), check_tensor(indices, "take")
-    if mode not in ("clip", "wrap", "fast"):
-        raise DeclarationError(
-            f"topi.take has no mode {mode!r}", "", 'use "clip", "wrap" or "fast"'
-        )
+    check_choice(mode, ("clip", "wrap", "fast"), "take", "mode")
     if axis is None:
         count = prod(data.shape)
         return move(
@@ -499,12 +492,7 @@ def meshgrid(a_tuple: Sequence[Tensor], indexing: str) -> list[Tensor]:
     for vector in vectors:
         if vector.ndim > 1:
             check_rank(vector, 1, "meshgrid")
-    if indexing not in ("ij", "xy"):
-        raise DeclarationError(
-            f"topi.meshgrid has no indexing {indexing!r}",
-            "",
-            'use "ij" or "xy"',
-        )
+    check_choice(indexing, ("ij", "xy"), "meshgrid", "indexing")
     order = list(range(len(vectors)))
     if indexing == "xy" and len(order) > 1:
         order[:2] = [1, 0]

@@ -325,6 +325,17 @@ def check_divides(divisor: Any, extent: Any, what: str, name: str, of: str) -> N
         )
 
 
+def check_choice(value: str, choices: Iterable[str], what: str, name: str) -> None:
+    """Refuse a value that is none of the choices."""
+    known = list(choices)
+    if value not in known:
+        raise DeclarationError(
+            f"topi.{what}: unknown {name} {value!r}",
+            "",
+            f"use {' or '.join([repr(one) for one in known])}",
+        )
+
+
 def is_different(a: Any, b: Any) -> bool:
     """Whether two extents are constants and differ."""
     left, right = as_constant(a), as_constant(b)

@@ -19,6 +19,7 @@ from te_sched.topi.utils import (
     Padding,
     Sizes,
     as_pair,
+    check_choice,
     check_divides,
     check_rank,
     check_same,
@@ -62,17 +63,12 @@ def conv(
     groups : the channels fall into so many groups that do not see each other.
     out_dtype : type of the sums; that of inp unless given.
     """
-    if data_layout not in _KERNEL_LAYOUTS:
-        raise DeclarationError(
-            f"unknown data layout {data_layout!r} of a convolution",
-            "",
-            f"use one of {', '.join(_KERNEL_LAYOUTS)}",
-        )
+    check_choice(data_layout, _KERNEL_LAYOUTS, "nn.conv", "data_layout")
     weights = kernel_layout or _KERNEL_LAYOUTS[data_layout]
     rank = len(data_layout)
     if sorted(weights) != sorted(_KERNEL_LAYOUTS[data_layout]):
         raise DeclarationError(
-            f"invalid kernel_layout {weights!r} of a convolution",
+            f"topi.nn.conv: invalid kernel_layout {weights!r}",
             f"for data of layout {data_layout} a kernel has the dimensions "
             f"{', '.join(_KERNEL_LAYOUTS[data_layout])}",
             f"write them in any order, as in {_KERNEL_LAYOUTS[data_layout]!r}",
@@ -342,13 +338,9 @@ def depthwise_conv2d_nhwc(
 ) -> Tensor:
     """Each channel convolved alone with its filters: (batch, height, width, channel) with
     (height, width, channel, multiplier), or the last two exchanged for kernel_layout HWIO."""
-    weights = {"HWOI": "HWCM", "HWIO": "HWMC"}.get(kernel_layout)
-    if weights is None:
-        raise DeclarationError(
-            f"topi.nn.depthwise_conv2d_nhwc does not support kernel_layout={kernel_layout!r}",
-            "",
-            'use "HWOI" or "HWIO"',
-        )
+    layouts = {"HWOI": "HWCM", "HWIO": "HWMC"}
+    check_choice(kernel_layout, layouts, "nn.depthwise_conv2d_nhwc", "kernel_layout")
+    weights = layouts[kernel_layout]
     return _depthwise(Input, Filter, stride, padding, dilation, "NHWC", weights, out_dtype)
 
 

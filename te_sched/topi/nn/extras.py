@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from te_sched import te
-from te_sched.errors import DeclarationError
 from te_sched.ir import ops
 from te_sched.te.tensor import Tensor
 from te_sched.topi import broadcast, reduction, transform
@@ -14,6 +13,7 @@ from te_sched.topi.nn.normalization import layer_norm
 from te_sched.topi.transform import move
 from te_sched.topi.utils import (
     Count,
+    check_choice,
     check_divides,
     check_rank,
     check_tensor,
@@ -92,12 +92,7 @@ def nll_loss(
     reduction : "none", "sum", or "mean", which divides by the sum of the weights.
     """
     scores, wanted = check_tensor(predictions, "nn.nll_loss"), check_tensor(targets, "nn.nll_loss")
-    if reduction not in ("none", "sum", "mean"):
-        raise DeclarationError(
-            f"topi.nn.nll_loss has no reduction {reduction!r}",
-            "",
-            'use "none", "sum" or "mean"',
-        )
+    check_choice(reduction, ("none", "sum", "mean"), "nn.nll_loss", "reduction")
     zero = te.const(0, scores.dtype)
 
     def chosen(value: Any) -> Tensor:

@@ -13,6 +13,7 @@ from te_sched.topi.utils import (
     Count,
     Sizes,
     axis_names,
+    check_choice,
     check_rank,
     check_tensor,
     compute,
@@ -43,21 +44,7 @@ def upsampling(
     method: str = "nearest_neighbor",
 ) -> Tensor:
     """Each element scale_h times along H and scale_w times along W."""
-    source = check_rank(data, 4, "nn.upsampling")
-    if method != "nearest_neighbor" or sorted(layout) != sorted("NCHW"):
-        raise DeclarationError(
-            f"topi.nn.upsampling does not support method={method!r} with layout {layout!r}",
-            "only nearest_neighbor of four dimensions is supported",
-            'use method="nearest_neighbor", or declare the interpolation with te.compute',
-        )
-    factors = [{"H": scale_h, "W": scale_w}.get(letter, 1) for letter in layout]
-    pairs = list(zip(source.shape, factors, strict=True))
-    shape = tuple([simplify(extent * factor) for extent, factor in pairs])
-
-    def element(*i: Any) -> Any:
-        return source(*[ops.truncdiv(x, factor) for x, factor in zip(i, factors, strict=True)])
-
-    return compute(shape, element, name="resize", tag=INJECTIVE, varargs_names=axis_names(4, "i"))
+    return _upsampled(data, {"H": scale_h, "W": scale_w}, layout, method, "upsampling")
 
 
 def upsampling3d(
@@ -69,14 +56,21 @@ def upsampling3d(
     method: str = "nearest_neighbor",
 ) -> Tensor:
     """Each element scale_d times along D, scale_h times along H and scale_w times along W."""
-    source = check_rank(data, 5, "nn.upsampling3d")
-    if method != "nearest_neighbor" or sorted(layout) != sorted("NCDHW"):
+    scales = {"D": scale_d, "H": scale_h, "W": scale_w}
+    return _upsampled(data, scales, layout, method, "upsampling3d")
+
+
+def _upsampled(
+    data: Tensor, scales: dict[str, Count], layout: str, method: str, what: str
+) -> Tensor:
+    rank = len(scales) + 2
+    source = check_rank(data, rank, f"nn.{what}")
+    if method != "nearest_neighbor" or sorted(layout) != sorted(["N", "C", *scales]):
         raise DeclarationError(
-            f"topi.nn.upsampling3d does not support method={method!r} with layout {layout!r}",
-            "only nearest_neighbor of five dimensions is supported",
+            f"topi.nn.{what} does not support method={method!r} with layout {layout!r}",
+            f"only nearest_neighbor of {rank} dimensions is supported",
             'use method="nearest_neighbor", or declare the interpolation with te.compute',
         )
-    scales = {"D": scale_d, "H": scale_h, "W": scale_w}
     factors = [scales.get(letter, 1) for letter in layout]
     shape = [simplify(extent * f) for extent, f in zip(source.shape, factors, strict=True)]
 
@@ -84,7 +78,7 @@ def upsampling3d(
         return source(*[ops.truncdiv(x, factor) for x, factor in zip(i, factors, strict=True)])
 
     return compute(
-        tuple(shape), element, name="resize", tag=INJECTIVE, varargs_names=axis_names(5, "i")
+        tuple(shape), element, name="resize", tag=INJECTIVE, varargs_names=axis_names(rank, "i")
     )
 
 
@@ -107,12 +101,7 @@ def depth_to_space(
 ) -> Tensor:
     """Channels moved into blocks of the space; DCR: the block is the outer part of the channel."""
     n, c, h, w = _extents(data, layout, "depth_to_space")
-    if mode not in ("DCR", "CRD"):
-        raise DeclarationError(
-            f"topi.nn.depth_to_space has no mode {mode!r}",
-            "",
-            'use "DCR" or "CRD"',
-        )
+    check_choice(mode, ("DCR", "CRD"), "nn.depth_to_space", "mode")
     channels = ops.floordiv(c, block_size**2)
 
     def element(b: Any, k: Sizes, y: Any, x: Any) -> Any:
@@ -127,12 +116,7 @@ def depth_to_space(
 
 def _extents(data: Tensor, layout: str, what: str) -> list[Any]:
     source = check_rank(data, 4, f"nn.{what}")
-    if layout not in ("NCHW", "NHWC"):
-        raise DeclarationError(
-            f"topi.nn.{what} does not support layout {layout!r}",
-            "",
-            "use NCHW or NHWC",
-        )
+    check_choice(layout, ("NCHW", "NHWC"), f"nn.{what}", "layout")
     return [source.shape[layout.index(letter)] for letter in "NCHW"]
 
 

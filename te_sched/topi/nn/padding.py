@@ -19,6 +19,7 @@ from te_sched.topi.utils import (
     as_constant,
     as_pair,
     axis_names,
+    check_choice,
     check_same,
     check_tensor,
     compute,
@@ -94,12 +95,7 @@ def mirror_pad(
 ) -> Tensor:
     """The tensor with a border of its own elements mirrored; "REFLECT" leaves out the edge."""
     source = check_tensor(data, "nn.mirror_pad")
-    if mode not in ("SYMMETRIC", "REFLECT"):
-        raise DeclarationError(
-            f"topi.nn.mirror_pad has no mode {mode!r}",
-            "",
-            'use "SYMMETRIC" or "REFLECT"',
-        )
+    check_choice(mode, ("SYMMETRIC", "REFLECT"), "nn.mirror_pad", "mode")
     before = _amounts(source, pad_before)
     after = before if pad_after is None else _amounts(source, pad_after)
     edge = int(mode == "SYMMETRIC")

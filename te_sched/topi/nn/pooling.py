@@ -18,6 +18,7 @@ from te_sched.topi.utils import (
     as_constant,
     as_pair,
     axis_names,
+    check_choice,
     check_rank,
     compute,
     get_const_tuple,
@@ -85,15 +86,6 @@ def pool3d(
     )
 
 
-def _check_kind(pool_type: str) -> None:
-    if pool_type not in ("max", "avg"):
-        raise DeclarationError(
-            f"pool_type must be 'max' or 'avg', got {pool_type!r}",
-            "",
-            'use "max" or "avg"',
-        )
-
-
 def _places(layout: str, count: int) -> list[int]:
     """The dimensions of the space in a layout such as NCHW."""
     space = "DHW"[3 - count :]
@@ -119,7 +111,7 @@ def _pool(
     count: int,
 ) -> Tensor:
     what = f"nn.pool{count}d"
-    _check_kind(pool_type)
+    check_choice(pool_type, ("max", "avg"), what, "pool_type")
     data = check_rank(given, len(layout), what)
     at = _places(layout, count)
     window = as_pair(kernel, count, f"{what} kernel")
@@ -235,8 +227,8 @@ def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
 
 
 def _adaptive(given: Tensor, output_size: Sizes, pool_type: str, layout: str, count: int) -> Tensor:
-    _check_kind(pool_type)
     what = "nn.adaptive_pool"
+    check_choice(pool_type, ("max", "avg"), what, "pool_type")
     data = check_rank(given, len(layout), what)
     at = _places(layout, count)
     sizes = as_pair(output_size, count, f"{what} output_size")
