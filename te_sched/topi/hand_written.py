@@ -79,6 +79,10 @@ def scanop(
     identity_value : what a result starts from; it changes nothing.
     dtype : of the result; that of the data unless given.
     exclusive : each result leaves out its own element.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.scanop(A, te.add, 0, "my_sum", axis=1)
+    Tensor(shape=[4, 8], op.name=my_sum)
     """
     source = check_tensor(data, op_name)
     if axis is None:
@@ -106,14 +110,24 @@ def scanop(
 def cumsum(
     data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None
 ) -> Tensor:
-    """Running sums along an axis, or over all elements; see scanop."""
+    """Running sums along an axis, or over all elements; see scanop.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.cumsum(A, axis=1).shape, topi.cumsum(A).shape
+    ([4, 8], [32])
+    """
     return scanop(data, ops.add, 0, "cumsum_generic", axis, dtype, exclusive)
 
 
 def cumprod(
     data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None
 ) -> Tensor:
-    """Running products along an axis, or over all elements; see scanop."""
+    """Running products along an axis, or over all elements; see scanop.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.cumprod(A, axis=0).shape
+    [4, 8]
+    """
     return scanop(data, ops.mul, 1, "cumprod_generic", axis, dtype, exclusive)
 
 
@@ -124,6 +138,12 @@ def scatter_elements(
 
     reduction : "update", "add", "mul", "min" or "max" of the old and the new value. Negative
     indices count from the end.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> I = te.placeholder((2, 8), "int32", name="I")
+    >>> U = te.placeholder((2, 8), name="U")
+    >>> topi.scatter_elements(A, I, U).shape
+    [4, 8]
     """
     check_choice(reduction, _REDUCTIONS, "scatter_elements", "reduction")
     combine = _REDUCTIONS[reduction]
@@ -154,6 +174,12 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
     dimension of indices.
 
     mode : as the `reduction` of scatter_elements.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> I = te.placeholder((2, 5), "int32", name="I")
+    >>> U = te.placeholder((5,), name="U")
+    >>> topi.scatter_nd(A, I, U, mode="add").shape
+    [4, 8]
     """
     check_choice(mode, _REDUCTIONS, "scatter_nd", "mode")
     combine = _REDUCTIONS[mode]
@@ -175,7 +201,13 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
 def sparse_to_dense(
     sparse_indices: Tensor, output_shape: Sizes, sparse_values: Tensor, default_value: Number = 0
 ) -> Tensor:
-    """A tensor of `default_value` but for the values at the indices, one vector a row."""
+    """A tensor of `default_value` but for the values at the indices, one vector a row.
+
+    >>> I = te.placeholder((5, 2), "int32", name="I")
+    >>> V = te.placeholder((5,), name="V")
+    >>> topi.sparse_to_dense(I, (4, 8), V).shape
+    [4, 8]
+    """
     where, values = (
         check_tensor(one, "sparse_to_dense") for one in (sparse_indices, sparse_values)
     )
@@ -197,7 +229,12 @@ def sparse_to_dense(
 
 
 def invert_permutation(data: Tensor) -> Tensor:
-    """The vector that has i at place data[i]."""
+    """The vector that has i at place data[i].
+
+    >>> P = te.placeholder((8,), "int32", name="P")
+    >>> topi.invert_permutation(P)
+    Tensor(shape=[8], op.name=invert_permutation)
+    """
     source = check_rank(data, 1, "invert_permutation")
 
     def write(ib: IRBuilder, ins: list[BufferVar], out: BufferVar) -> None:
@@ -213,6 +250,10 @@ def searchsorted(
     """How many elements of the sorted last dimension are less than each value (right: or equal).
 
     The sequence is one vector for all values, or has a row for each row of values.
+
+    >>> S, V = te.placeholder((100,), name="S"), te.placeholder((4, 8), name="V")
+    >>> topi.searchsorted(S, V).shape
+    [4, 8]
     """
     source, wanted = (check_tensor(one, "searchsorted") for one in (sorted_sequence, values))
     if source.ndim not in (1, wanted.ndim) or not source.ndim:
@@ -243,7 +284,13 @@ def searchsorted(
 
 
 def unravel_index(indices: Tensor, shape: Tensor) -> Tensor:
-    """The index vectors, along a new first dimension, of places in an array stored row by row."""
+    """The index vectors, along a new first dimension, of places in an array stored row by row.
+
+    >>> I = te.placeholder((5,), "int32", name="I")
+    >>> S = te.placeholder((2,), "int32", name="S")
+    >>> topi.unravel_index(I, S).shape
+    [2, 5]
+    """
     where, extents = check_tensor(indices, "unravel_index"), check_rank(shape, 1, "unravel_index")
     rank = index_depth(extents, "unravel_index")
 

@@ -21,7 +21,12 @@ from te_sched.topi.utils import (
 
 
 def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False) -> Tensor:
-    """The product of two matrices, each transposed if wanted."""
+    """The product of two matrices, each transposed if wanted.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.matmul(A, A, transp_b=True).op.body[0].source[0]
+    A[ax0, k] * A[ax1, k]
+    """
     left, right = check_rank(a, 2, "matmul"), check_rank(b, 2, "matmul")
     transp_a, transp_b = bool(transp_a), bool(transp_b)
     rows, inner = (left.shape[int(transp_a)], left.shape[1 - int(transp_a)])
@@ -39,7 +44,12 @@ def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False)
 
 
 def tensordot(a: Tensor, b: Tensor, axes: Any) -> Tensor:
-    """The sum of products over axes: the last and first `axes`, or (axes of a, axes of b)."""
+    """The sum of products over axes: the last and first `axes`, or (axes of a, axes of b).
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.tensordot(A, A, axes=((1,), (1,))).shape
+    [4, 4]
+    """
     left, right = check_tensor(a, "tensordot"), check_tensor(b, "tensordot")
     of_left, of_right = _summed_axes(left, right, axes)
     for x, y in zip(of_left, of_right, strict=True):
@@ -85,7 +95,12 @@ def _summed_axes(left: Tensor, right: Tensor, axes: Any) -> tuple[list[int], lis
 
 
 def einsum(subscripts: str, *operand: Any) -> Tensor:
-    """Einstein's summation, as numpy.einsum("ij,jk->ik", a, b) reads it (without `...`)."""
+    """Einstein's summation, as numpy.einsum("ij,jk->ik", a, b) reads it (without `...`).
+
+    >>> A, V = te.placeholder((4, 8), name="A"), te.placeholder((8,), name="V")
+    >>> topi.einsum("ij,j->i", A, V).op.body[0].source[0]
+    A[ax0, j] * V[j]
+    """
     given = operand[0] if len(operand) == 1 and isinstance(operand[0], list | tuple) else operand
     tensors = [check_tensor(one, "einsum") for one in given]
     inputs, output = _subscripts(subscripts, tensors)

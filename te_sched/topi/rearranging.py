@@ -95,7 +95,12 @@ def _outer(letter: str, extent: Any, block: int) -> Any:
 def layout_transform(
     array: Tensor, src_layout: str, dst_layout: str, schedule_rule: str = "None"
 ) -> Tensor:
-    """The tensor with its dimensions ordered and blocked by another layout ("NCHW" to "NCHW8c")."""
+    """The tensor with its dimensions ordered and blocked by another layout ("NCHW" to "NCHW8c").
+
+    >>> X = te.placeholder((1, 4, 8, 8), name="X")
+    >>> topi.layout_transform(X, "NCHW", "NCHW2c").shape
+    [1, 2, 8, 8, 2]
+    """
     data = check_tensor(array, "layout_transform")
     shape = get_shape(data.shape, src_layout, dst_layout)
     source, target = _parsed(src_layout), _parsed(dst_layout)
@@ -140,7 +145,12 @@ def _split(layout: _Layout, places: dict[str, Any]) -> list[Any]:
 def sliding_window(
     data: Tensor, axis: int, window_shape: Sequence[int], strides: Sequence[int]
 ) -> Tensor:
-    """Windows over the dimensions from `axis` on: where the window stands, then what is in it."""
+    """Windows over the dimensions from `axis` on: where the window stands, then what is in it.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.sliding_window(A, 0, (2, 2), (1, 3)).shape
+    [3, 3, 2, 2]
+    """
     source = check_tensor(data, "sliding_window")
     at = normalized_axis(axis, source.ndim, "sliding_window")
     check_same(len(window_shape), source.ndim - at, "sliding_window", "length of window_shape")
@@ -163,7 +173,12 @@ def sliding_window(
 def reverse_sequence(
     a: Tensor, seq_lengths: Tensor, seq_axis: int = 1, batch_axis: int = 0
 ) -> Tensor:
-    """The first seq_lengths[b] elements along seq_axis backwards, for each b of batch_axis."""
+    """The first seq_lengths[b] elements along seq_axis backwards, for each b of batch_axis.
+
+    >>> A, L = te.placeholder((4, 8), name="A"), te.placeholder((4,), "int32", name="L")
+    >>> topi.reverse_sequence(A, L).op.body[0]
+    A[ax0, T.if_then_else(ax1 < L[ax0], L[ax0] - 1 - ax1, ax1)]
+    """
     source, lengths = (
         check_tensor(a, "reverse_sequence"),
         check_tensor(seq_lengths, "reverse_sequence"),
@@ -188,7 +203,12 @@ def strided_set(
     end: Sequence[Size | None],
     strides: Sequence[int] | None = None,
 ) -> Tensor:
-    """The tensor with `v` in place of the slice from begin up to before end, as in numpy."""
+    """The tensor with `v` in place of the slice from begin up to before end, as in numpy.
+
+    >>> V, W = te.placeholder((8,), name="V"), te.placeholder((2,), name="W")
+    >>> topi.strided_set(V, W, begin=[3], end=[5]).shape
+    [8]
+    """
     source, value = check_tensor(a, "strided_set"), check_tensor(v, "strided_set")
     taken = () if strides is None else tuple(strides)
     steps = [*taken, *[1] * (source.ndim - len(taken))]
@@ -232,6 +252,10 @@ def matrix_set_diag(
     """Matrices with other diagonals: number k, or numbers k[0] to k[1], one a row of `diagonal`.
 
     align : at which end rows of diagonals above and below the main one begin, "RIGHT_LEFT" etc.
+
+    >>> A, D = te.placeholder((4, 4), name="A"), te.placeholder((4,), name="D")
+    >>> topi.matrix_set_diag(A, D).shape
+    [4, 4]
     """
     source, new = check_tensor(data, "matrix_set_diag"), check_tensor(diagonal, "matrix_set_diag")
     first, last = map(get_const_int, as_pair(k, 2, "matrix_set_diag diagonals", None))
@@ -266,7 +290,12 @@ def matrix_set_diag(
 
 
 def collapse_sum(data: Tensor, target_shape: Sequence[Size]) -> Tensor:
-    """The sum over what broadcasting from `target_shape` to the shape of the data repeated."""
+    """The sum over what broadcasting from `target_shape` to the shape of the data repeated.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.collapse_sum(A, (8,)).shape
+    [8]
+    """
     source, target = check_tensor(data, "collapse_sum"), list(target_shape)
     extra = source.ndim - len(target)
     if extra < 0:
@@ -299,7 +328,12 @@ def space_to_batch_nd(
     pad_after: Sequence[int],
     pad_value: float = 0.0,
 ) -> Tensor:
-    """Blocks of the padded space, which begins at dimension 1, moved in front of the batch."""
+    """Blocks of the padded space, which begins at dimension 1, moved in front of the batch.
+
+    >>> X = te.placeholder((1, 4, 4, 3), name="X")
+    >>> topi.nn.space_to_batch_nd(X, [2, 2], [0, 0], [0, 0]).shape
+    [4, 2, 2, 3]
+    """
     source, count = check_tensor(data, "nn.space_to_batch_nd"), len(block_shape)
     borders = {"pad_before": pad_before, "pad_after": pad_after}
     _check_blocks(source, "nn.space_to_batch_nd", block_shape, **borders)
@@ -357,7 +391,12 @@ def batch_to_space_nd(
     crop_begin_list: Sequence[int],
     crop_end_list: Sequence[int],
 ) -> Tensor:
-    """The inverse of space_to_batch_nd: blocks from the batch moved into the space, and cropped."""
+    """The inverse of space_to_batch_nd: blocks from the batch moved into the space, and cropped.
+
+    >>> X = te.placeholder((4, 2, 2, 3), name="X")
+    >>> topi.nn.batch_to_space_nd(X, [2, 2], [0, 0], [0, 0]).shape
+    [1, 4, 4, 3]
+    """
     source, count = check_tensor(data, "nn.batch_to_space_nd"), len(block_shape)
     borders = {"crop_begin_list": crop_begin_list, "crop_end_list": crop_end_list}
     _check_blocks(source, "nn.batch_to_space_nd", block_shape, **borders)

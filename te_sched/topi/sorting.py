@@ -22,7 +22,12 @@ from te_sched.topi.utils import (
 
 
 def sort(data: Tensor, axis: int = -1, is_ascend: bool = True) -> Tensor:
-    """The elements along an axis in order."""
+    """The elements along an axis in order.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.sort(A, axis=1)
+    Tensor(shape=[4, 8], op.name=sort_cpu)
+    """
     source = check_tensor(data, "sort")
     at = normalized_axis(axis, source.ndim, "sort")
     return extern(
@@ -47,6 +52,10 @@ def argsort(
     """Where the elements along an axis come from when they are in order.
 
     valid_count : how many elements of each row to sort; places behind them stay where they are.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.argsort(A, axis=1, dtype="int32").dtype
+    'int32'
     """
     source = check_tensor(data, "argsort")
     at = normalized_axis(axis, source.ndim, "argsort")
@@ -75,6 +84,11 @@ def topk(
     """The k largest (is_ascend: smallest) elements along an axis, and their places.
 
     ret_type : "both" (a list), "values" or "indices". k below 1 means all.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> values, places = topi.topk(A, k=3)
+    >>> values.shape, places.dtype
+    ([4, 3], 'int64')
     """
     source = check_tensor(data, "topk")
     at = normalized_axis(axis, source.ndim, "topk")

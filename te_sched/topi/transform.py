@@ -57,7 +57,12 @@ def move(
 
 
 def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
-    """The tensor with its dimensions in another order, reversed unless given."""
+    """The tensor with its dimensions in another order, reversed unless given.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.transpose(A).op.body[0]
+    A[ax1, ax0]
+    """
     data = check_tensor(a, "transpose")
     given = range(data.ndim)[::-1] if axes is None or len(axes) == 0 else axes
     order = [normalized_axis(axis, data.ndim, "transpose") for axis in given]
@@ -74,7 +79,12 @@ def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
 
 
 def reshape(a: Tensor, newshape: Sizes) -> Tensor:
-    """The elements, row by row, in another shape; one extent may be -1, to be found out."""
+    """The elements, row by row, in another shape; one extent may be -1, to be found out.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.reshape(A, (2, -1)).shape
+    [2, 16]
+    """
     data = check_tensor(a, "reshape")
     shape = _known_shape(data, newshape)
     if is_different(prod(data.shape), prod(shape)):
@@ -107,7 +117,12 @@ def _known_shape(data: Tensor, newshape: Sizes) -> list[Any]:
 
 
 def expand_dims(a: Tensor, axis: int, num_newaxis: Count = 1) -> Tensor:
-    """The tensor with new dimensions of extent 1 before `axis`."""
+    """The tensor with new dimensions of extent 1 before `axis`.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.expand_dims(A, axis=1).shape
+    [4, 1, 8]
+    """
     data = check_tensor(a, "expand_dims")
     at = normalized_axis(axis, data.ndim + 1, "expand_dims")
     shape = [*data.shape[:at], *[1] * num_newaxis, *data.shape[at:]]
@@ -115,7 +130,12 @@ def expand_dims(a: Tensor, axis: int, num_newaxis: Count = 1) -> Tensor:
 
 
 def squeeze(a: Tensor, axis: Sizes | None = None) -> Tensor:
-    """The tensor without dimensions of extent 1: those of `axis`, or all."""
+    """The tensor without dimensions of extent 1: those of `axis`, or all.
+
+    >>> A = te.placeholder((1, 8, 1), name="A")
+    >>> topi.squeeze(A).shape, topi.squeeze(A, axis=0).shape
+    ([8], [8, 1])
+    """
     data = check_tensor(a, "squeeze")
     if axis is None:
         lost = {at for at, extent in enumerate(data.shape) if as_constant(extent) == 1}
@@ -134,7 +154,12 @@ def squeeze(a: Tensor, axis: Sizes | None = None) -> Tensor:
 
 
 def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Tensors one after the other along an axis."""
+    """Tensors one after the other along an axis.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.concatenate([A, A], axis=1).shape
+    [4, 16]
+    """
     tensors = _tensors(a_tuple, "concatenate")
     first = tensors[0]
     along = normalized_axis(axis, first.ndim, "concatenate")
@@ -195,7 +220,12 @@ def all_alike(first: Tensor, other: Tensor, along: int | None) -> bool:
 
 
 def stack(a: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Tensors of one shape joined along a new dimension."""
+    """Tensors of one shape joined along a new dimension.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.stack([A, A, A]).shape
+    [3, 4, 8]
+    """
     tensors = _tensors(a, "stack")
     first = tensors[0]
     for other in tensors[1:]:
@@ -214,7 +244,12 @@ def stack(a: Sequence[Tensor], axis: int = 0) -> Tensor:
 
 
 def split(ary: Tensor, indices_or_sections: Sizes, axis: int = 0) -> list[Tensor]:
-    """The tensor cut along an axis: into equal sections, or before each of the indices."""
+    """The tensor cut along an axis: into equal sections, or before each of the indices.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> [one.shape for one in topi.split(A, [3], axis=1)]
+    [[4, 3], [4, 5]]
+    """
     data = check_tensor(ary, "split")
     along = normalized_axis(axis, data.ndim, "split")
     extent = data.shape[along]
@@ -259,6 +294,10 @@ def strided_slice(
 
     axes : the dimensions meant, by default the first ones.
     slice_mode : "end", or "size", where `end` gives numbers of elements (-1: all the rest).
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.strided_slice(A, begin=[1, 0], end=[4, 8], strides=[1, 2]).op.body[0]
+    A[ax0 + 1, ax1 * 2]
     """
     data = check_tensor(a, "strided_slice")
     check_choice(slice_mode, ("end", "size"), "strided_slice", "slice_mode")
@@ -308,7 +347,12 @@ def _cut(whole: builtins.range, begin: Any, end: Any, step: Any, mode: str) -> b
 
 
 def flip(a: Tensor, axis: int = 0) -> Tensor:
-    """The tensor backwards along an axis."""
+    """The tensor backwards along an axis.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.flip(A, axis=1).op.body[0]
+    A[ax0, 7 - ax1]
+    """
     data = check_tensor(a, "flip")
     at = normalized_axis(axis, data.ndim, "flip")
     last = data.shape[at] - 1
@@ -318,7 +362,12 @@ def flip(a: Tensor, axis: int = 0) -> Tensor:
 
 
 def repeat(a: Tensor, repeats: Count, axis: int) -> Tensor:
-    """Each element `repeats` times along an axis."""
+    """Each element `repeats` times along an axis.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.repeat(A, 3, axis=0).op.body[0]
+    A[ax0 // 3, ax1]
+    """
     data = check_tensor(a, "repeat")
     at = normalized_axis(axis, data.ndim, "repeat")
     shape = [*data.shape[:at], simplify(data.shape[at] * repeats), *data.shape[at + 1 :]]
@@ -331,7 +380,12 @@ def repeat(a: Tensor, repeats: Count, axis: int) -> Tensor:
 
 
 def tile(a: Tensor, reps: Sizes) -> Tensor:
-    """The tensor several times along each dimension; missing dimensions are added in front."""
+    """The tensor several times along each dimension; missing dimensions are added in front.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.tile(A, (2, 1)).op.body[0]
+    A[ax0 % 4, ax1 % 8]
+    """
     data = check_tensor(a, "tile")
     times = list(reps) if isinstance(reps, list | tuple) else [reps]
     rank = max(data.ndim, len(times))
@@ -352,6 +406,10 @@ def take(
     """The elements at indices along an axis, or of the tensor stored row by row.
 
     mode : what happens to indices outside: "clip", "wrap", or "fast" (they must not occur).
+
+    >>> A, I = te.placeholder((4, 8), name="A"), te.placeholder((3,), "int32", name="I")
+    >>> topi.take(A, I, axis=0, mode="fast").op.body[0]
+    A[I[ax0], ax1]
     """
     data, where = check_tensor(a, "take"), check_tensor(indices, "take")
     check_choice(mode, ("clip", "wrap", "fast"), "take", "mode")
@@ -389,7 +447,13 @@ def _inside(index: Any, extent: Any, mode: str) -> Any:
 
 
 def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
-    """The elements at the places of `indices`, whose values say where along `axis`."""
+    """The elements at the places of `indices`, whose values say where along `axis`.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> I = te.placeholder((4, 3), "int32", name="I")
+    >>> topi.gather(A, 1, I).op.body[0]
+    A[ax0, I[ax0, ax1]]
+    """
     source, where = check_tensor(data, "gather"), check_tensor(indices, "gather")
     check_same(where.ndim, source.ndim, "gather", "rank of indices")
     at = normalized_axis(axis, source.ndim, "gather")
@@ -397,7 +461,13 @@ def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
 
 
 def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
-    """The elements, or slices, at index vectors, which lie along the first dimension of indices."""
+    """The elements, or slices, at index vectors, which lie along the first dimension of indices.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> I = te.placeholder((2, 5), "int32", name="I")
+    >>> topi.gather_nd(A, I).op.body[0]
+    A[I[0, ax0], I[1, ax0]]
+    """
     data, where = check_tensor(a, "gather_nd"), check_tensor(indices, "gather_nd")
     depth, points = index_depth(where, "gather_nd"), where.ndim - 1
     if not 0 <= batch_dims <= points or batch_dims + depth > data.ndim:
@@ -429,7 +499,12 @@ def index_depth(where: Tensor, what: str) -> int:
 
 
 def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
-    """data[indices[0], indices[1], ...], where the indices are tensors that are broadcast."""
+    """data[indices[0], indices[1], ...], where the indices are tensors that are broadcast.
+
+    >>> A, I = te.placeholder((4, 8), name="A"), te.placeholder((3,), "int32", name="I")
+    >>> topi.adv_index(A, [I, I]).op.body[0]
+    A[I[ax0], I[ax0]]
+    """
     source = check_tensor(data, "adv_index")
     tensors = _tensors(indices, "adv_index")
     if len(tensors) > source.ndim:
@@ -454,7 +529,13 @@ def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
 def arange(
     start: Number, stop: Number | None = None, step: Number = 1, dtype: str = "float32"
 ) -> Tensor:
-    """start, start + step, ... up to before stop; from 0 when only one bound is given."""
+    """start, start + step, ... up to before stop; from 0 when only one bound is given.
+
+    >>> topi.arange(2, 10, 2, dtype="int32").op.body[0]
+    2 + 2 * ax0
+    >>> topi.arange(2, 10, 2).shape
+    [4]
+    """
     first, last = (0, start) if stop is None else (start, stop)
     if all_integers(first, last, step):
         extent = simplify(ops.floordiv(ops.convert(last) - first + step - 1, step))
@@ -487,7 +568,12 @@ def all_integers(*values: Any) -> bool:
 
 
 def meshgrid(a_tuple: Sequence[Tensor], indexing: str) -> list[Tensor]:
-    """One tensor of coordinates per vector; "ij" gives matrices, "xy" exchanges the first two."""
+    """One tensor of coordinates per vector; "ij" gives matrices, "xy" exchanges the first two.
+
+    >>> X, Y = te.placeholder((3,), name="X"), te.placeholder((5,), name="Y")
+    >>> [one.shape for one in topi.meshgrid([X, Y], "ij")]
+    [[3, 5], [3, 5]]
+    """
     vectors = _tensors(a_tuple, "meshgrid")
     for vector in vectors:
         if vector.ndim > 1:
@@ -508,7 +594,12 @@ def meshgrid(a_tuple: Sequence[Tensor], indexing: str) -> list[Tensor]:
 def one_hot(
     indices: Tensor, on_value: Number, off_value: Number, depth: int, axis: int, dtype: str
 ) -> Tensor:
-    """A new dimension of extent `depth`, with on_value where its index is the value of indices."""
+    """A new dimension of extent `depth`, with on_value where its index is the value of indices.
+
+    >>> I = te.placeholder((3,), "int32", name="I")
+    >>> topi.one_hot(I, 1, 0, depth=10, axis=-1, dtype="int32").op.body[0]
+    T.Select(I[ax0] == ax1, 1, 0)
+    """
     where = check_tensor(indices, "one_hot")
     at = normalized_axis(axis, where.ndim + 1, "one_hot")
     on, off = (ops.cast(dtype, ops.convert(value)) for value in (on_value, off_value))
@@ -521,7 +612,11 @@ def one_hot(
 
 
 def eye(n: int, m: int | None = None, k: int = 0, dtype: str = "float32") -> Tensor:
-    """The matrix with ones on diagonal number k."""
+    """The matrix with ones on diagonal number k.
+
+    >>> topi.eye(3).op.body[0]
+    T.if_then_else(i == j, T.float32(1), T.float32(0))
+    """
     one, zero = te.const(1, dtype), te.const(0, dtype)
     return compute(
         (n, n if m is None else m),
@@ -531,7 +626,12 @@ def eye(n: int, m: int | None = None, k: int = 0, dtype: str = "float32") -> Ten
 
 
 def trilu(data: Tensor, k: Sizes, upper: bool) -> Tensor:
-    """The upper or lower triangle of matrices from diagonal number k on, and zeros."""
+    """The upper or lower triangle of matrices from diagonal number k on, and zeros.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.trilu(A, k=0, upper=True).op.body[0]
+    T.Select(i0 <= i1, A[i0, i1], T.float32(0))
+    """
     source = check_tensor(data, "trilu")
     if source.ndim < 2:
         check_rank(source, 2, "trilu")
@@ -547,7 +647,12 @@ def trilu(data: Tensor, k: Sizes, upper: bool) -> Tensor:
 def sequence_mask(
     data: Tensor, valid_length: Tensor, mask_value: float = 0, axis: int = 0
 ) -> Tensor:
-    """Sequences along axis 0 (batch 1) or 1 (batch 0) with mask_value behind their valid length."""
+    """Sequences along axis 0 (batch 1) or 1 (batch 0) with mask_value behind their valid length.
+
+    >>> A, L = te.placeholder((4, 8), name="A"), te.placeholder((8,), "int32", name="L")
+    >>> topi.sequence_mask(A, L).op.body[0]
+    T.if_then_else(ax0 >= L[ax1], T.float32(0), A[ax0, ax1])
+    """
     source = check_tensor(data, "sequence_mask")
     lengths = check_tensor(valid_length, "sequence_mask")
     if axis not in (0, 1) or source.ndim < 2:
@@ -565,7 +670,12 @@ def sequence_mask(
 
 
 def shape(array: Tensor, dtype: str = "int32") -> Tensor:
-    """The extents of a tensor as a tensor."""
+    """The extents of a tensor as a tensor.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.shape(A)
+    Tensor(shape=[2], op.name=T_shape)
+    """
     data = check_tensor(array, "shape")
 
     def element(i: Any) -> Any:
@@ -578,14 +688,24 @@ def shape(array: Tensor, dtype: str = "int32") -> Tensor:
 
 
 def ndarray_size(array: Tensor, dtype: str = "int32") -> Tensor:
-    """The number of elements as a tensor without dimensions."""
+    """The number of elements as a tensor without dimensions.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.ndarray_size(A).op.body[0]
+    32
+    """
     data = check_tensor(array, "ndarray_size")
     count = ops.cast(dtype, ops.convert(prod(data.shape)))
     return move([], lambda: count, "ndarray_size")
 
 
 def expand_like(a: Tensor, shape_like: Tensor, axis: Sequence[int]) -> Tensor:
-    """The tensor stretched along new dimensions `axis` to the shape of another."""
+    """The tensor stretched along new dimensions `axis` to the shape of another.
+
+    >>> A, V = te.placeholder((4, 8), name="A"), te.placeholder((8,), name="V")
+    >>> topi.expand_like(V, A, axis=[0]).op.body[0]
+    V[i1]
+    """
     data, target = check_tensor(a, "expand_like"), check_tensor(shape_like, "expand_like")
     new = {normalized_axis(one, target.ndim, "expand_like") for one in axis}
     kept = [at for at in range(target.ndim) if at not in new]

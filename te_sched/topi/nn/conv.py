@@ -62,6 +62,10 @@ def conv(
     padding : what get_pad_tuple takes: numbers, "SAME" or "VALID".
     groups : the channels fall into so many groups that do not see each other.
     out_dtype : type of the sums; that of inp unless given.
+
+    >>> X, W = te.placeholder((1, 8, 8, 4), name="X"), te.placeholder((3, 3, 4, 6), name="W")
+    >>> topi.nn.conv(X, W, stride=2, padding=1, dilation=1, groups=1, data_layout="NHWC").shape
+    [1, 4, 4, 6]
     """
     check_choice(data_layout, _KERNEL_LAYOUTS, "nn.conv", "data_layout")
     weights = kernel_layout or _KERNEL_LAYOUTS[data_layout]
@@ -154,7 +158,12 @@ def conv1d(
     kernel_layout: str = "",
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution along one dimension."""
+    """A convolution along one dimension.
+
+    >>> X, W = te.placeholder((1, 8, 4), name="X"), te.placeholder((3, 4, 6), name="W")
+    >>> topi.nn.conv1d(X, W, data_layout="NWC").shape
+    [1, 6, 6]
+    """
     return conv(
         data, kernel, strides, padding, dilation, groups, data_layout, kernel_layout, out_dtype
     )
@@ -168,7 +177,12 @@ def conv1d_ncw(
     dilation: Sizes = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution of (batch, channel, width) with (out, in, width)."""
+    """A convolution of (batch, channel, width) with (out, in, width).
+
+    >>> X, W = te.placeholder((1, 4, 8), name="X"), te.placeholder((6, 4, 3), name="W")
+    >>> topi.nn.conv1d_ncw(X, W, padding="SAME").shape
+    [1, 6, 8]
+    """
     return conv(data, kernel, strides, padding, dilation, 1, "NCW", "", out_dtype)
 
 
@@ -180,7 +194,12 @@ def conv1d_nwc(
     dilation: Sizes = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution of (batch, width, channel) with (width, in, out)."""
+    """A convolution of (batch, width, channel) with (width, in, out).
+
+    >>> X, W = te.placeholder((1, 8, 4), name="X"), te.placeholder((3, 4, 6), name="W")
+    >>> topi.nn.conv1d_nwc(X, W, strides=2).shape
+    [1, 3, 6]
+    """
     return conv(data, kernel, strides, padding, dilation, 1, "NWC", "", out_dtype)
 
 
@@ -193,7 +212,12 @@ def group_conv1d_ncw(
     groups: Count = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """conv1d_ncw in groups."""
+    """conv1d_ncw in groups.
+
+    >>> X, W = te.placeholder((1, 4, 8), name="X"), te.placeholder((6, 2, 3), name="W")
+    >>> topi.nn.group_conv1d_ncw(X, W, groups=2).shape
+    [1, 6, 6]
+    """
     return conv(data, kernel, strides, padding, dilation, groups, "NCW", "", out_dtype)
 
 
@@ -206,7 +230,12 @@ def group_conv1d_nwc(
     groups: Count = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """conv1d_nwc in groups."""
+    """conv1d_nwc in groups.
+
+    >>> X, W = te.placeholder((1, 8, 4), name="X"), te.placeholder((3, 2, 6), name="W")
+    >>> topi.nn.group_conv1d_nwc(X, W, groups=2).shape
+    [1, 6, 6]
+    """
     return conv(data, kernel, strides, padding, dilation, groups, "NWC", "", out_dtype)
 
 
@@ -220,7 +249,12 @@ def conv2d(
     kernel_layout: str = "",
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution along two dimensions."""
+    """A convolution along two dimensions.
+
+    >>> X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((6, 4, 3, 3), name="W")
+    >>> topi.nn.conv2d(X, W, strides=1, padding=1, dilation=1).shape
+    [1, 6, 8, 8]
+    """
     return conv(input, filter, strides, padding, dilation, 1, data_layout, kernel_layout, out_dtype)
 
 
@@ -232,7 +266,13 @@ def conv2d_nchw(
     dilation: Sizes = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution of (batch, channel, height, width) with (out, in, height, width)."""
+    """A convolution of (batch, channel, height, width) with (out, in, height, width).
+
+    >>> X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((6, 4, 3, 3), name="W")
+    >>> C = topi.nn.conv2d_nchw(X, W, stride=1, padding=0)
+    >>> C.shape, C.op.body[0].source[0]
+    ([1, 6, 6, 6], pad_temp[nn, rc, yy + ry, xx + rx] * W[ff, rc, ry, rx])
+    """
     return conv(Input, Filter, stride, padding, dilation, 1, "NCHW", "", out_dtype)
 
 
@@ -246,7 +286,12 @@ def conv2d_nhwc(
     auto_scheduler_rewritten_layout: str = "",
     meta_schedule_original_shape: Any = None,
 ) -> Tensor:
-    """A convolution of (batch, height, width, channel) with (height, width, in, out)."""
+    """A convolution of (batch, height, width, channel) with (height, width, in, out).
+
+    >>> X, W = te.placeholder((1, 8, 8, 4), name="X"), te.placeholder((3, 3, 4, 6), name="W")
+    >>> topi.nn.conv2d_nhwc(X, W, stride=1, padding="SAME").shape
+    [1, 8, 8, 6]
+    """
     return conv(Input, Filter, stride, padding, dilation, 1, "NHWC", "", out_dtype)
 
 
@@ -258,7 +303,12 @@ def conv2d_hwcn(
     dilation: Sizes = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution of (height, width, channel, batch) with (height, width, in, out)."""
+    """A convolution of (height, width, channel, batch) with (height, width, in, out).
+
+    >>> X, W = te.placeholder((8, 8, 4, 1), name="X"), te.placeholder((3, 3, 4, 6), name="W")
+    >>> topi.nn.conv2d_hwcn(X, W, stride=1, padding="VALID").shape
+    [6, 6, 6, 1]
+    """
     return conv(Input, Filter, stride, padding, dilation, 1, "HWCN", "", out_dtype)
 
 
@@ -271,7 +321,12 @@ def group_conv2d_nchw(
     groups: Count,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """conv2d_nchw in groups."""
+    """conv2d_nchw in groups.
+
+    >>> X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((6, 2, 3, 3), name="W")
+    >>> topi.nn.group_conv2d_nchw(X, W, 1, 1, 1, groups=2).shape
+    [1, 6, 8, 8]
+    """
     return conv(Input, Filter, stride, padding, dilation, groups, "NCHW", "", out_dtype)
 
 
@@ -284,7 +339,12 @@ def group_conv2d_nhwc(
     groups: Count,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """conv2d_nhwc in groups."""
+    """conv2d_nhwc in groups.
+
+    >>> X, W = te.placeholder((1, 8, 8, 4), name="X"), te.placeholder((3, 3, 2, 6), name="W")
+    >>> topi.nn.group_conv2d_nhwc(X, W, 1, 1, 1, groups=2).shape
+    [1, 8, 8, 6]
+    """
     return conv(Input, Filter, stride, padding, dilation, groups, "NHWC", "", out_dtype)
 
 
@@ -297,7 +357,12 @@ def conv3d_ncdhw(
     groups: Count = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution of (batch, channel, depth, height, width)."""
+    """A convolution of (batch, channel, depth, height, width).
+
+    >>> X, W = te.placeholder((1, 4, 5, 8, 8), name="X"), te.placeholder((6, 4, 3, 3, 3), name="W")
+    >>> topi.nn.conv3d_ncdhw(X, W, 1, (0, 1, 1), 1).shape
+    [1, 6, 3, 8, 8]
+    """
     return conv(Input, Filter, stride, padding, dilation, groups, "NCDHW", "", out_dtype)
 
 
@@ -310,7 +375,12 @@ def conv3d_ndhwc(
     groups: Count = 1,
     out_dtype: str | None = "float32",
 ) -> Tensor:
-    """A convolution of (batch, depth, height, width, channel)."""
+    """A convolution of (batch, depth, height, width, channel).
+
+    >>> X, W = te.placeholder((1, 5, 8, 8, 4), name="X"), te.placeholder((3, 3, 3, 4, 6), name="W")
+    >>> topi.nn.conv3d_ndhwc(X, W, 1, (0, 1, 1), 1).shape
+    [1, 3, 8, 8, 6]
+    """
     return conv(Input, Filter, stride, padding, dilation, groups, "NDHWC", "", out_dtype)
 
 
@@ -323,7 +393,12 @@ def depthwise_conv2d_nchw(
     out_dtype: str | None = None,
 ) -> Tensor:
     """Each channel convolved alone with its filters: (batch, channel, height, width) with
-    (channel, multiplier, height, width)."""
+    (channel, multiplier, height, width).
+
+    >>> X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((4, 2, 3, 3), name="W")
+    >>> topi.nn.depthwise_conv2d_nchw(X, W, stride=1, padding=1).shape
+    [1, 8, 8, 8]
+    """
     return _depthwise(Input, Filter, stride, padding, dilation, "NCHW", "CMHW", out_dtype)
 
 
@@ -337,7 +412,12 @@ def depthwise_conv2d_nhwc(
     out_dtype: str | None = None,
 ) -> Tensor:
     """Each channel convolved alone with its filters: (batch, height, width, channel) with
-    (height, width, channel, multiplier), or the last two exchanged for kernel_layout HWIO."""
+    (height, width, channel, multiplier), or the last two exchanged for kernel_layout HWIO.
+
+    >>> X, W = te.placeholder((1, 8, 8, 4), name="X"), te.placeholder((3, 3, 4, 2), name="W")
+    >>> topi.nn.depthwise_conv2d_nhwc(X, W, stride=1, padding=1).shape
+    [1, 8, 8, 8]
+    """
     layouts = {"HWOI": "HWCM", "HWIO": "HWMC"}
     check_choice(kernel_layout, layouts, "nn.depthwise_conv2d_nhwc", "kernel_layout")
     weights = layouts[kernel_layout]

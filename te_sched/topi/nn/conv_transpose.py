@@ -29,7 +29,12 @@ def conv1d_transpose_ncw(
     out_dtype: str,
     output_padding: Sizes,
 ) -> Tensor:
-    """(batch, in, width) with (in, out, width): stride times as wide, the padding cut off."""
+    """(batch, in, width) with (in, out, width): stride times as wide, the padding cut off.
+
+    >>> X, W = te.placeholder((1, 4, 8), name="X"), te.placeholder((4, 6, 3), name="W")
+    >>> topi.nn.conv1d_transpose_ncw(X, W, 2, 1, "float32", 1).shape
+    [1, 6, 16]
+    """
     return _transposed(data, kernel, stride, padding, out_dtype, output_padding, 1)
 
 
@@ -41,7 +46,12 @@ def conv2d_transpose_nchw(
     out_dtype: str,
     output_padding: Sizes,
 ) -> Tensor:
-    """(batch, in, height, width) with (in, out, height, width)."""
+    """(batch, in, height, width) with (in, out, height, width).
+
+    >>> X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((4, 6, 3, 3), name="W")
+    >>> topi.nn.conv2d_transpose_nchw(X, W, 2, 1, "float32", 1).shape
+    [1, 6, 16, 16]
+    """
     return _transposed(Input, Filter, strides, padding, out_dtype, output_padding, 2)
 
 
@@ -53,7 +63,12 @@ def conv3d_transpose_ncdhw(
     out_dtype: str,
     output_padding: Sizes,
 ) -> Tensor:
-    """(batch, in, depth, height, width) with (in, out, depth, height, width)."""
+    """(batch, in, depth, height, width) with (in, out, depth, height, width).
+
+    >>> X, W = te.placeholder((1, 4, 5, 8, 8), name="X"), te.placeholder((4, 6, 3, 3, 3), name="W")
+    >>> topi.nn.conv3d_transpose_ncdhw(X, W, 2, 1, "float32", 1).shape
+    [1, 6, 10, 16, 16]
+    """
     return _transposed(Input, Filter, strides, padding, out_dtype, output_padding, 3)
 
 
@@ -66,7 +81,12 @@ def group_conv1d_transpose_ncw(
     output_padding: Sizes,
     groups: Count,
 ) -> Tensor:
-    """conv1d_transpose_ncw in groups; the kernel has the outputs of one group."""
+    """conv1d_transpose_ncw in groups; the kernel has the outputs of one group.
+
+    >>> X, W = te.placeholder((1, 4, 8), name="X"), te.placeholder((4, 3, 3), name="W")
+    >>> topi.nn.group_conv1d_transpose_ncw(X, W, 2, 1, "float32", 1, groups=2).shape
+    [1, 6, 16]
+    """
     return _transposed(data, kernel, stride, padding, out_dtype, output_padding, 1, groups)
 
 
@@ -79,7 +99,12 @@ def group_conv2d_transpose_nchw(
     output_padding: Sizes,
     groups: Count,
 ) -> Tensor:
-    """conv2d_transpose_nchw in groups; the kernel has the outputs of one group."""
+    """conv2d_transpose_nchw in groups; the kernel has the outputs of one group.
+
+    >>> X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((4, 3, 3, 3), name="W")
+    >>> topi.nn.group_conv2d_transpose_nchw(X, W, 2, 1, "float32", 1, groups=2).shape
+    [1, 6, 16, 16]
+    """
     return _transposed(data, kernel, stride, padding, out_dtype, output_padding, 2, groups)
 
 

@@ -30,7 +30,12 @@ def matmul(
     auto_scheduler_rewritten_layout: str = "",
     meta_schedule_original_shape: Any = None,
 ) -> Tensor:
-    """The product of two matrices, each transposed if wanted, plus a bias for each column."""
+    """The product of two matrices, each transposed if wanted, plus a bias for each column.
+
+    >>> X, W = te.placeholder((4, 8), name="X"), te.placeholder((8, 16), name="W")
+    >>> topi.nn.matmul(X, W).op.body[0].source[0]
+    X[i0, k] * W[k, i1]
+    """
     tag = "dense" if transpose_b and not transpose_a else "matmul"
     a, b = check_rank(tensor_a, 2, "nn.matmul"), check_rank(tensor_b, 2, "nn.matmul")
     transpose_a, transpose_b = bool(transpose_a), bool(transpose_b)
@@ -60,7 +65,12 @@ def dense(
     auto_scheduler_rewritten_layout: str = "",
     meta_schedule_original_shape: Any = None,
 ) -> Tensor:
-    """data (batch, in) times the transpose of weight (out, in), plus a bias (out)."""
+    """data (batch, in) times the transpose of weight (out, in), plus a bias (out).
+
+    >>> X, W = te.placeholder((4, 8), name="X"), te.placeholder((16, 8), name="W")
+    >>> topi.nn.dense(X, W).shape
+    [4, 16]
+    """
     return matmul(data, weight, bias, out_dtype, False, True)
 
 
@@ -74,7 +84,12 @@ def batch_matmul(
     auto_scheduler_rewritten_layout: str = "",
     meta_schedule_original_shape: Any = None,
 ) -> Tensor:
-    """The product of the matrices of each batch; a batch of one goes with all of the other."""
+    """The product of the matrices of each batch; a batch of one goes with all of the other.
+
+    >>> X, W = te.placeholder((2, 4, 8), name="X"), te.placeholder((2, 16, 8), name="W")
+    >>> topi.nn.batch_matmul(X, W).shape
+    [2, 4, 16]
+    """
     a, b = check_rank(tensor_a, 3, "nn.batch_matmul"), check_rank(tensor_b, 3, "nn.batch_matmul")
     transpose_a, transpose_b = bool(transpose_a), bool(transpose_b)
     rows, inner = a.shape[1 + int(transpose_a)], a.shape[2 - int(transpose_a)]
@@ -102,7 +117,12 @@ def batch_matmul(
 
 
 def bias_add(data: Tensor, bias: Tensor, axis: int = 1) -> Tensor:
-    """data plus the bias of its index along `axis`."""
+    """data plus the bias of its index along `axis`.
+
+    >>> A, V = te.placeholder((4, 8), name="A"), te.placeholder((8,), name="V")
+    >>> topi.nn.bias_add(A, V).op.body[0]
+    A[i0, i1] + V[i1]
+    """
     source, amounts = check_tensor(data, "nn.bias_add"), check_rank(bias, 1, "nn.bias_add")
     at = normalized_axis(axis, source.ndim, "nn.bias_add")
     check_same(amounts.shape[0], source.shape[at], "nn.bias_add", "extent of bias")

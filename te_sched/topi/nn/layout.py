@@ -24,7 +24,12 @@ from te_sched.topi.utils import (
 
 
 def flatten(data: Tensor) -> Tensor:
-    """(batch, rest): all dimensions but the first in one."""
+    """(batch, rest): all dimensions but the first in one.
+
+    >>> X = te.placeholder((1, 4, 8, 8), name="X")
+    >>> topi.nn.flatten(X).shape
+    [1, 256]
+    """
     source = check_tensor(data, "nn.flatten")
     if not source.ndim:
         check_rank(source, 2, "nn.flatten")
@@ -43,7 +48,12 @@ def upsampling(
     layout: str = "NCHW",
     method: str = "nearest_neighbor",
 ) -> Tensor:
-    """Each element scale_h times along H and scale_w times along W."""
+    """Each element scale_h times along H and scale_w times along W.
+
+    >>> X = te.placeholder((1, 4, 8, 8), name="X")
+    >>> topi.nn.upsampling(X, 2, 3).shape
+    [1, 4, 16, 24]
+    """
     return _upsampled(data, {"H": scale_h, "W": scale_w}, layout, method, "upsampling")
 
 
@@ -55,7 +65,12 @@ def upsampling3d(
     layout: str = "NCDHW",
     method: str = "nearest_neighbor",
 ) -> Tensor:
-    """Each element scale_d times along D, scale_h times along H and scale_w times along W."""
+    """Each element scale_d times along D, scale_h times along H and scale_w times along W.
+
+    >>> X = te.placeholder((1, 4, 5, 8, 8), name="X")
+    >>> topi.nn.upsampling3d(X, 2, 2, 3).shape
+    [1, 4, 10, 16, 24]
+    """
     scales = {"D": scale_d, "H": scale_h, "W": scale_w}
     return _upsampled(data, scales, layout, method, "upsampling3d")
 
@@ -83,7 +98,12 @@ def _upsampled(
 
 
 def space_to_depth(data: Tensor, block_size: Count, layout: str = "NCHW") -> Tensor:
-    """Blocks of the space moved into channels: H and W shrink by block_size."""
+    """Blocks of the space moved into channels: H and W shrink by block_size.
+
+    >>> X = te.placeholder((1, 4, 8, 8), name="X")
+    >>> topi.nn.space_to_depth(X, 2).shape
+    [1, 16, 4, 4]
+    """
     n, c, h, w = _extents(data, layout, "space_to_depth")
 
     def element(b: Any, k: Sizes, y: Any, x: Any) -> Any:
@@ -99,7 +119,12 @@ def space_to_depth(data: Tensor, block_size: Count, layout: str = "NCHW") -> Ten
 def depth_to_space(
     data: Tensor, block_size: Count, layout: str = "NCHW", mode: str = "DCR"
 ) -> Tensor:
-    """Channels moved into blocks of the space; DCR: the block is the outer part of the channel."""
+    """Channels moved into blocks of the space; DCR: the block is the outer part of the channel.
+
+    >>> X = te.placeholder((1, 4, 8, 8), name="X")
+    >>> topi.nn.depth_to_space(X, 2).shape
+    [1, 1, 16, 16]
+    """
     n, c, h, w = _extents(data, layout, "depth_to_space")
     check_choice(mode, ("DCR", "CRD"), "nn.depth_to_space", "mode")
     channels = ops.floordiv(c, block_size**2)

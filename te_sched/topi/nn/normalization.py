@@ -24,12 +24,22 @@ from te_sched.topi.utils import (
 
 
 def scale_shift_nchw(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
-    """Input times the scale of its channel plus the shift of its channel; channels second."""
+    """Input times the scale of its channel plus the shift of its channel; channels second.
+
+    >>> X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((4,), name="W")
+    >>> topi.nn.scale_shift_nchw(X, W, W).op.body[0]
+    X[b, c, i, j] * W[c] + W[c]
+    """
     return _scale_shift(Input, Scale, Shift, ["b", "c", "i", "j"])
 
 
 def scale_shift_nhwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
-    """Input times the scale of its channel plus the shift of its channel; channels last."""
+    """Input times the scale of its channel plus the shift of its channel; channels last.
+
+    >>> X, W = te.placeholder((1, 8, 8, 4), name="X"), te.placeholder((4,), name="W")
+    >>> topi.nn.scale_shift_nhwc(X, W, W).op.body[0]
+    X[b, i, j, c] * W[c] + W[c]
+    """
     return _scale_shift(Input, Scale, Shift, ["b", "i", "j", "c"])
 
 
@@ -76,6 +86,10 @@ def batch_norm(
     Returns
     -------
     The normalised tensor, the moving mean and the moving variance.
+
+    >>> X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((4,), name="W")
+    >>> [one.shape for one in topi.nn.batch_norm(X, W, W, W, W)]
+    [[1, 4, 8, 8], [4], [4]]
     """
     source = check_tensor(data, "nn.batch_norm")
     at = normalized_axis(1 if axis is None else axis, source.ndim, "nn.batch_norm")
@@ -127,7 +141,12 @@ def _moments(data: Tensor, axes: list[int]) -> tuple[Any, Any]:
 def layer_norm(
     data: Tensor, gamma: Tensor, beta: Tensor | None, axis: Sizes | None, epsilon: float = 1e-5
 ) -> Tensor:
-    """(data - mean) / sqrt(variance + epsilon) * gamma + beta; the moments along `axis`."""
+    """(data - mean) / sqrt(variance + epsilon) * gamma + beta; the moments along `axis`.
+
+    >>> A, V = te.placeholder((4, 8), name="A"), te.placeholder((8,), name="V")
+    >>> topi.nn.layer_norm(A, V, V, axis=1).shape
+    [4, 8]
+    """
     source = check_tensor(data, "nn.layer_norm")
     axes = reduction.reduced_axes(source, axis, "nn.layer_norm")
     _check_parameters(source, axes, [gamma, *([] if beta is None else [beta])], "nn.layer_norm")
@@ -162,7 +181,12 @@ def _check_parameters(
 
 
 def rms_norm(data: Tensor, weight: Tensor, axis: Sizes | None, epsilon: float = 1e-5) -> Tensor:
-    """data / sqrt(mean of the squares along `axis` + epsilon) * weight."""
+    """data / sqrt(mean of the squares along `axis` + epsilon) * weight.
+
+    >>> A, V = te.placeholder((4, 8), name="A"), te.placeholder((8,), name="V")
+    >>> topi.nn.rms_norm(A, V, axis=1).op.body[0]
+    rsqrt[ax0] * A[ax0, ax1] * V[ax1]
+    """
     source = check_tensor(data, "nn.rms_norm")
     axes = reduction.reduced_axes(source, axis, "nn.rms_norm")
     _check_parameters(source, axes, [weight], "nn.rms_norm")
@@ -198,7 +222,12 @@ def lrn(
     beta: float = 0.75,
     bias: float = 2,
 ) -> Tensor:
-    """data / (bias + alpha / size * sum of the squares of `size` neighbours along axis) ** beta."""
+    """data / (bias + alpha / size * sum of the squares of `size` neighbours along axis) ** beta.
+
+    >>> X = te.placeholder((1, 4, 8, 8), name="X")
+    >>> topi.nn.lrn(X, size=3).shape
+    [1, 4, 8, 8]
+    """
     source = check_rank(data, 4, "nn.lrn")
     at = normalized_axis(axis, 4, "nn.lrn")
     if size <= 0 or size % 2 == 0:

@@ -39,7 +39,12 @@ def pad(
     name: str = "PadInput",
     attrs: Mapping[str, Any] | None = None,
 ) -> Tensor:
-    """The tensor with a border of pad_value; pad_after is pad_before unless given."""
+    """The tensor with a border of pad_value; pad_after is pad_before unless given.
+
+    >>> V = te.placeholder((8,), name="V")
+    >>> topi.nn.pad(V, [1], [2]).op.body[0]
+    T.if_then_else(i0 >= 1 and i0 < 9, V[i0 - 1], T.float32(0))
+    """
     source = check_tensor(data, "nn.pad")
     before = _amounts(source, pad_before)
     after = before if pad_after is None else _amounts(source, pad_after)
@@ -93,7 +98,12 @@ def mirror_pad(
     mode: str = "SYMMETRIC",
     name: str = "MirrorPadInput",
 ) -> Tensor:
-    """The tensor with a border of its own elements mirrored; "REFLECT" leaves out the edge."""
+    """The tensor with a border of its own elements mirrored; "REFLECT" leaves out the edge.
+
+    >>> V = te.placeholder((8,), name="V")
+    >>> topi.nn.mirror_pad(V, [1], [2]).shape
+    [11]
+    """
     source = check_tensor(data, "nn.mirror_pad")
     check_choice(mode, ("SYMMETRIC", "REFLECT"), "nn.mirror_pad", "mode")
     before = _amounts(source, pad_before)
@@ -120,7 +130,12 @@ def mirror_pad(
 def dilate(
     data: Tensor, strides: Sequence[int], dilation_value: float = 0.0, name: str = "DilatedInput"
 ) -> Tensor:
-    """The tensor with strides[d] - 1 elements of dilation_value between those of dimension d."""
+    """The tensor with strides[d] - 1 elements of dilation_value between those of dimension d.
+
+    >>> V = te.placeholder((8,), name="V")
+    >>> topi.nn.dilate(V, [2]).op.body[0]
+    T.if_then_else(i0 % 2 == 0, V[i0 // 2], T.float32(0))
+    """
     source = check_tensor(data, "nn.dilate")
     steps = as_pair(strides, len(strides), "nn.dilate strides")
     if len(steps) != source.ndim:
@@ -155,6 +170,9 @@ def get_pad_tuple_generic(
 
     padding : "SAME" (the output is as large as the input at stride 1), "VALID" (none), a number,
         one number for each dimension, or the numbers before and then those after.
+
+    >>> topi.nn.get_pad_tuple_generic("SAME", (3, 2))
+    ((1, 1), (1, 0))
     """
     count = len(kernel)
     if isinstance(padding, str):
@@ -191,14 +209,22 @@ def _named_padding(padding: str, kernel: Sequence[Size]) -> tuple[tuple[Any, ...
 
 
 def get_pad_tuple(padding: Padding, kernel: Sequence[Size]) -> tuple[Any, Any, Any, Any]:
-    """The padding (top, left, bottom, right) of two dimensions."""
+    """The padding (top, left, bottom, right) of two dimensions.
+
+    >>> topi.nn.get_pad_tuple((1, 2), (3, 3))
+    (1, 2, 1, 2)
+    """
     check_same(len(kernel), 2, "nn.get_pad_tuple", "length of kernel")
     (top, left), (bottom, right) = get_pad_tuple_generic(padding, kernel)
     return top, left, bottom, right
 
 
 def get_pad_tuple1d(padding: Padding, kernel: Sizes) -> tuple[Any, Any]:
-    """The padding (left, right) of one dimension."""
+    """The padding (left, right) of one dimension.
+
+    >>> topi.nn.get_pad_tuple1d(1, 3)
+    (1, 1)
+    """
     extents = kernel if is_sequence(kernel) else (kernel,)
     check_same(len(extents), 1, "nn.get_pad_tuple1d", "length of kernel")
     (left,), (right,) = get_pad_tuple_generic(padding, extents)
@@ -206,7 +232,11 @@ def get_pad_tuple1d(padding: Padding, kernel: Sizes) -> tuple[Any, Any]:
 
 
 def get_pad_tuple3d(padding: Padding, kernel: Sequence[Size]) -> tuple[Any, ...]:
-    """The padding (front, top, left, back, bottom, right) of three dimensions."""
+    """The padding (front, top, left, back, bottom, right) of three dimensions.
+
+    >>> topi.nn.get_pad_tuple3d("VALID", (3, 3, 3))
+    (0, 0, 0, 0, 0, 0)
+    """
     check_same(len(kernel), 3, "nn.get_pad_tuple3d", "length of kernel")
     before, after = get_pad_tuple_generic(padding, kernel)
     return (*before, *after)

@@ -38,7 +38,12 @@ def pool1d(
     layout: str = "NCW",
     count_include_pad: bool = True,
 ) -> Tensor:
-    """Pooling along W."""
+    """Pooling along W.
+
+    >>> X = te.placeholder((1, 4, 8), name="X")
+    >>> topi.nn.pool1d(X, 2, 2, 1, 0, "max").shape
+    [1, 4, 4]
+    """
     return _pool(
         data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout, count_include_pad, 1
     )
@@ -63,6 +68,10 @@ def pool2d(
     pool_type : "max" or "avg".
     ceil_mode : round the number of windows up, so that the last ones reach over the border.
     count_include_pad : whether a mean counts the elements of the border.
+
+    >>> X = te.placeholder((1, 4, 8, 8), name="X")
+    >>> topi.nn.pool2d(X, kernel=3, stride=2, dilation=1, padding=1, pool_type="avg").shape
+    [1, 4, 4, 4]
     """
     return _pool(
         data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout, count_include_pad, 2
@@ -80,7 +89,12 @@ def pool3d(
     layout: str = "NCDHW",
     count_include_pad: bool = True,
 ) -> Tensor:
-    """Pooling along D, H and W; padding is (front, top, left, back, bottom, right)."""
+    """Pooling along D, H and W; padding is (front, top, left, back, bottom, right).
+
+    >>> X = te.placeholder((1, 4, 6, 8, 8), name="X")
+    >>> topi.nn.pool3d(X, 2, 2, 1, 0, "max").shape
+    [1, 4, 3, 4, 4]
+    """
     return _pool(
         data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout, count_include_pad, 3
     )
@@ -203,26 +217,46 @@ def _mean(total: Tensor, size_of_window: Any, name: str) -> Tensor:
 
 
 def adaptive_pool(data: Tensor, output_size: Sizes, pool_type: str, layout: str = "NCHW") -> Tensor:
-    """Pooling of H and W to an output of this size: windows of nearly equal extents."""
+    """Pooling of H and W to an output of this size: windows of nearly equal extents.
+
+    >>> X = te.placeholder((1, 4, 8, 8), name="X")
+    >>> topi.nn.adaptive_pool(X, (2, 4), "avg").shape
+    [1, 4, 2, 4]
+    """
     return _adaptive(data, output_size, pool_type, layout, 2)
 
 
 def adaptive_pool1d(
     data: Tensor, output_size: Sizes, pool_type: str, layout: str = "NCW"
 ) -> Tensor:
-    """adaptive_pool of W."""
+    """adaptive_pool of W.
+
+    >>> X = te.placeholder((1, 4, 8), name="X")
+    >>> topi.nn.adaptive_pool1d(X, 2, "max").shape
+    [1, 4, 2]
+    """
     return _adaptive(data, output_size, pool_type, layout, 1)
 
 
 def adaptive_pool3d(
     data: Tensor, output_size: Sizes, pool_type: str, layout: str = "NCDHW"
 ) -> Tensor:
-    """adaptive_pool of D, H and W."""
+    """adaptive_pool of D, H and W.
+
+    >>> X = te.placeholder((1, 4, 6, 8, 8), name="X")
+    >>> topi.nn.adaptive_pool3d(X, (3, 2, 2), "max").shape
+    [1, 4, 3, 2, 2]
+    """
     return _adaptive(data, output_size, pool_type, layout, 3)
 
 
 def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
-    """One window over all of H and W."""
+    """One window over all of H and W.
+
+    >>> X = te.placeholder((1, 4, 8, 8), name="X")
+    >>> topi.nn.global_pool(X, "avg").shape
+    [1, 4, 1, 1]
+    """
     return _adaptive(data, (1, 1), pool_type, layout, 2)
 
 

@@ -27,7 +27,12 @@ def _reduced(data: Tensor, at: int, reducer: Any, element: Any, name: str, tag: 
 
 
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """exp(x) over the sum of exp(x) along an axis."""
+    """exp(x) over the sum of exp(x) along an axis.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.nn.softmax(A).op.body[0]
+    T_softmax_exp[i0, i1] / T_softmax_expsum[i0]
+    """
     data, tag = check_tensor(x, "nn.softmax"), "softmax_output"
     at = normalized_axis(axis, data.ndim, "nn.softmax")
     names = axis_names(data.ndim, "i")
@@ -51,12 +56,22 @@ def softmax(x: Tensor, axis: int = -1) -> Tensor:
 
 
 def fast_softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """softmax: here exp is fast as it is, and TVM's approximation of it is not needed."""
+    """softmax: here exp is fast as it is, and TVM's approximation of it is not needed.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.nn.fast_softmax(A).op.body[0]
+    T_softmax_exp[i0, i1] / T_softmax_expsum[i0]
+    """
     return softmax(x, axis)
 
 
 def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """The logarithm of softmax(x)."""
+    """The logarithm of softmax(x).
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.nn.log_softmax(A).shape
+    [4, 8]
+    """
     data, tag = check_tensor(x, "nn.log_softmax"), "log_softmax_output"
     at = normalized_axis(axis, data.ndim, "nn.log_softmax")
     largest = _reduced(data, at, te.max, data, "T_softmax_maxelem", tag)
